@@ -26,6 +26,7 @@ const std::set<std::string>& as_others() {
       "convert",      // of a complex number to a boolean: a comparison with 0
       "reduce_max",   // of booleans: an or
       "reduce_min",   // an and
+      "shard_map",    // without types: with them
   };
   return *names;
 }

@@ -125,12 +125,13 @@ TEST(TileSharding, WordsAndWhatIsWrong) {
   EXPECT_EQ(kind("{unknown}"), TileSharding::Kind::any);
   EXPECT_EQ(kind("{maximal device=0}"), TileSharding::Kind::any);
   EXPECT_EQ(kind("{}"), TileSharding::Kind::any);
+  EXPECT_EQ(kind(""), TileSharding::Kind::any);
   const auto problem = [](const std::string& text) {
     std::string problem;
     parse_tile_sharding(text, 2, problem);
     return problem;
   };
-  EXPECT_EQ(problem(""), "it does not begin with a brace");
+  EXPECT_EQ(problem("replicated"), "it does not begin with a brace");
   EXPECT_EQ(problem("{{replicated}, {manual}}"), "it is one of a tuple");
   EXPECT_EQ(problem("{devices=[2,2}"), "its numbers of parts should stand in brackets");
   EXPECT_EQ(problem("{devices=[0,2]<=[0]}"), "it is for no device, or for too many");
@@ -144,10 +145,25 @@ TEST(TileSharding, WordsAndWhatIsWrong) {
   EXPECT_EQ(problem("{devices=[2,2]<=[4]"),
             "something stands behind its devices that is not known");
   EXPECT_EQ(problem("{devices=[4]<=[4]}"), "it has parts for 1 dimensions, and the array 2");
-  EXPECT_EQ(problem("{devices=[2,1,2]<=[4] last_tile_dims={manual}}"),
-            "a part of its axes is manual");
+  EXPECT_EQ(problem("{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}"),
+            "its last dimensions should be manual or replicated");
   EXPECT_EQ(problem("{mesh['x'=2], [{'x'}, {}]}"),
             "it has neither devices nor a word that stands for them");
+}
+
+// Device 4 i + 2 j + k has part j of the rows, is by itself along i, and has what others have along k.
+TEST(TileSharding, AxesThatAreManual) {
+  std::string problem;
+  const TileSharding s = parse_tile_sharding(
+      "{devices=[2,1,2,2]<=[2,2,2]T(1,0,2) last_tile_dims={manual, replicated}}", 2, problem);
+  ASSERT_EQ(problem, "");
+  ASSERT_EQ(s.dims.at(0).size(), 1u);
+  EXPECT_EQ(s.dims[0][0].stride, 2);
+  EXPECT_EQ(s.dims[0][0].size, 2);
+  EXPECT_TRUE(s.dims.at(1).empty());
+  ASSERT_EQ(s.manual.size(), 1u);
+  EXPECT_EQ(s.manual[0].stride, 4);
+  EXPECT_EQ(s.manual[0].size, 2);
 }
 
 constexpr const char* kModule = R"(
@@ -255,9 +271,10 @@ TEST_F(TileShardings, PartsThatAreForSomeAxesOrSayNotWhose) {
     const std::string whole = message<ts::IoError>([&] { ts::load_stablehlo_text(text); });
     return whole.substr(0, whole.find('\n'));
   };
-  EXPECT_EQ(problem(with(said, "{replicated}")),
-            "load_stablehlo_text: line 3, column 6: its sharding is '{replicated}', and only "
-            "\"{manual}\" is supported");
+  EXPECT_EQ(
+      problem(with(said, "{replicated}")),
+      "load_stablehlo_text: line 3, column 6: this argument of the region is (f32[1]), and gets "
+      "(f32[4])");
   EXPECT_EQ(problem(with("%0 = stablehlo.negate %x : tensor<4xf32>\n", "{manual}")),
             "load_stablehlo_text: line 3, column 6: what 'SPMDFullToShardShape' takes is no result "
             "of \"Sharding\"");

@@ -171,6 +171,32 @@ inline std::vector<Case> cases() {
                                           .out_specs = {P("x"), P(), P("x"), P()},
                                           .check_vma = false}),
                      normal(20, {4, 6}), normal(21, {6, 3})));
+  // Along one axis, which leaves the other to the partitioner; and along that one inside.
+  out.push_back(made("shard_map_along_one_axis",
+                     ts::shard_map(
+                         [](Array a, Array b) {
+                           const auto loss = [&](Array b) {
+                             return ts::psum(ts::sum(ts::sin(ts::matmul(a, b))), "x");
+                           };
+                           return Arrays{ts::grad(loss)(b), a + ts::axis_index("x")};
+                         },
+                         {.mesh = mesh,
+                          .in_specs = {P("x"), P()},
+                          .out_specs = {P(), P("x")},
+                          .axis_names = {"x"}}),
+                     normal(24, {4, 6}), normal(25, {6, 3})));
+  const auto nested = [](Array a) {
+    return ts::shard_map(
+        [](Array b) {
+          return ts::psum(b, {"x", "y"}) + b * ts::axis_index("y");
+        },
+        {.in_specs = {P(ts::none, "y")}, .out_specs = {P(ts::none, "y")}, .axis_names = {"y"}})(a);
+  };
+  out.push_back(made(
+      "shard_map_nested",
+      ts::shard_map(
+          nested, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = {P("x")}, .axis_names = {"x"}}),
+      normal(26, {4, 6})));
   out.push_back(made("pmap_step",
                      ts::pmap(
                          [](Array w, Array x) {

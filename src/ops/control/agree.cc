@@ -102,9 +102,11 @@ void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t cons
   if (no_axes(operands, *body)) return;
   Sets in = input_sets(*body);
   for (std::size_t i = 0; i < in.size(); ++i) grow(in[i], operands[i].type().varying);
+  // Each turn goes on from what the last one made: else nests would be typed again 2^depth times.
   for (bool grew = true; grew;) {
     grew = false;
-    Sets out = output_sets(*retyped(body, in));
+    body = retyped(body, in);
+    Sets out = output_sets(*body);
     for (std::size_t i = 0; i < carry; ++i) grew = grow(in[consts + i], out[i]) || grew;
   }
   auto first = in.begin() + static_cast<std::ptrdiff_t>(consts);
@@ -130,8 +132,10 @@ void agree_while(Builder& b, ProgramPtr& cond, ProgramPtr& body, Values& operand
   for (bool grew = true; grew;) {
     grew = false;
     place();
-    AxisSet predicate = output_sets(*retyped(cond, of_cond))[0];
-    Sets out = output_sets(*retyped(body, of_body));
+    cond = retyped(cond, of_cond);
+    body = retyped(body, of_body);
+    AxisSet predicate = output_sets(*cond)[0];
+    Sets out = output_sets(*body);
     for (std::size_t i = 0; i < out.size(); ++i)
       grew = grow(in[first + i], out[i] | predicate) || grew;
   }
@@ -153,8 +157,9 @@ void agree_cond(Builder& b, Programs& branches, Values& operands) {
     grow(in[i], operands[i + 1].type().varying);
     for (const ProgramPtr& branch : branches) grow(in[i], branch->types[branch->inputs[i]].varying);
   }
-  for (const ProgramPtr& branch : branches) {
-    Sets own = output_sets(*retyped(branch, in));
+  for (ProgramPtr& branch : branches) {
+    branch = retyped(branch, in);
+    Sets own = output_sets(*branch);
     for (std::size_t i = 0; i < out.size(); ++i) grow(out[i], own[i]);
   }
   for (ProgramPtr& branch : branches) branch = retyped(branch, in, out);

@@ -21,6 +21,8 @@ class AttributeReader {
   /// copies could be exponentially larger than the file: an error where they come to more than any
   /// program's.
   AttributeSyntax attribute(Bytes& in);
+  /// That, where it is there.
+  std::optional<AttributeSyntax> optional_attribute(Bytes& in);
   TypeSyntax type(Bytes& in);
   TypeSyntax type(const Bytes& in, std::size_t index);
   Attributes dictionary(Bytes& in);
@@ -32,6 +34,7 @@ class AttributeReader {
   AttributeSyntax vhlo_attribute(Bytes in);
   AttributeSyntax builtin_attribute(Bytes in);
   AttributeSyntax sdy_attribute(Bytes in);
+  AttributeSyntax sharding(Bytes& in, std::size_t at, bool unreduced, bool other_reduction);
   AttributeSyntax tensor(Bytes& in);
   AttributeSyntax integer(Bytes& in);
   AttributeSyntax real(Bytes& in);

@@ -116,6 +116,18 @@ const AttributeSyntax& AttributeReader::attribute(std::size_t index) {
   return *known;
 }
 
+std::optional<AttributeSyntax> AttributeReader::optional_attribute(Bytes& in) {
+  const std::uint64_t head = in.number();
+  if (!(head & 1)) return std::nullopt;
+  const std::uint64_t index = head >> 1;
+  if (index >= attributes_.size())
+    in.fail("attribute " + std::to_string(index) + " is named, and there are " +
+            std::to_string(attributes_.size()));
+  const A& a = attribute(static_cast<std::size_t>(index));
+  spend(in, parts_of(a));
+  return a;
+}
+
 void AttributeReader::spend(const Bytes& in, std::size_t parts) {
   spent_ += parts;
   const std::size_t limit = source_->text.size() * kPartsPerByte + kPartsOfAny;

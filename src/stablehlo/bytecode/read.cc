@@ -107,7 +107,13 @@ void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect
   const Tables::Range range = tables_.properties[in.index(tables_.properties.size(), "property")];
   if (dialect != "vhlo" && dialect != "sdy") return;
   Bytes blob(*source_, range.begin, range.end);
-  for (const std::string_view key : keys_of(dialect, name)) {
+  for (std::string_view key : keys_of(dialect, name)) {
+    if (key.ends_with('?')) {  // it may be left out
+      key.remove_suffix(1);
+      if (std::optional<A> value = values_.optional_attribute(blob))
+        op.attributes.add(memory(), {key, *value});
+      continue;
+    }
     if (!blob.left()) blob.fail(shown(name) + " has no " + std::string(key));
     A value = values_.attribute(blob);
     if (key != "value") to_integers(memory(), value);
@@ -254,13 +260,8 @@ void Reader::mesh(const OperationSyntax& op, ModuleSyntax& into) {
   const A *name = op.find("sym_name"), *mesh = op.find("mesh");
   if (!name || !mesh || mesh->kind != A::fields)
     stablehlo::fail(*source_, op.at, {"a mesh without a name or axes"});
-  MeshSyntax m;
+  MeshSyntax m = mesh_syntax(*mesh);
   m.at = op.at;
-  for (const A& axis : mesh->items) {
-    m.axes.emplace_back(axis.text);
-    m.sizes.push_back(axis.integer_value);
-  }
-  m.devices = mesh->values.to_vector();
   into.meshes[std::string(name->text)] = std::move(m);
 }
 

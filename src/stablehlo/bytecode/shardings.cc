@@ -1,6 +1,8 @@
 // Shardy's attributes, as their text would be read (text/parse_shardings.cc).
 #include "stablehlo/bytecode/attribute_reader.h"
 
+#include <iterator>
+
 namespace tessera::inline v0::stablehlo {
 
 namespace {
@@ -8,7 +10,7 @@ namespace {
 using A = AttributeSyntax;
 
 // The codes of Shardy's attributes, which are never used again for something else. Rules of
-// operations and parameters of collectives have others.
+// operations have others.
 enum Code {
   kManualAxes,
   kMeshAxis,
@@ -18,10 +20,15 @@ enum Code {
   kDimension,
   kSharding,
   kPerValue,
-  kShardingUnreduced = 15,
-  kPerValueUnreduced = 16,
-  kShardingReduced = 17,  // by something else than a sum
+  kAxes = 11,
+  kAxesOfDimensions,
+  kWay,
+  kWays,
+  kShardingUnreduced,
+  kPerValueUnreduced,
+  kShardingReduced,  // by something else than a sum
 };
+constexpr std::string_view kReductions[] = {"sum", "max", "min"};
 
 A made(A::Kind kind, std::size_t at) {
   A a;
@@ -32,6 +39,37 @@ A made(A::Kind kind, std::size_t at) {
 
 }  // namespace
 
+// Behind the dimensions stand the axes along which the array is whole, those along which it is a sum
+// where it is one anywhere, and what it is there where that is no sum.
+AttributeSyntax AttributeReader::sharding(Bytes& in, std::size_t at, bool unreduced,
+                                          bool other_reduction) {
+  A a = made(A::sharding, at);
+  const A mesh = attribute(in);
+  if (mesh.kind == A::symbol)
+    a.text = mesh.text;
+  else
+    a.entries.add(memory(), {"mesh", mesh});
+  const auto all = [&](A& into) {
+    for (std::size_t n = in.count("attributes"); n-- > 0;) into.items.add(memory(), attribute(in));
+  };
+  all(a);
+  A whole = made(A::list, at);
+  all(whole);
+  a.entries.add(memory(), {"replicated", whole});
+  if (!unreduced) return a;
+  A along = made(A::list, at);
+  all(along);
+  along.text = kReductions[0];
+  if (other_reduction) {
+    const std::int64_t reduction = in.signed_number();
+    if (reduction < 0 || reduction >= static_cast<std::int64_t>(std::size(kReductions)))
+      in.fail("a sharding with a reduction of number " + std::to_string(reduction));
+    along.text = kReductions[static_cast<std::size_t>(reduction)];
+  }
+  a.entries.add(memory(), {"unreduced", along});
+  return a;
+}
+
 AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
   const std::size_t at = in.at();
   const auto all = [&](A& into) {
@@ -40,9 +78,23 @@ AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
   switch (in.number()) {
     case kManualAxes:
     case kPerValue:
+    case kAxes:
+    case kAxesOfDimensions:
+    case kWays:
     case kPerValueUnreduced: {
       A a = made(A::list, at);
       all(a);
+      return a;
+    }
+    case kWay: {
+      A a = made(A::list, at);
+      all(a);
+      for (int end = 0; end < 2; ++end) a.values.add(memory(), in.signed_number());
+      return a;
+    }
+    case kPartOfAxis: {
+      A a = made(A::integers, at);
+      for (int part = 0; part < 2; ++part) a.values.add(memory(), in.signed_number());
       return a;
     }
     case kMeshAxis: {
@@ -62,9 +114,7 @@ AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
     case kAxis: {
       A a = made(A::string, at);
       a.text = string(in);
-      if (in.number() & 1)
-        in.fail("a part of the axis " + shown(a.text), "dimensions are cut by whole axes",
-                "give the part a name of its own in the mesh");
+      if (const std::optional<A> part = optional_attribute(in)) a.values = part->values;
       return a;
     }
     case kDimension: {
@@ -73,18 +123,9 @@ AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
       if (in.byte() == 0) a.items.add(memory(), made(A::unit, at));
       return a;
     }
-    case kSharding: {
-      A a = made(A::sharding, at);
-      const A mesh = attribute(in);
-      if (mesh.kind != A::symbol)
-        in.fail("a sharding with a mesh of its own", "meshes have names in the module");
-      a.text = mesh.text;
-      all(a);
-      return a;  // behind it the axes along which it is whole
-    }
-    case kShardingUnreduced:
-    case kShardingReduced:
-      in.fail("a sharding with unreduced axes", "a sharding says which axes cut each dimension");
+    case kSharding: return sharding(in, at, false, false);
+    case kShardingUnreduced: return sharding(in, at, true, false);
+    case kShardingReduced: return sharding(in, at, true, true);
     default: return made(A::other, at);
   }
 }

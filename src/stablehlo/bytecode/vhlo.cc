@@ -138,10 +138,22 @@ constexpr Keys kKeys[] = {
     {"triangular_solve_v1", "left_side lower transpose_a unit_diagonal"},
     {"unary_einsum_v1", "einsum_config"},
 };
-// Of Shardy, whose names have no versions.
+// Of Shardy, whose names have no versions; those with a question mark may be left out, and so may what
+// follows the last ones.
 constexpr Keys kShardyKeys[] = {
+    {"all_gather", "gathering_axes out_sharding"},
+    {"all_reduce", "out_sharding reduction_axes"},
+    {"all_slice", "out_sharding slicing_axes"},
+    {"all_to_all", "out_sharding params"},
+    {"collective_permute", "out_sharding"},
+    {"data_flow_edge", "sharding?"},
     {"manual_computation", "in_shardings manual_axes out_shardings"},
     {"mesh", "mesh sym_name"},
+    {"named_computation", "in_shardings? name out_shardings?"},
+    {"reduce_scatter", "out_sharding reduce_scatter_axes"},
+    {"replicated_to_unreduced", "axes out_sharding"},
+    {"reshard", "sharding"},
+    {"sharded_to_unreduced", "axes out_sharding"},
     {"sharding_constraint", "sharding"},
 };
 

@@ -4,6 +4,7 @@
 #include "stablehlo/emit/rules.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera::inline v0::stablehlo::write {
 
@@ -21,10 +22,21 @@ std::string sharding(const std::string& mesh, const Spec& spec, int rank, const 
   return "<@" + mesh + ", [" + joined(dims) + "]>";
 }
 
-std::string shardings(const std::string& mesh, const Specs& specs, const std::vector<Type>& types) {
+Names all_quoted(const Strings& axes) {
+  Names all;
+  for (const std::string& axis : axes) all.push_back(quoted(axis));
+  return all;
+}
+
+// Dimensions that are `open` may be cut along the axes that a region leaves to the partitioner.
+std::string shardings(const std::string& mesh, const Specs& specs, const std::vector<Type>& types,
+                      bool open) {
   Names parts;
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    parts.push_back(sharding(mesh, specs[i], types[i].shape.rank()));
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Ints dims(open ? types[i].shape.size() : 0);
+    std::iota(dims.begin(), dims.end(), std::int64_t{0});
+    parts.push_back(sharding(mesh, specs[i], types[i].shape.rank(), dims));
+  }
   return "[" + joined(parts) + "]";
 }
 
@@ -99,13 +111,16 @@ Names shard_map(Writing& w) {
   const DeviceMesh& mesh = *w.attrs.get<MeshRef>("mesh");
   const std::string symbol = w.block.module.mesh(mesh);
   const ProgramPtr body = w.attrs.program("body");
-  Names manual;
-  for (const std::string& a : w.attrs.has("manual") ? w.attrs.get<Strings>("manual") : mesh.axes)
-    manual.push_back(quoted(a));
+  const Strings own = w.attrs.has("manual") ? w.attrs.get<Strings>("manual") : mesh.axes;
   Names arguments, declared;
   std::string lines;
   Block inside = w.block.inside(lines);
+  if (!w.block.mesh) inside.automatic = mesh.axes;
   inside.mesh = mesh;
+  std::erase_if(inside.automatic, [&](const std::string& axis) {
+    return std::find(own.begin(), own.end(), axis) != own.end();
+  });
+  const bool open = !inside.automatic.empty();
   for (Var v : body->inputs) {
     arguments.push_back(w.block.fresh());
     declared.push_back(arguments.back() + ": " + type_text(body->type(v)));
@@ -115,10 +130,10 @@ Names shard_map(Writing& w) {
   for (const Type& t : body->output_types()) types.push_back(type_text(t));
   inside.line(gives.empty() ? "sdy.return" : "sdy.return " + joined(gives) + " : " + joined(types));
   const Names out = w.block.define(
-      "sdy.manual_computation(" + joined(w.in) +
-          ") in_shardings=" + shardings(symbol, w.attrs.get<Specs>("in_specs"), w.in_types) +
-          " out_shardings=" + shardings(symbol, w.attrs.get<Specs>("out_specs"), w.out_types) +
-          " manual_axes={" + joined(manual) + "} (" + joined(declared) + ") {",
+      "sdy.manual_computation(" + joined(w.in) + ") in_shardings=" +
+          shardings(symbol, w.attrs.get<Specs>("in_specs"), w.in_types, open) + " out_shardings=" +
+          shardings(symbol, w.attrs.get<Specs>("out_specs"), w.out_types, open) + " manual_axes={" +
+          joined(all_quoted(own)) + "} (" + joined(declared) + ") {",
       w.out_types.size());
   w.block.raw(lines);
   w.block.line("} : " + types_text(w.in_types) + " -> " + result_types_text(w.out_types));
@@ -217,27 +232,50 @@ Names collective_broadcast(Writing& w) {
               w.in_types[0], w.type())};
 }
 
-Names axis_index(Writing& w) {
-  const MeshShape& mesh = mesh_of(w);
+namespace {
+
+// The device's number along the axes, from that among all.
+std::string place(Block& block, const Strings& axes) {
+  const MeshShape& mesh = *block.mesh;
   const Type id(DType::uint32, {});
-  const std::string device = w.block.define("stablehlo.partition_id : tensor<ui32>")[0];
+  const std::string device = block.define("stablehlo.partition_id : tensor<ui32>")[0];
   std::string sum;
-  for (const std::string& axis : w.attrs.get<Strings>("axes")) {
+  for (const std::string& axis : axes) {
     std::int64_t below = 1;
     for (std::size_t i = static_cast<std::size_t>(mesh.find(axis)) + 1; i < mesh.sizes.size(); ++i)
       below *= mesh.sizes[i];
     const std::int64_t size = mesh.size_of(axis);
-    std::string at =
-        w.block.apply("stablehlo.divide", {device, w.block.number(id.dtype, below)}, id);
-    at = w.block.apply("stablehlo.remainder", {at, w.block.number(id.dtype, size)}, id);
+    std::string at = block.apply("stablehlo.divide", {device, block.number(id.dtype, below)}, id);
+    at = block.apply("stablehlo.remainder", {at, block.number(id.dtype, size)}, id);
     if (!sum.empty())
-      at = w.block.apply(
+      at = block.apply(
           "stablehlo.add",
-          {w.block.apply("stablehlo.multiply", {sum, w.block.number(id.dtype, size)}, id), at}, id);
+          {block.apply("stablehlo.multiply", {sum, block.number(id.dtype, size)}, id), at}, id);
     sum = at;
   }
-  if (sum.empty()) return {w.block.number(DType::int32, 0)};
-  return w.block.define("stablehlo.convert " + sum + " : (tensor<ui32>) -> tensor<i32>");
+  if (sum.empty()) return block.number(DType::int32, 0);
+  return block.define("stablehlo.convert " + sum + " : (tensor<ui32>) -> tensor<i32>")[0];
+}
+
+}  // namespace
+
+// Devices have numbers where all axes are manual: what a region leaves to the partitioner becomes so
+// for as long as it takes.
+Names axis_index(Writing& w) {
+  mesh_of(w);
+  const Strings axes = w.attrs.get<Strings>("axes");
+  if (w.block.automatic.empty()) return {place(w.block, axes)};
+  std::string lines;
+  Block inside = w.block.inside(lines);
+  inside.automatic.clear();
+  const std::string number = place(inside, axes);
+  inside.line("sdy.return " + number + " : tensor<i32>");
+  const Names out = w.block.define("sdy.manual_computation() in_shardings=[] out_shardings=[<@" +
+                                   w.block.module.mesh(*w.block.mesh) + ", []>] manual_axes={" +
+                                   joined(all_quoted(w.block.automatic)) + "} () {");
+  w.block.raw(lines);
+  w.block.line("} : () -> tensor<i32>");
+  return out;
 }
 
 }  // namespace tessera::inline v0::stablehlo::write

@@ -30,6 +30,8 @@ std::string list_text(const Ints& values);
 std::string rows_text(const IntLists& rows, std::size_t columns);
 /// In quotes, with what needs it escaped.
 std::string quoted(std::string_view text);
+/// That, and not std::quoted, where a header brings it in.
+inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
 /// "a, b, c".
 std::string joined(std::span<const std::string> parts, std::string_view between = ", ");
 /// As a part of a symbol's name: other characters become underscores.

@@ -43,6 +43,7 @@ std::string Block::apply(const std::string& op, const Names& operands, const Typ
 Block Block::inside(std::string& out) const {
   Block b(module, out, count_, indent_ + 2);
   b.mesh = mesh;
+  b.automatic = automatic;
   return b;
 }
 

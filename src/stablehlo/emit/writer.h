@@ -49,8 +49,10 @@ class Block {
       : module(m), out_(out), count_(count), indent_(indent) {}
 
   ModuleWriter& module;
-  /// The mesh of the region that is written for each device.
-  std::optional<MeshShape> mesh;
+  /// The mesh of the region that is written for each device, and the axes of it that the region
+  /// leaves to the partitioner.
+  std::optional<DeviceMesh> mesh;
+  Strings automatic = {};
 
   void line(const std::string& text);
   /// Lines that are written already.

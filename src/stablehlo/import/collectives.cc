@@ -1,9 +1,9 @@
 // Collectives of devices: those of the axes of the mesh that their groups are along. Device (r, p) is
 // number r * partitions + p.
 #include "stablehlo/import/collectives.h"
-#include "stablehlo/import/groups.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace tessera::inline v0::stablehlo::rules {
@@ -69,9 +69,45 @@ const Devices& need_devices(const Reading& r) {
   return *d;
 }
 
+namespace {
+
+// A module of one replica and one partition is for one device, which communicates with itself.
+const Devices& devices_of(const Reading& r) {
+  static const auto* const one = new Devices{};
+  const auto is_one = [&](std::string_view name) {
+    const AttributeSyntax* n = find(r.importer.module.attributes, name);
+    return n && n->integer_value == 1;
+  };
+  const bool alone = is_one("mhlo.num_replicas") && is_one("mhlo.num_partitions");
+  return alone && !r.importer.devices ? *one : need_devices(r);
+}
+
+// Devices by their numbers as places in the mesh. Numbers that no device has stay.
+IntLists in_mesh(const Devices& d, IntLists devices) {
+  std::vector<std::int64_t> places(d.mesh.devices.size());
+  for (std::size_t place = 0; place < places.size(); ++place)
+    places[static_cast<std::size_t>(d.mesh.devices[place])] = static_cast<std::int64_t>(place);
+  for (Ints& list : devices)
+    for (std::int64_t& device : list)
+      if (device >= 0 && device < static_cast<std::int64_t>(places.size()))
+        device = places[static_cast<std::size_t>(device)];
+  return devices;
+}
+
+void need_manual(const Reading& r, const Strings& axes) {
+  const Devices& d = devices_of(r);
+  for (const std::string& axis : axes)
+    if (std::find(d.manual.begin(), d.manual.end(), axis) == d.manual.end())
+      r.refuse("it is along the axis " + shown(axis) + ", which is not manual here",
+               "along axes that are not manual the partitioner divides a computation, and only its "
+               "collectives go along them");
+}
+
+}  // namespace
+
 IntLists device_groups(Reading& r, bool reduces) {
   const AttributeSyntax& a = r.need("replica_groups");
-  const Devices& d = need_devices(r);
+  const Devices& d = devices_of(r);
   const Members members = members_of(r, reduces);
   IntLists listed =
       a.kind == AttributeSyntax::fields ? groups_of_mesh(r, a) : read_rows(r.importer.module, a);
@@ -82,14 +118,46 @@ IntLists device_groups(Reading& r, bool reduces) {
     listed.emplace_back(static_cast<std::size_t>(n));
     std::iota(listed[0].begin(), listed[0].end(), std::int64_t{0});
   }
-  return expanded(listed, members, d);
+  return in_mesh(d, expanded(listed, members, d));
+}
+
+Over over_axes(const Reading& r, IntLists groups) {
+  const Devices& d = devices_of(r);
+  Over over = over_groups(d.mesh, d.manual, std::move(groups));
+  if (!over.groups.empty()) need_manual(r, d.mesh.axes);
+  need_manual(r, over.axes);
+  if (over.axes.empty() && !over.groups.empty())
+    r.refuse("its groups have other devices than the one that the module is for");
+  return over;
+}
+
+Value across(const Reading& r, Value x, const Strings& axes) {
+  const Devices& d = devices_of(r);
+  return d.typed ? ops::pvary(x, axes) : x;
+}
+
+Value gathered(const Reading& r, Value x, const Over& over, int axis, bool tiled) {
+  if (over.axes.empty()) {
+    if (tiled) return x;
+    Shape shape = x.shape();
+    shape.insert(shape.begin() + axis, 1);
+    return ops::reshape(x, shape);
+  }
+  const Value own = across(r, x, over.axes);
+  if (devices_of(r).typed && over.groups.empty())
+    return ops::all_gather_invariant(own, over.axes, over.size, axis, tiled);
+  return ops::all_gather(own, over.axes, over.size, axis, tiled, over.groups);
+}
+
+Value place_in_mesh(const Reading& r) {
+  const Devices& d = need_devices(r);
+  need_manual(r, d.mesh.axes);
+  return across(r, ops::axis_index(r.b, d.mesh.axes, d.count()), d.mesh.axes);
 }
 
 namespace {
 
-Over groups_of(Reading& r, bool reduces) {
-  return over_groups(need_devices(r).mesh, device_groups(r, reduces));
-}
+Over groups_of(Reading& r, bool reduces) { return over_axes(r, device_groups(r, reduces)); }
 
 Values each_operand(Reading& r, const std::function<Value(Value)>& f) {
   Values out;
@@ -107,9 +175,23 @@ Value place(Reading& r, AxisRange range) {
   const Strings axes(mesh.axes.begin() + static_cast<std::ptrdiff_t>(range.begin),
                      mesh.axes.begin() + static_cast<std::ptrdiff_t>(range.end));
   if (axes.empty()) return scalar_of_zero(r);
-  const Value v = ops::convert(ops::axis_index(r.b, axes, mesh.size_of(axes)), DType::uint32);
+  need_manual(r, axes);
+  const Value v =
+      ops::convert(across(r, ops::axis_index(r.b, axes, mesh.size_of(axes)), axes), DType::uint32);
   r.scope.level().place(v, range);
   return v;
+}
+
+// The device's number, which is its place where the mesh has the devices in their order.
+Value number_of_partition(Reading& r) {
+  const DeviceMesh& mesh = need_devices(r).mesh;
+  if (std::is_sorted(mesh.devices.begin(), mesh.devices.end()))
+    return place(r, {0, mesh.axes.size()});
+  std::vector<std::uint32_t> numbers(mesh.devices.begin(), mesh.devices.end());
+  auto bytes = std::make_shared<std::vector<std::byte>>(numbers.size() * sizeof numbers[0]);
+  std::memcpy(bytes->data(), numbers.data(), bytes->size());
+  const Value table = ops::constant(r.b, {DType::uint32, Shape{mesh.size()}, std::move(bytes)});
+  return ops::reshape(ops::dynamic_slice(table, Values{place_in_mesh(r)}, {1}), Shape{});
 }
 
 template <class Part>
@@ -125,15 +207,15 @@ Value place_after(Reading& r, Part part, Value (*otherwise)(Value, Value)) {
 }  // namespace
 
 Values replica_id(Reading& r) {
-  const Devices& d = need_devices(r);
+  const Devices& d = devices_of(r);
   if (d.replicas == 1) return {scalar_of_zero(r)};
   if (d.partitions == 1) return {place(r, {0, d.mesh.axes.size()})};
   return {place(r, {0, 1})};
 }
 Values partition_id(Reading& r) {
-  const Devices& d = need_devices(r);
+  const Devices& d = devices_of(r);
   if (d.partitions == 1) return {scalar_of_zero(r)};
-  if (d.replicas == 1) return {place(r, {0, d.mesh.axes.size()})};
+  if (d.replicas == 1) return {number_of_partition(r)};
   return {place(r, {1, 2})};
 }
 
@@ -146,7 +228,7 @@ Values all_gather(Reading& r) {
   const Over over = groups_of(r, true);
   return each_operand(r, [&](Value x) {
     r.check_dims({axis}, x.rank(), "all_gather_dim");
-    return ops::all_gather(x, over.axes, over.size, axis, true, over.groups);
+    return gathered(r, x, over, axis, true);
   });
 }
 
@@ -157,16 +239,27 @@ Values all_to_all(Reading& r) {
   return each_operand(r, [&](Value x) {
     r.check_dims({split}, x.rank(), "split_dimension");
     r.check_dims({concat}, x.rank(), "concat_dimension");
-    return ops::all_to_all(x, over.axes, over.size, split, concat, true, over.groups);
+    if (over.axes.empty()) return x;
+    return ops::all_to_all(across(r, x, over.axes), over.axes, over.size, split, concat, true,
+                           over.groups);
   });
 }
 
 Values collective_permute(Reading& r) {
-  const Devices& d = need_devices(r);
-  const Moves moves =
-      over_pairs(d.mesh, expanded(r.rows_or("source_target_pairs", {}), members_of(r, false), d));
-  return each_operand(
-      r, [&](Value x) { return ops::ppermute(x, moves.over.axes, moves.over.size, moves.pairs); });
+  const Devices& d = devices_of(r);
+  const std::optional<Moves> moves = over_pairs(
+      d.mesh, d.manual,
+      in_mesh(d, expanded(r.rows_or("source_target_pairs", {}), members_of(r, false), d)));
+  if (!moves)
+    r.refuse("its pairs go along axes that are not manual here",
+             "along axes that are not manual the partitioner divides a computation");
+  need_manual(r, moves->over.axes);
+  return each_operand(r, [&](Value x) {
+    if (moves->over.axes.empty())  // of one device, which gets what it sends, or zeros
+      return moves->pairs == IntLists{{0, 0}} ? x : ops::zeros_like(x);
+    return ops::ppermute(across(r, x, moves->over.axes), moves->over.axes, moves->over.size,
+                         moves->pairs);
+  });
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -1,7 +1,6 @@
 // Reductions over devices. A region that is a collective of ours is that; any other is applied to what
 // the devices of a group have, first to last.
 #include "stablehlo/import/collectives.h"
-#include "stablehlo/import/groups.h"
 
 #include <algorithm>
 #include <optional>
@@ -45,9 +44,8 @@ IntLists with_all(IntLists groups, std::int64_t devices) {
 // two scalars where no collective is what it is.
 struct OverDevices {
   explicit OverDevices(Reading& r, bool partial = false)
-      : over(over_groups(need_devices(r).mesh,
-                         partial ? with_all(device_groups(r, true), need_devices(r).count())
-                                 : device_groups(r, true))) {
+      : over(over_axes(r, partial ? with_all(device_groups(r, true), need_devices(r).count())
+                                  : device_groups(r, true))) {
     r.need_regions(1);
     const RegionSyntax& region = r.op.regions[0];
     if (region.arguments.size() != 2 || r.in.empty())
@@ -102,6 +100,12 @@ Value rows_combined(const Program& by, Value x, std::optional<Value> there = std
   return ops::scan(step.finish(carried), {}, Values{first}, each, n - 1, false, *x.builder)[0];
 }
 
+// Types say whether a value is the same along whole axes, not in groups of their devices.
+Value summed(const Reading& r, Value x, const Over& o) {
+  if (r.importer.devices->typed && o.groups.empty()) return ops::psum_invariant(x, o.axes);
+  return ops::psum(x, o.axes, o.size, o.groups);
+}
+
 }  // namespace
 
 Values reduced_over_devices(Reading& r, bool partial) {
@@ -117,14 +121,17 @@ Values reduced_over_devices(Reading& r, bool partial) {
     return out;
   }
   for (const Value& x : r.in) {
-    if (d.how == Exchanged::sum)
-      out.push_back(ops::psum(x, o.axes, o.size, o.groups));
+    const Value own = across(r, x, o.axes);
+    if (o.axes.empty())
+      out.push_back(x);
+    else if (d.how == Exchanged::sum)
+      out.push_back(summed(r, own, o));
     else if (d.how == Exchanged::greatest)
-      out.push_back(ops::pmax(x, o.axes, o.size, o.groups));
+      out.push_back(ops::pmax(own, o.axes, o.size, o.groups));
     else if (d.how == Exchanged::least)
-      out.push_back(ops::pmin(x, o.axes, o.size, o.groups));
+      out.push_back(ops::pmin(own, o.axes, o.size, o.groups));
     else
-      out.push_back(rows_combined(*d.by, ops::all_gather(x, o.axes, o.size, 0, false, o.groups)));
+      out.push_back(rows_combined(*d.by, gathered(r, x, o, 0, false)));
   }
   return out;
 }
@@ -140,7 +147,9 @@ Values reduce_scatter(Reading& r) {
   const Value x = r.in[0];
   const auto axis = static_cast<int>(r.integer("scatter_dimension"));
   r.check_dims({axis}, x.rank(), "scatter_dimension");
-  if (d.how == Exchanged::sum) return {ops::psum_scatter(x, o.axes, o.size, axis, true, o.groups)};
+  if (o.axes.empty()) return {x};
+  if (d.how == Exchanged::sum)
+    return {ops::psum_scatter(across(r, x, o.axes), o.axes, o.size, axis, true, o.groups)};
   const std::int64_t n = d.members(), extent = x.shape()[axis];
   if (n == 0 || extent % n)
     r.refuse("dimension " + std::to_string(axis) + " of " + to_string(x.type()) +
@@ -150,7 +159,8 @@ Values reduce_scatter(Reading& r) {
   parts[static_cast<std::size_t>(axis)] = extent / n;
   parts.insert(parts.begin() + axis, n);
   const Value slabs = ops::reshape(x, Shape(parts.begin(), parts.end()));
-  const Value rows = ops::all_to_all(slabs, o.axes, o.size, axis, 0, false, o.groups);
+  const Value rows =
+      ops::all_to_all(across(r, slabs, o.axes), o.axes, o.size, axis, 0, false, o.groups);
   if (!d.how) return {rows_combined(*d.by, rows)};
   const bool boolean = x.dtype() == DType::boolean;
   if (*d.how == Exchanged::greatest)

@@ -213,13 +213,22 @@ class ElementReader {
     ++at_;
   }
 
+  // Integers without a sign in their type are bits: what no signed number is may be an unsigned one.
   template <class T>
   T integer(std::string_view w) {
     T value{};
     const bool hexadecimal = w.starts_with("0x");
     if (hexadecimal) w.remove_prefix(2);
-    const auto [end, error] =
-        std::from_chars(w.data(), w.data() + w.size(), value, hexadecimal ? 16 : 10);
+    const auto read = [&](auto& into) {
+      return std::from_chars(w.data(), w.data() + w.size(), into, hexadecimal ? 16 : 10);
+    };
+    auto [end, error] = read(value);
+    if (std::is_signed_v<T> && error == std::errc::result_out_of_range) {
+      std::make_unsigned_t<T> bits{};
+      const auto [end_of_bits, error_of_bits] = read(bits);
+      end = end_of_bits, error = error_of_bits;
+      value = static_cast<T>(bits);
+    }
     if (error != std::errc() || end != w.data() + w.size() || w.empty())
       at_ -= w.size(), fail(shown(w) + " is no " + std::string(type_.element));
     return value;

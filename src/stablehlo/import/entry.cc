@@ -1,4 +1,5 @@
 // A function of a module as its outermost program.
+#include "stablehlo/import/manual_parts.h"
 #include "stablehlo/import/run_parallel.h"
 
 #include <algorithm>
@@ -53,6 +54,8 @@ std::optional<Devices> Importer::devices_of(const FunctionSyntax& f) const {
   while (!regions.empty()) {
     const RegionSyntax& region = *regions.back();
     regions.pop_back();
+    // What communicates stands in parts for each device, and the rest is for whole arrays.
+    if (has_manual_parts(region)) return std::nullopt;
     for (const OperationSyntax& op : region.operations) {
       if (communicates(op.name)) return d;
       if (op.name == "sdy.manual_computation" || op.name == "interpreter.run_parallel") continue;

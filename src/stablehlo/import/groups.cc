@@ -6,9 +6,6 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// Axes in any order are tried while they are so few.
-constexpr std::size_t kMostTried = 4;
-
 Strings others_of(const MeshShape& mesh, const Strings& axes) {
   Strings others;
   for (const std::string& a : mesh.axes)
@@ -27,24 +24,58 @@ IntLists along(const MeshShape& mesh, const Strings& axes) {
   return out;
 }
 
-// All choices of axes, few first, those in the mesh's order before others.
-std::vector<Strings> choices(const MeshShape& mesh) {
-  std::vector<Strings> out;
-  const std::size_t n = mesh.axes.size();
-  if (n > kMostTried) return {mesh.axes};
-  for (std::size_t count = 0; count <= n; ++count)
-    for (std::size_t mask = 0; mask < std::size_t{1} << n; ++mask) {
-      std::vector<std::size_t> chosen;
-      for (std::size_t i = 0; i < n; ++i)
-        if (mask >> i & 1) chosen.push_back(i);
-      if (chosen.size() != count) continue;
-      do {
-        Strings axes;
-        for (std::size_t i : chosen) axes.push_back(mesh.axes[i]);
-        out.push_back(std::move(axes));
-      } while (std::next_permutation(chosen.begin(), chosen.end()));
-    }
-  return out;
+bool are_devices(const MeshShape& mesh, const IntLists& lists) {
+  return std::all_of(lists.begin(), lists.end(), [&](const Ints& list) {
+    return std::all_of(list.begin(), list.end(),
+                       [&](std::int64_t d) { return d >= 0 && d < mesh.size(); });
+  });
+}
+
+// The axes that the places of two devices differ along, in the mesh's order.
+Strings between(const MeshShape& mesh, std::int64_t a, std::int64_t b) {
+  Strings axes;
+  for (const std::string& axis : mesh.axes)
+    if (mesh.index_along(a, {axis}) != mesh.index_along(b, {axis})) axes.push_back(axis);
+  return axes;
+}
+
+// The axes that the first group is along, the major one first: along the minor one its second member
+// is, along the next one the first member behind a whole turn of the minor one, and so on. Absent
+// where there are none that the other groups are along too.
+std::optional<Strings> axes_of(const MeshShape& mesh, IntLists groups) {
+  if (groups.empty() || groups[0].empty() || !are_devices(mesh, groups)) return std::nullopt;
+  const Ints& first = groups[0];
+  Strings axes;
+  for (std::size_t step = 1; step < first.size();) {
+    const Strings axis = between(mesh, first[0], first[step]);
+    if (axis.size() != 1) return std::nullopt;
+    axes.insert(axes.begin(), axis[0]);
+    step *= static_cast<std::size_t>(mesh.size_of(axis[0]));
+  }
+  AxisSet each;
+  for (const std::string& axis : axes) each.insert(axis);
+  if (each.size() != axes.size()) return std::nullopt;
+  IntLists found = along(mesh, axes);
+  std::sort(found.begin(), found.end());
+  std::sort(groups.begin(), groups.end());
+  return found == groups ? std::optional(axes) : std::nullopt;
+}
+
+// The pairs along these axes, where all devices along the others have the same.
+std::optional<IntLists> pairs_along(const MeshShape& mesh, const Strings& axes,
+                                    const IntLists& pairs) {
+  const Strings others = others_of(mesh, axes);
+  std::vector<IntLists> moves(static_cast<std::size_t>(mesh.size_of(others)));
+  for (const Ints& p : pairs) {
+    const std::int64_t at = mesh.index_along(p[0], others);
+    if (at != mesh.index_along(p[1], others)) return std::nullopt;
+    moves[static_cast<std::size_t>(at)].push_back(
+        {mesh.index_along(p[0], axes), mesh.index_along(p[1], axes)});
+  }
+  for (IntLists& m : moves) std::sort(m.begin(), m.end());
+  if (std::any_of(moves.begin(), moves.end(), [&](const IntLists& m) { return m != moves[0]; }))
+    return std::nullopt;
+  return moves[0];
 }
 
 std::int64_t product(const MeshShape& mesh, std::size_t from, std::size_t to) {
@@ -55,40 +86,28 @@ std::int64_t product(const MeshShape& mesh, std::size_t from, std::size_t to) {
 
 }  // namespace
 
-Over over_groups(const MeshShape& mesh, IntLists groups) {
-  IntLists sorted = groups;
-  std::sort(sorted.begin(), sorted.end());
-  for (const Strings& axes : choices(mesh)) {
-    if (axes.empty()) continue;
-    IntLists found = along(mesh, axes);
-    std::sort(found.begin(), found.end());
-    if (found == sorted) return {axes, mesh.size_of(axes), {}};
-  }
-  return {mesh.axes, mesh.size(), std::move(groups)};
+Over over_groups(const MeshShape& mesh, const Strings& manual, IntLists groups) {
+  if (const std::optional<Strings> axes = axes_of(mesh, groups))
+    return {*axes, mesh.size_of(*axes), {}};
+  return {manual, mesh.size_of(manual), std::move(groups)};
 }
 
-Moves over_pairs(const MeshShape& mesh, const IntLists& pairs) {
-  const auto known = [&](std::int64_t d) { return d >= 0 && d < mesh.size(); };
-  const bool good = std::all_of(pairs.begin(), pairs.end(), [&](const Ints& p) {
-    return p.size() == 2 && known(p[0]) && known(p[1]);
-  });
-  for (const Strings& axes : good ? choices(mesh) : std::vector<Strings>()) {
-    if (axes.empty()) continue;
-    const Strings others = others_of(mesh, axes);
-    std::vector<IntLists> moves(static_cast<std::size_t>(mesh.size_of(others)));
-    bool inside = true;
-    for (const Ints& p : pairs) {
-      const std::int64_t at = mesh.index_along(p[0], others);
-      inside = inside && at == mesh.index_along(p[1], others);
-      moves[static_cast<std::size_t>(at)].push_back(
-          {mesh.index_along(p[0], axes), mesh.index_along(p[1], axes)});
-    }
-    for (IntLists& m : moves) std::sort(m.begin(), m.end());
-    if (inside &&
-        std::all_of(moves.begin(), moves.end(), [&](const IntLists& m) { return m == moves[0]; }))
-      return {{axes, mesh.size_of(axes)}, moves[0]};
-  }
-  return {{mesh.axes, mesh.size()}, pairs};
+// Along the axes that some pair goes along, or else along all.
+std::optional<Moves> over_pairs(const MeshShape& mesh, const Strings& manual,
+                                const IntLists& pairs) {
+  const bool good =
+      are_devices(mesh, pairs) &&
+      std::all_of(pairs.begin(), pairs.end(), [](const Ints& p) { return p.size() == 2; });
+  if (!good)  // which the collective says
+    return Moves{{manual, mesh.size_of(manual)}, pairs};
+  AxisSet moved;
+  for (const Ints& p : pairs)
+    for (const std::string& axis : between(mesh, p[0], p[1])) moved.insert(axis);
+  for (const Strings& axes : {mesh.ordered(moved), manual})
+    if (!axes.empty())
+      if (const std::optional<IntLists> found = pairs_along(mesh, axes, pairs))
+        return Moves{{axes, mesh.size_of(axes)}, *found};
+  return std::nullopt;
 }
 
 std::optional<AxisRange> quotient(const MeshShape& mesh, AxisRange range, std::int64_t divisor) {

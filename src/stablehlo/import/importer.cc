@@ -156,7 +156,8 @@ const FunctionSyntax& Importer::need_function(const Reading& r, const std::strin
 
 ProgramPtr Importer::function(const Reading& r, const std::string& name) {
   const FunctionSyntax& f = need_function(r, name);
-  if (const auto it = programs_.find(&f); it != programs_.end()) return it->second;
+  // Collectives in it are those of the devices around.
+  if (const auto it = programs_.find(&f); it != programs_.end() && !devices) return it->second;
   Level level(f.name, nullptr);
   Scope inside(level, nullptr, module);
   for (const ArgumentSyntax& a : f.arguments) {
@@ -171,7 +172,9 @@ ProgramPtr Importer::function(const Reading& r, const std::string& name) {
   for (const Bound& b : block(inside, f.body))
     out.insert(out.end(), b.leaves.begin(), b.leaves.end());
   calls_.pop_back();
-  return programs_[&f] = level.builder().finish_pruned(out);
+  ProgramPtr made = level.builder().finish_pruned(out);
+  if (!devices) programs_[&f] = made;
+  return made;
 }
 
 std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
@@ -201,8 +204,27 @@ std::vector<Bound> Importer::call(const Reading& r, const std::string& function,
   return out;
 }
 
+std::vector<Bound> Importer::in_place(const Reading& r, const RegionSyntax& region,
+                                      const std::vector<Bound>& arguments) {
+  if (arguments.size() != region.arguments.size())
+    r.refuse("its region takes " + std::to_string(region.arguments.size()) +
+             " arguments, and gets " + std::to_string(arguments.size()));
+  Scope inside(r.scope.level(), &r.scope, module);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentSyntax& a = region.arguments[i];
+    std::vector<Type> got;
+    for (const Value& v : arguments[i].leaves) got.emplace_back(v.dtype(), v.shape());
+    const std::vector<Type> want = leaf_types(a.type);
+    if (!fits(want, got))
+      fail(*module.source, a.at,
+           {"this argument of the region is " + text_of(want) + ", and gets " + text_of(got)});
+    inside.define(a.name, a.at, Bound{arguments[i].leaves, &a.type});
+  }
+  return block(inside, region);
+}
+
 RegionProgram Importer::region(const Reading& r, const RegionSyntax& region,
-                               const std::vector<Type>& arguments) {
+                               const std::vector<Type>& arguments, const RegionEnds& ends) {
   Level level("", &r.scope.level());
   Scope scope(level, &r.scope, module);
   for (const ArgumentSyntax& a : region.arguments) {
@@ -215,6 +237,7 @@ RegionProgram Importer::region(const Reading& r, const RegionSyntax& region,
               text_of({arguments[i]})});
       bound.leaves.push_back(
           level.builder().input(i < arguments.size() ? arguments[i] : type(a.type)));
+      if (ends.argument) bound.leaves.back() = ends.argument(i, bound.leaves.back());
     }
     scope.define(a.name, a.at, bound);
   }
@@ -222,6 +245,7 @@ RegionProgram Importer::region(const Reading& r, const RegionSyntax& region,
   Values out;
   for (const Bound& bound : block(scope, region))
     out.insert(out.end(), bound.leaves.begin(), bound.leaves.end());
+  for (std::size_t i = 0; ends.result && i < out.size(); ++i) out[i] = ends.result(i, out[i]);
   RegionProgram p{level.builder().finish(out), level.captured()};
   if (p.program->inputs.size() != declared + p.captured.size())
     throw InternalError("a region's inputs are its arguments and what it reads");

@@ -8,6 +8,7 @@
 #include "stablehlo/import/scope.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -84,11 +85,21 @@ struct RegionProgram {
   Values captured;  // of the level around
 };
 
+/// What is done with the arguments and results of a region inside it, by number.
+struct RegionEnds {
+  std::function<Value(std::size_t, Value)> argument = {}, result = {};
+};
+
 /// The devices that a function is imported for: each runs it. Device (r, p) is number
-/// r * partitions + p of the mesh.
+/// r * partitions + p.
 struct Devices {
   std::int64_t replicas = 1, partitions = 1;
-  MeshShape mesh;
+  DeviceMesh mesh;
+  /// The axes along which the program is for one device; along the others the partitioner divides
+  /// it.
+  Strings manual = {};
+  /// Whether values are typed with the axes along which they differ.
+  bool typed = false;
   std::int64_t count() const { return replicas * partitions; }
 };
 
@@ -116,9 +127,12 @@ class Importer {
                           const std::vector<Bound>& arguments);
   /// A region whose arguments have these types, or where there are none those that it declares.
   RegionProgram region(const Reading& r, const RegionSyntax& region,
-                       const std::vector<Type>& arguments = {});
+                       const std::vector<Type>& arguments = {}, const RegionEnds& ends = {});
   /// As `region`, where numbers that constants and shapes settle outside are constants inside.
   RegionProgram settled_region(const Reading& r, const RegionSyntax& region);
+  /// The results of a region on these arguments, written where it stands.
+  std::vector<Bound> in_place(const Reading& r, const RegionSyntax& region,
+                              const std::vector<Bound>& arguments);
   /// A region that reads nothing from outside but such numbers.
   ProgramPtr closed_region(const Reading& r, const RegionSyntax& region);
   const FunctionSyntax& need_function(const Reading& r, const std::string& name) const;
@@ -131,18 +145,27 @@ class Importer {
 
   /// By the scalars of the reflectors that JAX makes Q of, the matrix that they are of.
   std::vector<std::pair<Value, Value>> reflected;
-  /// x as a sharding says that it shall lie; x itself where shardings are not kept.
+  /// x as a sharding says that it shall lie; x itself where shardings are not kept, and where it
+  /// says nothing.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
   /// The mesh of a sharding, and how it cuts an array of so many dimensions.
   MeshRef mesh_of(const AttributeSyntax& sharding) const;
   struct Cut {
     Spec spec;
     Ints open;
+    /// The axes along which the devices have parts of a sum, of which the array is the whole, or of
+    /// another reduction.
+    Strings unreduced = {};
+    std::string_view reduction = "sum";
   };
   Cut cut_of(const AttributeSyntax& sharding, int rank) const;
-  /// The same of a sharding that is a text; nothing where it says of no array how it lies.
+  /// The same of shardings that are texts; nothing where it says of no array how it lies.
   std::optional<MeshRef> mesh_of_tiles(const AttributeSyntax& sharding, int rank) const;
-  Spec spec_of_tiles(const AttributeSyntax& sharding, int rank, const MeshRef& mesh) const;
+  /// The mesh whose axes the module's shardings of the older form go along, over so many devices.
+  const MeshRef& tile_mesh(std::int64_t devices) const;
+  Cut cut_of_tiles(const AttributeSyntax& sharding, int rank, const MeshRef& mesh) const;
+  /// The axes along which such a sharding says that the array is a device's own.
+  Strings manual_of_tiles(const AttributeSyntax& sharding, const MeshRef& mesh) const;
   /// What an argument or result says of where it lies, in either form; null where it says nothing.
   static const AttributeSyntax* sharding_in(const Attributes& attributes);
 
@@ -166,10 +189,11 @@ class Importer {
   };
   const KnownType& known_type(const TypeSyntax& t) const;
   const FunctionSyntax& entry(const std::string& function) const;
-  /// The mesh whose axes the module's shardings of the older form go along, tile_shardings.cc.
-  /// Of all shardings that are texts, over so many devices.
-  const MeshRef& tile_mesh(std::int64_t devices) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
+  Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
+  /// A program is partitioned over one mesh: that of its first computation for each device, or else
+  /// of its first sharding that is kept.
+  bool is_partitioned_over(const MeshRef& mesh) const;
   Strings labels_of(const FunctionSyntax& f) const;
   /// Replicas and partitions that the function communicates between outside of regions of its own.
   std::optional<Devices> devices_of(const FunctionSyntax& f) const;
@@ -188,7 +212,8 @@ class Importer {
   int depth_ = 0;
   std::vector<const FunctionSyntax*> calls_;  // under way
   std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
-  mutable std::optional<MeshRef> tile_mesh_;
+  mutable std::optional<MeshRef> tile_mesh_, partitioned_over_;
+  mutable std::map<std::string, MeshRef, std::less<>> meshes_;  // by symbol
   Memory rewritten_;  // of blocks that are imported in another form
   mutable std::unordered_map<const TypeData*, KnownType> types_;
   mutable const TypeData* last_type_ = nullptr;  // that was asked for

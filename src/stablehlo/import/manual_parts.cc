@@ -2,8 +2,6 @@
 // @SPMDFullToShardShape and @SPMDShardToFullShape, written as a manual computation.
 #include "stablehlo/import/manual_parts.h"
 
-#include "stablehlo/text/tile_sharding.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -37,9 +35,10 @@ class Parts {
 
   RegionSyntax of(const RegionSyntax& whole) {
     for (const OperationSyntax& op : whole.operations) {
-      if (calls(op, "Sharding"))
-        if (const AttributeSyntax* sharding = op.find(kSaysHow))
-          said_of_[op.defs[0].name] = sharding;
+      if (calls(op, "Sharding") && op.find(kSaysHow)) said_of_[op.defs[0].name] = &op;
+      if (calls(op, kLeaves)) find_what_leaves(op);
+    }
+    for (const OperationSyntax& op : whole.operations) {
       if (&op == &whole.operations.back()) {
         close();
         out_.add(memory_, op);
@@ -53,7 +52,15 @@ class Parts {
   }
 
  private:
-  // Into the region, where it reads what is a device's own, or beside it.
+  // A value that becomes part of an array is a device's own, also where its operation reads nothing
+  // that is: it stands behind what says so.
+  void find_what_leaves(const OperationSyntax& leaves) {
+    leaves_.insert(leaves.operands[0].name);
+    const auto said = said_of_.find(leaves.operands[0].name);
+    if (said != said_of_.end()) leaves_.insert(said->second->operands[0].name);
+  }
+
+  // Into the region, where it reads or gives what is a device's own, or beside it.
   void place(const OperationSyntax& op) {
     if (calls(op, kEnters)) {
       if (!leaving_.empty()) close();
@@ -61,7 +68,8 @@ class Parts {
       own_.insert(op.defs[0].name);
     } else if (calls(op, kLeaves)) {
       leaving_.push_back(op);
-    } else if (reads_own(op)) {
+    } else if (reads_own(op) || gives_own(op)) {
+      if (!leaving_.empty() && !reads_own(op)) close();
       inside_.push_back(op);
       for (const DefSyntax& d : op.defs) own_.insert(d.name);
     } else if (leaving_.empty()) {
@@ -69,6 +77,11 @@ class Parts {
     } else {
       behind_.push_back(op);
     }
+  }
+
+  bool gives_own(const OperationSyntax& op) const {
+    return std::any_of(op.defs.begin(), op.defs.end(),
+                       [&](const DefSyntax& d) { return leaves_.count(d.name) > 0; });
   }
 
   bool reads_own(const OperationSyntax& op) const {
@@ -119,6 +132,7 @@ class Parts {
     region.operations.add(memory_, end);
     op.attributes.add(memory_, {"in_shardings", list_of(memory_, in, op.at)});
     op.attributes.add(memory_, {"out_shardings", list_of(memory_, out, op.at)});
+    op.attributes.add(memory_, {"manual_axes", manual_sharding()});
     op.regions.add(memory_, region);
     return op;
   }
@@ -130,28 +144,39 @@ class Parts {
     return *sharding;
   }
 
+  // What says along which axes the part is for each device: what enters, or leaves, is a device's own
+  // along these.
+  AttributeSyntax manual_sharding() const {
+    if (!entering_.empty()) {
+      AttributeSyntax own = own_sharding(entering_[0]);
+      own.value_type = entering_[0].result_types[0];
+      return own;
+    }
+    const auto said = said_of_.find(leaving_[0].operands[0].name);
+    if (said == said_of_.end())
+      fail(source_, leaving_[0].at,
+           {"what " + shown(kLeaves) + " takes is no result of \"Sharding\"",
+            "that says along which axes it is a device's own"});
+    AttributeSyntax own = own_sharding(*said->second);
+    own.value_type = said->second->result_types[0];
+    return own;
+  }
+
   // How the devices' parts lie is said of the array before it becomes theirs.
   AttributeSyntax sharding_before(const OperationSyntax& op) const {
-    std::string problem;
-    const AttributeSyntax own = own_sharding(op);
-    const bool all = parse_tile_sharding(own.text, 0, problem).kind == TileSharding::Kind::manual;
-    if (!problem.empty() || !all)
-      fail(source_, op.at,
-           {"its sharding is " + shown(own.text) + ", and only \"{manual}\" is supported",
-            "what it begins is for each device, along all axes of the mesh",
-            "export it with Shardy"});
     const auto it = said_of_.find(op.operands[0].name);
     if (it == said_of_.end())
       fail(source_, op.at,
            {"what " + shown(kEnters) + " takes is no result of \"Sharding\"",
             "that says which part is whose"});
-    return *it->second;
+    return own_sharding(*it->second);
   }
 
   const Source& source_;
   Memory& memory_;
   List<OperationSyntax> out_;
-  std::map<std::string_view, const AttributeSyntax*> said_of_;
+  std::map<std::string_view, const OperationSyntax*> said_of_;  // by result
+  std::set<std::string_view> leaves_;
   // Of the part that is open.
   std::vector<OperationSyntax> entering_, inside_, leaving_, behind_;
   std::set<std::string_view> own_;

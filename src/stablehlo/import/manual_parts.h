@@ -9,8 +9,8 @@ namespace tessera::inline v0::stablehlo {
 bool has_manual_parts(const RegionSyntax& region);
 
 /// The block with what stands between @SPMDFullToShardShape and @SPMDShardToFullShape in a
-/// sdy.manual_computation whose shardings are texts, made in `memory`. IoError where it is for some
-/// axes of a mesh only, or does not say which part is whose.
+/// sdy.manual_computation whose shardings are texts, made in `memory`; its manual_axes is one too, of
+/// what is a device's own along these. IoError where it does not say which part is whose.
 RegionSyntax with_manual_computations(const RegionSyntax& region, const Source& source,
                                       Memory& memory);
 

@@ -1,5 +1,6 @@
 // Composites that are ops of ours, as the emitter writes them: read back as they were. One that is
 // not as it should be is what its decomposition says.
+#include "ops/control/agree.h"
 #include "stablehlo/emit/emission.h"
 #include "stablehlo/import/data.h"
 #include "stablehlo/import/rules.h"
@@ -84,7 +85,13 @@ std::optional<Values> own_composite(Reading& r) {
     if (!value) return std::nullopt;
     attrs.set(spec->name, *value);
   }
-  return r.b.emit(*op, r.in, std::move(attrs));
+  Values in = r.in;
+  if (op->flow && op->with_flow) {  // in a typed region its programs take what differs
+    Flow flow = op->flow(attrs);
+    ops::agree_flow(r.b, flow, in);
+    attrs = op->with_flow(attrs, flow);
+  }
+  return r.b.emit(*op, in, std::move(attrs));
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -29,20 +29,17 @@ Value table_of_members(const Reading& r, const IntLists& groups) {
                        {DType::int64, Shape{n, static_cast<std::int64_t>(most)}, std::move(bytes)});
 }
 
-Value number_of_this(const Reading& r) {
-  const Devices& d = need_devices(r);
-  return ops::convert(ops::axis_index(r.b, d.mesh.axes, d.count()), DType::int64);
-}
-
 Value of_all(const Reading& r, Value x) {
   const Devices& d = need_devices(r);
-  return ops::all_gather(x, d.mesh.axes, d.count(), 0, false);
+  return gathered(r, x, {d.mesh.axes, d.count(), {}}, 0, false);
 }
 
 }  // namespace
 
 Peers::Peers(const Reading& r, const IntLists& groups)
-    : r_(r), this_device_(number_of_this(r)), members_(table_of_members(r, groups)) {}
+    : r_(r),
+      this_device_(ops::convert(place_in_mesh(r), DType::int64)),
+      members_(table_of_members(r, groups)) {}
 
 Value Peers::member(Value k) const {
   return ops::reshape(ops::dynamic_slice(members_, Values{this_device_, k}, {1, 1}), Shape{});

@@ -136,6 +136,12 @@ Values reduce_scatter(Reading& r);
 
 // shardings.cc
 Values sharding_constraint(Reading& r);
+Values redistributed(Reading& r);  // Shardy's collectives
+Values edge(Reading& r);
+Values sharding_group(Reading& r);
+Values named_computation(Reading& r);
+
+// tile_shardings.cc, manual_computation.cc
 Values tile_sharding(Reading& r);
 Values manual_computation(Reading& r);
 

@@ -45,7 +45,7 @@ Values on_devices(Reading& r, const std::string& function, Values rows,
                   const std::vector<Type>& arguments, std::int64_t replicas,
                   std::int64_t partitions) {
   const DeviceMesh mesh{{axes(), {replicas, partitions}}, {}};
-  r.importer.devices = Devices{replicas, partitions, mesh};
+  r.importer.devices = Devices{replicas, partitions, mesh, axes(), false};
   const RegionProgram body = per_device(r, function, arguments);
   r.importer.devices.reset();
   const Spec cut(Spec::Dims{axes()});

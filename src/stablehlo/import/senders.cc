@@ -1,6 +1,5 @@
 // Collectives in which one device of each group stands out: it sends, or it receives.
 #include "stablehlo/import/collectives.h"
-#include "stablehlo/import/groups.h"
 
 namespace tessera::inline v0::stablehlo::rules {
 
@@ -37,10 +36,13 @@ Values collective_broadcast(Reading& r) {
   const IntLists groups = device_groups(r, false);
   const bool named = names_roots(r);
   const auto count = static_cast<std::int64_t>(r.in.size()) - (named ? 1 : 0);
-  const Over over = over_groups(need_devices(r).mesh, groups);
+  const Over over = over_axes(r, groups);
   Values out;
   if (!named && over.groups.empty()) {
-    for (const Value& x : r.in) out.push_back(ops::pbroadcast(x, over.axes, over.size, 0));
+    for (const Value& x : r.in)
+      out.push_back(over.axes.empty()
+                        ? x
+                        : ops::pbroadcast(across(r, x, over.axes), over.axes, over.size, 0));
     return out;
   }
   const Peers peers(r, groups);

@@ -1,4 +1,4 @@
-// Shardy's meshes, shardings and programs for each device.
+// Shardy's meshes and shardings.
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -6,14 +6,18 @@
 
 namespace tessera::inline v0::stablehlo {
 
-MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
-  const auto it = module.meshes.find(sharding.text);
-  if (it == module.meshes.end())
-    fail(*module.source, sharding.at,
-         {"there is no mesh @" + std::string(sharding.text) + " in this module"});
-  const MeshSyntax& m = it->second;
+namespace {
+
+MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m) {
   constexpr std::int64_t kMost = 1 << 20;
+  constexpr std::size_t kMostAxes = 32;
   DeviceMesh mesh;
+  // Without axes it is one device, of any number.
+  if (m.axes.empty() && m.devices.size() == 1 && m.devices[0] >= 0) return MeshRef(mesh);
+  if (m.axes.size() > kMostAxes)
+    fail(*module.source, m.at,
+         {"the mesh has " + std::to_string(m.axes.size()) + " axes",
+          "a mesh has at most " + std::to_string(kMostAxes) + " axes"});
   std::int64_t n = 1;
   for (std::size_t i = 0; i < m.axes.size(); ++i) {
     if (std::find(mesh.axes.begin(), mesh.axes.end(), m.axes[i]) != mesh.axes.end())
@@ -39,9 +43,53 @@ MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
   return MeshRef(std::move(mesh));
 }
 
-Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const {
+// Of a mesh that stands in a sharding itself.
+std::string key_of(const MeshSyntax& m) {
+  std::string key = "mesh<";
+  for (std::size_t i = 0; i < m.axes.size(); ++i)
+    key += shown(m.axes[i]) + "=" + std::to_string(m.sizes[i]) + ",";
+  for (const std::int64_t d : m.devices) key += std::to_string(d) + ";";
+  return key + ">";
+}
+
+std::string named(const AttributeSyntax& sharding) {
+  return sharding.text.empty() ? "the mesh" : "the mesh @" + std::string(sharding.text);
+}
+
+// The first sharding of a computation for each device, in the regions of an operation too.
+const AttributeSyntax* sharding_of_computation(const RegionSyntax& region) {
+  for (const OperationSyntax& op : region.operations) {
+    if (op.name == "sdy.manual_computation")
+      for (const char* key : {"in_shardings", "out_shardings"})
+        if (const AttributeSyntax* list = op.find(key); list && !list->items.empty())
+          if (list->items[0].kind == AttributeSyntax::sharding) return &list->items[0];
+    for (const RegionSyntax& inside : op.regions)
+      if (const AttributeSyntax* found = sharding_of_computation(inside)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
   if (sharding.kind != AttributeSyntax::sharding)
     fail(*module.source, sharding.at, {"a sharding should stand here"});
+  if (const AttributeSyntax* own = stablehlo::find(sharding.entries, "mesh")) {
+    const MeshSyntax m = mesh_syntax(*own);
+    const std::string key = key_of(m);
+    const auto known = meshes_.find(key);
+    return known != meshes_.end() ? known->second
+                                  : meshes_.emplace(key, checked(module, m)).first->second;
+  }
+  if (const auto known = meshes_.find(sharding.text); known != meshes_.end()) return known->second;
+  const auto it = module.meshes.find(sharding.text);
+  if (it == module.meshes.end())
+    fail(*module.source, sharding.at,
+         {"there is no mesh @" + std::string(sharding.text) + " in this module"});
+  return meshes_.emplace(std::string(sharding.text), checked(module, it->second)).first->second;
+}
+
+Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const {
   const MeshRef mesh = mesh_of(sharding);
   if (sharding.items.size() != static_cast<std::size_t>(rank))
     fail(*module.source, sharding.at,
@@ -49,7 +97,11 @@ Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const 
           " dimensions, and the array " + std::to_string(rank)});
   Cut cut;
   Spec::Dims dims;
-  std::set<std::string_view> used;
+  std::set<std::string_view> cuts, others;
+  const auto known = [&](const AttributeSyntax& axis) {
+    if (mesh->find(axis.text) < 0)
+      fail(*module.source, axis.at, {named(sharding) + " has no axis " + shown(axis.text)});
+  };
   for (std::size_t d = 0; d < sharding.items.size(); ++d) {
     dims.emplace_back();
     for (const AttributeSyntax& axis : sharding.items[d].items) {
@@ -57,16 +109,62 @@ Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const 
         cut.open.push_back(static_cast<std::int64_t>(d));
         continue;
       }
-      if (mesh->find(axis.text) < 0)
+      known(axis);
+      if (!axis.values.empty())
         fail(*module.source, axis.at,
-             {"the mesh @" + std::string(sharding.text) + " has no axis " + shown(axis.text)});
-      if (!used.insert(axis.text).second)
+             {"a part of the axis " + shown(axis.text), "dimensions are cut by whole axes",
+              "give the part a name of its own in the mesh"});
+      if (!cuts.insert(axis.text).second)
         fail(*module.source, axis.at, {"the axis " + shown(axis.text) + " cuts two dimensions"});
       dims.back().emplace_back(axis.text);
     }
   }
+  for (const char* key : {"replicated", "unreduced"}) {
+    const AttributeSyntax* along = stablehlo::find(sharding.entries, key);
+    if (!along) continue;
+    for (const AttributeSyntax& axis : along->items) {
+      known(axis);
+      if (cuts.count(axis.text) && axis.values.empty())
+        fail(*module.source, axis.at,
+             {"the axis " + shown(axis.text) + " cuts a dimension, and is " + key + " too"});
+      if (axis.values.empty() && !others.insert(axis.text).second)
+        fail(*module.source, axis.at,
+             {"the axis " + shown(axis.text) + " is named twice behind the dimensions"});
+      if (key != std::string_view("unreduced")) continue;
+      cut.unreduced.emplace_back(axis.text);
+      cut.reduction = along->text;
+    }
+  }
   cut.spec = Spec(std::move(dims));
   return cut;
+}
+
+bool Importer::is_partitioned_over(const MeshRef& mesh) const {
+  if (!partitioned_over_) {
+    const AttributeSyntax* first = nullptr;
+    for (const FunctionSyntax& f : module.functions)
+      if (!first) first = sharding_of_computation(f.body);
+    partitioned_over_ = first ? mesh_of(*first) : mesh;
+  }
+  return *partitioned_over_ == mesh;
+}
+
+// Inside a computation for each device only the other axes can be asked for. There JAX says of each
+// value that nothing is asked.
+Value Importer::lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const {
+  if (!is_partitioned_over(mesh)) return x;
+  if (!devices) return ops::sharding_constraint(x, mesh, spec, open);
+  const Strings& manual = devices->manual;
+  if (!devices->typed || devices->mesh != *mesh || manual.size() == mesh->axes.size()) return x;
+  Spec::Dims dims = spec.dims();
+  for (auto& axes : dims)
+    std::erase_if(axes, [&](const std::string& axis) {
+      return std::find(manual.begin(), manual.end(), axis) != manual.end();
+    });
+  const bool free =
+      std::all_of(dims.begin(), dims.end(), [](const auto& axes) { return axes.empty(); });
+  if (free && static_cast<int>(open.size()) == x.rank()) return x;
+  return ops::sharding_constraint(x, mesh, Spec(std::move(dims)), open);
 }
 
 const AttributeSyntax* Importer::sharding_in(const Attributes& attributes) {
@@ -79,91 +177,82 @@ Value Importer::constrained(Value x, const AttributeSyntax& sharding, const Ints
   if (sharding.kind != AttributeSyntax::sharding || options.devices == 0) return x;
   const MeshRef mesh = mesh_of(sharding);
   if (mesh->size() != options.devices || mesh->axes.empty()) return x;
-  Cut cut = cut_of(sharding, x.rank());
-  return ops::sharding_constraint(x, mesh, cut.spec, cut.open);
+  const Cut cut = cut_of(sharding, x.rank());
+  return lying(x, mesh, cut.spec, cut.open);
 }
 
 namespace rules {
 
 Values sharding_constraint(Reading& r) {
   r.need_operands(1);
-  // The text has it without a name.
-  return {
-      r.importer.constrained(r.in[0], r.find("sharding") ? r.need("sharding") : r.need("value"))};
+  return {r.importer.constrained(r.in[0], r.need("sharding"))};
 }
 
 namespace {
 
-// Of shardings that are texts, the first that cuts an array names the devices.
-MeshRef mesh_of_tiles(Reading& r, const AttributeSyntax& in, const AttributeSyntax& out) {
-  for (std::size_t i = 0; i < in.items.size(); ++i)
-    if (const std::optional<MeshRef> m = r.importer.mesh_of_tiles(in.items[i], r.in[i].rank()))
-      return *m;
-  for (std::size_t i = 0; i < out.items.size(); ++i)
-    if (const std::optional<MeshRef> m =
-            r.importer.mesh_of_tiles(out.items[i], r.result(i).shape.rank()))
-      return *m;
-  r.refuse("no array that it takes or gives is cut", "the devices are those of a cut array");
+// Each axis of the mesh once, whether they are listed by dimension or not.
+void check_axes(Reading& r, const AttributeSyntax& sharding, const AttributeSyntax& list,
+                std::set<std::string_view>& named) {
+  const MeshRef mesh = r.importer.mesh_of(sharding);
+  for (const AttributeSyntax& item : list.items) {
+    if (item.kind == AttributeSyntax::list) {
+      check_axes(r, sharding, item, named);
+      continue;
+    }
+    if (mesh->find(item.text) < 0)
+      fail(*r.importer.module.source, item.at, {"the mesh has no axis " + shown(item.text)});
+    if (item.values.empty() && !named.insert(item.text).second)
+      fail(*r.importer.module.source, item.at,
+           {std::string(r.op.name) + " names the axis " + shown(item.text) + " twice"});
+  }
 }
 
 }  // namespace
 
-// What it reads from outside is the same on all devices.
-Values manual_computation(Reading& r) {
+// Shardy's collectives say how a whole array that lies in one way comes to lie in another. One that
+// reduces takes what the devices have as the parts of a sum that the whole array is.
+Values redistributed(Reading& r) {
+  r.need_operands(1);
+  const AttributeSyntax& sharding = r.need("out_sharding");
+  for (const char* key : {"gathering_axes", "slicing_axes", "params", "reduction_axes",
+                          "reduce_scatter_axes", "axes"})
+    if (const AttributeSyntax* axes = r.find(key)) {
+      std::set<std::string_view> named;
+      check_axes(r, sharding, *axes, named);
+    }
+  return {r.importer.constrained(r.in[0], sharding)};
+}
+
+Values edge(Reading& r) {
+  r.need_operands(1);
+  const AttributeSyntax* sharding = r.find("sharding");
+  return {sharding ? r.importer.constrained(r.in[0], *sharding) : r.in[0]};
+}
+
+// A member of a group of arrays that shall lie alike, which the partitioner sees to by itself.
+Values sharding_group(Reading& r) {
+  r.need_operands(1);
+  return {};
+}
+
+Values named_computation(Reading& r) {
   r.need_regions(1);
-  if (r.importer.devices) r.refuse("it stands inside a program for each device");
-  const AttributeSyntax &in = r.need("in_shardings"), &out = r.need("out_shardings");
-  const RegionSyntax& region = r.op.regions[0];
-  if (in.items.size() != r.in.size() || region.arguments.size() != r.in.size() ||
-      out.items.size() != r.op.result_types.size())
-    r.refuse("it does not have a sharding for each operand and result");
-  if (in.items.empty() && out.items.empty()) r.refuse("it has neither operands nor results");
-  const AttributeSyntax& any = in.items.empty() ? out.items[0] : in.items[0];
-  const bool tiles = any.kind == AttributeSyntax::string;
-  const MeshRef mesh = tiles ? mesh_of_tiles(r, in, out) : r.importer.mesh_of(any);
-  Strings axes;
-  if (tiles) axes = mesh->axes;
-  for (const AttributeSyntax& a : tiles ? List<AttributeSyntax>() : r.need("manual_axes").items) {
-    if (mesh->find(a.text) < 0)
-      fail(*r.importer.module.source, a.at, {"the mesh has no axis " + shown(a.text)});
-    if (std::find(axes.begin(), axes.end(), a.text) != axes.end())
-      fail(*r.importer.module.source, a.at,
-           {"manual_axes names the axis " + shown(a.text) + " twice"});
-    axes.emplace_back(a.text);
-  }
-  const auto spec = [&](const AttributeSyntax& a, int rank) {
-    if (tiles) return r.importer.spec_of_tiles(a, rank, mesh);
-    if (!(r.importer.mesh_of(a) == mesh)) r.refuse("its shardings are over several meshes");
-    return r.importer.cut_of(a, rank).spec;
+  std::vector<Bound> arguments = r.operands;
+  const auto asked = [&](const char* key, std::vector<Bound>& values) {
+    const AttributeSyntax* list = r.find(key);
+    if (!list) return;
+    if (list->items.size() != values.size())
+      r.refuse(std::string(key) + " has " + std::to_string(list->items.size()) + " shardings for " +
+               std::to_string(values.size()) + " values");
+    for (std::size_t i = 0; i < values.size(); ++i)
+      for (Value& v : values[i].leaves) v = r.importer.constrained(v, list->items[i]);
   };
-  Specs ins, outs;
-  for (std::size_t i = 0; i < r.in.size(); ++i) {
-    ins.push_back(spec(in.items[i], r.in[i].rank()));
-    const Type block = r.importer.type(region.arguments[i].type);
-    for (int d = 0; d < r.in[i].rank(); ++d)
-      if (r.in[i].shape()[d] % mesh->size_of(ins.back().axes_of(d)))
-        r.refuse("the devices do not divide dimension " + std::to_string(d) + " of operand " +
-                 std::to_string(i));
-    if (block != Type(r.in[i].dtype(), block_shape(r.in[i].shape(), ins.back(), *mesh)))
-      r.refuse("argument " + std::to_string(i) + " of its region is no block of its operand");
-  }
-  for (std::size_t i = 0; i < out.items.size(); ++i)
-    outs.push_back(spec(out.items[i], r.result(i).shape.rank()));
-  r.importer.devices = Devices{1, mesh->size(), *mesh};
-  RegionProgram body = r.importer.region(r, region);
-  r.importer.devices.reset();
-  Values operands = r.in;
-  operands.insert(operands.end(), body.captured.begin(), body.captured.end());
-  ins.resize(operands.size());
-  if (axes.size() == mesh->axes.size())
-    return ops::shard_map(r.b, body.program, operands, mesh, ins, outs, false);
-  return r.b.emit("shard_map", operands,
-                  {{"body", ProgramPtr(body.program)},
-                   {"mesh", mesh},
-                   {"manual", axes},
-                   {"in_specs", ins},
-                   {"out_specs", outs},
-                   {"typed", false}});
+  asked("in_shardings", arguments);
+  std::vector<Bound> results = r.importer.in_place(r, r.op.regions[0], arguments);
+  asked("out_shardings", results);
+  Values out;
+  for (const Bound& b : results) out.insert(out.end(), b.leaves.begin(), b.leaves.end());
+  return out;
 }
 
 }  // namespace rules

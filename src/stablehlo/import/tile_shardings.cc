@@ -27,8 +27,10 @@ template <class F>
 void for_each_sharding(const RegionSyntax& region, F&& f) {
   for (const OperationSyntax& op : region.operations) {
     const AttributeSyntax* target = op.find("call_target_name");
-    if (target && (target->text == "Sharding" || target->text == "SPMDShardToFullShape") &&
-        op.result_types.size() == 1)
+    const bool says =
+        target && (target->text == "Sharding" || target->text == "SPMDFullToShardShape" ||
+                   target->text == "SPMDShardToFullShape");
+    if (says && op.result_types.size() == 1)
       if (const AttributeSyntax* a = op.find(kKey)) f(*a, op.result_types[0]);
     for (const RegionSyntax& inside : op.regions) for_each_sharding(inside, f);
   }
@@ -43,17 +45,19 @@ void for_each_sharding(const ModuleSyntax& module, F&& f) {
   }
 }
 
+// The axes that a digit is made of, from the major one.
+void add_axes(const DeviceDigit& digit, const DeviceMesh& mesh, Strings& axes) {
+  std::int64_t stride = mesh.size();
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+    stride /= mesh.sizes[a];
+    if (stride >= digit.stride && stride < digit.stride * digit.size) axes.push_back(mesh.axes[a]);
+  }
+}
+
 Spec spec_of(const TileSharding& s, const DeviceMesh& mesh) {
   Spec::Dims dims(s.dims.size());
   for (std::size_t d = 0; d < dims.size(); ++d)
-    for (const DeviceDigit& digit : s.dims[d]) {
-      std::int64_t stride = mesh.size();
-      for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
-        stride /= mesh.sizes[a];
-        if (stride >= digit.stride && stride < digit.stride * digit.size)
-          dims[d].push_back(mesh.axes[a]);
-      }
-    }
+    for (const DeviceDigit& digit : s.dims[d]) add_axes(digit, mesh, dims[d]);
   return Spec(std::move(dims));
 }
 
@@ -68,6 +72,7 @@ const MeshRef& Importer::tile_mesh(std::int64_t devices) const {
     if (s.kind != TileSharding::Kind::tiled || s.devices != devices) return;
     for (const auto& digits : s.dims)
       for (const DeviceDigit& d : digits) borders.insert({d.stride, d.stride * d.size});
+    for (const DeviceDigit& d : s.manual) borders.insert({d.stride, d.stride * d.size});
     for (auto it = borders.begin(), next = std::next(it); next != borders.end(); it = next++)
       if (*next % *it != 0)
         fail(*module.source, a.at,
@@ -90,7 +95,7 @@ Value Importer::constrained_by_tiles(Value x, const AttributeSyntax& sharding,
   const bool whole = s.kind == TileSharding::Kind::replicated;
   if (!whole && (s.kind != TileSharding::Kind::tiled || s.devices != options.devices)) return x;
   const MeshRef& mesh = tile_mesh(options.devices);
-  return ops::sharding_constraint(x, mesh, spec_of(s, *mesh), open);
+  return lying(x, mesh, spec_of(s, *mesh), open);
 }
 
 std::optional<MeshRef> Importer::mesh_of_tiles(const AttributeSyntax& sharding, int rank) const {
@@ -99,15 +104,25 @@ std::optional<MeshRef> Importer::mesh_of_tiles(const AttributeSyntax& sharding, 
   return tile_mesh(s.devices);
 }
 
-Spec Importer::spec_of_tiles(const AttributeSyntax& sharding, int rank, const MeshRef& mesh) const {
+Importer::Cut Importer::cut_of_tiles(const AttributeSyntax& sharding, int rank,
+                                     const MeshRef& mesh) const {
   const TileSharding s = read(*this, sharding, rank);
   if (s.kind == TileSharding::Kind::replicated)
-    return Spec(Spec::Dims(static_cast<std::size_t>(rank)));
+    return {Spec(Spec::Dims(static_cast<std::size_t>(rank))), {}};
   if (s.kind != TileSharding::Kind::tiled || s.devices != mesh->size())
     fail(*module.source, sharding.at,
          {"the sharding " + shown(sharding.text) + " does not say how the array lies on " +
           std::to_string(mesh->size()) + " devices"});
-  return spec_of(s, *mesh);
+  return {spec_of(s, *mesh), {}};
+}
+
+Strings Importer::manual_of_tiles(const AttributeSyntax& sharding, const MeshRef& mesh) const {
+  const TileSharding s = read(*this, sharding, static_cast<int>(sharding.value_type->dims.size()));
+  if (s.kind == TileSharding::Kind::manual) return mesh->axes;
+  Strings axes;
+  if (s.kind == TileSharding::Kind::tiled && s.devices == mesh->size())
+    for (const DeviceDigit& d : s.manual) add_axes(d, *mesh, axes);
+  return axes;
 }
 
 namespace rules {

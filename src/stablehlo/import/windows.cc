@@ -11,13 +11,28 @@ namespace {
 // Far from where sums of products of such numbers overflow.
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
+// Whether it says how its operand lies, which is nothing where that is a number.
+bool only_places(const OperationSyntax& op) {
+  if (op.operands.size() != 1 || op.defs.size() != 1) return false;
+  if (op.name == "sdy.sharding_constraint") return true;
+  const AttributeSyntax* target = op.find("call_target_name");
+  return op.name == "stablehlo.custom_call" && target && target->text == "Sharding";
+}
+
 // `region` is one operation on its arguments, whose result it gives.
 const OperationSyntax* only_operation(const RegionSyntax& region) {
-  if (region.arguments.size() != 2 || region.operations.size() != 2) return nullptr;
-  const OperationSyntax &op = region.operations[0], &end = region.operations[1];
-  const bool given =
-      op.defs.size() == 1 && end.operands.size() == 1 && end.operands[0].name == op.defs[0].name;
-  return given && op.operands.size() == 2 ? &op : nullptr;
+  if (region.arguments.size() != 2 || region.operations.size() < 2) return nullptr;
+  const OperationSyntax& op = region.operations[0];
+  if (op.operands.size() != 2 || op.defs.size() != 1) return nullptr;
+  std::string_view given = op.defs[0].name;
+  for (std::size_t i = 1; i < region.operations.size(); ++i) {
+    const OperationSyntax& next = region.operations[i];
+    if (next.operands.size() != 1 || next.operands[0].name != given) return nullptr;
+    if (i + 1 == region.operations.size()) break;
+    if (!only_places(next)) return nullptr;
+    given = next.defs[0].name;
+  }
+  return &op;
 }
 
 }  // namespace

@@ -108,6 +108,15 @@ AttributeSyntax Parser::data() {
   return a;
 }
 
+std::int64_t Parser::bits(std::string_view what) {
+  const std::string_view t = now().text;
+  std::uint64_t large = 0;
+  const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), large);
+  if (error != std::errc() || end != t.data() + t.size()) return integer(what);
+  in_.advance();
+  return static_cast<std::int64_t>(large);
+}
+
 AttributeSyntax Parser::number() {
   AttributeSyntax a;
   a.at = now().begin;
@@ -115,18 +124,12 @@ AttributeSyntax Parser::number() {
   const bool hexadecimal = t.find('x') != t.npos;
   if (!hexadecimal && t.find_first_of(".eE") == t.npos) {
     a.kind = AttributeSyntax::integer;
-    std::uint64_t large = 0;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), a.integer_value);
-    if (error != std::errc()) {  // perhaps an unsigned one
-      if (std::from_chars(t.data(), t.data() + t.size(), large).ec != std::errc())
-        in_.expected("an integer of 64 bits");
-      a.integer_value = static_cast<std::int64_t>(large);
-    }
+    a.integer_value = bits("an integer");
   } else {
     a.kind = AttributeSyntax::real;
+    in_.advance();
   }
   a.text = t;
-  in_.advance();
   typed(a);
   return a;
 }
@@ -202,7 +205,7 @@ AttributeSyntax Parser::word_attribute() {
         a.values.add(memory(), now().is_word("true"));
         in_.advance();
       } else {
-        a.values.add(memory(), integer("an integer"));
+        a.values.add(memory(), bits("an integer"));
       }
     });
     return a;

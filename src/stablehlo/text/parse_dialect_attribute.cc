@@ -111,7 +111,7 @@ AttributeSyntax Parser::hashed_attribute() {
       in_.fail(a.at, "#" + std::string(a.text) + " is not defined");
     return a;
   }
-  if (a.text == "sdy.sharding") return sharding();
+  if (a.text.starts_with("sdy")) return shardy_attribute(a);
   const bool ours = a.text.starts_with("stablehlo") || a.text.starts_with("chlo");
   const Token inside = in_.next();
   if (ours && inside.is('[')) {

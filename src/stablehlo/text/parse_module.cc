@@ -1,6 +1,8 @@
 // Modules, functions, aliases and the data behind them.
 #include "stablehlo/text/parser.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::stablehlo {
 
 namespace {
@@ -25,6 +27,13 @@ FunctionSyntax as_function(const SourcePtr& source, const OperationSyntax& op) {
   f.body = op.regions[0];
   f.arguments = f.body.arguments;
   f.declared_only = f.body.operations.empty();
+  const auto annotate = [&](const char* key, List<ArgumentSyntax>& what) {
+    const AttributeSyntax* all = op.find(key);
+    for (std::size_t i = 0; all && i < std::min(all->items.size(), what.size()); ++i)
+      what.edit(i).attributes = all->items[i].entries;
+  };
+  annotate("arg_attrs", f.arguments);
+  annotate("res_attrs", f.results);
   return f;
 }
 
@@ -32,6 +41,12 @@ void unpack(const SourcePtr& source, const OperationSyntax& op, ModuleSyntax& in
             std::vector<ModuleSyntax>& out) {
   if (op.name == "func.func") {
     into.functions.push_back(as_function(source, op));
+    return;
+  }
+  if (op.name == "sdy.mesh") {
+    MeshSyntax mesh = mesh_syntax(need_attribute(source, op, "mesh"));
+    mesh.at = op.at;
+    into.meshes[std::string(need_attribute(source, op, "sym_name").text)] = std::move(mesh);
     return;
   }
   if (op.name != "builtin.module" || op.regions.size() != 1)

@@ -36,6 +36,10 @@ class Parser {
   // --- parse_shardings.cc
   /// `<@mesh, [{"x"}, {?}]>`, of which the bracket is at hand.
   AttributeSyntax sharding();
+  /// `{"x", "y":(1)2}`, of which the bracket is at hand: parts of axes have two `values`.
+  AttributeSyntax axes();
+  /// As `axes`, or a list of such by dimension, `[{"x"}: 0->1, {}]`: a way has two `values`.
+  AttributeSyntax axes_of_dimensions();
   /// What stands behind `sdy.mesh`.
   void mesh(ModuleSyntax& into);
 
@@ -73,6 +77,8 @@ class Parser {
   void need(char c, std::string_view what);
   bool take_word(std::string_view w);
   std::int64_t integer(std::string_view what);
+  /// That, or an unsigned one as its bits.
+  std::int64_t bits(std::string_view what);
   /// Items with commas between them up to `close`, which is taken.
   template <class Item>
   void items(char close, std::string_view what, Item&& item) {
@@ -101,6 +107,11 @@ class Parser {
   AttributeSyntax hashed_attribute();
   AttributeSyntax angled_attribute();
   AttributeSyntax part_of_axis();
+  // parse_shardings.cc
+  AttributeSyntax mesh_attribute();
+  AttributeSyntax shardings();
+  AttributeSyntax shardy_attribute(AttributeSyntax a);
+  AttributeSyntax axis();
   AttributeSyntax number();
   void typed(AttributeSyntax& a);
   // parse_operation.cc
@@ -121,10 +132,11 @@ class Parser {
 };
 
 /// Reads the operands, attributes and regions of an operation in the pretty form of its name, and
-/// its types; pretty.cc and pretty_regions.cc. An error where no such form is known.
+/// its types; pretty.cc, pretty_regions.cc and pretty_shardy.cc. An error where no such form is known.
 void parse_pretty(Parser& p, OperationSyntax& op);
 using PrettyForm = void (*)(Parser& p, OperationSyntax& op);
 /// The forms of single operations that have a syntax of their own; null for others.
 PrettyForm form_with_regions(std::string_view name);
+PrettyForm form_of_shardy(std::string_view name);
 
 }  // namespace tessera::inline v0::stablehlo

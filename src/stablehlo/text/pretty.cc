@@ -98,7 +98,7 @@ AttributeSyntax key_value(Parser& p) {
     if (a.kind == AttributeSyntax::real)
       p.in().advance();
     else
-      a.integer_value = p.integer("an integer");
+      a.integer_value = p.bits("an integer");
     return a;
   }
   const bool word = t.kind == Token::word && t.text != "true" && t.text != "false";
@@ -175,7 +175,7 @@ bool begins_item(const Token& t) {
     case Token::word:
     case Token::symbol:
     case Token::string: return true;
-    default: return t.is('(') || t.is('<');
+    default: return t.is('(');
   }
 }
 
@@ -196,8 +196,6 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
       read_items(p, op, true);
       p.need(')', "',' or ')' among the operands");
     }
-  } else if (t.is('<')) {  // a sharding
-    op.attributes.add(p.memory(), {"value", p.sharding()});
   } else if (t.is_word("dense")) {
     op.attributes.add(p.memory(), {"value", p.data()});
   } else if (t.is_word("dense_resource")) {
@@ -226,8 +224,7 @@ void read_items(Parser& p, OperationSyntax& op, bool inside) {
     read_item(p, op, words, inside);
     if (p.take(',')) continue;
     const bool names = t.kind == Token::symbol || t.kind == Token::string;
-    const bool more =
-        (names || op.operands.size() > operands) && (p.now().is('(') || p.now().is('<'));
+    const bool more = (names || op.operands.size() > operands) && p.now().is('(');
     if (!more && !(names && p.now().kind == Token::value)) return;
   }
 }
@@ -249,14 +246,15 @@ bool ends_function(std::string_view name) { return name == "return" || name == "
 
 void parse_pretty(Parser& p, OperationSyntax& op) {
   if (const PrettyForm form = form_with_regions(op.name)) return form(p, op);
+  if (const PrettyForm form = form_of_shardy(op.name)) return form(p, op);
   const bool known = op.name.starts_with("stablehlo.") || op.name.starts_with("chlo.") ||
                      op.name.starts_with("check.") || op.name.starts_with("func.") ||
-                     op.name.starts_with("interpreter.") || op.name == "sdy.sharding_constraint" ||
+                     op.name.starts_with("interpreter.") || op.name == "sdy.constant" ||
                      op.name == "sdy.return" || op.name == "call" || op.name == "return";
   if (!known)
     p.in().fail(op.at, "the form of " + shown(op.name) + " is not known",
-                "operations of StableHLO, CHLO and func are read in both forms, those of other "
-                "dialects in the generic form only",
+                "operations of StableHLO, CHLO, Shardy and func are read in both forms, those of "
+                "other dialects in the generic form only",
                 "print the module in the generic form, or lower it to StableHLO first");
   p.optional_dictionary(op);
   if (begins_item(p.now()) && !(ends_function(op.name) && p.now().kind != Token::value))

@@ -181,34 +181,6 @@ void parse_convolution(Parser& p, OperationSyntax& op) {
   p.types_of(op);
 }
 
-// sdy.manual_computation(%x) in_shardings=[...] out_shardings=[...] manual_axes={"x"} (%a: A) {...} : types
-void parse_manual_computation(Parser& p, OperationSyntax& op) {
-  p.need('(', "'(' and the operands");
-  p.items(')', "',' or ')' among the operands", [&] { op.operands.add(p.memory(), p.use()); });
-  for (const char* key : {"in_shardings", "out_shardings", "manual_axes"}) {
-    if (!p.take_word(key)) p.in().expected(std::string("'") + key + " = '");
-    p.need('=', "'='");
-    AttributeSyntax list;
-    list.kind = AttributeSyntax::list;
-    list.at = p.now().begin;
-    const bool axes = p.now().is('{');
-    if (!axes) p.need('[', "'[' and shardings");
-    if (axes) p.need('{', "'{' and axes");
-    p.items(axes ? '}' : ']', "',' or the end of the list",
-            [&] { list.items.add(p.memory(), axes ? p.attribute() : p.sharding()); });
-    op.attributes.add(p.memory(), {key, list});
-  }
-  List<ArgumentSyntax> arguments;
-  p.need('(', "'(' and the arguments of the region");
-  p.items(')', "',' or ')' among the arguments of the region",
-          [&] { arguments.add(p.memory(), p.argument()); });
-  RegionSyntax region = p.region();
-  region.arguments = arguments;
-  op.regions.add(p.memory(), region);
-  p.optional_dictionary(op);
-  p.types_of(op);
-}
-
 }  // namespace
 
 PrettyForm form_with_regions(std::string_view name) {
@@ -216,7 +188,6 @@ PrettyForm form_with_regions(std::string_view name) {
   if (name == "stablehlo.reduce") return parse_reduce;
   if (name == "stablehlo.convolution") return parse_convolution;
   if (name == "chlo.scan") return parse_scan;
-  if (name == "sdy.manual_computation") return parse_manual_computation;
   return nullptr;
 }
 

@@ -55,7 +55,9 @@ struct AttributeSyntax {
     dense,       // data points at what is in dense<...>, type is behind it
     bytes,  // data is the elements, row-major and little-endian, or one for all; type is value_type
     resource,  // dense_resource<text>, type is behind it
-    sharding,  // <@mesh, [{"x", ?}, {}]>: text is the mesh, items are lists of axes, a unit for '?'
+    sharding,  // <@mesh, [{"x", ?}, {}], unreduced=max{"y"}>: text is the mesh, or entries have a
+               // "mesh"; items are lists of axes, a unit for '?'; the entries "replicated" and
+               // "unreduced" are lists of axes, with the reduction as text
     other,     // of another dialect, not looked into: text
   } kind = unit;
   std::size_t at = 0;
@@ -134,6 +136,10 @@ struct MeshSyntax {
   std::vector<std::int64_t> sizes, devices;
   std::size_t at = 0;
 };
+
+/// Of #sdy.mesh<...>: fields whose items are the axes, text and integer, and whose values are the
+/// devices.
+MeshSyntax mesh_syntax(const AttributeSyntax& mesh);
 
 struct ModuleSyntax {
   SourcePtr source;

@@ -140,6 +140,7 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
     return TileSharding{};
   };
   Text t(text);
+  if (t.empty()) return s;
   if (!t.take("{")) return wrong("it does not begin with a brace");
   if (t.take("{")) return wrong("it is one of a tuple");
   if (t.take("}")) return s;  // of no values
@@ -180,15 +181,16 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
     digits = digits_of(*list);
     if (!digits) return wrong("its devices go along no axes of a mesh");
   }
-  std::size_t others = 0;  // of the tile's dimensions, behind those of the array
+  std::vector<bool> others;  // the tile's dimensions behind those of the array: which are manual
   while (!t.take("}")) {
     if (t.take("last_tile_dim_replicate")) {
-      others = 1;
+      others = {false};
     } else if (t.take("last_tile_dims={")) {
+      others.clear();
       do {
-        if (t.take("manual")) return wrong("a part of its axes is manual");
-        if (!t.take("replicated")) return wrong("its last dimensions should be replicated");
-        ++others;
+        others.push_back(t.take("manual"));
+        if (!others.back() && !t.take("replicated"))
+          return wrong("its last dimensions should be manual or replicated");
       } while (t.take(","));
       if (!t.take("}")) return wrong("a brace is missing behind its last dimensions");
     } else if (t.take("metadata={")) {
@@ -197,13 +199,21 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
       return wrong("something stands behind its devices that is not known");
     }
   }
-  if (tile->size() != static_cast<std::size_t>(rank) + others)
+  if (tile->size() != static_cast<std::size_t>(rank) + others.size())
     return wrong("it has parts for " +
-                 std::to_string(static_cast<std::int64_t>(tile->size() - others)) +
+                 std::to_string(static_cast<std::int64_t>(tile->size() - others.size())) +
                  " dimensions, and the array " + std::to_string(rank));
   for (int d = 0; d < rank; ++d)
     if (!take_parts(*digits, (*tile)[static_cast<std::size_t>(d)], s.dims.emplace_back()))
       return wrong("its parts go along no axes of a mesh");
+  // Of what is whole along all of them nobody asks which they are.
+  if (std::find(others.begin(), others.end(), true) == others.end()) return s;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    Digits whole;
+    if (!take_parts(*digits, (*tile)[static_cast<std::size_t>(rank) + i],
+                    others[i] ? s.manual : whole))
+      return wrong("its last dimensions go along no axes of a mesh");
+  }
   return s;
 }
 

@@ -17,7 +17,7 @@ struct DeviceDigit {
 /// devices.
 struct TileSharding {
   enum class Kind {
-    any,         // nothing is said: {unknown}, {maximal device=0}, {} of no values
+    any,         // nothing is said: {unknown}, {maximal device=0}, {} of no values, no text at all
     replicated,  // every device has all of it
     manual,      // it is a device's own
     tiled
@@ -25,6 +25,8 @@ struct TileSharding {
   std::int64_t devices = 1;
   /// Of what is tiled, for each dimension the digits that number its parts, from the major one.
   std::vector<std::vector<DeviceDigit>> dims;
+  /// Of what is tiled, the digits along which the array is a device's own: last_tile_dims={manual}.
+  std::vector<DeviceDigit> manual;
 };
 
 /// For an array of so many dimensions. `problem` says what is wrong where something is; the result

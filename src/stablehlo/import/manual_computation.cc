@@ -1,0 +1,298 @@
+// Computations for each device along some axes of a mesh: regions whose collectives are along these,
+// and which the partitioner divides along the others.
+#include "stablehlo/import/rules.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::stablehlo::rules {
+
+namespace {
+
+bool has(const Strings& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+AxisSet set_of(const Strings& axes) {
+  AxisSet set;
+  for (const std::string& axis : axes) set.insert(axis);
+  return set;
+}
+
+// x on the first device along the axes, zeros on the others: parts of a sum that is x.
+Value as_parts_of_sum(Value x, const Strings& axes, const MeshShape& mesh) {
+  const Value place = ops::pvary(ops::axis_index(*x.builder, axes, mesh.size_of(axes)), axes);
+  const Value first = ops::eq(place, ops::zeros_like(place));
+  return ops::select(ops::broadcast_in_dim(first, x.shape(), {}), x, ops::zeros_like(x));
+}
+
+// What the first device along the axes has, typed as the same on all.
+Value of_first(Value x, const Strings& axes, const MeshShape& mesh) {
+  if (axes.empty()) return x;
+  const Value all = ops::all_gather_invariant(x, axes, mesh.size_of(axes), 0, false);
+  Ints start(static_cast<std::size_t>(all.rank()), 0), limit = all.shape().to_vector();
+  limit[0] = 1;
+  return ops::reshape(ops::slice(all, start, limit, Ints(start.size(), 1)), x.shape());
+}
+
+// While a computation's region is read.
+class Inside {
+ public:
+  Inside(Importer& importer, Devices devices) : importer_(importer), around_(importer.devices) {
+    importer.devices = std::move(devices);
+  }
+  ~Inside() { importer_.devices = around_; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Importer& importer_;
+  std::optional<Devices> around_;
+};
+
+class Computation {
+ public:
+  explicit Computation(Reading& reading)
+      : r_(reading),
+        importer_(r_.importer),
+        in_(r_.need("in_shardings")),
+        out_(r_.need("out_shardings")),
+        region_(r_.op.regions[0]) {
+    if (importer_.devices && !importer_.devices->typed)
+      r_.refuse("it stands inside a program for each device");
+    if (in_.items.size() != r_.operands.size() || region_.arguments.size() != r_.operands.size() ||
+        out_.items.size() != r_.op.result_types.size())
+      r_.refuse("it does not have a sharding for each operand and result");
+  }
+
+  Values values() {
+    if (in_.items.empty() && out_.items.empty()) return {};
+    find_mesh();
+    find_axes();
+    if (own_.empty()) return in_place();
+    Specs ins, outs;
+    std::vector<Type> arguments;
+    std::vector<Strings> summed_in;
+    Values operands;
+    for (std::size_t i = 0; i < r_.operands.size(); ++i)
+      for (const Value& x : r_.operands[i].leaves) {
+        const Importer::Cut cut = cut_of(in_.items[i], x.rank());
+        ins.push_back(own_part(cut, in_.items[i]));
+        arguments.push_back(block(i, x, ins.back()));
+        summed_in.push_back(cut.reduction == "sum" ? own_unreduced(cut) : Strings());
+        operands.push_back(along_others(x, in_.items[i], cut));
+      }
+    std::vector<Importer::Cut> results;  // by array
+    for (std::size_t i = 0; i < out_.items.size(); ++i)
+      for (const Type& t : importer_.leaf_types(r_.op.result_types[i])) {
+        results.push_back(cut_of(out_.items[i], t.shape.rank()));
+        outs.push_back(own_part(results.back(), out_.items[i]));
+      }
+    const auto argument = [&](std::size_t i, Value x) {
+      return summed_in[i].empty() ? x : as_parts_of_sum(x, summed_in[i], *mesh_);
+    };
+    const auto result = [&](std::size_t i, Value x) {
+      return i < results.size() ? end(x, results[i], outs[i]) : x;
+    };
+    const RegionProgram body = [&] {
+      const Inside inside(importer_, devices());
+      return importer_.region(r_, region_, arguments, {argument, result});
+    }();
+    if (body.program->outputs.size() != outs.size())
+      r_.refuse("its region gives " + std::to_string(body.program->outputs.size()) +
+                " arrays, and it has shardings for " + std::to_string(outs.size()));
+    operands.insert(operands.end(), body.captured.begin(), body.captured.end());
+    ins.resize(operands.size());  // what it reads from outside is the same on all devices
+    Attrs attrs{{"body", ProgramPtr(body.program)},
+                {"mesh", mesh_},
+                {"in_specs", std::move(ins)},
+                {"out_specs", std::move(outs)},
+                {"typed", true}};
+    if (own_.size() < mesh_->axes.size()) attrs.set("manual", own_);
+    Values made = r_.b.emit("shard_map", operands, std::move(attrs));
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < out_.items.size(); ++i)
+      for (std::size_t n = importer_.leaf_types(r_.op.result_types[i]).size(); n-- > 0; ++next)
+        made[next] = along_others(made[next], out_.items[i], results[next]);
+    return made;
+  }
+
+ private:
+  bool are_tiles() const {
+    const AttributeSyntax& any = in_.items.empty() ? out_.items[0] : in_.items[0];
+    return any.kind == AttributeSyntax::string;
+  }
+
+  // All its shardings are over one mesh, and over that of the computation around it.
+  void find_mesh() {
+    mesh_ = are_tiles() ? mesh_of_tiles() : mesh_of_shardings();
+    if (importer_.devices && importer_.devices->mesh != *mesh_)
+      r_.refuse("it is over another mesh than the computation around it");
+  }
+
+  MeshRef mesh_of_shardings() const {
+    std::optional<MeshRef> mesh;
+    for (const AttributeSyntax* list : {&in_, &out_})
+      for (const AttributeSyntax& s : list->items) {
+        const MeshRef other = importer_.mesh_of(s);
+        if (mesh && other != *mesh) r_.refuse("its shardings are over several meshes");
+        mesh = other;
+      }
+    return *mesh;
+  }
+
+  // Of shardings that are texts, the first that cuts an array names the devices.
+  MeshRef mesh_of_tiles() const {
+    const auto of = [&](const AttributeSyntax& sharding, const TypeSyntax& type) {
+      return importer_.mesh_of_tiles(sharding, static_cast<int>(type->dims.size()));
+    };
+    for (std::size_t i = 0; i < in_.items.size(); ++i)
+      if (r_.operands[i].type)
+        if (const auto m = of(in_.items[i], *r_.operands[i].type)) return *m;
+    for (std::size_t i = 0; i < out_.items.size(); ++i)
+      if (const auto m = of(out_.items[i], r_.op.result_types[i])) return *m;
+    const AttributeSyntax& manual = r_.need("manual_axes");
+    if (const auto m = of(manual, manual.value_type)) return *m;
+    const AttributeSyntax* n = find(importer_.module.attributes, "mhlo.num_partitions");
+    if (!n || n->integer_value < 1)
+      r_.refuse("no array that it takes or gives is cut",
+                "the devices are those of a cut array, or the module says how many partitions it "
+                "has");
+    return importer_.tile_mesh(n->integer_value);
+  }
+
+  // Those that are for each device from here on, in the mesh's order.
+  void find_axes() {
+    const Strings around = importer_.devices ? importer_.devices->manual : Strings();
+    const AttributeSyntax& named = r_.need("manual_axes");
+    Strings own;
+    if (are_tiles()) {
+      for (const std::string& axis : importer_.manual_of_tiles(named, mesh_))
+        if (!has(around, axis)) own.push_back(axis);
+    } else {
+      for (const AttributeSyntax& a : named.items) {
+        const std::string axis(a.text);
+        const auto wrong = [&](const std::string& problem) {
+          fail(*importer_.module.source, a.at, {std::string(r_.op.name) + ": " + problem});
+        };
+        if (mesh_->find(axis) < 0) wrong("the mesh has no axis " + shown(axis));
+        if (has(own, axis)) wrong("manual_axes names the axis " + shown(axis) + " twice");
+        if (has(around, axis))
+          wrong("the axis " + shown(axis) + " is manual in the computation around it already");
+        own.push_back(axis);
+      }
+    }
+    own_ = mesh_->ordered(set_of(own));
+    manual_ = mesh_->ordered(set_of(own) | set_of(around));
+  }
+
+  Devices devices() const { return {1, mesh_->size(), *mesh_, manual_, true}; }
+
+  Importer::Cut cut_of(const AttributeSyntax& sharding, int rank) const {
+    return are_tiles() ? importer_.cut_of_tiles(sharding, rank, mesh_)
+                       : importer_.cut_of(sharding, rank);
+  }
+
+  // How the devices along its own axes have their parts. Along the others the partitioner divides
+  // what they have.
+  Spec own_part(const Importer::Cut& cut, const AttributeSyntax& sharding) const {
+    Spec::Dims dims;
+    for (const auto& axes : cut.spec.dims()) {
+      dims.emplace_back();
+      bool others = false;
+      for (const std::string& axis : axes) {
+        if (has(own_, axis)) {
+          if (others)
+            fail(*importer_.module.source, sharding.at,
+                 {std::string(r_.op.name) + ": the axis " + shown(axis) +
+                      " stands behind one that is not manual",
+                  "in a dimension the manual axes come first"});
+          dims.back().push_back(axis);
+        } else if (has(manual_, axis)) {
+          fail(*importer_.module.source, sharding.at,
+               {std::string(r_.op.name) + ": the axis " + shown(axis) +
+                " is manual in the computation around it already"});
+        } else {
+          others = true;
+        }
+      }
+    }
+    return Spec(std::move(dims));
+  }
+
+  Strings own_unreduced(const Importer::Cut& cut) const {
+    Strings axes;
+    for (const std::string& axis : own_)
+      if (has(cut.unreduced, axis)) axes.push_back(axis);
+    return axes;
+  }
+
+  // Where the sharding cuts a dimension along other axes too, the partitioner is asked for it.
+  Value along_others(Value x, const AttributeSyntax& sharding, const Importer::Cut& cut) const {
+    for (const auto& axes : cut.spec.dims())
+      for (const std::string& axis : axes)
+        if (!has(manual_, axis)) return importer_.constrained(x, sharding);
+    return x;
+  }
+
+  // The argument for operand i, of which a device has a block.
+  Type block(std::size_t i, Value x, const Spec& spec) const {
+    for (int d = 0; d < x.rank(); ++d)
+      if (x.shape()[d] % mesh_->size_of(spec.axes_of(d)))
+        r_.refuse("the devices do not divide dimension " + std::to_string(d) + " of operand " +
+                  std::to_string(i));
+    Type t(x.dtype(), block_shape(x.shape(), spec, *mesh_));
+    if (importer_.type(region_.arguments[i].type) != t)
+      r_.refuse("argument " + std::to_string(i) + " of its region is no block of its operand");
+    t.varying = x.type().varying | spec.axes();
+    return t;
+  }
+
+  // A result as it leaves: whole where the devices have parts of it, and along axes that its sharding
+  // does not name what the first device has. Whether all have the same there was for the module's
+  // writer to see to.
+  Value end(Value x, const Importer::Cut& cut, const Spec& spec) const {
+    if (const Strings axes = own_unreduced(cut); !axes.empty()) {
+      const Value each = x.builder->vary_over(x, set_of(axes));
+      if (cut.reduction == "sum")
+        x = ops::psum_invariant(each, axes);
+      else if (cut.reduction == "max")
+        x = ops::pmax(each, axes, mesh_->size_of(axes));
+      else
+        x = ops::pmin(each, axes, mesh_->size_of(axes));
+    }
+    const AxisSet named = spec.axes();
+    Strings unnamed;
+    for (const std::string& axis : own_)
+      if (x.type().varying.contains(axis) && !named.contains(axis)) unnamed.push_back(axis);
+    x = of_first(x, unnamed, *mesh_);
+    return x.builder->vary_over(x, named);
+  }
+
+  Values in_place() const {
+    std::vector<Bound> arguments = r_.operands;
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      for (Value& v : arguments[i].leaves) v = importer_.constrained(v, in_.items[i]);
+    Values out;
+    std::vector<Bound> results = importer_.in_place(r_, region_, arguments);
+    for (std::size_t i = 0; i < results.size() && i < out_.items.size(); ++i)
+      for (const Value& v : results[i].leaves)
+        out.push_back(importer_.constrained(v, out_.items[i]));
+    return out;
+  }
+
+  Reading& r_;
+  Importer& importer_;
+  const AttributeSyntax &in_, &out_;
+  const RegionSyntax& region_;
+  MeshRef mesh_;
+  Strings own_, manual_;  // the axes that become manual here, and all that are
+};
+
+}  // namespace
+
+Values manual_computation(Reading& r) {
+  r.need_regions(1);
+  return Computation(r).values();
+}
+
+}  // namespace tessera::inline v0::stablehlo::rules
