@@ -187,6 +187,7 @@ TEST(Work, BytesReceivedInGroups) {
 
 // Blocks of 32 B on 2 x 4 devices: of a collective over both axes each has its share.
 TEST(Work, BytesReceivedAlongAxesByHand) {
+  ts::set_device_count(8);
   const ts::Mesh mesh({{"data", 2}, {"model", 4}});
   using Along = std::map<std::string, double>;
   const auto along = [&](auto body) {
