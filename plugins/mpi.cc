@@ -155,9 +155,11 @@ extern "C" __attribute__((visibility("default"))) int tessera_open_transport(Tes
   TESSERA_MPI_(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   TESSERA_MPI_(MPI_Comm_rank(world, &t->rank), "MPI_Comm_rank");
   TESSERA_MPI_(MPI_Comm_size(world, &t->size), "MPI_Comm_size");
-  // For tests and measurements: as if each process had a machine of its own.
-  const char* apart = std::getenv("TESSERA_APART");
-  if (apart && std::strcmp(apart, "1") == 0) {
+  // For tests and measurements: as if each process had a machine of its own. What one process wants
+  // all do, so that none waits in another call; the library tells those that differ.
+  int apart = 0;
+  TESSERA_MPI_(MPI_Allreduce(&t->apart, &apart, 1, MPI_INT, MPI_MAX, world), "MPI_Allreduce");
+  if (apart) {
     TESSERA_MPI_(MPI_Comm_split(world, t->rank, 0, &node), "MPI_Comm_split");
   } else {
     TESSERA_MPI_(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, t->rank, MPI_INFO_NULL, &node),

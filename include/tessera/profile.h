@@ -7,6 +7,7 @@
 
 #include <tessera/config.h>
 
+#include <map>
 #include <source_location>
 #include <string>
 
@@ -44,6 +45,9 @@ struct MeasuredWork {
   /// part and for an all_to_all, b (n - 1) for an all_gather, b for a permutation or broadcast, whose
   /// pairs do not matter; n is the size of the largest group.
   double moved_bytes = 0;
+  /// Of these, by mesh axis, as PlannedAxis::moved_bytes where the links of all axes are alike: a
+  /// collective over several axes goes along one after the other, a gather along the last one first.
+  std::map<std::string, double> moved_along = {};
   bool operator==(const MeasuredWork&) const = default;
 };
 

@@ -16,9 +16,11 @@ namespace {
 
 using Kind = Variable::Kind;
 
-std::string_view value_of(const char* name) {
-  const char* v = std::getenv(name);
-  return v ? v : "";
+std::string_view text_or_nothing(const char* value) { return value ? value : ""; }
+
+std::string_view value_of(const Variable& v) {
+  const bool names_files = v.kind == Kind::path || v.kind == Kind::absolute_path;
+  return text_or_nothing(names_files ? ::secure_getenv(v.name) : std::getenv(v.name));
 }
 
 const Variable& find(const char* name) {
@@ -49,6 +51,8 @@ std::string rule(const Variable& v) {
     case Kind::choice: return one_of(v.choices);
     case Kind::list: return "names with commas between them, of " + one_of(v.choices);
     case Kind::path: return "a path";
+    case Kind::absolute_path:
+      return "an absolute path" + (v.choices.empty() ? "" : ", or " + one_of(v.choices));
   }
   return {};
 }
@@ -119,7 +123,7 @@ void warn_of_slips() {
 void check_all() {
   std::vector<Mistake> mistakes;
   for (const Variable& v : variables()) {
-    const std::string_view value = value_of(v.name);
+    const std::string_view value = value_of(v);
     if (value.empty()) continue;
     if (std::string what = complaint(v, value); !what.empty())
       mistakes.push_back({&v, std::string(value), std::move(what)});
@@ -136,9 +140,9 @@ std::string_view checked(const char* name) {
     check_all();
     all_checked.store(true, std::memory_order_release);
   }
-  const std::string_view value = value_of(name);
-  if (value.empty()) return value;
   const Variable& v = find(name);
+  const std::string_view value = value_of(v);
+  if (value.empty()) return value;
   if (std::string what = complaint(v, value); !what.empty())
     raise({{&v, std::string(value), std::move(what)}});
   return value;
@@ -164,6 +168,7 @@ const std::vector<Variable>& variables() {
         "updates", "fuse", "stretches"},
        "cse,fold"},
       {"TESSERA_GATHER_READS", Kind::flag, 0, 0, {}, "1"},
+      {"TESSERA_COMPARE", Kind::choice, 0, 0, {"off", "small", "all"}, "all"},
       {"TESSERA_LOG", Kind::list, 0, 0, {"progress"}, "progress"},
       {"TESSERA_DUMP_PASSES", Kind::path, 0, 0, {}, "passes"},
       {"TESSERA_DUMP_LOOPS", Kind::flag, 0, 0, {}, "1"},
@@ -171,9 +176,9 @@ const std::vector<Variable>& variables() {
       {"TESSERA_UNOPTIMIZED", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_ISA", Kind::choice, 0, 0, {"avx512", "avx2", "sse4"}, "avx2"},
       {"TESSERA_APART", Kind::flag, 0, 0, {}, "1"},
-      {"TESSERA_TRANSPORT", Kind::path, 0, 0, {}, "libtessera_mpi.so"},
+      {"TESSERA_TRANSPORT", Kind::absolute_path, 0, 0, {"none"}, "/usr/lib/libtessera_mpi.so"},
       {"TESSERA_CACHE", Kind::choice, 0, 0, {"on", "off", "1", "0"}, "off"},
-      {"TESSERA_CACHE_DIR", Kind::path, 0, 0, {}, "/tmp/kernels"},
+      {"TESSERA_CACHE_DIR", Kind::absolute_path, 0, 0, {}, "/tmp/kernels"},
       {"TESSERA_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "256"},
       {"TESSERA_PROGRAM_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "512"},
   };
@@ -202,11 +207,16 @@ std::string complaint(const Variable& v, std::string_view value) {
       }
       return "";
     case Kind::path: return "";
+    case Kind::absolute_path:
+      return value.starts_with('/') || std::ranges::count(v.choices, value) ? ""
+                                                                            : "no absolute path";
   }
   return "";
 }
 
-std::string environment(const char* name) { return std::string(value_of(name)); }
+std::string environment(const char* name) {
+  return std::string(text_or_nothing(::secure_getenv(name)));
+}
 
 bool flag(const char* name) { return checked(name) == "1"; }
 std::optional<std::int64_t> number(const char* name) { return parse(checked(name)); }

@@ -21,14 +21,19 @@ std::optional<std::int64_t> number(const char* name);
 std::string text(const char* name);  // one of the choices, where there are any
 
 /// A variable of others, such as HOME; "" where it is not set.
+///
+/// These, and paths among the variables below, decide which code is loaded and which files are
+/// written. A program that runs with more rights than whoever started it (set-user-ID, capabilities)
+/// takes them for not set.
 std::string environment(const char* name);
 
 /// What a variable takes.
 struct Variable {
   const char* name;
-  enum class Kind { flag, number, choice, list, path } kind;
+  /// absolute_path: of code, which no change of the working folder may exchange.
+  enum class Kind { flag, number, choice, list, path, absolute_path } kind;
   std::int64_t least = 0, most = 0;       // number
-  std::vector<std::string_view> choices;  // choice, list
+  std::vector<std::string_view> choices;  // choice, list; words that stand for no path
   const char* example;                    // a value that it takes
 };
 const std::vector<Variable>& variables();

@@ -2,6 +2,8 @@
 
 #include "checkpoint/trouble.h"
 
+#include <tessera/distributed.h>
+
 #include <fmt/format.h>
 
 #include <fcntl.h>
@@ -19,9 +21,10 @@
 namespace tessera::inline v0::checkpoints {
 namespace {
 
-// How long nothing is heard of a process that has not begun, and of one of another machine, whose
-// locks may be its own affair: there the launcher is who finds that it is gone.
-constexpr std::chrono::seconds kPatience{120}, kPatienceElsewhere{3600};
+// How many seconds nothing is heard of a process of another machine, whose locks may be its own
+// affair: there the launcher is who finds that it is gone. One that has not begun is waited for no
+// longer than in other calls of all processes.
+constexpr double kPatienceElsewhere = 3600;
 
 std::string part_name(int process) { return fmt::format("part-{}.json", process); }
 std::string alive_name(int process) { return fmt::format("alive-{}", process); }
@@ -60,11 +63,10 @@ class Waiting {
   void go_on(Sign sign) {
     const auto now = std::chrono::steady_clock::now();
     if (sign == Sign::of_life) heard_ = now;
-    const auto patience = sign == Sign::elsewhere ? kPatienceElsewhere : kPatience;
-    if (now - heard_ > patience)
-      throw Trouble(
-          fmt::format("nothing was heard of process {} for {} s", process_, patience.count()),
-          last_of(process_));
+    const double patience = sign == Sign::elsewhere ? kPatienceElsewhere : distributed::timeout();
+    if (std::chrono::duration<double>(now - heard_).count() > patience)
+      throw Trouble(fmt::format("nothing was heard of process {} for {:g} s", process_, patience),
+                    last_of(process_));
     std::this_thread::sleep_for(pause_);
     if (pause_ < std::chrono::milliseconds(20)) pause_ += std::chrono::milliseconds(1);
   }

@@ -22,14 +22,17 @@
 namespace tessera::inline v0::processes {
 namespace {
 
-// A program as a process shows it to others: this, and the text behind it.
+// A program, or what a call was given, as a process shows it to others: this, and the text behind it.
+enum class Kind : std::uint64_t { program, given };
 struct Shown {
+  Kind kind;
   std::uint64_t program;
   std::uint64_t asked;  // the program of who reads it that is another one
   std::uint64_t bytes;
   char subject[sizeof(Title::text)];
 };
 struct Other {
+  Kind kind;
   std::string subject, listing;
 };
 
@@ -64,15 +67,19 @@ std::string came_to(const Subject& subject, const Listed* program) {
   return "'" + program->name + "'";
 }
 
-std::vector<std::byte> shown(const Listed* program, const std::string& subject,
-                             std::uint64_t asked = 0) {
-  const std::string text = text_of(program);
-  Shown head{program ? program->number : 0, asked, text.size(), {}};
+std::vector<std::byte> shown(Kind kind, const Listed* program, const std::string& text,
+                             const std::string& subject, std::uint64_t asked) {
+  Shown head{kind, program ? program->number : 0, asked, text.size(), {}};
   subject.copy(head.subject, sizeof head.subject - 1);
   std::vector<std::byte> bytes(sizeof head + text.size());
   std::memcpy(bytes.data(), &head, sizeof head);
   if (!text.empty()) std::memcpy(bytes.data() + sizeof head, text.data(), text.size());
   return bytes;
+}
+
+std::vector<std::byte> shown(const Listed* program, const std::string& subject,
+                             std::uint64_t asked = 0) {
+  return shown(Kind::program, program, text_of(program), subject, asked);
 }
 
 // Puts it where the processes of the machine see it, once: whoever finds a difference goes no further.
@@ -105,8 +112,9 @@ std::optional<Other> seen(int rank, std::uint64_t number) {
   Shown head;
   std::memcpy(&head, at, sizeof head);
   if (number && head.program != number) return std::nullopt;
-  return Other{head.subject, std::string(reinterpret_cast<const char*>(at) + sizeof head,
-                                         static_cast<std::size_t>(head.bytes))};
+  return Other{head.kind, head.subject,
+               std::string(reinterpret_cast<const char*>(at) + sizeof head,
+                           static_cast<std::size_t>(head.bytes))};
 }
 
 std::optional<Other> wait_to_see(int rank, std::uint64_t number) {
@@ -183,7 +191,7 @@ class Exchanged {
   std::optional<Other> other() {
     for (TesseraRequest*& request : sent_)
       if (!is_over(request)) return std::nullopt;
-    return Other{theirs_.subject, text_};
+    return Other{theirs_.kind, theirs_.subject, text_};
   }
 
   static constexpr int kTag = static_cast<int>(kProgramTag);
@@ -195,9 +203,29 @@ class Exchanged {
   TesseraRequest* sent_[2] = {};
 };
 
+// Shows process `rank` what this one has, and waits a while for what that one shows.
+std::optional<Other> exchange(int rank, const std::vector<std::byte>& mine, std::uint64_t theirs) {
+  if (all().seat(rank)) show(mine, rank, theirs);
+  return all().peer(rank).direct ? wait_to_see(rank, theirs) : Exchanged::with(rank, mine, theirs);
+}
+
+[[noreturn]] void fail_between_values(const Subject& subject, int rank, const std::string& came_to,
+                                      std::vector<std::string> lines) {
+  fail(subject,
+       "process " + std::to_string(rank) + " came to " + came_to +
+           ", with other inputs than this one",
+       "what lies nowhere or is placed by device_put is the same in all processes, which make the "
+       "same calls in the same order",
+       "look for what depends on process_index(), on a clock or on files that differ, and for a "
+       "call "
+       "that one process makes alone",
+       {rank, std::move(lines)});
+}
+
 [[noreturn]] void fail_between(const Subject& subject, int rank, const std::string& theirs,
                                const std::string& ours, const Listed* program,
                                const std::optional<Other>& other) {
+  if (other && other->kind == Kind::given) fail_between_values(subject, rank, theirs, {});
   const std::string process = "process " + std::to_string(rank);
   std::vector<std::string> lines;
   if (other && !other->listing.empty() && program)
@@ -231,11 +259,18 @@ void remember(const Subject& subject) {
 void fail_for_difference(const Subject& subject, int rank, const Title& theirs) {
   const std::string text = subject_text(subject);
   const std::vector<std::byte> mine = shown(subject.program_text, text, theirs.program);
-  const Peer& peer = all().peer(rank);
-  if (all().seat(rank)) show(mine, rank, theirs.program);
-  const std::optional<Other> other =
-      peer.direct ? wait_to_see(rank, theirs.program) : Exchanged::with(rank, mine, theirs.program);
-  fail_between(subject, rank, theirs.text, text, subject.program_text, other);
+  fail_between(subject, rank, theirs.text, text, subject.program_text,
+               exchange(rank, mine, theirs.program));
+}
+
+void fail_for_values(const Subject& subject, int rank, const Title& theirs) {
+  const std::string text = subject_text(subject);
+  const std::optional<Other> other = exchange(
+      rank, shown(Kind::given, subject.program_text, subject.given->shown(), text, theirs.program),
+      theirs.program);
+  std::vector<std::string> lines;
+  if (other && other->kind == Kind::given) lines = subject.given->differences(other->listing, rank);
+  fail_between_values(subject, rank, theirs.text, std::move(lines));
 }
 
 bool is_asked_by(int rank) {

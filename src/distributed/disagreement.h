@@ -17,6 +17,9 @@ void remember(const Subject& subject);
 /// Process `rank` laid out something else, of the title `theirs`: a CollectiveError.
 [[noreturn]] void fail_for_difference(const Subject& subject, int rank, const Title& theirs);
 
+/// Process `rank` came to the same call with other inputs: a CollectiveError that lists those.
+[[noreturn]] void fail_for_values(const Subject& subject, int rank, const Title& theirs);
+
 /// Whether process `rank`, of this machine, found that this process came to something else.
 bool is_asked_by(int rank);
 /// Shows it what it asks for.

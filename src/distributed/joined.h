@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct All {
   std::mutex plugin;  // it is called by one thread at a time
   int rank = 0, count = 1;
   double timeout = 60;
+  int cores_of_first = 1;
   std::vector<int> node;     // ranks on this machine, ascending
   std::vector<int> place;    // by rank: among those, or -1
   std::vector<int> machine;  // by rank: the first one on its machine
@@ -68,6 +70,11 @@ inline int tag_of(std::uint32_t number) { return static_cast<int>(number % kTags
 inline bool reached(std::uint32_t counter, std::uint32_t number) {
   return static_cast<std::int32_t>(counter - number) >= 0;
 }
+
+/// all_gather() of several processes where one thread of each makes calls: while they join, and before
+/// others have come to anything.
+std::vector<std::byte> all_gather_unordered(std::string_view function,
+                                            std::span<const std::byte> mine, const SourceLoc& loc);
 
 /// Of a call of the plug-in; CollectiveError in the name of `function`.
 void check(int code, std::string_view function, const SourceLoc& loc);

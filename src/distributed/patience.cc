@@ -84,6 +84,16 @@ void fail(const Subject& subject, std::string problem, std::string rule, std::st
   m.raise<CollectiveError>();
 }
 
+void need_others(const Subject& subject) {
+  if (all().mine().broken.load())
+    Message(subject.collective)
+        .problem("a collective before this one failed")
+        .rule("processes that have lost each other do not find each other again")
+        .from(subject.loc)
+        .advice("start them again from the newest checkpoint")
+        .raise<CollectiveError>();
+}
+
 void Patience::until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint32_t number) {
   const int spins = all().spins ? 2000 : 0;
   for (int i = 0; i < spins; ++i) {

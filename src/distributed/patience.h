@@ -19,6 +19,8 @@ struct Details {
 /// CollectiveError that says where every process stands.
 [[noreturn]] void fail(const Subject& subject, std::string problem, std::string rule,
                        std::string advice, const Details& details = {});
+/// A CollectiveError where this process gave up before.
+void need_others(const Subject& subject);
 /// "psum of 'step', train.cc:88"
 std::string subject_text(const Subject& s);
 std::string seconds_text(double s);

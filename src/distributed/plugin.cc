@@ -3,9 +3,13 @@
 #include "base/settings.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #ifndef TESSERA_PLUGIN_FOLDERS
@@ -17,18 +21,37 @@ namespace {
 
 constexpr const char* kName = "libtessera_mpi.so";
 
+// Where the file lies that this function is part of: the program, by the system's word and not by
+// the path that it was started by, or the library. Empty where only a relative path is known, which
+// means another folder once the working folder has changed.
+std::filesystem::path own_folder() {
+  Dl_info here{};
+  link_map* file = nullptr;
+  if (!::dladdr1(reinterpret_cast<const void*>(&open_plugin), &here,
+                 reinterpret_cast<void**>(&file), RTLD_DL_LINKMAP) ||
+      !file)
+    return {};
+  std::error_code none;
+  std::filesystem::path path = *file->l_name
+                                   ? std::filesystem::path(file->l_name)
+                                   : std::filesystem::read_symlink("/proc/self/exe", none);
+  // Whoever links a program that has more rights than themselves into a folder of theirs has not
+  // written it.
+  if (!*file->l_name && ::getauxval(AT_SECURE)) return {};
+  return path.is_absolute() ? path.parent_path() : std::filesystem::path();
+}
+
 // Beside the library, or the program where it is in that; then where plug-ins were built and are
-// installed.
+// installed. All are absolute.
 std::vector<std::filesystem::path> places() {
   if (const std::string given = settings::text("TESSERA_TRANSPORT"); !given.empty()) return {given};
   std::vector<std::filesystem::path> all;
-  Dl_info here{};
-  if (::dladdr(reinterpret_cast<const void*>(&open_plugin), &here) && here.dli_fname)
-    all.push_back(std::filesystem::path(here.dli_fname).parent_path() / kName);
+  if (const std::filesystem::path own = own_folder(); !own.empty()) all.push_back(own / kName);
   const std::string folders = TESSERA_PLUGIN_FOLDERS;
   for (std::size_t begin = 0; begin < folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    all.push_back(std::filesystem::path(folders.substr(begin, end - begin)) / kName);
+    std::filesystem::path folder(folders.substr(begin, end - begin));
+    if (folder.is_absolute()) all.push_back(std::move(folder) / kName);
     begin = end + 1;
   }
   return all;

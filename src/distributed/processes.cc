@@ -3,11 +3,14 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/warning.h"
+#include "distributed/alike.h"
 #include "distributed/disagreement.h"
+#include "distributed/helper.h"
 #include "distributed/order.h"
 #include "distributed/patience.h"
 #include "distributed/plugin.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace tessera::inline v0::processes {
 
@@ -94,7 +98,8 @@ void look_around(All& a, const SourceLoc& loc) {
   a.mine().memory = a.memory.place();
   barrier("initialize", loc);
   const auto count = static_cast<std::size_t>(a.count), self = static_cast<std::size_t>(a.rank);
-  std::vector<std::int32_t> told(count + 1);  // by rank whether it is seen, and the machine
+  // By rank whether it is seen; then the machine, and the cores.
+  std::vector<std::int32_t> told(count + 2);
   for (const int r : a.node) {
     if (r == a.rank) continue;
     const Seat& seat = *a.seat(r);
@@ -103,7 +108,8 @@ void look_around(All& a, const SourceLoc& loc) {
       std::memcpy(&is, p, sizeof is);
     told[static_cast<std::size_t>(r)] = is == r;
   }
-  told.back() = a.node.front();
+  told[count] = a.node.front();
+  told[count + 1] = cores();
   const std::vector<std::byte> bytes =
       all_gather("initialize", std::as_bytes(std::span(told)), loc);
   std::vector<std::int32_t> all(count * told.size());
@@ -114,6 +120,7 @@ void look_around(All& a, const SourceLoc& loc) {
     a.messages |= r != self && !a.peers[r].direct;
     a.machine.push_back(theirs[count]);
   }
+  a.cores_of_first = all[count + 1];
 }
 
 // At the end of the process, behind everything that was queued.
@@ -145,9 +152,12 @@ void leave() {
     wake_all(a);
     // Another one may still write what was computed: it is waited for as long as it lives.
     meet(Subject{0, "", "exit", {}}, 0, Patience::kAllThatLive);
-    std::lock_guard lock(a.plugin);
-    (void)a.transport.unshare(&a.transport, a.seating);
-    (void)a.transport.close(&a.transport);
+    // All of them are here.
+    (void)run_within(std::numeric_limits<double>::infinity(), [&a] {
+      std::lock_guard lock(a.plugin);
+      (void)a.transport.unshare(&a.transport, a.seating);
+      (void)a.transport.close(&a.transport);
+    });
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
     std::lock_guard lock(a.plugin);
@@ -195,20 +205,55 @@ void warn_of_strangers(const SourceLoc& loc) {
 }
 }  // namespace
 
+namespace {
+std::string number_text(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", x);
+  return text;
+}
+}  // namespace
+
 void join(const JoinOptions& options) {
+  if (!(options.timeout_seconds > 0))
+    Message("initialize")
+        .problem("the timeout is " + number_text(options.timeout_seconds) + " s")
+        .rule("a process is waited for as long as it says, more than 0 s")
+        .from(options.loc)
+        .advice("distributed::initialize({.timeout = 60})")
+        .raise<Error>();
   if (!launched()) return warn_of_strangers(options.loc);
   static std::mutex once;
   std::lock_guard lock(once);
   All& a = all();
   if (a.joined) return;
-  open_plugin(a.transport, options.loc);
+  static bool tried = false;  // a question about devices tries again, with no options
+  if (!std::exchange(tried, true)) a.timeout = options.timeout_seconds;
+  // Both wait for all processes, MPI as long as it takes. What a process that is not waited for any
+  // more would write to is there to the end.
+  a.transport.apart = settings::flag("TESSERA_APART");
+  const bool came = run_within(a.timeout, [&a, loc = options.loc] {
+    open_plugin(a.transport, loc);
+    const TesseraTransport& t = a.transport;
+    a.node.assign(t.node, t.node + t.node_size);
+    a.place.assign(static_cast<std::size_t>(t.size), -1);
+    for (std::size_t i = 0; i < a.node.size(); ++i)
+      a.place[static_cast<std::size_t>(a.node[i])] = static_cast<int>(i);
+    take_seats(a, loc);
+  });
+  if (!came)
+    Message("initialize")
+        .problem("not all processes that the launcher started came within " +
+                 seconds_text(a.timeout))
+        .rule(
+            "all of them come to initialize or to a question about devices, and none is waited "
+            "for longer than " +
+            seconds_text(a.timeout))
+        .from(options.loc)
+        .advice(
+            "look at what the others do before it, or wait longer: "
+            "distributed::initialize({.timeout = 600})")
+        .raise<CollectiveError>();
   const TesseraTransport& t = a.transport;
-  a.timeout = options.timeout_seconds;
-  a.node.assign(t.node, t.node + t.node_size);
-  a.place.assign(static_cast<std::size_t>(t.size), -1);
-  for (std::size_t i = 0; i < a.node.size(); ++i)
-    a.place[static_cast<std::size_t>(a.node[i])] = static_cast<int>(i);
-  take_seats(a, options.loc);
   a.rank = t.rank;
   a.count = t.size;
   a.peers.resize(static_cast<std::size_t>(t.size));
@@ -221,12 +266,24 @@ void join(const JoinOptions& options) {
   std::atexit(leave);
   library_was_used();  // so that what is queued runs before
   look_around(a, options.loc);
+  need_like_settings(options);
   a.several_threads = options.several_threads;
 }
 
+double timeout_seconds() { return all().timeout; }
 int rank() { return all().rank; }
 int count() { return all().count; }
+bool several_threads() { return all().several_threads; }
 int count_here() { return std::max(1, static_cast<int>(all().node.size())); }
+int cores() {
+  if (const auto n = settings::number("TESSERA_WORKERS")) return static_cast<int>(*n);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  const int own = CPU_COUNT(&set), all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(1, own < all ? own : own / count_here());
+}
+int cores_of_first() { return all().cores_of_first; }
 int machine_of(int rank) {
   const std::vector<int>& machine = all().machine;
   return machine.empty() ? 0 : machine[static_cast<std::size_t>(rank)];
@@ -243,6 +300,7 @@ namespace {
 class Meeting {
  public:
   explicit Meeting(const Subject& subject) : subject_(subject) {
+    need_others(subject);
     set_text(all().mine(), "came to " + subject_text(subject));
   }
   ~Meeting() {
@@ -275,9 +333,14 @@ void barrier(std::string_view function, const SourceLoc& loc) {
 
 std::vector<std::byte> all_gather(std::string_view function, std::span<const std::byte> mine,
                                   const SourceLoc& loc) {
-  All& a = all();
-  if (a.count == 1) return {mine.begin(), mine.end()};
+  if (all().count == 1) return {mine.begin(), mine.end()};
   const InOrder in_order(signature_of(function), function, loc);
+  return all_gather_unordered(function, mine, loc);
+}
+
+std::vector<std::byte> all_gather_unordered(std::string_view function,
+                                            std::span<const std::byte> mine, const SourceLoc& loc) {
+  All& a = all();
   const Subject subject{0, "", function, loc};
   const Meeting meeting(subject);
   meet(subject, mine.size(), Patience::kAll);

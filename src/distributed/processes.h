@@ -39,14 +39,25 @@ struct JoinOptions {
 };
 /// Joins the processes that were started with this one. Nothing happens where that was done, or
 /// where none were. Error where the plug-in cannot be loaded or the launcher's processes cannot be
-/// joined.
+/// joined, or the timeout is no positive number; CollectiveError where not all of them come in time
+/// or have the same settings (alike.h).
 void join(const JoinOptions& options = {});
 
+/// Of join(): no wait for another process is longer.
+double timeout_seconds();
 /// 0 and 1 before join() and where the process is alone.
 int rank();
 int count();
+/// Whether several threads of each process make calls that all processes make.
+bool several_threads();
 /// Those on this machine.
 int count_here();
+
+/// Cores for this process's work: TESSERA_WORKERS, else those that it may use. Processes of one
+/// machine share its cores, unless the launcher has dealt them out.
+int cores();
+/// Those of process 0, which is joined.
+int cores_of_first();
 
 /// The first process of the machine that process `rank` is on; 0 before join().
 int machine_of(int rank);
@@ -64,12 +75,32 @@ struct Listed : std::enable_shared_from_this<Listed> {
   std::uint64_t number;               // of this process's
 };
 
+/// What the call of a round was given that is to be the same in all processes, told with its
+/// exchanges.
+class Given {
+ public:
+  virtual ~Given() = default;
+  /// Of values that every process has for itself.
+  std::uint64_t values = 0;
+  /// Of how the other arrays were made; 0 where that is not known.
+  std::uint64_t origin = 0;
+  /// What another process compares with its own.
+  virtual std::string shown() const = 0;
+  /// A line for each input that differs from those that process `rank` shows.
+  virtual std::vector<std::string> differences(const std::string& theirs, int rank) const = 0;
+
+  bool agrees(std::uint64_t their_values, std::uint64_t their_origin) const {
+    return values == their_values && (origin == their_origin || !origin || !their_origin);
+  }
+};
+
 /// What a round is of: what the others say where this process does not come to it.
 struct Subject {
   std::uint64_t signature = 0;  // of the program and the step; equal in all processes
   std::string_view program, collective;
   SourceLoc loc;
   const Listed* program_text = nullptr;  // shared; null where it has none
+  const Given* given = nullptr;          // null: nothing is compared
 };
 
 /// Who reads how much of whom in a round; a process is not in its own lists.

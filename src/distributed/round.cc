@@ -21,13 +21,7 @@ Round::Round(const Subject& subject, const Traffic& traffic)
         .advice("compute with arrays of the child's own")
         .raise<CollectiveError>();
   Seat& mine = a.mine();
-  if (mine.broken.load())
-    Message(subject.collective)
-        .problem("a collective before this one failed")
-        .rule("processes that have lost each other do not find each other again")
-        .from(subject.loc)
-        .advice("start them again from the newest checkpoint")
-        .raise<CollectiveError>();
+  need_others(subject);
   half_ = ++a.rounds % 2;
   remember(subject);
   set_text(mine, "came to " + subject_text(subject));
@@ -77,6 +71,8 @@ void Round::post() {
   Title& title = mine.rounds[half_];
   title.signature.store(subject_.signature, std::memory_order_relaxed);
   title.program = subject_.program_text ? subject_.program_text->number : 0;
+  title.values = subject_.given ? subject_.given->values : 0;
+  title.origin = subject_.given ? subject_.given->origin : 0;
   const std::string text = subject_text(subject_);
   const std::size_t n = std::min(text.size(), sizeof title.text - 1);
   std::memcpy(title.text, text.data(), n);
@@ -105,8 +101,10 @@ void Round::post() {
 }
 
 void Round::check_title(int rank, const Title& theirs) const {
-  if (theirs.signature.load(std::memory_order_relaxed) == subject_.signature) return;
-  fail_for_difference(subject_, rank, theirs);
+  if (theirs.signature.load(std::memory_order_relaxed) != subject_.signature)
+    fail_for_difference(subject_, rank, theirs);
+  if (subject_.given && !subject_.given->agrees(theirs.values, theirs.origin))
+    fail_for_values(subject_, rank, theirs);
 }
 
 const std::byte* Round::of(int rank) {

@@ -14,7 +14,8 @@ namespace tessera::inline v0::processes {
 /// What a round is of.
 struct Title {
   std::atomic<std::uint64_t> signature;
-  std::uint64_t program;  // by the number that the process gives it; 0: none
+  std::uint64_t program;         // by the number that the process gives it; 0: none
+  std::uint64_t values, origin;  // of what the call was given (processes.h); 0: not compared
   char text[240];
 };
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define TESSERA_TRANSPORT_VERSION 2
+#define TESSERA_TRANSPORT_VERSION 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,6 +20,7 @@ typedef struct TesseraWindow TesseraWindow;
 
 typedef struct TesseraTransport {
   int version;
+  int apart; /* set by the library: as if each process had a machine of its own; of one, for all */
   char name[96]; /* "Open MPI v4.1.4" */
   int rank, size;
   int node_size;   /* processes on this machine */

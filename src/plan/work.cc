@@ -11,10 +11,6 @@ namespace tessera::inline v0::plans {
 
 namespace {
 
-bool in_groups(const Equation& eqn) {
-  return eqn.attrs.has("groups") && !eqn.attrs.get<IntLists>("groups").empty();
-}
-
 struct Around {
   std::int64_t times = 1;
   bool in_while = false, in_branch = false;
@@ -120,31 +116,16 @@ class Walk {
     e.times = around.times;
     e.in_while = around.in_while;
     e.in_branch = around.in_branch;
-    const std::int64_t before = e.operand.bytes(), after = p.types[eqn.outputs[0]].bytes();
     const Site& site = site_of(e.axes.empty() ? std::string() : e.axes[0]);
-    spmd::AtomSet over;
-    std::int64_t members = 1;
-    for (const std::string& axis : e.axes) {
-      const int number = site.mesh->find(axis);
-      if (number < 0) continue;  // of a mapped axis: everything is on one device
-      members *= site.mesh->sizes[static_cast<std::size_t>(number)];
-      over |= spmd::AtomSet(site.atoms->atoms_of(number));
-    }
-    e.bytes = tapes::received_bytes(p, eqn, members);
-    spmd::Crossings crossings = site.links->crossings(
-        *site.atoms, e.kind, over, static_cast<double>(before), static_cast<double>(after));
-    // Of groups they are what it would be among all devices.
-    double among_all = 0;
-    for (const spmd::Crossing& c : crossings) among_all += c.bytes;
-    const double share =
-        in_groups(eqn) && among_all > 0 ? static_cast<double>(e.bytes) / among_all : 1;
-    for (const spmd::Crossing& c : crossings) {
+    const tapes::Received received = tapes::received_along(p, eqn, *site.atoms, *site.links);
+    e.bytes = received.bytes;
+    for (const spmd::Crossing& c : received.along) {
       if (&site == &sites_.front()) {
         AlongAxis& along = work_.along[static_cast<std::size_t>(c.axis)];
-        along.bytes += share * c.bytes * static_cast<double>(e.times);
-        along.seconds += share * c.seconds * static_cast<double>(e.times);
+        along.bytes += c.bytes * static_cast<double>(e.times);
+        along.seconds += c.seconds * static_cast<double>(e.times);
       }
-      e.seconds += share * c.seconds;
+      e.seconds += c.seconds;
     }
     const double seconds = e.seconds * static_cast<double>(e.times);
     std::string lane;

@@ -270,6 +270,7 @@ ArrayDataPtr alias(const ArrayData& a) {
   out->shards = a.shards;
   out->uniform = a.uniform;
   out->pending = a.pending;
+  out->history = a.history;
   return out;
 }
 

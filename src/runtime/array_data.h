@@ -22,7 +22,8 @@ namespace tessera::inline v0::runtime {
 class Buffer;
 using BufferPtr = std::shared_ptr<Buffer>;
 
-class Backend;  // runtime/backend.h
+struct History;  // runtime/history.h
+class Backend;   // runtime/backend.h
 /// The CPU.
 Backend& default_backend();
 
@@ -85,6 +86,8 @@ struct ArrayData {
   /// What host_view() gathered, and what guards the gathering.
   mutable BufferPtr gathered;
   mutable std::mutex gathering;
+  /// Of an array over devices of several processes, where it is known.
+  std::shared_ptr<const History> history;
 
   bool deleted() const { return claim.taken() != 0; }
   Shape shard_shape() const;

@@ -2,6 +2,7 @@
 
 #include "base/process.h"
 #include "base/settings.h"
+#include "distributed/alike.h"
 #include "distributed/processes.h"
 #include "runtime/accounting.h"
 #include "runtime/pool.h"
@@ -54,7 +55,9 @@ int chosen_device_count() {
     if (*n % processes) refuse_uneven("TESSERA_DEVICES", static_cast<int>(*n), {});
     return static_cast<int>(*n);
   }
-  const int cores = std::max(1, std::min(worker_count(), kMaxDevices));
+  // Machines may have different numbers of cores.
+  const int of_first = processes > 1 ? processes::cores_of_first() : worker_count();
+  const int cores = std::max(1, std::min(of_first, kMaxDevices));
   return (cores + processes - 1) / processes * processes;
 }
 int initial_device_count() {
@@ -84,6 +87,8 @@ int process_of(int device) { return device / local_device_count(); }
 void settle_devices() { g_settled.store(true, std::memory_order_relaxed); }
 
 void set_device_count(int n, const SourceLoc& loc) {
+  if (device_count(); processes::count() > 1)
+    processes::need_like_number("set_device_count", "devices", n, loc);
   static std::mutex mutex;
   Locked lock(mutex);
   if (n < 1 || n > kMaxDevices)

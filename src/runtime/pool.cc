@@ -9,9 +9,6 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -24,13 +21,8 @@ namespace {
 
 int initial_worker_count() {
   if (const auto n = settings::number("TESSERA_WORKERS")) return static_cast<int>(*n);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  // Processes of one machine share its cores, unless the launcher has dealt them out.
   processes::join();
-  const int cores = CPU_COUNT(&set), all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return std::max(1, cores < all ? cores : cores / processes::count_here());
+  return processes::cores();
 }
 
 tbb::task_arena& arena() {

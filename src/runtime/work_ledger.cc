@@ -16,6 +16,7 @@ void add(const Work& work) {
   sum.cost.flops += work.cost.flops;
   sum.cost.bytes += work.cost.bytes;
   sum.received += work.received;
+  for (const auto& [axis, bytes] : work.along) sum.along[axis] += bytes;
 }
 
 Work total() {

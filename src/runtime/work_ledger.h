@@ -5,12 +5,16 @@
 #include "ir/op.h"
 
 #include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
 
 namespace tessera::inline v0::runtime {
 
 struct Work {
   Cost cost;
-  double received = 0;  // bytes, in collectives
+  double received = 0;                       // bytes, in collectives
+  std::map<std::string, double> along = {};  // of these, by mesh axis
 };
 
 /// Of one call, for all its devices; several threads add to it. What they add are whole numbers, so
@@ -21,13 +25,18 @@ class CallWork {
     flops_.fetch_add(times * work.flops, std::memory_order_relaxed);
     bytes_.fetch_add(times * work.bytes, std::memory_order_relaxed);
   }
-  void receive(double times, double bytes) {
-    if (bytes > 0) received_.fetch_add(times * bytes, std::memory_order_relaxed);
+  void receive(double times, double bytes, const std::map<std::string, double>& along) {
+    if (!(bytes > 0)) return;
+    received_.fetch_add(times * bytes, std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    for (const auto& [axis, share] : along) along_[axis] += times * share;
   }
-  Work total() const { return {{flops_.load(), bytes_.load()}, received_.load()}; }
+  Work total() const { return {{flops_.load(), bytes_.load()}, received_.load(), along_}; }
 
  private:
   std::atomic<double> flops_{0}, bytes_{0}, received_{0};
+  std::mutex mutex_;
+  std::map<std::string, double> along_;
 };
 
 /// Who counts a tape that runs, and for how many devices it does.

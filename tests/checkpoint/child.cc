@@ -264,6 +264,10 @@ void differ(const std::string& dir, const std::string&) {
 void own(const std::string& dir, const std::string&) {
   ts::checkpoint::save(dir, 2, Arrays{{"key", ts::random::key(ts::process_index())}});
 }
+// Each into a folder of its own, as where only a relative path is the same.
+void apart(const std::string& dir, const std::string&) {
+  ts::checkpoint::save(dir + "/" + std::to_string(ts::process_index()), 2, ts::ones({2}));
+}
 void fail(const std::string& dir, const std::string&) {
   const Array x = ts::process_index() == 1 ? ts::abstract(ts::f32, {2}) : ts::ones({2});
   ts::checkpoint::save(dir, 2, x);
@@ -273,9 +277,11 @@ void fail(const std::string& dir, const std::string&) {
 
 int main(int argc, char** argv) try {
   const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
-      {"train", train}, {"obey", obey},     {"leave", leave}, {"fork", fork_away}, {"save", save},
-      {"load", load},   {"differ", differ}, {"own", own},     {"fail", fail}};
+      {"train", train}, {"obey", obey},  {"leave", leave},   {"fork", fork_away},
+      {"save", save},   {"load", load},  {"differ", differ}, {"own", own},
+      {"fail", fail},   {"apart", apart}};
   if (argc < 3 || !modes.count(argv[1])) return 2;
+  if (argv[1] == std::string("apart")) ts::distributed::initialize({.timeout = 1});
   ts::set_device_count(kDevices);
   modes.at(argv[1])(argv[2], argc > 3 ? argv[3] : "");
   return 0;

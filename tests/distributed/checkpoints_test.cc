@@ -129,6 +129,22 @@ TEST_F(Checkpoints, WhatOneCannotSaveNoneSaves) {
   EXPECT_EQ(names_in(dir), Names{});
 }
 
+// The first process waits for the others' parts no longer than it waits elsewhere.
+TEST_F(Checkpoints, IntoDifferentFoldersEndWithTheTimeout) {
+  NEEDS_A_LAUNCHER();
+  const std::string text = said(2, "apart");
+  EXPECT_NE(
+      text.find("process 1: checkpoint::save: step 2 of DIR/1 is not saved: this process does "
+                "not see the folder in which the first one makes the step "),
+      std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("process 0: checkpoint::save: step 2 of DIR/0 is not saved: nothing was heard "
+                "of process 1 for 1 s\n"),
+      std::string::npos)
+      << text;
+}
+
 TEST_F(Checkpoints, DamageIsAnErrorInAll) {
   NEEDS_A_LAUNCHER();
   ASSERT_EQ(run(2, "save").out, "saved\n");

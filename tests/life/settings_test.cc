@@ -72,13 +72,26 @@ TEST(Settings, NamesOfOthersAndEmptyValuesAreLeftAlone) {
 }
 
 TEST(Settings, EveryVariableWorksAtItsExample) {
-  EXPECT_EQ(
-      said({"TESSERA_DEVICES=4", "TESSERA_WORKERS=2", "TESSERA_ISOLATE=1", "TESSERA_SYNC=1",
-            "TESSERA_POISON=1", "TESSERA_CHECK_CAPTURES=1", "TESSERA_DISABLE_PASSES=cse,fold",
-            "TESSERA_DUMP_LOOPS=0", "TESSERA_UNOPTIMIZED=1", "TESSERA_ISA=avx2", "TESSERA_APART=1",
-            "TESSERA_TRANSPORT=libtessera_mpi.so", "TESSERA_LOG=progress", "TESSERA_GATHER_READS=0",
-            "TESSERA_FLUSH_DENORMAL=1", "TESSERA_CACHE=off", "TESSERA_CACHE_DIR=/tmp/kernels",
-            "TESSERA_CACHE_MB=256", "TESSERA_PROGRAM_CACHE_MB=512"}),
-      twice("4 devices\n"));
+  EXPECT_EQ(said({"TESSERA_DEVICES=4",
+                  "TESSERA_WORKERS=2",
+                  "TESSERA_ISOLATE=1",
+                  "TESSERA_SYNC=1",
+                  "TESSERA_POISON=1",
+                  "TESSERA_CHECK_CAPTURES=1",
+                  "TESSERA_DISABLE_PASSES=cse,fold",
+                  "TESSERA_DUMP_LOOPS=0",
+                  "TESSERA_UNOPTIMIZED=1",
+                  "TESSERA_ISA=avx2",
+                  "TESSERA_APART=1",
+                  "TESSERA_TRANSPORT=none",
+                  "TESSERA_COMPARE=all",
+                  "TESSERA_LOG=progress",
+                  "TESSERA_GATHER_READS=0",
+                  "TESSERA_FLUSH_DENORMAL=1",
+                  "TESSERA_CACHE=off",
+                  "TESSERA_CACHE_DIR=/tmp/kernels",
+                  "TESSERA_CACHE_MB=256",
+                  "TESSERA_PROGRAM_CACHE_MB=512"}),
+            twice("4 devices\n"));
   EXPECT_EQ(said({"TESSERA_EVALUATE=1", "TESSERA_DEVICES=4"}), twice("4 devices\n"));
 }

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <string>
 
 namespace ts = tessera;
 namespace nn = tessera::nn;
@@ -27,6 +30,18 @@ ts::MeasuredWork measured(const F& f, const A&... args) {
   return counter.total();
 }
 
+// By axis, as plans have them.
+std::map<std::string, double> moved_along(const ts::Plan& plan) {
+  std::map<std::string, double> all;
+  for (const ts::PlannedAxis& axis : plan.axes)
+    if (axis.moved_bytes > 0) all[axis.name] = static_cast<double>(axis.moved_bytes);
+  return all;
+}
+std::map<std::string, double> whole_numbers(std::map<std::string, double> all) {
+  for (auto& [axis, bytes] : all) bytes = static_cast<double>(std::llround(bytes));
+  return all;
+}
+
 template <class F, class... A>
 void expect_as_planned(const F& f, const A&... args) {
   const ts::Plan plan = f.explain(args...);
@@ -34,6 +49,7 @@ void expect_as_planned(const F& f, const A&... args) {
   EXPECT_GT(plan.flops, 0);
   EXPECT_EQ(work.flops, plan.flops);
   EXPECT_EQ(work.moved_bytes, static_cast<double>(plan.moved_bytes));
+  EXPECT_EQ(whole_numbers(work.moved_along), moved_along(plan));
   if (isolated()) EXPECT_EQ(work.memory_traffic, plan.memory_traffic);
 }
 
@@ -152,6 +168,7 @@ TEST(Work, BytesReceivedInGroups) {
     const double counted = measured(f, x).moved_bytes;
     EXPECT_EQ(counted, static_cast<double>(plan.moved_bytes));
     EXPECT_EQ(counted, static_cast<double>(plan.axes.at(0).moved_bytes));
+    EXPECT_EQ(whole_numbers(measured(f, x).moved_along), moved_along(plan));
     return counted;
   };
   const ts::AxisGroups pairs{{0, 2}, {3, 1}};
@@ -166,6 +183,50 @@ TEST(Work, BytesReceivedInGroups) {
             16);
   EXPECT_EQ(moved([&](Array b) { return ts::psum(b, "i", {{0}, {1, 2, 3}}); }), 43);
   EXPECT_EQ(moved([&](Array b) { return ts::psum(b, "i", {{0}, {1}, {2}, {3}}); }), 0);
+}
+
+// Blocks of 32 B on 2 x 4 devices: of a collective over both axes each has its share.
+TEST(Work, BytesReceivedAlongAxesByHand) {
+  ts::set_device_count(8);
+  const ts::Mesh mesh({{"data", 2}, {"model", 4}});
+  using Along = std::map<std::string, double>;
+  const auto along = [&](auto body) {
+    const auto f = ts::shard_map(
+        body, {.mesh = mesh, .in_specs = P({"data", "model"}), .out_specs = P({"data", "model"})});
+    const Array x = ts::ones({8, 8});
+    const ts::MeasuredWork work = measured(f, x);
+    EXPECT_EQ(whole_numbers(work.moved_along), moved_along(f.explain(x)));
+    return work.moved_along;
+  };
+  EXPECT_EQ(along([](Array b) { return b * 2; }), (Along{}));
+  EXPECT_EQ(along([](Array b) { return b + ts::psum(b, "model"); }),
+            (Along{{"model", 2 * 32 * 3 / 4}}));
+  EXPECT_EQ(along([](Array b) { return b + ts::psum(b, "data") * ts::pmax(b, "model"); }),
+            (Along{{"data", 2 * 32 / 2}, {"model", 2 * 32 * 3 / 4}}));
+  // 256 B in the end, of which halves come along "data" and three quarters of one along "model".
+  EXPECT_EQ(along([](Array b) {
+              return b + ts::sum(ts::all_gather(b, {"data", "model"}), 0);
+            }),
+            (Along{{"data", 128}, {"model", 96}}));
+  // Each turn of a loop.
+  EXPECT_EQ(along([](Array b) {
+              return ts::fori_loop(
+                  0, 3,
+                  [](Array, Array c) {
+                    return ts::ppermute(c, "data", {{0, 1}, {1, 0}});
+                  },
+                  b);
+            }),
+            (Along{{"data", 3 * 32}}));
+}
+
+// A sum that is computed as one product over all rows counts as the sum.
+TEST(Work, BytesReceivedAlongTheAxisOfASumThatIsAProduct) {
+  const ts::Mesh mesh({{"data", 4}});
+  const auto f = ts::shard_map([](Array x) { return ts::psum(ts::dot(x.transpose(), x), "data"); },
+                               {.mesh = mesh, .in_specs = P("data"), .out_specs = P()});
+  EXPECT_EQ(measured(f, ts::ones({8, 16})).moved_along,
+            (std::map<std::string, double>{{"data", 2 * 1024 * 3 / 4}}));
 }
 
 TEST(Work, BytesReceivedInLoopsAndBranches) {

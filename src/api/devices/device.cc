@@ -7,7 +7,9 @@
 #include "base/float_mode.h"
 #include "runtime/accounting.h"
 #include "runtime/backend.h"
+#include "runtime/buffer.h"
 #include "runtime/devices.h"
+#include "runtime/history.h"
 #include "runtime/memory_limit.h"
 #include "spmd/blocks.h"
 
@@ -76,6 +78,16 @@ runtime::Backend& need_device(const char* function, Device d, const SourceLoc& l
       .raise<DeviceError>();
 }
 
+// All processes place the same values.
+void remember_values(const runtime::ArrayData& from, runtime::ArrayData& placed) {
+  if (from.layout->devices().size() == 1) {
+    runtime::BufferPtr hold;
+    placed.history = runtime::history_of_values(from.type, runtime::own_bytes(from, hold));
+  } else {
+    placed.history = from.history;
+  }
+}
+
 MemoryStats stats(const runtime::MemoryStats& s) { return {s.live, s.peak}; }
 
 }  // namespace
@@ -93,7 +105,9 @@ Array detail::relaid(const char* function, const Operand& x, runtime::Layout lay
   if (a.traced()) return x.array;  // placement is the compiled program's business
   const detail::Reading read(x.array, function, x.loc);
   runtime::ArrayDataPtr placed = runtime::relayout(read.data(), runtime::intern(std::move(layout)));
-  return detail::make_concrete(placed == read.data() ? runtime::alias(*read) : std::move(placed));
+  if (placed == read.data()) placed = runtime::alias(*read);
+  if (runtime::spans_processes(*placed->layout)) remember_values(*read, *placed);
+  return detail::make_concrete(std::move(placed));
 }
 
 MemoryStats memory_stats(Device device, std::source_location loc) {

@@ -8,6 +8,7 @@
 #include "api/trace/composite.h"
 #include "base/message.h"
 #include "runtime/backend.h"
+#include "runtime/history.h"
 #include "spmd/blocks.h"
 
 #include <tessera/distributed.h>
@@ -229,6 +230,7 @@ Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& s
     if (read->pending) pending.push_back(read->pending);
   }
   whole->pending = runtime::all_of(std::move(pending));
+  if (runtime::spans_processes(layout)) whole->history = runtime::history_of_parts(layout);
   return detail::make_concrete(std::move(whole));
 }
 

@@ -30,7 +30,17 @@ std::vector<Device> local_devices() {
     all.push_back({runtime::first_local_device() + i});
   return all;
 }
-int process_of(Device device) { return runtime::process_of(device.id); }
+int process_of(Device device, std::source_location loc) {
+  const int n = runtime::device_count();
+  if (device.id < 0 || device.id >= n)
+    Message("process_of")
+        .problem("there is no device " + std::to_string(device.id))
+        .rule("devices are 0 to " + std::to_string(n - 1))
+        .from(loc)
+        .advice("take one of devices()")
+        .raise<DeviceError>();
+  return runtime::process_of(device.id);
+}
 
 namespace {
 
@@ -89,6 +99,7 @@ namespace distributed {
 void initialize(const InitializeOptions& options, std::source_location loc) {
   processes::join({options.timeout, options.several_threads, loc});
 }
+double timeout() { return processes::timeout_seconds(); }
 void barrier(std::source_location loc) {
   (void)runtime::device_count();
   processes::barrier("barrier", loc);

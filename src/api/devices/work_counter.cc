@@ -8,7 +8,7 @@ namespace tessera::inline v0 {
 namespace {
 MeasuredWork counted() {
   const runtime::Work work = runtime::work_ledger::total();
-  return {work.cost.flops, work.cost.bytes, work.received};
+  return {work.cost.flops, work.cost.bytes, work.received, work.along};
 }
 }  // namespace
 
@@ -23,8 +23,14 @@ WorkCounter::~WorkCounter() { --runtime::work_ledger::g_readers; }
 MeasuredWork WorkCounter::total() const {
   runtime::wait_for_calls();
   const MeasuredWork now = counted();
-  return {now.flops - before_.flops, now.memory_traffic - before_.memory_traffic,
-          now.moved_bytes - before_.moved_bytes};
+  MeasuredWork since{now.flops - before_.flops, now.memory_traffic - before_.memory_traffic,
+                     now.moved_bytes - before_.moved_bytes};
+  for (const auto& [axis, bytes] : now.moved_along) {
+    const auto at = before_.moved_along.find(axis);
+    const double more = bytes - (at == before_.moved_along.end() ? 0 : at->second);
+    if (more > 0) since.moved_along[axis] = more;
+  }
+  return since;
 }
 
 }  // namespace tessera::inline v0

@@ -6,10 +6,12 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/warning.h"
+#include "runtime/input_names.h"
 
 #include <tessera/jit.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -215,6 +217,8 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
   runtime::Holds holds(data, given, given.empty() ? 0 : taker());
   if (holds.refused()) deleted_input(call, *holds.refused(), *data[*holds.refused()], name_);
   const runtime::Executable& executable = e.executable(reused, on, data);
+  std::optional<runtime::InputNames> named;
+  if (e.input_names) named.emplace(e.input_names);
   std::vector<runtime::ArrayDataPtr> results = executable.run(data, holds);
   std::vector<Array> arrays;
   arrays.reserve(results.size());

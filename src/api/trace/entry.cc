@@ -3,12 +3,27 @@
 #include "api/trace/scope_mesh.h"
 
 #include "base/process.h"
+#include "distributed/processes.h"
 #include "runtime/footprint.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace tessera::inline v0::detail {
+
+namespace {
+
+std::shared_ptr<const std::vector<std::string>> names_of_inputs(const CacheEntry& e) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  const std::vector<std::string> paths = e.args.paths("args");
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    if (e.present[i]) names->push_back(paths[i]);
+  for (std::size_t i = 0; i < e.function.captures.size(); ++i)
+    names->push_back("capture " + std::to_string(i));
+  return names;
+}
+
+}  // namespace
 
 CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& called,
                        const std::vector<int>& donate)
@@ -26,6 +41,7 @@ CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& ca
     else
       cacheable = false;
   }
+  if (processes::count() > 1) input_names = names_of_inputs(*this);
   std::size_t input = 0;
   for (std::size_t arg = 0; arg < call.arg_count(); ++arg)
     for (std::size_t i = call.arg_begin(arg); i < call.arg_ends[arg]; ++i) {

@@ -31,6 +31,8 @@ struct CacheEntry : runtime::Kept {
   TreeDef args;
   std::string name;
 
+  /// By input, for errors between processes; null in a lone one.
+  std::shared_ptr<const std::vector<std::string>> input_names;
   /// By input, whether each call gives it away for good and its memory is worth reusing; empty where
   /// none is.
   std::vector<bool> donated;

@@ -151,7 +151,10 @@ class File {
 // Neither follows a link nor waits for the other end of a pipe.
 constexpr int kCareful = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-bool is_own_file(const struct stat& s) { return S_ISREG(s.st_mode) && s.st_uid == ::geteuid(); }
+// One that nobody else can have written.
+bool is_own_file(const struct stat& s) {
+  return S_ISREG(s.st_mode) && s.st_uid == ::geteuid() && (s.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
 
 // The kernel in an open file, where it is whole and for this key.
 std::optional<std::string> kernel_in(const File& file, std::uint64_t size, const std::string& key) {
@@ -286,12 +289,16 @@ Watch& watch() {
 
 }  // namespace
 
+// A relative path would mean another folder, with the code in it, after each change of the working
+// folder.
 std::string cache_directory() {
   if (const std::string mode = settings::text("TESSERA_CACHE"); mode == "off" || mode == "0")
     return "";
   if (std::string d = settings::text("TESSERA_CACHE_DIR"); !d.empty()) return d;
-  if (std::string d = settings::environment("XDG_CACHE_HOME"); !d.empty()) return d + "/tessera";
-  if (std::string d = settings::environment("HOME"); !d.empty()) return d + "/.cache/tessera";
+  if (std::string d = settings::environment("XDG_CACHE_HOME"); d.starts_with('/'))
+    return d + "/tessera";
+  if (std::string d = settings::environment("HOME"); d.starts_with('/'))
+    return d + "/.cache/tessera";
   return "";
 }
 

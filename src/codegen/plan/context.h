@@ -37,6 +37,7 @@ struct Level {
   /// what is computed again is not computed before it is needed.
   std::vector<std::vector<Var>> holds;
   std::deque<Scope> scopes;
+  std::map<std::string, double> along;  // of `received`, by axis of a mesh
 };
 
 /// Result of a shard_map before anyone needs the whole.
@@ -112,8 +113,9 @@ std::int64_t devices_of(const Equation& eqn, const AxisSize& size);
 struct JointProducts {
   Program program;
   std::vector<std::int64_t> works_for;  // by equation: a product has the rows of so many devices
-  /// By equation: bytes that a device receives in it, or in the sum that a product stands for.
-  std::vector<std::int64_t> received;
+  /// By equation: that of the program before which counts as what it exchanges, itself or the sum
+  /// that a product stands for. Null of a gather for such a product.
+  std::vector<const Equation*> counts_as;
 };
 /// Nothing where there are none. A pass (transform/pass.h). `differs`: by variable, the axes along
 /// which devices may differ; `size`: of an axis.

@@ -133,8 +133,8 @@ class Flattener {
         }
         append(eqn.op, operands, results, eqn.attrs, eqn, scope_id);
         if (joint) level_.works_for.back() = joint->works_for[k];
-        level_.received += static_cast<double>(
-            joint ? joint->received[k] : received_bytes(p, eqn, devices_of(eqn, size)));
+        if (const Equation* counts_as = joint ? joint->counts_as[k] : &eqn)
+          count_received(given, *counts_as, scope, size);
       }
       for (std::size_t i = 0; i < results.size(); ++i) env[eqn.outputs[i]] = results[i];
     }
@@ -144,6 +144,22 @@ class Flattener {
   }
 
  private:
+  // What a device receives, and along which axes of the mesh that the equation's axes are of.
+  void count_received(const Program& p, const Equation& eqn, const Scope& scope,
+                      const AxisSize& size) {
+    if (eqn.op->exchange == Exchange::none) return;
+    level_.received += static_cast<double>(received_bytes(p, eqn, devices_of(eqn, size)));
+    const Strings& axes = eqn.attrs.get<Strings>("axes");
+    for (std::size_t r = ctx_.regions.size(); r-- > 0 && !axes.empty();) {
+      const Region& region = ctx_.regions[r];
+      const int first = region.mesh->find(axes[0]);
+      if (first < 0 || region.axes[static_cast<std::size_t>(first)] != scope.at(axes[0])) continue;
+      const spmd::AtomMesh atoms(*region.mesh, spmd::AtomMesh::Parts::axes);
+      for (const spmd::Crossing& c : received_along(p, eqn, atoms, {}).along)
+        level_.along[region.mesh->axes[static_cast<std::size_t>(c.axis)]] += c.bytes;
+      return;
+    }
+  }
   // Whether devices that differ along an axis only are of several processes.
   bool between_processes(const DeviceMesh& mesh, std::size_t axis) const {
     const Together& all = ctx_.options.together;

@@ -348,6 +348,7 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
   Draft& draft = ctx.drafts.back();
   draft.tape->name = p.name;
   draft.tape->received = level.received;
+  draft.tape->along = level.along;
   draft.fixed = scope.all() & ~inner;
   ctx.draft_of[draft.tape.get()] = &draft;
   Lowerer l(ctx, draft, level, updates, ties, scope, inner, top);

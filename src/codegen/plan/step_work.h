@@ -27,4 +27,13 @@ spmd::MoveKind kind_of(Exchange exchange);
 /// of unequal groups. 0 where nothing is exchanged, and where a device is alone.
 std::int64_t received_bytes(const Program& p, const Equation& eqn, std::int64_t devices);
 
+/// The same among the axes of a mesh that the equation names, and the shares along each of them: what
+/// plans predict and the runtime counts. Of groups they are in proportion to those among all devices.
+struct Received {
+  std::int64_t bytes = 0;
+  spmd::Crossings along;
+};
+Received received_along(const Program& p, const Equation& eqn, const spmd::AtomMesh& atoms,
+                        const spmd::Links& links);
+
 }  // namespace tessera::inline v0::tapes

@@ -6,7 +6,6 @@
 // temporary lie side by side. The product is then computed once, as one device with the whole batch
 // computes it.
 #include "codegen/plan/context.h"
-#include "codegen/plan/step_work.h"
 #include "ir/op.h"
 #include "transform/pass.h"
 
@@ -67,15 +66,14 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
   std::map<std::pair<Var, Strings>, Var> gathered;
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
     if (gone[k]) continue;
-    const auto add = [&](Equation e, std::int64_t works_for, std::int64_t received) {
+    const auto add = [&](Equation e, std::int64_t works_for, const Equation* counts_as) {
       q.equations.push_back(std::move(e));
       made.works_for.push_back(works_for);
-      made.received.push_back(received);
+      made.counts_as.push_back(counts_as);
     };
-    const std::int64_t members = devices_of(p.equations[k], size),
-                       received = received_bytes(p, p.equations[k], members);
+    const std::int64_t members = devices_of(p.equations[k], size);
     if (!joint[k]) {
-      add(p.equations[k], 1, received);
+      add(p.equations[k], 1, &p.equations[k]);
       continue;
     }
     const Equation& sum = p.equations[k];
@@ -101,12 +99,12 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
                    {"groups", IntLists{}}};
         e.loc = product.loc;
         e.scope = product.scope;
-        add(std::move(e), 1, 0);
+        add(std::move(e), 1, nullptr);
       }
       v = at->second;
     }
     product.outputs = sum.outputs;
-    add(std::move(product), members, received);
+    add(std::move(product), members, &sum);
   }
   return made;
 }

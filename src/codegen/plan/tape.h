@@ -253,6 +253,8 @@ struct Tape {
   std::int64_t temporaries = 0;  // bytes of all temporaries, had each its own memory
   double seconds = 0;            // estimate of the whole on one core
   std::vector<std::shared_ptr<const Program>> keep;
+  /// Of `received`, by axis of a mesh, where the links of all axes are alike.
+  std::map<std::string, double> along;
 
   /// How many values a slot holds.
   std::int64_t stored(const Slot& s) const {

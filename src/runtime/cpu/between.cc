@@ -7,6 +7,7 @@
 #include "base/past_caches.h"
 #include "distributed/processes.h"
 #include "runtime/cpu/collective_work.h"
+#include "runtime/cpu/given.h"
 #include "runtime/profiler.h"
 
 #include <algorithm>
@@ -32,8 +33,9 @@ using Laid = std::vector<const std::byte*>;  // by process
 // One exchange under way.
 class Exchanged {
  public:
-  Exchanged(std::uint64_t signature, const Tape& tape, const Step& step, processes::Traffic traffic)
-      : subject_{signature, tape.name, step.name, step.loc, tape.listed.get()},
+  Exchanged(std::uint64_t signature, const Tape& tape, const Frame& frame, const Step& step,
+            processes::Traffic traffic)
+      : subject_{signature, tape.name, step.name, step.loc, tape.listed.get(), frame.given},
         traffic_(std::move(traffic)),
         round_(subject_, traffic_) {}
 
@@ -98,7 +100,7 @@ class Exchanges {
         bytes[p] += bytes_of(all.back(), all.back().laid_of, between_.operands[s][p]);
     }
     if (!named) return run_here(all, spread_);
-    Exchanged exchanged(next_signature(), tape_, *named, std::move(traffic));
+    Exchanged exchanged(next_signature(), tape_, frame_, *named, std::move(traffic));
     const auto self = static_cast<std::size_t>(processes::rank());
     for (std::size_t k = 0; k < all.size(); ++k)
       if (all[k].col().owner) all[k].lay_out(exchanged.own() + offsets[k][self], all[k].laid_of);
@@ -150,7 +152,7 @@ class Exchanges {
     }
     const std::vector<processes::Traffic::Part> sent = traffic.sent;
     piece.exchanged =
-        std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(traffic));
+        std::make_unique<Exchanged>(next_signature(), tape_, frame_, step, std::move(traffic));
     std::byte* const own = piece.exchanged->own();
     if (!c.makers.empty()) {
       for (const int p : c.makers)
@@ -221,7 +223,7 @@ class Exchanges {
       if (p != processes::rank()) traffic.from.push_back(p);
     }
     traffic.to = traffic.from;
-    return std::make_unique<Exchanged>(next_signature(), tape_, step, std::move(traffic));
+    return std::make_unique<Exchanged>(next_signature(), tape_, frame_, step, std::move(traffic));
   }
   // The part of a process, from where it was laid out to the results.
   void copy_part(const CollectiveWork& work, int rank, const std::byte* from) const {

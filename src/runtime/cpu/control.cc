@@ -54,7 +54,7 @@ struct Control {
 
   void scan() {
     const Tape& body = *step.bodies[0];
-    Frame sub(body, at(step.scratch));
+    Frame sub(body, at(step.scratch), frame.given);
     const std::size_t carry = step.consts, xs = step.consts + step.carries;
     const std::size_t n_xs = step.inputs.size() - xs - step.hidden, ys = step.carries;
     const std::int64_t length = step.length;
@@ -115,7 +115,8 @@ struct Control {
   void loop() {
     const Tape &cond = *step.bodies[0], &body = *step.bodies[1];
     std::byte* memory = at(step.scratch);
-    Frame sub_cond(cond, memory), sub_body(body, memory + aligned(cond.frame_bytes));
+    Frame sub_cond(cond, memory, frame.given),
+        sub_body(body, memory + aligned(cond.frame_bytes), frame.given);
     const std::size_t carry = step.cond_consts + step.consts, n = step.carries;
     const std::size_t hidden_cond = cond.arguments.size() - step.cond_consts - n;
     const std::size_t hidden = carry + n;
@@ -178,7 +179,7 @@ struct Control {
     std::size_t operands = step.inputs.size() - 1 - step.hidden, hidden = 1 + operands;
     for (std::int64_t b = 0; b < chosen; ++b)
       hidden += step.bodies[static_cast<std::size_t>(b)]->arguments.size() - operands;
-    Frame sub(body, at(step.scratch));
+    Frame sub(body, at(step.scratch), frame.given);
     for (std::size_t k = 0; k < body.arguments.size(); ++k)
       bind(body, sub, body.arguments[k].slot,
            step.inputs[k < operands ? 1 + k : hidden + k - operands]);

@@ -14,7 +14,7 @@ namespace tessera::inline v0::runtime {
 
 using namespace tapes;
 
-Frame::Frame(const Tape& tape, std::byte* memory) {
+Frame::Frame(const Tape& tape, std::byte* memory, CallGiven* of_call) : given(of_call) {
   table = reinterpret_cast<std::byte**>(memory);
   arena = memory + (tape.table * static_cast<std::int64_t>(sizeof(void*)) + 63) / 64 * 64;
   local = arena + tape.arena_bytes;
@@ -155,6 +155,7 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
                             : nullptr);
   };
   work_.received = tape.received;
+  work_.along = tape.along;
   for (const Phase& phase : tape.phases) {
     work_.cost.flops += phase.work.flops;
     work_.cost.bytes += phase.work.bytes;
@@ -172,7 +173,7 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
 void StraightLine::run(bool spread, WorkShare counted) {
   if (counted.call) {
     counted.call->add(counted.devices, work_.cost);
-    counted.call->receive(counted.devices, work_.received);
+    counted.call->receive(counted.devices, work_.received, work_.along);
   }
   for (const Moving& m : moving_) pointers_[m.pointer] = *m.entry + m.offset;
   for (const Item& i : items_) {
@@ -187,7 +188,7 @@ void StraightLine::run(bool spread, WorkShare counted) {
 
 void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counted) {
   // All its devices take part in its collectives.
-  if (counted.call) counted.call->receive(counted.devices, tape.received);
+  if (counted.call) counted.call->receive(counted.devices, tape.received, tape.along);
   std::optional<Beside> under_way;  // the next phase of collectives
   for (const Phase& phase : tape.phases) {
     if (phase.begins) {

@@ -8,16 +8,19 @@
 
 namespace tessera::inline v0::runtime {
 
+class CallGiven;
+
 /// Memory of one execution of a tape: pointers of arguments and results, temporaries, and
 /// temporaries of each worker.
 struct Frame {
   std::byte** table = nullptr;
   std::byte* arena = nullptr;
   std::byte* local = nullptr;
+  CallGiven* given = nullptr;  // what its exchanges tell others of the call; that of bodies too
 
   Frame() = default;
   /// Lays a frame out in `memory`, which has tape.frame_bytes.
-  Frame(const tapes::Tape& tape, std::byte* memory);
+  Frame(const tapes::Tape& tape, std::byte* memory, CallGiven* given = nullptr);
 };
 
 struct Coords {

@@ -1,6 +1,7 @@
 #include "runtime/cpu/queued_call.h"
 
 #include "base/float_mode.h"
+#include "runtime/cpu/given.h"
 #include "runtime/profiler.h"
 #include "runtime/work_ledger.h"
 
@@ -9,13 +10,16 @@ namespace tessera::inline v0::runtime {
 void execute_for(std::string_view name, const tapes::Tape& tape, const Frame& frame) {
   try {
     const ProgramFloats floats;
+    if (frame.given) frame.given->settle();
     if (!work_ledger::on()) return execute(tape, frame, true);
     CallWork work;
     const double devices = tape.devices;
     execute(tape, frame, true, {&work, devices});
-    const Work all = work.total();
-    work_ledger::add(
-        {{all.cost.flops / devices, all.cost.bytes / devices}, all.received / devices});
+    Work all = work.total();
+    all.cost = {all.cost.flops / devices, all.cost.bytes / devices};
+    all.received /= devices;
+    for (auto& [axis, bytes] : all.along) bytes /= devices;
+    work_ledger::add(all);
   } catch (const std::bad_alloc&) {
     Message(name)
         .problem("there is no memory for what it works with")

@@ -24,6 +24,7 @@ class QueuedCall {
 
   /// Keeps a buffer until the call is over, and counts it as in flight.
   void hold(const BufferPtr& buffer);
+  void keep(std::shared_ptr<CallGiven> given) { given_ = std::move(given); }
   /// A computation that has to be over before.
   void after(std::shared_ptr<Completion> before) { before_.push_back(std::move(before)); }
   /// What the call took. Where it fails, what it has not written over is given back.
@@ -38,6 +39,7 @@ class QueuedCall {
   std::shared_ptr<const tapes::Tape> tape_;
   ScopedBlock memory_;
   Frame frame_;
+  std::shared_ptr<CallGiven> given_;  // of the frame
   std::vector<BufferPtr> buffers_;
   std::vector<std::shared_ptr<Completion>> before_;
   std::vector<Taken> taken_;

@@ -8,6 +8,7 @@
 #include "ir/callback.h"
 #include "ir/nested.h"
 #include "runtime/backend.h"
+#include "runtime/cpu/given.h"
 #include "runtime/cpu/queued_call.h"
 #include "runtime/dispatcher.h"
 #include "runtime/footprint.h"
@@ -59,8 +60,8 @@ TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, tapes::Apar
       options_(std::move(options)),
       apart_(std::move(apart)),
       evaluate_(evaluate),
-      communicates_(runtime::communicates(*program_) ||
-                    (processes::count() > 1 && runs_on_devices(*program_))) {
+      several_(processes::count() > 1),
+      communicates_(runtime::communicates(*program_) || (several_ && runs_on_devices(*program_))) {
   base_ = plan(std::vector<bool>(program_->inputs.size(), false), evaluate_);
 }
 
@@ -73,7 +74,7 @@ std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
   options.workers = worker_count();
   options.uniform = uniform;
   options.donated = options_.donated;
-  if (communicates_ && processes::count() > 1)
+  if (communicates_ && several_)
     options.listed = std::make_shared<const processes::Listed>(
         program_->name, [p = program_] { return to_string(*p, {.locations = true}); });
   // The oracle runs the program as it was written.
@@ -179,8 +180,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   check_places(v, inputs);
   const Tape& tape = *v.tape;
   std::optional<processes::InOrder> in_order;
-  if (communicates_ && processes::count() > 1)
-    in_order.emplace(tape.signature, name(), SourceLoc{});
+  if (communicates_ && several_) in_order.emplace(tape.signature, name(), SourceLoc{});
   if (tape.elsewhere) {
     std::vector<ArrayDataPtr> results = results_elsewhere(v);
     holds.keep();
@@ -210,6 +210,11 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   if (poisoned) std::memset(frame.arena, 0xff, static_cast<std::size_t>(poisoned));
   std::vector<Bound> bound = bind_inputs(v, inputs, fits_, frame);
   std::vector<ArrayDataPtr> results = make_results(v, inputs, holds, bound, frame, queued);
+  std::shared_ptr<CallGiven> given;
+  if (several_) {
+    given = CallGiven::of(tape.signature, communicates_, inputs, options_.donated, results);
+    frame.given = given.get();
+  }
   if (!queued) {
     // An input that failed before is reported before anything is written.
     for (const auto& in : inputs)
@@ -225,6 +230,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     return results;
   }
   auto call = std::make_shared<QueuedCall>(shared_from_this(), v.tape, std::move(memory), frame);
+  if (given) call->keep(std::move(given));
   for (const auto& in : inputs) {
     for (const Shard& s : in->shards) call->hold(s.buffer);
     if (in->pending) call->after(in->pending);

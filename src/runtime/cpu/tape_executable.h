@@ -43,7 +43,9 @@ class TapeExecutable : public Executable,
   ProgramPtr program_;
   CompileOptions options_;
   tapes::Apart apart_;
-  bool evaluate_, communicates_;
+  bool evaluate_;
+  bool several_;  // there are other processes
+  bool communicates_;
   std::shared_ptr<const Variant> base_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const std::shared_ptr<const Variant>>> variants_;

@@ -61,7 +61,7 @@ namespace {
 Modes all_modes() {
   Modes all;
   for (const auto& some : {collectives_modes, arrays_modes, training_modes, threads_modes,
-                           reports_modes, faults_modes})
+                           reports_modes, faults_modes, agreement_modes})
     all.merge(some());
   return all;
 }
@@ -71,8 +71,13 @@ Modes all_modes() {
 }  // namespace child
 
 int main(int argc, char** argv) try {
+  if (argc != 2) return 2;
+  if (const child::Modes early = child::early_modes(); early.count(argv[1])) {
+    early.at(argv[1])();
+    return 0;
+  }
   const child::Modes modes = child::all_modes();
-  if (argc != 2 || !modes.count(argv[1])) return 2;
+  if (!modes.count(argv[1])) return 2;
   // A second only where it is to be over: a busy machine takes longer to come to a collective.
   const std::string mode = argv[1];
   tessera::distributed::initialize({.timeout = mode == "hang" || mode == "finish_late" ? 1.0 : 60.0,

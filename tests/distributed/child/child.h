@@ -22,6 +22,9 @@ Modes training_modes();
 Modes threads_modes();
 Modes reports_modes();
 Modes faults_modes();
+Modes agreement_modes();
+// What comes before the processes are joined, or joins them.
+Modes early_modes();
 
 constexpr int kDevices = 8, kManyDevices = 24;
 

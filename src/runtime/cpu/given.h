@@ -1,0 +1,52 @@
+// What a call between processes was given, so that its exchanges find out where that differs.
+#pragma once
+
+#include "distributed/processes.h"
+#include "runtime/history.h"
+#include "runtime/input_names.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::runtime {
+
+/// The inputs of one call: values of those that lie nowhere, histories of those that lie over devices
+/// of several processes. It reads memory that the call holds, and gives its results their history.
+class CallGiven final : public processes::Given {
+ public:
+  /// Null where the call neither exchanges anything with other processes nor has arrays over devices
+  /// of theirs, or where nothing is compared. `donated` are inputs whose memory the call may write
+  /// over.
+  static std::shared_ptr<CallGiven> of(std::uint64_t signature, bool communicates,
+                                       std::span<const ArrayDataPtr> inputs,
+                                       const std::vector<bool>& donated,
+                                       std::span<const ArrayDataPtr> results);
+
+  /// Says the numbers, once the inputs are there and before the call writes anything.
+  void settle();
+
+  std::string shown() const override;
+  std::vector<std::string> differences(const std::string& theirs, int rank) const override;
+
+ private:
+  struct Input {
+    std::size_t index;
+    Type type;
+    const std::byte* bytes = nullptr;        // the whole, where this process has it
+    std::shared_ptr<const History> history;  // null: compared by value, or it has none
+    bool by_value = false, is_overwritten = false;
+    std::uint64_t number = 0;
+  };
+  std::string name_of(std::size_t input) const;
+
+  std::uint64_t signature_ = 0;
+  std::vector<Input> inputs_;
+  std::shared_ptr<std::deque<History>> results_;
+  InputNames::Names names_;
+};
+
+}  // namespace tessera::inline v0::runtime

@@ -1,0 +1,15 @@
+// A library that says so where it is loaded instead of the plug-in.
+#include <unistd.h>
+
+namespace {
+
+struct Loaded {
+  Loaded() {
+    constexpr char kText[] = "planted\n";
+    (void)!::write(STDOUT_FILENO, kText, sizeof kText - 1);
+    ::_exit(3);
+  }
+};
+const Loaded loaded;
+
+}  // namespace
