@@ -50,6 +50,11 @@ for options in ([], ["--evaluate"]):
     assert out.startswith("['y']: float32(3,)\n") and "0.5" in out and "2" in out, out
 run("run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "results")
 assert (work / "results" / "0.npy").read_bytes() == npy("<f4", "(3,)", struct.pack("<3f", 0.5, 1, 2))
+(work / "taken").write_text("somebody's")
+for out, problem in {"taken": "--out takes a folder, and 'taken' is none", "taken/more": "the folder 'taken/more' cannot be made: Not a directory"}.items():
+    _, err = run("run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", out, code=2)
+    assert err == f"tessera: {problem}\ntry: tessera --help\n", err
+assert (work / "taken").read_text() == "somebody's"
 _, err = run("run", "scale.mlir", "--arg", "x.npy", code=2)
 assert "@main: it takes 2 arguments, and gets 1" in err, err
 _, err = run("run", "scale.mlir", "--function", "other", code=2)
@@ -154,6 +159,9 @@ step 3: intact
 (work / "steps" / "2" / "manifest.json").write_text("{}")
 out, _ = run("checkpoint", "ls", "steps", code=1)
 assert "\n           2  DAMAGED: its manifest cannot be read\n" in out, out
+# A folder that no save made is no step, whatever its name is.
+(work / "steps" / "20241126").mkdir()
+assert "20241126" not in run("checkpoint", "ls", "steps", code=1)[0]
 for words, problem in {(): "checkpoint takes ls, show, verify or diff", ("fly", "x"): "there is no checkpoint fly; there are ls, show, verify and diff",
                        ("ls",): "checkpoint ls takes a folder", ("ls", "nowhere"): "there is no checkpoint in nowhere",
                        ("ls", "a", "b"): "checkpoint ls takes one folder, and 'b' is one more", ("show", "a", "--step"): "--step takes a value",

@@ -85,6 +85,16 @@ std::int64_t step_of(const std::string& folder, const std::vector<std::int64_t>&
   return *newest;
 }
 
+// Whether what is wrong with a step is known: verify throws where this process may not read it.
+bool may_read(const std::string& folder, std::int64_t step) {
+  try {
+    (void)ts::checkpoint::verify(folder, step);
+    return true;
+  } catch (const ts::IoError&) {
+    return false;
+  }
+}
+
 int list(const Words& arguments) {
   const Request r = read("checkpoint ls", arguments, 1, 0);
   const auto steps = ts::checkpoint::all_steps(r.folders[0]);
@@ -100,7 +110,9 @@ int list(const Words& arguments) {
                   info.files.size(), bytes_text(info.bytes).c_str(),
                   info.metrics.empty() ? "" : "  ", metrics_text(info).c_str());
     } catch (const ts::IoError&) {
-      std::printf("%12lld  DAMAGED: its manifest cannot be read\n", static_cast<long long>(step));
+      std::printf("%12lld  %s\n", static_cast<long long>(step),
+                  may_read(r.folders[0], step) ? "DAMAGED: its manifest cannot be read"
+                                               : "UNKNOWN: this user may not read it");
       sound = false;
     }
   }
@@ -143,13 +155,19 @@ int verify(const Words& arguments) {
   if (steps.empty()) steps = ts::checkpoint::all_steps(r.folders[0]);
   if (steps.empty()) throw Unusable{"there is no checkpoint in " + r.folders[0]};
   bool sound = true;
-  for (const std::int64_t step : steps) {
-    const std::vector<std::string> problems = ts::checkpoint::verify(r.folders[0], step);
-    std::printf("step %lld: %s\n", static_cast<long long>(step),
-                problems.empty() ? "intact" : "DAMAGED");
-    for (const std::string& p : problems) std::printf("  %s\n", p.c_str());
-    sound = sound && problems.empty();
-  }
+  for (const std::int64_t step : steps) try {
+      const std::vector<std::string> problems = ts::checkpoint::verify(r.folders[0], step);
+      std::printf("step %lld: %s\n", static_cast<long long>(step),
+                  problems.empty() ? "intact" : "DAMAGED");
+      for (const std::string& p : problems) std::printf("  %s\n", p.c_str());
+      sound = sound && problems.empty();
+    } catch (const ts::IoError& e) {
+      // One that may not be read says nothing of the others.
+      if (!r.steps.empty()) throw;
+      std::printf("step %lld: UNKNOWN\n  %s\n", static_cast<long long>(step),
+                  std::string(e.what()).substr(0, std::string(e.what()).find('\n')).c_str());
+      sound = false;
+    }
   return sound ? kWell : kWrong;
 }
 

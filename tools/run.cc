@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <system_error>
 
 namespace command {
 
@@ -42,6 +43,12 @@ Request read(const Words& arguments, bool runs) {
       r.file = w;
   }
   if (r.file.empty()) throw Unusable{std::string(runs ? "run" : "print") + " takes a file"};
+  if (r.out.empty()) return r;
+  std::error_code ec;
+  if (std::filesystem::exists(r.out, ec) && !std::filesystem::is_directory(r.out, ec))
+    throw Unusable{"--out takes a folder, and '" + r.out + "' is none"};
+  std::filesystem::create_directories(r.out, ec);
+  if (ec) throw Unusable{"the folder '" + r.out + "' cannot be made: " + ec.message()};
   return r;
 }
 
@@ -53,7 +60,6 @@ int run(const Words& arguments) {
   std::vector<tessera::Array> inputs;
   for (const std::string& path : request.inputs) inputs.push_back(tessera::load_npy(path));
   const std::vector<tessera::Array> results = f(inputs);
-  if (!request.out.empty()) std::filesystem::create_directories(request.out);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const tessera::ArrayType& type = f.outputs()[i];
     std::cout << type.name << ": " << type.dtype << type.shape << "\n";

@@ -10,8 +10,13 @@
 // is restored onto any mesh, spec and number of processes; each process reads what its devices
 // need. What is read is compared with its checksums.
 //
-// Where several processes run one program, all of them call these functions, with one folder that
-// all of them see.
+// A folder is a step if its name is a number and it holds a manifest that a finished save wrote.
+// Whatever else lies in the folder is not listed, replaced or removed.
+//
+// Where several processes run one program, all of them call save, save_async, restore and
+// restore_arrays, with the same arguments and one folder that all of them see: where arguments
+// differ, all get an error. The other functions say what the calling process finds, and need no
+// others.
 #pragma once
 
 #include <tessera/array.h>
@@ -43,9 +48,10 @@ struct CheckpointSaveOptions {
   std::map<std::string, double> metrics = {};
   /// Text of the program's own, which `info` gives back.
   std::map<std::string, std::string> metadata = {};
-  /// A step of this number that is there is replaced, at one moment; else it is an error.
+  /// A step of this number that is there is replaced, at one moment; else it is an error. What no
+  /// save made is not replaced.
   bool overwrite = false;
-  /// Also where the interval of a CheckpointManager leaves the step out.
+  /// Save even if this step is not a multiple of the CheckpointManager's interval.
   bool force = false;
 };
 
@@ -67,7 +73,7 @@ struct CheckpointRestoreOptions {
   /// {{"encoder", "model/encoder"}}. The first that fits counts.
   std::vector<std::pair<std::string, std::string>> renamed = {};
   /// Compares what is read with its checksums. Without it the bytes that are needed are read and no
-  /// others.
+  /// others. All of them are of one save in any case.
   bool verify = true;
 };
 
@@ -98,24 +104,25 @@ struct CheckpointInfo {
   std::uint64_t bytes = 0;
 };
 
-/// A save that is under way. It goes on without this object's help; the object, when it goes, waits
-/// for it, and a failure that nobody asked about is then printed to stderr. The end of the process
-/// waits for it too. In a child of fork, which lacks the threads of its parent, wait() is an Error.
+/// A save that runs in the background. The destructor waits for it, and prints to stderr a failure
+/// that was not collected with wait(). The end of the process waits for it too. In a child of fork,
+/// which lacks the threads of its parent, wait() is an Error.
 class TESSERA_API CheckpointSaving {
  public:
   /// Of nothing.
   CheckpointSaving() = default;
   explicit CheckpointSaving(std::shared_ptr<checkpoints::Job> job) : job_(std::move(job)) {}
   ~CheckpointSaving();
-  CheckpointSaving(CheckpointSaving&& other) noexcept = default;
+  CheckpointSaving(CheckpointSaving&& other) noexcept;
   CheckpointSaving& operator=(CheckpointSaving&& other) noexcept;
 
-  /// Returns when the step is there; throws why it is not.
+  /// Returns when the step is there; throws why it is not. Error where the save was moved away.
   void wait();
   bool is_done() const;
 
  private:
   std::shared_ptr<checkpoints::Job> job_;
+  bool moved_ = false;
 };
 
 namespace detail {
@@ -157,7 +164,8 @@ struct TESSERA_API CheckpointFiles {
   /// A tree like `like`, whose arrays may be abstract or given away: only their dtypes, shapes and
   /// places count, but for leaves that stay as they are. TreeError lists leaves that are missing,
   /// left over, or of another dtype or shape. IoError names what is damaged, by file and key path,
-  /// and a step that is intact.
+  /// and a step that is intact; or which file this process may not read. A step that others remove
+  /// or replace meanwhile is looked for again.
   template <class T>
   static T restore(const std::string& dir, const T& like,
                    const CheckpointRestoreOptions& options = {},
@@ -177,13 +185,15 @@ struct TESSERA_API CheckpointFiles {
       const std::string& dir, std::source_location loc = std::source_location::current());
   static std::optional<std::int64_t> latest_step(
       const std::string& dir, std::source_location loc = std::source_location::current());
-  /// The newest step of which nothing is damaged. Reads it all.
+  /// The newest step of which nothing is damaged. Reads it all. IoError where this process may not
+  /// read a newer one.
   static std::optional<std::int64_t> latest_intact_step(
       const std::string& dir, std::source_location loc = std::source_location::current());
-  /// IoError where there is no such step, or its manifest is damaged.
+  /// IoError where there is no such step, or its manifest is damaged or may not be read.
   static CheckpointInfo info(const std::string& dir, std::int64_t step,
                              std::source_location loc = std::source_location::current());
-  /// Reads all of a step and says what is damaged, a line each; none where it is intact.
+  /// Reads all of a step and says what is damaged, a line each; none where it is intact. IoError
+  /// where this process may not read it.
   static std::vector<std::string> verify(
       const std::string& dir, std::int64_t step,
       std::source_location loc = std::source_location::current());

@@ -111,7 +111,8 @@ class TESSERA_API Optimizer {
     Leaves u = update_leaves(tree::leaves(grads), state, tree::leaves(params), next, loc);
     return {tree::unflatten(grads, std::span<const Array>(u)), std::move(next)};
   }
-  const std::vector<Stage>& stages() const { return *stages_; }
+  /// Error where the optimiser was moved away.
+  const std::vector<Stage>& stages() const;
 
  private:
   State init_leaves(const Leaves& params) const;

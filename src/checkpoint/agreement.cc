@@ -63,19 +63,20 @@ std::string take_line(std::string_view& rest) {
   return line.empty() ? std::string("nothing more") : line;
 }
 
-[[noreturn]] void refuse_lines(const char* function, const std::string& doing, std::string_view a,
-                               std::string_view b, std::size_t process, const SourceLoc& loc) {
+[[noreturn]] void refuse_lines(const char* function, const std::string& doing, const Asked& asked,
+                               std::string_view a, std::string_view b, std::size_t process,
+                               const SourceLoc& loc) {
   std::string first, second;
   do first = take_line(a), second = take_line(b);
   while (first == second && !(a.empty() && b.empty()));
   const std::string other = "process " + std::to_string(process);
   Message(function)
-      .problem("process 0 and " + other + " cannot " + doing + " together: their trees differ")
+      .problem("process 0 and " + other + " cannot " + doing + " together: " + asked.differ)
       .offender("process 0: " + first)
       .offender(other + ": " + second)
-      .rule("all processes come to it with one tree, of one step")
+      .rule(asked.rule)
       .from(loc)
-      .advice("look at what makes the trees differ: a condition on process_index()?")
+      .advice(asked.advice)
       .raise<TreeError>();
 }
 
@@ -83,35 +84,44 @@ std::string take_line(std::string_view& rest) {
 
 void agree(const char* function, const std::string& doing, const std::exception_ptr& mine,
            const SourceLoc& loc) {
-  (void)agree(function, doing, mine, 0, {}, loc);
+  (void)agree(function, doing, Said{mine}, {}, loc);
 }
 
-std::uint64_t agree(const char* function, const std::string& doing, const std::exception_ptr& mine,
-                    std::uint64_t number, const std::vector<std::string>& lines,
-                    const SourceLoc& loc) {
+Said agree(const char* function, const std::string& doing, const Said& mine, const Asked& asked,
+           const SourceLoc& loc) {
+  Said out = mine;
   if (process_count() > 1) {
     std::string text;
-    for (const std::string& line : lines) text += line + '\n';
-    constexpr std::size_t kFailed = 0, kNumber = 1, kLines = 2, kAll = 3;
+    for (const std::string& line : asked.lines) text += line + '\n';
+    constexpr std::uint64_t kFine = 0, kAgain = 1, kError = 2;
+    constexpr std::size_t kState = 0, kFirst = 1, kSecond = 2, kLines = 3, kAll = 4;
     const std::vector<std::uint64_t> all =
-        of_all({mine ? 1u : 0u, number, checksum(text.data(), text.size())});
+        of_all({mine.error   ? kError
+                : mine.again ? kAgain
+                             : kFine,
+                mine.first, mine.second, checksum(text.data(), text.size())});
     const std::size_t processes = all.size() / kAll;
-    const auto differs = [&](std::size_t what, std::uint64_t from) {
+    const auto find = [&](auto is_so) {
       std::size_t p = 0;
-      while (p < processes && all[p * kAll + what] == from) ++p;
+      while (p < processes && !is_so(all.data() + p * kAll)) ++p;
       return p;
     };
-    if (differs(kFailed, 0) < processes) {
-      const std::vector<std::string> said = texts_of_all(mine ? first_line(mine) : "");
-      if (!mine) refuse(function, doing, said, loc);
-    } else if (const std::size_t p = differs(kLines, all[kLines]); p < processes) {
+    if (find([&](const std::uint64_t* a) { return a[kState] == kError; }) < processes) {
+      const std::vector<std::string> said =
+          texts_of_all(mine.error ? first_line(mine.error) : std::string());
+      if (!mine.error) refuse(function, doing, said, loc);
+    } else if (const std::size_t p =
+                   find([&](const std::uint64_t* a) { return a[kLines] != all[kLines]; });
+               p < processes) {
       const std::vector<std::string> texts = texts_of_all(text);
-      refuse_lines(function, doing, texts[0], texts[p], p, loc);
+      refuse_lines(function, doing, asked, texts[0], texts[p], p, loc);
     }
-    number = all[kNumber];
+    out.first = all[kFirst];
+    out.second = all[kSecond];
+    out.again = find([&](const std::uint64_t* a) { return a[kState] == kAgain; }) < processes;
   }
-  if (mine) std::rethrow_exception(mine);
-  return number;
+  if (mine.error) std::rethrow_exception(mine.error);
+  return out;
 }
 
 }  // namespace tessera::inline v0::checkpoints

@@ -5,8 +5,10 @@
 #include "checkpoint/restore.h"
 #include "checkpoint/shard_reader.h"
 #include "checkpoint/staging.h"
+#include "checkpoint/step_folder.h"
 
 #include <tessera/detail/input_file.h>
+#include <tessera/detail/moved.h>
 #include <tessera/device.h>
 #include <tessera/distributed.h>
 #include <tessera/sharding.h>
@@ -17,8 +19,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
+#include <functional>
+#include <new>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace tessera::inline v0 {
 
@@ -151,32 +157,132 @@ void need_fit(const Manifest& manifest, const std::vector<Wanted>& wanted, const
       .raise<ShardingError>();
 }
 
-// Everything between the choice of a step and the agreement of all processes.
-template <class F>
-auto in_agreement(const std::string& dir, const CheckpointRestoreOptions& options,
-                  const SourceLoc& loc, F restore) {
-  std::exception_ptr mine;
-  std::int64_t step = 0;
+// Where a leaf of `like` lies: restored arrays go there.
+std::string place_text(const Array& like) {
+  if (!like.is_concrete()) return "without a place";
+  const Sharding s = like.sharding();
+  const bool own = std::ranges::all_of(
+      s.devices(), [](const Device& d) { return process_of(d) == process_index(); });
+  return own ? "in each process" : to_string(s);
+}
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& t : texts) all += (all.empty() ? "'" : ", '") + t + "'";
+  return all.empty() ? "nothing" : all;
+}
+
+// All that a restore is given, where there are other processes to compare it with.
+Asked asked_of(const std::string& dir, const CheckpointRestoreOptions& options,
+               const std::vector<std::string>& paths, const std::vector<Array>& like,
+               const std::vector<std::optional<PartitionSpec>>& specs) {
+  Asked asked{{},
+              "they are not asked for the same",
+              "all processes pass the same folder, step, tree and options",
+              "look at what makes them differ: a condition on process_index()?"};
+  if (process_count() == 1) return asked;
+  std::vector<std::string>& lines = asked.lines;
+  lines.push_back("folder " + detail::shown_path(
+                                  dir.find('\0') == std::string::npos ? absolute_path(dir) : dir));
+  lines.push_back(options.step ? fmt::format("step {}", *options.step) : "the newest step");
+  lines.push_back("only " + (options.only.empty() ? "all" : joined(options.only)));
+  lines.push_back("may_lack " + joined(options.may_lack));
+  for (const auto& [here, there] : options.renamed)
+    lines.push_back(fmt::format("renamed '{}' to '{}'", here, there));
+  lines.push_back(options.verify ? "verify" : "not verify");
+  // The mesh of the scope counts where there are specs.
+  const bool placed = std::ranges::any_of(specs, [](const auto& s) { return s.has_value(); });
+  const Mesh mesh = options.mesh.empty() && placed ? current_mesh() : options.mesh;
+  lines.push_back(mesh.empty() ? "no mesh" : to_string(mesh));
+  for (std::size_t i = 0; i < like.size(); ++i)
+    lines.push_back(
+        like[i].is_empty()
+            ? paths[i] + " empty"
+            : fmt::format("{} {} {}{}", paths[i], type_text(like[i].dtype(), like[i].shape()),
+                          place_text(like[i]), specs[i] ? " to " + to_string(*specs[i]) : ""));
+  return asked;
+}
+
+[[noreturn]] void refuse_other(const std::string& dir, std::int64_t step, const SourceLoc& loc) {
+  Message(kRestore)
+      .problem(fmt::format("step {} of {} is of another save than in process 0", step,
+                           detail::shown_path(dir)))
+      .rule("all processes read one step of one folder")
+      .from(loc)
+      .advice("restore from a folder of a file system that all processes have")
+      .raise<IoError>();
+}
+[[noreturn]] void refuse_torn(const std::string& dir, std::int64_t step, const SourceLoc& loc) {
+  Message(kRestore)
+      .problem(fmt::format("files of step {} of {} were written over while they were read", step,
+                           detail::shown_path(dir)))
+      .rule("all that is read is of one save")
+      .from(loc)
+      .advice("restore when whoever writes there is done")
+      .raise<IoError>();
+}
+std::exception_ptr no_memory(const std::string& dir, std::int64_t step, const SourceLoc& loc) {
   try {
-    // Steps may come and go meanwhile: the first process decides.
-    if (process_index() == 0) step = choose_step(kRestore, dir, options.step, loc);
+    Message(kRestore)
+        .problem(fmt::format("there is no memory to restore step {} of {}", step,
+                             detail::shown_path(dir)))
+        .rule("a process has memory for the blocks of its devices")
+        .from(loc)
+        .advice("restore it on more devices, or a part of the tree: {.only = {\"model/**\"}}")
+        .raise<DeviceError>();
   } catch (...) {
-    mine = std::current_exception();
+    return std::current_exception();
   }
-  step = static_cast<std::int64_t>(agree(kRestore, "restore from " + detail::shown_path(dir), mine,
-                                         static_cast<std::uint64_t>(step), {}, loc));
-  decltype(restore(Manifest())) out;
-  try {
-    (void)choose_step(kRestore, dir, step, loc);
-    Manifest manifest;
-    if (const std::string why = read_manifest(dir, step, manifest); !why.empty())
-      refuse_damaged(kRestore, dir, step, {why}, loc);
-    out = restore(manifest);
-  } catch (...) {
-    mine = std::current_exception();
+}
+
+// Reads one save in all processes: the first one chooses the step, and the others look for the same
+// save. Where somebody removes or replaces it before all have read it, they choose again. `read`
+// takes the open step and gives an Outcome.
+template <class Read>
+Outcome in_agreement(const std::string& dir, const CheckpointRestoreOptions& options,
+                     const SourceLoc& loc, const std::function<Asked()>& asked, Read read) {
+  for (int tries = 1;; ++tries) {
+    StepFolder folder;
+    Asked lines;
+    Said mine;
+    try {
+      lines = asked();
+      if (process_index() == 0) {
+        folder = open_step(kRestore, dir, options.step, loc);
+        mine.first = static_cast<std::uint64_t>(folder.manifest().step);
+        mine.second = *folder.mark();
+      }
+    } catch (...) {
+      mine.error = std::current_exception();
+    }
+    const Said first = agree(kRestore, "restore from " + detail::shown_path(dir), mine, lines, loc);
+    const auto step = static_cast<std::int64_t>(first.first);
+    mine = {};
+    Outcome out;
+    try {
+      if (process_index() != 0) folder = StepFolder(dir, step);
+      // Of another save, or not to be had: others may be about to change it.
+      if (folder.problem() || folder.mark() != first.second) {
+        mine.again = tries < kTries && (!folder.problem() || !folder.is_current());
+        if (!mine.again && folder.problem())
+          refuse_step(kRestore, dir, step, {*folder.problem()}, loc);
+        if (!mine.again) refuse_other(dir, step, loc);
+      } else {
+        out = read(folder);
+        const bool changed =
+            out.problems.empty() ? !options.verify && folder.is_torn() : !folder.is_current();
+        mine.again = changed && tries < kTries;
+        if (!mine.again && !out.problems.empty())
+          refuse_step(kRestore, dir, step, out.problems, loc);
+        if (!mine.again && changed) refuse_torn(dir, step, loc);
+      }
+    } catch (const std::bad_alloc&) {
+      mine.error = no_memory(dir, step, loc);
+    } catch (...) {
+      mine.error = std::current_exception();
+    }
+    const std::string doing = fmt::format("restore step {} of {}", step, detail::shown_path(dir));
+    if (!agree(kRestore, doing, mine, {}, loc).again) return out;
   }
-  agree(kRestore, fmt::format("restore step {} of {}", step, detail::shown_path(dir)), mine, loc);
-  return out;
 }
 
 // What is asked for of an array, by the spec that it was saved with.
@@ -195,14 +301,22 @@ CheckpointSaving::~CheckpointSaving() {
     std::fprintf(stderr, "%s\n", e.what());
   }
 }
+CheckpointSaving::CheckpointSaving(CheckpointSaving&& other) noexcept
+    : job_(std::move(other.job_)), moved_(std::exchange(other.moved_, true)) {}
 CheckpointSaving& CheckpointSaving::operator=(CheckpointSaving&& other) noexcept {
+  // The other one waits for what this one had.
   std::swap(job_, other.job_);
+  moved_ = std::exchange(other.moved_, !other.job_);
   return *this;
 }
 void CheckpointSaving::wait() {
+  if (moved_) detail::moved_from("CheckpointSaving");
   if (job_) job_->wait();
 }
-bool CheckpointSaving::is_done() const { return !job_ || job_->is_done(); }
+bool CheckpointSaving::is_done() const {
+  if (moved_) detail::moved_from("CheckpointSaving");
+  return !job_ || job_->is_done();
+}
 
 namespace detail {
 
@@ -217,10 +331,15 @@ std::vector<Array> restore_checkpoint(const std::string& dir, const TreeDef& tre
                                       const std::vector<Array>& like,
                                       const CheckpointRestoreOptions& options,
                                       std::source_location loc) {
-  return in_agreement(dir, options, loc, [&](const Manifest& manifest) {
-    const Match match(dir, manifest, tree.paths(), like, options, loc);
-    const std::vector<std::optional<PartitionSpec>> specs =
-        specs_by_leaf(kRestore, options.specs, tree, "tree", loc);
+  const std::vector<std::string> paths = tree.paths();
+  std::vector<std::optional<PartitionSpec>> specs;
+  const auto asked = [&] {
+    specs = specs_by_leaf(kRestore, options.specs, tree, "tree", loc);
+    return asked_of(dir, options, paths, like, specs);
+  };
+  const auto read = [&](const StepFolder& folder) {
+    const Manifest& manifest = folder.manifest();
+    const Match match(dir, manifest, paths, like, options, loc);
     std::vector<Wanted> wanted;
     std::vector<std::size_t> leaves;
     for (std::size_t i = 0; i < like.size(); ++i) {
@@ -235,11 +354,13 @@ std::vector<Array> restore_checkpoint(const std::string& dir, const TreeDef& tre
       leaves.push_back(i);
     }
     need_fit(manifest, wanted, loc);
-    const std::vector<Array> read = read_arrays(dir, manifest, wanted, options.verify, loc);
-    std::vector<Array> out = like;
-    for (std::size_t i = 0; i < leaves.size(); ++i) out[leaves[i]] = read[i];
-    return out;
-  });
+    Outcome out = read_arrays(folder, wanted, options.verify, loc);
+    if (!out.problems.empty()) return out;
+    std::vector<Array> all = like;
+    for (std::size_t i = 0; i < leaves.size(); ++i) all[leaves[i]] = out.arrays[i];
+    return Outcome{std::move(all), {}};
+  };
+  return in_agreement(dir, options, loc, asked, read).arrays;
 }
 
 std::uint64_t checkpoint_bytes_read() { return bytes_read(); }
@@ -247,56 +368,80 @@ std::uint64_t checkpoint_bytes_read() { return bytes_read(); }
 std::map<std::string, Array> CheckpointFiles::restore_arrays(
     const std::string& dir, const CheckpointRestoreOptions& options, std::source_location loc) {
   const InFunction called("checkpoint::restore_arrays", loc);
-  return in_agreement(dir, options, loc, [&](const Manifest& manifest) {
+  std::vector<std::string> paths;
+  const auto asked = [&] { return asked_of(dir, options, {}, {}, {}); };
+  const Outcome out = in_agreement(dir, options, loc, asked, [&](const StepFolder& folder) {
+    const Manifest& manifest = folder.manifest();
     std::vector<Wanted> wanted;
-    for (std::size_t i = 0; i < manifest.entries.size(); ++i)
-      if (options.only.empty() || fits_any(options.only, manifest.entries[i].path))
-        wanted.push_back({i, as_saved(manifest.entries[i], options.mesh)});
+    paths.clear();
+    for (std::size_t i = 0; i < manifest.entries.size(); ++i) {
+      const Entry& e = manifest.entries[i];
+      if (!options.only.empty() && !fits_any(options.only, e.path)) continue;
+      wanted.push_back({i, as_saved(e, options.mesh)});
+      paths.push_back(e.path);
+    }
     need_fit(manifest, wanted, loc);
-    const std::vector<Array> read = read_arrays(dir, manifest, wanted, options.verify, loc);
-    std::map<std::string, Array> out;
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      out[manifest.entries[wanted[i].entry].path] = read[i];
-    return out;
+    return read_arrays(folder, wanted, options.verify, loc);
   });
+  std::map<std::string, Array> all;
+  for (std::size_t i = 0; i < paths.size(); ++i) all[paths[i]] = out.arrays[i];
+  return all;
 }
+
+namespace {
+[[noreturn]] void refuse_folder(const char* function, const std::string& dir,
+                                const std::string& problem, const SourceLoc& loc) {
+  Message(function)
+      .problem(shown_path(dir) + " cannot be read: " + problem)
+      .rule("checkpoints lie in a folder, each step in one of its own")
+      .from(loc)
+      .advice("check the path, and the permissions of the folder")
+      .raise<IoError>();
+}
+// What is wrong with a step; IoError where nobody can say, since this process may not read it.
+std::optional<std::vector<Problem>> verified(const char* function, const std::string& dir,
+                                             std::int64_t step, const SourceLoc& loc) {
+  std::optional<std::vector<Problem>> problems = verify_step(dir, step);
+  if (problems && !problems->empty() && !is_damaged(*problems))
+    refuse_step(function, dir, step, *problems, loc);
+  return problems;
+}
+}  // namespace
 
 std::vector<std::int64_t> CheckpointFiles::all_steps(const std::string& dir,
                                                      std::source_location loc) {
   std::string problem;
   std::vector<std::int64_t> steps = steps_in(dir, &problem);
-  if (!problem.empty())
-    Message("checkpoint::all_steps")
-        .problem(shown_path(dir) + " cannot be read: " + problem)
-        .rule("checkpoints lie in a folder, each step in one of its own")
-        .from(loc)
-        .advice("check the path, and the permissions of the folder")
-        .raise<IoError>();
+  if (!problem.empty()) refuse_folder("checkpoint::all_steps", dir, problem, loc);
   return steps;
 }
 
 std::optional<std::int64_t> CheckpointFiles::latest_step(const std::string& dir,
                                                          std::source_location loc) {
-  const std::vector<std::int64_t> steps = all_steps(dir, loc);
-  return steps.empty() ? std::nullopt : std::optional(steps.back());
+  std::string problem;
+  const std::optional<std::int64_t> newest = newest_in(dir, &problem);
+  if (!problem.empty()) refuse_folder("checkpoint::latest_step", dir, problem, loc);
+  return newest;
 }
 
 std::optional<std::int64_t> CheckpointFiles::latest_intact_step(const std::string& dir,
                                                                 std::source_location loc) {
-  const std::vector<std::int64_t> steps = all_steps(dir, loc);
-  const auto intact = std::find_if(steps.rbegin(), steps.rend(), [&](std::int64_t step) {
-    return verify_step(dir, step).empty();
-  });
-  return intact == steps.rend() ? std::nullopt : std::optional(*intact);
+  // Others may remove the last ones while these are read, and make newer ones.
+  for (int tries = 1;; ++tries) {
+    const std::vector<std::int64_t> steps = all_steps(dir, loc);
+    const auto intact = std::find_if(steps.rbegin(), steps.rend(), [&](std::int64_t step) {
+      const auto problems = verified("checkpoint::latest_intact_step", dir, step, loc);
+      return problems && problems->empty();
+    });
+    if (intact != steps.rend()) return *intact;
+    if (tries == kTries || all_steps(dir, loc) == steps) return {};
+  }
 }
 
 CheckpointInfo CheckpointFiles::info(const std::string& dir, std::int64_t step,
                                      std::source_location loc) {
-  constexpr const char* function = "checkpoint::info";
-  (void)choose_step(function, dir, step, loc);
-  Manifest m;
-  if (const std::string why = read_manifest(dir, step, m); !why.empty())
-    refuse_damaged(function, dir, step, {why}, loc);
+  const StepFolder folder = open_step("checkpoint::info", dir, step, loc);
+  const Manifest& m = folder.manifest();
   CheckpointInfo out;
   out.step = m.step;
   out.time = m.time;
@@ -312,8 +457,15 @@ CheckpointInfo CheckpointFiles::info(const std::string& dir, std::int64_t step,
 
 std::vector<std::string> CheckpointFiles::verify(const std::string& dir, std::int64_t step,
                                                  std::source_location loc) {
-  (void)choose_step("checkpoint::verify", dir, step, loc);
-  return verify_step(dir, step);
+  constexpr const char* function = "checkpoint::verify";
+  for (;;) {
+    (void)choose_step(function, dir, step, loc);
+    const auto problems = verified(function, dir, step, loc);
+    if (!problems) continue;  // it went this moment
+    std::vector<std::string> texts;
+    for (const Problem& p : *problems) texts.push_back(p.text);
+    return texts;
+  }
 }
 
 }  // namespace detail

@@ -3,6 +3,8 @@
 #include "checkpoint/agreement.h"
 #include "checkpoint/parts.h"
 #include "checkpoint/shard_writer.h"
+#include "checkpoint/step_folder.h"
+#include "checkpoint/step_names.h"
 #include "checkpoint/threads.h"
 #include "checkpoint/trouble.h"
 
@@ -12,22 +14,18 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <system_error>
 #include <utility>
 
 namespace tessera::inline v0::checkpoints {
 namespace {
-
-namespace fs = std::filesystem;
 
 // The jobs of this process, which its end waits for.
 struct UnderWay {
@@ -86,14 +84,50 @@ void is_over(const std::shared_ptr<Job>& job) {
       .raise<IoError>();
 }
 
-void need_free(const std::string& dir, std::int64_t step, const SourceLoc& loc) {
-  struct stat found {};
-  if (::lstat(step_path(dir, step).c_str(), &found) != 0) return;
-  Message("checkpoint::save")
-      .problem(fmt::format("{} has a step {} already", detail::shown_path(dir), step))
-      .rule("a step that was made is not written over")
+// A place for the step, or a step that it may replace.
+void need_place(const std::string& dir, std::int64_t step, bool overwrite, const SourceLoc& loc) {
+  const Standing standing = standing_of(dir, step);
+  if (standing == Standing::none || (is_own(standing) && overwrite)) return;
+  const std::string where = detail::shown_path(dir);
+  Message m("checkpoint::save");
+  m.from(loc);
+  if (is_own(standing))
+    m.problem(fmt::format("{} has a step {} already", where, step))
+        .rule("a step that was made is not written over")
+        .advice("{.overwrite = true} puts this one in its place")
+        .raise<IoError>();
+  m.problem(standing == Standing::linked
+                ? fmt::format("step {} of {} is a symbolic link", step, where)
+            : standing == Standing::unreadable
+                ? fmt::format("this process may not look into {}/{}", where, step)
+                : fmt::format("{}/{} is there, and no save made it: it has no manifest of one",
+                              where, step))
+      .rule("a save replaces and removes steps that were saved there, and nothing else")
+      .advice("move it away, or save into another folder")
+      .raise<IoError>();
+}
+
+// Sound ones with greater numbers.
+std::vector<std::int64_t> later_steps(const std::string& dir, std::int64_t step) {
+  std::vector<std::int64_t> later = numbers_in(dir);
+  std::erase_if(later, [&](std::int64_t s) {
+    return s <= step || standing_of(dir, s) != Standing::made || StepFolder(dir, s).problem();
+  });
+  return later;
+}
+
+[[noreturn]] void refuse_later(const std::string& dir, std::int64_t step,
+                               const std::vector<std::int64_t>& later, const SourceLoc& loc) {
+  Message("CheckpointManager::save")
+      .problem(fmt::format("{} has later steps than {}: {}", detail::shown_path(dir), step,
+                           steps_text(later)))
+      .rule(
+          "a run saves its steps in ascending order: the greatest is the one that it is taken up "
+          "from, and the smallest are removed first")
       .from(loc)
-      .advice("{.overwrite = true} puts this one in its place")
+      .advice(
+          "{.discard_later_steps = true} of the CheckpointManager removes them once this step is "
+          "saved; to keep them, save into another folder, or go on from the last of them")
       .raise<IoError>();
 }
 
@@ -106,7 +140,7 @@ std::string absolute(const std::string& dir, const SourceLoc& loc) {
         .from(loc)
         .advice("name a folder, which is made where it is missing")
         .raise<IoError>();
-  return fs::absolute(dir).lexically_normal().string();
+  return absolute_path(dir);
 }
 
 // All blocks that there are, by what each process wrote.
@@ -137,6 +171,11 @@ void write_manifest(const Staging& folder, const Manifest& m) {
   } catch (const std::exception&) {
     throw Trouble("a key, a metric or metadata is not UTF-8", "use plain text for them");
   }
+  // What a restore would refuse is not written.
+  if (text.size() > kMostManifest)
+    throw Trouble(fmt::format("{} would have {} bytes, and a manifest has at most {}", kManifest,
+                              text.size(), kMostManifest),
+                  "save the tree in parts, into several folders");
   const std::string path = folder.path(kManifest);
   const Descriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
@@ -157,15 +196,25 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
   Snapshot snapshot;
   Staging staging;
   std::string dir;
+  std::vector<std::int64_t> later;
   std::exception_ptr mine = order.before;
   const int process = process_index();
   try {
     if (!mine) {
       dir = absolute(order.dir, order.loc);
       snapshot = snapshot_of(order.step, order.paths, order.leaves, order.options, order.loc);
-      snapshot.lines.insert(snapshot.lines.begin(), fmt::format("step {}", order.step));
+      snapshot.lines.insert(
+          snapshot.lines.begin(),
+          {"folder " + detail::shown_path(dir), fmt::format("step {}", order.step),
+           order.options.overwrite ? "overwriting" : "not overwriting"});
       if (process == 0) {
-        if (!order.options.overwrite) need_free(dir, order.step, order.loc);
+        const bool overwrite = order.options.overwrite;
+        need_place(dir, order.step, overwrite, order.loc);
+        if (order.then) later = later_steps(dir, order.step);
+        // Whoever replaces an earlier step says so.
+        const bool replaces = overwrite && is_own(standing_of(dir, order.step));
+        if (order.is_newest && !later.empty() && !replaces)
+          refuse_later(dir, order.step, later, order.loc);
         const std::string why = staging.make(dir, order.step);
         if (!why.empty()) fail(dir, order.step, Trouble(why), order.loc);
       }
@@ -174,10 +223,12 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
     mine = std::current_exception();
   }
   const std::uint64_t nonce = agree("checkpoint::save", fmt::format("save step {}", order.step),
-                                    mine, staging.nonce(), snapshot.lines, order.loc);
+                                    Said{mine, staging.nonce()}, {snapshot.lines}, order.loc)
+                                  .first;
   snapshot.head.nonce = fmt::format("{:016x}", nonce);
 
-  const std::shared_ptr<Job> job(new Job(order, std::move(snapshot), std::move(staging)));
+  const std::shared_ptr<Job> job(
+      new Job(order, std::move(later), std::move(snapshot), std::move(staging)));
   begins(job);
   try {
     quiet_thread([job] {
@@ -196,7 +247,7 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
   return job;
 }
 
-Job::Job(const Order& order, Snapshot snapshot, Staging staging)
+Job::Job(const Order& order, std::vector<std::int64_t> later, Snapshot snapshot, Staging staging)
     : dir_(absolute(order.dir, order.loc)),
       loc_(order.loc),
       overwrite_(order.options.overwrite),
@@ -204,6 +255,7 @@ Job::Job(const Order& order, Snapshot snapshot, Staging staging)
       processes_(process_count()),
       pid_(::getpid()),
       then_(order.then),
+      later_(std::move(later)),
       snapshot_(std::move(snapshot)),
       staging_(std::move(staging)) {}
 
@@ -286,7 +338,7 @@ void Job::make_step(Part part) {
   if (processes_ > 1) remove_parts(staging_, processes_);
   if (const std::string why = staging_.commit(dir_, manifest.step, overwrite_); !why.empty())
     throw Trouble("it cannot be put into its place: " + why);
-  if (then_) then_();
+  if (then_) then_(later_);
 }
 
 void Job::wait() {

@@ -30,8 +30,11 @@ struct Order {
   SourceLoc loc;
   /// An earlier save of this process that failed, of which it is told now; then nothing is saved.
   std::exception_ptr before = nullptr;
-  /// Called in the first process when the step is there, on the job's thread.
-  std::function<void()> then = {};
+  /// Called in the first process when the step is there, on the job's thread, with the later steps
+  /// that were there when the save began.
+  std::function<void(const std::vector<std::int64_t>& later)> then = {};
+  /// Whether it is an error that there are later ones.
+  bool is_newest = false;
 };
 
 class Job {
@@ -50,7 +53,7 @@ class Job {
   bool is_settled() const;
 
  private:
-  Job(const Order& order, Snapshot snapshot, Staging staging);
+  Job(const Order& order, std::vector<std::int64_t> later, Snapshot snapshot, Staging staging);
   void run() noexcept;
   void join();
   void write();
@@ -61,7 +64,8 @@ class Job {
   const bool overwrite_;
   const int process_, processes_;
   const pid_t pid_;
-  std::function<void()> then_;
+  std::function<void(const std::vector<std::int64_t>&)> then_;
+  const std::vector<std::int64_t> later_;
   Snapshot snapshot_;
   Pieces pieces_;
   Staging staging_;

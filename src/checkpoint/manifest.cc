@@ -24,8 +24,9 @@ constexpr std::size_t kSumDigits = 16;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 std::string hex(std::uint64_t v) { return fmt::format("{:016x}", v); }
+constexpr std::string_view kBegin = "{\"tessera checkpoint\": ";
 std::string head_line(std::uint64_t sum) {
-  return fmt::format("{{\"tessera checkpoint\": {}, \"xxh3\": \"{}\",\n", kVersion, hex(sum));
+  return fmt::format("{}{}, \"xxh3\": \"{}\",\n", kBegin, kVersion, hex(sum));
 }
 
 Ordered number(double v) {
@@ -159,6 +160,9 @@ void read_file(const Json& json, File& f) {
       f.name.find('\0') != std::string::npos)
     wrong("it names a file that is not beside it");
   if (f.header_bytes > f.bytes) wrong("the header of '" + f.name + "' is longer than the file");
+  if (f.header_bytes > kMostHeader)
+    wrong(fmt::format("the header of '{}' claims {} bytes, and a header has at most {}", f.name,
+                      f.header_bytes, kMostHeader));
 }
 
 void read(const Json& json, Manifest& m) {
@@ -225,6 +229,8 @@ std::string to_text(const Manifest& m) {
   text += "}\n";
   return head_line(checksum(text.data(), text.size())) + text;
 }
+
+bool begins_so(std::string_view text) { return text.starts_with(kBegin); }
 
 std::string parse(std::string_view text, Manifest& out) {
   const std::size_t line = text.find('\n');

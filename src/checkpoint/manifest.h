@@ -16,6 +16,12 @@ namespace tessera::inline v0::checkpoints {
 
 inline constexpr const char* kManifest = "manifest.json";
 
+/// The length of a manifest's first line, which has a checksum of the others.
+inline constexpr std::size_t kHeadBytes = 54;
+/// Limits on what is read into memory because a file claims to have it: bytes of a manifest (16
+/// digits for each MiB of arrays: those of 50 TiB), and of the header of a shard.
+inline constexpr std::uint64_t kMostManifest = std::uint64_t{1} << 30, kMostHeader = 100'000'064;
+
 /// A checksum is of so many bytes of a block, of fewer at its end: what is read of a block is read
 /// and compared in these. A multiple of the size of every element.
 inline constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
@@ -67,6 +73,8 @@ std::uint64_t chunks_of(std::uint64_t bytes);
 /// JSON whose first line has a checksum of the others. IoError in the name of `function` where a
 /// name or text is not UTF-8.
 std::string to_text(const Manifest& manifest);
+/// Whether a text begins as our manifests do, of any version.
+bool begins_so(std::string_view text);
 /// Gives what is wrong with it; nothing where `out` is what was written, its blocks lie in their
 /// arrays and files and fill the arrays.
 std::string parse(std::string_view text, Manifest& out);

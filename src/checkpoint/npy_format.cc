@@ -5,7 +5,9 @@
 
 #include <charconv>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <vector>
 
 namespace tessera::inline v0::checkpoint {
 
@@ -206,7 +208,17 @@ Array read_npy(const ByteSource& in, const Complaint& complaint) {
                        to_string(h.shape) + " of " + to_string(*dtype) + " takes " +
                        (bytes ? std::to_string(*bytes) : "more than 2^62"),
                    again);
-  std::vector<char> data(static_cast<std::size_t>(left));
+  if (left > detail::machine_memory())
+    complaint.fail("its elements take " + std::to_string(left) + " bytes, but this machine has " +
+                       std::to_string(detail::machine_memory()) + " of memory",
+                   "load it on a larger machine, or split the array");
+  std::vector<char> data;
+  try {
+    data.resize(static_cast<std::size_t>(left));
+  } catch (const std::bad_alloc&) {
+    complaint.fail("there is no memory for the " + std::to_string(left) + " bytes of its elements",
+                   "let go of arrays, or load it on a larger machine");
+  }
   if (!in.read(data.data(), data.size()))
     complaint.fail("it cannot be read to its end",
                    "check whether something writes it, and its disk");

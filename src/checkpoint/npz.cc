@@ -126,6 +126,11 @@ std::map<std::string, Array> load_npz(const std::string& path, std::source_locat
       here.fail("with it the members claim to be " + std::to_string(claimed) +
                     " bytes, and the file of " + std::to_string(in.size()) + " cannot hold them",
                 "write the file again with numpy.savez");
+    if (claimed > detail::machine_memory())
+      here.fail("with it the members take " + std::to_string(claimed) +
+                    " bytes, but this machine has " + std::to_string(detail::machine_memory()) +
+                    " of memory",
+                "load it on a larger machine, or split the file");
     arrays.emplace(name, read_member(archive.get(), index, about, here));
   }
   return arrays;

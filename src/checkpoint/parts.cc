@@ -1,5 +1,6 @@
 #include "checkpoint/parts.h"
 
+#include "checkpoint/step_names.h"
 #include "checkpoint/trouble.h"
 
 #include <tessera/distributed.h>
@@ -25,9 +26,6 @@ namespace {
 // affair: there the launcher is who finds that it is gone. One that has not begun is waited for no
 // longer than in other calls of all processes.
 constexpr double kPatienceElsewhere = 3600;
-
-std::string part_name(int process) { return fmt::format("part-{}.json", process); }
-std::string alive_name(int process) { return fmt::format("alive-{}", process); }
 
 std::optional<std::string> read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -81,7 +79,7 @@ class Waiting {
 
 Descriptor announce(const Staging& folder, int process) {
   // It has its lock before others can see it.
-  const std::string name = folder.path(alive_name(process)), made = name + ".new";
+  const std::string name = folder.path(alive_name(process)), made = unfinished(name);
   Descriptor file(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!file) throw Trouble::of_system(alive_name(process) + " cannot be written");
   (void)::flock(file.get(), LOCK_EX | LOCK_NB);
@@ -118,7 +116,7 @@ void put_part(const Staging& folder, int process, const Manifest& head, const Pa
     for (const std::uint64_t s : part.own[i]) sums += fmt::format("{:016x}", s);
     m.metadata["own " + std::to_string(i)] = sums;
   }
-  const std::string target = folder.path(part_name(process)), made = target + ".new";
+  const std::string target = folder.path(part_name(process)), made = unfinished(target);
   std::ofstream out(made, std::ios::binary | std::ios::trunc);
   out << to_text(m);
   out.close();
@@ -185,8 +183,9 @@ void wait_for_step(const Staging& folder, const std::string& dir, std::int64_t s
     const Sign sign = sign_at(alive);
     const bool there = ::access(folder.path().c_str(), F_OK) == 0;
     if (!there || sign == Sign::of_death) {
-      // Looked at behind the sign, so that a step that was made between the two is seen.
-      if (is_made()) return;
+      // Looked at behind the sign, so that a step that was made between the two is seen. It may be
+      // gone again by now, where several saves are under way.
+      if (is_made() || folder.was_made()) return;
       if (!there) throw Trouble("process 0 gave it up", last_of(0));
       throw Trouble("process 0 ended, or gave it up", last_of(0));
     }

@@ -1,8 +1,6 @@
 #include "checkpoint/restore.h"
 
-#include "checkpoint/agreement.h"
 #include "checkpoint/shard_reader.h"
-#include "checkpoint/staging.h"
 
 #include <tessera/checkpoints.h>
 #include <tessera/detail/input_file.h>
@@ -122,9 +120,9 @@ std::string numbers(const std::vector<std::int64_t>& steps) {
 
 }  // namespace
 
-std::vector<Array> read_arrays(const std::string& dir, const Manifest& manifest,
-                               const std::vector<Wanted>& wanted, bool verify,
-                               const SourceLoc& loc) {
+Outcome read_arrays(const StepFolder& folder, const std::vector<Wanted>& wanted, bool verify,
+                    const SourceLoc& loc) {
+  const Manifest& manifest = folder.manifest();
   std::vector<Needed> memory;
   std::vector<Target> targets;
   for (const Wanted& w : wanted) {
@@ -132,21 +130,25 @@ std::vector<Array> read_arrays(const std::string& dir, const Manifest& manifest,
     for (const auto& [start, block] : memory.back().blocks)
       targets.push_back({w.entry, Shape(start), memory.back().shape, block.get()});
   }
-  std::vector<std::string> problems =
-      read_targets(step_path(dir, manifest.step), manifest, targets, verify);
-  for (std::size_t i = 0; i < wanted.size() && problems.empty(); ++i)
+  Outcome out;
+  out.problems = read_targets(folder, targets, verify);
+  for (std::size_t i = 0; i < wanted.size() && out.problems.empty(); ++i)
     if (const Entry& e = manifest.entries[wanted[i].entry]; !is_sound(e, memory[i]))
-      problems.push_back(e.path + " is of bools, but holds a byte that is neither 0 nor 1");
-  if (!problems.empty()) refuse_damaged(kRestore, dir, manifest.step, problems, loc);
-  std::vector<Array> out;
+      out.problems.push_back({Problem::Kind::damaged,
+                              e.path + " is of bools, but holds a byte that is neither 0 nor 1"});
+  if (!out.problems.empty()) return out;
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    out.push_back(assemble(manifest.entries[wanted[i].entry], wanted[i].where, memory[i]));
+    out.arrays.push_back(assemble(manifest.entries[wanted[i].entry], wanted[i].where, memory[i]));
   return out;
 }
 
 std::int64_t choose_step(const char* function, const std::string& dir,
                          std::optional<std::int64_t> step, const SourceLoc& loc) {
   std::string problem;
+  const Standing standing = step ? standing_of(dir, *step) : Standing::none;
+  if (is_listed(standing)) return *step;
+  if (!step)
+    if (const auto newest = newest_in(dir, &problem)) return *newest;
   const std::vector<std::int64_t> steps = steps_in(dir, &problem);
   Message m(function);
   m.from(loc);
@@ -155,32 +157,55 @@ std::int64_t choose_step(const char* function, const std::string& dir,
         .rule("checkpoints lie in a folder, each step in one of its own")
         .advice("check the path, and the permissions of the folder")
         .raise<IoError>();
+  if (step && standing == Standing::foreign)
+    m.problem(fmt::format("{}/{} is no step: it has no manifest of a save that was finished",
+                          detail::shown_path(dir), *step))
+        .rule(steps.empty() ? "there is no other step" : numbers(steps))
+        .advice("take one of these, or the folder from where it was copied to")
+        .raise<IoError>();
   if (steps.empty())
     m.problem("there is no checkpoint in " + detail::shown_path(dir))
         .rule("checkpoints lie in a folder, each step in one of its own")
         .advice("check the path; latest_step(dir) says whether there is one")
         .raise<IoError>();
-  if (step && !std::ranges::binary_search(steps, *step))
-    m.problem(fmt::format("there is no step {} in {}", *step, detail::shown_path(dir)))
-        .rule(numbers(steps))
-        .advice("take one of these, or leave the step out for the newest")
-        .raise<IoError>();
-  return step ? *step : steps.back();
+  if (!step) return steps.back();  // it came this moment
+  m.problem(fmt::format("there is no step {} in {}", *step, detail::shown_path(dir)))
+      .rule(numbers(steps))
+      .advice("take one of these, or leave the step out for the newest")
+      .raise<IoError>();
 }
 
-void refuse_damaged(const char* function, const std::string& dir, std::int64_t step,
-                    const std::vector<std::string>& problems, const SourceLoc& loc) {
+StepFolder open_step(const char* function, const std::string& dir, std::optional<std::int64_t> step,
+                     const SourceLoc& loc) {
+  for (int tries = 1;; ++tries) {
+    const std::int64_t chosen = choose_step(function, dir, step, loc);
+    StepFolder folder(dir, chosen);
+    if (!folder.problem()) return folder;
+    if (tries == kTries || folder.is_current())
+      refuse_step(function, dir, chosen, {*folder.problem()}, loc);
+  }
+}
+
+void refuse_step(const char* function, const std::string& dir, std::int64_t step,
+                 const std::vector<Problem>& problems, const SourceLoc& loc) {
   constexpr std::size_t kShown = 16;
+  const bool damaged = is_damaged(problems);
   Message m(function);
-  m.problem(fmt::format("step {} of {} is damaged", step, detail::shown_path(dir)));
-  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) m.offender(problems[i]);
+  m.problem(fmt::format("step {} of {} {}", step, detail::shown_path(dir),
+                        damaged ? "is damaged" : "cannot be read"));
+  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) m.offender(problems[i].text);
   if (problems.size() > kShown) m.offender(fmt::format("and {} more", problems.size() - kShown));
+  m.from(loc);
+  if (!damaged)
+    m.rule("the manifest of a step is read, and the shards that hold what is asked for")
+        .advice("check who may read the step's folder and its files, and what this process may use")
+        .raise<IoError>();
   std::optional<std::int64_t> intact;
   const std::vector<std::int64_t> steps = steps_in(dir);
   for (auto s = steps.rbegin(); s != steps.rend() && !intact; ++s)
-    if (*s != step && verify_step(dir, *s).empty()) intact = *s;
+    if (*s != step)
+      if (const auto found = verify_step(dir, *s); found && found->empty()) intact = *s;
   m.rule("what is read has the checksums that were written")
-      .from(loc)
       .advice(intact ? fmt::format("step {} is intact: {{.step = {}}}", *intact, *intact)
                      : "no other step is intact: take the folder from where it was copied to")
       .raise<IoError>();

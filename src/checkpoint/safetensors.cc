@@ -145,11 +145,16 @@ SafeTensors load_safetensors(const std::string& path, std::source_location loc) 
                        std::to_string(detail::machine_memory()) + " of memory",
                    "load it on a larger machine, or split the file");
   // Every entry is checked before any tensor is read.
-  std::string text(static_cast<std::size_t>(n), ' ');
-  read(text.data(), n);
   safetensors::Header header;
-  const std::string why = safetensors::parse_header(text, body, header);
-  if (!why.empty()) complaint.fail(why, again);
+  try {
+    std::string text(static_cast<std::size_t>(n), ' ');
+    read(text.data(), n);
+    const std::string why = safetensors::parse_header(text, body, header);
+    if (!why.empty()) complaint.fail(why, again);
+  } catch (const std::bad_alloc&) {
+    complaint.fail("there is no memory for its header of " + std::to_string(n) + " bytes",
+                   "let go of arrays, or load it on a larger machine");
+  }
 
   SafeTensors out;
   out.metadata = std::move(header.metadata);

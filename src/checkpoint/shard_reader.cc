@@ -1,10 +1,7 @@
 #include "checkpoint/shard_reader.h"
 
 #include "checkpoint/runs.h"
-#include "checkpoint/staging.h"
 #include "checkpoint/threads.h"
-
-#include <tessera/detail/input_file.h>
 
 #include <fmt/format.h>
 
@@ -15,8 +12,8 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -25,18 +22,24 @@ namespace {
 
 std::atomic<std::uint64_t> g_bytes_read{0};
 
-bool read_all(int fd, void* to, std::uint64_t n, std::uint64_t at) {
+// Why not all of it was read: an errno, or that the file ends before.
+constexpr int kRead = 0, kEnds = -1;
+int read_all(int fd, void* to, std::uint64_t n, std::uint64_t at) {
   auto* out = static_cast<char*>(to);
   while (n > 0) {
     const ssize_t got = ::pread(fd, out, n, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
+    if (got <= 0) return got < 0 ? errno : kEnds;
     g_bytes_read.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
     out += got;
     at += static_cast<std::uint64_t>(got);
     n -= static_cast<std::uint64_t>(got);
   }
-  return true;
+  return kRead;
+}
+Problem unread(int error, const std::string& what) {
+  if (error == kEnds) return {Problem::Kind::damaged, what + "cannot be read to their end"};
+  return problem_of(error, what + "cannot be read: ");
 }
 
 // "a, b and 3 more".
@@ -52,17 +55,26 @@ std::string listed(const std::set<std::string>& names) {
   return text;
 }
 
+std::optional<Problem> wrong_header(const File& f, const StepFile& file) {
+  std::string text(f.header_bytes, '\0');
+  const int error = read_all(file.descriptor(), text.data(), text.size(), 0);
+  if (error == kEnds) return Problem{Problem::Kind::damaged, f.name + ": it ends in its header"};
+  if (error != kRead) return problem_of(error, f.name + ": its header cannot be read: ");
+  if (checksum(text.data(), text.size()) == f.header_checksum) return {};
+  return Problem{Problem::Kind::damaged, f.name + ": its header is not what was written"};
+}
+
 class Reader {
  public:
-  Reader(const std::string& folder, const Manifest& manifest, const std::vector<Target>& targets,
-         bool verify)
-      : folder_(folder), manifest_(manifest), targets_(targets), verify_(verify) {}
+  Reader(const StepFolder& folder, const std::vector<Target>& targets, bool verify)
+      : folder_(folder), manifest_(folder.manifest()), targets_(targets), verify_(verify) {}
 
-  std::vector<std::string> read() {
+  std::vector<Problem> read() {
     find();
     open();
     in_parallel(tasks_.size(), [&](std::size_t i) { chunk(tasks_[i]); });
-    for (const auto& [name, problem] : damaged_) problems_.push_back(name + ": " + problem);
+    for (const auto& [name, first] : damaged_)
+      problems_.push_back({first.problem.kind, name + ": " + first.problem.text});
     return std::move(problems_);
   }
 
@@ -101,24 +113,27 @@ class Reader {
     std::set<std::size_t> unusable;
     for (const auto& [index, paths] : needs) {
       const File& f = manifest_.files[index];
-      auto& file = files_[index] = std::make_unique<detail::InputFile>(folder_ + "/" + f.name);
-      if (!file->problem().empty()) {
-        problems_.push_back(f.name + ": " + file->problem() + "; it holds " + listed(paths));
+      StepFile& file = files_[index] = folder_.open(f.name);
+      if (file.problem()) {
+        problems_.push_back({file.problem()->kind,
+                             f.name + ": " + file.problem()->text + "; it holds " + listed(paths)});
         unusable.insert(index);
         continue;
       }
-      if (file->size() != f.bytes) {
+      if (file.size() != f.bytes) {
         std::set<std::string> cut;
         for (const Source& s : sources_)
-          if (s.block->file == index && s.block->offset + s.block->bytes > file->size())
+          if (s.block->file == index && s.block->offset + s.block->bytes > file.size())
             cut.insert(s.entry->path);
-        problems_.push_back(fmt::format("{}: it has {} bytes, and {} were written{}", f.name,
-                                        file->size(), f.bytes,
-                                        cut.empty() ? "" : "; this cuts " + listed(cut)));
+        problems_.push_back(
+            {Problem::Kind::damaged,
+             fmt::format("{}: it has {} bytes, and {} were written{}", f.name, file.size(), f.bytes,
+                         cut.empty() ? "" : "; this cuts " + listed(cut))});
         unusable.insert(index);
         continue;
       }
-      if (verify_) header(f, *file);
+      if (verify_)
+        if (std::optional<Problem> p = wrong_header(f, file)) problems_.push_back(std::move(*p));
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const Block& b = *sources_[i].block;
@@ -128,18 +143,10 @@ class Reader {
     }
   }
 
-  void header(const File& f, const detail::InputFile& file) {
-    std::string text(f.header_bytes, '\0');
-    if (!read_all(file.descriptor(), text.data(), text.size(), 0))
-      problems_.push_back(f.name + ": its header cannot be read");
-    else if (checksum(text.data(), text.size()) != f.header_checksum)
-      problems_.push_back(f.name + ": its header is not what was written");
-  }
-
   void chunk(const Task& task) {
     const Source& s = sources_[task.source];
     const Block& b = *s.block;
-    const int fd = files_.at(b.file)->descriptor();
+    const int fd = files_.at(b.file).descriptor();
     const std::uint64_t n = task.end - task.begin;
     thread_local std::vector<Run> runs;
     thread_local std::vector<std::byte> room;
@@ -158,9 +165,11 @@ class Reader {
       room.resize(kChunk);
       whole = room.data();
     }
-    if (!read_all(fd, whole, n, b.offset + task.begin)) return damaged(s, task, "cannot be read");
+    if (const int error = read_all(fd, whole, n, b.offset + task.begin); error != kRead)
+      return damaged(s, task, unread(error, range(s, task)));
     if (verify_ && checksum(whole, n) != b.checksums[task.begin / kChunk])
-      return damaged(s, task, "are not what was written");
+      return damaged(s, task,
+                     {Problem::Kind::damaged, range(s, task) + "are not what was written"});
     for (const auto& [t, overlap] : s.overlaps) {
       if (!t->to) continue;
       runs.clear();
@@ -172,64 +181,60 @@ class Reader {
   }
   void exactly(const Task& task) {
     const Source& s = sources_[task.source];
-    const int fd = files_.at(s.block->file)->descriptor();
+    const int fd = files_.at(s.block->file).descriptor();
     std::vector<Run> runs;
     for (const auto& [t, overlap] : s.overlaps) {
       runs.clear();
       overlap.runs(task.begin, task.end, runs);
       for (const Run& r : runs)
-        if (t->to && !read_all(fd, t->to + r.to, r.bytes, s.block->offset + r.from))
-          return damaged(s, task, "cannot be read");
+        if (t->to)
+          if (const int error = read_all(fd, t->to + r.to, r.bytes, s.block->offset + r.from);
+              error != kRead)
+            return damaged(s, task, unread(error, range(s, task)));
     }
   }
 
+  static std::string range(const Source& s, const Task& task) {
+    return fmt::format("bytes {} to {} ", s.block->offset + task.begin, s.block->offset + task.end);
+  }
   // One line a leaf and file: the first bytes that are wrong say enough.
-  void damaged(const Source& s, const Task& task, const char* how) {
+  void damaged(const Source& s, const Task& task, Problem problem) {
     const std::lock_guard lock(mutex_);
     const std::string name = manifest_.files[s.block->file].name + ": " +
                              (s.entry->path.empty() ? std::string("the value") : s.entry->path);
     const std::uint64_t begin = s.block->offset + task.begin;
     auto [at, fresh] = damaged_.try_emplace(name);
-    if (fresh || begin < first_[name]) {
-      first_[name] = begin;
-      at->second = fmt::format("bytes {} to {} {}", begin, s.block->offset + task.end, how);
-    }
+    if (fresh || begin < at->second.begin) at->second = {begin, std::move(problem)};
   }
 
-  const std::string& folder_;
+  const StepFolder& folder_;
   const Manifest& manifest_;
   const std::vector<Target>& targets_;
   const bool verify_;
   std::vector<Source> sources_;
   std::vector<Task> tasks_;
-  std::map<std::size_t, std::unique_ptr<detail::InputFile>> files_;
-  std::vector<std::string> problems_;
+  std::map<std::size_t, StepFile> files_;
+  std::vector<Problem> problems_;
   std::mutex mutex_;
-  std::map<std::string, std::string> damaged_;
-  std::map<std::string, std::uint64_t> first_;
+  struct First {
+    std::uint64_t begin = 0;
+    Problem problem;
+  };
+  std::map<std::string, First> damaged_;
 };
 
 }  // namespace
 
-std::vector<std::string> read_targets(const std::string& folder, const Manifest& manifest,
-                                      const std::vector<Target>& targets, bool verify) {
-  return Reader(folder, manifest, targets, verify).read();
+std::vector<Problem> read_targets(const StepFolder& folder, const std::vector<Target>& targets,
+                                  bool verify) {
+  return Reader(folder, targets, verify).read();
 }
 
-std::string read_manifest(const std::string& dir, std::int64_t step, Manifest& out) {
-  const std::string name = std::string(kManifest) + ": ";
-  detail::InputFile file(step_path(dir, step) + "/" + kManifest);
-  if (!file.problem().empty()) return name + file.problem();
-  std::string text(file.size(), '\0');
-  if (!file.read(text.data(), text.size())) return name + "it cannot be read to its end";
-  if (std::string why = parse(text, out); !why.empty()) return name + why;
-  if (out.step != step) return name + fmt::format("it is of step {}", out.step);
-  return {};
-}
+namespace {
 
-std::vector<std::string> verify_step(const std::string& dir, std::int64_t step) {
-  Manifest m;
-  if (std::string why = read_manifest(dir, step, m); !why.empty()) return {why};
+std::vector<Problem> verify_all(const StepFolder& folder) {
+  if (folder.problem()) return {*folder.problem()};
+  const Manifest& m = folder.manifest();
   std::vector<Target> targets;
   std::set<std::size_t> used;
   for (std::size_t i = 0; i < m.entries.size(); ++i) {
@@ -238,23 +243,34 @@ std::vector<std::string> verify_step(const std::string& dir, std::int64_t step) 
     for (const Block& b : m.entries[i].blocks)
       if (b.bytes > 0) used.insert(b.file);
   }
-  const std::string folder = step_path(dir, step);
-  std::vector<std::string> problems = read_targets(folder, m, targets, true);
+  std::vector<Problem> problems = read_targets(folder, targets, true);
   // Files of which no array has a byte: headers alone.
-  for (std::size_t f = 0; f < m.files.size(); ++f) {
-    if (used.count(f)) continue;
-    detail::InputFile file(folder + "/" + m.files[f].name);
-    std::string text(m.files[f].header_bytes, '\0');
-    if (!file.problem().empty())
-      problems.push_back(m.files[f].name + ": " + file.problem());
-    else if (file.size() != m.files[f].bytes)
-      problems.push_back(fmt::format("{}: it has {} bytes, and {} were written", m.files[f].name,
-                                     file.size(), m.files[f].bytes));
-    else if (!file.read(text.data(), text.size()) ||
-             checksum(text.data(), text.size()) != m.files[f].header_checksum)
-      problems.push_back(m.files[f].name + ": its header is not what was written");
+  for (std::size_t i = 0; i < m.files.size(); ++i) {
+    if (used.count(i)) continue;
+    const File& f = m.files[i];
+    const StepFile file = folder.open(f.name);
+    if (file.problem())
+      problems.push_back({file.problem()->kind, f.name + ": " + file.problem()->text});
+    else if (file.size() != f.bytes)
+      problems.push_back(
+          {Problem::Kind::damaged,
+           fmt::format("{}: it has {} bytes, and {} were written", f.name, file.size(), f.bytes)});
+    else if (std::optional<Problem> p = wrong_header(f, file))
+      problems.push_back(std::move(*p));
   }
   return problems;
+}
+
+}  // namespace
+
+std::optional<std::vector<Problem>> verify_step(const std::string& dir, std::int64_t step) {
+  for (int tries = 1;; ++tries) {
+    const StepFolder folder(dir, step);
+    std::vector<Problem> problems = verify_all(folder);
+    if (!problems.empty() && tries < kTries && !folder.is_current()) continue;
+    if (folder.problem() && folder.problem()->kind == Problem::Kind::gone) return {};
+    return problems;
+  }
 }
 
 std::uint64_t bytes_read() { return g_bytes_read.load(std::memory_order_relaxed); }

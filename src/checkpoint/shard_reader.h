@@ -1,12 +1,13 @@
 // Reading boxes of arrays from the shards of a step.
 #pragma once
 
-#include "checkpoint/manifest.h"
+#include "checkpoint/step_folder.h"
 
 #include <tessera/shape.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,15 @@ struct Target {
   std::byte* to = nullptr;
 };
 
-/// Fills the targets from the files in `folder`, on several threads. Gives what is damaged, by file
-/// and key path; nothing where all is as it was written. Without `verify` the bytes of the targets
-/// are read and no others, else whole chunks and the headers of their files.
-std::vector<std::string> read_targets(const std::string& folder, const Manifest& manifest,
-                                      const std::vector<Target>& targets, bool verify);
+/// Fills the targets from the files of the step, on several threads. Gives what cannot be had, by
+/// file and key path; nothing where all is as it was written. Without `verify` the bytes of the
+/// targets are read and no others, else whole chunks and the headers of their files.
+std::vector<Problem> read_targets(const StepFolder& folder, const std::vector<Target>& targets,
+                                  bool verify);
 
-/// Reads the manifest of a step; gives what is wrong with it, nothing where it is sound.
-std::string read_manifest(const std::string& dir, std::int64_t step, Manifest& out);
-/// Reads all of a step and gives what is damaged.
-std::vector<std::string> verify_step(const std::string& dir, std::int64_t step);
+/// Reads all of a step, and again where others replace it meanwhile. Nothing where it is not there,
+/// or not any more.
+std::optional<std::vector<Problem>> verify_step(const std::string& dir, std::int64_t step);
 
 /// Bytes that this process has read of shards.
 std::uint64_t bytes_read();

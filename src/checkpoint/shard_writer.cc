@@ -1,6 +1,7 @@
 #include "checkpoint/shard_writer.h"
 
 #include "checkpoint/safetensors_header.h"
+#include "checkpoint/step_names.h"
 #include "checkpoint/threads.h"
 #include "checkpoint/trouble.h"
 
@@ -159,6 +160,12 @@ Open begin_file(const Staging& folder, const Manifest& head, const std::vector<P
   while (text.size() % 64) text += ' ';  // blocks begin aligned
   for (std::size_t i = 0; i < 8; ++i)
     text[i] = static_cast<char>(static_cast<std::uint64_t>(text.size() - 8) >> (8 * i));
+  // A header that a restore would refuse is not written.
+  if (text.size() > kMostHeader)
+    throw Trouble(fmt::format("{} cannot be written: its header would have {} bytes, and a header "
+                              "has at most {}",
+                              name, text.size(), kMostHeader),
+                  "save the tree in parts, into several folders");
 
   Open o{{name, text.size() + offset, text.size(), checksum(text.data(), text.size())}, {}};
   o.fd = Descriptor(::open(folder.path(name).c_str(),
@@ -172,11 +179,6 @@ Open begin_file(const Staging& folder, const Manifest& head, const std::vector<P
   for (std::size_t b = first; b < out.blocks.size(); ++b)
     out.blocks[b].second.offset += text.size();
   return o;
-}
-
-std::string shard_name(int process, int processes, std::size_t part) {
-  return fmt::format("shards-{}-of-{}{}.safetensors", process, processes,
-                     part ? fmt::format("-part-{}", part) : "");
 }
 
 void sum_up(const Bytes& bytes, std::uint64_t begin, std::uint64_t end,

@@ -1,11 +1,10 @@
-// The folder in which a step is made, beside those of the steps that are there.
-//
-//   run/40/                              a step: a folder whose name is a number
-//   run/.saving-50-0123456789abcdef/     one that is being written
-//   run/.removing-30-0123456789abcdef/   one that is being removed
+// The folder in which a step is made, beside those of the steps that are there, and how steps go.
 //
 // A folder that is being written has a lock for as long as one of its writers lives, so that what a
 // killed run left can be told from what another one writes just now.
+//
+// Only files that saves make are removed (step_names.h). Whatever else lies in the folder of a step
+// stays there.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +47,11 @@ class Staging {
 
   const std::string& path() const { return path_; }
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
-  /// Makes the step of it: all of it is on the disk, or nothing has happened.
+  /// Whether it was made a step, whatever became of the step since: its folder has another name
+  /// than the one that it was made under.
+  bool was_made() const;
+  /// Makes the step of it: all of it is on the disk, or nothing has happened. With `overwrite` it
+  /// takes the place of a step that is there.
   std::string commit(const std::string& dir, std::int64_t step, bool overwrite);
 
  private:
@@ -61,13 +64,13 @@ class Staging {
   bool mine_ = false;
 };
 
-std::string step_path(const std::string& dir, std::int64_t step);
-/// Ascending; a folder that cannot be read has none, and `problem` says why unless it is missing.
-std::vector<std::int64_t> steps_in(const std::string& dir, std::string* problem = nullptr);
-/// Under another name first, so that no part of a step is ever there as a step.
+/// Removes a step, under another name first, so that no part of a step is ever there as a step.
 std::string remove_step(const std::string& dir, std::int64_t step);
 /// Removes what killed runs left.
 void sweep(const std::string& dir);
+
+/// The path from the root that a save into `dir` writes to. Links stay in it.
+std::string absolute_path(const std::string& dir);
 
 /// Brings a file or a folder to the disk; false with errno.
 bool sync_all(int fd);

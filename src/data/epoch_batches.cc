@@ -1,4 +1,5 @@
 #include <tessera/data.h>
+#include <tessera/detail/moved.h>
 #include <tessera/message.h>
 #include <tessera/random.h>
 
@@ -31,7 +32,15 @@ void EpochBatches::begin_epoch() {
   at_ = 0;
 }
 
+namespace {
+// An epoch has a batch at least, unless the batches are another object's by now.
+void need(const std::vector<BatchIndices>& batches, const std::source_location& loc = {}) {
+  if (batches.empty()) tessera::detail::moved_from("EpochBatches", loc);
+}
+}  // namespace
+
 const BatchIndices& EpochBatches::next() {
+  need(batches_);
   if (at_ == batches_.size()) {
     ++epoch_;
     begin_epoch();
@@ -40,12 +49,14 @@ const BatchIndices& EpochBatches::next() {
 }
 
 EpochBatches::Position EpochBatches::position() const {
+  need(batches_);
   const bool over = at_ == batches_.size();
   return {key_, number(epoch_ + (over ? 1 : 0)), number(over ? 0 : static_cast<std::int64_t>(at_))};
 }
 
 void EpochBatches::seek(const Position& position, std::source_location loc) {
   const InFunction called("EpochBatches::seek", loc);
+  need(batches_, loc);
   const auto epoch = position.epoch.item<std::int64_t>(),
              batch = position.batch.item<std::int64_t>();
   const auto count = static_cast<std::int64_t>(batches_.size());

@@ -1,4 +1,5 @@
 #include <tessera/data.h>
+#include <tessera/detail/moved.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
 
@@ -223,10 +224,18 @@ struct IdxFile::Impl {
 
 IdxFile::IdxFile(const std::string& path, std::source_location loc)
     : impl_(std::make_shared<Impl>(path, loc)) {}
-const Shape& IdxFile::shape() const { return impl_->idx.shape(); }
-DType IdxFile::dtype() const { return impl_->idx.format().dtype; }
+namespace {
+template <class Impl>
+Impl& here(const std::shared_ptr<Impl>& impl, const std::source_location& loc = {}) {
+  if (!impl) tessera::detail::moved_from("IdxFile", loc);
+  return *impl;
+}
+}  // namespace
+const Shape& IdxFile::shape() const { return here(impl_).idx.shape(); }
+DType IdxFile::dtype() const { return here(impl_).idx.format().dtype; }
 
 Array IdxFile::rows(const std::vector<std::int32_t>& indices, std::source_location loc) const {
+  Impl& file = here(impl_, loc);
   const InFunction called("rows", loc);
   const std::int64_t entries = shape().rank() > 0 ? shape()[0] : 0;
   for (std::size_t i = 0; i < indices.size(); ++i)
@@ -237,9 +246,9 @@ Array IdxFile::rows(const std::vector<std::int32_t>& indices, std::source_locati
           .from(loc)
           .advice("data::batches(file.shape()[0], batch, key) gives positions that are there")
           .raise<ShapeError>();
-  if (impl_->idx.is_plain()) return impl_->idx.rows(indices, loc);
-  std::call_once(impl_->read, [&] { impl_->whole = impl_->idx.all(); });
-  return take(impl_->whole, Array(indices), 0);
+  if (file.idx.is_plain()) return file.idx.rows(indices, loc);
+  std::call_once(file.read, [&] { file.whole = file.idx.all(); });
+  return take(file.whole, Array(indices), 0);
 }
 
 Images load_images(const std::string& directory, const std::string& prefix,

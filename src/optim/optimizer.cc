@@ -1,4 +1,5 @@
 #include <tessera/creation.h>
+#include <tessera/detail/moved.h>
 #include <tessera/elementwise.h>
 #include <tessera/message.h>
 #include <tessera/optim.h>
@@ -10,19 +11,25 @@
 
 namespace tessera::inline v0::optim {
 
+const std::vector<Stage>& Optimizer::stages() const {
+  if (!stages_) tessera::detail::moved_from("Optimizer");
+  return *stages_;
+}
+
 State Optimizer::init_leaves(const Leaves& params) const {
   State s;
-  for (const Stage& stage : *stages_) s.stages.push_back(stage.init(params));
+  for (const Stage& stage : stages()) s.stages.push_back(stage.init(params));
   return s;
 }
 
 Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves& params,
                                 State& next, std::source_location loc) const {
   const InFunction called("Optimizer::update", loc);
-  if (state.stages.size() != stages_->size())
+  const std::vector<Stage>& stages = this->stages();
+  if (state.stages.size() != stages.size())
     Message("Optimizer::update")
         .problem("the state has " + std::to_string(state.stages.size()) +
-                 " stages, the optimiser " + std::to_string(stages_->size()))
+                 " stages, the optimiser " + std::to_string(stages.size()))
         .rule("a state belongs to the optimiser whose init made it")
         .from(loc)
         .advice("state = optimizer.init(params)")
@@ -42,10 +49,10 @@ Leaves Optimizer::update_leaves(Leaves updates, const State& state, const Leaves
         .from(loc)
         .advice("grads = grad(loss)(params, ...), and the parameters in the place of params")
         .raise<ShapeError>();
-  for (std::size_t i = 0; i < stages_->size(); ++i) {
+  for (std::size_t i = 0; i < stages.size(); ++i) {
     State::Stage after;
     try {
-      updates = (*stages_)[i].update(updates, state.stages[i], params, after);
+      updates = stages[i].update(updates, state.stages[i], params, after);
     } catch (Mismatch& mismatch) {
       mismatch.message.from(loc).raise<TreeError>();
     }

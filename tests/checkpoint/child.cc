@@ -7,6 +7,9 @@
 //   checkpoint_child leave DIR          ends with a save under way; "fork" forks with one
 //   checkpoint_child save DIR           one step of arrays that lie in many ways
 //   checkpoint_child load DIR           ... which is restored onto others
+//   checkpoint_child stamp DIR VALUE    one step of arrays that hold the value
+//   checkpoint_child haste DIR          many small steps, several under way, of which one is kept
+//   checkpoint_child ask DIR WHAT       two steps, and restores that differ in WHAT
 #include <tessera/tessera.h>
 
 #include <sys/wait.h>
@@ -230,6 +233,53 @@ void load(const std::string& dir, const std::string&) {
   }
   say("as saved");
 }
+void haste(const std::string& dir, const std::string&) {
+  ts::CheckpointManager manager(dir, {.max_to_keep = 1, .max_in_flight = 4});
+  const Arrays all = arrays(places(false));
+  for (int i = 0; i < 60; ++i) manager.save(i, all);
+  manager.wait();
+  say("saved");
+}
+void stamp(const std::string& dir, const std::string& value) {
+  Arrays all;
+  for (const auto& [name, where] : places(false))
+    all[name] = ts::device_put(ts::full({16, 24}, std::stoi(value)), where);
+  ts::checkpoint::save(dir, 1, all, {.overwrite = true});
+  say("stamped");
+}
+// Each process asks for something else, and what it gets is an error; `same` asks for one thing.
+void ask(const std::string& dir, const std::string& what) {
+  const bool other = ts::process_index() == 1 && what != "same";
+  const Arrays two{{"a", ts::ones({3})}, {"b", ts::ones({2})}};
+  for (const int step : {1, 2}) ts::checkpoint::save(dir, step, two, {.overwrite = true});
+  Arrays like = two;
+  ts::CheckpointRestoreOptions options;
+  std::string from = dir;
+  if (what == "step") options.step = 1 + other;
+  if (what == "newest" && other) options.step = 2;
+  if (what == "missing") options.step = 1 + 8 * other;
+  if (what == "only") options.only = {other ? "a" : "b"};
+  if (what == "lack" && other) options.may_lack = {"c"};
+  if (what == "renamed" && other) options.renamed = {{"x", "y"}};
+  if (what == "verify") options.verify = !other;
+  if (what == "folder" && other) from += "/elsewhere";
+  if (what == "tree" && other) like["c"] = ts::ones({2});
+  if (what == "shape" && other) like["a"] = ts::ones({4});
+  if (what == "dtype" && other) like["a"] = ts::ones({3}, ts::i32);
+  if (what == "place")
+    like["a"] = other ? ts::device_put(ts::ones({3}), ts::Mesh({{"i", kDevices}}), P()) : like["a"];
+  if (what == "specs") {
+    options.mesh = ts::Mesh({{"i", 1}});
+    if (other) options.specs = P();
+  }
+  if (what == "save")
+    ts::checkpoint::save(other ? dir + "/elsewhere" : dir, 3, two);
+  else if (what == "arrays")
+    (void)ts::checkpoint::restore_arrays(dir, {.step = 1 + other});
+  else
+    (void)ts::checkpoint::restore(from, like, options);
+  say("as asked");
+}
 // The end of the process waits for what is under way, whoever has it.
 void leave(const std::string& dir, const std::string&) {
   static auto* kept = new ts::CheckpointSaving(ts::checkpoint::save_async(dir, 1, start()));
@@ -277,9 +327,10 @@ void fail(const std::string& dir, const std::string&) {
 
 int main(int argc, char** argv) try {
   const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
-      {"train", train}, {"obey", obey},  {"leave", leave},   {"fork", fork_away},
-      {"save", save},   {"load", load},  {"differ", differ}, {"own", own},
-      {"fail", fail},   {"apart", apart}};
+      {"train", train}, {"obey", obey},   {"leave", leave},   {"fork", fork_away},
+      {"save", save},   {"load", load},   {"differ", differ}, {"own", own},
+      {"fail", fail},   {"stamp", stamp}, {"ask", ask},       {"haste", haste},
+      {"apart", apart}};
   if (argc < 3 || !modes.count(argv[1])) return 2;
   if (argv[1] == std::string("apart")) ts::distributed::initialize({.timeout = 1});
   ts::set_device_count(kDevices);

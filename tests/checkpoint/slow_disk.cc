@@ -6,6 +6,7 @@
 // It says "mounted", and does then what lines of its input say, each of which it answers with one:
 //
 //   hold         writes, fsyncs and renames wait from now on
+//   hold opens   files that are opened wait from now on
 //   await TEXT   "17 fsync run/7/manifest.json": the first that waits and has TEXT in it, as soon as
 //                there is one
 //   do 17        it is done
@@ -58,7 +59,7 @@ struct Waiting {
 };
 std::map<std::uint64_t, Waiting> waiting;  // by number, in the order in which they came
 std::uint64_t last_number = 0;
-bool held = false;
+bool held = false, opens_held = false;
 int broken = 0;  // an errno
 std::optional<std::string> awaited;
 
@@ -71,10 +72,10 @@ void tell_who_awaits() {
     }
 }
 
-void at_the_gate(fuse_req_t request, std::string what, std::function<void()> go) {
+void at_the_gate(fuse_req_t request, bool waits, std::string what, std::function<void()> go) {
   if (broken) {
     fuse_reply_err(request, broken);
-  } else if (held) {
+  } else if (waits) {
     waiting[++last_number] = {request, std::move(what), std::move(go)};
     tell_who_awaits();
   } else {
@@ -97,9 +98,9 @@ void obey(const std::string& line) {
   std::uint64_t number = 0;
   int error = 0;
   if (word == "hold") {
-    held = true;
+    (words >> word && word == "opens" ? opens_held : held) = true;
   } else if (word == "open") {
-    held = false;
+    held = opens_held = false;
     broken = 0;
     for (const auto& [n, w] : std::exchange(waiting, {})) w.go();
   } else if (word == "break" && words >> error) {
@@ -228,10 +229,14 @@ void create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
 }
 
 void open_file(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
-  const int fd = open_again(node, file->flags);
-  if (fd < 0) return reply_status(request, -1);
-  file->fh = static_cast<std::uint64_t>(fd);
-  fuse_reply_open(request, file);
+  const fuse_file_info how = *file;
+  at_the_gate(request, opens_held, "open " + name_of(fd_of(node)), [=] {
+    const int fd = open_again(node, how.flags);
+    if (fd < 0) return reply_status(request, -1);
+    fuse_file_info opened = how;
+    opened.fh = static_cast<std::uint64_t>(fd);
+    fuse_reply_open(request, &opened);
+  });
 }
 
 void read_file(fuse_req_t request, fuse_ino_t, std::size_t size, off_t at, fuse_file_info* file) {
@@ -245,7 +250,7 @@ void write_file(fuse_req_t request, fuse_ino_t, const char* from, std::size_t si
                 fuse_file_info* file) {
   const int fd = static_cast<int>(file->fh);
   const std::string bytes(from, size);
-  at_the_gate(request, "write " + name_of(fd), [=] {
+  at_the_gate(request, held, "write " + name_of(fd), [=] {
     const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), at);
     if (n < 0) return reply_status(request, -1);
     fuse_reply_write(request, static_cast<std::size_t>(n));
@@ -254,7 +259,7 @@ void write_file(fuse_req_t request, fuse_ino_t, const char* from, std::size_t si
 
 void sync_file(fuse_req_t request, fuse_ino_t, int, fuse_file_info* file) {
   const int fd = static_cast<int>(file->fh);
-  at_the_gate(request, "fsync " + name_of(fd), [=] { reply_status(request, ::fsync(fd)); });
+  at_the_gate(request, held, "fsync " + name_of(fd), [=] { reply_status(request, ::fsync(fd)); });
 }
 
 void close_file(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
@@ -262,7 +267,7 @@ void close_file(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
 }
 
 void sync_folder(fuse_req_t request, fuse_ino_t node, int, fuse_file_info*) {
-  at_the_gate(request, "fsync " + name_of(fd_of(node)) + "/", [=] {
+  at_the_gate(request, held, "fsync " + name_of(fd_of(node)) + "/", [=] {
     const int fd = open_again(node, O_RDONLY | O_DIRECTORY);
     const int error = fd < 0 || ::fsync(fd) != 0 ? errno : 0;
     if (fd >= 0) ::close(fd);
@@ -274,7 +279,7 @@ void move(fuse_req_t request, fuse_ino_t from_folder, const char* from_name, fus
           const char* to_name, unsigned flags) {
   const std::string from = from_name, to = to_name;
   const int in = fd_of(from_folder), out = fd_of(to_folder);
-  at_the_gate(request, "rename " + name_of(in, from) + " " + name_of(out, to), [=] {
+  at_the_gate(request, held, "rename " + name_of(in, from) + " " + name_of(out, to), [=] {
     reply_status(request, ::renameat2(in, from.c_str(), out, to.c_str(), flags));
   });
 }

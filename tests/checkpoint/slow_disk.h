@@ -51,6 +51,7 @@ class SlowDisk {
   }
 
   void hold() { obey("hold"); }
+  void hold_opens() { obey("hold opens"); }
   void open() { obey("open"); }
   /// It fails with this errno until it is open.
   void break_down(int error) { obey("break " + std::to_string(error)); }

@@ -17,10 +17,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <random>
 #include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,15 +42,15 @@ class Checkpoints : public testing::Test {
     dir = name;
   }
   void TearDown() override { fs::remove_all(dir); }
-  Outcome run(int processes, const std::string& mode) const {
-    const std::string child = checkpoint_test::child() + " " + mode + " " + dir;
+  Outcome run(int processes, const std::string& mode, const std::string& more = "") const {
+    const std::string child = checkpoint_test::child() + " " + mode + " " + dir + " " + more;
     return distributed_test::run(
         processes == 0 ? child : launcher() + " -n " + std::to_string(processes) + " " + child);
   }
   // What each process says, without lines of the source and what the launcher adds.
-  std::string said(int processes, const std::string& mode) const {
-    const Outcome o = run(processes, mode);
-    EXPECT_NE(o.code, 0);
+  std::string said(int processes, const std::string& mode, const std::string& more = "") const {
+    const Outcome o = run(processes, mode, more);
+    EXPECT_NE(o.code, 0) << more;
     std::string text = std::regex_replace(o.out, std::regex("child\\.cc:\\d+"), "child.cc:L");
     for (std::size_t at; (at = text.find(dir)) != std::string::npos;)
       text.replace(at, dir.size(), "DIR");
@@ -90,6 +92,13 @@ TEST_F(Checkpoints, OfAnyNumberOfProcessesAreRestoredByAnyOther) {
   }
 }
 
+// A process that waits for the first one to make a step may come when the step is trimmed already.
+TEST_F(Checkpoints, StepsThatAreTrimmedAtOnceWereMade) {
+  NEEDS_A_LAUNCHER();
+  EXPECT_EQ(run(2, "haste").out, "saved\n");
+  EXPECT_EQ(names_in(dir), Names{"59"});
+}
+
 TEST_F(Checkpoints, TreesThatDifferAreRefusedByAll) {
   NEEDS_A_LAUNCHER();
   const std::string text = said(2, "differ");
@@ -103,6 +112,53 @@ TEST_F(Checkpoints, TreesThatDifferAreRefusedByAll) {
   for (const char* p : {"process 0: ", "process 1: "})
     EXPECT_NE(text.find(p + says), std::string::npos) << text;
   EXPECT_EQ(names_in(dir), Names{});
+}
+
+// Whatever a restore is given is to be the same in all processes.
+TEST_F(Checkpoints, RestoresThatDifferAreRefusedByAll) {
+  NEEDS_A_LAUNCHER();
+  EXPECT_EQ(run(2, "ask", "same").out, "as asked\n");
+  struct Case {
+    std::string what, first, second;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"step", "step 1", "step 2"},
+           {"newest", "the newest step", "step 2"},
+           {"missing", "step 1", "step 9"},
+           {"only", "only 'b'", "only 'a'"},
+           {"lack", "may_lack nothing", "may_lack 'c'"},
+           {"renamed", "verify", "renamed 'x' to 'y'"},
+           {"verify", "verify", "not verify"},
+           {"folder", "folder DIR", "folder DIR/elsewhere"},
+           {"tree", "nothing more", "c float32(2,) in each process"},
+           {"shape", "a float32(3,) in each process", "a float32(4,) in each process"},
+           {"dtype", "a float32(3,) in each process", "a int32(3,) in each process"},
+           {"specs", "a float32(3,) in each process", "a float32(3,) in each process to P()"},
+           {"arrays", "step 1", "step 2"}}) {
+    const std::string text = said(2, "ask", c.what);
+    const std::string says =
+        " together: they are not asked for the same\n  - process 0: " + c.first +
+        "\n  - process 1: " + c.second +
+        "\n  rule: all processes pass the same folder, step, tree and options\n"
+        "  from: child.cc:L\n"
+        "  try: look at what makes them differ: a condition on "
+        "process_index()?\n";
+    const std::string function =
+        c.what == "arrays" ? "checkpoint::restore_arrays" : "checkpoint::restore";
+    const std::string heading = function + ": process 0 and process 1 cannot restore from DIR";
+    EXPECT_NE(text.find("process 0: " + heading + says), std::string::npos) << c.what << "\n"
+                                                                            << text;
+    const std::string from = c.what == "folder" ? "/elsewhere" : "";
+    EXPECT_NE(text.find("process 1: " + heading + from + says), std::string::npos) << c.what << "\n"
+                                                                                   << text;
+  }
+  const std::string text = said(2, "ask", "save");
+  EXPECT_NE(text.find("process 1: checkpoint::save: process 0 and process 1 cannot save step 3 "
+                      "together: their trees differ\n"
+                      "  - process 0: folder DIR\n  - process 1: folder DIR/elsewhere\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(names_in(dir), (Names{"1", "2"}));
 }
 
 TEST_F(Checkpoints, WhatEachHasForItselfIsToBeTheSame) {
@@ -289,6 +345,34 @@ class CheckpointsOnASlowDisk : public Checkpoints {
 };
 
 }  // namespace
+
+// A step of two shards, between which it is replaced: all that is read is of one save.
+TEST_F(CheckpointsOnASlowDisk, ARestoreIsOfOneSave) {
+  NEEDS_A_LAUNCHER();
+  NEEDS_A_SLOW_DISK(*disk);
+  const std::string whole = dir;
+  for (const bool verify : {true, false})
+    for (const char* file : {"manifest.json", "shards-0-of-2", "shards-1-of-2"}) {
+      SCOPED_TRACE(std::string(file) + (verify ? ", verified" : ""));
+      dir = run_folder();
+      fs::remove_all(dir);
+      ASSERT_EQ(Checkpoints::run(2, "stamp", "1").out, "stamped\n");
+      disk->hold_opens();
+      auto restored = std::async(std::launch::async, [&] {
+        return tessera::checkpoint::restore_arrays(disk->mount + "/run", {.verify = verify});
+      });
+      for (auto o = disk->await("open"); o.what.find(file) == std::string::npos;
+           o = disk->await("open"))
+        disk->let(o);
+      ASSERT_EQ(Checkpoints::run(2, "stamp", "2").out, "stamped\n");
+      disk->open();
+      std::set<int> values;
+      for (const auto& [name, x] : restored.get())
+        for (const int v : x.to_vector<int>()) values.insert(v);
+      EXPECT_EQ(values.size(), 1u);
+      dir = whole;
+    }
+}
 
 TEST_F(CheckpointsOnASlowDisk, TheProgramGoesOnUntilItsNextSave) {
   NEEDS_A_LAUNCHER();

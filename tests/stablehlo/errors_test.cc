@@ -145,9 +145,10 @@ TEST(Errors, OfCalls) {
             "single: @main has 2 results\n"
             "  rule: a function for grad has one\n"
             "  try: call the function itself, and take one of its results in a lambda");
-  EXPECT_EQ(message_of([&] { ts::LoadedFunction().inputs(); }),
-            "load_stablehlo: this function was never loaded\n"
-            "  try: assign it what load_stablehlo gives");
+  EXPECT_EQ(
+      message_of([&] { ts::LoadedFunction().inputs(); }),
+      "load_stablehlo: this function holds nothing: it was never loaded, or it was moved away\n"
+      "  try: assign it what load_stablehlo gives");
   EXPECT_NE(message_of([&] { ts::load_stablehlo("no/such/file.mlir"); }).find("no/such/file.mlir"),
             std::string::npos);
 }

@@ -147,7 +147,7 @@ LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& optio
 const detail::LoadedModule& need_loaded(const std::shared_ptr<const detail::LoadedModule>& m) {
   if (!m)
     Message("load_stablehlo")
-        .problem("this function was never loaded")
+        .problem("this function holds nothing: it was never loaded, or it was moved away")
         .advice("assign it what load_stablehlo gives")
         .raise<TraceError>();
   return *m;

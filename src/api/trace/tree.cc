@@ -1,3 +1,4 @@
+#include <tessera/detail/moved.h>
 #include <tessera/tree.h>
 
 #include "base/message.h"
@@ -184,10 +185,14 @@ TreeDef::TreeDef() : nodes_(std::make_shared<const std::vector<Node>>()) {}
 TreeDef::TreeDef(std::vector<Node> nodes)
     : nodes_(std::make_shared<const std::vector<Node>>(std::move(nodes))) {}
 
-const std::vector<TreeDef::Node>& TreeDef::nodes() const { return *nodes_; }
-std::size_t TreeDef::leaf_count() const { return nodes_->empty() ? 0 : nodes_->front().last_leaf; }
+const std::vector<TreeDef::Node>& TreeDef::nodes() const {
+  if (!nodes_) detail::moved_from("TreeDef");
+  return *nodes_;
+}
+std::size_t TreeDef::leaf_count() const { return nodes().empty() ? 0 : nodes().front().last_leaf; }
 
 std::vector<std::string> TreeDef::paths(const std::string& root) const {
+  const std::vector<Node>& nodes = this->nodes();
   std::vector<std::string> out;
   struct Prefix {
     std::size_t end;
@@ -195,8 +200,8 @@ std::vector<std::string> TreeDef::paths(const std::string& root) const {
   };
   std::vector<Prefix> open;
   std::string path = root;
-  for (std::size_t i = 0; i < nodes_->size(); ++i) {
-    const Node& n = (*nodes_)[i];
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& n = nodes[i];
     while (!open.empty() && open.back().end <= i) {
       path.resize(open.back().length);
       open.pop_back();
@@ -211,16 +216,17 @@ std::vector<std::string> TreeDef::paths(const std::string& root) const {
 std::string TreeDef::path(std::size_t node, const std::string& root) const {
   std::string path = root;
   for (std::size_t i = 0; i <= node; ++i)
-    if ((*nodes_)[i].end > node) join(path, (*nodes_)[i].label, root);
+    if (nodes()[i].end > node) join(path, nodes()[i].label, root);
   return path;
 }
 
 TreeDef TreeDef::child(std::size_t i) const {
+  const std::vector<Node>& all = nodes();
   std::size_t begin = 1;
-  while (i-- > 0) begin = (*nodes_)[begin].end;
-  const std::size_t end = (*nodes_)[begin].end, leaf = (*nodes_)[begin].first_leaf;
-  std::vector<Node> nodes(nodes_->begin() + static_cast<std::ptrdiff_t>(begin),
-                          nodes_->begin() + static_cast<std::ptrdiff_t>(end));
+  while (i-- > 0) begin = all[begin].end;
+  const std::size_t end = all[begin].end, leaf = all[begin].first_leaf;
+  std::vector<Node> nodes(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                          all.begin() + static_cast<std::ptrdiff_t>(end));
   nodes[0].label.clear();
   for (Node& n : nodes) {
     n.end -= begin;
@@ -233,7 +239,7 @@ TreeDef TreeDef::child(std::size_t i) const {
 std::uint64_t TreeDef::hash() const {
   std::uint64_t h = 0x9e3779b97f4a7c15u;
   auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0xff51afd7ed558ccdu, h ^= h >> 32; };
-  for (const Node& n : *nodes_) {
+  for (const Node& n : nodes()) {
     mix(static_cast<std::uint64_t>(n.kind));
     mix(n.children);
     mix(std::hash<std::string>{}(n.label));
@@ -243,7 +249,7 @@ std::uint64_t TreeDef::hash() const {
 }
 
 bool TreeDef::operator==(const TreeDef& other) const {
-  return nodes_ == other.nodes_ || *nodes_ == *other.nodes_;
+  return nodes_ == other.nodes_ || nodes() == other.nodes();
 }
 
 std::string to_string(const TreeDef& def) {
