@@ -1,4 +1,5 @@
 """The command `tessera` as its users run it: COMMAND.py TESSERA CHECKPOINT_CHILD."""
+import os
 import pathlib
 import re
 import shutil
@@ -9,12 +10,18 @@ import tempfile
 
 program = sys.argv[1]
 work = pathlib.Path(tempfile.mkdtemp())
+source = pathlib.Path(__file__).parent.parent
 
 
 def run(*args, code=0):
     r = subprocess.run([program, *map(str, args)], capture_output=True, text=True, timeout=300, cwd=work)
     assert r.returncode == code, (args, r.returncode, r.stdout, r.stderr)
     return r.stdout, r.stderr
+
+
+def run_raw(*args):
+    r = subprocess.run([program, *args], capture_output=True, timeout=300, cwd=work)
+    return r.returncode, r.stdout, r.stderr
 
 
 def npy(descr, shape, data):
@@ -26,6 +33,8 @@ def npy(descr, shape, data):
 out, _ = run("--help")
 assert out.startswith("usage: tessera COMMAND"), out
 assert run("check", "--help")[0] == out
+version = ".".join(re.findall(r"#define TESSERA_VERSION_[A-Z]+ (\d+)", (source / "include" / "tessera" / "config.h").read_text()))
+assert run("--version")[0] == f"tessera {version}\n"
 _, err = run(code=2)
 assert err.startswith("usage: tessera COMMAND"), err
 _, err = run("fly", code=2)
@@ -113,6 +122,12 @@ for rows in (2, 5):
     (work / "rows.npy").write_bytes(npy("<f4", f"({rows}, 3)", struct.pack(f"<{3 * rows}f", *range(3 * rows))))
     run("run", "open.mlir", "--arg", "rows.npy", "--out", "results")
     assert (work / "results" / "0.npy").read_bytes() == npy("<f4", f"({rows},)", struct.pack(f"<{rows}f", *(9 * r + 3 for r in range(rows))))
+    assert run("run", "open.mlir", "--arg", "rows.npy")[0].startswith(f"result0: float32({rows},)\n")
+assert "%0:f32[4,3]" in run("print", "open.mlir", "--size", "4")[0].replace(" ", ""), run("print", "open.mlir", "--size", "4")[0]
+_, err = run("print", "open.mlir", code=2)
+assert "@main: there are 1 rows\n" in err, err
+_, err = run("print", "scale.mlir", "--size", "0", code=2)
+assert err == "tessera: --size takes a number of 1 or more, and gets '0'\ntry: tessera --help\n", err
 _, err = run("bench", "open.mlir", "--calls", "1", code=2)
 assert "@main: there are 1 rows\n" in err, err
 run("bench", "open.mlir", "--calls", "1", "--size", "4")
@@ -172,8 +187,45 @@ for words, problem in {(): "checkpoint takes ls, show, verify or diff", ("fly", 
 _, err = run("checkpoint", "show", "steps", "--step", "9", code=2)
 assert err.startswith("checkpoint::info: there is no step 9 in steps\n"), err
 
+# Output that cannot be written is a failure of every command, with the reason.
+commands = [["--help"], ["--version"], ["check", "sums_float32.mlir"], ["run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy"],
+            ["run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "results"], ["print", "scale.mlir"],
+            ["bench", "scale.mlir", "--calls", "1"], ["explain", "scale.mlir"], ["checkpoint", "ls", "steps"],
+            ["checkpoint", "show", "steps", "--step", "3"], ["checkpoint", "verify", "steps", "--step", "3"], ["checkpoint", "diff", "steps", "steps"]]
+for words in commands:
+    with open("/dev/full", "w") as full:
+        r = subprocess.run([program, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, cwd=work)
+    assert (r.returncode, r.stderr) == (2, "tessera: the output could not be written: No space left on device\n"), (words, r)
+    reader, writer = os.pipe()
+    os.close(reader)
+    r = subprocess.run([program, *words], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=300, cwd=work)
+    os.close(writer)
+    assert (r.returncode, r.stderr) == (2, "tessera: the output could not be written: Broken pipe\n"), (words, r)
+r = subprocess.run(["sh", "-c", '"$0" "$@" >&-', program, "run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "results"],
+                   stderr=subprocess.PIPE, text=True, timeout=300, cwd=work)
+assert (r.returncode, r.stderr) == (2, "tessera: there is no standard output\n"), r
+
+# Names from files reach the terminal without control characters: in programs, results, errors and what checkpoints say.
+escape = "\x1b[31m"
+(work / "named.mlir").write_text("""func.func @"main\\1B[31m"(%x: tensor<3xf32>) -> (tensor<3xf32> {jax.result_info = "y\\1B[31m\\07"}) {
+  return %x : tensor<3xf32>
+}
+""")
+code, out, err = run_raw("run", "named.mlir", "--function", "main" + escape, "--arg", "x.npy")
+assert (code, err) == (0, b"") and out.startswith(b"y\\x1b[31m\\x07: float32(3,)\n"), (code, out, err)
+for words in (["run", "named.mlir", "--function", "other" + escape], ["run", "no" + escape + ".mlir"], ["fly" + escape],
+              [b"print", b"bad\xff.mlir"], ["checkpoint", "ls", "none" + escape], ["run", "named.mlir"]):
+    code, out, err = run_raw(*words)
+    assert code == 2 and b"\x1b" not in out + err and b"\xff" not in out + err, (words, out, err)
+    if words != ["run", "named.mlir"]:
+        assert b"\\x1b[31m" in err or b"\\xff" in err, (words, err)
+manifest = work / "steps" / "3" / "manifest.json"
+manifest.write_text(manifest.read_text().replace('"columns"', '"col\\u001b[31mumns"'))
+code, out, err = run_raw("checkpoint", "show", "steps", "--step", "3")
+assert code == 0 and b"\ncol\\x1b[31mumns  uint32(512, 512)" in out and b"\x1b" not in out, (out, err)
+
 # The man page has every command and option of --help, and renders without a warning.
-page = pathlib.Path(__file__).parent.parent / "docs" / "tessera.1"
+page = source / "docs" / "tessera.1"
 plain = page.read_text().replace("\\-", "-")
 for word in re.findall(r"(?<=tessera )[a-z]+|--[a-z]+", run("--help")[0]):
     assert word in plain, word

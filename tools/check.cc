@@ -1,9 +1,9 @@
 // `tessera check`: conformance files, counted by primitive.
 #include "command.h"
+#include "output.h"
 
 #include <tessera/stablehlo.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 
@@ -66,15 +66,15 @@ int check(const Words& arguments) {
            : c.outcome == Check::failed ? n->failed
                                         : n->refused);
       if (c.outcome != Check::passed)
-        std::printf("%s %s\n", word, (verbose ? c.message : first_line(c.message)).c_str());
+        sayf("%s %s\n", word, (verbose ? c.message : first_line(c.message)).c_str());
       else if (verbose)
-        std::printf("%s %s: %zu checks\n", word, c.module.c_str(), c.checks);
+        sayf("%s %s: %zu checks\n", word, name_text(c.module).c_str(), c.checks);
     }
   }
-  std::printf("%-32s %7s %7s %8s\n", "", "passed", "failed", "refused");
+  sayf("%-32s %7s %7s %8s\n", "", "passed", "failed", "refused");
   for (const auto& [name, n] : categories)
-    std::printf("%-32s %7zu %7zu %8zu\n", name.c_str(), n.passed, n.failed, n.refused);
-  std::printf("%-32s %7zu %7zu %8zu\n", "all", all.passed, all.failed, all.refused);
+    sayf("%-32s %7zu %7zu %8zu\n", name_text(name).c_str(), n.passed, n.failed, n.refused);
+  sayf("%-32s %7zu %7zu %8zu\n", "all", all.passed, all.failed, all.refused);
   return all.failed || all.refused ? kWrong : kWell;
 }
 

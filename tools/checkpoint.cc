@@ -1,5 +1,6 @@
 // `tessera checkpoint`: what is in folders of checkpoints, whether it is intact, and what differs.
 #include "command.h"
+#include "output.h"
 
 #include <tessera/checkpoint.h>
 
@@ -72,7 +73,7 @@ std::string metrics_text(const ts::CheckpointInfo& info) {
   for (const auto& [name, value] : info.metrics) {
     char number[32];
     std::snprintf(number, sizeof number, "%.6g", value);
-    text += (text.empty() ? "" : " ") + name + "=" + number;
+    text += (text.empty() ? "" : " ") + name_text(name) + "=" + number;
   }
   return text;
 }
@@ -99,20 +100,20 @@ int list(const Words& arguments) {
   const Request r = read("checkpoint ls", arguments, 1, 0);
   const auto steps = ts::checkpoint::all_steps(r.folders[0]);
   if (steps.empty()) throw Unusable{"there is no checkpoint in " + r.folders[0]};
-  std::printf("%12s  %-19s  %9s  %6s  %5s  %s\n", "step", "saved (UTC)", "processes", "arrays",
-              "files", "bytes");
+  sayf("%12s  %-19s  %9s  %6s  %5s  %s\n", "step", "saved (UTC)", "processes", "arrays", "files",
+       "bytes");
   bool sound = true;
   for (const std::int64_t step : steps) {
     try {
       const ts::CheckpointInfo info = ts::checkpoint::info(r.folders[0], step);
-      std::printf("%12lld  %-19s  %9d  %6zu  %5zu  %s%s%s\n", static_cast<long long>(step),
-                  time_text(info.time).c_str(), info.processes, info.leaves.size(),
-                  info.files.size(), bytes_text(info.bytes).c_str(),
-                  info.metrics.empty() ? "" : "  ", metrics_text(info).c_str());
+      sayf("%12lld  %-19s  %9d  %6zu  %5zu  %s%s%s\n", static_cast<long long>(step),
+           time_text(info.time).c_str(), info.processes, info.leaves.size(), info.files.size(),
+           bytes_text(info.bytes).c_str(), info.metrics.empty() ? "" : "  ",
+           metrics_text(info).c_str());
     } catch (const ts::IoError&) {
-      std::printf("%12lld  %s\n", static_cast<long long>(step),
-                  may_read(r.folders[0], step) ? "DAMAGED: its manifest cannot be read"
-                                               : "UNKNOWN: this user may not read it");
+      sayf("%12lld  %s\n", static_cast<long long>(step),
+           may_read(r.folders[0], step) ? "DAMAGED: its manifest cannot be read"
+                                        : "UNKNOWN: this user may not read it");
       sound = false;
     }
   }
@@ -123,28 +124,26 @@ int show(const Words& arguments) {
   const Request r = read("checkpoint show", arguments, 1, 1);
   const ts::CheckpointInfo info =
       ts::checkpoint::info(r.folders[0], step_of(r.folders[0], r.steps));
-  std::printf("step %lld, saved %s UTC by %d %s: %zu arrays, %s\n",
-              static_cast<long long>(info.step), time_text(info.time).c_str(), info.processes,
-              info.processes == 1 ? "process" : "processes", info.leaves.size(),
-              bytes_text(info.bytes).c_str());
+  sayf("step %lld, saved %s UTC by %d %s: %zu arrays, %s\n", static_cast<long long>(info.step),
+       time_text(info.time).c_str(), info.processes, info.processes == 1 ? "process" : "processes",
+       info.leaves.size(), bytes_text(info.bytes).c_str());
   for (const auto& [name, value] : info.metrics)
-    std::printf("metric %s: %.9g\n", name.c_str(), value);
+    sayf("metric %s: %.9g\n", name_text(name).c_str(), value);
   for (const auto& [name, value] : info.metadata)
-    std::printf("metadata %s: %s\n", name.c_str(), value.c_str());
+    sayf("metadata %s: %s\n", name_text(name).c_str(), name_text(value).c_str());
   for (const auto& file : info.files)
-    std::printf("file %s: %s\n", file.name.c_str(), bytes_text(file.bytes).c_str());
+    sayf("file %s: %s\n", name_text(file.name).c_str(), bytes_text(file.bytes).c_str());
   std::size_t longest = 0;
-  for (const auto& leaf : info.leaves) longest = std::max(longest, leaf.path.size());
+  for (const auto& leaf : info.leaves) longest = std::max(longest, name_text(leaf.path).size());
   for (const auto& leaf : info.leaves) {
     std::string placed;
     if (!leaf.mesh.empty()) {
-      placed = "  " + to_string(leaf.spec) + " on";
+      placed = "  " + name_text(to_string(leaf.spec)) + " on";
       for (const auto& axis : leaf.mesh)
-        placed += " " + axis.name + "=" + std::to_string(axis.size);
+        placed += " " + name_text(axis.name) + "=" + std::to_string(axis.size);
     }
-    std::printf("%-*s  %s%s%s\n", static_cast<int>(longest), leaf.path.c_str(),
-                std::string(name_of(leaf.dtype)).c_str(), to_string(leaf.shape).c_str(),
-                placed.c_str());
+    sayf("%-*s  %s%s%s\n", static_cast<int>(longest), name_text(leaf.path).c_str(),
+         std::string(name_of(leaf.dtype)).c_str(), to_string(leaf.shape).c_str(), placed.c_str());
   }
   return kWell;
 }
@@ -157,15 +156,16 @@ int verify(const Words& arguments) {
   bool sound = true;
   for (const std::int64_t step : steps) try {
       const std::vector<std::string> problems = ts::checkpoint::verify(r.folders[0], step);
-      std::printf("step %lld: %s\n", static_cast<long long>(step),
-                  problems.empty() ? "intact" : "DAMAGED");
-      for (const std::string& p : problems) std::printf("  %s\n", p.c_str());
+      sayf("step %lld: %s\n", static_cast<long long>(step),
+           problems.empty() ? "intact" : "DAMAGED");
+      for (const std::string& p : problems) sayf("  %s\n", name_text(p).c_str());
       sound = sound && problems.empty();
     } catch (const ts::IoError& e) {
       // One that may not be read says nothing of the others.
       if (!r.steps.empty()) throw;
-      std::printf("step %lld: UNKNOWN\n  %s\n", static_cast<long long>(step),
-                  std::string(e.what()).substr(0, std::string(e.what()).find('\n')).c_str());
+      const std::string said = e.what();
+      sayf("step %lld: UNKNOWN\n  %s\n", static_cast<long long>(step),
+           name_text(said.substr(0, said.find('\n'))).c_str());
       sound = false;
     }
   return sound ? kWell : kWrong;
@@ -208,7 +208,7 @@ int diff(const Words& arguments) {
   const auto x = leaves_of(first, a), y = leaves_of(second, b);
   bool equal = true;
   const auto says = [&](const std::string& path, const std::string& what) {
-    std::printf("%s: %s\n", path.empty() ? "the value" : path.c_str(), what.c_str());
+    sayf("%s: %s\n", path.empty() ? "the value" : name_text(path).c_str(), what.c_str());
     equal = false;
   };
   for (const auto& [path, leaf] : x) {
@@ -230,8 +230,8 @@ int diff(const Words& arguments) {
   }
   for (const auto& [path, leaf] : y)
     if (!x.contains(path)) says(path, "only in the second");
-  std::printf("steps %lld and %lld %s\n", static_cast<long long>(a), static_cast<long long>(b),
-              equal ? "are equal to the bit" : "differ");
+  sayf("steps %lld and %lld %s\n", static_cast<long long>(a), static_cast<long long>(b),
+       equal ? "are equal to the bit" : "differ");
   return equal ? kWell : kWrong;
 }
 

@@ -1,7 +1,10 @@
 // The command `tessera`: runs, checks, prints, measures and explains StableHLO modules, and looks
 // after checkpoints.
 #include "command.h"
+#include "output.h"
 
+#include <tessera/config.h>
+#include <tessera/detail/visible.h>
 #include <tessera/error.h>
 
 #include <algorithm>
@@ -24,8 +27,9 @@ constexpr const char* kUsage = R"(usage: tessera COMMAND ...
       Runs a function (main) on arrays in NumPy's format, in the order of its arguments, and prints
       its results, or writes them into the folder.
 
-  tessera print FILE [--function NAME]
+  tessera print FILE [--function NAME] [--size N]
       Prints the program that a function becomes.
+      --size   of dimensions that the file leaves open (1)
 
   tessera bench FILE [--function NAME] [--arg x.npy]... [--size N] [--calls N]
       Measures a function: reading it, its first call, which compiles it, and further calls, of
@@ -50,15 +54,25 @@ constexpr const char* kUsage = R"(usage: tessera COMMAND ...
       named. Exit code 1 where they differ.
 
   tessera --help
+  tessera --version
 
-Exit codes: 0 all is well, 1 a check failed, 2 the command line or a file cannot be used.
+Exit codes: 0 all is well, 1 a check failed, 2 the command line or a file cannot be used, or the
+output cannot be written.
 )";
 
 int dispatch(const command::Words& words) {
   const auto has = [&](const char* w) { return std::ranges::find(words, w) != words.end(); };
   if (words.empty() || has("--help") || has("-h") || words[0] == "help") {
-    std::fputs(kUsage, words.empty() ? stderr : stdout);
+    if (words.empty())
+      std::fputs(kUsage, stderr);
+    else
+      command::say(kUsage);
     return words.empty() ? command::kUnusable : command::kWell;
+  }
+  if (words[0] == "--version") {
+    command::sayf("tessera %d.%d.%d\n", TESSERA_VERSION_MAJOR, TESSERA_VERSION_MINOR,
+                  TESSERA_VERSION_PATCH);
+    return command::kWell;
   }
   const command::Words rest(words.begin() + 1, words.end());
   // The evaluator is chosen by the environment, which is read at the first computation.
@@ -74,17 +88,33 @@ int dispatch(const command::Words& words) {
                           "'; there are check, run, print, bench, explain and checkpoint"};
 }
 
+void complain(const std::string& text) {
+  std::fprintf(stderr, "%s\n", tessera::detail::visible_lines(text).c_str());
+}
+
+int status_of(const command::Words& words) {
+  try {
+    return dispatch(words);
+  } catch (const command::Unusable& e) {
+    complain("tessera: " + e.problem + "\ntry: tessera --help");
+  } catch (const tessera::Error& e) {
+    complain(e.what());
+  } catch (const std::exception& e) {
+    complain("tessera: " + std::string(e.what()));
+  }
+  return command::kUnusable;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   try {
-    return dispatch(command::Words(words + 1, words + count));
+    command::prepare_output();
+    const int status = status_of(command::Words(words + 1, words + count));
+    command::finish_output();
+    return status;
   } catch (const command::Unusable& e) {
-    std::fprintf(stderr, "tessera: %s\ntry: tessera --help\n", e.problem.c_str());
-  } catch (const tessera::Error& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "tessera: %s\n", e.what());
+    complain("tessera: " + e.problem);
   }
   return command::kUnusable;
 }

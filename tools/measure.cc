@@ -1,14 +1,13 @@
 // `tessera bench` and `tessera explain`.
 #include "command.h"
+#include "output.h"
 
 #include <tessera/tessera.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 
 namespace command {
 
@@ -23,14 +22,6 @@ struct Request {
   Words inputs;
   std::int64_t calls = 0, size = 1;  // no calls: as many as take a second
 };
-
-std::int64_t positive(const std::string& option, const std::string& text) {
-  std::int64_t n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size() || n < 1)
-    throw Unusable{option + " takes a number of 1 or more, and gets '" + text + "'"};
-  return n;
-}
 
 Request read(const std::string& name, const Words& arguments) {
   Request r{.name = name};
@@ -128,15 +119,15 @@ int bench(const Words& words) {
   }
   std::sort(steady.begin(), steady.end());
   const double median = quantile(steady, 0.5);
-  std::printf("load        %s\n", time_text(load).c_str());
-  std::printf("first call  %s\n", time_text(first).c_str());
-  std::printf("median      %s of %zu calls\n", time_text(median).c_str(), steady.size());
-  std::printf("quartiles   %s to %s\n", time_text(quantile(steady, 0.25)).c_str(),
-              time_text(quantile(steady, 0.75)).c_str());
-  std::printf("extremes    %s to %s\n", time_text(steady.front()).c_str(),
-              time_text(steady.back()).c_str());
+  sayf("load        %s\n", time_text(load).c_str());
+  sayf("first call  %s\n", time_text(first).c_str());
+  sayf("median      %s of %zu calls\n", time_text(median).c_str(), steady.size());
+  sayf("quartiles   %s to %s\n", time_text(quantile(steady, 0.25)).c_str(),
+       time_text(quantile(steady, 0.75)).c_str());
+  sayf("extremes    %s to %s\n", time_text(steady.front()).c_str(),
+       time_text(steady.back()).c_str());
   if (const double flops = compiled.explain(arguments).flops; flops > 0 && median > 0)
-    std::printf("work        %.4g GFLOP, %.4g GFLOP/s\n", flops / 1e9, flops / median / 1e9);
+    sayf("work        %.4g GFLOP, %.4g GFLOP/s\n", flops / 1e9, flops / median / 1e9);
   return kWell;
 }
 
@@ -149,7 +140,7 @@ int explain(const Words& words) {
     request.out =
         std::filesystem::path(request.file).filename().replace_extension(".html").string();
   tessera::save_html(plan, request.out);
-  std::cout << tessera::summary(plan) << "\n" << request.out << "\n";
+  say(tessera::summary(plan) + "\n" + name_text(request.out) + "\n");
   return kWell;
 }
 

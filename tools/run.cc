@@ -1,12 +1,12 @@
 // `tessera run` and `tessera print`.
 #include "command.h"
+#include "output.h"
 
 #include <tessera/npy.h>
 #include <tessera/stablehlo.h>
 
-#include <cstdio>
 #include <filesystem>
-#include <iostream>
+#include <sstream>
 #include <system_error>
 
 namespace command {
@@ -17,6 +17,7 @@ struct Request {
   std::string file, out;
   tessera::LoadOptions options;
   Words inputs;
+  std::int64_t size = 1;
 };
 
 Request read(const Words& arguments, bool runs) {
@@ -33,6 +34,8 @@ Request read(const Words& arguments, bool runs) {
       r.inputs.push_back(value());
     else if (runs && w == "--out")
       r.out = value();
+    else if (!runs && w == "--size")
+      r.size = positive(w, value());
     else if (runs && w == "--evaluate")
       continue;
     else if (w.starts_with("--"))
@@ -61,23 +64,26 @@ int run(const Words& arguments) {
   for (const std::string& path : request.inputs) inputs.push_back(tessera::load_npy(path));
   const std::vector<tessera::Array> results = f(inputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const tessera::ArrayType& type = f.outputs()[i];
-    std::cout << type.name << ": " << type.dtype << type.shape << "\n";
+    // Of the result itself: the function may leave dimensions to each call.
+    std::ostringstream text;
+    text << name_text(f.outputs()[i].name) << ": " << results[i].dtype() << results[i].shape()
+         << "\n";
     if (request.out.empty()) {
-      std::cout << results[i] << "\n";
+      text << results[i] << "\n";
+      say(text.str());
       continue;
     }
     // Names of results are paths in what was exported; their numbers are the files'.
     const std::string path = request.out + "/" + std::to_string(i) + ".npy";
     tessera::save_npy(path, results[i]);
-    std::cout << path << "\n";
+    say(text.str() + name_text(path) + "\n");
   }
   return kWell;
 }
 
 int print(const Words& arguments) {
   const Request request = read(arguments, false);
-  std::cout << tessera::stablehlo_program(request.file, request.options);
+  say(tessera::stablehlo_program(request.file, request.options, request.size));
   return kWell;
 }
 

@@ -31,8 +31,9 @@ class TESSERA_API Axes {
   template <std::integral I>
   requires(!std::is_same_v<I, bool>) Axes(I axis) : axis_(static_cast<int>(axis)) {}
   Axes(Replicated) : kind_(Kind::replicated) {}
-  Axes(std::initializer_list<Axes> children) : kind_(Kind::list), children_(children) {}
-  Axes(std::vector<Axes> children) : kind_(Kind::list), children_(std::move(children)) {}
+  /// TreeError where lists are nested deeper than 1000 levels.
+  Axes(std::initializer_list<Axes> children) : Axes(std::vector<Axes>(children)) {}
+  Axes(std::vector<Axes> children);
 
   Kind kind() const { return kind_; }
   int axis() const { return axis_; }

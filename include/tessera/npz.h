@@ -4,8 +4,10 @@
 
 #include <tessera/array.h>
 
+#include <cstddef>
 #include <map>
 #include <source_location>
+#include <span>
 #include <string>
 
 namespace tessera::inline v0 {
@@ -26,5 +28,8 @@ TESSERA_API void save_npz(const std::string& path, const std::map<std::string, A
 /// members of one name, a member that is no .npy file.
 TESSERA_API std::map<std::string, Array> load_npz(
     const std::string& path, std::source_location loc = std::source_location::current());
+/// The same from the bytes of such a file.
+TESSERA_API std::map<std::string, Array> load_npz(
+    std::span<const std::byte> bytes, std::source_location loc = std::source_location::current());
 
 }  // namespace tessera::inline v0

@@ -102,8 +102,9 @@ class TESSERA_API SpecTree {
   SpecTree(PartitionSpec spec) : spec_(std::move(spec)) {}
   /// Nothing is said of these leaves.
   SpecTree(Unconstrained) : kind_(Kind::unconstrained) {}
-  SpecTree(std::initializer_list<SpecTree> children) : kind_(Kind::list), children_(children) {}
-  SpecTree(std::vector<SpecTree> children) : kind_(Kind::list), children_(std::move(children)) {}
+  /// TreeError where lists are nested deeper than 1000 levels.
+  SpecTree(std::initializer_list<SpecTree> children) : SpecTree(std::vector<SpecTree>(children)) {}
+  SpecTree(std::vector<SpecTree> children);
   /// One spec a leaf, in order.
   static SpecTree of_leaves(std::vector<PartitionSpec> specs);
 

@@ -6,7 +6,9 @@
 #include <tessera/array.h>
 #include <tessera/tree.h>
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 
 namespace tessera::inline v0 {
@@ -24,6 +26,9 @@ TESSERA_API void save_safetensors(const std::string& path, const SafeTensors& co
 /// overlap or leave holes, a dtype that is unknown, sizes that disagree.
 TESSERA_API SafeTensors load_safetensors(
     const std::string& path, std::source_location loc = std::source_location::current());
+/// The same from the bytes of such a file.
+TESSERA_API SafeTensors load_safetensors(
+    std::span<const std::byte> bytes, std::source_location loc = std::source_location::current());
 
 namespace detail {
 TESSERA_API SafeTensors named_tensors(const std::vector<std::string>& paths,

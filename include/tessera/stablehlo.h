@@ -2,6 +2,7 @@
 //
 //   auto f = ts::load_stablehlo("model.mlir");       // what jax.jit(f).lower(x).as_text() writes
 //   auto g = ts::load_stablehlo("model.bin");        // what jax.export.export(f)(x).serialize() gives
+//   auto h = ts::load_stablehlo(bytes);              // the bytes of either, from memory
 //   std::vector<Array> y = f(x);
 //   auto gradient = ts::grad(f.single())(x);         // a function like any other
 //   ts::save_stablehlo(g, x, y, "g.mlir");           // any function of ours, for other frameworks
@@ -22,6 +23,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <span>
@@ -102,6 +104,10 @@ class LoadedFunction::Single {
 TESSERA_API LoadedFunction
 load_stablehlo(const std::string& path, const LoadOptions& options = {},
                std::source_location loc = std::source_location::current());
+/// The same from the bytes of such a file, of which none are kept.
+TESSERA_API LoadedFunction
+load_stablehlo(std::span<const std::byte> bytes, const LoadOptions& options = {},
+               std::source_location loc = std::source_location::current());
 /// The same from a text.
 TESSERA_API LoadedFunction
 load_stablehlo_text(std::string_view text, const LoadOptions& options = {},
@@ -156,9 +162,11 @@ struct StableHloCheck {
 /// last place, or by an absolute difference. IoError where the file cannot be read.
 TESSERA_API std::vector<StableHloCheck> check_stablehlo(
     const std::string& path, std::source_location loc = std::source_location::current());
-/// The program of a function as text (docs/ir.md).
+/// The program of a function as text (docs/ir.md). Dimensions that the file leaves open have the
+/// extent `open`. IoError as load_stablehlo; ShapeError where the module asserts that they have
+/// another.
 TESSERA_API std::string stablehlo_program(
-    const std::string& path, const LoadOptions& options = {},
+    const std::string& path, const LoadOptions& options = {}, std::int64_t open = 1,
     std::source_location loc = std::source_location::current());
 
 }  // namespace tessera::inline v0

@@ -1,4 +1,5 @@
 #include <tessera/detail/input_file.h>
+#include <tessera/detail/visible.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 namespace tessera::inline v0::detail {
@@ -56,14 +56,7 @@ bool InputFile::read(void* to, std::size_t n) {
 
 std::string shown_path(const std::string& path) {
   if (path.empty()) return "''";
-  std::string s;
-  for (const char c : path) {
-    char code[8];
-    std::snprintf(code, sizeof code, "\\x%02x",
-                  static_cast<unsigned>(static_cast<unsigned char>(c)));
-    s += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? std::string(code) : std::string(1, c);
-  }
-  return s;
+  return visible(path);
 }
 
 std::uint64_t machine_memory() {

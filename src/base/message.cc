@@ -3,6 +3,8 @@
 #include "base/named_scopes.h"
 #include "base/thread_kept.h"
 
+#include <tessera/detail/visible.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -82,7 +84,7 @@ std::string Message::str() const {
   if (!from.empty()) s += "\n  from: " + from;
   if (!named_scopes().empty()) s += "\n  in: " + named_scopes();
   if (!advice_.empty()) s += "\n  try: " + advice_;
-  return without_stars(std::move(s));
+  return detail::visible_lines(without_stars(std::move(s)));
 }
 
 InternalError::InternalError(const std::string& what, std::source_location where)

@@ -24,4 +24,9 @@ Array load_npy(const std::string& path, std::source_location loc) {
                               complaint);
 }
 
+Array load_npy(std::span<const std::byte> bytes, std::source_location loc) {
+  const checkpoint::Complaint complaint("load_npy", checkpoint::kMemory, loc);
+  return checkpoint::read_npy(checkpoint::source_of(bytes), complaint);
+}
+
 }  // namespace tessera::inline v0

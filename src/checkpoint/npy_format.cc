@@ -164,6 +164,15 @@ std::string_view npy_elements(const Array& x, std::source_location loc) {
   });
 }
 
+ByteSource source_of(std::span<const std::byte> bytes) {
+  return {bytes.size(), [bytes](void* to, std::size_t n) mutable {
+            if (n > bytes.size()) return false;
+            if (n > 0) std::memcpy(to, bytes.data(), n);
+            bytes = bytes.subspan(n);
+            return true;
+          }};
+}
+
 Array read_npy(const ByteSource& in, const Complaint& complaint) {
   const std::string again = "write it again with numpy.save";
   char front[12] = {};

@@ -4,7 +4,9 @@
 #include <tessera/array.h>
 #include <tessera/message.h>
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 
 namespace tessera::inline v0::checkpoint {
@@ -33,6 +35,10 @@ struct ByteSource {
   std::uint64_t size = 0;
   std::function<bool(void* to, std::size_t n)> read;
 };
+/// The bytes themselves, as long as they live.
+ByteSource source_of(std::span<const std::byte> bytes);
+/// What a Complaint about bytes in memory calls them.
+inline const std::string kMemory = "the bytes";
 Array read_npy(const ByteSource& in, const Complaint& complaint);
 
 }  // namespace tessera::inline v0::checkpoint

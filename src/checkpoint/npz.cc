@@ -40,6 +40,11 @@ std::string reason(int code) {
   return text;
 }
 
+[[noreturn]] void refuse(int code, const Complaint& complaint) {
+  complaint.fail(
+      code == ZIP_ER_NOZIP ? "it is no .npz file" : "its archive is damaged (" + reason(code) + ")",
+      "write it again with numpy.savez");
+}
 Archive open(const detail::InputFile& in, const Complaint& complaint) {
   // The archive closes the descriptor that it is given.
   const int own = ::dup(in.descriptor());
@@ -47,9 +52,19 @@ Archive open(const detail::InputFile& in, const Complaint& complaint) {
   Archive archive(own >= 0 ? zip_fdopen(own, ZIP_CHECKCONS, &code) : nullptr);
   if (archive) return archive;
   if (own >= 0) ::close(own);
-  complaint.fail(
-      code == ZIP_ER_NOZIP ? "it is no .npz file" : "its archive is damaged (" + reason(code) + ")",
-      "write it again with numpy.savez");
+  refuse(code, complaint);
+}
+Archive open(std::span<const std::byte> bytes, const Complaint& complaint) {
+  zip_error_t error;
+  zip_error_init(&error);
+  Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error));
+  Archive archive(source ? zip_open_from_source(source.get(), ZIP_RDONLY | ZIP_CHECKCONS, &error)
+                         : nullptr);
+  const int code = zip_error_code_zip(&error);
+  zip_error_fini(&error);
+  if (!archive) refuse(code, complaint);
+  (void)source.release();  // the archive has it
+  return archive;
 }
 
 Array read_member(zip_t* archive, std::uint64_t index, const zip_stat_t& about,
@@ -99,13 +114,9 @@ Array read_member(zip_t* archive, std::uint64_t index, const zip_stat_t& about,
   return x;
 }
 
-}  // namespace
-
-std::map<std::string, Array> load_npz(const std::string& path, std::source_location loc) {
-  const Complaint complaint("load_npz", path, loc);
-  detail::InputFile in(path);
-  if (!in.problem().empty()) complaint.fail(in.problem(), in.advice());
-  const Archive archive = open(in, complaint);
+// All members of an archive of `size` bytes.
+std::map<std::string, Array> members_of(const Archive& archive, std::uint64_t size,
+                                        const Complaint& complaint) {
   std::map<std::string, Array> arrays;
   std::uint64_t claimed = 0;  // by all members, which may share their bytes
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
@@ -122,9 +133,9 @@ std::map<std::string, Array> load_npz(const std::string& path, std::source_locat
                 "take it out of the archive");
     name.resize(name.size() - kSuffix.size());
     claimed += std::min(about.size, ~std::uint64_t{0} - claimed);
-    if (claimed / kRatio > in.size())
+    if (claimed / kRatio > size)
       here.fail("with it the members claim to be " + std::to_string(claimed) +
-                    " bytes, and the file of " + std::to_string(in.size()) + " cannot hold them",
+                    " bytes, and the file of " + std::to_string(size) + " cannot hold them",
                 "write the file again with numpy.savez");
     if (claimed > detail::machine_memory())
       here.fail("with it the members take " + std::to_string(claimed) +
@@ -134,6 +145,19 @@ std::map<std::string, Array> load_npz(const std::string& path, std::source_locat
     arrays.emplace(name, read_member(archive.get(), index, about, here));
   }
   return arrays;
+}
+
+}  // namespace
+
+std::map<std::string, Array> load_npz(const std::string& path, std::source_location loc) {
+  const Complaint complaint("load_npz", path, loc);
+  detail::InputFile in(path);
+  if (!in.problem().empty()) complaint.fail(in.problem(), in.advice());
+  return members_of(open(in, complaint), in.size(), complaint);
+}
+std::map<std::string, Array> load_npz(std::span<const std::byte> bytes, std::source_location loc) {
+  const Complaint complaint("load_npz", checkpoint::kMemory, loc);
+  return members_of(open(bytes, complaint), bytes.size(), complaint);
 }
 
 void save_npz(const std::string& path, const std::map<std::string, Array>& arrays,

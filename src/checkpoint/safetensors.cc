@@ -3,6 +3,7 @@
 #include <tessera/message.h>
 #include <tessera/safetensors.h>
 
+#include "checkpoint/npy_format.h"
 #include "checkpoint/safetensors_header.h"
 
 #include <nlohmann/json.hpp>
@@ -113,24 +114,23 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
         "a file is written beside its place and then put there; what was there before is kept");
 }
 
-SafeTensors load_safetensors(const std::string& path, std::source_location loc) {
-  const Complaint complaint("load", path, loc);
+namespace {
+
+SafeTensors read_tensors(const checkpoint::ByteSource& in, const Complaint& complaint) {
   const std::string again = "save the model again, or check that this is a safetensors file";
-  detail::InputFile in(path);
-  if (!in.problem().empty()) complaint.fail(in.problem(), in.advice());
   auto read = [&](char* to, std::uint64_t bytes) {
     if (!in.read(to, static_cast<std::size_t>(bytes)))
       complaint.fail("it cannot be read to its end",
                      "check whether something writes it, and its disk");
   };
   unsigned char length[kLength];
-  if (in.size() < kLength)
-    complaint.fail("it has " + std::to_string(in.size()) + " bytes, fewer than the 8 of its length",
+  if (in.size < kLength)
+    complaint.fail("it has " + std::to_string(in.size) + " bytes, fewer than the 8 of its length",
                    again);
   read(reinterpret_cast<char*>(length), kLength);
   std::uint64_t n = 0;
   for (std::size_t i = kLength; i-- > 0;) n = n << 8 | length[i];
-  const std::uint64_t follow = in.size() - kLength;
+  const std::uint64_t follow = in.size - kLength;
   if (n > follow)
     complaint.fail("it claims a header of " + std::to_string(n) + " bytes, but " +
                        std::to_string(follow) + " follow",
@@ -178,6 +178,20 @@ SafeTensors load_safetensors(const std::string& path, std::source_location loc) 
     out.tensors[e.name] = Array::from_bytes(e.dtype, e.shape, bytes.get());
   }
   return out;
+}
+
+}  // namespace
+
+SafeTensors load_safetensors(const std::string& path, std::source_location loc) {
+  const Complaint complaint("load", path, loc);
+  detail::InputFile in(path);
+  if (!in.problem().empty()) complaint.fail(in.problem(), in.advice());
+  return read_tensors({in.size(), [&](void* to, std::size_t n) { return in.read(to, n); }},
+                      complaint);
+}
+SafeTensors load_safetensors(std::span<const std::byte> bytes, std::source_location loc) {
+  const Complaint complaint("load", checkpoint::kMemory, loc);
+  return read_tensors(checkpoint::source_of(bytes), complaint);
 }
 
 namespace detail {

@@ -118,6 +118,14 @@ Array adaptive_avg_pool(Operand x, const std::vector<std::int64_t>& sizes) {
         .from(x.loc)
         .advice("{1, 1} for the mean of each image")
         .raise<ShapeError>();
+  constexpr std::int64_t kMost = 65536;
+  if (!sizes.empty() && *std::max_element(sizes.begin(), sizes.end()) > kMost)
+    Message("adaptive_avg_pool")
+        .problem("the sizes are " + to_string(Shape(sizes)))
+        .rule("a size is at most " + std::to_string(kMost) + ": each window has a mean of its own")
+        .from(x.loc)
+        .advice("repeat(x, n, axis) gives each element n times")
+        .raise<ShapeError>();
   Array y = x.array;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const int axis = static_cast<int>(k) + 1;

@@ -9,6 +9,7 @@
 #include <tessera/tessera.h>
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,7 +251,20 @@ int compile_many(int n) {
   return ts::cache_stats().bytes <= ts::cache_limit() && ts::cache_stats().evicted > 0 ? kCode : 97;
 }
 
+// Begins again with an address space of so many megabytes, which is there before anything is loaded.
+int begin_under_a_limit(char** argv) {
+  const rlim_t bytes = static_cast<rlim_t>(std::atoi(argv[2])) << 20;
+  const rlimit limit{bytes, bytes};
+  char began[] = "began";
+  char* words[] = {argv[0], began, nullptr};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) return 98;
+  ::execv("/proc/self/exe", words);
+  return 99;
+}
+
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "limited") == 0) return begin_under_a_limit(argv);
+  if (argc == 2 && std::strcmp(argv[1], "began") == 0) return std::puts("began"), kCode;
   if (argc == 2 && std::strcmp(argv[1], "settings") == 0) return use_settings();
   if (argc == 3 && std::strcmp(argv[1], "many") == 0) return compile_many(std::atoi(argv[2]));
   if (argc != 5) return 92;

@@ -58,3 +58,18 @@ TEST_P(Exits, WithTheRightCodeAndAllOutput) {
 INSTANTIATE_TEST_SUITE_P(Matrix, Exits, testing::ValuesIn(cases()), [](const auto& info) {
   return std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" + std::get<2>(info.param);
 });
+
+// OpenBLAS's threads look for memory that they never get. Below some limit the program is not even
+// loaded, which the system says with a code of its own.
+TEST(ExitsUnderALimit, OfTheAddressSpace) {
+  int ended = 0;
+  for (int megabytes = 100; megabytes <= 1000; megabytes += 50) {
+    const life::Ended e = life::run({"limited", std::to_string(megabytes)});
+    EXPECT_FALSE(e.hung) << megabytes << ": " << e;
+    if (e.out.empty()) continue;
+    EXPECT_EQ(e.out, "began\n") << megabytes << ": " << e;
+    EXPECT_EQ(e.code, 7) << megabytes << ": " << e;
+    ++ended;
+  }
+  EXPECT_GT(ended, 0);
+}

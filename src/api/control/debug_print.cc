@@ -68,6 +68,18 @@ std::vector<Piece> pieces_of(std::string_view format) {
   return pieces;
 }
 
+// The greatest width or precision in the format of a number; a fill may be a digit itself.
+std::int64_t greatest_in(std::string_view number) {
+  std::int64_t most = 0, here = 0;
+  if (number.size() > 2 && std::string_view("<>^").find(number[2]) != number.npos)
+    number.remove_prefix(2);
+  for (const char c : number) {
+    here = c >= '0' && c <= '9' ? std::min<std::int64_t>(here * 10 + (c - '0'), 1 << 30) : 0;
+    most = std::max(most, here);
+  }
+  return most;
+}
+
 std::string number_text(const HostArray& a, std::int64_t i, const std::string& number) {
   const std::string f = "{" + number + "}";
   if (is_integer(a.dtype) || a.dtype == DType::boolean) {
@@ -167,8 +179,12 @@ class Print final : public Callback {
         const DType dtype = leaves[next++].dtype();
         const std::string& number = pieces_[i].number;
         if (number.empty()) continue;
+        constexpr std::int64_t kWidest = 1000;
         std::string problem = "complex numbers take none";
-        if (!is_complex(dtype)) try {
+        if (greatest_in(number) > kWidest)
+          problem = "a width or precision above " + std::to_string(kWidest);
+        else if (!is_complex(dtype))
+          try {
             std::vector<std::byte> zero(16);
             number_text(HostArray(dtype, {}, zero.data()), 0, number);
             continue;

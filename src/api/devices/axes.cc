@@ -1,8 +1,12 @@
 #include <tessera/tree.h>
 
 #include "base/message.h"
+#include "base/nesting.h"
 
 namespace tessera::inline v0 {
+
+Axes::Axes(std::vector<Axes> children)
+    : kind_(Kind::list), children_(not_too_deep("Axes", std::move(children))) {}
 
 std::string to_string(const Axes& axes) {
   switch (axes.kind()) {

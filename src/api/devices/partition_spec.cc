@@ -1,6 +1,7 @@
 #include <tessera/partition_spec.h>
 
 #include "base/message.h"
+#include "base/nesting.h"
 
 #include <algorithm>
 #include <ostream>
@@ -41,6 +42,9 @@ std::string to_string(const PartitionSpec& spec) {
 std::ostream& operator<<(std::ostream& out, const PartitionSpec& spec) {
   return out << to_string(spec);
 }
+
+SpecTree::SpecTree(std::vector<SpecTree> children)
+    : kind_(Kind::list), children_(not_too_deep("SpecTree", std::move(children))) {}
 
 SpecTree SpecTree::of_leaves(std::vector<PartitionSpec> specs) {
   SpecTree tree;

@@ -68,10 +68,26 @@ std::vector<Array> constants_of(const stablehlo::Imported& imported) {
 
 namespace {
 
+// ShapeError where the module asserts other shapes than `options` has.
+stablehlo::Imported settled(const stablehlo::ModuleSyntax& syntax, const std::string& function,
+                            const stablehlo::ImportOptions& options, const SourceLoc& loc) {
+  try {
+    return stablehlo::import_function(syntax, function, options);
+  } catch (const stablehlo::BrokenAssertion& broken) {
+    Message("@" + function)
+        .problem(broken.what())
+        .rule("the module asserts what it was exported for")
+        .from(loc)
+        .advice("call it with arguments of such shapes")
+        .raise<ShapeError>();
+  }
+}
+
 std::shared_ptr<const LoadedProgram> imported(const stablehlo::ModuleSyntax& syntax,
                                               const std::string& function,
-                                              const stablehlo::ImportOptions& options) {
-  const stablehlo::Imported i = stablehlo::import_function(syntax, function, options);
+                                              const stablehlo::ImportOptions& options,
+                                              const SourceLoc& loc) {
+  const stablehlo::Imported i = settled(syntax, function, options, loc);
   auto out = std::make_shared<LoadedProgram>();
   out->program = i.program;
   if (i.program->outputs.size() != i.outputs.size()) {
@@ -98,17 +114,7 @@ std::shared_ptr<const LoadedProgram> LoadedModule::program(std::span<const Array
   }
   stablehlo::ImportOptions with_shapes = options;
   for (const Array& a : arguments) with_shapes.arguments.push_back(a.shape());
-  std::shared_ptr<const LoadedProgram> made;
-  try {
-    made = imported(syntax, name, with_shapes);
-  } catch (const stablehlo::BrokenAssertion& broken) {
-    Message("@" + name)
-        .problem(broken.what())
-        .rule("the module asserts what it was exported for")
-        .from(loc)
-        .advice("call it with arguments of such shapes")
-        .raise<ShapeError>();
-  }
+  auto made = imported(syntax, name, with_shapes, loc);
   if (by_shapes.size() == kMostSizes)
     by_shapes.erase(std::min_element(
         by_shapes.begin(), by_shapes.end(),
@@ -127,7 +133,8 @@ std::vector<ArrayType> public_types(const std::vector<stablehlo::NamedType>& typ
   return out;
 }
 
-LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& options) {
+LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& options,
+                    const SourceLoc& loc) {
   auto m = std::make_shared<detail::LoadedModule>();
   m->syntax = detail::only_module(source);
   m->options.devices = options.shardings ? runtime::device_count() : 0;
@@ -136,7 +143,7 @@ LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& optio
   m->outputs = public_types(s.outputs);
   m->name = options.function;
   if (!s.open) {
-    m->fixed = detail::imported(m->syntax, m->name, m->options);
+    m->fixed = detail::imported(m->syntax, m->name, m->options, loc);
     m->syntax = {};
     const auto types = m->fixed->program->output_types();
     for (std::size_t i = 0; i < types.size(); ++i) m->outputs[i].shape = types[i].shape;
@@ -241,23 +248,43 @@ std::vector<Array> LoadedFunction::call(std::span<const Array> arguments,
 LoadedFunction load_stablehlo(const std::string& path, const LoadOptions& options,
                               std::source_location loc) {
   const InFunction called("load_stablehlo", loc);
-  return load(detail::read_source(path, loc), options);
+  return load(detail::read_source(path, loc), options, loc);
+}
+
+namespace {
+stablehlo::SourcePtr source_of(std::string_view text) {
+  auto source = std::make_shared<stablehlo::Source>();
+  source->text = text;
+  return source;
+}
+}  // namespace
+
+LoadedFunction load_stablehlo(std::span<const std::byte> bytes, const LoadOptions& options,
+                              std::source_location loc) {
+  const InFunction called("load_stablehlo", loc);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return load(source_of(text), options, loc);
 }
 
 LoadedFunction load_stablehlo_text(std::string_view text, const LoadOptions& options,
                                    std::source_location loc) {
   const InFunction called("load_stablehlo_text", loc);
-  auto source = std::make_shared<stablehlo::Source>();
-  source->text = text;
-  return load(source, options);
+  return load(source_of(text), options, loc);
 }
 
 std::string stablehlo_program(const std::string& path, const LoadOptions& options,
-                              std::source_location loc) {
+                              std::int64_t open, std::source_location loc) {
   const InFunction called("stablehlo_program", loc);
-  return to_string(*stablehlo::import_function(detail::only_module(detail::read_source(path, loc)),
-                                               options.function)
-                        .program);
+  const stablehlo::ModuleSyntax syntax = detail::only_module(detail::read_source(path, loc));
+  const stablehlo::Signature signature = stablehlo::signature_of(syntax, options.function);
+  stablehlo::ImportOptions with_shapes;
+  if (signature.open)
+    for (const stablehlo::NamedType& input : signature.inputs) {
+      Shape shape = input.type.shape;
+      for (std::int64_t& d : shape) d = d < 0 ? open : d;
+      with_shapes.arguments.push_back(shape);
+    }
+  return to_string(*detail::settled(syntax, options.function, with_shapes, loc).program);
 }
 
 }  // namespace tessera::inline v0

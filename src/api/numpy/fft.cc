@@ -230,6 +230,14 @@ Array frequencies(const char* function, std::int64_t n, double d, DType dtype, b
         .from(loc)
         .advice("pass the number of points")
         .raise<ShapeError>();
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  if (n > kMost)
+    Message(function)
+        .problem("n is " + std::to_string(n))
+        .rule("a transform has at most 2^28 points")
+        .from(loc)
+        .advice("pass the number of points")
+        .raise<ShapeError>();
   std::vector<double> f;
   for (std::int64_t k = 0; k < (half ? n / 2 + 1 : n); ++k)
     f.push_back(static_cast<double>(half || k < (n + 1) / 2 ? k : k - n) /

@@ -133,12 +133,26 @@ std::array<Array, 2> places(std::int64_t n, std::int64_t width, F columns) {
              : numbered<std::int64_t>(n, columns);
 }
 using Ends = std::pair<std::int64_t, std::int64_t>;
+// The indices are listed one by one.
+void need_small(const char* name, std::int64_t n, std::int64_t width, const SourceLoc& loc) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  std::int64_t size = 0;
+  if (n <= 0 || width <= 0 || (!__builtin_mul_overflow(n, width, &size) && size <= kMost)) return;
+  Message(name)
+      .problem("a matrix of " + std::to_string(n) + " x " + std::to_string(width))
+      .rule("it has at most 2^32 elements")
+      .from(loc)
+      .advice("tri(n) is a mask of them, and tril(x) and triu(x) take no indices")
+      .raise<ShapeError>();
+}
 }  // namespace
 
 std::array<Array, 2> tril_indices(std::int64_t n, std::int64_t k, std::optional<std::int64_t> m,
                                   std::source_location loc) {
   const InFunction called("tril_indices", loc);
-  const std::int64_t w = m.value_or(n), shift = std::clamp(k, -n - 1, w + 1);
+  const std::int64_t w = m.value_or(n);
+  need_small("tril_indices", n, w, loc);
+  const std::int64_t shift = n > 0 && w > 0 ? std::clamp(k, -n - 1, w + 1) : 0;
   return places(n, w, [&](std::int64_t i) {
     return Ends{0, std::clamp<std::int64_t>(i + shift + 1, 0, w)};
   });
@@ -146,7 +160,9 @@ std::array<Array, 2> tril_indices(std::int64_t n, std::int64_t k, std::optional<
 std::array<Array, 2> triu_indices(std::int64_t n, std::int64_t k, std::optional<std::int64_t> m,
                                   std::source_location loc) {
   const InFunction called("triu_indices", loc);
-  const std::int64_t w = m.value_or(n), shift = std::clamp(k, -n - 1, w + 1);
+  const std::int64_t w = m.value_or(n);
+  need_small("triu_indices", n, w, loc);
+  const std::int64_t shift = n > 0 && w > 0 ? std::clamp(k, -n - 1, w + 1) : 0;
   return places(n, w, [&](std::int64_t i) {
     return Ends{std::clamp<std::int64_t>(i + shift, 0, w), w};
   });

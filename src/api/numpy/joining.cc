@@ -19,6 +19,17 @@ Value slice_axis(Value x, int axis, std::int64_t start, std::int64_t limit) {
   return ops::slice(x, s, l, step);
 }
 
+void need_few_parts(const char* function, std::int64_t parts, const SourceLoc& loc) {
+  constexpr std::int64_t kMost = 65536;
+  if (parts <= kMost) return;
+  Message(function)
+      .problem("it would give " + std::to_string(parts) + " arrays")
+      .rule("it gives at most " + std::to_string(kMost) + ", each by an operation of its own")
+      .from(loc)
+      .advice("reshape to (parts, ...) and work on all of them at once, with vmap or scan")
+      .raise<ShapeError>();
+}
+
 Array stacked_once(const Array& x, std::int64_t n) {
   if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type()) return {};
   const runtime::ArrayDataPtr& one = detail::data_of(*x.impl());
@@ -121,6 +132,7 @@ std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
         .from(x.loc)
         .advice("use split_at with the positions where parts begin")
         .raise<ShapeError>();
+  detail::need_few_parts("split", parts, x.loc);
   std::vector<std::int64_t> at;
   for (std::int64_t i = 1; i < parts; ++i) at.push_back(i * (n / parts));
   return split_at(std::move(x), at, a);
@@ -129,6 +141,7 @@ std::vector<Array> split(Operand x, std::int64_t parts, std::int64_t axis) {
 std::vector<Array> split_at(Operand x, const std::vector<std::int64_t>& positions,
                             std::int64_t axis) {
   const InFunction called("split_at", x.loc);
+  detail::need_few_parts("split_at", std::ssize(positions) + 1, x.loc);
   return composite("split", {&x.array, 1}, x.loc, [&](Builder&, std::span<const Value> in) {
     int a = normalize_axis(axis, in[0].rank(), "split", x.loc);
     std::int64_t n = in[0].shape()[static_cast<std::size_t>(a)], start = 0;

@@ -99,6 +99,8 @@ double infinity() { return std::numeric_limits<double>::infinity(); }
 }  // namespace
 
 Array expm(Operand a, std::int64_t max_squarings) {
+  // The norm of a double is below 2^1024.
+  max_squarings = std::min<std::int64_t>(max_squarings, 1100);
   return of_matrix("linalg.expm", a, true, [&](Value x) -> Values {
     constexpr double kLargest = 5.371920351148152;  // of a norm that degree 13 is enough for
     if (rows_of(x.shape()) == 0) return {x};

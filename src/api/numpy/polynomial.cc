@@ -78,11 +78,23 @@ Array polyder(Operand p, std::int64_t m) {
     const Array v = detail::in_floats(array(in[0]));
     if (m == 0) return v;
     const std::int64_t left = std::max<std::int64_t>(v.size() - m, 0);
+    // However often a constant is differentiated.
+    if (left == 0) return part_of(v, 0, 0, 0);
     return multiply(part_of(v, 0, 0, left), factors(left, m, m, v.dtype()));
   });
 }
 Array polyint(Operand p, std::int64_t m, std::optional<Array> k) {
   need_times("polyint", m, p.loc);
+  constexpr std::int64_t kMostTimes = 10000;
+  if (m > kMostTimes)
+    Message("polyint")
+        .problem("it is to be integrated " + std::to_string(m) + " times")
+        .rule("that is at most " + std::to_string(kMostTimes) +
+              " times: the result has a coefficient more each time")
+        .from(p.loc)
+        .advice(
+            "from the 171st integration on the constants are divided by more than float64 holds")
+        .raise<ShapeError>();
   std::vector<Array> all{p.array};
   if (k) all.push_back(*k);
   return composed1("polyint", all, p.loc, [&](In in) {

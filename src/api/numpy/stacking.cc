@@ -1,6 +1,7 @@
 #include <tessera/stacking.h>
 
 #include "api/numpy/indexing.h"
+#include "api/numpy/joining.h"
 #include "api/numpy/parts.h"
 
 #include <algorithm>
@@ -110,6 +111,7 @@ Arrays array_split(Operand x, std::int64_t parts, std::int64_t axis) {
         .from(x.loc)
         .advice("array_split(x, 2) gives two")
         .raise<ShapeError>();
+  detail::need_few_parts("array_split", parts, x.loc);
   const std::int64_t n = shape[static_cast<std::size_t>(a)];
   std::vector<std::int64_t> at;
   for (std::int64_t i = 1; i < parts; ++i) at.push_back(i * (n / parts) + std::min(i, n % parts));
@@ -149,6 +151,7 @@ Arrays dsplit(Operand x, const Positions& at) { return split_along("dsplit", x, 
 Arrays unstack(Operand x, std::int64_t axis) {
   return composed("unstack", {x.array}, x.loc, [&](In in) {
     const int a = normalize_axis(axis, rank_of(in[0]), "unstack", x.loc);
+    detail::need_few_parts("unstack", detail::extent_of(in[0], a), x.loc);
     Arrays out;
     for (std::int64_t i = 0; i < detail::extent_of(in[0], a); ++i)
       out.push_back(detail::element_of(in[0], a, i));

@@ -2,12 +2,34 @@
 
 #include <cblas.h>
 
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
 #include <mutex>
 
 namespace tessera::inline v0::codegen {
 namespace {
 std::mutex mutex;
 int inside = 0, before = 1;
+
+bool is_limited(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// OpenBLAS starts threads when it is loaded, and waits for them when the process ends. Where memory
+// is limited, a thread that finds none for its buffer of 128 MB asks for it again and again, and the
+// process would never end. OpenBLAS does not wait where it believes that it has no threads; what is
+// idle ends with the process.
+[[maybe_unused]] const bool g_ends = [] {
+  if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+    std::atexit([] {
+      if (auto* threads = static_cast<int*>(::dlsym(RTLD_DEFAULT, "blas_server_avail")))
+        *threads = 0;
+    });
+  return true;
+}();
 }  // namespace
 
 OneThread::OneThread() {
