@@ -13,7 +13,8 @@
 // ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
 //
 // Groups (`{{0, 1}, {2, 3}}`) partition the members; each group works on its own. Not over an axis
-// that vmap maps.
+// that vmap maps. In a typed shard_map the result of a group varies over the axis, whatever the
+// collective, because another group has another result.
 #pragma once
 
 #include <tessera/tree.h>
@@ -57,6 +58,11 @@ struct ExchangeOptions {
   AxisGroups groups = {};
 };
 
+struct CastOptions {
+  /// "varying".
+  std::string to = {};
+};
+
 /// The sum over the members, on each of them. Booleans count as int32. A bare C++ number is
 /// multiplied by the number of members at once, so psum(1, "i") can be read while tracing. Inside
 /// pmap and vmap its transpose is itself: a gradient taken in the body is that of the sum of all
@@ -89,6 +95,14 @@ TESSERA_API Array pswapaxes(Operand x, const AxisNames& axes, int axis,
                             const ExchangeOptions& options = {});
 /// The x of member `source`, on each of them.
 TESSERA_API Array pbroadcast(Operand x, const AxisNames& axes, std::int64_t source);
+/// In a typed shard_map: x, typed as varying over the axes; nothing moves. An axis over which it
+/// varies already, or that is one of pmap or vmap, changes nothing. Operations do this to their
+/// operands by themselves; it is written where the type decides what a derivative means: that with
+/// respect to a value which all devices share is summed over them, that with respect to
+/// pvary(x, "i") is each device's own.
+TESSERA_API Array pvary(Operand x, const AxisNames& axes);
+/// pvary, as pcast(x, "i", {.to = "varying"}). CollectiveError for any other type.
+TESSERA_API Array pcast(Operand x, const AxisNames& axes, const CastOptions& options);
 /// This member's number, an int32 scalar.
 TESSERA_API Array axis_index(const AxisNames& axes,
                              std::source_location loc = std::source_location::current());
@@ -167,6 +181,16 @@ T pbroadcast(const T& x, const AxisNames& axes, std::int64_t source,
              std::source_location loc = std::source_location::current()) {
   return tree::map([&](const Array& leaf) { return pbroadcast(Operand(leaf, loc), axes, source); },
                    x);
+}
+template <detail::OfTrees T>
+T pvary(const T& x, const AxisNames& axes,
+        std::source_location loc = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return pvary(Operand(leaf, loc), axes); }, x);
+}
+template <detail::OfTrees T>
+T pcast(const T& x, const AxisNames& axes, const CastOptions& options,
+        std::source_location loc = std::source_location::current()) {
+  return tree::map([&](const Array& leaf) { return pcast(Operand(leaf, loc), axes, options); }, x);
 }
 
 }  // namespace tessera::inline v0

@@ -130,9 +130,17 @@ struct PathRule {
 namespace detail {
 /// As rules do.
 TESSERA_API bool fits_pattern(std::string_view pattern, std::string_view path);
+/// `empty`: by leaf, whether it is an empty array, which needs no rule; nothing: none is.
 TESSERA_API std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
                                                      const std::vector<PathRule>& rules,
-                                                     std::source_location loc);
+                                                     std::source_location loc,
+                                                     const std::vector<bool>& empty = {});
+template <class T>
+std::vector<bool> empty_leaves(const T& tree) {
+  std::vector<bool> empty;
+  for (const Array& leaf : tree::leaves(tree)) empty.push_back(leaf.is_empty());
+  return empty;
+}
 /// The spec of every leaf; none where it is unconstrained. TreeError where `specs` is no prefix of
 /// the tree.
 TESSERA_API std::vector<std::optional<PartitionSpec>> specs_by_leaf(const char* function,
@@ -142,12 +150,13 @@ TESSERA_API std::vector<std::optional<PartitionSpec>> specs_by_leaf(const char* 
                                                                     const SourceLoc& loc);
 }  // namespace detail
 
-/// The specs of a tree's leaves ("layers/0/w") by the first rule that fits each. TreeError that
-/// lists leaves that no rule fits, and rules that fit no leaf.
+/// The specs of a tree's leaves ("layers/0/w") by the first rule that fits each. An empty leaf
+/// needs no rule. TreeError that lists other leaves that no rule fits, and rules that fit no leaf.
 template <class T>
 SpecTree specs(const T& tree, const std::vector<PathRule>& rules,
                std::source_location loc = std::source_location::current()) {
-  return SpecTree::of_leaves(detail::specs_by_path(tree::paths(tree), rules, loc));
+  return SpecTree::of_leaves(
+      detail::specs_by_path(tree::paths(tree), rules, loc, detail::empty_leaves(tree)));
 }
 
 }  // namespace tessera::inline v0

@@ -9,6 +9,9 @@
 // mapped, jitted and inlined like any other function. Inside the function every device
 // differentiates its own computation: combine gradients with pmean.
 //
+// A pmap inside another one runs on devices of its own for each device of the one around, so that
+// together they take the product of the two sizes. Inside, collectives may name both axes.
+//
 // Errors come before anything runs, and name every argument that is in the way: ShapeError for
 // mapped sizes that disagree, DeviceError for more rows than devices, TreeError for axes that are
 // no prefix of the arguments, ShardingError for a result declared replicated that differs from
@@ -33,7 +36,7 @@ struct PmapOptions {
   /// which is proven.
   Axes out_axes = 0;
   /// Which devices take part, in order; the first ones when empty. Only as many as there are rows
-  /// are used.
+  /// are used. Not for a pmap inside a pmap.
   std::vector<Device> devices = {};
   /// Number of devices where no argument is mapped; 0: all of them. Otherwise checked against the
   /// arguments.

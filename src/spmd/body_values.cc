@@ -94,6 +94,8 @@ void BodyWriter::find_own_sum(const Equation& eqn, Value operand, const Held& re
   const Copy& c = result.copies[0];
   const Placement& p = work_.placements[c.at];
   if (p.unreduced.empty() || p.combiner != eqn.op->combiner || work_.causes.empty()) return;
+  const AttrValue* groups = eqn.attrs.find("groups");  // numbers along its own axes alone
+  if (groups && !std::get<IntLists>(*groups).empty()) return;
   own_sums_.emplace(c.value.var, OwnSum{operand, &eqn, work_.causes.size() - 1});
 }
 
@@ -118,6 +120,7 @@ std::optional<Value> BodyWriter::summed_at_once(Held& h, const Copy& from, const
   const AtLocation at_sum(b_, cause.loc);
   Attrs attrs = own.by->attrs;
   attrs.set("axes", all);
+  if (attrs.has("size")) attrs.set("size", work_.mesh.mesh().size_of(all));
   const Value operand = b_.vary_over(own.operand, work_.placements.axes(from.at));
   const Value sum = b_.emit(*own.by->op, std::span(&operand, 1), attrs)[0];
   cause.axes = all;

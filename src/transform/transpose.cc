@@ -23,7 +23,9 @@ std::vector<bool> linear_variables(const Program& p, const std::vector<bool>& li
   return is_linear;
 }
 
-// Cotangents by variable, added up in the order in which they arrive.
+// Cotangents by variable, added up in the order in which they arrive. Each varies over the axes of
+// its variable: the transposes of collectives give every device a part of its own, which the type
+// of a cotangent that is the same everywhere would deny.
 class Cotangents {
  public:
   explicit Cotangents(const Program& p) : p_(p), values_(p.types.size()) {}
@@ -37,7 +39,8 @@ class Cotangents {
     if (want.dtype != got.dtype || !(want.shape == got.shape) || varies_more)
       throw InternalError(std::string("the transpose of '") + from + "' gives a cotangent " +
                           to_string(got) + " for a value " + to_string(want));
-    values_[v] = values_[v] ? ops::add_cotangents(*values_[v], *ct) : *ct;
+    const Value own = ct->builder->vary_over(*ct, want.varying);
+    values_[v] = values_[v] ? ops::add_cotangents(*values_[v], own) : own;
   }
   const MaybeValue& operator[](Var v) const { return values_[v]; }
 

@@ -223,7 +223,8 @@ TEST_F(Collectives, Errors) {
   std::string text = message<ts::CollectiveError>([&] { ts::psum(pairs, "batch"); });
   EXPECT_EQ(text,
             "psum: there is no axis 'batch' here\n"
-            "  rule: no axis is bound: a name is bound inside a function given to pmap or vmap\n"
+            "  rule: no axis is bound: a name is bound inside a function given to pmap, vmap or "
+            "shard_map\n"
             "  try: call it inside pmap(f, {.axis_name = \"batch\"}), or vmap likewise");
   text = message<ts::CollectiveError>(
       [&] { on_devices(pairs, [](Array x) { return ts::psum(x, "batch"); }); });

@@ -185,6 +185,20 @@ TEST_F(Meshes, TreesBySpecsAsAPrefix) {
   EXPECT_EQ(again.head.sharding().spec(), P());
 }
 
+// A layer without a bias has an empty leaf, which needs no rule; a rule for biases is none too many.
+TEST_F(Meshes, EmptyLeavesNeedNoRule) {
+  struct Layer {
+    Array w, b;
+  };
+  const std::vector<Layer> layers{{ts::ones({4, 4}), Array()}, {ts::ones({4, 4}), Array()}};
+  EXPECT_EQ(to_string(ts::specs(layers, {{"*/w", P("x")}})), "{P('x'), P(), P('x'), P()}");
+  EXPECT_EQ(to_string(ts::specs(layers, {{"*/w", P("x")}, {"*/b", P("x")}})),
+            "{P('x'), P('x'), P('x'), P('x')}");
+  const auto placed = ts::device_put(layers, mesh, ts::specs(layers, {{"*/w", P("x")}}));
+  EXPECT_EQ(placed[1].w.sharding().spec(), P("x"));
+  EXPECT_TRUE(placed[1].b.is_empty());
+}
+
 TEST_F(Meshes, PatternsOfPaths) {
   const auto fits = [](const char* pattern, const char* path) {
     try {

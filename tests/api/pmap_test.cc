@@ -8,6 +8,7 @@
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
+#include <tessera/shard_map.h>
 #include <tessera/sharding.h>
 #include <tessera/vmap.h>
 #include <tessera/warning.h>
@@ -151,7 +152,8 @@ TEST_F(Pmap, TheAxisIsNamedIUnlessSaid) {
   EXPECT_EQ(message<ts::CollectiveError>(
                 [&] { ts::pmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = ""})(x); }),
             "psum: there is no axis 'i' here\n"
-            "  rule: no axis is bound: a name is bound inside a function given to pmap or vmap\n"
+            "  rule: no axis is bound: a name is bound inside a function given to pmap, vmap or "
+            "shard_map\n"
             "  try: call it inside pmap(f, {.axis_name = \"i\"}), or vmap likewise");
 }
 
@@ -337,10 +339,14 @@ TEST_F(Pmap, ListsHowOftenACollectiveRuns) {
     }
 }
 
-TEST_F(Pmap, RejectsNesting) {
+TEST_F(Pmap, RejectsAPmapInsideAShardMap) {
   auto inner = ts::pmap([](Array a) { return a; });
-  EXPECT_EQ(message<ts::CollectiveError>([&] { ts::pmap([&](Array a) { return inner(a); })(x); }),
-            "pmap: it is called inside a function that pmap already runs on devices\n"
+  EXPECT_EQ(message<ts::CollectiveError>([&] {
+              ts::shard_map([&](Array a) { return inner(a); }, {.mesh = ts::Mesh({{"x", 2}}),
+                                                                .in_specs = {ts::P("x")},
+                                                                .out_specs = ts::P("x")})(x);
+            }),
+            "pmap: it is called inside a function that shard_map already runs on devices\n"
             "  rule: a device does not split up further\n"
             "  try: use vmap inside");
 }

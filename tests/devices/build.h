@@ -62,6 +62,8 @@ class Build {
       case Kind::spread: return {ts::broadcast_to(ts::expand_dims(in[0], a), shape)};
       case Kind::flip: return {ts::flip(in[0], a)};
       case Kind::stop: return {ts::stop_gradient(in[0])};
+      case Kind::vary:
+        return {a ? ts::pcast(in[0], names, {.to = "varying"}) : ts::pvary(in[0], names)};
       case Kind::index: return {ts::axis_index(names).astype(dtype_)};
       case Kind::draw: {
         const Array key = ts::random::key(static_cast<std::uint64_t>(n.a));
@@ -102,6 +104,12 @@ class Build {
     std::vector<ts::Axes> list;
     for (int a : axes) list.push_back(a < 0 ? ts::Axes(ts::replicated) : ts::Axes(a));
     return ts::Axes(list);
+  }
+
+  // Each device's own in a typed region.
+  static Arrays own(const Node& n, Arrays x) {
+    if (n.names.empty()) return x;
+    return ts::pvary(x, n.names);
   }
 
   Arrays nested(const Node& n, const Arrays& in) const {
@@ -177,6 +185,21 @@ class Build {
                          .devices = devices,
                          .axis_size = n.c})(args);
       }
+      case Kind::region: {
+        const auto specs = [&](const std::vector<int>& axes) {
+          std::vector<ts::SpecTree> all;
+          for (int d : axes) {
+            std::vector<ts::PartitionSpec::Dim> dims(static_cast<std::size_t>(d + 1), ts::none);
+            if (d >= 0) dims.back() = ts::PartitionSpec::Dim(n.names[0]);
+            all.emplace_back(ts::PartitionSpec(dims));
+          }
+          return ts::SpecTree(all);
+        };
+        return ts::shard_map(call(body, a),
+                             {.mesh = ts::Mesh({{n.names[0], n.c}}),
+                              .in_specs = ts::SpecTree(std::vector<ts::SpecTree>{specs(n.in_axes)}),
+                              .out_specs = specs(n.out_axes)})(args);
+      }
       case Kind::vmap:
         return ts::vmap(call(body, a),
                         {.in_axes = ts::Axes(std::vector<ts::Axes>{axes_of(n.in_axes)}),
@@ -188,9 +211,14 @@ class Build {
         return ts::grad([&](Arrays x) { return f(std::move(x))[0]; })(args);
       }
       case Kind::jvp: {
-        auto [out, tangents] =
-            ts::jvp(call(body, 2 * a), std::tuple(args), std::tuple(part(in, a, 2 * a)));
+        auto [out, tangents] = ts::jvp(call(body, 2 * a), std::tuple(own(n, args)),
+                                       std::tuple(own(n, part(in, a, 2 * a))));
         return with(out, tangents);
+      }
+      case Kind::vjp: {
+        auto f = call(body, a + 1);
+        auto [y, back] = ts::vjp([&](Arrays x) { return own(n, f(std::move(x)))[0]; }, args);
+        return back(in[a]);
       }
       default: throw std::logic_error("no program inside");
     }

@@ -42,12 +42,17 @@ class Draw {
   };
   struct Around {
     std::vector<Axis> axes;  // innermost last
-    bool device = false;     // inside a pmap
+    std::int64_t taken = 1;  // devices of the maps around
+    bool device = false;     // inside a pmap or a region
+    bool region = false;     // inside a region
     bool lonely = false;     // under a predicate that may differ between members
+    bool repeated = false;   // in a loop or a branch of a region: types settle when it is traced
     int gradients = 0;       // around
     int depth = 0, derivatives = 0;
   };
-  static constexpr std::int64_t kMost = 64;  // elements
+  static constexpr std::int64_t kMost = 64;    // elements
+  static constexpr std::int64_t kDevices = 4;  // regions are over all, maps inside share them
+  static constexpr const char* kRegion = "r";
 
   int pick(int n) { return static_cast<int>(rng_() % static_cast<std::uint64_t>(n)); }
   template <class T>
@@ -123,10 +128,10 @@ class Draw {
     if (around.depth < 4 && what < 6) return wrapped(b, around);
     if (around.depth < 4 && what < 9) return control(b, around);
     if (!around.axes.empty() && what < 15) return together(b, around);
-    alone(b);
+    alone(b, around);
   }
 
-  void alone(Block& b) {
+  void alone(Block& b, const Around& around) {
     const int x = value(b);
     const Extents shape = b.shape(x);
     const int rank = static_cast<int>(shape.size());
@@ -161,7 +166,19 @@ class Draw {
       case 9:
         if (rank) emit(b, Kind::flip, {x}, {shape}, pick(rank));
         return;
-      case 10: emit(b, Kind::stop, {x}, {shape}); return;
+      case 10:
+        if (around.region && one_in(2)) {
+          Node n;
+          n.kind = Kind::vary;
+          n.in = {x};
+          n.results = {shape};
+          n.names = {kRegion};
+          n.a = pick(2);
+          emit(b, std::move(n));
+          return;
+        }
+        emit(b, Kind::stop, {x}, {shape});
+        return;
       default: emit(b, Kind::draw, {}, {shape}, pick(100)); return;
     }
   }
@@ -193,7 +210,7 @@ class Draw {
       return;
     }
     const std::vector<Axis> axes = visible(around);
-    if (axes.empty()) return alone(b);
+    if (axes.empty()) return alone(b, around);
     const Axis axis = any(axes);
     Node n;
     n.names = {axis.name};
@@ -215,9 +232,10 @@ class Draw {
       if (axis.size == 4 && one_in(4) && (n.kind == Kind::psum || n.kind == Kind::pmax))
         n.groups = {{0, 3, 1}, {2}};
       members = static_cast<std::int64_t>(n.groups[0].size());
-    } else if (const Axis& other = any(axes);
-               other.name != axis.name && one_in(2) && n.kind <= Kind::pmin) {
+    } else if (const Axis& other = any(axes); other.name != axis.name && one_in(2) &&
+                                              (n.kind <= Kind::pmin || n.kind == Kind::permute)) {
       n.names.push_back(other.name);
+      members *= other.size;
     }
     switch (n.kind) {
       case Kind::pmax:
@@ -254,10 +272,10 @@ class Draw {
       }
       case Kind::permute: {
         std::vector<std::int64_t> to;
-        for (std::int64_t d = 0; d < axis.size; ++d) to.push_back(d);
+        for (std::int64_t d = 0; d < members; ++d) to.push_back(d);
         std::shuffle(to.begin(), to.end(), rng_);
         const bool partial = one_in(3);
-        for (std::int64_t d = 0; d < axis.size; ++d)
+        for (std::int64_t d = 0; d < members; ++d)
           if (!partial || one_in(2)) n.groups.push_back({d, to[static_cast<std::size_t>(d)]});
         break;
       }
@@ -269,16 +287,18 @@ class Draw {
   }
 
   void map(Block& b, const Around& around) {
-    const bool device = !around.device && one_in(2);
+    if (!around.device && one_in(3)) return region(b, around);
+    const bool device = !around.region && one_in(around.device ? 4 : 2);
     const int first = with_axes(b);
     if (first < 0) return;
     Node n;
     n.kind = device ? Kind::pmap : Kind::vmap;
-    if (device && one_in(4)) n.b = 1 + pick(4);
+    if (device && !around.device && one_in(4)) n.b = 1 + pick(4);
     const Extents shape = b.shape(first);
     const int axis = pick(static_cast<int>(shape.size()));
     n.c = shape[static_cast<std::size_t>(axis)];
     if (n.c != 1 && n.c != 2 && n.c != 4) return;  // means over others are not exact
+    if (device && n.c * around.taken > kDevices) return;
     n.in = {first};
     n.in_axes = {axis};
     for (int v : some(b, 0, 2)) {
@@ -292,6 +312,7 @@ class Draw {
     Around inside = around;
     ++inside.depth;
     inside.device = around.device || device;
+    if (device) inside.taken *= n.c;
     // Mostly a name that is free; a name inside hides one outside.
     std::string name = "i";
     for (const char* free : {"k", "j", "i"})
@@ -330,14 +351,62 @@ class Draw {
     emit(b, std::move(n));
   }
 
-  void wrapped(Block& b, const Around& around) {
-    static constexpr Kind kKinds[] = {Kind::grad, Kind::grad, Kind::jvp, Kind::jit,
-                                      Kind::checkpoint};
+  // A typed shard_map over all devices: blocks keep their dimensions.
+  void region(Block& b, const Around& around) {
     Node n;
-    n.kind = kKinds[pick(5)];
+    n.kind = Kind::region;
+    n.c = kDevices;
+    n.names = {kRegion};
+    n.in = some(b, 1, 3);
+    n.a = static_cast<std::int64_t>(n.in.size());
+    std::vector<Extents> inputs = shapes(b, n.in);
+    for (Extents& s : inputs) {
+      std::vector<int> fit{-1};
+      for (int d = 0; d < static_cast<int>(s.size()); ++d)
+        if (s[static_cast<std::size_t>(d)] % n.c == 0) fit.insert(fit.end(), 2, d);
+      n.in_axes.push_back(any(fit));
+      if (n.in_axes.back() >= 0) s[static_cast<std::size_t>(n.in_axes.back())] /= n.c;
+    }
+    const std::vector<int> captured = some(b, 0, 2);
+    for (const Extents& s : shapes(b, captured)) inputs.push_back(s);
+    n.in = join(n.in, captured);
     Around inside = around;
     ++inside.depth;
-    if (n.kind == Kind::grad || n.kind == Kind::jvp) ++inside.derivatives;
+    inside.device = inside.region = true;
+    inside.axes.push_back({kRegion, n.c, true, around.gradients});
+    n.blocks.push_back(block(inside, inputs, 2 + pick(5), [&](Block& body) {
+      for (int count = 1 + pick(3); count > 0; --count) {
+        int v = value(body);
+        Extents s = body.shape(v);
+        if (s.empty() || one_in(3) || count_of(s) * n.c > kMost) {  // the same on all devices
+          Node sum;
+          sum.kind = Kind::psum;
+          sum.in = {v};
+          sum.results = {s};
+          sum.names = n.names;
+          v = emit(body, std::move(sum));
+          n.out_axes.push_back(-1);
+        } else {
+          n.out_axes.push_back(pick(static_cast<int>(s.size())));
+          s[static_cast<std::size_t>(n.out_axes.back())] *= n.c;
+        }
+        body.outputs.push_back(v);
+        n.results.push_back(s);
+      }
+    }));
+    emit(b, std::move(n));
+  }
+
+  void wrapped(Block& b, const Around& around) {
+    static constexpr Kind kKinds[] = {Kind::grad, Kind::grad, Kind::jvp,
+                                      Kind::vjp,  Kind::jit,  Kind::checkpoint};
+    Node n;
+    n.kind = kKinds[around.repeated ? 4 + pick(2) : pick(6)];
+    Around inside = around;
+    ++inside.depth;
+    const bool back = n.kind == Kind::grad || n.kind == Kind::vjp;
+    if (back || n.kind == Kind::jvp) ++inside.derivatives;
+    if (around.region && (n.kind == Kind::jvp || n.kind == Kind::vjp)) n.names = {kRegion};
     if (inside.derivatives > 2) return;
     n.in = some(b, 1, 2);
     n.a = static_cast<std::int64_t>(n.in.size());
@@ -348,9 +417,20 @@ class Draw {
         const Extents shape = b.shape(n.in[k]);
         n.in.push_back(of_shape(b, shape));
       }
+    int ct = -1;
+    if (n.kind == Kind::vjp) {
+      ct = value(b);
+      n.in.push_back(ct);
+    }
     n.in = join(n.in, rest);
-    inside.gradients += n.kind == Kind::grad;
+    inside.gradients += back;
     n.blocks.push_back(block(inside, inputs, 2 + pick(5), [&](Block& body) {
+      if (n.kind == Kind::vjp) {
+        body.outputs = {mixed(body, latest(body), b.shape(ct))};
+        for (std::int64_t k = 0; k < n.a; ++k)
+          n.results.push_back(inputs[static_cast<std::size_t>(k)]);
+        return;
+      }
       if (n.kind == Kind::grad) {
         body.outputs = {mixed(body, latest(body), {})};
         for (std::int64_t k = 0; k < n.a; ++k)
@@ -386,6 +466,7 @@ class Draw {
     n.kind = kKinds[pick(6)];
     Around inside = around;
     ++inside.depth;
+    inside.repeated = around.region;
     if (n.kind == Kind::cond || n.kind == Kind::turns || n.kind == Kind::while_) {
       const bool shared = one_in(2) && visible(around).size() == around.axes.size();
       n.in = {shared ? shared_number(b, around) : of_shape(b, {})};
@@ -401,7 +482,7 @@ class Draw {
         n.b = 1;
       }
     }
-    if (n.kind == Kind::fori) n.c = pick(4);
+    if (n.kind == Kind::fori) n.c = around.region ? 1 + pick(3) : pick(4);
     const bool loop = n.kind == Kind::turns || n.kind == Kind::while_;
     if (loop && around.gradients) {  // there is no gradient
       n.in[0] = emit(b, Kind::stop, {n.in[0]}, {{}});

@@ -2,6 +2,10 @@
 // own. Nothing is shared, nothing is traced; a map over devices and one by vmap are the same here.
 // Derivatives are carried forward as infinitesimals. A gradient taken inside a map is that of the
 // sum of all members' losses.
+//
+// A typed region is a map whose values have a type too: whether they may differ along its axis. A
+// loss that may not counts once, and so does an argument that may not: its devices have one
+// infinitesimal together.
 #pragma once
 
 #include "numbers.h"
@@ -16,6 +20,7 @@ namespace devices {
 struct Value {
   Extents shape;
   std::vector<std::vector<Number>> members;  // by member: elements, row-major
+  bool varies = false;                       // by its type, along the axis of the region around
 };
 using Values = std::vector<Value>;
 
@@ -187,7 +192,35 @@ class Oracle {
         out.push_back(each_element(shape, [&](std::size_t, std::size_t) { return Number(1); }));
       return out;
     }
-    return {single(n, in)};
+    Values out{single(n, in)};
+    out[0].varies = varies(n, in);
+    return out;
+  }
+
+  // The type of what a node gives.
+  bool varies(const Node& n, const Values& in) const {
+    const bool any = std::any_of(in.begin(), in.end(), [](const Value& v) { return v.varies; });
+    const bool over = std::any_of(n.names.begin(), n.names.end(), [&](const std::string& name) {
+      return static_cast<std::ptrdiff_t>(axis(name)) == region_;
+    });
+    switch (n.kind) {
+      case Kind::index:
+      case Kind::draw: return over;
+      case Kind::psum:
+      case Kind::pmean:
+      case Kind::pmax:
+      case Kind::pmin: return over ? !n.groups.empty() : any;
+      default: return over || any;
+    }
+  }
+  static bool grow(Values& v, const Values& by, bool all = false) {
+    bool grew = false;
+    for (std::size_t k = 0; k < v.size(); ++k) {
+      const bool now = v[k].varies || by[k].varies || all;
+      grew = grew || now != v[k].varies;
+      v[k].varies = now;
+    }
+    return grew;
   }
 
   Value single(const Node& n, const Values& in) {
@@ -208,6 +241,7 @@ class Oracle {
       case Kind::choose: return element([&](auto x) { return x(0).value() > a ? x(0) : x(1); });
       case Kind::tame:
         return element([](auto x) { return x(0).value() * x(0).value() < 4096 ? x(0) : Number(); });
+      case Kind::vary: return element([](auto x) { return x(0); });
       case Kind::stop: return element([](auto x) { return Number(x(0).value()); });
       case Kind::adapt:
         return each_element(shape,
@@ -328,51 +362,79 @@ class Oracle {
       case Kind::jit:
       case Kind::checkpoint: return run(body, in);
       case Kind::cond: {
-        const Values operands = part(in, 1, in.size());
+        Values operands = part(in, 1, in.size());
+        grow(operands, operands, in[0].varies);
         Values out = run(n.blocks.back(), operands);
+        grow(out, out, in[0].varies);
         for (std::size_t k = n.blocks.size() - 1; k-- > 0;) {
           std::vector<bool> here;
           for (const auto& m : in[0].members)
             here.push_back(n.blocks.size() == 2
                                ? !(m[0].value() > 0)
                                : std::trunc(m[0].value()) <= static_cast<double>(k));
-          out = chosen(here, run(n.blocks[k], operands), out);
+          const Values other = run(n.blocks[k], operands);
+          grow(out, other);
+          out = chosen(here, other, out);
         }
         return out;
       }
       case Kind::scan: {
         Values carry = part(in, 0, a), captured = part(in, a + b, in.size());
         std::vector<Values> ys(static_cast<std::size_t>(n.c));
-        for (std::int64_t t = 0; t < n.c; ++t) {
-          const std::int64_t i = n.reverse ? n.c - 1 - t : t;
+        const auto xs = [&](std::int64_t i) {
           Values x;
-          for (std::size_t k = a; k < a + b; ++k)
+          for (std::size_t k = a; k < a + b; ++k) {
             x.push_back(
                 each(Extents(in[k].shape.begin() + 1, in[k].shape.end()),
                      [&](std::size_t m) { return row(in[k].members[m], in[k].shape, 0, i); }));
+            x.back().varies = in[k].varies;
+          }
+          return x;
+        };
+        settle(carry, [&] { return run(body, with(with(carry, xs(0)), captured)); });
+        for (std::int64_t t = 0; t < n.c; ++t) {
+          const std::int64_t i = n.reverse ? n.c - 1 - t : t;
+          const Values x = xs(i);
           Values out = run(body, with(with(carry, x), captured));
+          grow(out, carry);
           carry = part(out, 0, a);
           ys[static_cast<std::size_t>(i)] = part(out, a, out.size());
         }
-        for (std::size_t k = a; k < n.results.size(); ++k)
+        for (std::size_t k = a; k < n.results.size(); ++k) {
           carry.push_back(each(n.results[k], [&](std::size_t m) {
             std::vector<Elements> rows;
             for (const Values& y : ys) rows.push_back(y[k - a].members[m]);
             return stacked(rows, n.results[k], 0);
           }));
+          carry.back().varies = ys[0][k - a].varies;
+        }
         return carry;
       }
       case Kind::fori: {
         Values carry = part(in, 0, a);
-        for (std::int64_t t = 0; t < n.c; ++t)
-          carry = run(body,
-                      with(with({number(static_cast<double>(t))}, carry), part(in, a, in.size())));
+        const auto step = [&](std::int64_t t) {
+          return run(body,
+                     with(with({number(static_cast<double>(t))}, carry), part(in, a, in.size())));
+        };
+        settle(carry, [&] { return step(0); });
+        for (std::int64_t t = 0; t < n.c; ++t) {
+          Values next = step(t);
+          grow(next, carry);
+          carry = std::move(next);
+        }
         return carry;
       }
       case Kind::turns:
       case Kind::while_: {
         // A member that is done keeps its carry and its count while others go on.
         Values carry = part(in, 1, 1 + a), turn = {number(0)};
+        for (bool grew = region_ >= 0; grew;) {
+          const bool predicate =
+              in[0].varies || turn[0].varies || (n.kind == Kind::while_ && carry[0].varies);
+          const Values next = run(body, with(with(turn, carry), part(in, 1 + a, in.size())));
+          grew = grow(carry, next, predicate);
+          grew = grow(turn, turn, predicate) || grew;
+        }
         for (;;) {
           std::vector<bool> on;
           for (std::size_t m = 0; m < members(); ++m)
@@ -380,38 +442,34 @@ class Oracle {
                              std::trunc(std::clamp(in[0].members[m][0].value(), 0.0, 3.0)) &&
                          (n.kind == Kind::turns || total(carry[0].members[m]).value() < 50));
           if (std::none_of(on.begin(), on.end(), [](bool o) { return o; })) return carry;
+          const Values before = carry;
           carry = chosen(on, run(body, with(with(turn, carry), part(in, 1 + a, in.size()))), carry);
+          grow(carry, before);
           Values next = turn;
           for (auto& m : next[0].members) m[0] = m[0] + 1;
           turn = chosen(on, next, turn);
         }
       }
       case Kind::pmap:
+      case Kind::region:
       case Kind::vmap: return map(n, in);
-      case Kind::grad: {
-        const std::uint32_t derivative = ++derivatives_;
-        Values args = part(in, 0, a);
-        std::uint32_t next = derivative << 16;
-        std::vector<std::uint32_t> first;
-        for (Value& v : args)
-          for (auto& m : v.members) {
-            first.push_back(next);
-            for (Number& e : m) e = e.plus(1, next++);
-          }
-        const Value loss = run(body, with(args, part(in, a, in.size())))[0];
-        Number sum;
-        for (const auto& m : loss.members) sum = sum + m[0];
-        Values out;
-        std::size_t k = 0;
-        for (const Value& v : args)
-          out.push_back(each(v.shape, [&](std::size_t m) {
-            std::uint32_t id = first[k++];
-            Elements e;
-            for (std::size_t i = 0; i < v.members[m].size(); ++i) e.push_back(sum.before(id++));
-            return e;
-          }));
-        return out;
-      }
+      case Kind::grad:
+        return gradient(part(in, 0, a), [&](const Values& args) {
+          return run(body, with(args, part(in, a, in.size())))[0];
+        });
+      case Kind::vjp:
+        return gradient(part(in, 0, a), [&](const Values& args) {
+          Value y = run(body, with(args, part(in, a + 1, in.size())))[0];
+          const Value &ct = in[a], x = y;
+          y = each({}, [&](std::size_t m) {
+            Number sum;
+            for (std::size_t i = 0; i < x.members[m].size(); ++i)
+              sum = sum + x.members[m][i] * ct.members[m][i];
+            return Elements{sum};
+          });
+          y.varies = !n.names.empty() || x.varies;
+          return y;
+        });
       case Kind::jvp: {
         const std::uint32_t derivative = ++derivatives_, id = derivative << 16;
         Values args = part(in, 0, a);
@@ -419,6 +477,7 @@ class Oracle {
           for (std::size_t m = 0; m < members(); ++m)
             for (std::size_t i = 0; i < args[k].members[m].size(); ++i)
               args[k].members[m][i] = args[k].members[m][i].plus(in[a + k].members[m][i], id);
+        grow(args, args, !n.names.empty());
         Values out = run(body, with(args, part(in, 2 * a, in.size()))), tangents = out;
         for (Value& v : tangents)
           for (auto& m : v.members)
@@ -431,6 +490,51 @@ class Oracle {
       default: throw std::logic_error("no program inside");
     }
   }
+  // Carries of a loop: what it makes differ once does so from the beginning.
+  template <class F>
+  void settle(Values& carry, F step) {
+    while (region_ >= 0 && grow(carry, step())) {
+    }
+  }
+
+  // Of the sum of the losses that `f` gives.
+  template <class F>
+  Values gradient(Values args, F f) {
+    const std::uint32_t derivative = ++derivatives_;
+    std::uint32_t next = derivative << 16;
+    // By argument and member; of an argument that is the same along the region all share the first's.
+    std::vector<std::vector<std::uint32_t>> first;
+    for (Value& v : args) {
+      std::vector<std::uint32_t>& own = first.emplace_back();
+      for (std::size_t m = 0; m < v.members.size(); ++m) {
+        const std::size_t as = v.varies ? m : shared(m);
+        own.push_back(as == m ? next : own[as]);
+        std::uint32_t id = own.back();
+        for (Number& e : v.members[m]) e = e.plus(1, id++);
+        next = std::max(next, id);
+      }
+    }
+    const Value loss = f(args);
+    Number sum;
+    for (std::size_t m = 0; m < loss.members.size(); ++m)
+      if (loss.varies || shared(m) == m) sum = sum + loss.members[m][0];
+    Values out;
+    for (std::size_t k = 0; k < args.size(); ++k) {
+      out.push_back(each(args[k].shape, [&](std::size_t m) {
+        Elements e;
+        std::uint32_t id = first[k][m];
+        for (std::size_t i = 0; i < args[k].members[m].size(); ++i) e.push_back(sum.before(id++));
+        return e;
+      }));
+      out.back().varies = args[k].varies;
+    }
+    return out;
+  }
+  // The member of the same places that is the first along the region.
+  std::size_t shared(std::size_t member) const {
+    return region_ < 0 ? member : peer(member, {scope_[static_cast<std::size_t>(region_)].name}, 0);
+  }
+
   Value number(double x) {
     return each({}, [&](std::size_t) { return Elements{Number(x)}; });
   }
@@ -439,26 +543,33 @@ class Oracle {
     const std::size_t outside = members();
     const auto size = static_cast<std::size_t>(n.c);
     scope_.push_back({n.names[0], n.c});
+    const bool typed = n.kind == Kind::region;
+    if (typed) region_ = std::ssize(scope_) - 1;
     Values inside;
     for (std::size_t k = 0; k < in.size(); ++k) {
       const int axis = k < n.in_axes.size() ? n.in_axes[k] : -1;
       inside.push_back(each(n.blocks[0].inputs[k], [&](std::size_t m) {
         const Elements& x = in[k].members[m / size];
-        return axis < 0 ? x : row(x, in[k].shape, axis, static_cast<std::int64_t>(m % size));
+        const auto at = static_cast<std::int64_t>(m % size);
+        if (axis < 0) return x;
+        return typed ? slab(x, in[k].shape, axis, at, n.c) : row(x, in[k].shape, axis, at);
       }));
+      inside.back().varies = typed ? axis >= 0 : in[k].varies;
     }
     const Values results = run(n.blocks[0], inside);
     scope_.pop_back();
+    if (typed) region_ = -1;
     Values out;
     for (std::size_t k = 0; k < results.size(); ++k) {
       Value v{n.results[k], {}};
       for (std::size_t m = 0; m < outside; ++m) {
         const auto begin = results[k].members.begin() + static_cast<std::ptrdiff_t>(m * size);
-        v.members.push_back(n.out_axes[k] < 0
-                                ? *begin
-                                : stacked({begin, begin + static_cast<std::ptrdiff_t>(size)},
-                                          n.results[k], n.out_axes[k]));
+        const std::vector<Elements> all{begin, begin + static_cast<std::ptrdiff_t>(size)};
+        v.members.push_back(n.out_axes[k] < 0 ? *begin
+                            : typed           ? joined(all, results[k].shape, n.out_axes[k])
+                                              : stacked(all, n.results[k], n.out_axes[k]));
       }
+      v.varies = !typed && results[k].varies;
       out.push_back(std::move(v));
     }
     return out;
@@ -466,6 +577,7 @@ class Oracle {
 
   Draws draws_;
   std::vector<Axis> scope_;
+  std::ptrdiff_t region_ = -1;  // of the axes of the scope that of the typed region
   std::uint32_t derivatives_ = 0;
   bool exact_ = true;
 };

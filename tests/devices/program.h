@@ -31,6 +31,7 @@ enum class Kind {
   spread,  // a new axis a
   flip,    // along axis a
   stop,    // stop_gradient
+  vary,    // pvary(x, names): what a typed shard_map takes for each device's own
   index,   // axis_index(names)
   draw,    // integers by fold_in(key(a), axis_index(names))
   // What they do together.
@@ -51,9 +52,11 @@ enum class Kind {
   turns,   // a carries, in[0] turns, up to three
   while_,  // a carries, until in[0] turns are done or the first carry's sum is 50
   pmap,    // a arguments, c devices; b: others, in another order
+  region,  // a typed shard_map: a arguments, c devices; axes are those that are cut
   vmap,    // a arguments, c members
   grad,    // of a arguments
-  jvp,     // a arguments, then their tangents
+  jvp,     // a arguments, then their tangents; names: all are each device's own
+  vjp,     // a arguments, then the cotangent of the result; names: that is each device's own
   jit,     // a arguments
   checkpoint
 };
@@ -77,6 +80,16 @@ struct Block {
   std::vector<Node> nodes;
   std::vector<int> outputs;
 
+  /// At any depth.
+  bool has(Kind kind) const {
+    for (const Node& n : nodes) {
+      if (n.kind == kind) return true;
+      for (const Block& b : n.blocks)
+        if (b.has(kind)) return true;
+    }
+    return false;
+  }
+
   Extents shape(int value) const {
     int first = static_cast<int>(inputs.size());
     if (value < first) return inputs[static_cast<std::size_t>(value)];
@@ -96,11 +109,11 @@ struct Block {
 
 inline const char* name_of(Kind kind) {
   static constexpr const char* kNames[] = {
-      "numbers",  "add",     "sub",       "mul",    "scale", "shift",  "choose",
-      "tame",     "adapt",   "sum",       "spread", "flip",  "stop",   "index",
-      "draw",     "psum",    "pmean",     "pmax",   "pmin",  "gather", "scatter",
-      "exchange", "permute", "broadcast", "cond",   "scan",  "fori",   "turns",
-      "while",    "pmap",    "vmap",      "grad",   "jvp",   "jit",    "checkpoint"};
+      "numbers",   "add",   "sub",    "mul",  "scale",  "shift",     "choose",   "tame",
+      "adapt",     "sum",   "spread", "flip", "stop",   "vary",      "index",    "draw",
+      "psum",      "pmean", "pmax",   "pmin", "gather", "scatter",   "exchange", "permute",
+      "broadcast", "cond",  "scan",   "fori", "turns",  "while",     "pmap",     "region",
+      "vmap",      "grad",  "jvp",    "vjp",  "jit",    "checkpoint"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -81,7 +81,18 @@ MISUSE(rules_that_fit_nothing) {
   };
   ts::specs(Layer{}, {{"w", ts::P()}, {"*", ts::P()}, {"b", ts::P()}, {"layers/*", ts::P()}});
 }
-MISUSE(leaf_without_a_rule) { ts::specs(std::pair(Array(), Array()), {{"0", ts::P()}}); }
+MISUSE(specs_without_the_static_child) {
+  struct Heads {
+    Array w;
+    int heads = 4;
+    Array b;
+  };
+  const Heads x{ts::ones({4}), 4, ts::ones({4})};
+  ts::device_put(x, mesh(), {ts::P("data"), ts::P()});
+}
+MISUSE(leaf_without_a_rule) {
+  ts::specs(std::pair(ts::ones({2}), ts::ones({2})), {{"0", ts::P()}});
+}
 MISUSE(spec_that_leaves_a_dimension_open_that_is_not_there) {
   ts::jit([](Array x) { return x; },
           {.mesh = mesh(), .in_shardings = ts::P("data", ts::none, ts::unconstrained)})(
@@ -204,6 +215,14 @@ MISUSE(shard_map_on_an_abstract_mesh) {
 MISUSE(shard_map_collective_over_another_axis) {
   ts::shard_map([](Array x) { return ts::psum(x, "batch"); },
                 {.mesh = mesh(), .in_specs = ts::P("data")})(ts::ones({4}));
+}
+MISUSE(collective_in_a_jit_over_a_mesh) {
+  ts::jit([](Array x) { return ts::psum(x, "data"); },
+          {.mesh = mesh(), .in_shardings = ts::P("data")})(ts::ones({4}));
+}
+MISUSE(collective_in_the_scope_of_a_mesh) {
+  auto scope = ts::use_mesh(mesh());
+  ts::axis_index("data");
 }
 MISUSE(shard_map_collective_in_a_branch_by_device) {
   ts::shard_map(

@@ -4,6 +4,10 @@
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 using namespace tessera;
 using namespace tessera::testing;
 
@@ -162,7 +166,7 @@ TEST(VmapLaw, OverAnotherAxis) {
 TEST(VmapLaw, PairsOfAxes) {
   MeshShape mesh{{"i", "j"}, {2, 3}};
   for (Strings axes : {Strings{"i", "j"}, Strings{"j", "i"}})
-    for (const Case& c : cases(6)) {
+    for (const Case& c : all_cases(6)) {
       std::string what = c.name + " over (" + axes[0] + ", " + axes[1] + ")";
       ProgramPtr p = body_of(c, axes, 6);
       HostArray x = drawn(c.block, {6}, 4);
@@ -178,6 +182,36 @@ TEST(VmapLaw, PairsOfAxes) {
       got.shape = want.shape;
       expect_same(got, want, what + ", vmap on devices");
     }
+}
+
+// Members send to any others, or to none: forwards, and back by the transpose. A device sends a row
+// to each of the others, so what it sends in a round depends on which it is.
+TEST(VmapLaw, AnyPairsOverTwoAxes) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 4),
+                       devices = 1 + static_cast<std::int64_t>(random() % 4), n = rows * devices;
+    std::vector<std::int64_t> to(static_cast<std::size_t>(n));
+    std::iota(to.begin(), to.end(), 0);
+    std::shuffle(to.begin(), to.end(), random);
+    IntLists pairs;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (round % 3 == 0 || random() % 4) pairs.push_back({i, to[static_cast<std::size_t>(i)]});
+    const Strings axes = random() % 2 ? Strings{"i", "j"} : Strings{"j", "i"};
+    const Case c{"ppermute", {2}, [&](Value x, const Strings& names, std::int64_t m) {
+                   return ops::ppermute(x, names, m, pairs);
+                 }};
+    const ProgramPtr p = body_of(c, axes, n);
+    for (const ProgramPtr& f : {p, transposed(*p)}) {
+      const HostArray x = drawn(c.block, {n}, round);
+      HostArray want = on_devices(*f, {{"i", "j"}, {devices, rows}}, {x})[0];
+      HostArray split = x;
+      split.shape = Shape{devices, rows, 2};
+      HostArray got = on_axis(*mapped(*f, rows, "j"), devices, {split})[0];
+      got.shape = want.shape;
+      expect_same(got, want, "round " + std::to_string(round));
+    }
+  }
 }
 
 TEST(VmapLaw, AxisIndex) {
@@ -244,12 +278,12 @@ TEST(VmapLaw, Errors) {
             "  try: apply the collective to one axis after the other");
   EXPECT_EQ(text(
                 [](Value x) {
-                  return ops::ppermute(x, {"i", "x"}, 4, {{0, 1}});
+                  return ops::ppermute(x, {"x", "i", "y"}, 8, {{0, 1}});
                 },
                 "i"),
-            "ppermute: axis 'i', which vmap maps, is one of the axes ('i', 'x')\n"
-            "  rule: pairs over several axes are sent between devices\n"
-            "  try: permute one axis after the other");
+            "ppermute: axis 'i', which vmap maps, stands between other axes in ('x', 'i', 'y')\n"
+            "  rule: a mapped axis is the first or the last of a tuple of axes here\n"
+            "  try: apply the collective to one axis after the other");
   ProgramPtr p = program_of({Type(f32, {})}, [](Builder&, const Values& in) {
     return Values{ops::pmax(in[0], {"i"}, 2)};
   });

@@ -1,5 +1,6 @@
 #include "api/control/reports.h"
 
+#include "api/trace/map_axes.h"
 #include "base/process.h"
 #include "ops/build.h"
 
@@ -46,10 +47,10 @@ void report(Trace& trace, const HookPtr& callback, const Array& holds,
   std::set<std::string> hidden;  // the innermost axis of a name is the one that is meant
   const std::vector<BoundAxis>& bound = AxisScope::bound();
   for (std::size_t i = bound.size(); i-- > 0;) {
-    if (!hidden.insert(bound[i].name).second || bound[i].kind == BoundAxis::Kind::automatic)
-      continue;
-    names.insert(names.begin(), bound[i].name);
-    positions.insert(positions.begin(), trace.lift(axis_index(bound[i].name), "debug::print"));
+    const std::string name(spoken_name(bound[i].name));
+    if (!hidden.insert(name).second || bound[i].kind == BoundAxis::Kind::automatic) continue;
+    names.insert(names.begin(), name);
+    positions.insert(positions.begin(), trace.lift(axis_index(name), "debug::print"));
   }
   for (const Array& a : values) {
     const Value v = trace.lift(a, "debug::print");

@@ -1,5 +1,6 @@
 #include <tessera/tree.h>
 
+#include "api/devices/children.h"
 #include "base/message.h"
 #include "base/nesting.h"
 
@@ -44,14 +45,10 @@ struct Broadcast {
     }
     const std::size_t entries = axes.children().size();
     if (n.kind == NodeKind::leaf || entries != n.children) {
-      auto count = [](std::size_t n, const char* one, const char* many) {
-        return std::to_string(n) + ' ' + (n == 1 ? one : many);
-      };
-      const std::string what = n.kind == NodeKind::leaf
-                                   ? "is an array"
-                                   : "has " + count(n.children, "child", "children");
-      offenders.push_back(spec_path + " = " + to_string(axes) + " has " +
-                          count(entries, "entry", "entries") + ", but " + def.path(node, tree) +
+      const std::string what =
+          n.kind == NodeKind::leaf ? "is an array" : "has " + children_of(def, node, tree);
+      offenders.push_back(spec_path + " = " + to_string(axes) + " has " + std::to_string(entries) +
+                          (entries == 1 ? " entry" : " entries") + ", but " + def.path(node, tree) +
                           ' ' + what);
       return;
     }

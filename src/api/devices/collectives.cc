@@ -28,7 +28,7 @@ std::int64_t group_size(const char* function, const Members& m, const AxisGroups
   return static_cast<std::int64_t>(groups[0].size());
 }
 
-/// Groups are for axes of devices whose values carry no types of axes.
+/// Groups are for axes of devices.
 void check_groups(const char* function, const Members& m, const AxisGroups& groups,
                   const SourceLoc& loc) {
   if (groups.empty()) return;
@@ -40,14 +40,6 @@ void check_groups(const char* function, const Members& m, const AxisGroups& grou
         .advice(
             "reshape the mapped dimension to (groups, members), map each by its own vmap and use "
             "the inner name")
-        .raise<CollectiveError>();
-  if (!m.typed.empty())
-    Message(function)
-        .problem("groups are given, and axis '" + *m.typed.begin() +
-                 "' belongs to a typed shard_map")
-        .rule("types say whether a value is the same along a whole axis, not along parts of it")
-        .from(loc)
-        .advice("use a mesh with two axes in the place of this one")
         .raise<CollectiveError>();
 }
 
@@ -69,6 +61,8 @@ Value vary(Value x, const Members& m) {
 
 Value emit_psum(Value x, const Members& m, const IntLists& groups) {
   if (x.dtype() == DType::boolean) x = ops::convert(x, DType::int32);
+  // Sums of groups differ from group to group, so the result varies as its operand does.
+  if (!groups.empty()) return ops::psum(vary(x, m), m.names, m.size, groups);
   x = ops::psum(x, m.untyped_names, m.untyped_size, groups);
   return ops::psum_invariant(vary(x, m), m.typed_names);
 }
@@ -160,6 +154,14 @@ Array pmin(Operand x, const AxisNames& axes, const AxisGroups& groups) {
 
 Array all_gather(Operand x, const AxisNames& axes, const GatherOptions& o) {
   const Members m = moving("all_gather", axes, o.groups, x.loc);
+  if (o.invariant && !m.typed.empty() && !o.groups.empty())
+    Message("all_gather")
+        .problem("the result is to be invariant, and groups are given")
+        .rule(
+            "each group gathers blocks of its own, so that the result differs from group to group")
+        .from(x.loc)
+        .advice("leave out .invariant, or gather over the whole axis")
+        .raise<CollectiveError>();
   return collective("all_gather", x, [&](Value v) {
     v = vary(v, m);
     if (o.invariant && m.typed_names.size() == m.names.size())
@@ -216,6 +218,28 @@ Array pbroadcast(Operand x, const AxisNames& axes, std::int64_t source) {
   const Members m = moving("pbroadcast", axes, {}, x.loc);
   return collective("pbroadcast", x,
                     [&](Value v) { return ops::pbroadcast(vary(v, m), m.names, m.size, source); });
+}
+
+Array pvary(Operand x, const AxisNames& axes) {
+  const Members m = members("pvary", axes, x.loc);
+  if (m.typed.empty()) return x.array;
+  return collective("pvary", x, [&](Value v) { return vary(v, m); });
+}
+
+Array pcast(Operand x, const AxisNames& axes, const CastOptions& o) {
+  if (o.to != "varying")
+    Message("pcast")
+        .problem(o.to.empty() ? "it is not said what to cast to"
+                              : "there is no cast to \"" + o.to + "\"")
+        .rule(
+            "what is the same on all devices may be typed as varying; what varies becomes the "
+            "same by communication only")
+        .from(x.loc)
+        .advice(
+            "pcast(x, axes, {.to = \"varying\"}), or psum, pmean, pmax or all_gather with "
+            ".invariant, whose results are the same on all devices")
+        .raise<CollectiveError>();
+  return pvary(std::move(x), axes);
 }
 
 Array axis_index(const AxisNames& axes, std::source_location loc) {

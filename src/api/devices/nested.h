@@ -5,6 +5,8 @@
 
 #include <tessera/sharding.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,10 @@ std::string axes_list(const std::vector<std::string>& names);
 
 /// CollectiveError where `function` is called inside a function that runs on devices already.
 void refuse_nested(const char* function, const SourceLoc& loc);
+
+/// How many devices the pmaps around a call of pmap have taken together; nothing where there is
+/// none. CollectiveError inside a shard_map.
+std::optional<std::int64_t> devices_of_pmaps_around(const SourceLoc& loc);
 
 /// The shard_map around a call: the axes of its mesh that it, or one around it, takes as manual, and
 /// those that are automatic.

@@ -1,5 +1,6 @@
 #include <tessera/partition_spec.h>
 
+#include "api/devices/children.h"
 #include "base/message.h"
 #include "base/nesting.h"
 
@@ -122,11 +123,10 @@ struct Spread {
       return;
     }
     if (n.kind == NodeKind::leaf || entries != n.children) {
-      offenders.push_back(path + " = " + to_string(specs) + " has " +
-                          count(entries, "entry", "entries") + ", but " + def.path(node, root) +
-                          (n.kind == NodeKind::leaf
-                               ? " is an array"
-                               : " has " + count(n.children, "child", "children")));
+      offenders.push_back(
+          path + " = " + to_string(specs) + " has " + count(entries, "entry", "entries") +
+          ", but " + def.path(node, root) +
+          (n.kind == NodeKind::leaf ? " is an array" : " has " + children_of(def, node, root)));
       return;
     }
     std::size_t i = 0;
@@ -139,17 +139,20 @@ struct Spread {
 
 std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
                                          const std::vector<PathRule>& rules,
-                                         std::source_location loc) {
+                                         std::source_location loc, const std::vector<bool>& empty) {
   std::vector<PartitionSpec> out;
   std::vector<bool> used(rules.size(), false);
   Message m("specs");
   m.from(loc);
   std::size_t wrong = 0;
-  for (const std::string& path : paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string& path = paths[i];
     const auto rule = std::find_if(rules.begin(), rules.end(), [&](const PathRule& r) {
       return fits_pattern(r.pattern, path);
     });
-    if (rule == rules.end()) {
+    if (rule == rules.end() && i < empty.size() && empty[i]) {
+      out.emplace_back();
+    } else if (rule == rules.end()) {
       m.offender("no rule fits the leaf '" + path + "'");
       ++wrong;
     } else {

@@ -1,13 +1,17 @@
+#include <tessera/distributed.h>
 #include <tessera/pmap.h>
 
 #include "api/devices/nested.h"
 #include "api/devices/pmap_axes.h"
 #include "api/trace/cache.h"
 #include "api/trace/map_axes.h"
+#include "api/trace/trace.h"
 #include "base/warning.h"
 #include "ops/build.h"
 #include "runtime/devices.h"
 #include "spmd/checks.h"
+
+#include <algorithm>
 
 namespace tessera::inline v0::detail {
 
@@ -15,6 +19,15 @@ namespace {
 
 /// The mesh axis of a pmap without a name; no collective can say it.
 constexpr const char* kUnnamed = "pmap";
+
+/// The mesh axis of a pmap, which names no other pmap around it.
+std::string mesh_axis(const std::string& name) {
+  const auto& around = AxisScope::bound();
+  const auto others = std::count_if(around.begin(), around.end(), [&](const BoundAxis& a) {
+    return a.kind == BoundAxis::Kind::pmap && spoken_name(a.name) == name;
+  });
+  return inner_name(name.empty() ? kUnnamed : name, others);
+}
 
 /// Subtrees by node, for finding arguments in the result.
 bool same_subtree(const TreeDef& a, std::size_t i, const TreeDef& b, std::size_t j) {
@@ -86,10 +99,13 @@ class PmapCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    refuse_nested("pmap", loc_);
-    PmapInputs in = pmap_inputs(call, options_, "pmap", loc_);
+    const std::optional<std::int64_t> around = devices_of_pmaps_around(loc_);
+    if (around && process_count() > 1) between_processes();
+    PmapInputs in = pmap_inputs(call, options_, "pmap", loc_, around);
+    if (around) in.devices.clear();  // those of a region inside another follow from both
+    const std::string axis = mesh_axis(options_.axis_name);
     TracedFunction f = [&] {
-      AxisScope scope({{options_.axis_name, in.size, BoundAxis::Kind::pmap}});
+      AxisScope scope({{options_.axis_name.empty() ? "" : axis, in.size, BoundAxis::Kind::pmap}});
       return trace_call(call, "pmap", name(), in.blocks);
     }();
     const Program& body = *f.program;
@@ -101,7 +117,6 @@ class PmapCache final : public CachedFunction {
     const std::vector<int> out_axes =
         pmap_out_axes(result, f.result_present, ranks, options_, "pmap", loc_);
 
-    const std::string axis = options_.axis_name.empty() ? kUnnamed : options_.axis_name;
     Specs in_specs, out_specs;
     for (std::size_t i = 0; i < body.inputs.size(); ++i)
       in_specs.push_back(i < in.axes.size() ? axis_spec(in.axes[i], axis) : Spec());
@@ -123,6 +138,16 @@ class PmapCache final : public CachedFunction {
     f.program = b.finish(out);
     f.backend = in.backend;
     return f;
+  }
+
+  [[noreturn]] void between_processes() const {
+    Message("pmap")
+        .problem("it is called inside a pmap, and " + std::to_string(process_count()) +
+                 " processes run the program together")
+        .rule("maps over devices inside one another run in one process")
+        .from(loc_)
+        .advice("use vmap inside, or one pmap or shard_map over all devices")
+        .raise<CollectiveError>();
   }
 
   void extend_key(InlineVector<std::uint64_t, 16>& words) const override {

@@ -9,8 +9,9 @@ namespace tessera::inline v0::detail {
 
 namespace {
 
-std::string count_of(std::int64_t n, const char* one) {
-  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+std::string count_of(std::int64_t n, const char* one, const char* many = nullptr) {
+  if (n == 1) return "1 " + std::string(one);
+  return std::to_string(n) + " " + (many ? many : one + std::string("s"));
 }
 
 struct MappedLeaf {
@@ -49,7 +50,7 @@ runtime::Backend& platform_of(const std::vector<Device>& devices, const std::str
 }  // namespace
 
 PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
-                       const SourceLoc& loc) {
+                       const SourceLoc& loc, std::optional<std::int64_t> around) {
   const TreeDef def = call.describe_args();
   const std::vector<int> axes = argument_axes(function.c_str(), call, options.in_axes, loc);
   const std::vector<std::string> paths = def.paths("args");
@@ -98,7 +99,14 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     for (int d = 0; d < there; ++d) ids.push_back(d);
   else
     for (const Device& d : options.devices) ids.push_back(d.id);
-  const auto available = static_cast<std::int64_t>(ids.size());
+  if (around && !options.devices.empty())
+    Message(function)
+        .problem("devices are listed for a pmap inside a pmap")
+        .rule("the devices of a pmap inside are those that the one around it leaves")
+        .from(loc)
+        .advice("leave the list out")
+        .raise<DeviceError>();
+  const std::int64_t available = std::ssize(ids) / around.value_or(1);
 
   if (options.axis_size < 0)
     Message(function)
@@ -147,6 +155,18 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
         .from(loc)
         .advice("pass at least one entry, or leave the call out when there are none")
         .raise<ShapeError>();
+  }
+  if (in.size > available && around) {
+    const std::int64_t all = in.size * *around;
+    Message(function)
+        .problem("a pmap of " + count_of(in.size, "entry", "entries") + " inside pmaps over " +
+                 count_of(*around, "device"))
+        .rule("each device around runs the pmap inside on devices of its own: " +
+              std::to_string(*around) + " * " + std::to_string(in.size) + " = " +
+              std::to_string(all) + " > " + std::to_string(there))
+        .from(loc)
+        .advice("use vmap inside, or call set_device_count(" + std::to_string(all) + ")")
+        .raise<DeviceError>();
   }
   if (in.size > available) {
     Message m(function);

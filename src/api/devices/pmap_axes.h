@@ -9,6 +9,7 @@
 #include <tessera/pmap.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ struct PmapInputs {
   std::vector<Type> blocks;  // what the function sees
 };
 
-/// Throws one error that lists every argument that is in the way.
+/// Throws one error that lists every argument that is in the way. `around`: how many devices
+/// the pmaps around have, each of which takes devices of its own for this one.
 PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
-                       const SourceLoc& loc);
+                       const SourceLoc& loc, std::optional<std::int64_t> around);
 
 /// For each leaf of the result that is present where its blocks are stacked, or kReplicated.
 /// `ranks` are the blocks'.

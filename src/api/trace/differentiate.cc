@@ -90,7 +90,8 @@ Values pull_back(Builder& b, const Program& linear, const Values& residuals,
   for (std::size_t i = residuals.size(); i < linear.inputs.size(); ++i) {
     // A cotangent is weak where what it belongs to is, so that it shows the same dtype.
     const Type& type = linear.type(linear.inputs[i]);
-    out.push_back(back[i] ? ops::convert(*back[i], type.dtype, type.weak) : ops::zeros(b, type));
+    const Value ct = back[i] ? ops::convert(*back[i], type.dtype, type.weak) : ops::zeros(b, type);
+    out.push_back(b.vary_over(ct, type.varying));
   }
   return out;
 }

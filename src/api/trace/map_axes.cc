@@ -113,6 +113,12 @@ std::string odd_character(const std::string& name) {
   }
   return "";
 }
+std::string inner_name(const std::string& name, std::int64_t others) {
+  return others == 0 ? name : name + ";" + std::to_string(others + 1);
+}
+std::string_view spoken_name(std::string_view in_program) {
+  return in_program.substr(0, in_program.find(';'));
+}
 const char* axis_name_rule() {
   return "names stand between quotes, with commas between them and a ':' before a part of an axis";
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::inline v0::detail {
@@ -31,6 +32,11 @@ MappedArguments mapped_arguments(const char* function, const Call& call, const A
 std::string odd_character(const std::string& name);
 /// Which those are, for errors.
 const char* axis_name_rule();
+/// The name in programs of an axis inside as many others of its name, which a collective cannot
+/// reach: "i;2". Users' names hold no ';'.
+std::string inner_name(const std::string& name, std::int64_t others);
+/// What collectives call the axis of this name in programs.
+std::string_view spoken_name(std::string_view in_program);
 /// CollectiveError for a name with such a character.
 void check_axis_name(const char* function, const std::string& name, const SourceLoc& loc);
 /// The types of examples.

@@ -1,6 +1,7 @@
 #include "api/trace/trace.h"
 
 #include "api/trace/follow.h"
+#include "api/trace/map_axes.h"
 #include "api/trace/scope_mesh.h"
 #include "base/thread_kept.h"
 #include "ir/op.h"
@@ -144,7 +145,7 @@ AxisScope::~AxisScope() { axes->resize(axes->size() - count_); }
 
 const BoundAxis* AxisScope::find(std::string_view name) {
   for (auto it = axes->rbegin(); it != axes->rend(); ++it)
-    if (it->name == name) return &*it;
+    if (spoken_name(it->name) == name) return &*it;
   return nullptr;
 }
 const std::vector<BoundAxis>& AxisScope::bound() { return *axes; }

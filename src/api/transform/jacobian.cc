@@ -9,7 +9,8 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-/// The standard basis of arrays of type `t`, stacked along dimension 0.
+/// The standard basis of arrays of type `t`, stacked along dimension 0. All devices have the same;
+/// it is typed as a tangent or cotangent of `t` is.
 Value basis(Builder& b, const Type& t) {
   const std::int64_t n = t.shape.count();
   Value eye = ops::convert(
@@ -17,8 +18,9 @@ Value basis(Builder& b, const Type& t) {
       t.dtype);
   Shape shape = t.shape;
   shape.insert(shape.begin(), n);
-  return ops::reshape(eye, shape);
+  return b.vary_over(ops::reshape(eye, shape), t.varying);
 }
+Value zero_of(Builder& b, const Type& t) { return b.vary_over(ops::zeros(b, t), t.varying); }
 
 Shape joined(const Shape& a, const Shape& b) {
   Shape s = a;
@@ -69,7 +71,7 @@ struct Jacobian {
         Values operands = residuals;
         std::vector<int> dims(residuals.size(), kUnbatched);
         for (std::size_t other = 0; other < inputs.size(); ++other) {
-          operands.push_back(other == in ? basis(b, in_type(in)) : ops::zeros(b, in_type(other)));
+          operands.push_back(other == in ? basis(b, in_type(in)) : zero_of(b, in_type(other)));
           dims.push_back(other == in ? 0 : kUnbatched);
         }
         pushed = batch_inline(b, *lin.linear, operands, dims, n, "");

@@ -2,6 +2,7 @@
 
 #include "ir/interpret.h"
 #include "ops/build.h"
+#include "ops/control/agree.h"
 
 namespace tessera::inline v0::detail {
 
@@ -45,12 +46,22 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
 
   Builder b("jvp");
   Values in;
+  std::vector<AxisSet> varying;
   for (std::size_t i = 0; i < operands_all.size(); ++i) {
     const Type& want = p.program->type(p.program->inputs[i]);
     Value v = b.input(i < f.program->inputs.size() ? want : operands_all[i].impl()->type);
-    in.push_back(ops::convert(v, want.dtype, want.weak));
+    v = b.vary_over(ops::convert(v, want.dtype, want.weak), want.varying);
+    varying.push_back(v.type().varying);
+    in.push_back(v);
   }
-  const Values out = b.inline_program(*p.program, in);
+  // A tangent may differ between devices that share the primal.
+  Values out = b.inline_program(*ops::retyped(p.program, varying), in);
+  std::size_t tangent = outputs;
+  for (std::size_t i = 0; i < outputs; ++i)
+    if (p.nonzero_out[i]) {
+      out[tangent] = b.vary_over(out[tangent], out[i].type().varying);
+      ++tangent;
+    }
   std::vector<Array> arrays = apply(b.finish_pruned(out), operands_all, loc);
 
   std::vector<Array> by_output(outputs);

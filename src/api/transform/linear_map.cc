@@ -1,5 +1,6 @@
 #include "api/transform/linear_map.h"
 
+#include "api/devices/nested.h"
 #include "ops/build.h"
 
 namespace tessera::inline v0::detail {
@@ -14,6 +15,40 @@ std::string tangent_complaint(const Array& got, const Type& want, const std::str
   return path + " is " + visible_text(t) + ", but what it belongs to is " + visible_text(want);
 }
 
+Strings axes_too_many(const Array& got, const Type& want) {
+  Strings axes;
+  for (const std::string& axis : got.impl()->type.varying)
+    if (!want.varying.contains(axis)) axes.push_back(axis);
+  return axes;
+}
+
+namespace {
+
+// What a derivative is of is the same on all devices along an axis, and what it is applied to is
+// not. The sum over the devices and each device's own are both sensible, so the user says which.
+[[noreturn]] void varies_too_much(const LinearMap::State& s, const Strings& axes,
+                                  const std::vector<std::string>& complaints,
+                                  const SourceLoc& loc) {
+  const std::string first = "\"" + axes[0] + "\"";
+  Message m(s.function);
+  m.problem("the " + s.argument + (s.backward ? " varies" : " vary") +
+            " over axes along which what " + (s.backward ? "it belongs" : "they belong") +
+            " to is the same");
+  for (const std::string& c : complaints) m.offender(c);
+  m.rule("in a typed shard_map a " + std::string(s.backward ? "cotangent" : "tangent") +
+         " varies at most over the axes of the value that it belongs to")
+      .from(loc);
+  if (s.backward)
+    m.advice("for each device's own derivative make the argument vary, vjp(f, ts::pvary(x, " +
+             first + ")); for that of what all share sum the cotangent, ts::psum(ct, " + first +
+             ")");
+  else
+    m.advice("make the argument vary, linearize(f, ts::pvary(x, " + first + ")), or use jvp");
+  m.raise<CollectiveError>();
+}
+
+}  // namespace
+
 std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree,
                                          std::source_location where) const {
   if (!state_) moved_away("the derivative", where);
@@ -25,7 +60,8 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
                            loc);
 
   std::vector<Array> given(s.in_types.size());
-  std::vector<std::string> complaints;
+  std::vector<std::string> complaints, too_varied;
+  Strings too_many;
   for (std::size_t i = 0; i < s.in_leaf.size(); ++i) {
     const Array& x = *in.leaves[i];
     if (x.is_empty() || s.in_leaf[i] < 0) continue;
@@ -35,6 +71,10 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
       given[k] = x;
     else
       complaints.push_back(std::move(why));
+    if (const Strings axes = axes_too_many(x, s.in_types[k]); !axes.empty()) {
+      too_varied.push_back(tree.paths(s.argument)[i] + " varies over " + axes_list(axes));
+      too_many.insert(too_many.end(), axes.begin(), axes.end());
+    }
   }
   if (!complaints.empty()) {
     Message m(s.function);
@@ -45,6 +85,7 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
         .advice("convert with astype, or make it with ts::zeros_like or ts::ones_like of the value")
         .raise<ShapeError>();
   }
+  if (!too_many.empty()) varies_too_much(s, too_many, too_varied, loc);
 
   Builder b(s.function);
   Values residuals;
@@ -58,7 +99,8 @@ std::vector<Array> LinearMap::operator()(const Recorder& in, const TreeDef& tree
     } else {
       Value v = b.input(given[k].impl()->type);
       operands.push_back(given[k]);
-      live.push_back(ops::convert(v, s.in_types[k].dtype, s.in_types[k].weak));
+      v = ops::convert(v, s.in_types[k].dtype, s.in_types[k].weak);
+      live.push_back(b.vary_over(v, s.in_types[k].varying));
     }
   }
   Values results;

@@ -23,5 +23,7 @@ struct LinearMap::State {
 /// Checks that `got` can be the tangent or cotangent of something of type `want` called `path`:
 /// same dtype and shape. Gives the complaint, empty where it can.
 std::string tangent_complaint(const Array& got, const Type& want, const std::string& path);
+/// In a typed shard_map: the axes over which `got` varies, and `want` does not.
+Strings axes_too_many(const Array& got, const Type& want);
 
 }  // namespace tessera::inline v0::detail

@@ -1,6 +1,8 @@
 // Sends blocks along (source, destination) pairs of devices.
 #include "ops/collective/collective.h"
+#include "ops/collective/rounds.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::inline v0::ops {
@@ -65,30 +67,9 @@ Literal vector_literal(DType dtype, const std::vector<std::int32_t>& values) {
   return {dtype, Shape{values.size()}, std::move(bytes)};
 }
 
-// Over the mapped axis: the rows of the stack, picked by source; rows that nobody sends to are
-// zero.
-BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
-  if (!m.rest.empty())
-    Message("ppermute")
-        .problem("axis '" + a.axis_name + "', which vmap maps, is one of the axes " +
-                 axes_text(a.attrs))
-        .rule("pairs over several axes are sent between devices")
-        .from(a.b.loc)
-        .advice("permute one axis after the other")
-        .raise<CollectiveError>();
-  Value x = a.inputs[0];
-  if (a.dims[0] == kUnbatched) {
-    if (full(a.attrs)) return {{x}, {kUnbatched}};
-    x = stacked_at(x, kUnbatched, 0, a.size);
-  } else {
-    x = move_dim(x, a.dims[0], 0);
-  }
-  std::vector<std::int32_t> source(static_cast<std::size_t>(a.size)),
-      sent(static_cast<std::size_t>(a.size));
-  for (const Ints& pair : a.attrs.get<IntLists>("perm")) {
-    source[static_cast<std::size_t>(pair[1])] = static_cast<std::int32_t>(pair[0]);
-    sent[static_cast<std::size_t>(pair[1])] = 1;
-  }
+// Rows of x by their numbers, a vector of int32.
+Value rows_of(Value x, Value numbers) {
+  const std::int64_t n = numbers.shape()[0];
   GatherDims dims;
   for (int i = 1; i < x.rank(); ++i) dims.offset_dims.push_back(i);
   dims.collapsed_slice_dims = {0};
@@ -96,14 +77,130 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   dims.index_vector_dim = 1;
   Ints sizes = x.shape().to_vector();
   sizes[0] = 1;
-  Value index = reshape(constant(a.b, vector_literal(DType::int32, source)), Shape{a.size, 1});
-  Value y = gather(x, index, dims, sizes);
-  if (!full(a.attrs)) {
-    Value mask =
-        broadcast_in_dim(constant(a.b, vector_literal(DType::boolean, sent)), y.shape(), {0});
-    y = select(mask, y, zeros_like(y));
+  return gather(x, reshape(numbers, Shape{n, 1}), dims, sizes);
+}
+
+// The rows that each member of the other axes takes, or sends: a table with a row a member.
+using Table = std::vector<std::vector<std::int32_t>>;
+
+// This member's row of the table.
+Value own_row(const BatchArgs& a, const Mapped& m, DType dtype, const Table& table) {
+  const auto width = static_cast<std::int64_t>(table[0].size());
+  if (std::all_of(table.begin(), table.end(), [&](const auto& row) { return row == table[0]; }))
+    return constant(a.b, vector_literal(dtype, table[0]));
+  std::vector<std::int32_t> all;
+  for (const auto& row : table) all.insert(all.end(), row.begin(), row.end());
+  const Value rows =
+      reshape(constant(a.b, vector_literal(dtype, all)), Shape{std::ssize(table), width});
+  AxisSet typed;  // in a typed region
+  for (const std::string& axis : m.rest)
+    if (a.inputs[0].type().varying.contains(axis)) typed.insert(axis);
+  const Value member = a.b.vary_over(axis_index(a.b, m.rest, m.rest_size), typed);
+  const Values start{member, scalar(a.b, DType::int32, 0)};
+  return reshape(dynamic_slice(rows, start, Ints{1, width}), Shape{width});
+}
+
+// What a member of the other axes sends at once: a row in each of some rounds, all to one member.
+struct Parcel {
+  IntLists pairs;  // of members, as ppermute has them
+  Table rows;      // by member, which of its rows it sends
+};
+
+bool stays(const IntLists& pairs) {
+  return std::all_of(pairs.begin(), pairs.end(), [](const Ints& p) { return p[0] == p[1]; });
+}
+
+// A member of all the axes: its row of the stack, and its number along the axes that are not
+// mapped.
+struct Place {
+  std::int64_t row, member;
+};
+Place place_of(const BatchArgs& a, const Mapped& m, std::int64_t number) {
+  return m.first ? Place{number / m.rest_size, number % m.rest_size}
+                 : Place{number % a.size, number / a.size};
+}
+
+// The rows `taken` of what a member has; zeros where nothing is sent.
+Value arranged(const BatchArgs& a, const Mapped& m, Value rows, const Table& taken,
+               const Table& sent) {
+  const Value y = rows_of(rows, own_row(a, m, DType::int32, taken));
+  if (full(a.attrs)) return y;
+  const Value mask = broadcast_in_dim(own_row(a, m, DType::boolean, sent), y.shape(), {0});
+  return select(mask, y, zeros_like(y));
+}
+
+// The mapped axis is the only one: rows of the stack, picked by source.
+BatchResult among_rows(const BatchArgs& a, const Mapped& m) {
+  if (a.dims[0] == kUnbatched && full(a.attrs)) return {{a.inputs[0]}, {kUnbatched}};
+  Table source(1, std::vector<std::int32_t>(static_cast<std::size_t>(a.size))), sent = source;
+  for (const Ints& pair : a.attrs.get<IntLists>("perm")) {
+    source[0][static_cast<std::size_t>(pair[1])] = static_cast<std::int32_t>(pair[0]);
+    sent[0][static_cast<std::size_t>(pair[1])] = 1;
   }
-  return {{y}, {0}};
+  return {{arranged(a, m, stacked_at(a.inputs[0], a.dims[0], 0, a.size), source, sent)}, {0}};
+}
+
+// Members of the other axes send rows to one another, in as few rounds as there can be; rounds of
+// the same pairs are one.
+BatchResult among_members(const BatchArgs& a, const Mapped& m) {
+  const Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size);
+  const auto place = [&](std::int64_t number) { return place_of(a, m, number); };
+  IntLists perm = a.attrs.get<IntLists>("perm");
+  std::sort(perm.begin(), perm.end(), [&](const Ints& p, const Ints& q) {
+    return std::pair(place(p[0]).row, p[0]) < std::pair(place(q[0]).row, q[0]);
+  });
+  std::vector<Sent> messages;
+  for (const Ints& pair : perm)
+    messages.push_back(
+        {static_cast<int>(place(pair[0]).member), static_cast<int>(place(pair[1]).member)});
+  const std::vector<int> round = rounds_of(messages, static_cast<int>(m.rest_size));
+
+  const auto members = static_cast<std::size_t>(m.rest_size);
+  const auto rounds = static_cast<std::size_t>(
+      round.empty() ? 0 : 1 + *std::max_element(round.begin(), round.end()));
+  std::vector<Parcel> parcels;
+  std::vector<std::pair<std::size_t, std::size_t>> parcel_of;  // by round: its parcel, place there
+  for (std::size_t r = 0; r < rounds; ++r) {
+    IntLists pairs;
+    std::vector<std::int32_t> rows(members, -1);
+    for (std::size_t k = 0; k < messages.size(); ++k) {
+      if (round[k] != static_cast<int>(r)) continue;
+      pairs.push_back({messages[k].from, messages[k].to});
+      rows[static_cast<std::size_t>(messages[k].from)] =
+          static_cast<std::int32_t>(place(perm[k][0]).row);
+    }
+    // A member that sends nothing is said to send what another one does.
+    const auto some = *std::find_if(rows.begin(), rows.end(), [](auto row) { return row >= 0; });
+    std::sort(pairs.begin(), pairs.end());
+    auto parcel = std::find_if(parcels.begin(), parcels.end(),
+                               [&](const Parcel& p) { return p.pairs == pairs; });
+    if (parcel == parcels.end())
+      parcel = parcels.insert(parcel, Parcel{std::move(pairs), Table(members)});
+    parcel_of.emplace_back(parcel - parcels.begin(), parcel->rows[0].size());
+    for (std::size_t i = 0; i < members; ++i)
+      parcel->rows[i].push_back(rows[i] < 0 ? some : rows[i]);
+  }
+  if (parcels.empty()) return {{zeros_like(x)}, {0}};
+
+  Values received;
+  std::vector<std::size_t> first;  // by parcel: the row of its first among all that are received
+  std::size_t rows = 0;
+  for (const Parcel& p : parcels) {
+    first.push_back(rows);
+    rows += p.rows[0].size();
+    const Value sent = rows_of(x, own_row(a, m, DType::int32, p.rows));
+    received.push_back(stays(p.pairs) ? sent : ppermute(sent, m.rest, m.rest_size, p.pairs));
+  }
+  const auto width = static_cast<std::size_t>(a.size);
+  Table taken(members, std::vector<std::int32_t>(width)), sent(taken);
+  for (std::size_t k = 0; k < messages.size(); ++k) {
+    const Place to = place(perm[k][1]);
+    const auto [parcel, at] = parcel_of[static_cast<std::size_t>(round[k])];
+    const auto member = static_cast<std::size_t>(to.member), row = static_cast<std::size_t>(to.row);
+    taken[member][row] = static_cast<std::int32_t>(first[parcel] + at);
+    sent[member][row] = 1;
+  }
+  return {{arranged(a, m, concatenate(received, 0), taken, sent)}, {0}};
 }
 
 }  // namespace
@@ -134,8 +231,9 @@ void register_ppermute(Registry& r) {
     return {ppermute(*a.cotangents[0], a.attrs.get<Strings>("axes"), a.attrs.i("size"), inverse)};
   };
   op.batch = [](const BatchArgs& a) -> BatchResult {
-    Mapped m = mapped(a, false);
-    return m.is ? over_mapped(a, m) : pass_through(a);
+    Mapped m = mapped(a, true);
+    if (!m.is) return pass_through(a);
+    return m.rest.empty() ? among_rows(a, m) : among_members(a, m);
   };
   op.uniform = [](const VaryArgs& a) {
     AxisSet s = a.inputs[0];

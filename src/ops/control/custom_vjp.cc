@@ -210,6 +210,24 @@ JvpBoth tangent_jvp(const JvpBothArgs& a) {
   return r;
 }
 
+// In a typed shard_map the backward pass itself adds up the cotangents of devices that share an
+// argument. One that forgets to gives each device another.
+void check_varying(const TransposeArgs& a, const Type& got, const Type& want) {
+  for (const std::string& axis : got.varying)
+    if (!want.varying.contains(axis))
+      Message("custom_vjp")
+          .problem("the backward pass gives a cotangent that varies over '" + axis +
+                   "', for an argument that is the same on all devices along it")
+          .rule(
+              "in a typed shard_map a cotangent varies at most over the axes of the argument that "
+              "it belongs to")
+          .from(a.b.loc)
+          .advice("sum it in the rule, ts::psum(ct, \"" + axis +
+                  "\"), or make the argument vary where the function is called, ts::pvary(x, \"" +
+                  axis + "\")")
+          .raise<CollectiveError>();
+}
+
 MaybeValues tangent_transpose(const TransposeArgs& a) {
   const Program& backward = *a.attrs.program("backward");
   std::size_t residuals = static_cast<std::size_t>(a.attrs.i("residuals"));
@@ -221,7 +239,10 @@ MaybeValues tangent_transpose(const TransposeArgs& a) {
                                  : zeros(a.b, backward.types[backward.inputs[residuals + i]]));
   Values out = a.b.inline_program(backward, in);
   MaybeValues r(residuals);
-  for (std::int64_t i : present) r.push_back(out.at(static_cast<std::size_t>(i)));
+  for (std::int64_t i : present) {
+    r.push_back(out.at(static_cast<std::size_t>(i)));
+    check_varying(a, r.back()->type(), a.types[r.size() - 1]);
+  }
   return r;
 }
 

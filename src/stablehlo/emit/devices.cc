@@ -15,7 +15,7 @@ std::string sharding(const std::string& mesh, const Spec& spec, int rank, const 
   Names dims;
   for (int d = 0; d < rank; ++d) {
     Names axes;
-    for (const std::string& axis : spec.axes_of(d)) axes.push_back(quoted(axis));
+    for (const std::string& axis : spec.axes_of(d)) axes.push_back(stablehlo::quoted(axis));
     if (std::find(open.begin(), open.end(), d) != open.end()) axes.push_back("?");
     dims.push_back("{" + joined(axes) + "}");
   }
@@ -109,6 +109,10 @@ std::string one(Writing& w, const char* op, const std::string& x, const std::str
 
 Names shard_map(Writing& w) {
   const DeviceMesh& mesh = *w.attrs.get<MeshRef>("mesh");
+  if (w.block.mesh && w.block.mesh->axes != mesh.axes)
+    w.refuse("it runs on devices of its own inside another map over devices",
+             "regions of StableHLO inside one another are over the axes of one mesh",
+             "export the function with vmap inside, or with one shard_map over both axes");
   const std::string symbol = w.block.module.mesh(mesh);
   const ProgramPtr body = w.attrs.program("body");
   const Strings own = w.attrs.has("manual") ? w.attrs.get<Strings>("manual") : mesh.axes;

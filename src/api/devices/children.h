@@ -1,0 +1,14 @@
+// The children of a node, for errors about lists with one entry a child.
+#pragma once
+
+#include <tessera/tree_def.h>
+
+#include <string>
+
+namespace tessera::inline v0::detail {
+
+/// "3 children, of which args[0]/heads is static, with an entry that is ignored". `root` is put in
+/// front of paths.
+std::string children_of(const TreeDef& tree, std::size_t node, const std::string& root);
+
+}  // namespace tessera::inline v0::detail
