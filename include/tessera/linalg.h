@@ -67,8 +67,9 @@ struct QR {
 };
 TESSERA_API QR qr(Operand a, const std::string& mode = "reduced");
 
-/// A = U diag(s) V^H, s descending. Derivatives of u and vh are those of distinct singular values,
-/// and there are none of full matrices that are not square.
+/// A = U diag(s) V^H, s descending. Singular vectors of equal values are any basis of the space that
+/// they span, and their derivatives leave it where it is: right for functions of the values, of
+/// these spaces and of U V^H. There are no derivatives of full matrices that are not square.
 struct SVD {
   Array u, s, vh;
 };
@@ -76,7 +77,9 @@ TESSERA_API SVD svd(Operand a, bool full_matrices = true);
 TESSERA_API Array svdvals(Operand a);
 
 /// A = V diag(w) V^H of a Hermitian matrix, w real and ascending, the columns of v the
-/// eigenvectors. (A + A^H) / 2 is read. Derivatives of v are those of distinct eigenvalues.
+/// eigenvectors. (A + A^H) / 2 is read. Eigenvectors of equal eigenvalues are any basis of the space
+/// that they span, and their derivatives have no part within it: right for functions of the
+/// eigenvalues and of these spaces, not of V f(w) V^H where f has a slope.
 struct Eigh {
   Array eigenvalues, eigenvectors;
 };

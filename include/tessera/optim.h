@@ -12,6 +12,7 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/optim/mask.h>
 #include <tessera/partition_spec.h>
 #include <tessera/tree.h>
 
@@ -22,8 +23,6 @@
 #include <vector>
 
 namespace tessera::inline v0::optim {
-
-using Leaves = std::vector<Array>;
 
 /// What an optimiser remembers: a step counter (int32 scalar) where it counts, and for each
 /// parameter the moments it keeps. A tree like any other; stages of a chain are in order.
@@ -142,6 +141,11 @@ TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {},
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
 TESSERA_API Optimizer adamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {},
                             std::source_location loc = std::source_location::current());
+/// Weights decay where the mask says so: adamw(1e-3, 0.1, {}, [](const Array& p) { return p.ndim() >
+/// 1; }) leaves biases and scales alone.
+TESSERA_API Optimizer adamw(Rate rate, double weight_decay, AdamOptions options,
+                            const Mask& decayed,
+                            std::source_location loc = std::source_location::current());
 /// -rate * g / sqrt(v + eps), v the moving average of g^2 (Tieleman and Hinton 2012).
 TESSERA_API Optimizer rmsprop(Rate rate, double decay = 0.9, double eps = 1e-8,
                               std::source_location loc = std::source_location::current());
@@ -154,6 +158,9 @@ clip_by_global_norm(double max_norm, std::source_location loc = std::source_loca
 /// Adds decay * parameter to each update.
 TESSERA_API Optimizer
 add_decayed_weights(double decay, std::source_location loc = std::source_location::current());
+/// Only where the mask says so.
+TESSERA_API Optimizer add_decayed_weights(
+    double decay, const Mask& decayed, std::source_location loc = std::source_location::current());
 TESSERA_API Optimizer scale(double factor,
                             std::source_location loc = std::source_location::current());
 TESSERA_API Optimizer scale_by_adam(AdamOptions options = {},
@@ -161,7 +168,8 @@ TESSERA_API Optimizer scale_by_adam(AdamOptions options = {},
 /// Multiplies by -rate.
 TESSERA_API Optimizer scale_by_rate(Rate rate);
 
-/// sqrt(sum of squares) over all leaves, a float32 scalar (float64 where a leaf is).
+/// sqrt(sum of squares) over all leaves, a float32 scalar (float64 where a leaf is), also where the
+/// squares themselves would be out of range.
 TESSERA_API Array global_norm(const Leaves& leaves);
 template <class T>
 requires(!std::is_same_v<T, Leaves>) Array global_norm(const T& x) {

@@ -1,6 +1,5 @@
-// Products and quotients of complex numbers by the formulas that NumPy and XLA's CPU use and that
-// kernels emit. The operators of std::complex depend on compile flags, and try to repair results
-// that are NaN.
+// Products and quotients of complex numbers by the formulas that kernels emit. The operators of
+// std::complex depend on compile flags, and try to repair results that are NaN.
 #pragma once
 
 #include <tessera/dtype.h>
@@ -10,13 +9,18 @@
 
 namespace tessera::inline v0 {
 
-/// x * y, of real numbers too.
+/// x * y, of real numbers too. Of equal complex numbers the real part is (re - im)(re + im), which
+/// is in range where the squares of the parts are not. It goes by their values, so that it does not
+/// matter whether a program knows that they are one.
 template <class T>
 T times(T x, T y) {
-  if constexpr (is_complex_v<T>)
-    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-  else
+  if constexpr (is_complex_v<T>) {
+    const auto re = x.real(), im = x.imag();
+    return {x == y ? (re - im) * (re + im) : re * y.real() - im * y.imag(),
+            re * y.imag() + im * y.real()};
+  } else {
     return x * y;
+  }
 }
 
 /// x / y by R. L. Smith's formula ("Algorithm 116: complex division", 1962), whose intermediate

@@ -82,9 +82,7 @@ Array softplus(Operand x) {
 }
 
 namespace {
-// x minus its maximum along the axis, which cancels in both softmaxes and so is no business of
-// derivatives.
-Array shifted(const char* function, const Operand& x, std::int64_t axis) {
+void need_classes(const char* function, const Operand& x, std::int64_t axis) {
   need_array(function, "x", x.array, x.loc);
   const int rank = x.array.ndim();
   Message m(function);
@@ -101,6 +99,11 @@ Array shifted(const char* function, const Operand& x, std::int64_t axis) {
               std::to_string(rank))
         .advice("count axes from 0, or from the end with -1, the last axis")
         .raise<ShapeError>();
+}
+
+// x minus its maximum along the axis, which cancels in both softmaxes and so is no business of
+// derivatives.
+Array shifted(const Operand& x, std::int64_t axis) {
   if (x.array.shape(static_cast<int>(axis)) == 0) return x.array;  // nothing to shift
   const Operand v = in_floats(x);
   return subtract(v, stop_gradient(max(v, axis, true)));
@@ -109,13 +112,18 @@ Array shifted(const char* function, const Operand& x, std::int64_t axis) {
 
 Array softmax(Operand x, std::int64_t axis) {
   const InFunction called("softmax", x.loc);
-  Array e = exp(Operand(shifted("softmax", x, axis), x.loc));
+  need_classes("softmax", x, axis);
+  Array e = exp(Operand(shifted(x, axis), x.loc));
   return divide(e, sum(e, axis, true));
 }
 Array log_softmax(Operand x, std::int64_t axis) {
   const InFunction called("log_softmax", x.loc);
-  Array s = shifted("log_softmax", x, axis);
-  return subtract(s, log(sum(exp(s), axis, true)));
+  need_classes("log_softmax", x, axis);
+  // The derivative sums cotangents over all classes.
+  return in_float32(x, [&](const Operand& v) {
+    const Array s = shifted(v, axis);
+    return subtract(s, log(sum(exp(s), axis, true)));
+  });
 }
 
 }  // namespace tessera::inline v0::nn

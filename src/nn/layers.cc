@@ -1,4 +1,5 @@
 #include "nn/checks.h"
+#include "nn/range.h"
 
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -178,8 +179,9 @@ Array LayerNorm::operator()(Operand x) const {
         .advice("layer_norm with as many features as x has")
         .raise<ShapeError>();
   Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
-  Array centred = wide - mean(wide, -1, true);
-  Array y = centred * rsqrt(mean(square(centred), -1, true) + epsilon);
+  const InRange in(wide, -1, epsilon);
+  Array centred = in.x - mean(in.x, -1, true);
+  Array y = centred * rsqrt(mean(square(centred), -1, true) + in.epsilon);
   return (y * scale + bias).astype(x.array.dtype());
 }
 

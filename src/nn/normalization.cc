@@ -1,6 +1,7 @@
 #include <tessera/nn/normalization.h>
 
 #include "nn/checks.h"
+#include "nn/range.h"
 
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -36,8 +37,9 @@ void need_channels(const char* layer, const Array& scale, const char* maker, con
 }
 
 Array normalized(const Array& x, const std::vector<std::int64_t>& over, double epsilon) {
-  const Array centered = x - mean(x, over, true);
-  return centered * rsqrt(mean(square(centered), over, true) + epsilon);
+  const InRange in(x, over, epsilon);
+  const Array centered = in.x - mean(in.x, over, true);
+  return centered * rsqrt(mean(square(centered), over, true) + in.epsilon);
 }
 
 Array with_scale(const Array& y, const Array& scale, const Array& bias) {
@@ -57,7 +59,8 @@ Array RMSNorm::operator()(Operand x) const {
   need_number("RMSNorm", "its epsilon", epsilon, 0, HUGE_VAL, "1e-6 is usual", x.loc);
   need_channels("RMSNorm", scale, "rms_norm(features)", x, 1);
   const Array wide = astype(x, statistics_of(x.array.dtype()));
-  const Array y = wide * rsqrt(mean(square(wide), -1, true) + epsilon);
+  const InRange in(wide, -1, epsilon);
+  const Array y = in.x * rsqrt(mean(square(in.x), -1, true) + in.epsilon);
   return (y * scale).astype(x.array.dtype());
 }
 

@@ -119,12 +119,20 @@ Optimizer nadam(Rate rate, AdamOptions o, std::source_location loc) {
   return adam(std::move(rate), o, loc);
 }
 Optimizer nadamw(Rate rate, double weight_decay, AdamOptions o, std::source_location loc) {
+  return nadamw(std::move(rate), weight_decay, o, every_leaf(), loc);
+}
+Optimizer nadamw(Rate rate, double weight_decay, AdamOptions o, const Mask& decayed,
+                 std::source_location loc) {
   const InFunction called("nadamw", loc);
   o.nesterov = true;
-  return adamw(std::move(rate), weight_decay, o, loc);
+  return adamw(std::move(rate), weight_decay, o, decayed, loc);
 }
 
 Optimizer lion(Rate rate, double b1, double b2, double weight_decay, std::source_location loc) {
+  return lion(std::move(rate), b1, b2, weight_decay, every_leaf(), loc);
+}
+Optimizer lion(Rate rate, double b1, double b2, double weight_decay, const Mask& decayed,
+               std::source_location loc) {
   const InFunction called("lion", loc);
   need_decay("lion", "b1", b1, loc);
   need_decay("lion", "b2", b2, loc);
@@ -135,7 +143,8 @@ Optimizer lion(Rate rate, double b1, double b2, double weight_decay, std::source
         *m[0] = averaged(*m[0], g, b2);
         return direction;
       });
-  return chain({signs, add_decayed_weights(weight_decay, loc), scale_by_rate(std::move(rate))});
+  return chain(
+      {signs, add_decayed_weights(weight_decay, decayed, loc), scale_by_rate(std::move(rate))});
 }
 
 Optimizer adagrad(Rate rate, double initial, double eps, std::source_location loc) {

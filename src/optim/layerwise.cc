@@ -21,7 +21,7 @@ Optimizer scale_by_trust_ratio(double trust_coefficient, double eps, std::source
   need_amount("scale_by_trust_ratio", "eps", eps, loc);
   return Optimizer({stateless([=](const Leaves& u, const Leaves& p) {
     return each(u, [&](std::size_t i) {
-      const Array of_parameter = sqrt(sum(square(p[i]))), of_update = sqrt(sum(square(u[i])));
+      const Array of_parameter = norm(p[i]), of_update = norm(u[i]);
       const Array known = of_parameter != 0 && of_update != 0;
       const Array ratio = trust_coefficient * of_parameter / (where(known, of_update, 1.0) + eps);
       return u[i] * where(known, ratio, 1.0).astype(u[i].dtype());
@@ -30,9 +30,13 @@ Optimizer scale_by_trust_ratio(double trust_coefficient, double eps, std::source
 }
 
 Optimizer lamb(Rate rate, double weight_decay, AdamOptions o, std::source_location loc) {
+  return lamb(std::move(rate), weight_decay, o, every_leaf(), loc);
+}
+Optimizer lamb(Rate rate, double weight_decay, AdamOptions o, const Mask& decayed,
+               std::source_location loc) {
   const InFunction called("lamb", loc);
   need_amount("lamb", "weight_decay", weight_decay, loc);
-  return chain({scale_by_adam(o, loc), add_decayed_weights(weight_decay, loc),
+  return chain({scale_by_adam(o, loc), add_decayed_weights(weight_decay, decayed, loc),
                 scale_by_trust_ratio(1.0, 0.0, loc), scale_by_rate(std::move(rate))});
 }
 

@@ -1,5 +1,6 @@
 #include <tessera/creation.h>
 #include <tessera/detail/moved.h>
+#include <tessera/detail/square_range.h>
 #include <tessera/elementwise.h>
 #include <tessera/message.h>
 #include <tessera/optim.h>
@@ -102,10 +103,20 @@ Optimizer scale_by_rate(Rate rate) {
 }
 
 Optimizer add_decayed_weights(double decay, std::source_location loc) {
+  return add_decayed_weights(decay, every_leaf(), loc);
+}
+Optimizer add_decayed_weights(double decay, const Mask& decayed, std::source_location loc) {
   need_amount("add_decayed_weights", "decay", decay, loc);
-  return Optimizer({stateless([decay](const Leaves& u, const Leaves& p) {
-    return each(u, [&](std::size_t i) { return u[i] + p[i] * decay; });
-  })});
+  const auto init = [decayed, loc](const Leaves& p) {
+    meant(decayed, p, loc);
+    return State::Stage{};
+  };
+  const auto update = [decay, decayed, loc](const Leaves& u, const State::Stage&, const Leaves& p,
+                                            State::Stage&) {
+    const std::vector<bool> here = meant(decayed, p, loc);
+    return each(u, [&](std::size_t i) { return here[i] ? u[i] + p[i] * decay : u[i]; });
+  };
+  return Optimizer({{init, update}});
 }
 
 Optimizer clip_by_value(double most, std::source_location loc) {
@@ -115,24 +126,53 @@ Optimizer clip_by_value(double most, std::source_location loc) {
   })});
 }
 
+namespace {
+
+// The norm of all leaves times a power of two, `factor`, which is 1 but where the sum of squares is
+// out of range. One pass over each leaf makes the sums for all factors, and each sum is one over
+// devices. The derivative at zero is zero.
+struct ScaledNorm {
+  Array norm, factor;
+};
+ScaledNorm scaled_norm(const Leaves& leaves) {
+  DType d = DType::float32;
+  for (const Array& x : leaves)
+    if (!x.is_empty() && x.dtype() == DType::float64) d = DType::float64;
+  const tessera::detail::SquareRange range = tessera::detail::square_range(d);
+  const Array none = zeros({}, d);
+  Array plain = none, down = none, up = none;
+  for (const Array& leaf : leaves) {
+    if (leaf.is_empty()) continue;
+    const Array x = leaf.astype(d);
+    plain = plain + sum(square(x));
+    down = down + sum(square(x * range.down));
+    up = up + sum(square(x * range.up));
+  }
+  const Array large = isinf(plain), small = plain < range.least;
+  const Array squares = where(large, down, where(small, up, plain)), zero = squares == 0;
+  return {where(zero, 0.0, sqrt(where(zero, 1.0, squares))),
+          where(large, range.down, where(small, range.up, 1.0)).astype(d)};
+}
+
+}  // namespace
+
 Optimizer clip_by_global_norm(double max_norm, std::source_location loc) {
   need_bound("clip_by_global_norm", "max_norm", max_norm, loc);
   return Optimizer({stateless([max_norm](const Leaves& u, const Leaves&) {
-    Array norm = global_norm(u);
+    const ScaledNorm n = scaled_norm(u);
     // Exactly 1 while the norm is small enough.
-    Array factor = where(norm <= max_norm, 1.0, max_norm / norm);
-    return each(u, [&](std::size_t i) { return u[i] * factor.astype(u[i].dtype()); });
+    const Array small = n.norm / n.factor <= max_norm;
+    const Array first = where(small, 1.0, n.factor), factor = where(small, 1.0, max_norm / n.norm);
+    return each(u, [&](std::size_t i) {
+      const DType d = u[i].dtype();
+      return u[i] * first.astype(d) * factor.astype(d);
+    });
   })});
 }
 
 Array global_norm(const Leaves& leaves) {
-  Array total = 0.0f;
-  for (const Array& x : leaves) {
-    if (x.is_empty()) continue;
-    const bool wide = x.dtype() == DType::float64;
-    total = total + sum(square(x.astype(wide ? DType::float64 : DType::float32)));
-  }
-  return sqrt(total);
+  const ScaledNorm n = scaled_norm(leaves);
+  return n.norm / n.factor;
 }
 
 Optimizer rmsprop(Rate rate, double decay, double eps, std::source_location loc) {
@@ -195,9 +235,13 @@ Optimizer adam(Rate rate, AdamOptions o, std::source_location loc) {
   return chain({scale_by_adam(o, loc), scale_by_rate(std::move(rate))});
 }
 Optimizer adamw(Rate rate, double weight_decay, AdamOptions o, std::source_location loc) {
+  return adamw(std::move(rate), weight_decay, o, every_leaf(), loc);
+}
+Optimizer adamw(Rate rate, double weight_decay, AdamOptions o, const Mask& decayed,
+                std::source_location loc) {
   const InFunction called("adamw", loc);
   need_amount("adamw", "weight_decay", weight_decay, loc);
-  return chain({scale_by_adam(o, loc), add_decayed_weights(weight_decay, loc),
+  return chain({scale_by_adam(o, loc), add_decayed_weights(weight_decay, decayed, loc),
                 scale_by_rate(std::move(rate))});
 }
 

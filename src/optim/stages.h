@@ -37,6 +37,11 @@ const std::vector<Leaves>& moments_of(const State::Stage& state, std::size_t kin
 /// A state of scalars of the stage's own, after a check that there are `count` and `inner` stages.
 const Leaves& numbers_of(const State::Stage& state, std::size_t count, std::size_t inner);
 
+/// A mask that means all.
+Mask every_leaf();
+/// The leaves that a mask means; TreeError with this line where it is one of other parameters.
+std::vector<bool> meant(const Mask& mask, const Leaves& params, const SourceLoc& loc);
+
 Stage stateless(const std::function<Leaves(const Leaves&, const Leaves&)>& f);
 
 /// The stages of an optimiser within a stage.

@@ -103,7 +103,7 @@ Array unit_norm(const Array& x) {
   std::vector<std::int64_t> over;
   const int upto = long_axes <= 1 ? x.ndim() : x.ndim() <= 3 ? 1 : x.ndim() - 1;
   for (int k = 0; k < upto; ++k) over.push_back(k);
-  return over.empty() ? abs(x) : sqrt(sum(square(x), over, true));
+  return over.empty() ? abs(x) : norm(x, {.axis = over, .keepdims = true});
 }
 
 }  // namespace

@@ -45,14 +45,19 @@ std::vector<bool> Mask::of(const Leaves& params) const {
   return meant;
 }
 
+Mask every_leaf() {
+  return Mask([](const Array&) { return true; });
+}
+std::vector<bool> meant(const Mask& mask, const Leaves& params, const SourceLoc& loc) {
+  try {
+    return mask.of(params);
+  } catch (Mismatch& m) {
+    m.message.from(loc).raise<TreeError>();
+  }
+}
+
 Optimizer masked(const Optimizer& inner, const Mask& mask, std::source_location loc) {
-  const auto meant_of = [mask, loc](const Leaves& p) {
-    try {
-      return mask.of(p);
-    } catch (Mismatch& m) {
-      m.message.from(loc).raise<TreeError>();
-    }
-  };
+  const auto meant_of = [mask, loc](const Leaves& p) { return meant(mask, p, loc); };
   return Optimizer(
       {{[=](const Leaves& p) {
           return State::Stage{{}, {}, init_inner(inner, only(p, meant_of(p)))};

@@ -3,6 +3,7 @@
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/build.h"
+#include "ops/elementwise/chosen.h"
 #include "ops/indexing/cotangents.h"
 #include "transform/at_equation.h"
 
@@ -117,7 +118,16 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
     const std::span<const bool> in(mask.get(), eqn.inputs.size());
     if (eqn.op->linear && !eqn.op->linear(in)) not_linear(eqn);
     AtEquation at(b, eqn);
+    std::optional<ops::Unselected> unselected;
+    // A selection is made behind the equation; not behind a sum over devices, which differ in it.
+    if (eqn.op->elementwise && !eqn.op->vary && out_cts.size() == 1) {
+      unselected.emplace(*out_cts[0]);
+      out_cts[0] = unselected->raw();
+    }
     MaybeValues in_cts = eqn.op->transpose({b, *eqn.op, eqn.attrs, arguments, types, in, out_cts});
+    if (unselected)
+      for (MaybeValue& v : in_cts)
+        if (v) v = unselected->selected(*v);
     for (std::size_t i = 0; i < eqn.inputs.size() && i < in_cts.size(); ++i)
       if (mask[i]) ct.add(eqn.inputs[i], in_cts[i], eqn.op->name.c_str());
   }

@@ -5,6 +5,7 @@
 #include <tessera/grad.h>
 #include <tessera/manipulation.h>
 #include <tessera/nn.h>
+#include <tessera/nn/normalization.h>
 #include <tessera/pmap.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
@@ -46,6 +47,51 @@ TEST(Layers, Linear) {
   EXPECT_EQ(made.weight.shape(), (Shape{3, 5}));
   EXPECT_EQ(f32s(made.bias), Floats(5, 0.0f));
   EXPECT_TRUE(nn::linear(ts::random::key(0), 3, 5, {.bias = false}).bias.is_empty());
+}
+
+// Squares of 1e30 are no float32, what layers make of such numbers is.
+TEST(Layers, NormalisationsOfVeryLargeNumbers) {
+  const Array x(Floats{1, -1, 3, -3, 2, 0, -2, 0});
+  const auto same = [](const auto& layer, const Array& v) {
+    const Array usual = layer(v);
+    for (const double size : {1e10, 1e20, 1e30, 5e37}) {
+      const Array got = layer(v * size);
+      // Without an epsilon to speak of.
+      EXPECT_TRUE(ts::allclose(got, usual, 1e-4, 1e-6).item<bool>()) << size << got << usual;
+    }
+  };
+  same(nn::layer_norm(4), x.reshape(2, 4));
+  same(nn::rms_norm(4), x.reshape(2, 4));
+  same(nn::group_norm(4, 2), x.reshape(1, 2, 4));
+  same(nn::instance_norm(2), x.reshape(1, 2, 2, 2));
+  // The derivative is smaller by as much.
+  const nn::LayerNorm layer = nn::layer_norm(4, 1e-12);
+  const Array w = ts::array({0.3, -0.2, 0.5, 1.0});
+  const auto slope = ts::grad([&](Array v) { return ts::sum(layer(v) * w); });
+  const Array row = ts::array({1.0, -1.0, 3.0, -4.0}), usual = slope(row), far = slope(row * 1e30);
+  EXPECT_TRUE(ts::allclose(far * 1e30, usual, 1e-5, 1e-6).item<bool>()) << far << usual;
+  // Equal numbers are all at their mean.
+  EXPECT_EQ(f32s(layer(ts::full({4}, 0x1p100))), Floats(4, 0));
+}
+
+TEST(Losses, LogSoftmaxOfHalvesSumsInFloat32) {
+  // 4096 classes of equal logits: the derivative of the first log probability is 1 - 1 / 4096, and
+  // -1 / 4096 for the others; of the sum of all it is 0, which a sum of 16 bits misses.
+  for (const ts::DType d : {ts::f16, ts::bf16}) {
+    std::vector<double> cotangent(4096);
+    for (std::size_t i = 0; i < cotangent.size(); ++i) cotangent[i] = i % 2 ? 1.0 : 0.5;
+    const Array w(cotangent), zero = ts::zeros({4096}, d);
+    const auto loss = [&](Array v) {
+      return ts::sum(nn::log_softmax(v).astype(ts::f32) * w.astype(ts::f32));
+    };
+    const Array x = ts::arange(4096).astype(ts::f32) / 1024;
+    const Array got = ts::grad(loss)(x.astype(d)).astype(ts::f32);
+    const Array want = ts::grad(loss)(x.astype(d).astype(ts::f32));
+    // One rounding of the result, of numbers up to 1.
+    const double unit = d == ts::f16 ? 0x1p-11 : 0x1p-8;
+    EXPECT_TRUE(ts::all(ts::abs(got - want) <= unit * ts::abs(want) + 1e-7).item<bool>());
+    EXPECT_EQ(nn::log_softmax(zero).dtype(), d);
+  }
 }
 
 TEST(Layers, ComputeDtype) {

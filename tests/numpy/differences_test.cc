@@ -202,6 +202,33 @@ TEST(Differences, PowerOfZeroToZero) {
   EXPECT_EQ(of<float>(slope(ts::array({0, 0}))), (std::vector{0.f, 0.f}));
 }
 
+TEST(Differences, UntakenBranches) {
+  const auto slope = [](auto f) {
+    return ts::grad([f](Array x) { return ts::sum(f(x)); })(ts::array({0.0, 4.0}));
+  };
+  EXPECT_EQ(of<float>(slope([](Array x) { return ts::where(x > 0, ts::sqrt(x), 0); })),
+            (std::vector{0.f, 0.25f}));
+  EXPECT_EQ(of<float>(slope([](Array x) { return ts::maximum(ts::log(x), -1); })),
+            (std::vector{0.f, 0.25f}));
+  EXPECT_EQ(of<float>(slope([](Array x) { return ts::clip(1 / x, 0, 2); })),
+            (std::vector{0.f, -0.0625f}));
+  EXPECT_EQ(of<float>(slope([](Array x) { return ts::max(ts::log(x)); })),
+            (std::vector{0.f, 0.25f}));
+}
+
+TEST(Differences, NormAtZero) {
+  EXPECT_EQ(of<float>(ts::grad([](Array x) { return ts::norm(x); })(ts::zeros({2}))),
+            (std::vector{0.f, 0.f}));
+}
+
+TEST(Differences, EqualEigenvalues) {
+  const auto span = [](Array a) {
+    const Array v = ts::linalg::eigh(a).eigenvectors;
+    return ts::sum(ts::matmul(v, v.T()));
+  };
+  EXPECT_EQ(of<float>(ts::grad(span)(ts::eye(2))), (std::vector{0.f, 0.f, 0.f, 0.f}));
+}
+
 TEST(Differences, PartialShardMap) {
   ts::set_device_count(4);
   const ts::ShardMapOptions options{.mesh = ts::Mesh({{"data", 2}, {"model", 2}}),

@@ -4,9 +4,11 @@
 // header.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
+#include <tessera/grad.h>
 #include <tessera/jit.h>
 #include <tessera/manipulation.h>
 #include <tessera/optim.h>
+#include <tessera/optim/optimizers.h>
 #include <tessera/optim/transformations.h>
 
 #include "message.h"
@@ -15,6 +17,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 namespace ts = tessera;
 using test::message;
@@ -148,6 +151,64 @@ TEST(Optim, ClipsTheGlobalNorm) {
   Params zero{ts::zeros({2}), ts::zeros({2})};
   auto opt = optim::clip_by_global_norm(1.0);
   EXPECT_EQ(opt.update(zero, opt.init(zero), zero).first.w.to_vector<float>(), (Floats{0, 0}));
+}
+
+// Floats whose squares are out of range, of which a norm is not.
+TEST(Optim, NormsOfVeryLargeAndVerySmallGradients) {
+  for (const int e : {-130, -90, 0, 83, 120}) {
+    const float p = std::ldexp(1.0f, e);
+    const Params g{Array(Floats{3 * p, 0}), Array(Floats{0, 4 * p})};
+    EXPECT_EQ(optim::global_norm(g).item<float>(), 5 * p) << "2^" << e;
+    const auto opt = optim::clip_by_global_norm(2.5 * static_cast<double>(p));
+    const Params u = opt.update(g, opt.init(g), g).first;
+    EXPECT_EQ(u.w.to_vector<float>(), (Floats{1.5f * p, 0})) << "2^" << e;
+    EXPECT_EQ(u.b.to_vector<float>(), (Floats{0, 2 * p})) << "2^" << e;
+  }
+  // A norm that is out of range itself, and a bound that is not.
+  const float most = std::numeric_limits<float>::max();
+  const Params g{Array(Floats{most, most}), Array(Floats{most, most})};
+  const auto opt = optim::clip_by_global_norm(1.0);
+  EXPECT_EQ(opt.update(g, opt.init(g), g).first.w.to_vector<float>(), (Floats{0.5f, 0.5f}));
+  const Array wide(Doubles{3e200, 4e200});
+  EXPECT_DOUBLE_EQ(optim::global_norm(Params{wide, ts::ones({2})}).item<double>(), 5e200);
+  EXPECT_EQ(ts::grad([](Array x) { return optim::global_norm(optim::Leaves{x}); })(ts::zeros({2}))
+                .to_vector<float>(),
+            (Floats{0, 0}));
+  // Optimisers that go by the norm of a parameter array.
+  const Params large{Array(Floats{3e25f, 4e25f}), Array(Floats{1, 0})},
+      one{Array(Floats{0, 1}), Array(Floats{1, 0})};
+  const auto ratio = optim::scale_by_trust_ratio();
+  EXPECT_FLOAT_EQ(ratio.update(one, ratio.init(large), large).first.w.to_vector<float>()[1], 5e25f);
+  const auto adaptive = optim::adaptive_grad_clip(1.0);
+  EXPECT_FLOAT_EQ(adaptive.update(large, adaptive.init(one), one).first.w.to_vector<float>()[0],
+                  0.6f);
+}
+
+TEST(Optim, MasksSayWhichWeightsDecay) {
+  const Params p{ts::array({{1.0, 2.0}}), ts::array({3.0})};
+  const Params g{ts::zeros({1, 2}), ts::zeros({1})};
+  const auto updated = [&](const optim::Optimizer& opt) {
+    const Params u = opt.update(g, opt.init(p), p).first;
+    Floats all = u.w.to_vector<float>();
+    for (float x : u.b.to_vector<float>()) all.push_back(x);
+    return all;
+  };
+  const Floats matrices{-0.25f, -0.5f, 0}, vectors{0, 0, -0.75f};
+  const auto of_matrices = [](const Array& x) { return x.ndim() > 1; };
+  EXPECT_EQ(updated(optim::adamw(0.5, 0.5, {}, of_matrices)), matrices);
+  EXPECT_EQ(updated(optim::adamw(0.5, 0.5, {}, std::vector{false, true})), vectors);
+  EXPECT_EQ(updated(optim::adamw(0.5, 0.5, {}, optim::mask_of(Params{true, false}))), matrices);
+  const auto by_path = [](const std::string& path, const Array&) { return path == "b"; };
+  EXPECT_EQ(updated(optim::adamw(0.5, 0.5, {}, optim::mask_by_path(p, by_path))), vectors);
+  EXPECT_EQ(updated(optim::nadamw(0.5, 0.5, {}, of_matrices)), matrices);
+  EXPECT_EQ(updated(optim::lion(0.5, 0.9, 0.99, 0.5, of_matrices)), matrices);
+  EXPECT_EQ(
+      updated(optim::chain({optim::add_decayed_weights(0.5, of_matrices), optim::scale(-0.5)})),
+      matrices);
+  EXPECT_EQ(updated(optim::lamb(0.5, 0.5, {}, of_matrices))[2], 0);
+  // One entry too few.
+  const optim::Optimizer wrong = optim::adamw(0.5, 0.5, {}, std::vector{true});
+  EXPECT_THROW(static_cast<void>(wrong.init(p)), ts::TreeError);
 }
 
 TEST(Optim, LeavesWithoutGradientStay) {

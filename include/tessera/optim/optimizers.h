@@ -43,6 +43,9 @@ TESSERA_API Optimizer amsgrad(Rate rate, AdamOptions options = {},
 TESSERA_API Optimizer lamb(Rate rate, double weight_decay = 0.0,
                            AdamOptions options = {.eps = 1e-6},
                            std::source_location loc = std::source_location::current());
+/// Weights decay where the mask says so, here and below.
+TESSERA_API Optimizer lamb(Rate rate, double weight_decay, AdamOptions options, const Mask& decayed,
+                           std::source_location loc = std::source_location::current());
 struct LarsOptions {
   double weight_decay = 0.0, trust_coefficient = 0.001, eps = 0.0, momentum = 0.9;
   bool nesterov = false;
@@ -53,10 +56,16 @@ TESSERA_API Optimizer lars(Rate rate, LarsOptions options = {},
 /// The sign of a mean of gradients, with decoupled weight decay (Chen et al. 2023).
 TESSERA_API Optimizer lion(Rate rate, double b1 = 0.9, double b2 = 0.99, double weight_decay = 1e-3,
                            std::source_location loc = std::source_location::current());
+TESSERA_API Optimizer lion(Rate rate, double b1, double b2, double weight_decay,
+                           const Mask& decayed,
+                           std::source_location loc = std::source_location::current());
 /// Adam with Nesterov's momentum (Dozat 2016), and with decoupled weight decay.
 TESSERA_API Optimizer nadam(Rate rate, AdamOptions options = {},
                             std::source_location loc = std::source_location::current());
 TESSERA_API Optimizer nadamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {},
+                             std::source_location loc = std::source_location::current());
+TESSERA_API Optimizer nadamw(Rate rate, double weight_decay, AdamOptions options,
+                             const Mask& decayed,
                              std::source_location loc = std::source_location::current());
 struct NovogradOptions {
   double b1 = 0.9, b2 = 0.25, eps = 1e-6, eps_root = 0.0, weight_decay = 0.0;

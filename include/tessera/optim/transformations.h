@@ -47,30 +47,6 @@ TESSERA_API Optimizer keep_params_nonnegative();
 
 // --- optimisers around optimisers
 
-/// Which leaves are meant: a list with an entry a leaf, or a question that is asked of each.
-class Mask {
- public:
-  Mask(std::vector<bool> leaves) : leaves_(std::move(leaves)) {}
-  template <class F>
-  requires(std::is_invocable_r_v<bool, F&, const Array&>) Mask(F of_parameter)
-      : of_parameter_(std::move(of_parameter)) {}
-  /// One entry a leaf; TreeError where there are more or fewer of them than leaves.
-  TESSERA_API std::vector<bool> of(const Leaves& params) const;
-
- private:
-  std::vector<bool> leaves_;
-  std::function<bool(const Array&)> of_parameter_;
-};
-/// A mask by paths and leaves: mask_by_path(params, [](const std::string& path, const Array& p) {
-/// return p.ndim() > 1; }).
-template <class Params, class F>
-std::vector<bool> mask_by_path(const Params& params, F&& f) {
-  const std::vector<std::string> paths = tree::paths(params);
-  const Leaves leaves = tree::leaves(params);
-  std::vector<bool> out;
-  for (std::size_t i = 0; i < leaves.size(); ++i) out.push_back(f(paths[i], leaves[i]));
-  return out;
-}
 /// A label for each leaf, by its path and itself.
 template <class Params, class F>
 std::vector<std::string> labels_by_path(const Params& params, F&& f) {

@@ -3,6 +3,7 @@
 #include <tessera/manipulation.h>
 
 #include "api/numpy/matrix_operand.h"
+#include "api/numpy/pseudo_inverse.h"
 
 #include <algorithm>
 #include <limits>
@@ -150,30 +151,8 @@ SlogDet slogdet(Operand a) {
 
 namespace {
 
-// 1 / s where s is above `tolerance` times the greatest, else 0.
-Value inverse_above(Value s, double tolerance) {
-  const int last = s.rank() - 1;
-  if (s.shape()[static_cast<std::size_t>(last)] == 0) return s;
-  Shape one = s.shape();
-  one[one.size() - 1] = 1;
-  const Value most = detail::broadcast_to(ops::reshape(ops::reduce_max(s, {last}), one), s.shape());
-  const Value large = ops::gt(s, ops::mul(most, ops::full_like(s, tolerance)));
-  const Value safe = ops::select(large, s, ops::full_like(s, 1));
-  const Value nan = ops::add(s, ops::neg(s));  // 0, or NaN where s is
-  return ops::select(large, ops::div(ops::full_like(s, 1), safe), nan);
-}
-
 double longer_side(const Shape& s) {
   return static_cast<double>(std::max(rows_of(s), columns_of(s)));
-}
-
-// V diag(1 / s) U^H b
-Value pseudo_solve(const Values& svd, Value b, double tolerance) {
-  const Value inverse = inverse_above(svd[0], tolerance);
-  const Value seen = ops::matmul(ops::adjoint(svd[1]), b);
-  const Value scaled =
-      ops::mul(seen, ops::in_dtype(ops::along_rows(inverse, seen.shape()), seen.dtype()));
-  return ops::matmul(ops::adjoint(svd[2]), scaled);
 }
 
 }  // namespace
@@ -195,8 +174,9 @@ Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond) {
               .raise<ShapeError>();
         const std::int64_t m = rows_of(s.a.shape()), n = columns_of(s.a.shape());
         const double tolerance = rcond.value_or(epsilon_of(s.a.dtype()) * longer_side(s.a.shape()));
-        const Values f = ops::svd(s.a, true, false);
-        const Value x = pseudo_solve(f, s.b, tolerance), inverse = inverse_above(f[0], tolerance);
+        const Value singular = ops::svd(s.a, true, false)[0];
+        const Value x = least_squares(s.a, s.b, tolerance);
+        const Value inverse = inverse_above(singular, tolerance);
         const Value rank = ops::reduce_sum(
             ops::convert(ops::ne(inverse, ops::zeros_like(inverse)), DType::int32), {0});
         const Value off = ops::abs(ops::sub(s.b, ops::matmul(s.a, x)));
@@ -207,7 +187,7 @@ Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond) {
         residuals = ops::select(
             full, residuals, ops::full_like(residuals, std::numeric_limits<double>::quiet_NaN()));
         if (m <= n) residuals = ops::slice(residuals, {0}, {0}, {1});
-        return Values{c.back(s.solution(x)), c.back(residuals), rank, c.back(f[0])};
+        return Values{c.back(s.solution(x)), c.back(residuals), rank, c.back(singular)};
       });
   return {out[0], out[1], out[2], out[3]};
 }
@@ -215,17 +195,7 @@ Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond) {
 Array pinv(Operand a, std::optional<double> rcond, bool hermitian) {
   return of_matrix("linalg.pinv", a, hermitian, [&](Value x) -> Values {
     const double tolerance = rcond.value_or(10 * epsilon_of(x.dtype()) * longer_side(x.shape()));
-    if (hermitian) {
-      const Values f = ops::eigh(symmetrized(x), true);
-      const Value w = f[0], inverse = inverse_above(ops::abs(w), tolerance);
-      const Value scaled = ops::mul(
-          f[1], ops::in_dtype(ops::along_columns(ops::mul(ops::sign(w), inverse), f[1].shape()),
-                              x.dtype()));
-      return {ops::matmul(scaled, ops::adjoint(f[1]))};
-    }
-    const Value one = ops::identity_like(
-        *x.builder, x.dtype(), ops::with_matrix(x.shape(), rows_of(x.shape()), rows_of(x.shape())));
-    return {pseudo_solve(ops::svd(x, true, false), one, tolerance)};
+    return {pseudo_inverse(hermitian ? symmetrized(x) : x, tolerance, hermitian)};
   })[0];
 }
 

@@ -1,4 +1,5 @@
 // Norms of vectors and matrices, by NumPy's orders.
+#include <tessera/detail/square_range.h>
 #include <tessera/reductions.h>
 
 #include "api/trace/composite.h"
@@ -26,6 +27,23 @@ namespace {
       .raise<ShapeError>();
 }
 
+// The root of the sum of squares. Sums of squares that are out of range are replaced by those of
+// scaled numbers, which the same pass over memory makes. The derivative at zero is zero.
+Value root_of_squares(Value x, const Ints& axes) {
+  const detail::SquareRange range = detail::square_range(x.dtype());
+  const auto squares = [&](Value v) { return ops::reduce_sum(ops::mul(v, v), axes); };
+  const auto scaled = [&](double factor) { return ops::mul(x, ops::full_like(x, factor)); };
+  const Value plain = squares(x), down = squares(scaled(range.down)),
+              up = squares(scaled(range.up));
+  const auto like = [&](double value) { return ops::full_like(plain, value); };
+  const Value zero = ops::eq(up, like(0));
+  const Value small = ops::select(
+      zero, like(0), ops::mul(ops::sqrt(ops::select(zero, like(1), up)), like(1 / range.up)));
+  const Value large = ops::mul(ops::sqrt(down), like(1 / range.down));
+  return ops::select(ops::eq(plain, like(HUGE_VAL)), large,
+                     ops::select(ops::lt(plain, like(range.least)), small, ops::sqrt(plain)));
+}
+
 // Sums of magnitudes along `sum`, their largest or smallest along `pick`.
 Value of_sums(Value magnitude, std::int64_t sum, std::int64_t pick, bool largest) {
   Value s = ops::reduce_sum(magnitude, {sum});
@@ -40,7 +58,7 @@ Value of_vector(Value x, const Ints& axes, double ord) {
   if (ord == 0)
     return ops::reduce_sum(ops::convert(ops::ne(x, ops::zeros_like(x)), x.dtype()), axes);
   if (ord == 1) return ops::reduce_sum(m, axes);
-  if (ord == 2) return ops::sqrt(ops::reduce_sum(ops::mul(x, x), axes));
+  if (ord == 2) return root_of_squares(x, axes);
   Value s = ops::reduce_sum(ops::pow(m, ops::full_like(m, ord)), axes);
   return ops::pow(s, ops::full_like(s, 1 / ord));
 }
@@ -59,7 +77,7 @@ void need_elements(const Shape& shape, const Ints& axes, double ord, const Sourc
 }
 
 Value norm_of(Value x, const Ints& axes, std::optional<double> ord, const SourceLoc& loc) {
-  if (!ord) return ops::sqrt(ops::reduce_sum(ops::mul(x, x), axes));
+  if (!ord) return root_of_squares(x, axes);
   need_elements(x.shape(), axes, *ord, loc);
   if (axes.size() == 1 && !std::isnan(*ord)) return of_vector(x, axes, *ord);
   const bool infinite = std::isinf(*ord);

@@ -72,7 +72,9 @@ Array between(const Array& low, const Array& high, const Array& weight, const st
   if (method == "midpoint") return multiply(add(low, high), 0.5);
   if (method == "nearest") return where(less_equal(weight, 0.5), low, high);
   const Array w = astype(weight, low.dtype());
-  return add(multiply(low, subtract(1, w)), multiply(high, w));
+  // On an element the next one does not count, although it be infinite.
+  const Array none = logical_and(equal(w, 0), isinf(high));
+  return add(multiply(low, subtract(1, w)), where(none, 0.0, multiply(high, w)));
 }
 
 Array quantile_of(const char* name, const Operand& x, const Operand& part, double of,

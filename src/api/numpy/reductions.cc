@@ -1,3 +1,4 @@
+#include <tessera/detail/square_range.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
 #include <tessera/reductions.h>
@@ -145,13 +146,33 @@ Value mean_of(const Input& in, std::optional<DType> dtype) {
   return ops::convert(ops::div(s, count_like(in, s)), result.dtype, result.weak);
 }
 
-Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
+// For each result the power of two by which distances from the mean are multiplied so that their
+// squares are in range; it is 1 but for very large and very small elements.
+Value spread_factor(const Input& in, Value v) {
+  const Value sum = ops::stop_gradient(ops::reduce_sum(counted(in, ops::abs(v), 0), in.axes));
+  const Value size = ops::div(sum, count_like(in, sum));
+  const detail::SpreadRange range = detail::spread_range(size.dtype());
+  const auto like = [&](double value) { return ops::full_like(size, value); };
+  return ops::select(ops::gt(size, like(range.large)), like(range.down),
+                     ops::select(ops::lt(size, like(range.small)), like(range.up), like(1)));
+}
+
+// The variance, or its root, which is in range where the variance may not be.
+Value var_of(const Input& in, std::optional<DType> dtype, int ddof, bool root) {
   Type result;
   Value v = counted(in, to_sum(in.x, dtype, result), 0);
   Value s = ops::reduce_sum(v, in.axes);
   Value n = count_like(in, s);
   Value m = ops::div(s, n);
-  Value centred = ops::sub(v, detail::broadcast_to(detail::keep_dims(m, in.axes), v.shape()));
+  const auto spread = [&](Value x) {
+    return detail::broadcast_to(detail::keep_dims(x, in.axes), v.shape());
+  };
+  Value centred = ops::sub(v, spread(m));
+  std::optional<Value> factor;
+  if (root) {
+    factor = spread_factor(in, v);
+    centred = ops::mul(centred, ops::convert(spread(*factor), v.dtype(), v.type().weak));
+  }
   Value squares = ops::mul(centred, centred);
   if (is_complex(v.dtype())) {  // of the distances from the mean
     const Value re = ops::real(centred), im = ops::imag(centred);
@@ -163,7 +184,10 @@ Value var_of(const Input& in, std::optional<DType> dtype, int ddof) {
   // Without a degree of freedom there is no variance, and a negative number of them divides
   // nothing.
   Value none = ops::full_like(q, NAN);
-  auto shown = [&](Value var) { return ops::convert(var, result.dtype, result.weak); };
+  auto shown = [&](Value var) {
+    if (factor) var = ops::div(ops::sqrt(var), *factor);
+    return ops::convert(var, result.dtype, result.weak);
+  };
   if (!in.where) {
     const double freedom = count_of(v.shape(), in.axes) - ddof;
     return shown(freedom > 0 ? ops::div(q, ops::full_like(q, freedom)) : none);
@@ -261,11 +285,11 @@ Array mean(Operand x, const MeanOptions& o) {
 }
 Array var(Operand x, const VarOptions& o) {
   return reduce("var", x, o.axis, o.keepdims, o.where, {},
-                [&](const Input& in) { return var_of(in, o.dtype, o.ddof); });
+                [&](const Input& in) { return var_of(in, o.dtype, o.ddof, false); });
 }
 Array std(Operand x, const VarOptions& o) {
   return reduce("std", x, o.axis, o.keepdims, o.where, {},
-                [&](const Input& in) { return ops::sqrt(var_of(in, o.dtype, o.ddof)); });
+                [&](const Input& in) { return var_of(in, o.dtype, o.ddof, true); });
 }
 Array max(Operand x, const ReduceOptions& o) {
   return extremum("max", x, o, ops::reduce_max, ops::max);
@@ -310,7 +334,13 @@ Array logsumexp(Operand x, const LogicOptions& o) {
     Value shift = ops::select(ops::is_finite(m), m, ops::zeros_like(m));
     Value e =
         ops::exp(ops::sub(v, detail::broadcast_to(detail::keep_dims(shift, axes), v.shape())));
-    return ops::add(ops::log(ops::reduce_sum(e, axes)), shift);
+    // Of no terms, or of exp(-inf) alone, the sum is 0: its logarithm has no derivative there, the
+    // result has 0.
+    Value total = ops::reduce_sum(e, axes), zero = ops::zeros_like(total);
+    Value none = ops::eq(total, zero);
+    Value log = ops::log(ops::select(none, ops::full_like(total, 1), total));
+    return ops::select(none, ops::full_like(total, -std::numeric_limits<double>::infinity()),
+                       ops::add(log, shift));
   });
 }
 

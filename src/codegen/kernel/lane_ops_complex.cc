@@ -154,9 +154,15 @@ Lane LaneOps::complex_binary(Arith op, Lane x, Lane y) {
   switch (op) {
     case Arith::add:
     case Arith::sub: return parts(op);
-    case Arith::mul:
-      return complex(binary(Arith::sub, product(0, 0), product(1, 1)),
+    case Arith::mul: {
+      // The formula of base/complex_math.h.
+      const Lane re = part(x, 0), im = part(x, 1);
+      const Lane square =
+          binary(Arith::mul, binary(Arith::sub, re, im), binary(Arith::add, re, im));
+      return complex(select(both(Arith::and_, Arith::eq), square,
+                            binary(Arith::sub, product(0, 0), product(1, 1))),
                      binary(Arith::add, product(0, 1), product(1, 0)));
+    }
     case Arith::div: return complex_quotient(x, y);
     case Arith::eq: return both(Arith::and_, Arith::eq);
     case Arith::ne: return both(Arith::or_, Arith::ne);

@@ -194,8 +194,8 @@ Op make_extremum(bool is_max) {
   op.jvp = [is_max](const JvpArgs& a) {
     // Selected, not multiplied by 0 or 1: an infinite tangent of what is not chosen is no matter.
     auto chosen = [&](Value t, Value x, Value y) {
-      Value wins = is_max ? gt(x, y) : lt(x, y);
-      return select(wins, t, select(eq(x, y), mul(t, like(t, 0.5)), like(t, 0)));
+      Value taken = is_max ? ge(x, y) : le(x, y);
+      return select(taken, select(eq(x, y), mul(t, like(t, 0.5)), t), like(t, 0));
     };
     MaybeValue dx, dy;
     if (a.tangents[0]) dx = chosen(*a.tangents[0], a.inputs[0], a.inputs[1]);

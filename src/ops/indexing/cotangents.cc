@@ -2,6 +2,7 @@
 
 #include "ir/op.h"
 #include "ops/build.h"
+#include "ops/elementwise/chosen.h"
 #include "ops/indexing/scatter_rules.h"
 
 #include <algorithm>
@@ -14,15 +15,6 @@ namespace {
 constexpr std::int64_t kWorthwhile = 4096;
 
 const Equation* producer(Value v) { return v.builder->producer(v.var); }
-
-bool is_zero(Value v) {
-  const Equation* e = producer(v);
-  while (e && !e->op->barrier && (e->op->rearranges || e->op->forwards))
-    e = producer(Value{v.builder, e->inputs[0]});
-  if (!e || !e->op->literal) return false;
-  const auto& bytes = *e->op->literal(e->attrs)->bytes;
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
 
 // What is added to `base` at a place that is data: by scatter_add, or by reading a slice, adding
 // and putting it back, which is what add_slices makes.
@@ -77,6 +69,7 @@ MaybeValue add_slices(Value sum, Value part) {
 Value add_cotangents(Value sum, Value part) {
   if (MaybeValue v = add_slices(sum, part)) return *v;
   if (MaybeValue v = add_slices(part, sum)) return *v;
+  if (MaybeValue v = add_selections(sum, part)) return *v;
   return sum.builder->emit1("add", {sum, part});
 }
 

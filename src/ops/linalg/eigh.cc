@@ -21,7 +21,8 @@ std::vector<Type> infer(const InferArgs& a) {
 }
 
 // First-order perturbation: dw = diag(V^H dA V), dV = V (F o V^H dA V) with F(i, j) = 1 / (w_j -
-// w_i) off the diagonal.
+// w_i), and 0 where the two are equal: vectors of equal eigenvalues do not turn into each other, so
+// that what depends on the space that they span, and not on the vectors, has its derivative.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const bool vectors = a.attrs.flag("vectors");
@@ -32,9 +33,8 @@ MaybeValues jvp(const JvpArgs& a) {
   const Value values = real_part(diagonal_of(seen));
   if (!vectors) return {values};
   const Shape& shape = seen.shape();
-  const Value one = identity_like(a.b, w.dtype(), shape);
   const Value gap = sub(along_columns(w, shape), along_rows(w, shape));
-  const Value f = sub(div(full_like(gap, 1), add(gap, one)), one);
+  const Value f = reciprocal_or_zero(zero_by_rounding(gap, w));
   return {values, matmul(v, mul(in_dtype(f, v.dtype()), seen))};
 }
 
@@ -46,8 +46,9 @@ void register_eigh(Registry& r) {
   op.doc =
       "A V = V diag(w) of each Hermitian matrix in the last two dimensions, of which the lower "
       "triangle is read. The results are w, real and ascending, and where `vectors` are asked for "
-      "V, whose columns are orthonormal. NaN where an element is not finite. Derivatives of "
-      "vectors are those of distinct eigenvalues.";
+      "V, whose columns are orthonormal. NaN where an element is not finite. The derivatives of "
+      "vectors of equal eigenvalues have no part along each other: they are those of functions of "
+      "the eigenvalues and of the space that the vectors span.";
   op.attrs = {{"vectors", AttrKind::boolean, "whether V is a result"}};
   op.inputs = 1;
   op.outputs = -1;

@@ -252,4 +252,17 @@ Value reciprocal_or_zero(Value x) {
   return select(zero, zeros_like(x), div(one, select(zero, one, x)));
 }
 
+Value zero_by_rounding(Value x, Value sizes) {
+  const double unit = sizes.dtype() == DType::float64 ? std::numeric_limits<double>::epsilon()
+                                                      : std::numeric_limits<float>::epsilon();
+  Ints before;
+  for (int d = 0; d + 1 < sizes.rank(); ++d) before.push_back(d);
+  const Value size = stop_gradient(abs(sizes));
+  if (sizes.shape().count() == 0) return x;
+  const Value largest = reduce_max(size, {sizes.rank() - 1});
+  const Value least =
+      broadcast_in_dim(mul(largest, full_like(largest, 4 * unit)), x.shape(), before);
+  return select(gt(abs(x), least), x, zeros_like(x));
+}
+
 }  // namespace tessera::inline v0::ops

@@ -73,5 +73,9 @@ Value submatrix(Value x, std::int64_t r0, std::int64_t r1, std::int64_t c0, std:
 Value padded_to(Value x, std::int64_t rows, std::int64_t columns);
 /// 1 / x, and 0 where x is 0.
 Value reciprocal_or_zero(Value x);
+/// x, and 0 where it is no more than a few units in the last place of the largest of `sizes` along
+/// its last dimension: what is left of the difference of equal eigenvalues, or of a singular value
+/// of 0, when they are computed. The dimensions of x are those of `sizes`, or one more.
+Value zero_by_rounding(Value x, Value sizes);
 
 }  // namespace tessera::inline v0::ops

@@ -26,15 +26,26 @@ std::vector<Type> infer(const InferArgs& a) {
   return out;
 }
 
-// 1 / (s_j^2 - s_i^2), and 0 on the diagonal.
-Value differences(Value s, const Shape& shape) {
+// The rotations of U and V by which both move: (dS + dS^H) / (s_j - s_i), and 0 where the two are
+// equal, as in the derivative of eigh. Which of them are equal does not matter for the difference of
+// the rotations, which is (dS - dS^H) / (s_j + s_i) off the diagonal.
+struct Rotations {
+  Value together, apart;
+};
+Rotations rotations(Value s, Value ds) {
+  const Shape& shape = ds.shape();
   const Value to = along_columns(s, shape), from = along_rows(s, shape);
-  const Value product = mul(add(to, from), sub(to, from));
+  const auto over = [&](Value v) {
+    return in_dtype(reciprocal_or_zero(zero_by_rounding(v, s)), ds.dtype());
+  };
   const Value one = identity_like(*s.builder, s.dtype(), shape);
-  return sub(div(full_like(product, 1), add(product, one)), one);
+  const Value off = in_dtype(sub(full_like(one, 1), one), ds.dtype());
+  return {mul(add(ds, adjoint(ds)), over(sub(to, from))),
+          mul(mul(sub(ds, adjoint(ds)), over(add(to, from))), off)};
 }
 
-// Giles 2008, An extended collection of matrix derivative results, 3.3.
+// Giles 2008, An extended collection of matrix derivative results, 3.3, with the rotations of the
+// two bases taken apart.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const Value x = a.inputs[0], da = *a.tangents[0];
@@ -53,18 +64,17 @@ MaybeValues jvp(const JvpArgs& a) {
   const Value values = real_part(diagonal_of(ds));
   if (!vectors) return {values};
   const DType dtype = x.dtype();
-  const Shape& shape = ds.shape();
-  const Value f = in_dtype(differences(s, shape), dtype),
-              columns = in_dtype(along_columns(s, shape), dtype),
-              rows = in_dtype(along_rows(s, shape), dtype);
-  const auto symmetric = [](Value y) { return add(y, adjoint(y)); };
-  const Value inverse = in_dtype(diagonal_matrix(reciprocal_or_zero(s)), dtype);
+  // Vectors of a singular value of 0 are any that complete a basis: they do not move by it.
+  const Value inverses = reciprocal_or_zero(zero_by_rounding(s, s));
+  const Value inverse = in_dtype(diagonal_matrix(inverses), dtype);
   const Value skew = mul(sub(ds, adjoint(ds)), inverse);
-  Value du = matmul(u, add(mul(f, symmetric(mul(columns, ds))), mul(skew, full_like(skew, 0.5))));
-  Value dv = matmul(v, mul(f, symmetric(mul(rows, ds))));
+  const Rotations turned = rotations(s, ds);
+  const Value half = full_like(skew, 0.5);
+  Value du = matmul(u, mul(add(add(turned.together, turned.apart), skew), half));
+  Value dv = matmul(v, mul(sub(turned.together, turned.apart), half));
   const auto outside = [&](Value moved, Value basis, Value basis_h) {
     const Value rest = sub(moved, matmul(basis, matmul(basis_h, moved)));
-    return div(rest, in_dtype(along_columns(s, rest.shape()), dtype));
+    return mul(rest, in_dtype(along_columns(inverses, rest.shape()), dtype));
   };
   if (m > n) du = add(du, outside(matmul(da, v), u, uh));
   if (n > m) dv = add(dv, outside(matmul(adjoint(da), u), v, vh));
@@ -85,8 +95,9 @@ void register_svd(Registry& r) {
   op.doc =
       "A = U diag(s) V^H of each matrix (m, n) in the last two dimensions. The results are s, "
       "descending, and where `vectors` are asked for U and V^H: as many as singular values, or "
-      "complete bases where `full`. NaN where an element is not finite. Derivatives of vectors "
-      "are those of distinct singular values.";
+      "complete bases where `full`. NaN where an element is not finite. The derivatives of vectors "
+      "of equal singular values have no part along each other, those of a singular value of 0 none "
+      "along the rest of the space.";
   op.attrs = {{"full", AttrKind::boolean, "whether U and V are square"},
               {"vectors", AttrKind::boolean, "whether U and V^H are results"}};
   op.inputs = 1;

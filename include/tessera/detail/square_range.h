@@ -1,0 +1,30 @@
+// Powers of two by which numbers are multiplied, where their squares would leave the range of their
+// dtype.
+#pragma once
+
+#include <tessera/dtype.h>
+
+namespace tessera::inline v0::detail {
+
+/// For sums of squares. Where the sum is infinite the numbers are multiplied by `down` and squared
+/// again; where it is less than `least`, and small squares may have been lost, by `up`.
+struct SquareRange {
+  double least, down, up;
+};
+constexpr SquareRange square_range(DType d) {
+  if (d == DType::float64) return {0x1p-900, 0x1p-600, 0x1p700};
+  return {0x1p-100, 0x1p-80, 0x1p100};
+}
+
+/// For squares of distances from a mean, which may be much smaller than the numbers: these are
+/// multiplied by `down` where their mean size is more than `large`, by `up` where it is less than
+/// `small`.
+struct SpreadRange {
+  double large, down, small, up;
+};
+constexpr SpreadRange spread_range(DType d) {
+  if (d == DType::float64) return {0x1p400, 0x1p-600, 0x1p-400, 0x1p600};
+  return {0x1p40, 0x1p-70, 0x1p-40, 0x1p75};
+}
+
+}  // namespace tessera::inline v0::detail
