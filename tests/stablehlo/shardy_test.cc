@@ -256,8 +256,8 @@ TEST_F(Shardy, BytesThatAreChanged) {
   EXPECT_GT(errors, kTexts);
 }
 
-// As many computations as a mesh may have axes, each along one of its own, and as many loops whose carry comes to differ between
-// devices in the outermost one only: that takes no 2^32 steps.
+// As many computations as a mesh may have axes, each along one of its own, and as many loops whose
+// carry comes to differ between devices in the outermost one only: that takes no 2^32 steps.
 TEST_F(Shardy, DeepNests) {
   constexpr int kDepth = 32;
   const auto number = [](const char* name, int i) { return name + std::to_string(i); };
