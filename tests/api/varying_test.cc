@@ -33,7 +33,7 @@ class Varying : public testing::Test {
     ts::set_device_count(8);
     return ts::Mesh({{"x", 2}});
   }();
-  const Array x = ts::array({1., 10.}), w = ts::array({3.});
+  const Array x = ts::array({1., 10.}, ts::f64), w = ts::array({3.}, ts::f64);
 
   template <class F>
   Doubles on_both(F f, const ts::SpecTree& in, const ts::PartitionSpec& out, auto... args) {
@@ -97,7 +97,7 @@ TEST_F(Varying, CotangentsThatVary) {
 
 TEST_F(Varying, OverOneOfTwoAxes) {
   const ts::Mesh grid({{"x", 2}, {"y", 2}});
-  const Array t = ts::array({1., 2., 3., 4.});
+  const Array t = ts::array({1., 2., 3., 4.}, ts::f64);
   auto run = [&](auto f, const ts::PartitionSpec& out) {
     const std::vector<ts::PartitionSpec::Dim> both{std::vector<std::string>{"x", "y"}};
     const Array y = ts::shard_map(
@@ -170,7 +170,7 @@ TEST_F(Varying, BackwardPassesOfUsers) {
 // The cotangent of a gathered value is the same everywhere; each device's part of it is not, and the
 // next derivative has to know.
 TEST_F(Varying, DerivativesOfWhatIsGathered) {
-  const Array p = ts::array({3., 5.});
+  const Array p = ts::array({3., 5.}, ts::f64);
   auto h = [](auto power) {
     return [=](Array a, Array b) {
       const Array g = ts::grad(
@@ -226,7 +226,7 @@ class Groups : public testing::Test {
     ts::set_device_count(8);
     return ts::Mesh({{"x", 4}});
   }();
-  const Array x = ts::array({1., 2., 3., 4.});
+  const Array x = ts::array({1., 2., 3., 4.}, ts::f64);
   const ts::AxisGroups halves{{0, 1}, {2, 3}};
 
   template <class F>
@@ -276,7 +276,7 @@ TEST_F(Groups, OfASharedParameter) {
     })(w);
   };
   EXPECT_EQ(ts::shard_map(f, {.mesh = mesh, .in_specs = {P(), P("x")}, .out_specs = P()})(
-                ts::array({2.}), x)
+                ts::array({2.}, ts::f64), x)
                 .to_vector<double>(),
             Doubles{58});
   // Groups of unequal size give unequal parts of a cotangent that is the same everywhere.
@@ -290,7 +290,7 @@ TEST_F(Groups, OfASharedParameter) {
 TEST_F(Groups, BesideAutomaticAxes) {
   const ts::Mesh grid({{"data", 4}, {"model", 2}});
   const Array rows = ts::reshape(ts::arange(16.), {4, 4}).astype(ts::f64);
-  const Array weights = ts::array({1., 2., 3., 4.});
+  const Array weights = ts::array({1., 2., 3., 4.}, ts::f64);
   auto f = [&](Array w, Array block) { return ts::psum(ts::dot(block, w), "data", halves); };
   auto g = ts::jit(ts::shard_map(f, {.mesh = grid,
                                      .in_specs = {P(), P("data")},
