@@ -58,8 +58,8 @@ TEST(LongWindows, HaveDerivatives) {
 
 TEST(LongWindows, OfAFunctionOfTheCallersOwn) {
   const Array x = ts::arange(8);
-  const Array y = ts::reduce_window(
-      x, 0, [](Array a, Array b) { return a + b; },
-      {.window = {kLong}, .strides = {kLong}, .padding = {{kLong - 1, kLong - 8}}});
-  EXPECT_EQ(y.to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, 28 - 0}));
+  const Array y =
+      ts::reduce_window(x, 0, [](Array a, Array b) { return a + b; },
+                        {.window = {kLong}, .strides = {kLong}, .padding = {{kLong - 8, 0}}});
+  EXPECT_EQ(y.to_vector<std::int32_t>(), (std::vector<std::int32_t>{28}));
 }

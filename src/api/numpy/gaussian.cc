@@ -210,8 +210,7 @@ Array divergence(const Array& x, const Array& y, bool narrow) {
   const Array ratio = log_of_ratio(a, b, narrow);
   const auto sum = [&] { return detail::plus(detail::product_of(a, ratio), b); };
   const Array apart = narrow ? a * ratio - a + b : detail::rounded(detail::plus(sum(), -a));
-  const Array others = where(y < 0, v0::inf, relative(x, y, narrow) - x + y);
-  return where(both, where(near, close, apart), where(isnan(x) | isnan(y), v0::nan, others));
+  return where(both, where(near, close, apart), relative(x, y, narrow) - x + y);
 }
 Array divergence_of(const Array& x, const Array& y, bool narrow) {
   const auto value = [narrow](Array x, Array y) { return divergence(x, y, narrow); };
