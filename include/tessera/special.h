@@ -37,7 +37,8 @@ TESSERA_API Array comb(Operand n, Operand k);
 TESSERA_API Array beta(Operand a, Operand b);
 /// log |gamma(a) gamma(b) / gamma(a + b)|.
 TESSERA_API Array betaln(Operand a, Operand b);
-/// The logarithm of the multivariate gamma function of dimension d. Throws Error for d below 1.
+/// The logarithm of the multivariate gamma function of dimension d. Throws Error for d below 1 and above
+/// 10000.
 TESSERA_API Array multigammaln(Operand a, std::int64_t d);
 /// The Hurwitz zeta function, the sum of (q + k) ** -s over k from 0, for s > 1 and q > 0: infinite
 /// at s = 1 and q = 0, NaN below.
@@ -50,8 +51,8 @@ TESSERA_API Array gammaincc(Operand a, Operand x);
 /// The same, by the names of jax.lax.
 TESSERA_API Array igamma(Operand a, Operand x);
 TESSERA_API Array igammac(Operand a, Operand x);
-/// The regularised incomplete beta function of a, b > 0 and x from 0 to 1, NaN elsewhere.
-/// Differentiable in all three, once in a and b.
+/// The regularised incomplete beta function of a, b > 0 and x from 0 to 1; its limit where one of a and
+/// b is 0 or infinite, NaN elsewhere. Differentiable in all three, once in a and b.
 TESSERA_API Array betainc(Operand a, Operand b, Operand x);
 /// The exponential integral Ei; -infinity at zero.
 TESSERA_API Array expi(Operand x);

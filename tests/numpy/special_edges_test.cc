@@ -57,6 +57,45 @@ TEST(SpecialEdges, OfTheGammaFunction) {
         {1, 1, 2, 1});
 }
 
+// An element that is NaN or infinite says nothing of the others.
+TEST(SpecialEdges, AreOfTheirElementAlone) {
+  const Doubles odd{kNan, kInf, -kInf, 1e308, 1e308, 0.25};
+  const auto last = [&](auto&& f) {
+    const auto all = f(of(odd)).template to_vector<double>();
+    const auto one = f(of({0.25})).template to_vector<double>();
+    EXPECT_EQ(all.back(), one[0]);
+    EXPECT_FALSE(std::isnan(one[0]));
+  };
+  last([](Array x) { return ts::expi(x); });
+  last([](Array x) { return ts::exp1(x); });
+  last([](Array x) { return ts::gammainc(x, 0.5); });
+  last([](Array x) { return ts::gammaincc(0.5, x); });
+  last([](Array x) { return ts::betainc(x, 2.0, 0.5); });
+  last([](Array x) { return ts::betainc(2.0, 3.0, x); });
+  last([](Array x) { return ts::hyp1f1(x, 2.0, 0.5); });
+  last([](Array x) { return ts::hyp2f1(-2.0, 2.0, 1.5, x); });
+}
+TEST(SpecialEdges, OfTheIncompleteBetaFunction) {
+  // Limits where a parameter is 0 or infinite.
+  const auto at = [](double a, double b, double x, double expected) {
+    check([&](Array v) { return ts::betainc(a, b, v); }, {expected}, {x});
+  };
+  at(0, 2, 0.5, 1), at(2, 0, 0.5, 0), at(2, 0, 1, 1), at(kInf, 2, 0.5, 0), at(2, kInf, 0.5, 1);
+  at(2, kInf, 0, 0), at(0, 0, 0.5, kNan), at(kInf, kInf, 0.5, kNan), at(2, 2, 1.5, kNan);
+  const auto tiny = ts::betainc(of({1e-200, 1e-300}), of({1e-207, 3e-300}), of({0.65, 0.75}));
+  EXPECT_NEAR(tiny[0].item<double>() / 1e-7, 1, 1e-6);
+  EXPECT_NEAR(tiny[1].item<double>(), 0.75, 1e-15);
+}
+TEST(SpecialEdges, OfPowersThatVanish) {
+  check([](Array x, Array p) { return ts::boxcox1p(x, p); }, {1e-30, 1e-30, 1e-30, 0},
+        {1e-30, 1e-30, 1e-30, 0}, {0, 1e-20, -1e-20, 1e-30});
+  check([](Array z, Array m) { return ts::poch(z, m); }, {0, 0, kInf}, {-50, -3, 1},
+        {1e-30, 0.5, -5});
+  EXPECT_NEAR(ts::poch(of({1e-30}), of({-5.0}))[0].item<double>(), -1.0 / 120, 1e-17);
+  check([](Array n, Array k) { return ts::comb(n, k); }, {kInf, 1, kInf}, {kInf, kInf, 1e30},
+        {2, 0, 1e20});
+}
+
 TEST(SpecialEdges, OfTheIntegrals) {
   check([](Array x) { return ts::expi(x); }, {-kInf, -kInf, kInf, 0, kNan},
         {0.0, -0.0, kInf, -kInf, kNan});

@@ -22,6 +22,10 @@ using SeveralOfDoubles = std::function<std::vector<Array>(std::span<const Array>
 std::vector<Array> several_in_doubles(const char* name, std::initializer_list<Operand> operands,
                                       const SeveralOfDoubles& f);
 
+/// What a loop over the elements of x counts from: 0, and as different between devices as x is; also
+/// where x has NaN or infinities, or sums beyond the range.
+Array count_over(const Array& x);
+
 /// c[0] + c[1] x + ... by Horner's rule.
 Array series(const Array& x, std::span<const double> c);
 

@@ -45,7 +45,7 @@ Array narrow_by_powers(const Array& x) {
                         }
                         return s;
                       },
-                      NarrowSum{sum(x) * 0, ones_like(x), zeros_like(x)})
+                      NarrowSum{count_over(x), ones_like(x), zeros_like(x)})
                       .sum;
   return std::numbers::egamma + log(abs(x)) + s;
 }
@@ -67,7 +67,7 @@ Array by_powers(const Array& x) {
                        const Pair term = over(times(s.term, x), pair_of(k));
                        return Sum{n, term, plus(s.sum, over(term, pair_of(k)))};
                      },
-                     Sum{sum(x) * 0, one, none})
+                     Sum{count_over(x), one, none})
                      .sum;
   return rounded(plus(plus(log_of(pair_of(abs(x))), s), egamma_like(x)));
 }

@@ -54,11 +54,46 @@ Array differentiable_gamma(const Array& x, bool narrow) {
   })(x);
 }
 
+// log(gamma(x + d) / gamma(x)) of x above kFar and |d| at most half of it, by the differences in
+// Stirling's series (DLMF 5.11.1): the logarithms themselves would cancel.
+constexpr double kFar = 0x1p20;
+Array log_gamma_ratio(const Array& x, const Array& d) {
+  const Array rest = 1 / (12 * (x + d)) - 1 / (12 * x);
+  return (x + d - 0.5) * log1p(d / x) + d * (log(x) - 1) + rest;
+}
+
+struct LogBeta {
+  Array known, value;
+};
+// log |beta(a, b)| where the logarithms of the gamma function would cancel, or be infinite: of a
+// great operand beside a lesser one of either sign, and of positive ones out of the range of pairs.
+LogBeta log_beta_beyond(const Array& a, const Array& b) {
+  const Array first = abs(a) > abs(b), most = where(first, a, b), least = where(first, b, a);
+  const Array known = (most > kFar) & (least > -0.5 * most) & isfinite(most);
+  const Array x = where(known, most, 2 * kFar), d = where(known, least, 1.0), both = d > kFar;
+  // Both by Stirling's series.
+  const Array e = where(both, d, 2 * kFar), roots = 0.5 * (log1p(e / x) - log(e));
+  const Array of_both = roots + 0.5 * std::log(2 * std::numbers::pi) - x * log1p(e / x) -
+                        e * (log1p(e / x) + log(x / e));
+  const Array small = where(both, 1.0, d);
+  const Array of_one = gammaln(small) - log_gamma_ratio(x, small);
+  // 1 / a + 1 / b, of which one is tiny.
+  const Array tiny = (a > 0) & (b > 0) & (least < 0x1p-900);
+  const Array t = where(tiny, least, 1.0), u = where(tiny, most, 1.0);
+  const Array endless = (most == v0::inf) & (least > 0) & (!tiny);
+  const Array value = where(tiny, log1p(t / u) - log(t), where(both, of_both, of_one));
+  return {known | tiny | endless, where(endless, -v0::inf, value)};
+}
+Array log_beta_of_others(const Array& a, const Array& b) {
+  const LogBeta beyond = log_beta_beyond(a, b);
+  return where(beyond.known, beyond.value, gammaln(a) + gammaln(b) - gammaln(a + b));
+}
+
 template <class Number>
 Array log_beta_value(const Array& a, const Array& b) {
   const Array usual = (a > 0x1p-900) & (b > 0x1p-900) & (a < 0x1p900) & (b < 0x1p900);
   const Array r = rounded(log_beta_of<Number>(where(usual, a, 1.0), where(usual, b, 1.0)));
-  return where(usual, r, gammaln(a) + gammaln(b) - gammaln(a + b));
+  return where(usual, r, log_beta_of_others(a, b));
 }
 
 template <class Number>
@@ -89,7 +124,7 @@ Array beta_value(const Array& a, const Array& b) {
   else
     r = exp(log_beta_of<Array>(p, q));
   const Array sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b);
-  return where(usual, r, sign * exp(gammaln(a) + gammaln(b) - gammaln(a + b)));
+  return where(usual, r, sign * exp(log_beta_of_others(a, b)));
 }
 template <class Number>
 Array differentiable_beta(const Array& a, const Array& b) {
@@ -99,21 +134,41 @@ Array differentiable_beta(const Array& a, const Array& b) {
   })(a, b);
 }
 
+// gamma(x) / gamma(x - m) of x above kFar and of others.
+Array quotient_below(const Array& x, const Array& m) {
+  const Array far = (x > kFar) & (abs(m) < 0.5 * x) & isfinite(x);
+  const Array size = log_gamma_ratio(where(far, x, 2 * kFar), -where(far, m, 1.0));
+  return exp(where(far, -size, gammaln(x) - gammaln(x - m)));
+}
 // gamma(z + m) / gamma(z): where both are positive by the difference of their logarithms.
 Array poch_value(const Array& z, const Array& m) {
-  const Array whole = z + m, usual = (z > 0) & (whole > 0) & isfinite(z) & isfinite(m);
+  const Array whole = z + m;
+  const Array far = (z > kFar) & (abs(m) < 0.5 * z) & isfinite(z);
+  const Array above_zero = (z > 0) & (whole > 0) & isfinite(z) & isfinite(m),
+              usual = above_zero & !far;
   const Array s = where(usual, z, 1.0), t = where(usual, m, 1.0);
   const Pair difference = plus(log_gamma_of(sum_of(s, t)), minus(log_gamma_of(pair_of(s))));
   // At the poles of the numerator's function alone it is infinite, of the denominator's alone zero.
   const Array below = (z <= 0) & (z == floor(z)), above = (whole <= 0) & (whole == floor(whole));
   // Both at poles: by reflection, (-1)^m gamma(1 - z) / gamma(1 - z - m).
   const Array odd = remainder(m, 2) != 0, mirrored = 1 - z;
-  const Array turned = exp(gammaln(mirrored) - gammaln(mirrored - m));
+  const Array turned = quotient_below(mirrored, m);
   const Array sign = sign_of_gamma(whole) * sign_of_gamma(z);
-  const Array other = sign * exp(gammaln(whole) - gammaln(z));
-  const Array poles = where(above, where(odd, -turned, turned), 0.0);
-  const Array rest = where(below, poles, where(above, v0::inf, other));
-  return where(m == 0, 1.0, where(usual, rounded(exp_of(difference)), rest));
+  // Far below zero by reflection, with the sines of pi z and of pi (z + m).
+  const Array low = (z < -kFar) & (abs(m) < -0.5 * z) & isfinite(z);
+  const Array at = where(low & (!below) & (!above), z, -kFar - 0.5),
+              end = where(low & (!below) & (!above), whole, -kFar - 0.5);
+  const Array sines =
+      abs(sin(std::numbers::pi * (at - round(at))) / sin(std::numbers::pi * (end - round(end))));
+  const Array other = sign * where(low, sines * turned, exp(gammaln(whole) - gammaln(z)));
+  const Array integral = m == floor(m), mirror = where(odd, -turned, turned);
+  const Array poles = where(above & integral, mirror, 0.0);
+  // A sum with an integer that is one where z is none has lost z.
+  const Array lost = integral & (z != floor(z));
+  const Array rest = where(below, poles, where(above, where(lost, mirror, v0::inf), other));
+  const Array r = where(usual, rounded(exp_of(difference)), rest);
+  const Array ratio = log_gamma_ratio(where(far, z, 2 * kFar), where(far, m, 1.0));
+  return where(m == 0, 1.0, where(far, exp(ratio), r));
 }
 Array differentiable_poch(const Array& z, const Array& m) {
   return custom_jvp(poch_value, [](Array z, Array m, Array dz, Array dm) {
@@ -125,8 +180,11 @@ Array differentiable_poch(const Array& z, const Array& m) {
 // 1 / ((n + 1) beta(n - k + 1, k + 1)). What is lost where its operands are rounded counts by the
 // derivatives of the logarithm.
 Array comb_value(const Array& n, const Array& k) {
-  const Array valid = (n >= 0) & (k >= 0) & (k <= n) & (n < 0x1p900);
+  const Array chosen = (n >= 0) & (k >= 0) & (k <= n), valid = chosen & (n < 0x1p900);
   const Array whole = where(valid, n, 1.0), part = where(valid, k, 0.0);
+  // Of more all but the lesser of k and n - k cancels.
+  const Array many = chosen & (!valid) & isfinite(n), least = where(many, minimum(k, n - k), 1.0);
+  const Array far = exp(least * log(where(many, n, 1.0)) - gammaln(least + 1));
   const Array one = ones_like(n);
   const Pair rest = plus(sum_of(whole, -part), one), next = sum_of(part, one);
   const Array common = digamma(whole + 2);
@@ -135,7 +193,10 @@ Array comb_value(const Array& n, const Array& k) {
   const Pair ways = plus(log_of(sum_of(whole, one)), log_beta_of<Pair>(rest.high, next.high));
   const Array r = rounded(exp_of(minus(plus(ways, lost))));
   const Array integers = (floor(whole) == whole) & (floor(part) == part) & (r < 0x1p46);
-  return where(isnan(n) | isnan(k), v0::nan, where(valid, where(integers, round(r), r), 0.0));
+  return where(
+      isnan(n) | isnan(k), v0::nan,
+      where(valid, where(integers, round(r), r),
+            where(many, far, where(chosen & (n == v0::inf), where(k == 0, 1.0, v0::inf), 0.0))));
 }
 Array differentiable_comb(const Array& n, const Array& k) {
   return custom_jvp(comb_value, [](Array n, Array k, Array dn, Array dk) {
@@ -189,6 +250,15 @@ Array multigammaln(Operand a, std::int64_t d) {
         .rule("it is 1 or more")
         .from(a.loc)
         .advice("of dimension 1 it is gammaln")
+        .raise<Error>();
+  constexpr std::int64_t kMost = 10000;
+  if (d > kMost)
+    Message("multigammaln")
+        .problem("the dimension is " + std::to_string(d))
+        .rule("it is at most " + std::to_string(kMost) +
+              ": the result is a sum of so many logarithms")
+        .from(a.loc)
+        .advice("that of matrices, say 3")
         .raise<Error>();
   return in_doubles("multigammaln", {a}, [&](In in) {
     const Array half = 0.5 * arange(d, DType::float64);

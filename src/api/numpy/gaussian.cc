@@ -168,15 +168,19 @@ Array times_log(const Array& x, const Array& y, Array (*f)(Operand)) {
 Array log_of_ratio(const Array& x, const Array& y, bool narrow) {
   const Array near = (x < 2 * y) & (y < 2 * x), a = where(near, x, 1.5), b = where(near, y, 1.0);
   const Array u = (a - b) / b;
-  if (narrow) return where(near, log1p(u), log(where(near, 1.0, x / y)));
+  // Of quotients beyond the range the logarithms are so far apart that nothing cancels.
+  const Array quotient = where(near, 1.0, x / y);
+  const Array inside = (quotient > 0x1p-1000) & (quotient < 0x1p1000);
+  const Array apart = log(where(near, 1.0, x)) - log(where(near, 1.0, y));
+  if (narrow) return where(near, log1p(u), where(inside, log(where(inside, quotient, 1.0)), apart));
   const detail::Pair back = detail::product_of(stop_gradient(u), b);
   const Array rest = stop_gradient((((a - b) - back.high) - back.low) / b);
   const Array c = where(near, 1.0, x), d = where(near, 1.0, y), ratio = c / d;
   const detail::Pair whole = detail::product_of(stop_gradient(ratio), d);
   const Array left = stop_gradient(((c - whole.high) - whole.low) / c);
   // What is left is none where the ratio or its products are beyond the range.
-  const Array far = log(ratio) + where(abs(left) < 0x1p-30, left, 0.0);
-  return where(near, log1p(u) + rest / (1 + u), far);
+  const Array far = log(where(inside, ratio, 1.0)) + where(abs(left) < 0x1p-30, left, 0.0);
+  return where(near, log1p(u) + rest / (1 + u), where(inside, far, apart));
 }
 Array relative(const Array& x, const Array& y, bool narrow) {
   const Array both = (x > 0) & (y > 0), none = (x == 0) & (y >= 0);
@@ -234,8 +238,13 @@ Array power_transform_value(const Array& l, const Array& rest, const Array& powe
   const Array p = where(by_logarithm, 1.0, power);
   const detail::Pair exact = detail::product_of(where(finite, l, 1.0), where(finite, p, 1.0));
   const Array exponent = l * p, off = exact.low + where(finite, rest * p, 0.0);
-  const Array low = where(finite & (abs(exponent) < 700), off, 0.0);
-  return where(by_logarithm, l, (expm1(exponent) + exp(exponent) * low) / p);
+  // Beyond this the exponential is 0, or infinite.
+  const Array inside = finite & (abs(exponent) < 700);
+  const Array lost = exp(where(inside, exponent, 0.0)) * where(inside, off, 0.0);
+  // Of a product that vanishes beside 1 it is the logarithm, which the product may have lost.
+  const Array straight = by_logarithm | (abs(exponent) < 0x1p-60);
+  const Array q = where(straight, 1.0, p);
+  return where(straight, where(by_logarithm, l, l + rest), (expm1(exponent) + lost) / q);
 }
 // What the logarithm of a sum lacks in doubles.
 Array rest_of_log(const Array& l, const detail::Pair& x) {

@@ -90,8 +90,8 @@ Number summed(const Array& first, AtTheEnd end,
                       }
                       return s;
                     },
-                    Sum<Number>{sum(first) * 0, number_of<Number>(first), number_of<Number>(first),
-                                abs(first), first == first})
+                    Sum<Number>{count_over(first), number_of<Number>(first),
+                                number_of<Number>(first), abs(first), first == first})
       .sum;
 }
 // (a + k), of a Number.
@@ -104,7 +104,8 @@ Number stepped(const Number& a, const Array& k) {
 
 // Up to x = 50, and farther where the parameters are large beside it, by the power series (DLMF 13.2.2), of
 // x < 0 by Kummer's transformation (DLMF 13.2.39), and beyond by the expansion for large x (DLMF
-// 13.7.1).
+// 13.7.1): where its terms do not fall, only from where the series has too many, or is out of the
+// range of doubles.
 template <class Number>
 Array kummer_to(AtTheEnd end, const Operands& in) {
   const Array &a = in[0], &b = in[1], &x = in[2];
@@ -120,18 +121,19 @@ Array kummer_to(AtTheEnd end, const Operands& in) {
   const Array size = where(mirror, -v, v), top = where(mirror, q - p, p);
   const Array ends = no_positive_integer(top);
   const Array growth = (1 + abs(1 - top)) * (1 + abs(q - top));
-  const Array far = (size > 50) & (!ends) & ((size > 4 * growth) | (size > 900));
+  const Array far =
+      (size > 50) & (!ends) & ((size > 4 * growth) | (size > where(mirror, 1400.0, 15000.0)));
 
-  constexpr double kScale = 0x1p-600;
+  const Array scale = where(mirror & (size > 900), 0x1p-1000, 0x1p-600);
   const Array y = where(far, 0.5, size);
   const Number number_p = number_of<Number>(p), number_q = number_of<Number>(q);
   const Number start = chosen(mirror, plus(number_q, -p), number_p);
-  const Number s = summed<Number>(full_like(x, kScale), end, [&](const Array& k) {
+  const Number s = summed<Number>(scale, end, [&](const Array& k) {
     const Number bottom = times(stepped(number_q, k), ones_like(x) * (k + 1));
     return over(times(stepped(start, k), y), bottom);
   });
   const Array half = where(mirror, exp(-0.5 * y), 1.0);
-  const Array near = rounded(s) * half / kScale * half;
+  const Array near = rounded(s) * half / scale * half;
 
   // Gamma(b) / Gamma(a) exp(x) x^(a - b) (1 + (b - a)(1 - a) / x + ...) while the terms fall.
   const Array z = where(far, size, 100.0), upper = where(far, top, 1.0), lower = where(far, q, 2.0);
@@ -235,7 +237,7 @@ WithSlope<Number> gauss_series(AtTheEnd end, const Number& a, const Number& b, c
                    }
                    return s;
                  },
-                 Series<Number>{sum(x) * 0, number_of<Number>(one), number_of<Number>(one),
+                 Series<Number>{count_over(x), number_of<Number>(one), number_of<Number>(one),
                                 zeros_like(x), one, one == 1});
   return {r.sum, r.slope};
 }

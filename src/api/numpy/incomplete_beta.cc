@@ -1,4 +1,6 @@
 // The incomplete beta function, regularised: a continued fraction in pairs of doubles.
+#include "api/numpy/incomplete_large.h"
+#include "api/numpy/incomplete_parts.h"
 #include "api/numpy/incomplete_plain.h"
 #include "api/numpy/pairs.h"
 
@@ -29,7 +31,7 @@ Fraction stepped(const Fraction& f, const Pair& top) {
 }
 // The continued fraction of DLMF 8.17.22, two steps at a time.
 Pair beta_fraction(const Pair& a, const Pair& b, const Pair& x) {
-  const Array one = ones_like(a.high), zero = sum(a.high) * 0;
+  const Array one = ones_like(a.high), zero = count_over(a.high);
   const Pair whole = plus(a, b);
   const Pair odd = minus(over(times(whole, x), plus(a, one)));
   const Fraction start = stepped({zero, pair_of(one), pair_of(one), pair_of(one)}, odd);
@@ -53,8 +55,10 @@ Pair beta_fraction(const Pair& a, const Pair& b, const Pair& x) {
 
 Array beta_part(const Array& a, const Array& b, const Array& x) {
   const Array valid = (a > 0) & (b > 0) & (x > 0) & (x < 1) & isfinite(a) & isfinite(b);
-  const Array p = where(valid, a, 1.0), q = where(valid, b, 1.0), v = where(valid, x, 0.5);
-  const Array turned = v > (p + 1) / (p + q + 2);
+  const auto [usual, large, limit] = beta_case(a, b, valid);
+  const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0), v = where(usual, x, 0.5);
+  // Of a tiny b the rest would be all of it, but for what is asked for.
+  const Array turned = (v > (p + 1) / (p + q + 2)) & (q > 0x1p-30);
   const Pair rest = sum_of(ones_like(v), -v);
   const Array s = where(turned, q, p), t = where(turned, p, q);
   const Pair w = chosen(turned, rest, pair_of(v));
@@ -64,9 +68,15 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   exponent = plus(exponent, pair_like(s, 44.3614195558365, 1.4841899608616317e-15));
   const Pair factor = times(over(exp_of(exponent), pair_of(s)), full_like(s, 0x1p-64));
   const Pair part = times(factor, beta_fraction(pair_of(s), pair_of(t), w));
-  const Array r = where(turned, rounded(plus(minus(part), ones_like(s))), rounded(part));
-  const Array ends = where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, v0::nan);
-  return where(valid, r, ends);
+  Array r = where(turned, rounded(plus(minus(part), ones_like(s))), rounded(part));
+  r = where_any(large, large_beta_part, r, where(large, a, 2 * kLargeShape),
+                where(large, b, 2 * kLargeShape), where(large, x, 0.5));
+  const auto by_gamma = [](const Array& a, const Array& b, const Array& x) {
+    return beta_by_gamma(a, b, x, gamma_part);
+  };
+  r = where_any(limit, by_gamma, r, where(limit, a, 1.0), where(limit, b, 1e31),
+                where(limit, x, 0.5));
+  return where(valid, clip(r, 0.0, 1.0), beta_at_the_ends(a, b, x));
 }
 
 // The derivative in x is the density; those in a and b go through sums of doubles.
@@ -81,8 +91,8 @@ Array incomplete_beta(const Array& a, const Array& b, const Array& x, bool narro
     const auto of_b = [&](Array s) { return plain_beta_part(p, s, at, enough); };
     const Array in_a = jvp(of_a, a, ones_like(a)).second;
     const Array in_b = jvp(of_b, b, ones_like(b)).second;
-    const Array density = exp((a - 1) * log(x) + (b - 1) * log1p(-x) - plain_log_beta(a, b));
-    return std::pair(incomplete_beta(a, b, x, narrow), density * dx + in_a * da + in_b * db);
+    return std::pair(incomplete_beta(a, b, x, narrow),
+                     plain_beta_density(a, b, x) * dx + in_a * da + in_b * db);
   };
   return custom_jvp(value, tangent)(a, b, x);
 }

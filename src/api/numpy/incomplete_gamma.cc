@@ -1,5 +1,7 @@
 // The incomplete gamma functions, regularised: sums of positive terms and a continued fraction in
 // pairs of doubles, so that what is left is the last rounding.
+#include "api/numpy/incomplete_large.h"
+#include "api/numpy/incomplete_parts.h"
 #include "api/numpy/incomplete_plain.h"
 #include "api/numpy/pairs.h"
 
@@ -14,7 +16,7 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 constexpr double kEnough = 0x1p-60;
-constexpr int kMostTerms = 20000;  // of a up to 1e7
+constexpr int kMostTerms = 20000;  // of a up to kLargeShape
 constexpr double kSmallShape = 0.03;
 
 struct Terms {
@@ -25,7 +27,7 @@ struct Terms {
 // The sum of terms that the one before and its number give, from n = 0 on.
 template <class F>
 Pair sum_of_terms(const Pair& first, F&& next) {
-  const Array zero = sum(first.high) * 0;
+  const Array zero = count_over(first.high);
   return while_loop(
              [](const Terms& t) {
                return any(abs(t.term.high) > kEnough * abs(t.sum.high)) & (t.n < kMostTerms);
@@ -59,7 +61,7 @@ Pair lower_of_small(const Array& a, const Array& x, const Array& small) {
     Array n;
     Pair power, sum;
   };
-  const Array zero = sum(a) * 0;
+  const Array zero = count_over(a);
   const Pair none = pair_of(zeros_like(a));
   const Pair s =
       while_loop(
@@ -84,7 +86,7 @@ struct Fraction {
 // The upper function over x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, forwards as
 // a sum (J. Steed; Barnett and others, Comput. Phys. Commun. 8 (1974)).
 Pair upper_fraction(const Array& a, const Array& x) {
-  const Array one = ones_like(a), zero = sum(a) * 0;
+  const Array one = ones_like(a), zero = count_over(a);
   const Pair start = plus(sum_of(x, one), -a), first = over(pair_of(one), start);
   return while_loop(
              [](const Fraction& f) {
@@ -106,10 +108,13 @@ Array part_of_one(const Pair& part, const Array& turned) {
   return where(turned, rounded(plus(minus(part), ones_like(part.high))), rounded(part));
 }
 
-Array gamma_part(const Array& a, const Array& x, bool upper) {
+}  // namespace
+
+Array detail::gamma_part(const Array& a, const Array& x, bool upper) {
   const Array valid = (a > 0) & (x > 0) & isfinite(x) & isfinite(a);
+  const Array large = valid & (a > kLargeShape), usual = valid & !large;
   // Of larger x the factors of pairs would overflow, and nothing is left beyond it.
-  const Array s = where(valid, a, 1.0), v = where(valid, minimum(x, 1e200), 1.0);
+  const Array s = where(usual, a, 1.0), v = where(usual, minimum(x, 1e200), 1.0);
   const Array by_series = (v < s + 1) | (v < 2), small = by_series & (s < kSmallShape);
   // Scaled by a power of two, so that what is subnormal is not rounded twice.
   const Pair scale = pair_like(s, 44.3614195558365, 1.4841899608616317e-15);
@@ -121,7 +126,10 @@ Array gamma_part(const Array& a, const Array& x, bool upper) {
   const Pair scaled = times(chosen(by_series, lower, above), full_like(s, 0x1p-64));
   const Pair least = lower_of_small(where(small, s, kSmallShape), where(small, v, 1.0), small);
   const Pair part = chosen(small, least, scaled);
-  const Array r = part_of_one(part, upper ? by_series : !by_series);
+  const Array r = where_any(
+      large, [upper](const Array& a, const Array& x) { return large_gamma_part(a, x, upper); },
+      part_of_one(part, upper ? by_series : !by_series), where(large, a, 2 * kLargeShape),
+      where(large, x, 1.0));
   const double none = upper ? 0.0 : 1.0;  // where all is below x
   const Array ends = where((x == v0::inf) & (a >= 0) & isfinite(a), none,
                            where((a == 0) & (x > 0), none, v0::nan));
@@ -130,6 +138,7 @@ Array gamma_part(const Array& a, const Array& x, bool upper) {
   return where(valid, r, start);
 }
 
+namespace {
 // The derivative in x is the density; that in a goes through sums of doubles.
 Array incomplete_gamma(const Array& a, const Array& x, bool upper, bool narrow) {
   const auto value = [upper, narrow](Array a, Array x) {

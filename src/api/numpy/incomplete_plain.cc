@@ -1,5 +1,8 @@
 #include "api/numpy/incomplete_plain.h"
 
+#include "api/numpy/incomplete_large.h"
+#include "api/numpy/pairs.h"
+
 #include <tessera/control_flow.h>
 
 #include <cmath>
@@ -9,7 +12,7 @@ namespace tessera::inline v0::detail {
 
 namespace {
 constexpr double kSmallest = 1e-300;
-constexpr int kMostTerms = 20000;  // of a up to 1e7
+constexpr int kMostTerms = 20000;  // of parameters up to kLargeShape
 // Steps of a loop that are one kernel: a step by itself takes as long as its carry takes to be read
 // and written.
 constexpr int kAtOnce = 8;
@@ -42,7 +45,7 @@ struct Terms {
 };
 // The lower function over its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...
 Array lower_series(const Array& a, const Array& x, double enough) {
-  const Array zero = sum(a) * 0;
+  const Array zero = count_over(a);
   return v0::while_loop(
              [&](const Terms& t) { return any(t.term > enough * t.sum) & (t.n < kMostTerms); },
              [&](Terms t) {
@@ -78,7 +81,7 @@ Array away_from_zero(const Array& v) { return where(abs(v) < kSmallest, kSmalles
 // The upper function over x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, by Lentz's
 // algorithm.
 Array upper_fraction(const Array& a, const Array& x, double enough) {
-  const Array zero = sum(a) * 0, b = x + 1 - a, d = 1 / away_from_zero(b);
+  const Array zero = count_over(a), b = x + 1 - a, d = 1 / away_from_zero(b);
   return v0::while_loop(
              [&](const Fraction& f) {
                return any(abs(f.change - 1) > enough) & (f.n < kMostTerms);
@@ -99,7 +102,8 @@ Array upper_fraction(const Array& a, const Array& x, double enough) {
 
 Array plain_gamma_part(const Array& a, const Array& x, bool upper, double enough) {
   const Array valid = (a > 0) & (x >= 0) & isfinite(x) & isfinite(a);
-  const Array s = where(valid, a, 1.0), v = where(valid, x, 1.0);
+  const Array large = valid & (a > kLargeShape), usual_size = valid & !large;
+  const Array s = where(usual_size, a, 1.0), v = where(usual_size, x, 1.0);
   const Array by_series = (v < s + 1) | (v < 2), small = by_series & (v > 0) & (s < kSmallShape);
   const Array factor = plain_gamma_factor(s, v);
   const Array lower =
@@ -109,7 +113,9 @@ Array plain_gamma_part(const Array& a, const Array& x, bool upper, double enough
   const Array usual =
       upper ? where(by_series, 1 - lower, above) : where(by_series, lower, 1 - above);
   const Array least = part_of_small(where(small, s, kSmallShape), where(small, v, 1.0), upper);
-  const Array r = where(small, least, usual);
+  const Array r = where_any(
+      large, [upper](const Array& a, const Array& x) { return large_gamma_part(a, x, upper); },
+      where(small, least, usual), where(large, a, 2 * kLargeShape), where(large, x, 1.0));
   const double none = upper ? 0.0 : 1.0;  // where all is below x
   const Array ends = where((x == v0::inf) & (a >= 0) & isfinite(a), none,
                            where((a == 0) & (x > 0), none, v0::nan));
@@ -119,7 +125,7 @@ Array plain_gamma_part(const Array& a, const Array& x, bool upper, double enough
 namespace {
 // The continued fraction of DLMF 8.17.22 by Lentz's algorithm, two steps at a time.
 Array beta_fraction(const Array& a, const Array& b, const Array& x, double enough) {
-  const Array zero = sum(a) * 0;
+  const Array zero = count_over(a);
   const Array start = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
   const auto step = [](const Fraction& f, const Array& top) {
     const Array d = 1 / away_from_zero(1 + top * f.d), c = away_from_zero(1 + top / f.c);
@@ -143,19 +149,37 @@ Array beta_fraction(const Array& a, const Array& b, const Array& x, double enoug
 }
 }  // namespace
 
-Array plain_log_beta(const Array& a, const Array& b) {
-  return gammaln(a) + gammaln(b) - gammaln(a + b);
-}
+Array plain_log_beta(const Array& a, const Array& b) { return log_beta_of<Array>(a, b); }
 Array plain_beta_part(const Array& a, const Array& b, const Array& x, double enough) {
   const Array valid = (a > 0) & (b > 0) & (x > 0) & (x < 1) & isfinite(a) & isfinite(b);
-  const Array p = where(valid, a, 1.0), q = where(valid, b, 1.0), v = where(valid, x, 0.5);
-  const Array turned = v > (p + 1) / (p + q + 2);
+  const auto [usual, large, limit] = beta_case(a, b, valid);
+  const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0), v = where(usual, x, 0.5);
+  // Of a tiny b the rest would be all of it, but for what is asked for.
+  const Array turned = (v > (p + 1) / (p + q + 2)) & (q > 0x1p-30);
   const Array s = where(turned, q, p), t = where(turned, p, q), w = where(turned, 1 - v, v);
   const Array factor = exp(p * log(v) + q * log1p(-v) - plain_log_beta(p, q)) / s;
   const Array part = factor * beta_fraction(s, t, w, enough);
-  const Array r = where(turned, 1 - part, part);
-  const Array ends = where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, v0::nan);
-  return where(valid, r, ends);
+  Array r = where(turned, 1 - part, part);
+  r = where_any(large, large_beta_part, r, where(large, a, 2 * kLargeShape),
+                where(large, b, 2 * kLargeShape), where(large, x, 0.5));
+  const auto by_gamma = [enough](const Array& a, const Array& b, const Array& x) {
+    return beta_by_gamma(a, b, x, [enough](const Array& a, const Array& x, bool upper) {
+      return plain_gamma_part(a, x, upper, enough);
+    });
+  };
+  r = where_any(limit, by_gamma, r, where(limit, a, 1.0), where(limit, b, 1e31),
+                where(limit, x, 0.5));
+  return where(valid, clip(r, 0.0, 1.0), beta_at_the_ends(a, b, x));
+}
+Array plain_beta_density(const Array& a, const Array& b, const Array& x) {
+  const Array large = minimum(a, b) > kLargeShape;
+  const Array p = where(large, 1.0, a), q = where(large, 1.0, b);
+  const Array usual = exp((p - 1) * log(x) + (q - 1) * log1p(-x) - plain_log_beta(p, q));
+  const auto beyond = [](const Array& a, const Array& b, const Array& x) {
+    return large_beta_density(a, b, x) / (x * (1 - x));
+  };
+  return where_any(large, beyond, usual, where(large, a, 2 * kLargeShape),
+                   where(large, b, 2 * kLargeShape), where(large, x, 0.5));
 }
 
 }  // namespace tessera::inline v0::detail

@@ -12,6 +12,8 @@ Array plain_gamma_factor(const Array& a, const Array& x);
 Array plain_gamma_part(const Array& a, const Array& x, bool upper, double enough);
 Array plain_log_beta(const Array& a, const Array& b);
 Array plain_beta_part(const Array& a, const Array& b, const Array& x, double enough);
+/// Its derivative in x.
+Array plain_beta_density(const Array& a, const Array& b, const Array& x);
 constexpr double kEnoughForDoubles = 0x1p-56, kEnoughForFloats = 0x1p-32;
 
 }  // namespace tessera::inline v0::detail

@@ -1,4 +1,5 @@
 // Owen's T function.
+#include "api/numpy/gauss_nodes.h"
 #include "api/numpy/pairs.h"
 
 #include <tessera/custom.h>
@@ -13,31 +14,6 @@ using namespace detail;
 
 namespace {
 using In = std::span<const Array>;
-
-struct Node {
-  double at, weight;
-};
-// The positive nodes of Gauss's rule of 2n points on [-1, 1], by Newton's steps on Legendre's
-// polynomial.
-std::vector<Node> gauss_nodes(int n) {
-  const int degree = 2 * n;
-  std::vector<Node> all;
-  for (int i = 1; i <= n; ++i) {
-    long double x = std::cos(std::numbers::pi_v<long double> * (i - 0.25L) / (degree + 0.5L)),
-                slope = 0;
-    for (int step = 0; step < 8; ++step) {
-      long double p = 1, before = 0;
-      for (int k = 0; k < degree; ++k) {
-        const long double next = ((2 * k + 1) * x * p - k * before) / (k + 1);
-        before = p, p = next;
-      }
-      slope = degree * (x * p - before) / (x * x - 1);
-      x -= p / slope;
-    }
-    all.push_back({static_cast<double>(x), static_cast<double>(2 / ((1 - x * x) * slope * slope))});
-  }
-  return all;
-}
 
 // The integral of exp(-h^2 t^2 / 2) / (1 + t^2) from 0 to a <= 1 over 2 pi. Beyond 8.8 / h nothing is
 // left of it; the integrand is even, and so the positive nodes are enough.

@@ -64,11 +64,11 @@ Inexact product(const Doubles& m, const Inexact& x, const Inexact& y) {
   const Lane lost = m.e.binary(Arith::div, lost_in_product(m, x.value, y.value, p), p);
   return {p, m.add(m.add(x.part, y.part), lost)};
 }
-// (x + k) ** -n; beyond the range of doubles what is lost is not counted.
-Lane inverse_power(const Doubles& m, Lane x, int k, std::int64_t n) {
+// ((x + k) scale) ** -n, of a power of two; beyond the range of doubles what is lost is not counted.
+Lane inverse_power(const Doubles& m, Lane x, int k, std::int64_t n, double scale) {
   const Lane a = m.add(x, m.number(k)), part = m.sub(a, x);
   const Lane lost = m.add(m.sub(x, m.sub(a, part)), m.sub(m.number(k), part));
-  Inexact square{a, m.e.binary(Arith::div, lost, a)}, r = square;
+  Inexact square{m.mul(a, m.number(scale)), m.e.binary(Arith::div, lost, a)}, r = square;
   for (bool first = true; n > 0; n /= 2) {
     if (n % 2) r = first ? square : product(m, r, square), first = false;
     if (n > 1) square = product(m, square, square);
@@ -86,8 +86,15 @@ Lane emit_polygamma(Emitter& e, const Equation& eqn, int, std::span<const Index>
   const Doubles m{e};
   const std::int64_t n = eqn.attrs.i("order");
   const Lane given = e.operand(0, at), x = e.convert(given, DType::float64);
+  // n! scale^(n + 1) with a scale that leaves it near 1, so that powers go out of the range of doubles
+  // no earlier than the result does.
+  int exponent = 0;
   double factorial = n % 2 ? 1 : -1;
   for (std::int64_t k = 2; k <= n; ++k) factorial *= static_cast<double>(k);
+  std::frexp(factorial, &exponent);
+  const int step = exponent / static_cast<int>(n + 1);
+  const double scale = std::ldexp(1.0, -step);
+  factorial = std::ldexp(factorial, -step * static_cast<int>(n + 1));
   constexpr int kTerms = 12;
   const Lane a = m.add(x, m.number(kTerms)), inverse = m.over(1, a);
   const Lane square = m.mul(inverse, inverse);
@@ -100,9 +107,10 @@ Lane emit_polygamma(Emitter& e, const Equation& eqn, int, std::span<const Index>
     tail = m.mul(m.add(tail, m.number(kEulerMaclaurin[j] * rising[static_cast<std::size_t>(j)])),
                  square);
   tail = m.add(m.number(1 / (s - 1)), m.add(m.mul(m.number(0.5), inverse), tail));
-  Lane sum = m.mul(inverse_power(m, x, kTerms, n), tail);
+  // One power less than the other terms, of which the tail takes the scale.
+  Lane sum = m.mul(inverse_power(m, x, kTerms, n, scale), m.mul(tail, m.number(1 / scale)));
   for (int k = kTerms - 1; k >= 0; --k) {
-    const Lane term = inverse_power(m, x, k, n + 1), next = m.add(sum, term);
+    const Lane term = inverse_power(m, x, k, n + 1, scale), next = m.add(sum, term);
     const Lane part = m.sub(next, sum);
     lost = m.add(lost, m.add(m.sub(sum, m.sub(next, part)), m.sub(term, part)));
     sum = next;

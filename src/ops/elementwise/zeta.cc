@@ -49,13 +49,17 @@ Value zeta(Value s, Value q) {
     const Shifted at = shifted(x, k);
     const Value t = pow(at.value, -e), sum = r + t, part = sum - r;
     lost = lost + ((r - (sum - part)) + (t - part));
-    if (k > 0) lost = lost - t * (e * at.lost / at.value);
+    // Of an infinite s each term is 0, 1 or infinite.
+    if (k > 0) lost = lost - t * (select(eq(e, infinity), zero, e) * at.lost / at.value);
     r = sum;
   }
   r = select(is_finite(r), r + stop_gradient(lost), r);
   const Value pole = or_(eq(s, one), and_(gt(s, one), eq(q, zero)));
   const Value nan = full_like(s, std::numeric_limits<double>::quiet_NaN());
-  return select(defined, r, select(pole, infinity, nan));
+  // Far away the integral of the terms is all of it, and the steps are lost beside q.
+  const Value far = gt(x, full_like(x, 0x1p60));
+  const Value integral = pow(x, one - e) / (e - one);
+  return select(defined, select(far, integral, r), select(pole, infinity, nan));
 }
 
 }  // namespace tessera::inline v0::ops

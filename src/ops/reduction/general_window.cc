@@ -13,7 +13,9 @@ Values reduce_window(std::span<const Value> xs, std::span<const Value> inits,
                      const ProgramPtr& body, const WindowDims& dims) {
   Values in(xs.begin(), xs.end());
   in.insert(in.end(), inits.begin(), inits.end());
-  Attrs attrs = window_attrs(dims, xs[0].rank());
+  const int rank = xs[0].rank();
+  const WindowDims all = window_dims(window_attrs(dims, rank));
+  Attrs attrs = window_attrs(without_padding_only(xs[0].shape(), all), rank);
   attrs.set("body", body);
   return xs[0].builder->emit("reduce_window", in, attrs);
 }

@@ -13,7 +13,8 @@
 namespace tessera::inline v0::ops {
 
 Value reduce_window(std::string_view op, Value x, const WindowDims& dims) {
-  return x.builder->emit1(op, {x}, window_attrs(dims, x.rank()));
+  const WindowDims all = window_dims(window_attrs(dims, x.rank()));
+  return x.builder->emit1(op, {x}, window_attrs(without_padding_only(x.shape(), all), x.rank()));
 }
 
 namespace {

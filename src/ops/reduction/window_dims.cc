@@ -2,6 +2,8 @@
 
 #include "ops/contraction/conv_dims.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::ops {
 
 Attrs window_attrs(WindowDims d, int rank) {
@@ -40,6 +42,27 @@ Shape windowed_shape(const Shape& x, const WindowDims& d) {
   return shape;
 }
 
+namespace {
+
+std::string too_far(const Shape& x, const WindowDims& d, int i) {
+  return too_long(
+      {x[i], d.base_dilation[i], d.window[i], d.window_dilation[i], d.pad_low[i], d.pad_high[i]});
+}
+bool fits(const Shape& x, const WindowDims& d) {
+  const auto rank = static_cast<std::size_t>(x.rank());
+  for (const Ints* list :
+       {&d.window, &d.strides, &d.pad_low, &d.pad_high, &d.base_dilation, &d.window_dilation})
+    if (list->size() != rank) return false;
+  for (const Ints* positive : {&d.window, &d.strides, &d.base_dilation, &d.window_dilation})
+    if (std::any_of(positive->begin(), positive->end(), [](std::int64_t n) { return n < 1; }))
+      return false;
+  for (int i = 0; i < x.rank(); ++i)
+    if (!too_far(x, d, i).empty()) return false;
+  return true;
+}
+
+}  // namespace
+
 Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d) {
   bool bad = false;
   Message m(a.op.name);
@@ -64,9 +87,7 @@ Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d) {
         .advice("give batch and feature dimensions a window and a stride of 1")
         .raise<ShapeError>();
   for (int i = 0; i < x.shape.rank(); ++i)
-    if (const std::string what = too_long({x.shape[i], d.base_dilation[i], d.window[i],
-                                           d.window_dilation[i], d.pad_low[i], d.pad_high[i]});
-        !what.empty())
+    if (const std::string what = too_far(x.shape, d, i); !what.empty())
       m.offender("dimension " + std::to_string(i) + ": " + what), bad = true;
   if (bad)
     m.problem("the windows run too far")
@@ -75,6 +96,27 @@ Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d) {
         .advice("check the dilations and the padding")
         .raise<ShapeError>();
   return windowed_shape(x.shape, d);
+}
+
+WindowDims without_padding_only(const Shape& x, WindowDims d) {
+  if (!fits(x, d)) return d;
+  const Shape windows = windowed_shape(x, d);
+  for (int i = 0; i < x.rank(); ++i) {
+    if (windows[i] < 1) continue;
+    const std::int64_t step = d.window_dilation[i], extent = dilated(x[i], d.base_dilation[i]);
+    // The last window reads the array's first element with its element `first` or a later one, the
+    // first window its last element with `last` or one before. The last window begins before the
+    // padding's end, so that this does not overflow.
+    const std::int64_t before = d.pad_low[i] - (windows[i] - 1) * d.strides[i];
+    const std::int64_t first =
+        std::clamp<std::int64_t>((before + step - 1) / step, 0, d.window[i] - 1);
+    const std::int64_t last =
+        std::clamp<std::int64_t>((extent - 1 + d.pad_low[i]) / step, first, d.window[i] - 1);
+    d.pad_low[i] -= first * step;
+    d.pad_high[i] -= (d.window[i] - 1 - last) * step;
+    d.window[i] = last - first + 1;
+  }
+  return d;
 }
 
 WindowDims with_stacked_dim(WindowDims d, int dim) {

@@ -18,6 +18,10 @@ std::vector<AttrSpec> window_attr_specs();
 Shape windowed_shape(const InferArgs& a, const Type& x, const WindowDims& d);
 Shape windowed_shape(const Shape& x, const WindowDims& d);
 
+/// The same windows without the elements that lie in the padding for each of them, so that no window
+/// is longer than the array and the way that it slides. Lists that fit no array stay as they are.
+WindowDims without_padding_only(const Shape& x, WindowDims d);
+
 /// The attributes for an array with one more dimension at `dim`.
 WindowDims with_stacked_dim(WindowDims d, int dim);
 
