@@ -9,15 +9,16 @@
 
 namespace tessera::inline v0 {
 
-/// x * y, of real numbers too. Of equal complex numbers the real part is (re - im)(re + im), which
-/// is in range where the squares of the parts are not. It goes by their values, so that it does not
-/// matter whether a program knows that they are one.
+/// x * y, of real numbers too. Where the squares of equal complex numbers' parts are out of range,
+/// the real part is (re - im)(re + im). It goes by their values, so that it does not matter whether
+/// a program knows that they are one.
 template <class T>
 T times(T x, T y) {
   if constexpr (is_complex_v<T>) {
     const auto re = x.real(), im = x.imag();
-    return {x == y ? (re - im) * (re + im) : re * y.real() - im * y.imag(),
-            re * y.imag() + im * y.real()};
+    const auto plain = re * y.real() - im * y.imag();
+    const auto none = plain - plain;  // NaN if `plain` is out of range
+    return {x == y && none != none ? (re - im) * (re + im) : plain, re * y.imag() + im * y.real()};
   } else {
     return x * y;
   }

@@ -55,6 +55,7 @@ Archive open(const detail::InputFile& in, const Complaint& complaint) {
   refuse(code, complaint);
 }
 Archive open(std::span<const std::byte> bytes, const Complaint& complaint) {
+  if (bytes.empty()) refuse(ZIP_ER_NOZIP, complaint);  // libzip would begin an archive
   zip_error_t error;
   zip_error_init(&error);
   Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error));

@@ -5,36 +5,38 @@ namespace tessera::inline v0::optim {
 
 namespace {
 
-SpecTree moment_specs(const Leaves& moments, const Leaves& params,
-                      const std::vector<std::optional<PartitionSpec>>& of_params) {
-  std::vector<SpecTree> specs(moments.size());
-  // A list of another length holds numbers of the stage's own.
-  if (moments.size() != params.size()) return specs;
-  for (std::size_t i = 0; i < moments.size(); ++i) {
-    if (moments[i].is_empty() || params[i].is_empty() || moments[i].shape() != params[i].shape())
-      continue;
-    specs[i] = of_params[i] ? SpecTree(*of_params[i]) : SpecTree(unconstrained);
-  }
-  return specs;
+using OfParameters = std::vector<std::optional<PartitionSpec>>;
+
+// A parameter of which nothing is said leaves each dimension of its moments open.
+PartitionSpec spec_of(const std::optional<PartitionSpec>& of_param, const Array& param) {
+  if (of_param) return *of_param;
+  return PartitionSpec(std::vector<PartitionSpec::Dim>(static_cast<std::size_t>(param.ndim()),
+                                                       PartitionSpec::Dim(unconstrained)));
 }
 
-SpecTree stage_specs(const std::vector<State::Stage>& stages, const Leaves& params,
-                     const std::vector<std::optional<PartitionSpec>>& of_params) {
-  std::vector<SpecTree> specs;
+void add_stages(const std::vector<State::Stage>& stages, const Leaves& params,
+                const OfParameters& of_params, std::vector<PartitionSpec>& specs) {
   for (const State::Stage& stage : stages) {
-    std::vector<SpecTree> moments;
-    for (const Leaves& m : stage.moments) moments.push_back(moment_specs(m, params, of_params));
-    specs.push_back({SpecTree(), SpecTree(std::move(moments)),
-                     stage_specs(stage.inner, params, of_params), SpecTree()});
+    specs.emplace_back();  // the counter
+    for (const Leaves& moments : stage.moments)
+      for (std::size_t i = 0; i < moments.size(); ++i) {
+        // A list of another length holds numbers of the stage's own.
+        const bool of_a_parameter = moments.size() == params.size() && !moments[i].is_empty() &&
+                                    !params[i].is_empty() &&
+                                    moments[i].shape() == params[i].shape();
+        specs.push_back(of_a_parameter ? spec_of(of_params[i], params[i]) : PartitionSpec());
+      }
+    add_stages(stage.inner, params, of_params, specs);
   }
-  return SpecTree(std::move(specs));
 }
 
 }  // namespace
 
 SpecTree detail::state_specs(const State& state, const Leaves& params,
-                             const std::vector<std::optional<PartitionSpec>>& of_params) {
-  return SpecTree(std::vector<SpecTree>{stage_specs(state.stages, params, of_params)});
+                             const OfParameters& of_params) {
+  std::vector<PartitionSpec> specs;
+  add_stages(state.stages, params, of_params, specs);
+  return SpecTree::of_leaves(std::move(specs));
 }
 
 }  // namespace tessera::inline v0::optim

@@ -63,6 +63,7 @@ const std::map<std::string, std::string>& other_headers() {
       {"message.h", language},
       {"npy.h", files},
       {"npz.h", files},
+      {"mask.h", "questions of parameters"},
       {"optim.h", "updates, made of functions of the table"},
       {"optimizers.h", "updates, made of functions of the table"},
       {"schedules.h", "rates of a step"},

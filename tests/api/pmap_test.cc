@@ -342,9 +342,10 @@ TEST_F(Pmap, ListsHowOftenACollectiveRuns) {
 TEST_F(Pmap, RejectsAPmapInsideAShardMap) {
   auto inner = ts::pmap([](Array a) { return a; });
   EXPECT_EQ(message<ts::CollectiveError>([&] {
-              ts::shard_map([&](Array a) { return inner(a); }, {.mesh = ts::Mesh({{"x", 2}}),
-                                                                .in_specs = {ts::P("x")},
-                                                                .out_specs = ts::P("x")})(x);
+              ts::shard_map([&](Array a) { return inner(a); },
+                            {.mesh = ts::Mesh({{"x", 2}}),
+                             .in_specs = {ts::P("x")},
+                             .out_specs = ts::P("x")})(ts::ones({2, 2}));
             }),
             "pmap: it is called inside a function that shard_map already runs on devices\n"
             "  rule: a device does not split up further\n"

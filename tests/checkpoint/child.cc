@@ -327,10 +327,9 @@ void fail(const std::string& dir, const std::string&) {
 
 int main(int argc, char** argv) try {
   const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
-      {"train", train}, {"obey", obey},   {"leave", leave},   {"fork", fork_away},
-      {"save", save},   {"load", load},   {"differ", differ}, {"own", own},
-      {"fail", fail},   {"stamp", stamp}, {"ask", ask},       {"haste", haste},
-      {"apart", apart}};
+      {"train", train}, {"obey", obey},     {"leave", leave}, {"fork", fork_away}, {"save", save},
+      {"load", load},   {"differ", differ}, {"own", own},     {"fail", fail},      {"stamp", stamp},
+      {"ask", ask},     {"haste", haste},   {"apart", apart}};
   if (argc < 3 || !modes.count(argv[1])) return 2;
   if (argv[1] == std::string("apart")) ts::distributed::initialize({.timeout = 1});
   ts::set_device_count(kDevices);

@@ -61,9 +61,6 @@ MISUSE(device_that_does_not_exist) {
 MISUSE(device_listed_twice) {
   ts::pmap([](Array x) { return x; }, {.devices = {{0}, {0}}})(ts::ones({2}));
 }
-MISUSE(pmap_inside_pmap) {
-  ts::pmap([](Array x) { return identity()(x); })(ts::ones({2, 2}));
-}
 
 MISUSE(unknown_axis_name) {
   over_devices([](Array x) { return ts::psum(x, "device"); })(ts::ones({4}));

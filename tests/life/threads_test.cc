@@ -96,7 +96,7 @@ TEST(Warnings, AHandlerMayCallWhatItIsWarnedAbout) {
   EXPECT_EQ(handled, 1);
 }
 
-TEST(Moved, FunctionsAndProgramsSaySo) {
+TEST(MovedFunctions, SaySo) {
   const Array x = ts::ones({2});
   auto jitted = ts::jit([](Array a) { return a * 2; });  // its line is in the texts
   const int line = __LINE__ - 1;

@@ -125,5 +125,5 @@ TEST_F(StateOnMesh, SpecsOfAnotherModelAreRefused) {
   const Model m = model();
   const optim::State state = optim::trace(0.9).init(m);
   const std::string said = message<ts::TreeError>([&] { optim::specs(state, m, {P(), P(), P()}); });
-  EXPECT_EQ(said.substr(0, said.find('\n')), "optim::specs: the specs are no prefix of params");
+  EXPECT_EQ(said.substr(0, said.find('\n')), "optim::specs: the specs are no prefix of the tree");
 }

@@ -23,7 +23,8 @@ class Gradients : public testing::TestWithParam<golden::Case> {
   }
 };
 
-// Within a part of the largest; where JAX's is NaN, a number.
+// Within a part of the element and of 5e-3 times the largest derivatives, which are about 1: a module has
+// rational approximations of erf and its kin in float32, whose own derivatives stray by some 1e-6. Where JAX's is NaN, a number.
 void expect_as_good(const Array& got, const Array& expected, double part) {
   const auto g = ts::ravel(got).to_vector<float>(), w = ts::ravel(expected).to_vector<float>();
   ASSERT_EQ(g.size(), w.size());
@@ -33,7 +34,7 @@ void expect_as_good(const Array& got, const Array& expected, double part) {
     else if (std::isinf(w[i]))
       EXPECT_EQ(g[i], w[i]) << "element " << i;
     else
-      EXPECT_NEAR(g[i], w[i], part * (1e-3 + std::fabs(w[i]))) << "element " << i;
+      EXPECT_NEAR(g[i], w[i], part * (5e-3 + std::fabs(w[i]))) << "element " << i;
   }
 }
 

@@ -13,7 +13,7 @@ struct SquareRange {
 };
 constexpr SquareRange square_range(DType d) {
   if (d == DType::float64) return {0x1p-900, 0x1p-600, 0x1p700};
-  return {0x1p-100, 0x1p-80, 0x1p100};
+  return {0x1p-100, 0x1p-80, 0x1p75};
 }
 
 /// For squares of distances from a mean, which may be much smaller than the numbers: these are

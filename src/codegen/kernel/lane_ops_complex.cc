@@ -159,8 +159,10 @@ Lane LaneOps::complex_binary(Arith op, Lane x, Lane y) {
       const Lane re = part(x, 0), im = part(x, 1);
       const Lane square =
           binary(Arith::mul, binary(Arith::sub, re, im), binary(Arith::add, re, im));
-      return complex(select(both(Arith::and_, Arith::eq), square,
-                            binary(Arith::sub, product(0, 0), product(1, 1))),
+      const Lane plain = binary(Arith::sub, product(0, 0), product(1, 1));
+      const Lane none = binary(Arith::sub, plain, plain);  // NaN if `plain` is out of range
+      const Lane wide = binary(Arith::ne, none, none);
+      return complex(select(binary(Arith::and_, both(Arith::and_, Arith::eq), wide), square, plain),
                      binary(Arith::add, product(0, 1), product(1, 0)));
     }
     case Arith::div: return complex_quotient(x, y);

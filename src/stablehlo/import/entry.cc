@@ -17,7 +17,8 @@ const FunctionSyntax& Importer::entry(const std::string& function) const {
       if (!f.is_private) names += (names.empty() ? "@" : ", @") + f.name;
     fail(*module.source, module.at,
          {"there is no function @" + function,
-          names.empty() ? "" : "the functions of this module are " + names});
+          names.empty() ? "" : "the functions of this module are " + names,
+          names.empty() ? "" : "name one of these in the options, {.function = ...}"});
   }
   const FunctionSyntax& f = *it->second;
   if (f.declared_only) fail(*module.source, f.at, {"@" + function + " has no body"});

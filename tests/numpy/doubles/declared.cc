@@ -369,6 +369,7 @@ const std::map<std::string, std::string>& excluded_functions() {
       {"take_along_axis", moves},
       {"tensordot", products},
       {"tile", moves},
+      {"item", handle},
       {"to_string", handle},
       {"top_k", moves},
       {"trace", products},

@@ -107,11 +107,19 @@ class Reader {
   // One declaration: the first name in front of a parenthesis is the function's, unless the name is
   // one of those that take parentheses of their own.
   void declaration(const std::string& type, bool is_public) {
-    static const std::set<std::string> own = {
-        "requires",          "__attribute__", "decltype",
-        "explicit",          "noexcept",      "alignas",
-        "static_assert",     "sizeof",        "TESSERA_UNAVAILABLE_",
-        "TESSERA_NO_OPTION_"};
+    static const std::set<std::string> own = {"requires",
+                                              "__attribute__",
+                                              "decltype",
+                                              "explicit",
+                                              "noexcept",
+                                              "alignas",
+                                              "static_assert",
+                                              "sizeof",
+                                              "TESSERA_UNAVAILABLE_",
+                                              "TESSERA_NO_OPTION_",
+                                              "TESSERA_SHAPE_IN_BRACES_",
+                                              "TESSERA_LATER_SHAPE_IN_BRACES_",
+                                              "TESSERA_ARRAYS_IN_BRACES_"};
     static const std::set<std::string> declaring = {"TESSERA_REDUCE_", "TESSERA_ALONG_",
                                                     "TESSERA_REDUCE_METHOD_", "TESSERA_METHOD_"};
     static const std::set<std::string> with_members = {"Array", "At", "All"};
@@ -299,6 +307,7 @@ const std::map<std::string, std::string>& excluded_functions() {
   static const auto& all = *new std::map<std::string, std::string>{
       {"Array::begin", iterates},
       {"Array::end", iterates},
+      {"item", handle},
       {"Array::block_until_ready", handle},
       {"Array::dtype", handle},
       {"Array::impl", handle},
