@@ -123,7 +123,7 @@ for rows in (2, 5):
     run("run", "open.mlir", "--arg", "rows.npy", "--out", "results")
     assert (work / "results" / "0.npy").read_bytes() == npy("<f4", f"({rows},)", struct.pack(f"<{rows}f", *(9 * r + 3 for r in range(rows))))
     assert run("run", "open.mlir", "--arg", "rows.npy")[0].startswith(f"result0: float32({rows},)\n")
-assert "%0:f32[4,3]" in run("print", "open.mlir", "--size", "4")[0].replace(" ", ""), run("print", "open.mlir", "--size", "4")[0]
+assert "(a:f32[4,3])" in run("print", "open.mlir", "--size", "4")[0].replace(" ", ""), run("print", "open.mlir", "--size", "4")[0]
 _, err = run("print", "open.mlir", code=2)
 assert "@main: there are 1 rows\n" in err, err
 _, err = run("print", "scale.mlir", "--size", "0", code=2)

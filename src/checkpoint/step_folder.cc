@@ -187,10 +187,10 @@ std::optional<Problem> StepFolder::read(std::int64_t step) {
 }
 
 bool StepFolder::is_current() const {
+  // A folder without a manifest is no step, or not any more.
+  if (problem_ && problem_->kind == Problem::Kind::gone) return false;
   const Descriptor now = enter(path_);
-  // A folder that was removed after it was entered has no manifest to compare.
-  if (!now) return !folder_;
-  return mark_in(now.get()) == mark_;
+  return (now ? mark_in(now.get()) : std::nullopt) == mark_;
 }
 bool StepFolder::is_torn() const {
   const std::optional<std::uint64_t> now = mark_in(folder_.get());

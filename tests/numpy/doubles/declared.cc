@@ -292,6 +292,8 @@ const std::map<std::string, std::string>& excluded_functions() {
       {"optim::amsgrad", optax},
       {"optim::apply_if_finite", optax},
       {"optim::apply_updates", composed},
+      {"optim::mask_of", handle},
+      {"optim::specs", handle},
       {"optim::centralize", optax},
       {"optim::chain", composed},
       {"optim::clip", composed},

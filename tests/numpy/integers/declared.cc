@@ -232,6 +232,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"losses.h", "of floats; integers count as such"},
       {"normalization.h", "layers of float parameters"},
       {"recurrent.h", "layers of float parameters"},
+      {"mask.h", "asks about parameters"},
       {"optimizers.h", "updates of parameters, which are floats"},
       {"schedules.h", "rates, which are floats"},
       {"transformations.h", "updates of parameters, which are floats"},
@@ -307,6 +308,7 @@ const std::map<std::string, std::string>& excluded_functions() {
   static const auto& all = *new std::map<std::string, std::string>{
       {"Array::begin", iterates},
       {"Array::end", iterates},
+      {"operator,", handle},
       {"item", handle},
       {"Array::block_until_ready", handle},
       {"Array::dtype", handle},
