@@ -182,7 +182,7 @@ Array differentiable_poch(const Array& z, const Array& m) {
 Array comb_value(const Array& n, const Array& k) {
   const Array chosen = (n >= 0) & (k >= 0) & (k <= n), valid = chosen & (n < 0x1p900);
   const Array whole = where(valid, n, 1.0), part = where(valid, k, 0.0);
-  // Of more all but the lesser of k and n - k cancels.
+  // For larger n everything but the lesser of k and n - k cancels.
   const Array many = chosen & (!valid) & isfinite(n), least = where(many, minimum(k, n - k), 1.0);
   const Array far = exp(least * log(where(many, n, 1.0)) - gammaln(least + 1));
   const Array one = ones_like(n);

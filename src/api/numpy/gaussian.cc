@@ -168,7 +168,7 @@ Array times_log(const Array& x, const Array& y, Array (*f)(Operand)) {
 Array log_of_ratio(const Array& x, const Array& y, bool narrow) {
   const Array near = (x < 2 * y) & (y < 2 * x), a = where(near, x, 1.5), b = where(near, y, 1.0);
   const Array u = (a - b) / b;
-  // Of quotients beyond the range the logarithms are so far apart that nothing cancels.
+  // If the quotient is out of range, its logarithms are so far apart that nothing cancels.
   const Array quotient = where(near, 1.0, x / y);
   const Array inside = (quotient > 0x1p-1000) & (quotient < 0x1p1000);
   const Array apart = log(where(near, 1.0, x)) - log(where(near, 1.0, y));
@@ -241,7 +241,7 @@ Array power_transform_value(const Array& l, const Array& rest, const Array& powe
   // Beyond this the exponential is 0, or infinite.
   const Array inside = finite & (abs(exponent) < 700);
   const Array lost = exp(where(inside, exponent, 0.0)) * where(inside, off, 0.0);
-  // Of a product that vanishes beside 1 it is the logarithm, which the product may have lost.
+  // If the product vanishes beside 1, the result is the logarithm, which the product may have lost.
   const Array straight = by_logarithm | (abs(exponent) < 0x1p-60);
   const Array q = where(straight, 1.0, p);
   return where(straight, where(by_logarithm, l, l + rest), (expm1(exponent) + lost) / q);

@@ -57,7 +57,7 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   const Array valid = (a > 0) & (b > 0) & (x > 0) & (x < 1) & isfinite(a) & isfinite(b);
   const auto [usual, large, limit] = beta_case(a, b, valid);
   const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0), v = where(usual, x, 0.5);
-  // Of a tiny b the rest would be all of it, but for what is asked for.
+  // For a tiny b the rest would be everything except the part that is asked for.
   const Array turned = (v > (p + 1) / (p + q + 2)) & (q > 0x1p-30);
   const Pair rest = sum_of(ones_like(v), -v);
   const Array s = where(turned, q, p), t = where(turned, p, q);

@@ -5,7 +5,7 @@
 
 namespace tessera::inline v0::detail {
 
-/// Of a, x >= 0, NaN elsewhere; not differentiable.
+/// Defined for a, x >= 0, NaN elsewhere; not differentiable.
 Array gamma_part(const Array& a, const Array& x, bool upper);
 
 }  // namespace tessera::inline v0::detail
