@@ -1,4 +1,5 @@
 """The command `tessera` as its users run it: COMMAND.py TESSERA CHECKPOINT_CHILD."""
+import json
 import pathlib
 import re
 import shutil
@@ -67,6 +68,9 @@ out, _ = run("explain", "scale.mlir")
 assert out.endswith("\nscale.html\n") and "mul" in (work / "scale.html").read_text(), out
 out, _ = run("explain", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "page.html")
 assert (work / "page.html").read_text().startswith("<!doctype html>"), (work / "page.html").read_text()[:80]
+out, _ = run("explain", "scale.mlir", "--trace", "trace.json")
+assert out.endswith("\nscale.html\ntrace.json\n") and "of the predicted time is work" in out, out
+assert {"work"} == {e["cat"] for e in json.loads((work / "trace.json").read_text())["traceEvents"] if e["ph"] == "X"}, out
 _, err = run("print", "nothing.mlir", code=2)
 assert "nothing.mlir" in err, err
 

@@ -18,7 +18,7 @@ using tessera::Array;
 using Seconds = std::chrono::duration<double>;
 
 struct Request {
-  std::string name, file, out;
+  std::string name, file, out, trace;
   tessera::LoadOptions options;
   Words inputs;
   std::int64_t calls = 0, size = 1;  // no calls: as many as take a second
@@ -51,6 +51,8 @@ Request read(const std::string& name, const Words& arguments) {
       r.calls = positive(w, value());
     else if (!bench && w == "--out")
       r.out = value();
+    else if (!bench && w == "--trace")
+      r.trace = value();
     else if (w.starts_with("--"))
       throw Unusable{name + " has no option " + w};
     else if (!r.file.empty())
@@ -149,7 +151,13 @@ int explain(const Words& words) {
     request.out =
         std::filesystem::path(request.file).filename().replace_extension(".html").string();
   tessera::save_html(plan, request.out);
-  std::cout << tessera::summary(plan) << "\n" << request.out << "\n";
+  if (!request.trace.empty()) tessera::save_trace(plan, request.trace);
+  std::cout << tessera::summary(plan);
+  if (const std::string where = tessera::headline(plan); !where.empty())
+    std::cout << "\n" << where << "\n";
+  if (!plan.advice.empty()) std::cout << plan.advice << "\n";
+  std::cout << "\n" << request.out << "\n";
+  if (!request.trace.empty()) std::cout << request.trace << "\n";
   return kWell;
 }
 

@@ -29,14 +29,19 @@ class Walk {
 
   void program(const Program& p, const Around& around) {
     const std::vector<bool> is_stored = stored(p);
-    for (const Equation& eqn : p.equations) {
+    const Messages messages(p, d_.message_size);
+    for (std::size_t i = 0; i < messages.count(); ++i) {
+      const std::uint32_t number = messages[i][0];
+      const Equation& eqn = p.equations[number];
       if (const std::optional<Flow> flow = flow_of(eqn)) {
+        around_.push_back(number);
         if (flow->kind == Flow::Kind::region && !d_.made)
           region(*flow, eqn.attrs.get<MeshRef>("mesh"), around);
         else
           nested(*flow, around);
+        around_.pop_back();
       } else if (eqn.op->lowering == Lowering::collective && !eqn.op->position)
-        collective(p, eqn, around);
+        collective(p, messages[i], around);
       else
         plain(p, eqn, around, is_stored);
     }
@@ -70,15 +75,14 @@ class Walk {
     around.times *= flow.length;
     around.in_while |= flow.kind == Flow::Kind::loop;
     if (flow.kind != Flow::Kind::branch) {
-      for (const ProgramPtr& p : flow.programs) program(*p, around);
+      inside(flow.programs, around, [] {});
       return;
     }
     around.in_branch = true;
     const End before = end();
     std::optional<End> costliest;
     std::vector<PlannedSpan> behind;  // the costliest's spans after `before`
-    for (const ProgramPtr& p : flow.programs) {
-      program(*p, around);
+    inside(flow.programs, around, [&] {
       if (!costliest || work_.compute_seconds > costliest->compute_seconds) {
         costliest = end();
         costliest->last = before.spans > 0 ? work_.spans[before.spans - 1] : PlannedSpan{};
@@ -86,9 +90,19 @@ class Walk {
                       work_.spans.end());
       }
       back_to(before, before.spans);
-    }
+    });
     back_to(*costliest, before.spans);
     work_.spans.insert(work_.spans.end(), behind.begin(), behind.end());
+  }
+
+  template <class F>
+  void inside(const Programs& programs, const Around& around, F&& done) {
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      around_.push_back(static_cast<std::uint32_t>(i));
+      program(*programs[i], around);
+      around_.pop_back();
+      done();
+    }
   }
 
   // What a branch adds to, but for what counts of all of them.
@@ -111,16 +125,15 @@ class Walk {
     if (spans > 0) work_.spans.back() = e.last;
   }
 
-  void collective(const Program& p, const Equation& eqn, const Around& around) {
+  // Of those that one message carries it waits once.
+  void collective(const Program& p, std::span<const std::uint32_t> message, const Around& around) {
+    const Equation& eqn = p.equations[message[0]];
     Emitted e;
-    e.equation = &eqn;
     e.kind = tapes::kind_of(eqn.op->exchange);
     e.axes = eqn.attrs.get<Strings>("axes");
-    e.operand = p.types[eqn.inputs[0]];
     e.times = around.times;
     e.in_while = around.in_while;
     e.in_branch = around.in_branch;
-    const std::int64_t before = e.operand.bytes(), after = p.types[eqn.outputs[0]].bytes();
     const Site& site = site_of(e.axes.empty() ? std::string() : e.axes[0]);
     spmd::AtomSet over;
     std::int64_t members = 1;
@@ -130,7 +143,19 @@ class Walk {
       members *= site.mesh->sizes[static_cast<std::size_t>(number)];
       over |= spmd::AtomSet(site.atoms->atoms_of(number));
     }
-    e.bytes = tapes::received_bytes(p, eqn, members);
+    std::int64_t before = 0, after = 0;
+    for (std::uint32_t k : message) {
+      const Equation& one = p.equations[k];
+      const Type& operand = p.types[one.inputs[0]];
+      e.values.push_back({&one, operand, tapes::received_bytes(p, one, members)});
+      if (spans_) {
+        e.values.back().place = around_;
+        e.values.back().place.push_back(k);
+      }
+      e.bytes += e.values.back().bytes;
+      before += operand.bytes();
+      after += p.types[one.outputs[0]].bytes();
+    }
     spmd::Crossings crossings = site.links->crossings(
         *site.atoms, e.kind, over, static_cast<double>(before), static_cast<double>(after));
     // Of groups they are what it would be among all devices.
@@ -197,7 +222,8 @@ class Walk {
   const Divided& d_;
   const PlanOptions& options_;
   bool spans_;
-  std::vector<Site> sites_;  // from the outside in; the first is the plan's
+  std::vector<Site> sites_;            // from the outside in; the first is the plan's
+  std::vector<std::uint32_t> around_;  // as Moved::place
   Work work_;
   double longest_ = 0;  // equation of the last span
 };

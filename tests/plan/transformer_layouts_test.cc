@@ -60,13 +60,13 @@ auto step_of(const Layout& l, const ts::Mesh& mesh, const ts::optim::Optimizer& 
   };
 }
 
-// "all_reduce data: 3, 120 B": how often, and what a device receives in all of them.
+// "all_reduce data: 3, 120 B": how many values, combined or not, and what a device receives in all.
 Texts exchanged(const ts::Plan& plan) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
   for (const ts::PlannedCollective& c : plan.collectives) {
     std::string key = c.kind;
     for (const std::string& axis : c.axes) key += " " + axis;
-    sums[key].first += c.times;
+    sums[key].first += c.times * std::ssize(c.values);
     sums[key].second += c.total_bytes();
   }
   Texts all;
