@@ -1,4 +1,5 @@
 """The command `tessera` as its users run it: COMMAND.py TESSERA CHECKPOINT_CHILD."""
+import json
 import os
 import pathlib
 import re
@@ -81,6 +82,9 @@ out, _ = run("explain", "scale.mlir")
 assert out.endswith("\nscale.html\n") and "mul" in (work / "scale.html").read_text(), out
 out, _ = run("explain", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "page.html")
 assert (work / "page.html").read_text().startswith("<!doctype html>"), (work / "page.html").read_text()[:80]
+out, _ = run("explain", "scale.mlir", "--trace", "trace.json")
+assert out.endswith("\nscale.html\ntrace.json\n") and "of the predicted time is work" in out, out
+assert {"work"} == {e["cat"] for e in json.loads((work / "trace.json").read_text())["traceEvents"] if e["ph"] == "X"}, out
 _, err = run("print", "nothing.mlir", code=2)
 assert "nothing.mlir" in err, err
 
@@ -186,6 +190,15 @@ for words, problem in {(): "checkpoint takes ls, show, verify or diff", ("fly", 
     assert err == f"tessera: {problem}\ntry: tessera --help\n", err
 _, err = run("checkpoint", "show", "steps", "--step", "9", code=2)
 assert err.startswith("checkpoint::info: there is no step 9 in steps\n"), err
+
+# Names from files do nothing to a terminal.
+subprocess.run([sys.argv[2], "names", work / "odd"], check=True, capture_output=True)
+for words in ("ls", "show", "verify", "diff"):
+    out, err = run("checkpoint", words, "odd")
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out + err), (words, out, err)
+out, _ = run("checkpoint", "show", "odd", "--step", "1")
+for name in (r"bell\x07", r"red\x1b[31m\x0d", r"metadata who\x0a: \x1b[2J"):
+    assert name in out, (name, out)
 
 # Output that cannot be written is a failure of every command, with the reason.
 commands = [["--help"], ["--version"], ["check", "sums_float32.mlir"], ["run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy"],

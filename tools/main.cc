@@ -39,8 +39,10 @@ constexpr const char* kUsage = R"(usage: tessera COMMAND ...
       --calls  after the first; otherwise as many as take a second, and 5 at least
 
   tessera explain FILE [--function NAME] [--arg x.npy]... [--size N] [--out PAGE.html]
+                  [--trace TRACE.json]
       Plans a function without running it, prints the figures and writes the page of its plan: work,
       memory, communication, and where each value lies.
+      --trace  also writes the predicted timeline, for ui.perfetto.dev and chrome://tracing
 
   tessera checkpoint ls DIR
       Lists the steps of a folder of checkpoints.

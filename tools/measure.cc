@@ -17,7 +17,7 @@ using tessera::Array;
 using Seconds = std::chrono::duration<double>;
 
 struct Request {
-  std::string name, file, out;
+  std::string name, file, out, trace;
   tessera::LoadOptions options;
   Words inputs;
   std::int64_t calls = 0, size = 1;  // no calls: as many as take a second
@@ -42,6 +42,8 @@ Request read(const std::string& name, const Words& arguments) {
       r.calls = positive(w, value());
     else if (!bench && w == "--out")
       r.out = value();
+    else if (!bench && w == "--trace")
+      r.trace = value();
     else if (w.starts_with("--"))
       throw Unusable{name + " has no option " + w};
     else if (!r.file.empty())
@@ -140,7 +142,14 @@ int explain(const Words& words) {
     request.out =
         std::filesystem::path(request.file).filename().replace_extension(".html").string();
   tessera::save_html(plan, request.out);
-  say(tessera::summary(plan) + "\n" + name_text(request.out) + "\n");
+  if (!request.trace.empty()) tessera::save_trace(plan, request.trace);
+  std::string text = tessera::summary(plan);
+  if (const std::string where = tessera::headline(plan); !where.empty())
+    text += "\n" + where + "\n";
+  if (!plan.advice.empty()) text += plan.advice + "\n";
+  text += "\n" + name_text(request.out) + "\n";
+  if (!request.trace.empty()) text += name_text(request.trace) + "\n";
+  say(text);
   return kWell;
 }
 

@@ -77,6 +77,9 @@ class AxisIndex {
       : kind_(Kind::range), range_(r), loc_(l) {}
   TESSERA_API AxisIndex(const Array& positions,
                         std::source_location l = std::source_location::current());
+  // A move copies, so that an index that was moved from can still be used.
+  AxisIndex(const AxisIndex&) = default;
+  AxisIndex& operator=(const AxisIndex&) = default;
 
   Kind kind() const { return kind_; }
   std::int64_t position() const { return position_; }

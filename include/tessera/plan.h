@@ -90,25 +90,41 @@ struct PlannedEnd {
   std::string type, part;  // "f32[16,32]", "f32[16,8]"
   std::string spec;        // "P(none, 'model')"
   std::int64_t bytes = 0;  // of the part
-  bool asked = false;      // of it the user said how it lies
-  std::string why;         // where he did not: the way on which its first axis came
+  bool asked = false;      // the user specified its sharding
+  std::string why;         // otherwise how it came by its first axis, "follows args[1] through add"
   bool operator==(const PlannedEnd&) const = default;
 };
 
-/// A collective, and what it is there for.
+/// A value that a collective carries, and what it is there for.
+struct PlannedValue {
+  std::string op;          // that needed it; "output" at the program's end
+  std::string line, code;  // of the user; what is written there, if it can be read
+  std::string type;        // of the whole value
+  std::string from, to;    // how it lies, and how the op wants it
+  std::int64_t bytes = 0;  // of it that a device receives each time
+  /// In Plan::equations, or PlannedCollective::none.
+  std::size_t equation = static_cast<std::size_t>(-1);
+  bool operator==(const PlannedValue&) const = default;
+};
+
+/// A collective. Small ones over the same devices that wait for nothing of each other are one, which
+/// carries the values of all: it waits for the latency of its links once. They are combined up to
+/// the bytes that a link moves in its latency, by the `links` of the jit.
 struct PlannedCollective {
-  std::string kind;               // "all_reduce"
-  std::vector<std::string> axes;  // it runs over
-  std::string op;                 // that needed it; "output" at the program's end
-  std::string line, code;         // of the user; what is written there, if it can be read
-  std::string type;               // of the whole value that moves
-  std::string from, to;           // how it lies, and how the op wants it
-  std::int64_t bytes = 0;         // that a device receives each time
-  std::int64_t times = 1;         // by the lengths of the loops around it
-  bool in_while = false;          // and by turns that only the run knows
-  bool in_branch = false;         // perhaps it does not run
-  double seconds = 0;             // each time
-  std::size_t equation = none;    // in Plan::equations
+  std::string kind;                  // "all_reduce"
+  std::vector<std::string> axes;     // it runs over
+  std::vector<PlannedValue> values;  // in the order of the program; at least one
+  /// Those of its value. Of several values what all agree in, and else the first one's with how many
+  /// more there are: "dot and 2 more".
+  std::string op, line, code;
+  std::string type;             // of several: "3 values, f32"
+  std::string from, to;         // of several, where all agree
+  std::int64_t bytes = 0;       // that a device receives each time
+  std::int64_t times = 1;       // by the lengths of the loops around it
+  bool in_while = false;        // and by turns that only the run knows
+  bool in_branch = false;       // perhaps it does not run
+  double seconds = 0;           // each time
+  std::size_t equation = none;  // in Plan::equations; of several values the first one's
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   std::int64_t total_bytes() const { return bytes * times; }
@@ -148,6 +164,14 @@ struct PlannedStep {
   std::string name, line;
   std::int64_t live = 0;  // bytes
   bool operator==(const PlannedStep&) const = default;
+};
+
+/// A temporary that is alive where most are.
+struct PlannedLive {
+  std::string name, line;  // of the step that makes it
+  std::string type;        // where one is known
+  std::int64_t bytes = 0;
+  bool operator==(const PlannedLive&) const = default;
 };
 
 /// A stretch of time. What a loop runs stands there once, for all its turns together.
@@ -200,6 +224,9 @@ struct Plan {
   std::vector<PlannedWhole> wholes;            // the largest first
   std::vector<PlannedEquation> equations;
   std::vector<PlannedStep> steps;
+  /// Temporaries that are alive in the step with the most of them, the largest first; behind 64 the
+  /// others together.
+  std::vector<PlannedLive> peak;
   std::vector<PlannedDevices> timeline;
   /// What makes the costliest collective cheaper, with figures of the plan that was made to see;
   /// empty where nothing was found.
@@ -208,10 +235,13 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+/// Where the time goes, in a sentence: the shares of communication and work, and what takes most of
+/// each. Empty where a plan takes no time.
+TESSERA_API std::string headline(const Plan& plan);
 /// Its figures: work, communication and memory, a line each.
 TESSERA_API std::string summary(const Plan& plan);
-/// A table for the terminal: these figures, collectives by cost, what is whole everywhere, arguments and
-/// results, advice. Collectives that are alike are one row.
+/// A table for the terminal: these figures, the headline, collectives by cost, what is whole
+/// everywhere, arguments and results, advice. Collectives that are alike are one row.
 TESSERA_API std::string to_string(const Plan& plan);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const Plan& plan);
 /// All of it. Names are those of the members above.
@@ -221,6 +251,13 @@ TESSERA_API std::string to_html(const Plan& plan);
 /// IoError where the file cannot be written.
 TESSERA_API void save_html(const Plan& plan, const std::string& path,
                            std::source_location loc = std::source_location::current());
+
+/// Its timeline in the format of Chrome's traces, which Perfetto and chrome://tracing show: a process
+/// for devices that do the same, a row for work and one for the axes of collectives.
+TESSERA_API std::string to_trace(const Plan& plan);
+/// IoError where the file cannot be written.
+TESSERA_API void save_trace(const Plan& plan, const std::string& path,
+                            std::source_location loc = std::source_location::current());
 
 /// What a second plan has otherwise than a first.
 struct PlanDiff {

@@ -63,20 +63,20 @@ std::string take_line(std::string_view& rest) {
   return line.empty() ? std::string("nothing more") : line;
 }
 
-[[noreturn]] void refuse_lines(const char* function, const std::string& doing, const Asked& asked,
-                               std::string_view a, std::string_view b, std::size_t process,
-                               const SourceLoc& loc) {
+[[noreturn]] void refuse_lines(const char* function, const std::string& doing, std::string_view a,
+                               std::string_view b, std::size_t process, const SourceLoc& loc) {
   std::string first, second;
   do first = take_line(a), second = take_line(b);
   while (first == second && !(a.empty() && b.empty()));
   const std::string other = "process " + std::to_string(process);
   Message(function)
-      .problem("process 0 and " + other + " cannot " + doing + " together: " + asked.differ)
+      .problem("process 0 and " + other + " cannot " + doing +
+               " together: they were not given the same")
       .offender("process 0: " + first)
       .offender(other + ": " + second)
-      .rule(asked.rule)
+      .rule("all processes pass the same folder, step, tree and options")
       .from(loc)
-      .advice(asked.advice)
+      .advice("look at what makes them differ: a condition on process_index()?")
       .raise<TreeError>();
 }
 
@@ -114,7 +114,7 @@ Said agree(const char* function, const std::string& doing, const Said& mine, con
                    find([&](const std::uint64_t* a) { return a[kLines] != all[kLines]; });
                p < processes) {
       const std::vector<std::string> texts = texts_of_all(text);
-      refuse_lines(function, doing, asked, texts[0], texts[p], p, loc);
+      refuse_lines(function, doing, texts[0], texts[p], p, loc);
     }
     out.first = all[kFirst];
     out.second = all[kSecond];

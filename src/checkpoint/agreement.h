@@ -14,9 +14,6 @@ namespace tessera::inline v0::checkpoints {
 /// What is to be the same in all processes, a line each, and what to say where it is not.
 struct Asked {
   std::vector<std::string> lines = {};
-  const char* differ = "their trees differ";
-  const char* rule = "all processes come to it with one tree, of one step";
-  const char* advice = "look at what makes the trees differ: a condition on process_index()?";
 };
 /// What a process says.
 struct Said {

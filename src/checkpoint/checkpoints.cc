@@ -175,10 +175,7 @@ std::string joined(const std::vector<std::string>& texts) {
 Asked asked_of(const std::string& dir, const CheckpointRestoreOptions& options,
                const std::vector<std::string>& paths, const std::vector<Array>& like,
                const std::vector<std::optional<PartitionSpec>>& specs) {
-  Asked asked{{},
-              "they are not asked for the same",
-              "all processes pass the same folder, step, tree and options",
-              "look at what makes them differ: a condition on process_index()?"};
+  Asked asked;
   if (process_count() == 1) return asked;
   std::vector<std::string>& lines = asked.lines;
   lines.push_back("folder " + detail::shown_path(

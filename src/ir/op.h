@@ -211,6 +211,13 @@ struct Piece {
   Ints start, limit, strides;
 };
 
+/// The elements of results that somebody reads: the first so many along a dimension, or the last.
+struct Ends {
+  int dimension = 0;
+  std::int64_t count = 0;
+  bool last = false;
+};
+
 /// What a user asks of where a value lies: for each dimension the axes that cut it. Behind them
 /// others may cut it too where it is in `open`.
 struct Constraint {
@@ -302,6 +309,8 @@ struct Op {
   /// Every element of the result is one of operand 0, so that a number that fills the operand fills
   /// the result.
   bool rearranges = false;
+  /// Operand 0 chooses, element by element, between operand 1 where it holds and operand 2 elsewhere.
+  bool selects = false;
   /// Every implementation gives the same bits: IEEE arithmetic, integers, movement.
   bool exact = false;
   /// It stands where it is: no equation is equal to it, and it does not leave a loop.
@@ -370,6 +379,8 @@ struct Op {
   /// The result is a sum over dimension 0 of all operands, so that a sum over devices of it is one
   /// of it over all their rows, and these are fewer bytes than the result.
   std::function<bool(const TypedArgs&)> sums_rows;
+  /// The equation that gives no more than these elements of every result, where that is cheaper.
+  std::function<std::optional<std::pair<const Op*, Attrs>>(const TypedArgs&, const Ends&)> ends_of;
   /// The routine that carries it out, of ops whose lowering is `called` and of others where
   /// `prefers_call` says so.
   CallRule call;

@@ -37,13 +37,15 @@ class Search {
   Search(const Question& q, const Divided& d, const Work& now, const PlanOptions& options)
       : q_(q), d_(d), now_(now), options_(options) {}
 
-  std::string run(const PlannedCollective& worst, const Equation* equation) {
+  /// `value`: the largest of the worst collective's.
+  std::string run(const PlannedCollective& worst, const PlannedValue& value,
+                  const Equation* equation) {
     for (std::size_t i : equation ? inputs_behind(equation) : std::vector<std::size_t>{})
       add_kind(i);
     if (!equation)
       for (std::size_t i = 0; i < d_.outputs.size(); ++i)
-        if (to_string(d_.whole->types[d_.whole->outputs[i]]) == worst.type &&
-            d_.spec(d_.outputs[i]) == worst.to)
+        if (to_string(d_.whole->types[d_.whole->outputs[i]]) == value.type &&
+            d_.spec(d_.outputs[i]) == value.to)
           add_output(i);
     std::vector<std::vector<Alternative>> by_kind;
     for (const Kind& k : kinds_) by_kind.push_back(alternatives(k, worst));
@@ -246,15 +248,18 @@ std::string advice_for(const Question& question, const Divided& divided, const W
                                       [](const PlannedCollective& a, const PlannedCollective& b) {
                                         return a.total_seconds() < b.total_seconds();
                                       });
+  const auto value = std::max_element(
+      worst->values.begin(), worst->values.end(),
+      [](const PlannedValue& a, const PlannedValue& b) { return a.bytes < b.bytes; });
   const Equation* equation = nullptr;
   for (const spmd::CollectiveCause& c : divided.made->collectives)
-    if (c.equation && c.equation->op->shown() == worst->op && to_string(c.loc) == worst->line &&
-        to_string(c.whole) == worst->type) {
+    if (c.equation && c.equation->op->shown() == value->op && to_string(c.loc) == value->line &&
+        to_string(c.whole) == value->type) {
       equation = c.equation;
       break;
     }
   Search search(question, divided, work, options);
-  return search.run(*worst, equation);
+  return search.run(*worst, *value, equation);
 }
 
 }  // namespace tessera::inline v0::plans

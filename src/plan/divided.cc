@@ -74,6 +74,19 @@ spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
   return spmd::Links(std::move(links));
 }
 
+MessageSize message_size_of(const MeshRef& mesh, const spmd::Cutting* cutting) {
+  if (!cutting || cutting->links.by_axis().empty())
+    return [](const std::vector<std::string>&) { return kMessageBytes; };
+  return [mesh, links = cutting->links](const std::vector<std::string>& axes) {
+    double most = 0;
+    for (const std::string& axis : axes) {
+      const spmd::Link link = links.of(mesh->find(axis));
+      most = std::max(most, link.latency * link.bandwidth);
+    }
+    return static_cast<std::int64_t>(std::min(most, 1e15));
+  };
+}
+
 // Of the line of devices that is spread most.
 Spread spread_along(const DeviceMesh& mesh, std::size_t axis) {
   Spread most;
@@ -112,6 +125,7 @@ Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
   Divided d{mesh,
             spmd::AtomMesh(*mesh, spmd::AtomMesh::Parts::axes),
             links_of(*mesh, cutting, options),
+            message_size_of(mesh, cutting),
             std::move(made),
             program,
             simplified,

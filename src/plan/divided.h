@@ -3,6 +3,7 @@
 
 #include "plan/question.h"
 #include "spmd/partition.h"
+#include "transform/messages.h"
 
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@ struct Divided {
   MeshRef mesh;  // without axes: one device, or several meshes
   spmd::AtomMesh atoms;
   spmd::Links links;
+  MessageSize message_size;               // of the program, whatever a plan is priced by
   std::optional<spmd::Partitioned> made;  // where the partitioner made it
   ProgramPtr whole;                       // as traced, kept for the causes
   /// What the platforms compile: the device's program stands in it as a region.
@@ -39,6 +41,10 @@ Spread spread_along(const DeviceMesh& mesh, std::size_t axis);
 /// Speeds along the axes of a mesh.
 spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
                      const PlanOptions& options);
+
+/// What a link carries while a message waits for its latency: of the links that the program was cut
+/// for, or of default ones.
+MessageSize message_size_of(const MeshRef& mesh, const spmd::Cutting* cutting);
 
 /// By the cutting; else by the shard_maps in it, where they are over one mesh; else one device has
 /// all of it. What shard_maps neither take nor give is whole.

@@ -30,7 +30,7 @@ Listing::Listing(const Divided& divided, const Question& question, const PlanOpt
       if (!d_.inputs[i].is_replicated() || type.bytes() < options_.large) continue;
       const bool asked = i < question_.cutting->inputs.size() && question_.cutting->inputs[i];
       wholes.push_back({question_.inputs[i], to_string(type), type.bytes(), "argument", "",
-                        asked ? "asked for" : "nothing reaches it that is cut"});
+                        asked ? "asked for" : "no value that is cut reaches it"});
     }
   } else {
     program(*d_.simplified, 0);
@@ -97,9 +97,9 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
       const spmd::Placement at = fitted(where.of(u, scope), p.types[u].shape);
       if (at.is_replicated()) continue;
       why = p.types[u].shape == p.types[v].shape
-                ? "it is wanted whole where it is read"
+                ? "its readers want it whole"
                 : "operand " + name_of(u) + " is " + d_.spec(at) +
-                      ", along what the result has not or cannot have in parts";
+                      ", along a dimension that the result lacks or cannot have in parts";
       break;
     }
     if (why.empty()) why = "its operands are whole";
@@ -109,6 +109,47 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
 }
 
 namespace {
+
+// What a cut was asked of: an end of the program, which the user knows by its name, or a value in the
+// middle of it.
+std::string asked_of(const spmd::Origin& origin, const Divided& d, const Question& q) {
+  using Kind = spmd::Origin::Kind;
+  if (origin.kind == Kind::input) return q.inputs[origin.index];
+  if (origin.kind == Kind::output) return q.outputs[origin.index];
+  const Program& scope = d.made->where->program(origin.scope);
+  const Equation& eqn = scope.equations[origin.index];
+  // What is asked of an end stands in the program as a constraint on it.
+  if (origin.scope == 0 && eqn.op->constrains) {
+    const auto in = std::find(scope.inputs.begin(), scope.inputs.end(), eqn.inputs[0]);
+    if (in != scope.inputs.end())
+      return q.inputs[static_cast<std::size_t>(in - scope.inputs.begin())];
+    const auto out = std::find(scope.outputs.begin(), scope.outputs.end(), eqn.outputs[0]);
+    if (out != scope.outputs.end())
+      return q.outputs[static_cast<std::size_t>(out - scope.outputs.begin())];
+  }
+  const std::string line = to_string(eqn.loc);
+  return (eqn.op->constrains ? "with_sharding_constraint" : eqn.op->shown()) +
+         (line.empty() ? "" : " at " + line);
+}
+
+// "follows args[1] through dot_general, add"; a long way is told by its ends.
+std::string way_of(const spmd::Origin& origin, const Divided& d, const Question& q) {
+  constexpr std::size_t kMost = 8, kEnds = 3;
+  std::string s = "follows " + asked_of(origin, d, q);
+  const std::size_t n = origin.steps.size();
+  const char* separator = " through ";
+  for (std::size_t i = 0; i < n; ++i) {
+    if (n > kMost && i == kEnds) {
+      s += ", " + std::to_string(n - 2 * kEnds) + " more";
+      i = n - kEnds;
+    }
+    const Program& p = d.made->where->program(origin.steps[i].scope);
+    const std::size_t equation = origin.steps[i].equation;
+    s += separator + (equation < p.equations.size() ? p.equations[equation].op->shown() : "result");
+    separator = ", ";
+  }
+  return s;
+}
 
 std::vector<PlannedEnd> ends(const Divided& d, const Question& q, bool input) {
   const Program& p = d.placed();
@@ -127,7 +168,7 @@ std::vector<PlannedEnd> ends(const Divided& d, const Question& q, bool input) {
       for (int dim = 0; dim < type.shape.rank() && !e.asked && e.why.empty(); ++dim)
         if (const spmd::Atoms& atoms = at[i].dims[static_cast<std::size_t>(dim)]; !atoms.empty())
           if (const auto origin = d.made->where->why(vars[i], dim, atoms[0]))
-            e.why = d.made->where->to_string(*origin);
+            e.why = way_of(*origin, d, q);
     }
     all.push_back(std::move(e));
   }

@@ -41,14 +41,18 @@ Plan make(const Question& question, const PlanOptions& options) {
   p.wholes = listing.wholes;
   p.equations = listing.equations;
   for (std::size_t i = 0; i < p.collectives.size(); ++i)
-    if (p.collectives[i].equation != PlannedCollective::none)
-      p.equations[p.collectives[i].equation].collectives.push_back(i);
+    for (const PlannedValue& v : p.collectives[i].values) {
+      if (v.equation == PlannedCollective::none) continue;
+      std::vector<std::size_t>& needed = p.equations[v.equation].collectives;
+      if (needed.empty() || needed.back() != i) needed.push_back(i);
+    }
   if (options.memory) {
     DeviceMemory memory = memory_of(divided, question.donated, options);
     p.temporary_bytes = memory.bytes;
     p.donated_bytes = memory.donated;
     p.memory_traffic = memory.traffic;
     p.steps = std::move(memory.steps);
+    p.peak = std::move(memory.peak);
   }
   p.timeline.push_back({0, p.devices, std::move(work.spans)});
   p.advice = advice_for(question, divided, work, p.collectives, options);

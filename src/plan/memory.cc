@@ -35,6 +35,39 @@ std::vector<Life> lives_of(const tapes::Tape& tape) {
   return life;
 }
 
+// By place, what made it: the first step that touches it.
+std::vector<PlannedLive> makers_of(const tapes::Tape& tape) {
+  std::vector<PlannedLive> makers(tape.slots.size());
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps) {
+      const auto made = [&](const tapes::Ref& r, const std::string& name, const std::string& type) {
+        if (r.slot < 0) return;
+        PlannedLive& maker = makers[static_cast<std::size_t>(tape.place(r.slot))];
+        if (maker.name.empty()) maker = {name, to_string(step.loc), type, 0};
+      };
+      for (std::size_t i = 0; i < step.outputs.size(); ++i)
+        made(step.outputs[i], step.name,
+             i < step.output_types.size() ? to_string(step.output_types[i]) : "");
+      for (const tapes::Ref& r : step.spare) made(r, "second buffer of " + step.name, "");
+      made(step.flag, step.name, "");
+      made(step.scratch, "inside " + step.name, "");
+    }
+  return makers;
+}
+
+// The largest first, few of them.
+std::vector<PlannedLive> largest(std::vector<PlannedLive> all) {
+  constexpr std::size_t kMost = 64;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const PlannedLive& a, const PlannedLive& b) { return a.bytes > b.bytes; });
+  if (all.size() <= kMost) return all;
+  PlannedLive others{std::to_string(all.size() - kMost) + " smaller ones", "", "", 0};
+  for (std::size_t i = kMost; i < all.size(); ++i) others.bytes += all[i].bytes;
+  all.resize(kMost);
+  all.push_back(std::move(others));
+  return all;
+}
+
 // Of the tape and those inside: devices take turns, each with all of it.
 std::int64_t most_local(const tapes::Tape& tape) {
   std::int64_t most = tape.local_bytes;
@@ -109,21 +142,34 @@ DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated,
         of_all[static_cast<std::size_t>(step.scratch.slot)] = true;
     }
   std::vector<std::int64_t> change(m.steps.size() + 1);
-  for (std::size_t i = 0; i < lives.size(); ++i) {
+  const auto bytes_of = [&](std::size_t i) {
     const tapes::Slot& s = tape->slots[i];
-    if (lives[i].first < 0 || (s.space != tapes::Space::arena && s.space != tapes::Space::local))
-      continue;
-    const bool shared = s.mask == 0 && !of_all[i];
-    const std::int64_t one = shared ? s.bytes : s.bytes * tape->stored(s) / devices;
-    change[static_cast<std::size_t>(lives[i].first)] += one;
-    change[static_cast<std::size_t>(lives[i].last) + 1] -= one;
+    return s.mask == 0 && !of_all[i] ? s.bytes : s.bytes * tape->stored(s) / devices;
+  };
+  const auto temporary = [&](std::size_t i) {
+    const tapes::Space space = tape->slots[i].space;
+    return lives[i].first >= 0 && (space == tapes::Space::arena || space == tapes::Space::local);
+  };
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (!temporary(i)) continue;
+    change[static_cast<std::size_t>(lives[i].first)] += bytes_of(i);
+    change[static_cast<std::size_t>(lives[i].last) + 1] -= bytes_of(i);
   }
-  std::int64_t live = 0;
-  std::int64_t most = 0;
+  std::int64_t live = 0, most = 0, fullest = 0;
   for (std::size_t i = 0; i < m.steps.size(); ++i) {
     m.steps[i].live = live += change[i];
+    if (live > most) fullest = static_cast<std::int64_t>(i);
     most = std::max(most, live);
   }
+  const std::vector<PlannedLive> makers = makers_of(*tape);
+  std::vector<PlannedLive> alive;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (!temporary(i) || lives[i].first > fullest || lives[i].last < fullest || bytes_of(i) == 0)
+      continue;
+    alive.push_back(makers[i]);
+    alive.back().bytes = bytes_of(i);
+  }
+  m.peak = largest(std::move(alive));
   // Of a program around regions the arena has values of all devices and such as are whole.
   if (!d.made && devices > 1 && d.of_device() == d.simplified) m.bytes = most;
   return m;

@@ -10,6 +10,7 @@ struct DeviceMemory {
   std::int64_t donated = 0;  // of results that lie where donated arguments did
   double traffic = 0;        // bytes that steps read and write, as Plan::memory_traffic
   std::vector<PlannedStep> steps;
+  std::vector<PlannedLive> peak;  // as Plan's
 };
 /// `donated`: by input; none: nothing is. By the speeds in `options` one of several branches is the
 /// costliest.

@@ -19,6 +19,7 @@ std::vector<Grouped> grouped(const Plan& plan) {
                       c.to + '\n' + std::to_string(c.bytes) + (c.in_while ? "w" : "") +
                       (c.in_branch ? "b" : "");
     for (const std::string& axis : c.axes) key += '\n' + axis;
+    for (const PlannedValue& v : c.values) key += '\n' + v.type + ' ' + v.line;
     const auto [it, fresh] = known.emplace(std::move(key), groups.size());
     if (fresh) groups.push_back({&c, 0});
     groups[it->second].times += c.times;
@@ -138,8 +139,10 @@ std::string summary(const Plan& p) {
 }
 
 std::string to_string(const Plan& p) {
-  std::string s = summary(p) + collectives_text(p) + wholes_text(p) +
-                  ends_text("arguments", p.arguments) + ends_text("results", p.results);
+  const std::string where = headline(p);
+  std::string s = summary(p) + (where.empty() ? "" : "\n" + where + "\n") + collectives_text(p) +
+                  wholes_text(p) + ends_text("arguments", p.arguments) +
+                  ends_text("results", p.results);
   if (!p.advice.empty()) s += "\n" + p.advice + "\n";
   return s;
 }

@@ -25,14 +25,19 @@ class Walk {
 
   void program(const Program& p, const Around& around) {
     const std::vector<bool> is_stored = stored(p);
-    for (const Equation& eqn : p.equations) {
+    const Messages messages(p, d_.message_size);
+    for (std::size_t i = 0; i < messages.count(); ++i) {
+      const std::uint32_t number = messages[i][0];
+      const Equation& eqn = p.equations[number];
       if (const std::optional<Flow> flow = flow_of(eqn)) {
+        around_.push_back(number);
         if (flow->kind == Flow::Kind::region && !d_.made)
           region(*flow, eqn.attrs.get<MeshRef>("mesh"), around);
         else
           nested(*flow, around);
+        around_.pop_back();
       } else if (eqn.op->lowering == Lowering::collective && !eqn.op->position)
-        collective(p, eqn, around);
+        collective(p, messages[i], around);
       else
         plain(p, eqn, around, is_stored);
     }
@@ -66,15 +71,14 @@ class Walk {
     around.times *= flow.length;
     around.in_while |= flow.kind == Flow::Kind::loop;
     if (flow.kind != Flow::Kind::branch) {
-      for (const ProgramPtr& p : flow.programs) program(*p, around);
+      inside(flow.programs, around, [] {});
       return;
     }
     around.in_branch = true;
     const End before = end();
     std::optional<End> costliest;
     std::vector<PlannedSpan> behind;  // the costliest's spans after `before`
-    for (const ProgramPtr& p : flow.programs) {
-      program(*p, around);
+    inside(flow.programs, around, [&] {
       if (!costliest || work_.compute_seconds > costliest->compute_seconds) {
         costliest = end();
         costliest->last = before.spans > 0 ? work_.spans[before.spans - 1] : PlannedSpan{};
@@ -82,9 +86,19 @@ class Walk {
                       work_.spans.end());
       }
       back_to(before, before.spans);
-    }
+    });
     back_to(*costliest, before.spans);
     work_.spans.insert(work_.spans.end(), behind.begin(), behind.end());
+  }
+
+  template <class F>
+  void inside(const Programs& programs, const Around& around, F&& done) {
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      around_.push_back(static_cast<std::uint32_t>(i));
+      program(*programs[i], around);
+      around_.pop_back();
+      done();
+    }
   }
 
   // What a branch adds to, but for what counts of all of them.
@@ -107,17 +121,28 @@ class Walk {
     if (spans > 0) work_.spans.back() = e.last;
   }
 
-  void collective(const Program& p, const Equation& eqn, const Around& around) {
+  // Of those that one message carries it waits once.
+  void collective(const Program& p, std::span<const std::uint32_t> message, const Around& around) {
+    const Equation& eqn = p.equations[message[0]];
     Emitted e;
-    e.equation = &eqn;
     e.kind = tapes::kind_of(eqn.op->exchange);
     e.axes = eqn.attrs.get<Strings>("axes");
-    e.operand = p.types[eqn.inputs[0]];
     e.times = around.times;
     e.in_while = around.in_while;
     e.in_branch = around.in_branch;
     const Site& site = site_of(e.axes.empty() ? std::string() : e.axes[0]);
-    const tapes::Received received = tapes::received_along(p, eqn, *site.atoms, *site.links);
+    std::vector<const Equation*> equations;
+    for (std::uint32_t k : message) {
+      const Equation* one = &p.equations[k];
+      equations.push_back(one);
+      const std::int64_t bytes =
+          tapes::received_along(p, std::span(&one, 1), *site.atoms, *site.links).bytes;
+      e.values.push_back({one, p.types[one->inputs[0]], bytes});
+      if (!spans_) continue;
+      e.values.back().place = around_;
+      e.values.back().place.push_back(k);
+    }
+    const tapes::Received received = tapes::received_along(p, equations, *site.atoms, *site.links);
     e.bytes = received.bytes;
     for (const spmd::Crossing& c : received.along) {
       if (&site == &sites_.front()) {
@@ -178,7 +203,8 @@ class Walk {
   const Divided& d_;
   const PlanOptions& options_;
   bool spans_;
-  std::vector<Site> sites_;  // from the outside in; the first is the plan's
+  std::vector<Site> sites_;            // from the outside in; the first is the plan's
+  std::vector<std::uint32_t> around_;  // as Moved::place
   Work work_;
   double longest_ = 0;  // equation of the last span
 };

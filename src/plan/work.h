@@ -5,13 +5,22 @@
 
 namespace tessera::inline v0::plans {
 
-/// A collective as the device's program has it.
-struct Emitted {
-  const Equation* equation = nullptr;
-  spmd::MoveKind kind = spmd::MoveKind::permute;
-  std::vector<std::string> axes;
+/// A value that a collective brings from device to device.
+struct Moved {
+  const Equation* equation = nullptr;  // of the device's program
   Type operand;
   std::int64_t bytes = 0;  // received each time
+  /// Where it stands in the program: the number of its equation, behind those of the equations that
+  /// it is nested in and their programs'. Only where spans are wanted.
+  std::vector<std::uint32_t> place = {};
+};
+
+/// A collective as the device's program has it, or several that one message carries.
+struct Emitted {
+  std::vector<Moved> values;
+  spmd::MoveKind kind = spmd::MoveKind::permute;
+  std::vector<std::string> axes;
+  std::int64_t bytes = 0;  // of all of them
   double seconds = 0;      // each time
   std::int64_t times = 1;
   bool in_while = false, in_branch = false;

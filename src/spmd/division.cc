@@ -79,7 +79,8 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
         f.divides = f.divides && op->local;
         break;
       case FactorRule::Kind::contest:
-        f.settles = f.meets = true;
+        f.settles = true;
+        f.meets = m.combiner != Combiner::replace;
         f.combiner = m.combiner;
         f.divides = f.divides && op->local;
         break;

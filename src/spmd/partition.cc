@@ -6,6 +6,7 @@
 #include "spmd/body_writer.h"
 #include "spmd/shard_map.h"
 #include "spmd/uncut_pieces.h"
+#include "transform/simplify.h"
 
 #include <algorithm>
 #include <string>
@@ -93,7 +94,9 @@ Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
                       const PartitionOptions& options) {
   need_one_mesh(*whole_program, mesh_ref);
   const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
-  const ProgramPtr program = without_uncut_pieces(whole_program, mesh);
+  // A few elements of a sort are offered by the devices; all of them would be sorted by all together.
+  const ProgramPtr program =
+      without_uncut_pieces(run_pass({"ends", shorten_ends}, whole_program), mesh);
   const Propagation where = propagate(*program, mesh, options.wanted);
   PartitionWork work(mesh, where, options);
   Partitioned result;

@@ -54,7 +54,8 @@ struct Partitioned {
 /// Each equation's work is divided in the cheapest way (spmd/divide.h); operands are brought to it,
 /// once for all readers that need them so; results stay where they come out, partial sums too,
 /// until somebody reads them. Factors along which the op says no way to divide it are computed
-/// whole. Slices that no axis divides, of what axes divide, are taken into what is put together of
+/// whole. Of sorts whose first or last elements alone are read only these are made
+/// (transform/simplify.h). Slices that no axis divides, of what axes divide, are taken into what is put together of
 /// them (spmd/uncut_pieces.h).
 ///
 /// Deterministic. Nothing depends on the number of devices or grows with it but sizes of parts.

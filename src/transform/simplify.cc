@@ -9,6 +9,7 @@ std::span<const Pass> simplify_passes() {
       {"cancel", cancel},
       {"fold", fold},
       {"join_slices", join_slices},
+      {"ends", shorten_ends},
       {"decompose", decompose},
       {"hoist", hoist},
       {"cse", merge_common},

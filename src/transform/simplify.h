@@ -22,11 +22,13 @@ ProgramPtr merge_common(const ProgramPtr& p);
 ProgramPtr decompose(const ProgramPtr& p);
 /// Slices of one array that a concatenation puts together become one slice, or one gather.
 ProgramPtr join_slices(const ProgramPtr& p);
+/// Of a sort of which only a few elements at one end are read, only these.
+ProgramPtr shorten_ends(const ProgramPtr& p);
 /// Moves out of the bodies of scans what is costly, or a transposition, and the same in every turn.
 ProgramPtr hoist(const ProgramPtr& p);
 
 /// These, and dead_code, in the order in which `simplify` runs them: "cancel", "fold",
-/// "join_slices", "decompose", "hoist", "cse", "dead_code".
+/// "join_slices", "ends", "decompose", "hoist", "cse", "dead_code".
 std::span<const Pass> simplify_passes();
 ProgramPtr simplify(const ProgramPtr& p);
 

@@ -93,11 +93,12 @@ Uses listed(const std::vector<ts::CollectiveUse>& uses) {
 /// What partitioning put in, and what stands in the program.
 Uses listed(const ts::Plan& plan) {
   Uses all;
-  for (const ts::PlannedCollective& c : plan.collectives) {
-    std::string text = c.kind;
-    for (const std::string& axis : c.axes) text += " " + axis;
-    all.push_back(text + " for " + c.op);
-  }
+  for (const ts::PlannedCollective& c : plan.collectives)
+    for (const ts::PlannedValue& v : c.values) {
+      std::string text = c.kind;
+      for (const std::string& axis : c.axes) text += " " + axis;
+      all.push_back(text + " for " + v.op);
+    }
   std::sort(all.begin(), all.end());
   return all;
 }

@@ -8,6 +8,7 @@
 //   checkpoint_child save DIR           one step of arrays that lie in many ways
 //   checkpoint_child load DIR           ... which is restored onto others
 //   checkpoint_child stamp DIR VALUE    one step of arrays that hold the value
+//   checkpoint_child names DIR          one step of arrays whose names a terminal would obey
 //   checkpoint_child haste DIR          many small steps, several under way, of which one is kept
 //   checkpoint_child ask DIR WHAT       two steps, and restores that differ in WHAT
 #include <tessera/tessera.h>
@@ -247,6 +248,11 @@ void stamp(const std::string& dir, const std::string& value) {
   ts::checkpoint::save(dir, 1, all, {.overwrite = true});
   say("stamped");
 }
+void names(const std::string& dir, const std::string&) {
+  const Arrays all{{"bell\a", ts::ones({2})}, {"red\x1b[31m\r", ts::ones({2})}};
+  ts::checkpoint::save(dir, 1, all, {.metadata = {{"who\n", "\x1b[2J"}}});
+  ts::checkpoint::save(dir, 2, all);
+}
 // Each process asks for something else, and what it gets is an error; `same` asks for one thing.
 void ask(const std::string& dir, const std::string& what) {
   const bool other = ts::process_index() == 1 && what != "same";
@@ -329,7 +335,7 @@ int main(int argc, char** argv) try {
   const std::map<std::string, std::function<void(const std::string&, const std::string&)>> modes{
       {"train", train}, {"obey", obey},     {"leave", leave}, {"fork", fork_away}, {"save", save},
       {"load", load},   {"differ", differ}, {"own", own},     {"fail", fail},      {"stamp", stamp},
-      {"ask", ask},     {"haste", haste},   {"apart", apart}};
+      {"ask", ask},     {"haste", haste},   {"apart", apart}, {"names", names}};
   if (argc < 3 || !modes.count(argv[1])) return 2;
   if (argv[1] == std::string("apart")) ts::distributed::initialize({.timeout = 1});
   ts::set_device_count(kDevices);

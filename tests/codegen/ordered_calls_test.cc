@@ -98,9 +98,9 @@ constexpr DType kAll[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16
 }  // namespace
 
 TEST(OrderedCalls, Examples) {
-  for (const char* name : {"sort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "scatter",
-                           "cholesky", "triangular_solve", "lu", "qr", "svd", "eigh", "scatter_add",
-                           "scatter_mul", "scatter_min", "scatter_max"})
+  for (const char* name : {"sort", "sort_ends", "top_k", "cumsum", "cumprod", "cummax", "cummin",
+                           "scatter", "cholesky", "triangular_solve", "lu", "qr", "svd", "eigh",
+                           "scatter_add", "scatter_mul", "scatter_min", "scatter_max"})
     for (const OpExample& e : Registry::get().at(name).examples())
       check(name, e.inputs, e.attrs, e.int_lo, e.int_hi);
 }
@@ -126,6 +126,24 @@ TEST(OrderedCalls, SortsBySeveralKeys) {
   for (std::int64_t n : {50, 2000})
     check("sort", {Type(i8, {n}), Type(f64, {n}), Type(bf16, {n}), Type(i32, {n})},
           {{"dimension", std::int64_t{0}}, {"num_keys", std::int64_t{3}}}, 0, 3);
+}
+
+TEST(OrderedCalls, SortsTheEndsOfEveryDType) {
+  const auto attrs = [](std::int64_t dimension, std::int64_t keys, std::int64_t count, bool last) {
+    return Attrs{{"dimension", dimension}, {"num_keys", keys}, {"count", count}, {"last", last}};
+  };
+  for (bool last : {false, true}) {
+    for (DType d : kAll)
+      for (std::int64_t n : {1, 7, 300, 3000})
+        for (std::int64_t count : {std::int64_t{0}, std::int64_t{1}, n / 3, n}) {
+          check("sort_ends", {Type(d, {n})}, attrs(0, 1, count, last), -100, 100);
+          check("sort_ends", {Type(d, {5, n, 2}), Type(i32, {5, n, 2})}, attrs(1, 1, count, last),
+                -100, 100);
+        }
+    for (std::int64_t n : {50, 2000})
+      check("sort_ends", {Type(i8, {n}), Type(f64, {n}), Type(bf16, {n}), Type(i32, {n})},
+            attrs(0, 3, 9, last), 0, 3);
+  }
 }
 
 TEST(OrderedCalls, RunningTotals) {

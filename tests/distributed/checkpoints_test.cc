@@ -103,12 +103,13 @@ TEST_F(Checkpoints, TreesThatDifferAreRefusedByAll) {
   NEEDS_A_LAUNCHER();
   const std::string text = said(2, "differ");
   const std::string says =
-      "checkpoint::save: process 0 and process 1 cannot save step 2 together: their trees differ\n"
+      "checkpoint::save: process 0 and process 1 cannot save step 2 together: they were not given "
+      "the same\n"
       "  - process 0: one int32() in each process\n"
       "  - process 1: more float32(2,) in each process\n"
-      "  rule: all processes come to it with one tree, of one step\n"
+      "  rule: all processes pass the same folder, step, tree and options\n"
       "  from: child.cc:L\n"
-      "  try: look at what makes the trees differ: a condition on process_index()?\n";
+      "  try: look at what makes them differ: a condition on process_index()?\n";
   for (const char* p : {"process 0: ", "process 1: "})
     EXPECT_NE(text.find(p + says), std::string::npos) << text;
   EXPECT_EQ(names_in(dir), Names{});
@@ -137,7 +138,7 @@ TEST_F(Checkpoints, RestoresThatDifferAreRefusedByAll) {
            {"arrays", "step 1", "step 2"}}) {
     const std::string text = said(2, "ask", c.what);
     const std::string says =
-        " together: they are not asked for the same\n  - process 0: " + c.first +
+        " together: they were not given the same\n  - process 0: " + c.first +
         "\n  - process 1: " + c.second +
         "\n  rule: all processes pass the same folder, step, tree and options\n"
         "  from: child.cc:L\n"
@@ -154,7 +155,7 @@ TEST_F(Checkpoints, RestoresThatDifferAreRefusedByAll) {
   }
   const std::string text = said(2, "ask", "save");
   EXPECT_NE(text.find("process 1: checkpoint::save: process 0 and process 1 cannot save step 3 "
-                      "together: their trees differ\n"
+                      "together: they were not given the same\n"
                       "  - process 0: folder DIR\n  - process 1: folder DIR/elsewhere\n"),
             std::string::npos)
       << text;
@@ -191,7 +192,7 @@ TEST_F(Checkpoints, IntoDifferentFoldersAreRefusedByAll) {
   const std::string text = said(2, "apart");
   for (const char* process : {"process 0", "process 1"})
     EXPECT_NE(text.find(process + std::string(": checkpoint::save: process 0 and process 1 cannot "
-                                              "save step 2 together: their trees differ\n"
+                                              "save step 2 together: they were not given the same\n"
                                               "  - process 0: folder DIR/0\n"
                                               "  - process 1: folder DIR/1\n")),
               std::string::npos)

@@ -94,6 +94,8 @@ TEST(SpecialEdges, OfPowersThatVanish) {
   EXPECT_NEAR(ts::poch(of({1e-30}), of({-5.0}))[0].item<double>(), -1.0 / 120, 1e-17);
   check([](Array n, Array k) { return ts::comb(n, k); }, {kInf, 1, kInf}, {kInf, kInf, 1e30},
         {2, 0, 1e20});
+  check([](Array x, Array y) { return ts::kl_div(x, y); }, {kInf, kInf, kInf, kInf, kNan, 2},
+        {150, 150, -1, 1, kNan, 0}, {-kInf, -1, 2, 0, 1, 2});
 }
 
 TEST(SpecialEdges, OfTheIntegrals) {

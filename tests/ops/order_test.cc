@@ -33,6 +33,29 @@ TEST(Sort, SeveralKeysAndDimensions) {
   EXPECT_EQ(values<float>(out[1]), (std::vector<float>{6, 8, 4, 9, 5, 7}));
 }
 
+TEST(SortEnds, AreThoseOfTheSort) {
+  HostArray keys = host<float>({8}, {kNan, 0.0f, kInf, -0.0f, -kInf, 0.0f, kNan, -1.0f}),
+            places = host<int>({8}, {0, 1, 2, 3, 4, 5, 6, 7});
+  auto ends = [&](std::int64_t count, bool last) {
+    return values<int>(run({keys, places}, [&](Builder& b, const Values& in) {
+      Attrs attrs = sort_attrs(0, 1);
+      attrs.set("count", count);
+      attrs.set("last", last);
+      return b.emit("sort_ends", in, attrs);
+    })[1]);
+  };
+  EXPECT_EQ(ends(4, false), (std::vector<int>{4, 7, 1, 3}));
+  EXPECT_EQ(ends(3, true), (std::vector<int>{2, 0, 6}));
+  EXPECT_EQ(infer_error<ShapeError>("sort_ends", {Type(DType::float32, {3, 1})},
+                                    {{"dimension", std::int64_t{1}},
+                                     {"num_keys", std::int64_t{1}},
+                                     {"count", std::int64_t{2}},
+                                     {"last", false}}),
+            "sort_ends: count is 2, and dimension 1 of f32[3,1] has 1 element\n"
+            "  rule: count lies in [0, 1]\n"
+            "  try: sort gives all of them");
+}
+
 // NaN, of any sign, is the greatest, zeros are equal, and of equals the first comes first.
 TEST(TopK, NanFirstAndTheFirstOfEquals) {
   HostArray x = host<float>({2, 6}, {1, kNan, -0.0f, 0.0f, -kNan, kInf, 2, 2, -kInf, 3, 2, 3});

@@ -37,6 +37,15 @@ inline Drawn draw_sort(Dice& dice, const Type& x) {
   return e;
 }
 
+inline Drawn draw_sort_ends(Dice& dice, const Type& x) {
+  Drawn e = draw_sort(dice, x);
+  if (!e) return e;
+  const std::int64_t n = x.shape[static_cast<std::size_t>(e->attrs.i("dimension"))];
+  e->attrs.set("count", dice.below(n + 1));
+  e->attrs.set("last", dice.below(2) == 1);
+  return e;
+}
+
 inline Drawn draw_top_k(Dice& dice, const Type& x) {
   if (rank_of(x) == 0) return std::nullopt;
   return OpExample{{x}, {{"k", dice.below(x.shape[x.shape.rank() - 1] + 1)}}};

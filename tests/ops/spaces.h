@@ -88,6 +88,7 @@ inline const std::map<std::string, Space>& spaces() {
       {"sharding_constraint", draw_constraint},
       {"slice", draw_slice},
       {"sort", draw_sort},
+      {"sort_ends", draw_sort_ends},
       {"top_k", draw_top_k},
       {"transpose", draw_transpose},
       {"while", draw_while},

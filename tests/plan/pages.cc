@@ -12,6 +12,7 @@ namespace {
 
 void write(const ts::Plan& plan, const std::string& folder, const std::string& name) {
   ts::save_html(plan, folder + "/" + name + ".html");
+  ts::save_trace(plan, folder + "/" + name + ".trace.json");
   std::ofstream(folder + "/" + name + ".json") << ts::to_json(plan);
 }
 

@@ -4,7 +4,7 @@ pages.py structure|browser PLAN_PAGES FOLDER [--keep-pictures]
 
 PLAN_PAGES writes pages and their JSON into FOLDER. `structure` checks what can be seen without a browser. `browser` opens each page in
 Debian's Chromium over its driver: nothing in the console, figures and rows as in the JSON, sorting, search, the way from a collective to its
-equation, light and dark. Without a browser it says so, with exit code 77, which ctest shows as skipped."""
+equation, zoom, what is folded, a narrow window, light and dark. Without a browser it says so, with exit code 77, which ctest shows as skipped."""
 import base64
 import html.parser
 import json
@@ -70,7 +70,21 @@ def check_structure(name):
     expect(plan["peak_bytes"], plan["argument_bytes"] + plan["result_bytes"] - plan["donated_bytes"] + plan["temporary_bytes"], f"{name}: bytes at most")
     for number, equation in enumerate(plan["equations"]):
         for k in equation["collectives"]:
-            expect(plan["collectives"][k]["equation"], number, f"{name}: equation of collective {k}")
+            expect(number in [v["equation"] for v in plan["collectives"][k]["values"]], True, f"{name}: equation {number} of collective {k}")
+    for collective in plan["collectives"]:
+        expect(sum(v["bytes"] for v in collective["values"]), collective["bytes"], f"{name}: bytes of a collective's values together")
+    most = max((step["live"] for step in plan["steps"]), default=0)
+    expect(sum(live["bytes"] for live in plan["peak"]), most, f"{name}: what is alive where most is")
+    expect([live["bytes"] for live in plan["peak"][:64]], sorted((live["bytes"] for live in plan["peak"][:64]), reverse=True), f"{name}: the largest first")
+    events = json.loads((folder / f"{name}.trace.json").read_text())["traceEvents"]
+    spans = [s for devices in plan["timeline"] for s in devices["spans"]]
+    expect([(e["name"], e["ts"], e["dur"], e["args"]["line"]) for e in events if e["ph"] == "X"],
+           [(s["name"], s["start"] * 1e6, s["seconds"] * 1e6, s["line"]) for s in spans], f"{name}: the trace")
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    expect([rows[e["pid"], e["tid"]] for e in events if e["ph"] == "X"],
+           ["work" if s["lane"] == "compute" else "over " + s["lane"] for s in spans], f"{name}: the rows of the trace")
+    for word in ("rung", "ladder", "atom"):
+        expect(word in json.dumps([plan["arguments"], plan["results"], plan["wholes"], plan["headline"], plan["advice"]]), False, f"{name}: '{word}'")
     for devices in plan["timeline"]:
         end = 0
         for span in devices["spans"]:
@@ -122,6 +136,9 @@ class Browser:
     def console(self):
         return [e["message"] for e in self.ask("POST", self.session + "/se/log", {"type": "browser"})]
 
+    def size(self, width, height):
+        self.ask("POST", self.session + "/window/rect", {"width": width, "height": height})
+
     def picture(self, path):
         path.write_bytes(base64.b64decode(self.ask("GET", self.session + "/screenshot")))
 
@@ -137,7 +154,7 @@ def grouped(plan):
     """Costliest first, those that are alike together."""
     groups = {}
     for c in plan["collectives"]:
-        key = json.dumps([c[k] for k in ("kind", "axes", "op", "line", "type", "from", "to", "bytes", "in_while", "in_branch")])
+        key = json.dumps([c[k] for k in ("kind", "axes", "op", "line", "type", "from", "to", "bytes", "in_while", "in_branch")] + [[v["type"], v["line"]] for v in c["values"]])
         groups.setdefault(key, []).append(c)
     return sorted(groups.values(), key=lambda g: -sum(c["total_seconds"] for c in g))
 
@@ -162,6 +179,24 @@ def check_in_browser(browser, name, plan):
     expect(browser.js("return document.querySelectorAll('#timeline-chart .span').length > 0"), True, f"{name}: timeline")
     expect(browser.js("return document.querySelectorAll('#memory-chart path').length"), 1, f"{name}: memory")
     expect(browser.js("return document.documentElement.scrollWidth <= innerWidth"), True, f"{name}: it fits the window")
+    expect(browser.js("return document.getElementById('headline').textContent"), "Where the time goes" + re.sub(r"'([^']*)'", r"\1", plan["headline"]), f"{name}: the headline")
+    shown = 1
+    for axis in plan["axes"][-3:]:
+        shown *= axis["size"] if axis["size"] <= 8 else 4
+    expect(browser.js("return document.querySelectorAll('#mesh rect.device').length"), shown if plan["axes"] else 0, f"{name}: the drawing of the mesh")
+    alive = [e["bytes"] for e in plan["arguments"] + plan["results"] + plan["peak"] if e["bytes"] > 0]
+    expect(browser.js("return document.querySelectorAll('#peak tbody tr').length"), min(12, len(alive)), f"{name}: what is in memory")
+    # Half of the time in sight, then all of it again; names stand on bars that have room for them.
+    labels = "return [...document.querySelectorAll('#timeline-chart text[text-anchor]')].map(t => t.textContent)"
+    everything = browser.js(labels)
+    browser.js("document.getElementById('closer').click(); document.getElementById('closer').click()")
+    expect(browser.js(labels) != everything, True, f"{name}: zoomed in")
+    browser.js("document.getElementById('entire').click()")
+    expect(browser.js(labels), everything, f"{name}: zoomed out")
+    fits = """return [...document.querySelectorAll('#timeline-chart text.name')].every(t => {
+                  const bar = t.previousElementSibling;
+                  return t.getBoundingClientRect().right <= bar.getBoundingClientRect().right + 8; })"""
+    expect(browser.js(fits), True, f"{name}: names on bars")
     groups = grouped(plan)
     if groups:
         # Sorted by cost at first, then by what is clicked, either way.
@@ -199,11 +234,25 @@ def check_in_browser(browser, name, plan):
     rows = browser.js("document.getElementById('scalars').click(); return document.getElementById('program-count').textContent")
     expect(rows, f"{len(plan['equations']):,}", f"{name}: with scalars")
     browser.js("document.getElementById('scalars').click()")
+    # Unfolded, each equation is there once.
+    browser.js("document.getElementById('unfold').click()")
+    for _ in range(20):
+        if not browser.js("const more = document.querySelector('#program-table .more button'); if (more) more.click(); return !!more"):
+            break
+    numbers = browser.js("return [...document.querySelectorAll('tr[data-equation]')].map(r => +r.dataset.equation)")
+    expect(numbers, [i for i, e in enumerate(plan["equations"]) if e in equations], f"{name}: unfolded")
     # Both looks.
     looks = set()
     for _ in range(2):
         looks.add(browser.js("document.getElementById('theme').click(); return getComputedStyle(document.body).backgroundColor"))
     expect(len(looks), 2, f"{name}: light and dark")
+    browser.size(420, 900)
+    browser.go(folder / f"{name}.html")
+    expect(browser.js("return document.documentElement.scrollWidth <= innerWidth"), True, f"{name}: it fits a narrow window")
+    browser.picture(folder / f"{name}_narrow.png")
+    browser.size(1440, 1000)
+    browser.go(folder / f"{name}.html")
+    browser.js("document.documentElement.style.scrollBehavior = 'auto'")
     expect(browser.console(), [], f"{name}: console")
     for look in ("light", "dark"):
         browser.js("document.documentElement.dataset.theme = arguments[0]; scrollTo(0, 0)", look)
@@ -221,6 +270,10 @@ if mode == "browser":
         sys.exit(77)
     browser = Browser(chromium, driver)
     try:
+        # Six layers written out: one is there, and those like it are one row.
+        browser.go(folder / "transformer.html")
+        folds = browser.js("return [...document.querySelectorAll('tr.group')].map(r => r.textContent)")
+        expect(any(re.match(r"▸[345] more like layer_\d", f) for f in folds), True, f"alike layers in {folds}")
         for name in names:
             check_in_browser(browser, name, plans[name])
     finally:

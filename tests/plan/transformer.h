@@ -46,7 +46,10 @@ inline Array apply(const Block& b, Array x, std::int64_t heads) {
 }
 
 inline Array through(const std::vector<Block>& blocks, Array x, std::int64_t heads) {
-  for (const Block& b : blocks) x = apply(b, x, heads);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto scope = ts::named_scope("layer_" + std::to_string(i));
+    x = apply(blocks[i], x, heads);
+  }
   return x;
 }
 inline Array through(const Block& stacked, Array x, std::int64_t heads) {

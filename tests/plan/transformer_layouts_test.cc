@@ -60,13 +60,13 @@ auto step_of(const Layout& l, const ts::Mesh& mesh, const ts::optim::Optimizer& 
   };
 }
 
-// "all_reduce data: 3, 120 B": how often, and what a device receives in all of them.
+// "all_reduce data: 3, 120 B": how many values, combined or not, and what a device receives in all.
 Texts exchanged(const ts::Plan& plan) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
   for (const ts::PlannedCollective& c : plan.collectives) {
     std::string key = c.kind;
     for (const std::string& axis : c.axes) key += " " + axis;
-    sums[key].first += c.times;
+    sums[key].first += c.times * std::ssize(c.values);
     sums[key].second += c.total_bytes();
   }
   Texts all;
@@ -123,8 +123,9 @@ void expect_step(const Layout& l) {
   EXPECT_EQ(work.flops, plan.flops);
   EXPECT_EQ(work.moved_bytes, static_cast<double>(plan.moved_bytes));
   // Kernels are planned for devices that share nothing.
-  if (const char* text = std::getenv("TESSERA_ISOLATE"); text && std::string(text) == "1")
+  if (const char* text = std::getenv("TESSERA_ISOLATE"); text && std::string(text) == "1") {
     EXPECT_EQ(work.memory_traffic, plan.memory_traffic);
+  }
   expect_near(got_loss, want_loss, "loss");
   const auto leaves = ts::tree::leaves(got), wanted = ts::tree::leaves(want);
   ASSERT_EQ(leaves.size(), wanted.size());

@@ -373,4 +373,30 @@ TEST(Loaded, TotalOrder) {
   EXPECT_EQ(y.to_vector<bool>(), (std::vector<bool>{true, false, true, false}));
 }
 
+// JAX 0.12 writes CHLO's operations so. The expansions here are wrong on purpose: whoever knows the
+// operation does not read them.
+TEST(Composites, OfChloAreItsOperations) {
+  const ts::LoadedFunction f = ts::load_stablehlo_text(R"(module {
+    func.func @main(%x: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>, tensor<2xf64>, tensor<2xi32>) {
+      %0 = stablehlo.composite "chlo.erf" %x {decomposition = @same, version = 1 : i32} : (tensor<3xf64>) -> tensor<3xf64>
+      %1 = stablehlo.composite "chlo.unknown" %x {decomposition = @same, version = 1 : i32} : (tensor<3xf64>) -> tensor<3xf64>
+      %2:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {is_stable = true, k = 2 : i64}, decomposition = @first, version = 1 : i32} : (tensor<3xf64>) -> (tensor<2xf64>, tensor<2xi32>)
+      return %0, %1, %2#0, %2#1 : tensor<3xf64>, tensor<3xf64>, tensor<2xf64>, tensor<2xi32>
+    }
+    func.func private @same(%x: tensor<3xf64>) -> tensor<3xf64> { return %x : tensor<3xf64> }
+    func.func private @first(%x: tensor<3xf64>) -> (tensor<2xf64>, tensor<2xi32>) {
+      %0 = stablehlo.slice %x [0:2] : (tensor<3xf64>) -> tensor<2xf64>
+      %1 = stablehlo.constant dense<0> : tensor<2xi32>
+      return %0, %1 : tensor<2xf64>, tensor<2xi32>
+    }
+  })");
+  const std::vector<Array> y = f(Array(std::vector<double>{0, 2, 1}));
+  const std::vector<double> erf = y[0].to_vector<double>();
+  for (std::size_t i = 0; i < 3; ++i)  // 4 units in the last place of 1
+    EXPECT_NEAR(erf[i], std::erf(std::vector<double>{0, 2, 1}[i]), 1e-15);
+  EXPECT_EQ(y[1].to_vector<double>(), (std::vector<double>{0, 2, 1}));
+  EXPECT_EQ(y[2].to_vector<double>(), (std::vector<double>{2, 1}));
+  EXPECT_EQ(y[3].to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 2}));
+}
+
 }  // namespace

@@ -210,7 +210,9 @@ Array divergence(const Array& x, const Array& y, bool narrow) {
   const Array ratio = log_of_ratio(a, b, narrow);
   const auto sum = [&] { return detail::plus(detail::product_of(a, ratio), b); };
   const Array apart = narrow ? a * ratio - a + b : detail::rounded(detail::plus(sum(), -a));
-  return where(both, where(near, close, apart), relative(x, y, narrow) - x + y);
+  // Infinite where they are not probabilities, also where y is -infinity.
+  const Array r = relative(x, y, narrow), outside = where(r == v0::inf, r, r - x + y);
+  return where(both, where(near, close, apart), outside);
 }
 Array divergence_of(const Array& x, const Array& y, bool narrow) {
   const auto value = [narrow](Array x, Array y) { return divergence(x, y, narrow); };

@@ -132,7 +132,7 @@ std::array<Array, 2> places(std::int64_t n, std::int64_t width, F columns) {
              ? numbered<std::int32_t>(n, columns)
              : numbered<std::int64_t>(n, columns);
 }
-using Ends = std::pair<std::int64_t, std::int64_t>;
+using Endpoints = std::pair<std::int64_t, std::int64_t>;
 // The indices are listed one by one.
 void need_small(const char* name, std::int64_t n, std::int64_t width, const SourceLoc& loc) {
   constexpr std::int64_t kMost = std::int64_t{1} << 32;
@@ -154,7 +154,7 @@ std::array<Array, 2> tril_indices(std::int64_t n, std::int64_t k, std::optional<
   need_small("tril_indices", n, w, loc);
   const std::int64_t shift = n > 0 && w > 0 ? std::clamp(k, -n - 1, w + 1) : 0;
   return places(n, w, [&](std::int64_t i) {
-    return Ends{0, std::clamp<std::int64_t>(i + shift + 1, 0, w)};
+    return Endpoints{0, std::clamp<std::int64_t>(i + shift + 1, 0, w)};
   });
 }
 std::array<Array, 2> triu_indices(std::int64_t n, std::int64_t k, std::optional<std::int64_t> m,
@@ -164,7 +164,7 @@ std::array<Array, 2> triu_indices(std::int64_t n, std::int64_t k, std::optional<
   need_small("triu_indices", n, w, loc);
   const std::int64_t shift = n > 0 && w > 0 ? std::clamp(k, -n - 1, w + 1) : 0;
   return places(n, w, [&](std::int64_t i) {
-    return Ends{std::clamp<std::int64_t>(i + shift, 0, w), w};
+    return Endpoints{std::clamp<std::int64_t>(i + shift, 0, w), w};
   });
 }
 

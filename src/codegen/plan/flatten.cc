@@ -155,7 +155,8 @@ class Flattener {
       const int first = region.mesh->find(axes[0]);
       if (first < 0 || region.axes[static_cast<std::size_t>(first)] != scope.at(axes[0])) continue;
       const spmd::AtomMesh atoms(*region.mesh, spmd::AtomMesh::Parts::axes);
-      for (const spmd::Crossing& c : received_along(p, eqn, atoms, {}).along)
+      const Equation* const message[] = {&eqn};
+      for (const spmd::Crossing& c : received_along(p, message, atoms, {}).along)
         level_.along[region.mesh->axes[static_cast<std::size_t>(c.axis)]] += c.bytes;
       return;
     }

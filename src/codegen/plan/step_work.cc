@@ -84,24 +84,29 @@ std::int64_t received_bytes(const Program& p, const Equation& eqn, std::int64_t 
                               p.types[eqn.outputs[0]].bytes());
 }
 
-Received received_along(const Program& p, const Equation& eqn, const spmd::AtomMesh& atoms,
-                        const spmd::Links& links) {
+Received received_along(const Program& p, std::span<const Equation* const> message,
+                        const spmd::AtomMesh& atoms, const spmd::Links& links) {
+  const Equation& first = *message[0];
   const MeshShape& mesh = atoms.mesh();
   spmd::AtomSet over;
   std::int64_t members = 1;
-  for (const std::string& axis : eqn.attrs.get<Strings>("axes")) {
+  for (const std::string& axis : first.attrs.get<Strings>("axes")) {
     const int number = mesh.find(axis);
     if (number < 0) continue;  // of a mapped axis: everything is on one device
     members *= mesh.sizes[static_cast<std::size_t>(number)];
     over |= spmd::AtomSet(atoms.atoms_of(number));
   }
-  Received r{received_bytes(p, eqn, members),
-             links.crossings(atoms, kind_of(eqn.op->exchange), over,
-                             static_cast<double>(p.types[eqn.inputs[0]].bytes()),
-                             static_cast<double>(p.types[eqn.outputs[0]].bytes()))};
+  Received r;
+  double before = 0, after = 0;
+  for (const Equation* eqn : message) {
+    r.bytes += received_bytes(p, *eqn, members);
+    before += static_cast<double>(p.types[eqn->inputs[0]].bytes());
+    after += static_cast<double>(p.types[eqn->outputs[0]].bytes());
+  }
+  r.along = links.crossings(atoms, kind_of(first.op->exchange), over, before, after);
   double among_all = 0;
   for (const spmd::Crossing& c : r.along) among_all += c.bytes;
-  const bool in_groups = eqn.attrs.has("groups") && !eqn.attrs.get<IntLists>("groups").empty();
+  const bool in_groups = first.attrs.has("groups") && !first.attrs.get<IntLists>("groups").empty();
   const double share = in_groups && among_all > 0 ? static_cast<double>(r.bytes) / among_all : 1;
   for (spmd::Crossing& c : r.along) {
     c.bytes *= share;

@@ -29,11 +29,13 @@ std::int64_t received_bytes(const Program& p, const Equation& eqn, std::int64_t 
 
 /// The same among the axes of a mesh that the equation names, and the shares along each of them: what
 /// plans predict and the runtime counts. Of groups they are in proportion to those among all devices.
+/// Equations that one message carries (transform/messages.h) name the same axes: their bytes add up,
+/// and the latency of a link is paid once.
 struct Received {
   std::int64_t bytes = 0;
   spmd::Crossings along;
 };
-Received received_along(const Program& p, const Equation& eqn, const spmd::AtomMesh& atoms,
-                        const spmd::Links& links);
+Received received_along(const Program& p, std::span<const Equation* const> message,
+                        const spmd::AtomMesh& atoms, const spmd::Links& links);
 
 }  // namespace tessera::inline v0::tapes

@@ -22,7 +22,7 @@ struct Half {
 
 std::optional<Half> half(Value v) {
   const Equation* e = v.builder->producer(v.var);
-  if (!e || e->op->name != "select") return std::nullopt;
+  if (!e || !e->op->selects) return std::nullopt;
   auto in = [&](std::size_t k) { return Value{v.builder, e->inputs[k]}; };
   if (is_zero(in(2))) return Half{in(0), in(1), true};
   if (is_zero(in(1))) return Half{in(0), in(2), false};

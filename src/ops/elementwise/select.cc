@@ -34,6 +34,7 @@ Op make_select() {
                          "condition, on_true, on_false.",
                          3, Accepts::any);
   op.exact = true;
+  op.selects = true;
   op.infer = infer_select;
   op.updates = updates_of({1, 2});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {

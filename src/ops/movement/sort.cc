@@ -1,6 +1,7 @@
 // Stable sorting of arrays together.
+#include "ops/movement/sort.h"
+
 #include "ops/factors.h"
-#include "ops/movement/movement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +25,13 @@ Value take_along(Value x, Value order, int d) {
   return gather(x, order, dims, filled(x.shape().size(), 1), "clip");
 }
 
-namespace {
+Wanted wanted_of(const Attrs& attrs, std::int64_t n) {
+  if (!attrs.has("count")) return {0, n};
+  const std::int64_t count = attrs.i("count");
+  return {attrs.flag("last") ? n - count : 0, count};
+}
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> infer_sort(const InferArgs& a) {
   if (a.inputs.empty())
     Message(a.op.name)
         .problem("there is nothing to sort")
@@ -61,6 +66,8 @@ std::vector<Type> infer(const InferArgs& a) {
   return out;
 }
 
+namespace {
+
 /// -1, 0 or 1. NaN comes after everything and equals NaN.
 int compare(const HostArray& a, std::int64_t i, std::int64_t j) {
   return dispatch(a.dtype, [&](auto tag) {
@@ -88,16 +95,19 @@ int compare(const HostArray& a, std::int64_t i, std::int64_t j) {
   });
 }
 
-void evaluate(const EvalArgs& a) {
-  const Shape& shape = a.inputs[0].shape;
+}  // namespace
+
+void evaluate_sort(const EvalArgs& a) {
+  const Shape &shape = a.inputs[0].shape, &out = a.outputs[0].shape;
   auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));
-  std::int64_t stride = shape.strides()[d];
+  const Wanted wanted = wanted_of(a.attrs, shape[d]);
+  const std::int64_t stride = shape.strides()[d], to_stride = out.strides()[d];
   Shape rows = shape;
   rows[d] = 1;
-  if (shape.count() == 0) return;
+  if (out.count() == 0) return;
   for_each_index(rows, [&](const Shape& row) {
-    std::int64_t base = flat_index(row, shape.strides());
+    const std::int64_t base = flat_index(row, shape.strides()), to = flat_index(row, out.strides());
     std::vector<std::int64_t> order(static_cast<std::size_t>(shape[d]));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
@@ -107,16 +117,19 @@ void evaluate(const EvalArgs& a) {
     });
     for (std::size_t k = 0; k < a.inputs.size(); ++k) {
       auto n = static_cast<std::size_t>(size_of(a.inputs[k].dtype));
-      for (std::size_t i = 0; i < order.size(); ++i)
-        std::memcpy(a.outputs[k].bytes +
-                        static_cast<std::size_t>(base + static_cast<std::int64_t>(i) * stride) * n,
-                    a.inputs[k].bytes + static_cast<std::size_t>(base + order[i] * stride) * n, n);
+      for (std::int64_t i = 0; i < wanted.count; ++i)
+        std::memcpy(a.outputs[k].bytes + static_cast<std::size_t>(to + i * to_stride) * n,
+                    a.inputs[k].bytes +
+                        static_cast<std::size_t>(
+                            base + order[static_cast<std::size_t>(wanted.first + i)] * stride) *
+                            n,
+                    n);
     }
   });
 }
 
 /// Sorts positions along and takes the tangents by them.
-JvpBoth jvp(const JvpBothArgs& a) {
+JvpBoth jvp_sort(const JvpBothArgs& a) {
   JvpBoth out;
   out.tangents.resize(a.inputs.size());
   bool any = std::any_of(a.tangents.begin(), a.tangents.end(),
@@ -133,7 +146,7 @@ JvpBoth jvp(const JvpBothArgs& a) {
   return out;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult batch_sort(const BatchArgs& a) {
   int to = 0;
   for (int d : a.dims)
     if (d != kUnbatched) {
@@ -144,8 +157,35 @@ BatchResult batch(const BatchArgs& a) {
   for (std::size_t i = 0; i < a.inputs.size(); ++i)
     xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
   auto d = static_cast<int>(a.attrs.i("dimension"));
-  Values out = sort(xs, d + (d >= to), static_cast<int>(a.attrs.i("num_keys")));
+  Attrs attrs = a.attrs;
+  attrs.set("dimension", std::int64_t{d + (d >= to)});
+  Values out = a.b.emit(a.op, xs, attrs);
   return {out, std::vector<int>(out.size(), to)};
+}
+
+Cost cost_of_sort(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
+  Cost cost;
+  const auto n = static_cast<double>(in[0].shape[static_cast<std::size_t>(attrs.i("dimension"))]);
+  cost.flops = static_cast<double>(in[0].shape.count()) * std::log2(std::max(n, 2.0)) *
+               static_cast<double>(attrs.i("num_keys"));
+  for (std::span<const Type> ends : {in, out})
+    for (const Type& t : ends) cost.bytes += static_cast<double>(t.bytes());
+  return cost;
+}
+
+namespace {
+
+// It is worth sorting fewer where they are few, also of the parts that devices have.
+constexpr std::int64_t kFew = 16;
+
+std::optional<std::pair<const Op*, Attrs>> ends_of(const TypedArgs& a, const Ends& ends) {
+  const auto d = static_cast<std::size_t>(ends.dimension);
+  if (ends.dimension != a.attrs.i("dimension") || ends.count * kFew > a.inputs[0].shape[d])
+    return std::nullopt;
+  Attrs attrs = a.attrs;
+  attrs.set("count", ends.count);
+  attrs.set("last", ends.last);
+  return std::pair(&Registry::get().at("sort_ends"), std::move(attrs));
 }
 
 }  // namespace
@@ -165,9 +205,9 @@ void register_sort(Registry& r) {
   op.cheap = false;
   op.lowering = Lowering::called;
   op.call = sort_call;
-  op.infer = infer;
-  op.jvp_both = jvp;
-  op.batch = batch;
+  op.infer = infer_sort;
+  op.jvp_both = jvp_sort;
+  op.batch = batch_sort;
   op.sharding = [](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> dims = rule.factors(a.inputs[0].shape);
@@ -181,15 +221,9 @@ void register_sort(Registry& r) {
     return rule;
   };
   op.local = sort_local;
-  op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs& attrs) {
-    Cost cost;
-    auto n = static_cast<double>(in[0].shape[static_cast<std::size_t>(attrs.i("dimension"))]);
-    cost.flops = static_cast<double>(in[0].shape.count()) * std::log2(std::max(n, 2.0)) *
-                 static_cast<double>(attrs.i("num_keys"));
-    for (const Type& t : in) cost.bytes += 2.0 * static_cast<double>(t.bytes());
-    return cost;
-  };
-  op.evaluate = evaluate;
+  op.cost = cost_of_sort;
+  op.ends_of = ends_of;
+  op.evaluate = evaluate_sort;
   op.waived = {{"emit", "a library sorts"},
                {"updates", "elements in the order of their values have left their places"},
                {"transpose", "it is linear in nothing"}};

@@ -2,11 +2,12 @@
 // in the row; places are distinct, so any correct algorithm gives the one stable result, and how
 // rows are cut into tasks does not matter.
 #include "base/thread_kept.h"
-#include "ops/movement/movement.h"
+#include "ops/movement/sort.h"
 #include "ops/order.h"
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -57,17 +58,30 @@ void radix_sort(std::vector<E>& from, std::vector<E>& to, std::size_t n, Key&& k
 
 constexpr std::size_t kRadixFrom = 1024;
 
-/// Brings `w.order` into the stable order of key(w.order[i]), which is an unsigned integer.
+/// Elements that are equal to no other one, of which only those that are wanted need their places.
+template <class E, class Less>
+void sort_wanted(std::vector<E>& all, const Wanted& wanted, Less&& less) {
+  const auto begin = all.begin() + wanted.first, end = begin + wanted.count;
+  if (end != all.end()) std::nth_element(all.begin(), end, all.end(), less);
+  if (begin != all.begin()) std::nth_element(all.begin(), begin, end, less);
+  std::sort(begin, end, less);
+}
+
+/// Brings `w.order` into the stable order of key(w.order[i]), which is an unsigned integer, as far
+/// as its elements are wanted.
 template <class Key>
-void sort_by(Workspace& w, Key&& key) {
+void sort_by(Workspace& w, const Wanted& wanted, Key&& key) {
   using U = decltype(key(std::uint32_t{}));
   std::size_t n = w.order.size();
+  const bool few = wanted.count < static_cast<std::int64_t>(n);
   w.before = w.order;
   if constexpr (sizeof(U) <= 4) {
     // Key and position in one number.
     w.a.resize(n);
     for (std::size_t i = 0; i < n; ++i) w.a[i] = std::uint64_t{key(w.before[i])} << 32 | i;
-    if (n >= kRadixFrom) {
+    if (few) {
+      sort_wanted(w.a, wanted, std::less<>());
+    } else if (n >= kRadixFrom) {
       w.b.resize(n);
       radix_sort<sizeof(U)>(w.a, w.b, n, [](std::uint64_t e) { return static_cast<U>(e >> 32); });
     } else {
@@ -78,13 +92,16 @@ void sort_by(Workspace& w, Key&& key) {
     w.wide_a.resize(n);
     for (std::size_t i = 0; i < n; ++i)
       w.wide_a[i] = {key(w.before[i]), static_cast<std::uint32_t>(i)};
-    if (n >= kRadixFrom) {
+    const auto less = [](const Placed& x, const Placed& y) {
+      return x.key != y.key ? x.key < y.key : x.at < y.at;
+    };
+    if (few) {
+      sort_wanted(w.wide_a, wanted, less);
+    } else if (n >= kRadixFrom) {
       w.wide_b.resize(n);
       radix_sort<8>(w.wide_a, w.wide_b, n, [](const Placed& p) { return p.key; });
     } else {
-      std::sort(w.wide_a.begin(), w.wide_a.end(), [](const Placed& x, const Placed& y) {
-        return x.key != y.key ? x.key < y.key : x.at < y.at;
-      });
+      std::sort(w.wide_a.begin(), w.wide_a.end(), less);
     }
     for (std::size_t i = 0; i < n; ++i) w.order[i] = w.before[w.wide_a[i].at];
   }
@@ -94,25 +111,28 @@ struct Row {
   std::int64_t n, inner;  // elements of a row are `inner` apart
 };
 
+/// Only the first key, which is the last that is sorted by, says which elements are wanted.
 template <class T>
-void sort_by_operand(const void* row, const Row& r, Workspace& w) {
+void sort_by_operand(const void* row, const Row& r, const Wanted& wanted, Workspace& w) {
   const T* x = static_cast<const T*>(row);
   if constexpr (is_complex_v<T>) {  // by the real part, then by the imaginary one
-    sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].imag()); });
-    sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].real()); });
+    sort_by(w, {0, r.n},
+            [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].imag()); });
+    sort_by(w, wanted,
+            [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].real()); });
   } else {
-    sort_by(w, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
+    sort_by(w, wanted, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
   }
 }
 
-void take(const std::byte* x, std::byte* out, int size, const Row& r,
+void take(const std::byte* x, std::byte* out, int size, const Row& r, const Wanted& wanted,
           const std::vector<std::uint32_t>& order) {
   auto copy = [&](auto tag) {
     using U = decltype(tag);
     const U* from = reinterpret_cast<const U*>(x);
     U* to = reinterpret_cast<U*>(out);
-    for (std::int64_t i = 0; i < r.n; ++i)
-      to[i * r.inner] = from[order[static_cast<std::size_t>(i)] * r.inner];
+    for (std::int64_t i = 0; i < wanted.count; ++i)
+      to[i * r.inner] = from[order[static_cast<std::size_t>(wanted.first + i)] * r.inner];
   };
   switch (size) {
     case 1: return copy(std::uint8_t{});
@@ -135,29 +155,34 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
   std::vector<DType> dtypes;
   for (const Type& t : a.inputs) dtypes.push_back(t.dtype);
   auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));
+  const Wanted wanted = wanted_of(a.attrs, r.n);
 
   auto routine = std::make_shared<Routine>();
-  routine->name = "sort";
+  routine->name = a.op.name;
   routine->seconds = 4e-8 * static_cast<double>(shape.count()) * static_cast<double>(keys);
   Stage s;
-  std::int64_t rows = outer * r.inner, per_task = std::max<std::int64_t>(1, 4096 / r.n);
+  std::int64_t rows = outer * r.inner,
+               per_task = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(1, r.n));
   s.tasks = (rows + per_task - 1) / per_task;
   s.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     Workspace& w = workspace();
     for (std::int64_t row = begin * per_task; row < std::min(rows, end * per_task); ++row) {
-      std::int64_t base = row / r.inner * r.n * r.inner + row % r.inner;
+      const std::int64_t outside = row / r.inner * r.inner, inside = row % r.inner,
+                         base = outside * r.n + inside, to = outside * wanted.count + inside;
       auto at = [&](const void* p, std::size_t k) {
         return static_cast<const std::byte*>(p) + base * size_of(dtypes[k]);
       };
       w.order.resize(static_cast<std::size_t>(r.n));
       for (std::size_t i = 0; i < w.order.size(); ++i) w.order[i] = static_cast<std::uint32_t>(i);
       for (std::size_t k = keys; k-- > 0;)
-        dispatch(dtypes[k],
-                 [&](auto tag) { sort_by_operand<decltype(tag)>(at(args.inputs[k], k), r, w); });
+        dispatch(dtypes[k], [&](auto tag) {
+          sort_by_operand<decltype(tag)>(at(args.inputs[k], k), r, k > 0 ? Wanted{0, r.n} : wanted,
+                                         w);
+        });
       for (std::size_t k = 0; k < dtypes.size(); ++k)
         take(at(args.inputs[k], k),
-             static_cast<std::byte*>(args.outputs[k]) + base * size_of(dtypes[k]),
-             size_of(dtypes[k]), r, w.order);
+             static_cast<std::byte*>(args.outputs[k]) + to * size_of(dtypes[k]), size_of(dtypes[k]),
+             r, wanted, w.order);
     }
     w.tidy();
   };

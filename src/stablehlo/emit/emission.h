@@ -16,6 +16,8 @@ struct Emission {
   bool (*composite)(const Op& op, const Attrs& attrs, std::span<const Type> in) = nullptr;
   /// Why an op has neither.
   const char* never = nullptr;
+  /// `plain` writes several values as one operation.
+  bool several = false;
 
   bool is_composite(const Op& op, const Attrs& attrs, std::span<const Type> in) const {
     return decomposed && (!plain || composite(op, attrs, in));

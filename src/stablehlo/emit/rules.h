@@ -53,6 +53,7 @@ Names combine_at(Writing& w);
 
 // sorts.cc
 Names sort(Writing& w);
+Names sort_ends(Writing& w);
 Names order_by(Writing& w);
 Names top_k(Writing& w);
 

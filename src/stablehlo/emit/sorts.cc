@@ -77,6 +77,27 @@ Names sort(Writing& w) {
       w.in_types, w.out_types, {less});
 }
 
+// All are sorted, and what is wanted is cut out.
+Names sort_ends(Writing& w) {
+  Writing whole = w;
+  whole.out_types = w.in_types;
+  Names names = sort(whole);
+  const auto d = static_cast<int>(w.attrs.i("dimension"));
+  const std::int64_t count = w.attrs.i("count");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Shape& shape = w.in_types[i].shape;
+    std::string dims;
+    for (int k = 0; k < shape.rank(); ++k) {
+      const bool cut = k == d, behind = cut && w.attrs.flag("last");
+      dims += (k > 0 ? ", " : "") + std::to_string(behind ? shape[k] - count : 0) + ":" +
+              std::to_string(cut && !behind ? count : shape[k]);
+    }
+    names[i] = w.block.define("stablehlo.slice " + names[i] + " [" + dims + "] : (" +
+                              type_text(w.in_types[i]) + ") -> " + type_text(w.out_types[i]))[0];
+  }
+  return names;
+}
+
 // Positions are sorted along.
 Names order_by(Writing& w) {
   const ProgramPtr comparator = w.attrs.program("comparator");

@@ -98,6 +98,7 @@ const Table& table() {
       {"scatter_max", {write::scatter, write::clipped_scatter, clips}},
       {"combine_at", {nullptr, write::combine_at}},
       {"sort", {nullptr, write::sort}},
+      {"sort_ends", {nullptr, write::sort_ends}},
       {"order_by", {nullptr, write::order_by}},
       {"top_k", {write::top_k, write::top_k, is_float}},
       // reductions and contractions
@@ -144,10 +145,10 @@ const Table& table() {
       // devices
       {"shard_map", {write::shard_map}},
       {"sharding_constraint", {write::sharding_constraint}},
-      {"psum", {write::all_reduce}},
-      {"psum_invariant", {write::all_reduce}},
-      {"pmax", {write::all_reduce}},
-      {"pmin", {write::all_reduce}},
+      {"psum", {.plain = write::all_reduce, .several = true}},
+      {"psum_invariant", {.plain = write::all_reduce, .several = true}},
+      {"pmax", {.plain = write::all_reduce, .several = true}},
+      {"pmin", {.plain = write::all_reduce, .several = true}},
       {"all_gather", {write::all_gather}},
       {"all_gather_invariant", {write::all_gather}},
       {"psum_scatter", {write::reduce_scatter}},

@@ -2,6 +2,7 @@
 
 #include "ir/nested.h"
 #include "stablehlo/emit/emission.h"
+#include "transform/messages.h"
 
 #include <algorithm>
 
@@ -117,21 +118,36 @@ std::string Block::compare(const char* direction, const std::string& x, const st
 Names Block::program(const Program& p, const Names& inputs) {
   std::vector<std::string> names(p.types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) names[p.inputs[i]] = inputs[i];
-  for (const Equation& e : p.equations) {
-    Names in;
-    for (Var v : e.inputs) in.push_back(names[v]);
-    const Names out = equation(e, p, std::move(in));
-    for (std::size_t i = 0; i < e.outputs.size(); ++i) names[e.outputs[i]] = out[i];
+  const Messages messages(p, [](const std::vector<std::string>&) { return kMessageBytes; });
+  for (std::size_t i = 0; i < messages.count(); ++i) {
+    const std::span<const std::uint32_t> numbers = messages[i];
+    const Emission* emission = emission_of(*p.equations[numbers[0]].op);
+    const std::size_t together = emission && emission->several ? numbers.size() : 1;
+    for (std::size_t k = 0; k < numbers.size(); k += together) {
+      std::vector<const Equation*> equations;
+      for (std::uint32_t number : numbers.subspan(k, together))
+        equations.push_back(&p.equations[number]);
+      Names in;
+      for (const Equation* e : equations)
+        for (Var v : e->inputs) in.push_back(names[v]);
+      const Names out = equation(equations, p, std::move(in));
+      auto name = out.begin();
+      for (const Equation* e : equations)
+        for (Var v : e->outputs) names[v] = *name++;
+    }
   }
   Names out;
   for (Var v : p.outputs) out.push_back(names[v]);
   return out;
 }
 
-Names Block::equation(const Equation& e, const Program& p, Names in) {
+Names Block::equation(const std::vector<const Equation*>& equations, const Program& p, Names in) {
+  const Equation& e = *equations[0];
   Writing w{*this, *e.op, e.attrs, {}, {}, std::move(in), e.loc};
-  for (Var v : e.inputs) w.in_types.push_back(p.type(v));
-  for (Var v : e.outputs) w.out_types.push_back(p.type(v));
+  for (const Equation* one : equations) {
+    for (Var v : one->inputs) w.in_types.push_back(p.type(v));
+    for (Var v : one->outputs) w.out_types.push_back(p.type(v));
+  }
   const Emission* emission = emission_of(*e.op);
   if (!emission || emission->never) {
     // What is taken apart before it is compiled is so here, too.

@@ -87,7 +87,8 @@ class Block {
   void braces(const RegionText& region, const char* terminator, bool header = true);
 
  private:
-  Names equation(const Equation& e, const Program& p, Names in);
+  /// One equation, or collectives that one operation does.
+  Names equation(const std::vector<const Equation*>& equations, const Program& p, Names in);
   Names composite(const Writing& w, WriteRule rule);
 
   std::string& out_;

@@ -94,8 +94,28 @@ Values call(Reading& r) {
   return leaves_of(r.importer.call(r, r.word_or("callee", ""), r.operands));
 }
 
+// JAX writes operations of CHLO as composites from 0.12 on, with their expansion for whoever does not
+// know them. Ours are as accurate, have derivatives of their own, and are divided over devices as
+// what they are.
+static std::optional<Values> chlo_composite(Reading& r) {
+  const std::string name = r.word_or("name", "");
+  const Import* import = name.starts_with("chlo.") ? import_of(name) : nullptr;
+  if (!import) return std::nullopt;
+  OperationSyntax op = r.op;
+  op.name = name;
+  op.attributes = {};
+  if (const AttributeSyntax* attributes = r.find("composite_attributes"))
+    op.attributes = attributes->entries;
+  // The forms of others that have attributes were not seen.
+  if (!op.attributes.empty() && name != "chlo.top_k") return std::nullopt;
+  Reading as_written(r.importer, r.scope, op);
+  if (!as_written.flag_or("largest", true)) return std::nullopt;
+  return import->rule(as_written);
+}
+
 Values composite(Reading& r) {
   if (std::optional<Values> own = own_composite(r)) return *std::move(own);
+  if (std::optional<Values> known = chlo_composite(r)) return *std::move(known);
   return leaves_of(r.importer.call(r, r.word_or("decomposition", ""), r.operands));
 }
 

@@ -1,0 +1,21 @@
+// What a sort and a sort of which only the ends are wanted share.
+#pragma once
+
+#include "ops/movement/movement.h"
+
+namespace tessera::inline v0::ops {
+
+/// The sorted elements of a row that are results: of n all of them, or the first or last `count`
+/// where the equation has this attribute.
+struct Wanted {
+  std::int64_t first, count;
+};
+Wanted wanted_of(const Attrs& attrs, std::int64_t n);
+
+std::vector<Type> infer_sort(const InferArgs& a);
+JvpBoth jvp_sort(const JvpBothArgs& a);
+BatchResult batch_sort(const BatchArgs& a);
+void evaluate_sort(const EvalArgs& a);
+Cost cost_of_sort(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs);
+
+}  // namespace tessera::inline v0::ops
