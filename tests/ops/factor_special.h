@@ -142,6 +142,26 @@ inline std::string not_a_contest(const Special& s) {
   return "";
 }
 
+/// What the op makes of what the pieces offer, one piece behind the other.
+inline HostArray by_offers(const Special& s) {
+  const int d = s.in(0);
+  const std::int64_t n = s.x[0].shape[static_cast<std::size_t>(d)] / s.parts,
+                     offered = std::min(s.attrs.i("count"), n);
+  Attrs attrs = s.attrs;
+  attrs.set("count", offered);
+  Shape shape = s.x[0].shape;
+  shape[static_cast<std::size_t>(d)] = s.parts * offered;
+  Arrays offers;
+  for (const HostArray& x : s.x) offers.emplace_back(x.dtype, shape);
+  for (std::int64_t part = 0; part < s.parts; ++part) {
+    Arrays pieces;
+    for (const HostArray& x : s.x) pieces.push_back(block(x, d, part, s.parts));
+    const Arrays mine = s.run_with(pieces, attrs);
+    for (std::size_t i = 0; i < offers.size(); ++i) put_block(offers[i], mine[i], d, part);
+  }
+  return s.run_with(offers, s.attrs)[0];
+}
+
 /// The component of the index vectors that walks operand dimension `dim`, moved by `f`.
 inline HostArray indices_moved(const Special& s, const char* map_name, int dim,
                                const std::function<double(double)>& f) {

@@ -44,7 +44,9 @@ class Maker {
     if (n > 1) lists.push_back(every);
     for (const AxisList& axes : lists) {
       add(Template::Kind::data, "data parallel over " + text(axes), data(axes));
-      add(Template::Kind::sharded, "fully sharded over " + text(axes), sharded(axes));
+      for (bool largest : {true, false})
+        add(Template::Kind::sharded, "fully sharded over " + text(axes),
+            sharded(axes, data(axes), largest));
     }
     const std::vector<std::set<int>> sets = tensor_sets();
     for (std::size_t axis = 0; axis < n; ++axis) {
@@ -86,15 +88,17 @@ class Maker {
           }
     return c;
   }
-  Choice sharded(const AxisList& axes) const { return sharded(axes, data(axes)); }
-  Choice sharded(const AxisList& axes, Choice c) const {
+  // Along the largest dimensions, or the first ones: a product whose inner dimension is cut gathers
+  // its weights, and one whose features are cut moves what it gives.
+  Choice sharded(const AxisList& axes, Choice c, bool largest = true) const {
     for (std::size_t v = 0; v < is_data_.size(); ++v) {
       if (is_data_[v]) continue;
       for (std::size_t a : axes) {
         std::vector<int> dims;
         for (int d = 0; d < space_.variables()[v].type.shape.rank(); ++d) dims.push_back(d);
-        std::stable_sort(dims.begin(), dims.end(),
-                         [&](int x, int y) { return left(c, v, x) > left(c, v, y); });
+        if (largest)
+          std::stable_sort(dims.begin(), dims.end(),
+                           [&](int x, int y) { return left(c, v, x) > left(c, v, y); });
         for (int d : dims)
           if (space_.put(c, v, a, d)) break;
       }

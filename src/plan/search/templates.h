@@ -15,7 +15,7 @@ struct Template {
 };
 
 /// Data parallel: what is no state is cut along its batch. Fully sharded: parameters too, along
-/// their largest dimension. Tensor parallel: one axis cuts dimensions of parameters that go
+/// their largest dimensions or their first ones. Tensor parallel: one axis cuts dimensions of parameters that go
 /// together, the others as before. Each over some axes or all. What is settled stays.
 std::vector<Template> templates(const Space& space, const DimClasses& classes);
 
