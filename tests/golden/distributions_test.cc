@@ -12,6 +12,8 @@
 
 #include "golden/compare.h"
 
+#include <limits>
+
 namespace golden {
 namespace {
 
@@ -123,6 +125,36 @@ TEST(Draws, GammaMovesWithItsParameter) {
     EXPECT_EQ(x.dtype(), d);
     EXPECT_NEAR(ts::mean(x.astype(ts::f32)).item<double>(), 2, 0.3);
   }
+}
+
+// Of extreme parameters draws stay within their distribution, and move with their parameters.
+TEST(Draws, OfExtremeParameters) {
+  const Array key = random::key(7);
+  const Shape many{64};
+  for (ts::DType d : {ts::f32, ts::f64}) {
+    // A difference of roots would give zeros and negative numbers; of an infinite mean it is 1 / y.
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (double mean : {1e6, 1e16, 1e30, infinity}) {
+      const Array x = random::wald(key, mean, many, d);
+      EXPECT_TRUE(ts::all((x > 0) & (x < 1e8)).item<bool>()) << mean << d;
+    }
+    // Products of widths underflow and overflow.
+    for (double s : {1e-30, 1e30}) {
+      const Array x = random::triangular(key, s, 2 * s, 3 * s, many, d) / s;
+      EXPECT_TRUE(ts::all((x > 1) & (x < 3)).item<bool>()) << s << d;
+      EXPECT_NEAR(ts::mean(x).item<double>(), 2, 0.3) << s << d;
+    }
+    // Of few degrees of freedom chi-squares underflow, both above and below.
+    EXPECT_FALSE(ts::any(ts::isnan(random::f(key, 1e-3, 1e-3, many, d))).item<bool>());
+    const auto mean = [&](Array a) { return ts::mean(random::gamma(key, a, Shape{64}, d)); };
+    EXPECT_NEAR(ts::grad(mean)(Array(1e30).astype(d)).item<double>(), 1, 1e-6);
+    // What has underflowed does not move.
+    const auto tiny = [&](Array df) { return ts::sum(random::chisquare(key, df, Shape{8}, d)); };
+    EXPECT_EQ(ts::grad(tiny)(Array(d == ts::f64 ? 1e-300 : 1e-30).astype(d)).item<double>(), 0);
+  }
+  // The root of a chi-square holds what the chi-square itself does not.
+  const Array x = ts::abs(random::t(key, 0.01, Shape{4096}, ts::f64));
+  EXPECT_TRUE(ts::any(ts::isfinite(x) & (x > 1e170)).item<bool>());
 }
 
 }  // namespace

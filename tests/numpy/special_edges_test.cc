@@ -233,4 +233,64 @@ TEST(SpecialEdges, BernoulliNumbersAreTheFractions) {
   EXPECT_EQ(ts::bernoulli(6, ts::bf16).dtype(), ts::bf16);
 }
 
+// By mpmath 1.4, of 60 digits.
+void near_to(const Array& got, const Doubles& expected, double most) {
+  const auto values = got.to_vector<double>();
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(values[i] / expected[i], 1, most) << i << ": " << values[i];
+}
+
+TEST(SpecialEdges, OfHypergeometricFunctionsOfGreatParameters) {
+  // Great c beside a and b, where a walk of long steps cancels, and powers, where c is b.
+  near_to(ts::hyp2f1(of({1, 3.3, -0.5, -0.5, 1e-10}), of({1.5, 0.25, 0.5, 0.5, 0.25}),
+                     of({100, 100, 100, 50, 100}), of({0.7, -1e6, -1e300, 1 - 1e-12, 1 - 1e-12})),
+          {1.010686439412646, 0.07796578187072886, 5.648952585419414e+148, 0.9949623127472292,
+           1.0000000000002516},
+          1e-12);
+  same<double>(ts::hyp2f1(of({1.5}), of({-2.5}), of({-2.5}), of({-1e300})), {0});
+  // Polynomials in the last bits of the range and beyond.
+  near_to(ts::hyp2f1(of({-3}), of({50}), of({3.3}), of({-1e100})), {1.763133750847661e+303}, 1e-13);
+  same<double>(ts::hyp2f1(of({-0.5, -3}), of({-4, -2.5}), of({1.5, 1.5}), of({-1e300, -1e300})),
+               {-kInf, -kInf});
+  // The second solution, next to a = 0; b next to its pole; overflow; a factor that overflows alone.
+  near_to(ts::hyp1f1(of({1e-300, 0.25}), of({1e-10, 1e-10}), of({100, -1000})),
+          {1, -362904288.2998191}, 1e-12);
+  same<double>(ts::hyp1f1(of({1e4, 100}), of({1e-10, 1e10}), of({100, -1e300})), {kInf, 0});
+}
+
+TEST(SpecialEdges, OfComplexPlanes) {
+  // Great turns: 2 exp(-z ** 2), where z ** 2 is 2ixy.
+  const auto faddeeva = [](double x, double y) {
+    const Array w = ts::wofz(ts::complex(of({x}), of({y})));
+    return Doubles{ts::real(w)[0].item<double>(), ts::imag(w)[0].item<double>()};
+  };
+  near_to(of(faddeeva(1e8, -1e8)), {-0.43165355058705657, -1.9528633368122787}, 1e-8);
+  near_to(of(faddeeva(1e16, -1e16)), {1.3909851253718217, -1.437066588921452}, 1e-14);
+  EXPECT_EQ(faddeeva(1e300, -1e150)[0], 0);
+  EXPECT_EQ(faddeeva(2, -1e160), (Doubles{-kInf, kInf}));
+  const Array along = ts::loggamma(ts::complex(of({3, -2.5}), of({kInf, -kInf})));
+  same<double>(ts::real(along), {-kInf, -kInf});
+  // Of cos theta: the same at -theta, and its slope the opposite.
+  const auto harmonic = [](Array theta) {
+    return ts::real(ts::sph_harm_y(Array(3), Array(1), theta, 0.0, 3));
+  };
+  near_to(harmonic(of({0.5, -0.5})), {-0.4416984752383337, -0.4416984752383337}, 1e-14);
+  near_to(ts::grad([&](Array v) { return ts::sum(harmonic(v)); })(of({0.5, -0.5})),
+          {-0.15663255545185478, 0.15663255545185478}, 1e-13);
+  // (1e-10) ** 300 is 0, whatever grows from it.
+  EXPECT_EQ(ts::real(ts::sph_harm_y(Array(1000), Array(300), of({1e-10}), 0.0))[0].item<double>(),
+            0);
+}
+
+TEST(SpecialEdges, OfTheIncompleteGammaFunctionFarBelowItsShape) {
+  const auto narrow = [](double v) { return ts::asarray(v, ts::f32); };
+  EXPECT_EQ(ts::gammainc(narrow(33), narrow(1e-20)).item<float>(), 0);
+  EXPECT_EQ(ts::gammaincc(narrow(33), narrow(1e-20)).item<float>(), 1);
+  // The density, x ** 24 exp(-x) / Gamma(25), of 0.001, and where x / 25 - 1 rounds to -1.
+  const auto density = ts::grad([](Array x) { return ts::sum(ts::gammainc(25.0, x)); });
+  near_to(density(of({1e-3})), {1.6101266391252528e-96}, 1e-12);
+  same<double>(density(of({1e-20})), {0});
+}
+
 }  // namespace

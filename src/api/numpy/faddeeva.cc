@@ -25,18 +25,23 @@ Parts chosen(const Array& condition, const Parts& z, const Parts& w) {
 }
 
 Parts gaussian_of(const Array& x, const Array& y) {
-  // Beyond 1e100 either of them decides.
+  // Beyond 1e100 the greater of them decides.
   const Array a = clip(x, -1e100, 1e100), b = clip(y, -1e100, 1e100);
-  const Pair power = plus(product_of(b, b), minus(product_of(a, a)));
-  const Pair angle = product_of(2 * a, b);
+  Pair power = plus(product_of(b, b), minus(product_of(a, a)));
+  const Array wide = abs(x), tall = abs(y);
+  power.high = where(less(wide, tall) & (tall > 1e100), 1e200,
+                     where(less(tall, wide) & (wide > 1e100), -1e200, power.high));
+  // Where it overflows the turn is left out.
+  const Pair angle = product_of(2 * clip(x, -1e290, 1e290), clip(y, -1e290, 1e290));
   const Array inside = abs(power.high) < 700;
   // In two factors, for where one of the parts is small the product may be finite still.
   const Array half = 0.5 * power.high, once = exp(half);
   const Array twice = once * (1 + where(inside, power.low, 0.0));
-  const Array known = isfinite(angle.high) & (abs(angle.high) < 1e15);
+  const Array known = isfinite(angle.high) & isfinite(angle.low) & isfinite(x) & isfinite(y);
   const Array turn = where(known, angle.high, 0.0), rest = where(known, angle.low, 0.0);
-  const Array c = cos(turn), s = sin(turn);
-  const Array re = c - s * rest, im = -(s + c * rest);
+  // From 1e15 on the rest is no small angle.
+  const Array c = cos(turn), s = sin(turn), along = cos(rest), across = sin(rest);
+  const Array re = c * along - s * across, im = -(s * along + c * across);
   // Nothing times an infinity is nothing here.
   return {where(re == 0, 0.0, (re * once) * twice), where(im == 0, 0.0, (im * once) * twice)};
 }

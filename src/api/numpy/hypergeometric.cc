@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numbers>
 
 namespace tessera::inline v0 {
 
@@ -133,7 +134,9 @@ Array kummer_to(AtTheEnd end, const Operands& in) {
     return over(times(stepped(start, k), y), bottom);
   });
   const Array half = where(mirror, exp(-0.5 * y), 1.0);
-  const Array near = rounded(s) * half / scale * half;
+  const Array sum = rounded(s) * half / scale * half;
+  // Where every term is positive a sum that overflows is infinite; of its parts comes NaN.
+  const Array near = where(isnan(sum) & (!mirror) & (p > 0) & (q > 0), v0::inf, sum);
 
   // Gamma(b) / Gamma(a) exp(x) x^(a - b) (1 + (b - a)(1 - a) / x + ...) while the terms fall.
   const Array z = where(far, size, 100.0), upper = where(far, top, 1.0), lower = where(far, q, 2.0);
@@ -146,7 +149,23 @@ Array kummer_to(AtTheEnd end, const Operands& in) {
     tail = tail + term;
   }
   const Array rise = where(mirror, 1.0, exp(0.5 * where(mirror, 0.0, z)));
-  const Array beyond = poch(upper, rest) * power(z, -rest) * tail * rise * rise;
+  // Near the pole of Gamma(b) the sum a + (b - a) would lose what b is.
+  const Array beside = (abs(lower) < 1) & (abs(upper) < 20);
+  const Array quotient = where(beside, gamma(where(beside, lower, 1.0)) / gamma(upper),
+                               poch(upper, where(beside, 0.0, rest)));
+  const Array direct = quotient * power(z, -rest);
+  // Either factor may overflow where their product does not.
+  const Array apart = isnan(direct) & (upper > 0) & (lower > 0) & (abs(rest * (1 - upper)) < z);
+  const Array lead = where(
+      apart,
+      exp(gammaln(where(apart, lower, 1.0)) - gammaln(where(apart, upper, 1.0)) - rest * log(z)),
+      direct);
+  // The other solution (DLMF 13.7.2) is below the rounding of the first, but for a next to zero, of
+  // which that is nothing.
+  const Array tiny = abs(upper) < 1e-3, small = where(tiny, upper, 0.0);
+  const Array other = poch(where(tiny, lower, 1.0) - small, small) * power(z, -small) *
+                      cos(small * std::numbers::pi) * where(mirror, exp(-z), 1.0);
+  const Array beyond = lead * tail * rise * rise + where(tiny, other, 0.0);
   const Array r = where(far, beyond, near);
   const Array limits = where(x == v0::inf, v0::inf, v0::nan);
   const Array others =
@@ -176,15 +195,20 @@ struct Walk {
 };
 // F at 1 - s for s from `start` down to `end`, by Taylor's series of the differential equation (DLMF
 // 15.10.1), each of which halves s: as near to 1 as one likes, and for every c - a - b, of which the
-// formulas of 1 - x cancel around integers. `slope` is s times the derivative.
+// formulas of 1 - x cancel around integers. `slope` is s times the derivative. Steps are shorter where
+// x ** (1 - c) or s ** (c - a - b), the solutions that rounding brings in, change by much within one:
+// their series would cancel, or not converge in time.
 Array walked(const Array& value, const Array& slope, double start, const Array& end, const Array& a,
              const Array& b, const Array& c) {
   constexpr int kTerms = 64;
   const Array both = a + b + 1, least = c - both;
+  const Array low = 2 / maximum(abs(c), 4.0), high = 2 / maximum(abs(c - a - b), 4.0);
   return while_loop([&](const Walk& w) { return any(w.left > end); },
                     [&](Walk w) {
-                      const Array next = maximum(0.5 * w.left, end);
-                      const Array step = (w.left - next) / w.left, at = 1 - w.left;
+                      const Array at = 1 - w.left;
+                      const Array part = maximum(minimum(low * at / w.left, high), 1.0 / 1024);
+                      const Array next = maximum(w.left - minimum(part, 0.5) * w.left, end);
+                      const Array step = (w.left - next) / w.left;
                       const Array ratio = step / at, square = step * ratio * w.left;
                       const Array tilt = 2 * w.left - 1, bend = least + both * w.left;
                       Array before = w.value, here = w.slope * step;
@@ -278,20 +302,35 @@ Array gauss_to(AtTheEnd end, const Operands& in) {
   Array short_sum = ends;
   if (end == AtTheEnd::stop)
     short_sum = ends | no_positive_integer(rounded(first)) | no_positive_integer(rounded(second));
+  // Where c is great beside the others the series ends in time up to 1: its terms fall as
+  // n ** -(c - a - b), once n is above the parameters, or from the first one on.
+  const Array sizes = abs(rounded(first)) + abs(rounded(second)) + abs(r);
+  const Array falls = (excess > 12) & (sizes * exp2(60 / maximum(excess, 12.0)) < 16000) &
+                      (minimum(rounded(first), rounded(second)) > -8);
+  const Array at_once = (r > 240) & (abs(rounded(first)) + abs(rounded(second)) < 0.25 * r) &
+                        (abs(rounded(first) * rounded(second)) < 0.25 * r);
+  short_sum = short_sum | (near_one & (!mirrored) & (falls | at_once));
   const Array far = (y > 0.5) & (!short_sum);
   const Array at = where(far, 0.5, y);
   const WithSlope<Number> sum = gauss_series<Number>(end, first, second, wide_c, at);
   const Array start = rounded(sum.value);
   const Array walk = walked(start, where(far, sum.slope, 0.0), 0.5, where(far, s, 0.5),
                             rounded(first), rounded(second), r);
-  const Array usual = factor * where(far, walk, start);
+  // Where c is a or b it is a power (DLMF 15.4.6). To differentiate in them takes the series.
+  const Array cancels = end == AtTheEnd::stop ? ((p == r) | (q == r)) & (!ends) : x != x;
+  const Array power_of = power(where(cancels, 1 - v, 1.0), -where(q == r, p, q));
+  const Array usual = where(cancels, power_of, factor * where(far, walk, start));
 
   // Gauss's theorem (DLMF 15.4.20): Gamma(c) Gamma(c - a - b) / (Gamma(c - a) Gamma(c - b)).
   const Array summable = at_one & (d > 0) & !(unknown | endless | pole | one);
   const Array e = where(summable, a, 0.0), f = where(summable, b, 0.0), g = where(summable, c, 1.0);
-  const Array theorem = poch(g - e, e) * poch(g - f, -e);
+  // The sum of a polynomial that overflows, (b)_n / (c)_n (-x)^n of a = -n, is of the same functions.
+  const Array great = ends & isnan(usual), count = where(great, -last, e);
+  const Array base = where(great, where(by_a & (a == last), b, a), g - e);
+  const Array theorem = poch(base, count) * poch(where(great, c - last, g - f), -count);
   const Array others = where(summable, theorem, where(infinite, v0::inf, v0::nan));
-  return where(unknown | (endless & !one), v0::nan, where(one, 1.0, where(special, others, usual)));
+  const Array whole = where(great, theorem * power(where(great, -x, 1.0), count), usual);
+  return where(unknown | (endless & !one), v0::nan, where(one, 1.0, where(special, others, whole)));
 }
 template <class Number>
 Array gauss(const Operands& in) {

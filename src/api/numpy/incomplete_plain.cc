@@ -28,8 +28,11 @@ Array plain_gamma_factor(const Array& a, const Array& x) {
   std::vector<double> c{0, 0};
   for (int k = 2; k < 30; ++k) c.push_back((k % 2 ? 1.0 : -1.0) / k);
   const Array near = abs(part) < 0.25, inside = where(near, part, 0.0);
-  const Array outside = where(near, 1.0, where(part <= -1, 1.0, part));
-  const Array exponent = where(near, series(inside, c), log1p(outside) - outside);
+  // Of little x the part rounds to -1, and the logarithm is of x itself.
+  const Array little = (part < -0.5) & (x > 0), outside = where(near | little, 1.0, part);
+  const Array logarithm = where(little, log(where(little, x, 30.0) / b), log1p(outside));
+  const Array linear = where(little, part, outside);
+  const Array exponent = where(near, series(inside, c), logarithm - linear);
   const double stirling[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188};
   const Array rest = series(1 / (b * b), stirling) / b;
   const Array far = exp(b * exponent - rest) / sqrt(2 * std::numbers::pi * b);

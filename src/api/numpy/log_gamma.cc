@@ -91,10 +91,11 @@ Array log_gamma(const Array& z) {
                        (kPi * (x - 0.5) - turn) + on_right.im};
   const Parts upper = chosen(right, on_right, mirrored);
   const Array flat = (y == 0) & (x > 0), angle = where(flat, 0.0, upper.im);
-  // At infinities as the real function where there is no imaginary part, and NaN where the turns
-  // have no limit.
-  const Array top = (re == v0::inf) & (im == 0);
-  const Array r = where(top, v0::inf, where(usual, upper.re, v0::nan));
+  // At infinities as the real function where there is no imaginary part, along the imaginary axis
+  // 0 of the gamma function, and NaN where the turns have no limit.
+  const Array top = (re == v0::inf) & (im == 0), along = isfinite(re) & isinf(im);
+  const Array limits = where(along, -v0::inf, v0::nan);
+  const Array r = where(top, v0::inf, where(usual, upper.re, limits));
   const Array a = where(usual, angle, where(top, 0.0, v0::nan));
   return complex(r, where(signbit(im), -a, a));
 }

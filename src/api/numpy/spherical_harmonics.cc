@@ -30,9 +30,10 @@ struct Degrees {
 };
 
 // sqrt((2n + 1) / (4 pi) (n - m)! / (n + m)!) P(n, m, cos theta) of floats 0 <= m and n: from n = m by the
-// recurrence in n (DLMF 14.10.3, normalised).
+// recurrence in n (DLMF 14.10.3, normalised). Of cos theta alone: beyond 0 and pi the sine has the sign of
+// the root that it stands for.
 Array legendre(const Array& n, const Array& m, const Array& theta, std::int64_t n_max) {
-  const Array x = cos(theta), y = sin(theta);
+  const Array x = cos(theta), y = abs(sin(theta));
   const Scaled diagonal = fori_loop(
       0, n_max,
       [&](Array i, Scaled s) {
@@ -65,7 +66,7 @@ Array legendre(const Array& n, const Array& m, const Array& theta, std::int64_t 
               where(first & (n == 0), diagonal.value, none), none});
   Array r = d.result;
   for (int k = 1; k <= 3; ++k) r = where(d.units_of_result >= k, r * kUnit, r);
-  return r;
+  return where(d.units_of_result > 3, 0.0, r);  // below 2^-1200
 }
 
 Array harmonic(const Array& n, const Array& m, const Angles& at, std::int64_t n_max);
@@ -80,8 +81,9 @@ Array differentiable_harmonic(const Array& n, const Array& m, const Angles& at,
     const Array turn = complex(cos(at.phi), sin(at.phi)), back = complex(cos(at.phi), -sin(at.phi));
     const Array by_theta = 0.5 * (sqrt(maximum((n - m) * (n + m + 1), 0.0)) * back * up -
                                   sqrt(maximum((n + m) * (n - m + 1), 0.0)) * turn * down);
+    const Array side = where(less(sin(at.theta), 0), -1.0, 1.0);
     const Array by_phi = complex(zeros_like(m), m) * here;
-    return std::pair(here, by_theta * d.theta + by_phi * d.phi);
+    return std::pair(here, by_theta * (side * d.theta) + by_phi * d.phi);
   })(n, m, at);
 }
 Array harmonic(const Array& n, const Array& m, const Angles& at, std::int64_t n_max) {

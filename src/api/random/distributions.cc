@@ -153,11 +153,16 @@ Array wald(Operand key, Operand mean, std::optional<Shape> shape, DType dtype) {
       "wald", key, {{"mean", mean}}, shape, dtype, [&](Value k, const Shape& s, const Values& p) {
         Values keys = split_value(k, 2);
         Value m = p[0], v = normal_value(keys[0], s, dtype), z = unit(keys[1], s, dtype);
-        Value y = ops::mul(v, v), y2 = ops::mul(y, y), m2 = ops::mul(m, m);
-        // The smaller root of a quadratic equation; the other is m^2 over it.
-        Value root = ops::sqrt(ops::add(ops::mul(times(m, 4), y), ops::mul(m2, y2)));
-        Value x = ops::sub(ops::add(m, times(ops::mul(m2, y), 0.5)), ops::mul(times(m, 0.5), root));
-        return ops::select(ops::le(z, ops::div(m, ops::add(m, x))), x, ops::div(m2, x));
+        Value y = ops::mul(v, v), t = times(ops::mul(m, y), 0.5), one = ops::full_like(t, 1);
+        // The roots of a quadratic equation are m / q and m q. By a difference the smaller one would
+        // be lost, and its sign too, where the mean is great.
+        Value root = ops::mul(ops::sqrt(t), ops::sqrt(plus(t, 2)));
+        Value q = ops::add(plus(t, 1), root), x = ops::div(m, q);
+        // Beyond, q is m y to rounding, and overflows in time: of an infinite mean the draw is 1 / y.
+        const double far = std::ldexp(1.0, float_format(dtype).significand_bits + 4);
+        x = ops::select(ops::gt(t, ops::full_like(t, far)), ops::div(one, y), x);
+        Value first = ops::div(one, ops::add(one, ops::div(one, q)));
+        return ops::select(ops::le(z, first), x, ops::mul(m, q));
       });
 }
 
@@ -167,12 +172,12 @@ Array triangular(Operand key, Operand left, Operand mode, Operand right, std::op
                     dtype, [&](Value k, const Shape& s, const Values& p) {
                       Value lo = p[0], peak = p[1], hi = p[2], u = unit(k, s, dtype);
                       Value width = ops::sub(hi, lo), rise = ops::sub(peak, lo);
-                      Value up = ops::mul(ops::mul(u, width), rise);
-                      Value rest = ops::sub(ops::full_like(u, 1), u);
-                      Value down = ops::mul(ops::mul(rest, width), ops::sub(hi, peak));
-                      return ops::select(ops::lt(u, ops::div(rise, width)),
-                                         ops::add(lo, ops::sqrt(up)),
-                                         ops::sub(hi, ops::sqrt(down)));
+                      Value rest = ops::sub(ops::full_like(u, 1), u), fall = ops::sub(hi, peak);
+                      // The roots are taken of the parts, since their product may underflow or overflow.
+                      Value up = ops::mul(ops::sqrt(ops::mul(u, width)), ops::sqrt(rise));
+                      Value down = ops::mul(ops::sqrt(ops::mul(rest, width)), ops::sqrt(fall));
+                      return ops::select(ops::lt(u, ops::div(rise, width)), ops::add(lo, up),
+                                         ops::sub(hi, down));
                     });
 }
 

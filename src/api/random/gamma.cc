@@ -6,6 +6,7 @@
 #include <tessera/custom.h>
 #include <tessera/distributions.h>
 #include <tessera/elementwise.h>
+#include <tessera/limits.h>
 #include <tessera/manipulation.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
@@ -76,7 +77,10 @@ Array gamma_of(const Array& key, const Array& a, bool in_logarithms) {
     const Array wide = p.astype(DType::float64), drawn = x.astype(DType::float64);
     const Array log_x = in_logarithms ? drawn : log(maximum(drawn, 1e-300));
     const Array relative = log_gamma_derivative(wide, log_x);
-    const Array slope = in_logarithms ? relative : relative * drawn;
+    // Of a tiny parameter the logarithm's may overflow. Infinite it would be NaN times the draws that
+    // have underflowed, which do not move.
+    const Array most = full({}, finfo(x.dtype()).max, DType::float64);
+    const Array slope = in_logarithms ? minimum(relative, most) : relative * drawn;
     return std::pair<Array, Array>(x, slope.astype(x.dtype()) * tangent);
   };
   return custom_jvp(draw, rule)(key, a);
@@ -162,7 +166,10 @@ Array f(Operand key, Operand dfnum, Operand dfden, std::optional<Shape> shape, D
   const Shape s = checked("f", key, {{"dfnum", dfnum}, {"dfden", dfden}}, shape, dtype);
   const Array n = filled(dfnum, s, dtype), m = filled(dfden, s, dtype);
   auto [den_key, num_key] = split(key);
-  return (chisquare_of(num_key, n) / n) / (chisquare_of(den_key, m) / m);
+  // The ratio of logarithms: of few degrees both may underflow.
+  const Array above = gamma_of(num_key, n / 2, true) - log(n / 2),
+              below = gamma_of(den_key, m / 2, true) - log(m / 2);
+  return exp(above - below);
 }
 
 Array t(Operand key, Operand df, std::optional<Shape> shape, DType dtype) {
@@ -170,7 +177,8 @@ Array t(Operand key, Operand df, std::optional<Shape> shape, DType dtype) {
   const Shape s = checked("t", key, {{"df", df}}, shape, dtype);
   const Array half = filled(df, s, dtype) / 2;
   auto [n_key, g_key] = split(key);
-  return normal(n_key, s, dtype) * sqrt(half / gamma_of(g_key, half, false));
+  // By the logarithm: of few degrees the draw of gamma may underflow where its root would not.
+  return normal(n_key, s, dtype) * (sqrt(half) * exp(gamma_of(g_key, half, true) * -0.5));
 }
 
 Array generalized_normal(Operand key, double p, const Shape& shape, DType dtype) {

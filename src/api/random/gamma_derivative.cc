@@ -5,7 +5,7 @@
 //
 // with s = 1 for the upper tail and -1 for the lower one. The first factor has one sign where log(x)
 // is on the tail's side of psi(a), so that nothing cancels. Gauss-Legendre up to where the
-// exponential is 1e-19 gives some 12 digits.
+// exponential is 1e-19 gives some 12 digits. Great a have a series.
 #include "api/random/gamma_derivative.h"
 
 #include <tessera/control_flow.h>
@@ -23,6 +23,9 @@ namespace {
 
 constexpr int kNodes = 64;
 constexpr double kDepth = 44;  // exp(-44) = 8e-20
+// From here on the exponent, a difference of parts of the size of sqrt(a), loses more digits than a
+// series in 1 / sqrt(a).
+constexpr double kLarge = 1e10;
 
 struct Quadrature {
   std::vector<double> nodes, weights;  // on (0, 1)
@@ -47,6 +50,14 @@ Quadrature legendre(int n) {
     q.weights.push_back(1 / ((1 - x * x) * slope * slope));
   }
   return q;
+}
+
+// With z normal, x is a + z sqrt(a) + (z^2 - 1) / 3 + O(z^3 / sqrt(a)), differentiated at one z, where r
+// is (x - a) / a.
+Array of_large(const Array& given, const Array& log_x) {
+  const Array is = given >= kLarge, a = where(is, given, kLarge);
+  const Array r = expm1(where(is, log_x - log(a), 0.0));
+  return (1 + r / 2 - square(r) / 6 + 1 / (6 * a)) / (a * (1 + r));
 }
 
 }  // namespace
@@ -77,7 +88,8 @@ Array log_gamma_derivative(const Array& a, const Array& log_x) {
   const auto last = [](const Array& v) { return expand_dims(v, -1); };
   const Array v = last(s * reach) * Array(rule.nodes);
   const Array terms = (last(log_x - center) + v) * exp(exponent(last(a), last(x), v));
-  return s * reach * sum(terms * Array(rule.weights), -1);
+  const Array by_integral = s * reach * sum(terms * Array(rule.weights), -1);
+  return where(a >= kLarge, of_large(a, log_x), by_integral);
 }
 
 }  // namespace tessera::inline v0::random
