@@ -164,8 +164,9 @@ Optimizer clip_by_global_norm(double max_norm, std::source_location loc) {
     const Array small = n.norm / n.factor <= max_norm;
     const Array first = where(small, 1.0, n.factor), factor = where(small, 1.0, max_norm / n.norm);
     return each(u, [&](std::size_t i) {
-      const DType d = u[i].dtype();
-      return u[i] * first.astype(d) * factor.astype(d);
+      // A factor may be too small for 16 bits where its product is not.
+      const DType d = u[i].dtype(), wide = size_of(d) < 4 ? DType::float32 : d;
+      return (u[i].astype(wide) * first.astype(wide) * factor.astype(wide)).astype(d);
     });
   })});
 }

@@ -169,6 +169,12 @@ TEST(Optim, NormsOfVeryLargeAndVerySmallGradients) {
   const Params g{Array(Floats{most, most}), Array(Floats{most, most})};
   const auto opt = optim::clip_by_global_norm(1.0);
   EXPECT_EQ(opt.update(g, opt.init(g), g).first.w.to_vector<float>(), (Floats{0.5f, 0.5f}));
+  // A leaf of 16 bits beside one that makes the factor 1e-8, which 16 bits round to 0: within half a
+  // unit in the last place of 6e-4.
+  const optim::Leaves mixed{ts::full({1}, 60000.0f).astype(ts::f16), ts::full({1}, 1e8f)};
+  const Array kept = opt.update(mixed, opt.init(mixed), mixed).first[0];
+  EXPECT_EQ(kept.dtype(), ts::f16);
+  EXPECT_NEAR(kept.astype(ts::f32).item<float>(), 6e-4f, 6e-4f / 2048);
   const Array wide(Doubles{3e200, 4e200});
   EXPECT_DOUBLE_EQ(optim::global_norm(Params{wide, ts::ones({2})}).item<double>(), 5e200);
   EXPECT_EQ(ts::grad([](Array x) { return optim::global_norm(optim::Leaves{x}); })(ts::zeros({2}))
