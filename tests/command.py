@@ -85,6 +85,8 @@ assert (work / "page.html").read_text().startswith("<!doctype html>"), (work / "
 out, _ = run("explain", "scale.mlir", "--trace", "trace.json")
 assert out.endswith("\nscale.html\ntrace.json\n") and "of the predicted time is work" in out, out
 assert {"work"} == {e["cat"] for e in json.loads((work / "trace.json").read_text())["traceEvents"] if e["ph"] == "X"}, out
+_, err = run("explain", "scale.mlir", "--out", "same", "--trace", "same", code=2)
+assert err == "tessera: --out and --trace name one file\ntry: tessera --help\n" and not (work / "same").exists(), err
 _, err = run("print", "nothing.mlir", code=2)
 assert "nothing.mlir" in err, err
 

@@ -141,6 +141,7 @@ int explain(const Words& words) {
   if (request.out.empty())
     request.out =
         std::filesystem::path(request.file).filename().replace_extension(".html").string();
+  if (request.out == request.trace) throw Unusable{"--out and --trace name one file"};
   tessera::save_html(plan, request.out);
   if (!request.trace.empty()) tessera::save_trace(plan, request.trace);
   std::string text = tessera::summary(plan);
