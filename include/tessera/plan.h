@@ -114,8 +114,8 @@ struct PlannedCollective {
   std::string kind;                  // "all_reduce"
   std::vector<std::string> axes;     // it runs over
   std::vector<PlannedValue> values;  // in the order of the program; at least one
-  /// Those of its value. Of several values what all agree in, and else the first one's with how many
-  /// more there are: "dot and 2 more".
+  /// They describe its value. If several values differ in one of them, it is the first value's with
+  /// the number of others: "dot and 2 more".
   std::string op, line, code;
   std::string type;             // of several: "3 values, f32"
   std::string from, to;         // of several, where all agree

@@ -37,7 +37,7 @@ std::string agreed(const std::vector<PlannedValue>& values, std::string PlannedV
   return agree ? values[0].*member : "";
 }
 
-// What a row says of its values.
+// Fills in what a row says about its values.
 void sum_up(PlannedCollective& c) {
   const std::vector<PlannedValue>& values = c.values;
   c.op = shared(values, &PlannedValue::op);

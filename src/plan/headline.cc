@@ -18,7 +18,7 @@ std::string percent(double part, double whole) {
 
 std::string at_line(const std::string& line) { return line.empty() ? "" : " at " + line; }
 
-// What takes most of something, and how long that takes.
+// The costliest of several things, and the time that it takes.
 struct Most {
   std::string name;
   double seconds = 0;

@@ -110,15 +110,15 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
 
 namespace {
 
-// What a cut was asked of: an end of the program, which the user knows by its name, or a value in the
-// middle of it.
+// Names the value that a cut was asked of: an end of the program, which the user knows by its name,
+// or a value in the middle of it.
 std::string asked_of(const spmd::Origin& origin, const Divided& d, const Question& q) {
   using Kind = spmd::Origin::Kind;
   if (origin.kind == Kind::input) return q.inputs[origin.index];
   if (origin.kind == Kind::output) return q.outputs[origin.index];
   const Program& scope = d.made->where->program(origin.scope);
   const Equation& eqn = scope.equations[origin.index];
-  // What is asked of an end stands in the program as a constraint on it.
+  // The program holds what is asked of its ends as constraints on them.
   if (origin.scope == 0 && eqn.op->constrains) {
     const auto in = std::find(scope.inputs.begin(), scope.inputs.end(), eqn.inputs[0]);
     if (in != scope.inputs.end())

@@ -121,7 +121,7 @@ class Walk {
     if (spans > 0) work_.spans.back() = e.last;
   }
 
-  // Of those that one message carries it waits once.
+  // One message carries all of these equations, so it waits for the latency once.
   void collective(const Program& p, std::span<const std::uint32_t> message, const Around& around) {
     const Equation& eqn = p.equations[message[0]];
     Emitted e;
