@@ -28,7 +28,7 @@ Array plain_gamma_factor(const Array& a, const Array& x) {
   std::vector<double> c{0, 0};
   for (int k = 2; k < 30; ++k) c.push_back((k % 2 ? 1.0 : -1.0) / k);
   const Array near = abs(part) < 0.25, inside = where(near, part, 0.0);
-  // Of little x the part rounds to -1, and the logarithm is of x itself.
+  // If x is little, the part rounds to -1, so the logarithm is taken of x itself.
   const Array little = (part < -0.5) & (x > 0), outside = where(near | little, 1.0, part);
   const Array logarithm = where(little, log(where(little, x, 30.0) / b), log1p(outside));
   const Array linear = where(little, part, outside);

@@ -77,8 +77,8 @@ Array gamma_of(const Array& key, const Array& a, bool in_logarithms) {
     const Array wide = p.astype(DType::float64), drawn = x.astype(DType::float64);
     const Array log_x = in_logarithms ? drawn : log(maximum(drawn, 1e-300));
     const Array relative = log_gamma_derivative(wide, log_x);
-    // Of a tiny parameter the logarithm's may overflow. Infinite it would be NaN times the draws that
-    // have underflowed, which do not move.
+    // The derivative of the logarithm may overflow for a tiny parameter. If it were infinite, its
+    // product with a draw that has underflowed, and does not move, would be NaN.
     const Array most = full({}, finfo(x.dtype()).max, DType::float64);
     const Array slope = in_logarithms ? minimum(relative, most) : relative * drawn;
     return std::pair<Array, Array>(x, slope.astype(x.dtype()) * tangent);
