@@ -34,8 +34,9 @@ class FactorRule {
   struct Mark {
     Kind kind;
     int factor;
-    /// Of reduction, indexed and prefix; of a contest which elements win, max or min, or replace
-    /// where the op's local rule itself leaves out what lies behind the end of an operand.
+    /// How a reduction, an indexed or a prefix factor combines its parts. For a contest it says which
+    /// elements win, max or min; it is replace if the op's local rule itself leaves out what lies
+    /// behind the end of an operand.
     Combiner combiner = Combiner::replace;
   };
   /// What a part of the results along a factor is made of: of the input's dimension that has the

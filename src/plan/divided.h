@@ -42,8 +42,8 @@ Spread spread_along(const DeviceMesh& mesh, std::size_t axis);
 spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
                      const PlanOptions& options);
 
-/// What a link carries while a message waits for its latency: of the links that the program was cut
-/// for, or of default ones.
+/// The bytes that a link carries while a message waits for its latency. The links are those that the
+/// program was cut for, or default ones.
 MessageSize message_size_of(const MeshRef& mesh, const spmd::Cutting* cutting);
 
 /// By the cutting; else by the shard_maps in it, where they are over one mesh; else one device has

@@ -1,4 +1,4 @@
-// What a sort and a sort of which only the ends are wanted share.
+// The rules that `sort` and `sort_ends` share.
 #pragma once
 
 #include "ops/movement/movement.h"
