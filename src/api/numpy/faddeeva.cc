@@ -31,7 +31,7 @@ Parts gaussian_of(const Array& x, const Array& y) {
   const Array wide = abs(x), tall = abs(y);
   power.high = where(less(wide, tall) & (tall > 1e100), 1e200,
                      where(less(tall, wide) & (wide > 1e100), -1e200, power.high));
-  // The clip keeps the product finite unless the turn is to be left out.
+  // If the product overflows, the turn is left out.
   const Pair angle = product_of(2 * clip(x, -1e290, 1e290), clip(y, -1e290, 1e290));
   const Array inside = abs(power.high) < 700;
   // In two factors, for where one of the parts is small the product may be finite still.
