@@ -1,6 +1,6 @@
 // How long autoshard takes for a training step of a transformer, and what it predicts beside the
 // templates. No parameter is allocated.
-#include "plan/transformer.h"
+#include "explain/transformer.h"
 
 #include <chrono>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // How long it takes to partition a deep network that is written out, forward and backward: about
 // 100,000 equations, on small and on large meshes. The time has to depend on the program alone.
 #include "deep_network.h"
-#include "spmd/partition.h"
+#include "spmd/partition/partition.h"
 #include "transform/autodiff.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // How long it takes to plan a training step of a transformer for a mesh of any size, and how large
 // the plan is. No parameter is allocated.
-#include "plan/transformer.h"
+#include "explain/transformer.h"
 
 #include <chrono>
 #include <cstdio>

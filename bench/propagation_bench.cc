@@ -2,7 +2,7 @@
 // about 100,000 equations, on small and on large meshes. The time has to depend on the program
 // alone.
 #include "deep_network.h"
-#include "spmd/propagate.h"
+#include "spmd/propagate/propagate.h"
 #include "transform/autodiff.h"
 
 #include <algorithm>

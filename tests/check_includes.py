@@ -8,7 +8,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1]).resolve()
-folders = ["tests", "examples", "bench", "tools", "src/nn", "src/optim", "src/data", "src/checkpoint"]
+folders = ["tests", "examples", "bench", "tools", "src/nn", "src/optim", "src/data", "src/checkpoints"]
 namespaces = {"v0", "detail", "literals"}
 
 

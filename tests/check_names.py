@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "nn", "optim", "data", "checkpoint"]
+rooms = ["base", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "nn", "optim", "data", "checkpoints"]
 folders = ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"]
 # The planner's own two ops, which are in no program outside of it, and the op of another equation.
 same_op = r"(?!(?:block|assemble)_op\(\)|[\w.>-]*\bop\b)"

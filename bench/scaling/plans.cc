@@ -1,7 +1,7 @@
 // Plans of a training step of a transformer on 1 to 512 machines of 8 devices, one line of JSON for
 // each way to cut it and each number of machines. Nothing is allocated: arguments and meshes are
 // abstract. bench/scaling/scaling.py makes docs/scaling.md of it.
-#include "plan/transformer.h"
+#include "explain/transformer.h"
 
 #include <nlohmann/json.hpp>
 

@@ -46,7 +46,7 @@ struct CheckpointManagerOptions {
 };
 
 namespace checkpoints {
-class Manager;  // src/checkpoint/manager.cc
+class Manager;  // src/checkpoints/manager.cc
 }
 
 /// Of one folder, for one thread; where processes are several, each has one, and all of them make

@@ -39,7 +39,7 @@
 namespace tessera::inline v0 {
 
 namespace checkpoints {
-class Job;  // src/checkpoint/job.h
+class Job;  // src/checkpoints/job.h
 }
 
 struct CheckpointSaveOptions {

@@ -9,7 +9,7 @@
 
 #include <tessera/array.h>
 #include <tessera/axis_list.h>
-#include <tessera/linear.h>
+#include <tessera/contractions.h>
 #include <tessera/manipulation.h>
 #include <tessera/reductions.h>
 

@@ -1,6 +1,7 @@
 // Everything public.
 #pragma once
 
+#include <tessera/arithmetic.h>
 #include <tessera/array.h>
 #include <tessera/at.h>
 #include <tessera/autoshard.h>
@@ -9,7 +10,6 @@
 #include <tessera/bits.h>
 #include <tessera/cache.h>
 #include <tessera/calculus.h>
-#include <tessera/calls.h>
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
 #include <tessera/checkpoints.h>
@@ -17,6 +17,7 @@
 #include <tessera/combine.h>
 #include <tessera/config.h>
 #include <tessera/constants.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/convolution.h>
 #include <tessera/creation.h>
@@ -31,6 +32,8 @@
 #include <tessera/elementwise.h>
 #include <tessera/error.h>
 #include <tessera/fft.h>
+#include <tessera/functional.h>
+#include <tessera/gather_scatter.h>
 #include <tessera/grad.h>
 #include <tessera/grids.h>
 #include <tessera/index.h>
@@ -39,7 +42,6 @@
 #include <tessera/jit.h>
 #include <tessera/limits.h>
 #include <tessera/linalg.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/matrix_forms.h>
 #include <tessera/mesh.h>
@@ -54,7 +56,6 @@
 #include <tessera/nn/recurrent.h>
 #include <tessera/npy.h>
 #include <tessera/npz.h>
-#include <tessera/numeric.h>
 #include <tessera/operators.h>
 #include <tessera/optim.h>
 #include <tessera/optim/optimizers.h>
@@ -63,7 +64,6 @@
 #include <tessera/ordering.h>
 #include <tessera/partition_spec.h>
 #include <tessera/pipeline.h>
-#include <tessera/places.h>
 #include <tessera/plan.h>
 #include <tessera/pmap.h>
 #include <tessera/polynomial.h>

@@ -1,9 +1,9 @@
 #include "nn/checks.h"
 #include "nn/range.h"
 
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
 #include <tessera/nn.h>

@@ -2,9 +2,9 @@
 
 #include "nn/checks.h"
 
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>

@@ -3,9 +3,9 @@
 #include "nn/checks.h"
 #include "nn/range.h"
 
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>

@@ -264,7 +264,7 @@ Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_cons
 Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Value> carry,
             std::span<const Value> xs, std::int64_t length, bool reverse, Builder& b);
 /// Runs `body` once a device of a mesh over the blocks that the specs cut; the rules are in
-/// src/spmd/shard_map.cc. A typed body has varying sets in its types: an input's are the axes of
+/// src/spmd/region/shard_map.cc. A typed body has varying sets in its types: an input's are the axes of
 /// its spec. {body: program, mesh: mesh, in_specs, out_specs: specs, typed: boolean}
 Values shard_map(Builder& b, ProgramPtr body, std::span<const Value> inputs, const MeshRef& mesh,
                  Specs in_specs, Specs out_specs, bool typed);

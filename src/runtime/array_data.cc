@@ -10,7 +10,7 @@
 #include "runtime/copies.h"
 #include "runtime/devices.h"
 #include "runtime/gathered_reads.h"
-#include "spmd/blocks.h"
+#include "spmd/place/blocks.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // How much memory programs and tapes take, roughly: what caches weigh them by.
 #pragma once
 
-#include "codegen/plan/tape.h"
+#include "codegen/tape/tape.h"
 #include "ir/program.h"
 
 namespace tessera::inline v0::runtime {

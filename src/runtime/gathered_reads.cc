@@ -4,7 +4,7 @@
 #include "distributed/processes.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
-#include "spmd/blocks.h"
+#include "spmd/place/blocks.h"
 
 #include <algorithm>
 #include <cstring>

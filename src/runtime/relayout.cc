@@ -5,7 +5,7 @@
 #include "runtime/buffer.h"
 #include "runtime/copies.h"
 #include "runtime/gathered_reads.h"
-#include "spmd/blocks.h"
+#include "spmd/place/blocks.h"
 
 #include <algorithm>
 #include <deque>

@@ -5,7 +5,7 @@
 // and each keeps its own result, so that no bit depends on it.
 //
 // The program itself stays as it is. The runtime of the CPU puts all communication that is ready into
-// one phase, and so into one exchange between processes (codegen/plan/schedule.h), which is at least
+// one phase, and so into one exchange between processes (codegen/tape/schedule.h), which is at least
 // as much as is combined here; plans count and price messages, and a written module has them as
 // collectives of several operands.
 #pragma once

@@ -1,9 +1,9 @@
 #include <tessera/checkpoint.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/reductions.h>
 #include <tessera/vmap.h>
 

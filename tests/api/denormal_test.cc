@@ -1,11 +1,11 @@
 // Programs that take subnormal numbers for zeros, where they are told to.
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/debug.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/operators.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>

@@ -1,10 +1,10 @@
 // Devices, where arrays live, and what they cost.
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>

@@ -1,11 +1,11 @@
 // Arrays given away: which reads still find them, and what becomes of their memory.
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>

@@ -1,10 +1,10 @@
 // Names of parts of a computation, where they are shown.
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/debug.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/profile.h>
 #include <tessera/vmap.h>
 

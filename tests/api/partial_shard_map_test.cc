@@ -2,11 +2,11 @@
 // whole, and the program is partitioned as around it.
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
 #include <tessera/plan.h>

@@ -1,10 +1,10 @@
 // Arrays and functions on a platform that is not the CPU (tests/far.h).
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>

@@ -1,10 +1,10 @@
 // pmap: axes in and out, trees, statics, devices, and the errors that come before anything runs.
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>

@@ -4,12 +4,12 @@
 
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/custom.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/pmap.h>
 #include <tessera/random.h>

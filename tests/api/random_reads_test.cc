@@ -1,6 +1,6 @@
 // Two threads read one array in any manner and order, while memory is given out and back, and may
 // donate it. TESSERA_READS=100000 in the environment runs as many rounds.
-#include <tessera/linear.h>
+#include <tessera/contractions.h>
 #include <tessera/reductions.h>
 #include <tessera/safetensors.h>
 

@@ -1,11 +1,11 @@
 // What a selection does not take has no part in a derivative, however infinite its own is.
 #include <tessera/constants.h>
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
 #include <tessera/linalg.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
 #include <tessera/reductions.h>

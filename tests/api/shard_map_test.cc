@@ -3,11 +3,11 @@
 #include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/combine.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
 #include <tessera/random.h>

@@ -1,12 +1,12 @@
 // jit with shardings: whole programs, partitioned.
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/custom.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
 #include <tessera/random.h>

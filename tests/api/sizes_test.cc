@@ -1,15 +1,15 @@
 // Sizes that no machine holds end in an error before anything is allocated.
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/data.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
+#include <tessera/gather_scatter.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/nn.h>
 #include <tessera/ordering.h>
-#include <tessera/places.h>
 #include <tessera/pmap.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>

@@ -1,10 +1,10 @@
 // jit with shardings over values in the middle of functions whose sizes the devices do not divide.
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
 #include <tessera/random.h>

@@ -2,11 +2,11 @@
 // devices, of what varies each device's own; and which cotangents and tangents fit. The numbers are
 // JAX's (shard_map with check_vma), where it has the program.
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/custom.h>
 #include <tessera/grad.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
 #include <tessera/reductions.h>

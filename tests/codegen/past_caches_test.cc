@@ -1,7 +1,7 @@
 // Results that no cache holds go past them: the same values, wherever they lie.
 #include "base/box_copy.h"
 #include "codegen/kernel/kernel.h"
-#include "codegen/kernel/plan.h"
+#include "codegen/kernel/kernel_schedule.h"
 #include "codegen/run.h"
 #include "ops/build.h"
 

@@ -1,6 +1,6 @@
 // The planner's passes go through the door of transform/pass.h: named, timed, left out where the
 // environment says so.
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "ir/builder.h"
 #include "ops/build.h"
 #include "transform/pass.h"

@@ -1,5 +1,5 @@
 // A function of integers that is mostly regular, against a table of its values.
-#include "codegen/plan/progressions.h"
+#include "codegen/tape/progressions.h"
 
 #include <gtest/gtest.h>
 

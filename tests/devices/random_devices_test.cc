@@ -8,7 +8,7 @@
 #include "draw.h"
 #include "oracle.h"
 
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "runtime/devices.h"
 
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 // nothing.
 #include <tessera/checkpoint.h>
 
-#include "checkpoint/files.h"
-#include "checkpoint/kills.h"
-#include "checkpoint/slow_disk.h"
+#include "checkpoints/files.h"
+#include "checkpoints/kills.h"
+#include "checkpoints/slow_disk.h"
 #include "distributed/launch.h"
 
 #include <gtest/gtest.h>

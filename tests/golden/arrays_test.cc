@@ -1,7 +1,7 @@
 #include "golden/golden.h"
 
+#include <tessera/contractions.h>
 #include <tessera/convolution.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/reductions.h>
 

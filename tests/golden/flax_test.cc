@@ -1,8 +1,8 @@
 // Layers equal those of flax.linen for the same parameters, in results and gradients.
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/nn/attention.h>
 #include <tessera/nn/layers.h>

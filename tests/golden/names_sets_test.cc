@@ -1,8 +1,8 @@
 #include "golden/names.h"
 
+#include <tessera/gather_scatter.h>
 #include <tessera/manipulation.h>
 #include <tessera/ordering.h>
-#include <tessera/places.h>
 #include <tessera/sets.h>
 
 namespace golden {

@@ -1,7 +1,7 @@
 #include "golden/names.h"
 
+#include <tessera/arithmetic.h>
 #include <tessera/grids.h>
-#include <tessera/numeric.h>
 #include <tessera/stacking.h>
 
 namespace golden {

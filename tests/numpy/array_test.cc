@@ -1,9 +1,9 @@
 // Manners of Array: construction, reading, operators with weak scalars, indexing and functional
 // updates.
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/reductions.h>
 

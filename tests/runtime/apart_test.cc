@@ -1,6 +1,6 @@
 // Devices that share memory along some axes of their mesh, and have memories of their own along
 // others.
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "runtime/programs.h"
 #include "transform/simplify.h"
 

@@ -2,7 +2,7 @@
 #include "../specs.h"
 #include "programs.h"
 
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "transform/simplify.h"
 
 #include <cstddef>

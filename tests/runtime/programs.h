@@ -10,7 +10,7 @@
 #include "runtime/cpu/tape_executable.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
-#include "spmd/reference.h"
+#include "spmd/region/reference.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // A tape whose steps run less often than their operands differ would give every device the first
 // one's numbers: it is refused before it runs.
-#include "codegen/plan/tape_verify.h"
+#include "codegen/tape/tape_verify.h"
 #include "../specs.h"
 #include "programs.h"
 
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 
 namespace ts = tessera;
 namespace ops = tessera::ops;

@@ -1,7 +1,7 @@
 // Mistakes made on purpose, one a run. Each must end in a sanitizer's report: this shows that the
 // sanitizers see through the workers, the memory pool and compiled kernels, none of which they
 // know.
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "runtime/buffer.h"
 #include "runtime/cpu/execute.h"
 #include "runtime/pool.h"

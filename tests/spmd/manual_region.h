@@ -3,7 +3,7 @@
 
 #include "../specs.h"
 #include "ops/build.h"
-#include "spmd/shard_map.h"
+#include "spmd/region/shard_map.h"
 
 #include <functional>
 

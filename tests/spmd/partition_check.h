@@ -4,7 +4,7 @@
 
 #include "compiled.h"
 #include "propagation_check.h"
-#include "spmd/partition.h"
+#include "spmd/partition/partition.h"
 #include "work_check.h"
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 #include "parts.h"
 
 #include "random/shrink.h"
-#include "spmd/reference.h"
-#include "spmd/shard_map.h"
+#include "spmd/region/reference.h"
+#include "spmd/region/shard_map.h"
 
 #include <cmath>
 #include <cstring>

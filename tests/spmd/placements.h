@@ -1,7 +1,7 @@
 // Placements as tests draw and list them.
 #pragma once
 
-#include "spmd/placement.h"
+#include "spmd/place/placement.h"
 
 #include <algorithm>
 #include <functional>

@@ -5,7 +5,7 @@
 #include "../specs.h"
 #include "ir/op.h"
 #include "ops/build.h"
-#include "spmd/propagate.h"
+#include "spmd/propagate/propagate.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "ir/op.h"
 #include "ops/build.h"
 #include "ops/op_check.h"
-#include "spmd/reference.h"
+#include "spmd/region/reference.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "distributed/processes.h"
+#include "explain/work.h"
 #include "ir/nested.h"
 #include "ir/op.h"
-#include "plan/work.h"
 
 #include <tessera/profile.h>
 

@@ -1,6 +1,6 @@
 #include "transform/simplify.h"
 #include "base/settings.h"
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "transform/dead_code.h"
 #include "transform/helpers.h"
 

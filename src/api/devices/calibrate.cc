@@ -1,12 +1,12 @@
 // What the links of a mesh are like, measured: chains of collectives over one axis, without what else
 // is in their programs.
-#include "spmd/links.h"
+#include "spmd/place/links.h"
 
-#include <tessera/calls.h>
 #include <tessera/collectives.h>
+#include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/distributed.h>
-#include <tessera/linear.h>
+#include <tessera/functional.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
 #include <tessera/plan.h>

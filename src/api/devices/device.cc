@@ -11,7 +11,7 @@
 #include "runtime/devices.h"
 #include "runtime/history.h"
 #include "runtime/memory_limit.h"
-#include "spmd/blocks.h"
+#include "spmd/place/blocks.h"
 
 #include <tessera/distributed.h>
 

@@ -9,7 +9,7 @@
 #include "base/message.h"
 #include "runtime/backend.h"
 #include "runtime/history.h"
-#include "spmd/blocks.h"
+#include "spmd/place/blocks.h"
 
 #include <tessera/distributed.h>
 #include <tessera/index.h>

@@ -9,7 +9,7 @@
 #include "base/warning.h"
 #include "ops/build.h"
 #include "runtime/devices.h"
-#include "spmd/checks.h"
+#include "spmd/region/checks.h"
 
 #include <algorithm>
 

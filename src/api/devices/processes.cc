@@ -5,7 +5,7 @@
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 
-#include <tessera/calls.h>
+#include <tessera/functional.h>
 #include <tessera/jit.h>
 #include <tessera/sharding.h>
 

@@ -4,8 +4,8 @@
 #include "api/devices/nested.h"
 #include "ops/build.h"
 #include "runtime/devices.h"
-#include "spmd/checks.h"
-#include "spmd/shard_map.h"
+#include "spmd/region/checks.h"
+#include "spmd/region/shard_map.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "api/devices/mesh_data.h"
 #include "runtime/backend.h"
-#include "spmd/blocks.h"
+#include "spmd/place/blocks.h"
 
 #include <algorithm>
 #include <ostream>

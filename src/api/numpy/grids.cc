@@ -1,7 +1,7 @@
 #include <tessera/grids.h>
 
+#include "api/numpy/array_helpers.h"
 #include "api/numpy/indexing.h"
-#include "api/numpy/parts.h"
 
 #include <tessera/at.h>
 #include <tessera/operators.h>

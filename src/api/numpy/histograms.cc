@@ -1,7 +1,7 @@
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 
-#include "api/numpy/chosen.h"
 #include "api/numpy/indexing.h"
+#include "api/numpy/mask_positions.h"
 
 #include <tessera/at.h>
 #include <tessera/calculus.h>

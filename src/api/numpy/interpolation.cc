@@ -1,9 +1,9 @@
 // Values between the elements of an array of any number of axes.
+#include <tessera/arithmetic.h>
 #include <tessera/interpolation.h>
-#include <tessera/numeric.h>
 #include <tessera/operators.h>
 
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The functions of arrays that are methods too.
 #include <tessera/array.h>
+#include <tessera/contractions.h>
 #include <tessera/elementwise.h>
-#include <tessera/linear.h>
 #include <tessera/manipulation.h>
 #include <tessera/reductions.h>
 

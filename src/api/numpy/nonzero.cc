@@ -1,5 +1,5 @@
 // Places where something holds: nonzero and its kin.
-#include "api/numpy/chosen.h"
+#include "api/numpy/mask_positions.h"
 
 #include <tessera/operators.h>
 #include <tessera/sets.h>

@@ -1,7 +1,7 @@
 #include <tessera/ordering.h>
 
+#include "api/numpy/array_helpers.h"
 #include "api/numpy/indexing.h"
-#include "api/numpy/parts.h"
 #include "api/trace/composite.h"
 
 #include <tessera/control_flow.h>

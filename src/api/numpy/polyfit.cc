@@ -4,7 +4,7 @@
 #include <tessera/operators.h>
 #include <tessera/polynomial.h>
 
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 
 namespace tessera::inline v0 {
 

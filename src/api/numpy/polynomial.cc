@@ -1,6 +1,6 @@
 #include <tessera/polynomial.h>
 
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 
 #include <tessera/control_flow.h>
 #include <tessera/operators.h>

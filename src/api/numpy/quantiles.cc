@@ -1,4 +1,4 @@
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 
 #include "api/numpy/indexing.h"
 

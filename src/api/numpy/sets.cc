@@ -1,7 +1,7 @@
 #include <tessera/sets.h>
 
-#include "api/numpy/chosen.h"
 #include "api/numpy/indexing.h"
+#include "api/numpy/mask_positions.h"
 
 #include <tessera/at.h>
 #include <tessera/control_flow.h>

@@ -1,6 +1,6 @@
 #include <tessera/signal.h>
 
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 #include "api/trace/composite.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include <tessera/stacking.h>
 
+#include "api/numpy/array_helpers.h"
 #include "api/numpy/indexing.h"
 #include "api/numpy/joining.h"
-#include "api/numpy/parts.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 #include <tessera/statistics.h>
 
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 
 #include <tessera/constants.h>
 
-#include <tessera/linear.h>
+#include <tessera/contractions.h>
 #include <tessera/operators.h>
 
 namespace tessera::inline v0 {

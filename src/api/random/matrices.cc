@@ -7,7 +7,7 @@
 #include <tessera/operators.h>
 #include <tessera/random.h>
 
-#include "api/numpy/parts.h"
+#include "api/numpy/array_helpers.h"
 #include "api/random/draws.h"
 #include "api/random/parameters.h"
 

@@ -8,8 +8,8 @@
 #include "runtime/backend.h"
 #include "runtime/footprint.h"
 #include "runtime/kept.h"
-#include "spmd/blocks.h"
-#include "spmd/shard_map.h"
+#include "spmd/place/blocks.h"
+#include "spmd/region/shard_map.h"
 
 #include <algorithm>
 #include <mutex>

@@ -4,7 +4,7 @@
 
 #include "ir/program.h"
 #include "runtime/array_data.h"
-#include "spmd/cutting.h"
+#include "spmd/partition/cutting.h"
 
 #include <memory>
 #include <span>

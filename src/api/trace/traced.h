@@ -3,7 +3,7 @@
 
 #include "api/trace/trace.h"
 
-#include "spmd/cutting.h"
+#include "spmd/partition/cutting.h"
 
 #include <tessera/detail/call.h>
 

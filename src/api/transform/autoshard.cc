@@ -3,8 +3,8 @@
 #include "api/devices/leaf_specs.h"
 #include "api/devices/nested.h"
 #include "api/transform/sharded_jit.h"
-#include "plan/search/search.h"
-#include "plan/units.h"
+#include "autosharding/search.h"
+#include "explain/units.h"
 
 #include <algorithm>
 #include <chrono>

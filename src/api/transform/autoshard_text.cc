@@ -1,8 +1,8 @@
 // What autoshard found, as a table.
 #include <tessera/autoshard.h>
 
-#include "plan/table.h"
-#include "plan/units.h"
+#include "explain/table.h"
+#include "explain/units.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,9 +4,9 @@
 #include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
 #include "base/message.h"
+#include "explain/question.h"
 #include "ir/nested.h"
 #include "ir/op.h"
-#include "plan/question.h"
 
 #include <ostream>
 

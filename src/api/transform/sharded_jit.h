@@ -5,7 +5,7 @@
 #include <tessera/plan.h>
 
 #include "ir/mesh.h"
-#include "spmd/links.h"
+#include "spmd/place/links.h"
 
 #include <map>
 #include <memory>

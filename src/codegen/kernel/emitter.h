@@ -6,8 +6,8 @@
 #pragma once
 
 #include "codegen/kernel/composer.h"
+#include "codegen/kernel/kernel_schedule.h"
 #include "codegen/kernel/lane_ops.h"
-#include "codegen/kernel/plan.h"
 
 #include <deque>
 #include <functional>

@@ -6,9 +6,9 @@
 #include "codegen/kernel/disk_cache.h"
 #include "codegen/kernel/emitter.h"
 #include "codegen/kernel/jit.h"
+#include "codegen/kernel/kernel_schedule_print.h"
 #include "codegen/kernel/key.h"
 #include "codegen/kernel/llvm_ir.h"
-#include "codegen/kernel/plan_print.h"
 
 #include <atomic>
 #include <chrono>

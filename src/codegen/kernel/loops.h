@@ -2,7 +2,7 @@
 // is vectorised or tiled, and how the work is cut into tasks.
 #pragma once
 
-#include "codegen/kernel/plan.h"
+#include "codegen/kernel/kernel_schedule.h"
 #include "codegen/kernel/tracer.h"
 
 #include <span>

@@ -34,7 +34,7 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
   };
   op.sharding = dims_pass;
   op.waived = {
-      {"evaluate", "one device does not suffice: spmd/reference.h runs it over all of them"},
+      {"evaluate", "one device does not suffice: spmd/region/reference.h runs it over all of them"},
       {"emit", "the executor moves the data"}};
   return op;
 }

@@ -1,7 +1,7 @@
 // Walks a tape.
 #pragma once
 
-#include "codegen/plan/tape.h"
+#include "codegen/tape/tape.h"
 #include "runtime/work_ledger.h"
 
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "base/process.h"
 #include "base/settings.h"
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "distributed/order.h"
 #include "distributed/processes.h"
 #include "ir/callback.h"

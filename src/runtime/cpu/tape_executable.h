@@ -1,7 +1,7 @@
 // A program planned for the CPU: the life of its calls.
 #pragma once
 
-#include "codegen/plan/plan.h"
+#include "codegen/tape/planner.h"
 #include "runtime/cpu/bind.h"
 #include "runtime/cpu/variant.h"
 #include "runtime/executable.h"

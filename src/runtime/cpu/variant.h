@@ -1,9 +1,9 @@
 // What is worked out once for a tape: how inputs become its pointers and its memory becomes arrays.
 #pragma once
 
-#include "codegen/plan/tape.h"
+#include "codegen/tape/tape.h"
 #include "runtime/array_data.h"
-#include "spmd/blocks.h"
+#include "spmd/place/blocks.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Training steps under several specs, and programs that hold code of the host.
 #include "child.h"
 
-#include "plan/transformer.h"
+#include "explain/transformer.h"
 
 #include <atomic>
 #include <cstdio>

@@ -1,0 +1,265 @@
+#include "checkpoints/staging.h"
+
+#include "checkpoints/manifest.h"
+#include "checkpoints/step_folder.h"
+#include "checkpoints/step_names.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tessera::inline v0::checkpoints {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason() { return std::strerror(errno); }
+
+// A folder of our own, which is no link.
+Descriptor open_own(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+// A folder of the user's, which may be a link to one.
+Descriptor open_users(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+bool lock(int fd, int kind) {
+  int failed = 0;
+  do failed = ::flock(fd, kind | LOCK_NB);
+  while (failed && errno == EINTR);
+  return !failed;
+}
+// Where there are no locks nobody removes what is left, either.
+bool lock_unless_unsupported(int fd, int kind) { return lock(fd, kind) || errno != EWOULDBLOCK; }
+
+std::uint64_t fresh_number() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
+    static std::atomic<std::uint64_t> count{0};
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    number = (static_cast<std::uint64_t>(::getpid()) << 40) ^
+             (static_cast<std::uint64_t>(now.tv_nsec) << 10) ^ ++count;
+  }
+  return number;
+}
+// What names entries of a folder is brought to the disk by whoever may read it, which takes no more
+// than the right to enter it to make them.
+std::string sync_folder(const Descriptor& folder) {
+  if (!folder) return errno == EACCES ? "" : reason();
+  return sync_all(folder.get()) ? "" : reason();
+}
+
+// Some file systems keep a file that was removed while somebody has it open: it goes by itself.
+bool is_removed_already(std::string_view name) {
+  return name.starts_with(".nfs") || name.starts_with(".fuse_hidden");
+}
+struct Entries {
+  std::vector<std::string> ours, others;
+};
+Entries entries_of(const std::string& folder) {
+  Entries all;
+  std::error_code ec;
+  for (fs::directory_iterator at(folder, ec), end; !ec && at != end; at.increment(ec)) {
+    const std::string name = at->path().filename().native();
+    if (is_removed_already(name)) continue;
+    (is_file_of_step(name) ? all.ours : all.others).push_back(name);
+  }
+  return all;
+}
+
+// Removes our files of a folder, and the folder where nothing else is in it. The manifest goes
+// first: without it nothing is a step. Gives the errno where not even that can be removed, or 0.
+int remove_files(const std::string& path) {
+  const Descriptor folder = open_own(path);
+  if (!folder) return errno;
+  if (::unlinkat(folder.get(), kManifest, 0) != 0 && errno != ENOENT) return errno;
+  for (const std::string& name : entries_of(path).ours)
+    (void)::unlinkat(folder.get(), name.c_str(), 0);
+  (void)::rmdir(path.c_str());
+  return 0;
+}
+
+// What others put into a step stays at the step's name when the step itself is gone.
+void give_back(const std::string& removed, const std::string& to) {
+  const Entries left = entries_of(removed);
+  if (left.ours.empty() && !left.others.empty())
+    (void)::renameat2(AT_FDCWD, removed.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+}
+
+// The same for a step that another one took the place of.
+void hand_on(const std::string& replaced, const std::string& to) {
+  for (const std::string& name : entries_of(replaced).others)
+    (void)::renameat2(AT_FDCWD, (replaced + "/" + name).c_str(), AT_FDCWD,
+                      (to + "/" + name).c_str(), RENAME_NOREPLACE);
+}
+
+// Follows links, also one that leads to what is not there yet.
+fs::path followed(fs::path target) {
+  std::error_code ec;
+  for (int links = 0; links < 40 && fs::is_symlink(target, ec); ++links) {
+    const fs::path to = fs::read_symlink(target, ec);
+    target = to.is_absolute() ? to : target.parent_path() / to;
+  }
+  return target;
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+void Descriptor::reset() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+bool sync_all(int fd) {
+  // File systems that cannot bring files to the disk at once say so.
+  while (::fsync(fd) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EINVAL || errno == ENOTSUP;
+  }
+  return true;
+}
+
+std::string absolute_path(const std::string& dir) {
+  const fs::path path = fs::absolute(dir);
+  std::string text = path.string();
+  // "link/.." is not what it looks like.
+  if (std::ranges::find(path, fs::path("..")) == path.end())
+    text = path.lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+std::string Staging::make(const std::string& dir, std::int64_t step) {
+  std::error_code ec;
+  const fs::path target = followed(dir);
+  for (fs::path p = target; !fs::exists(p, ec) && p.has_relative_path(); p = p.parent_path())
+    has_new_.push_back(p.parent_path().native());
+  fs::create_directories(target, ec);
+  if (ec) return ec.message();
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    nonce_ = fresh_number();
+    path_ = saving_path(dir, step, nonce_);
+    if (::mkdir(path_.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      return reason();
+    }
+    mine_ = true;
+    // Whoever looks for what was left may take it for that before it is locked, and remove it.
+    lock_ = open_own(path_);
+    if (!lock_ && errno != ENOENT) return reason();
+    struct stat now {};
+    if (lock_ && lock_unless_unsupported(lock_.get(), LOCK_SH) && ::stat(path_.c_str(), &now) == 0)
+      return {};
+    mine_ = false;
+  }
+  return std::strerror(EEXIST);
+}
+
+std::string Staging::join(const std::string& dir, std::int64_t step, std::uint64_t nonce) {
+  nonce_ = nonce;
+  path_ = saving_path(dir, step, nonce);
+  lock_ = open_own(path_);
+  if (!lock_) return reason();
+  return lock_unless_unsupported(lock_.get(), LOCK_SH) ? "" : reason();
+}
+
+Staging::Staging(Staging&& other) noexcept
+    : path_(std::move(other.path_)),
+      lock_(std::move(other.lock_)),
+      has_new_(std::move(other.has_new_)),
+      nonce_(other.nonce_),
+      mine_(std::exchange(other.mine_, false)) {}
+
+Staging::~Staging() {
+  if (mine_) (void)remove_files(path_);
+}
+
+bool Staging::was_made() const {
+  std::error_code ec;
+  std::string now = fs::read_symlink("/proc/self/fd/" + std::to_string(lock_.get()), ec).native();
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (now.ends_with(kDeleted)) now.resize(now.size() - kDeleted.size());
+  return !ec && fs::path(now).filename() != fs::path(path_).filename();
+}
+
+std::string Staging::commit(const std::string& dir, std::int64_t step, bool overwrite) {
+  const std::string target = step_path(dir, step);
+  for (const std::string& folder : has_new_)
+    if (std::string why = sync_folder(open_users(folder)); !why.empty()) return why;
+  if (std::string why = sync_folder(open_own(path_)); !why.empty()) return why;
+  unsigned back = 0;
+  const int error =
+      ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) ? errno : 0;
+  if (error == 0) {
+    mine_ = false;
+  } else if (error == EEXIST && overwrite && is_own(standing_of(dir, step))) {
+    // What was there is here then, and goes with this object.
+    back = RENAME_EXCHANGE;
+    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), back) != 0) return reason();
+  } else if (error == EINVAL && ::access(target.c_str(), F_OK) != 0) {
+    // A file system without such renames; a step that came meanwhile is no empty folder, which is
+    // all that this one replaces.
+    if (::rename(path_.c_str(), target.c_str()) != 0) return reason();
+    mine_ = false;
+  } else {
+    return std::strerror(error);
+  }
+  std::string why = sync_folder(open_users(dir));
+  // Nobody knows whether the disk has the new name: it is taken back, since what is said not to be
+  // saved is no step.
+  if (!why.empty() && ::renameat2(AT_FDCWD, target.c_str(), AT_FDCWD, path_.c_str(), back) == 0)
+    mine_ = true;
+  else if (back == RENAME_EXCHANGE)
+    hand_on(path_, target);
+  return why;
+}
+
+std::string remove_step(const std::string& dir, std::int64_t step) {
+  const std::string path = step_path(dir, step), away = removing_path(dir, step, fresh_number());
+  // Another process may have removed it.
+  if (::rename(path.c_str(), away.c_str()) != 0) return errno == ENOENT ? "" : reason();
+  if (const int error = remove_files(away); error != 0) {
+    (void)::renameat2(AT_FDCWD, away.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
+    return std::strerror(error);
+  }
+  // It is no step any more. What could not be removed of it is swept up later.
+  give_back(away, path);
+  return {};
+}
+
+void sweep(const std::string& dir) {
+  std::error_code ec;
+  std::vector<std::string> left;
+  for (fs::directory_iterator at(dir, ec), end; !ec && at != end; at.increment(ec)) {
+    const std::string name = at->path().filename().native();
+    if (saving_step_of(name) || removing_step_of(name)) left.push_back(name);
+  }
+  for (const std::string& name : left) {
+    const std::string path = dir + "/" + name;
+    const Descriptor folder = open_own(path);
+    if (!folder || !lock(folder.get(), LOCK_EX)) continue;
+    if (remove_files(path) != 0) continue;
+    if (const auto step = removing_step_of(name)) give_back(path, step_path(dir, *step));
+  }
+}
+
+}  // namespace tessera::inline v0::checkpoints

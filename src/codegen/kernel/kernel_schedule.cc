@@ -1,0 +1,252 @@
+#include "codegen/kernel/kernel_schedule.h"
+
+#include "codegen/kernel/loops.h"
+#include "codegen/kernel/tracer.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tessera::inline v0::codegen {
+
+namespace {
+
+// The loop variables of an index space, one a dimension.
+std::vector<Index> space_of(const Shape& shape) {
+  std::vector<Index> at;
+  for (std::int64_t d : shape) at.push_back(make_variable(d));
+  return at;
+}
+
+int lane_bytes(DType d) { return std::max(size_of(d), is_floating(d) ? 4 : 1); }
+
+struct Planner {
+  const Program& p;
+  KernelPlan plan;
+  bool any_length;
+  std::unordered_set<Var> ready, stored, reduced;  // ready: the union of the others
+
+  StagePlan stage(StagePlan::Kind kind, std::vector<int> members, const std::vector<Var>& vars,
+                  const Shape& space, std::int64_t chunks) {
+    IndexArena arena;
+    std::unordered_set<Var> buffers = ready;
+    if (kind == StagePlan::Kind::totals)
+      for (Var v : vars) buffers.erase(v);
+    Tracer t(p, buffers);
+    StagePlan s;
+    s.kind = kind;
+    s.members = std::move(members);
+    s.stored = stored;
+    s.reduced = reduced;
+    s.any_length = any_length;
+    s.shape = space;
+    if (chunks) s.shape.insert(s.shape.begin(), chunks);
+    std::vector<Index> at = t.run(vars, space);
+    int widest = 1;
+    for (Var v : vars) widest = std::max(widest, lane_bytes(p.type(v).dtype));
+    widest = std::max({widest, t.widest >= 8 ? 8 : 1, t.math > 0 ? 4 : 1});
+    if (chunks) at.insert(at.begin(), make_variable(std::max<std::int64_t>(2, chunks)));
+    const bool inside = kind != StagePlan::Kind::outputs &&
+                        plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;
+    choose_loops(s, at, t, {widest, chunks, inside, p.equations.size() <= 8});
+    if (kind == StagePlan::Kind::outputs) find_in_place(s, vars, at, t);
+    return s;
+  }
+
+  void find_in_place(StagePlan& s, const std::vector<Var>& vars, std::span<const Index> at,
+                     const Tracer& t) {
+    const Index::Node* here = node_of(flatten(at, s.shape));
+    for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+      Var in = p.inputs[i];
+      if (std::count(p.inputs.begin(), p.inputs.end(), in) > 1) continue;
+      bool same = std::all_of(t.reads.begin(), t.reads.end(), [&](const Access& a) {
+        return a.var != in || node_of(a.flat) == here;
+      });
+      if (!same) continue;
+      for (std::size_t o = 0; o < vars.size(); ++o)
+        if (size_of(p.type(in).dtype) == size_of(p.type(vars[o]).dtype) &&
+            p.type(in).shape.count() == s.shape.count())
+          s.in_place.emplace_back(static_cast<int>(i), s.members[o]);
+    }
+  }
+
+  void find_splits() {
+    IndexArena arena;
+    std::unordered_set<Var> none;
+    std::map<Var, std::vector<Tracer::Reduction>> by_var;
+    Tracer t(p, none);
+    for (Var v : p.outputs) t.value(v, space_of(p.type(v).shape));
+    for (const auto& r : t.reductions) by_var[r.var].push_back(r);
+    std::int64_t largest = 0;
+    for (Var v : p.outputs) largest = std::max(largest, p.type(v).shape.count());
+    for (const Equation& e : p.equations) {
+      if (e.outputs.size() != 1 || !by_var.contains(e.outputs[0])) continue;
+      const auto& calls = by_var[e.outputs[0]];
+      const ReduceShape& r = calls[0].shape;
+      bool one = std::all_of(calls.begin(), calls.end(),
+                             [&](const auto& c) { return c.shape.extents == r.extents; });
+      const Shape& out = p.type(e.outputs[0]).shape;
+      // Rows of lanes are enough tasks when there are some; of columns, a chunk of rows is read as
+      // it lies in memory.
+      if (!one || r.extents.empty() || r.chunks() < 2 || out.count() >= (r.lanes ? 16 : 65536))
+        continue;
+      SplitReduction s{&e, e.outputs[0], r, calls[0].accumulator};
+      auto reserve = [&](std::int64_t elements) {
+        std::size_t at = plan.scratch_bytes;
+        plan.scratch_bytes += (static_cast<std::size_t>(elements) * 8 + 63) / 64 * 64;
+        return at;
+      };
+      s.partials = reserve(out.count() * r.chunks());
+      s.combined = largest > 4096;
+      if (s.combined) s.total = reserve(out.count());
+      plan.splits.push_back(std::move(s));
+    }
+  }
+
+  // One stage for reductions of one form that do not depend on each other.
+  void split_stages() {
+    std::vector<bool> done(plan.splits.size());
+    for (std::size_t i = 0; i < plan.splits.size(); ++i) {
+      if (done[i]) continue;
+      const SplitReduction& a = plan.splits[i];
+      std::vector<int> members;
+      std::vector<Var> vars;
+      for (std::size_t j = i; j < plan.splits.size(); ++j) {
+        const SplitReduction& b = plan.splits[j];
+        bool same = !done[j] && b.shape.extents == a.shape.extents &&
+                    b.shape.lanes == a.shape.lanes && p.type(b.var).shape == p.type(a.var).shape;
+        if (!same || !independent(b.var)) continue;
+        done[j] = true;
+        members.push_back(static_cast<int>(j));
+        vars.push_back(b.var);
+      }
+      plan.stages.push_back(
+          stage(StagePlan::Kind::partials, members, vars, p.type(a.var).shape, a.shape.chunks()));
+      for (Var v : vars) ready.insert(v), reduced.insert(v);
+      if (a.combined)
+        plan.stages.push_back(
+            stage(StagePlan::Kind::totals, members, vars, p.type(a.var).shape, 0));
+    }
+  }
+
+  // Whether `v` is computed without any split reduction that has no stage yet, other than itself.
+  bool independent(Var v) {
+    IndexArena arena;
+    std::unordered_set<Var> buffers = ready;
+    for (const SplitReduction& s : plan.splits)
+      if (s.var != v) buffers.insert(s.var);
+    Tracer t(p, buffers);
+    t.value(v, space_of(p.type(v).shape));
+    return std::all_of(t.reads.begin(), t.reads.end(), [&](const Access& a) {
+      return ready.contains(a.var) || std::none_of(plan.splits.begin(), plan.splits.end(),
+                                                   [&](const auto& s) { return s.var == a.var; });
+    });
+  }
+
+  // Whether computing the outputs `full` computes the outputs `part` on the way, one for each row.
+  bool rows_of(const std::vector<int>& full, const std::vector<int>& part) {
+    IndexArena arena;
+    std::vector<Var> vars;
+    for (int o : full) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
+    const Shape& space = p.type(vars[0]).shape;
+    const Shape& shape = p.type(p.outputs[static_cast<std::size_t>(part[0])]).shape;
+    if (shape.count() >= space.count()) return false;
+    Tracer t(p, ready);
+    std::vector<Index> at = t.run(vars, space);
+    std::size_t start = row_start(space, at, t);
+    if (start == 0) return false;
+    std::vector<Index> row =
+        row_index(std::span(at).first(start), std::span(space.data(), start), shape);
+    if (row.empty() && shape.rank()) return false;
+    return std::all_of(part.begin(), part.end(),
+                       [&](int o) { return t.asked(p.outputs[static_cast<std::size_t>(o)], row); });
+  }
+
+  void output_stages() {
+    std::map<Var, std::size_t> order;
+    for (std::size_t k = 0; k < p.equations.size(); ++k)
+      for (Var v : p.equations[k].outputs) order[v] = k + 1;
+    std::vector<std::pair<std::size_t, std::vector<int>>> groups;  // by the last equation
+    for (std::size_t o = 0; o < p.outputs.size(); ++o) {
+      Var v = p.outputs[o];
+      if (p.type(v).shape.count() == 0) continue;
+      auto it = std::find_if(groups.begin(), groups.end(), [&](const auto& g) {
+        return p.type(p.outputs[static_cast<std::size_t>(g.second[0])]).shape == p.type(v).shape;
+      });
+      if (it == groups.end()) it = groups.insert(groups.end(), {0, {}});
+      it->first = std::max(it->first, order[v]);
+      it->second.push_back(static_cast<int>(o));
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::vector<int>> in_rows(groups.size());
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (std::size_t h = 0; h < groups.size(); ++h)
+        if (g != h && !groups[g].second.empty() && !groups[h].second.empty() &&
+            in_rows[h].empty() && rows_of(groups[g].second, groups[h].second)) {
+          in_rows[g].insert(in_rows[g].end(), groups[h].second.begin(), groups[h].second.end());
+          groups[h].second.clear();
+        }
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const std::vector<int>& members = groups[g].second;
+      if (members.empty()) continue;
+      std::vector<Var> vars;
+      for (int o : members) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
+      plan.stages.push_back(
+          stage(StagePlan::Kind::outputs, members, vars, p.type(vars[0]).shape, 0));
+      plan.stages.back().row_members = in_rows[g];
+      for (int o : in_rows[g]) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
+      for (Var v : vars)
+        if (std::find(p.inputs.begin(), p.inputs.end(), v) == p.inputs.end())
+          ready.insert(v), stored.insert(v);
+    }
+    if (plan.stages.size() == 1) plan.in_place = plan.stages[0].in_place;
+  }
+};
+
+}  // namespace
+
+KernelPlan make_plan(const Program& p, bool any_length) {
+  Planner planner{p, {}, any_length, {}, {}, {}};
+  bool empty = std::all_of(p.outputs.begin(), p.outputs.end(),
+                           [&](Var v) { return p.type(v).shape.count() == 0; });
+  if (empty) return {};
+  if (!any_length) planner.find_splits();
+  planner.split_stages();
+  planner.output_stages();
+  return std::move(planner.plan);
+}
+
+void write_past_caches(KernelPlan& plan, const Program& p) {
+  constexpr std::int64_t kLine = 64;
+  for (StagePlan& s : plan.stages) {
+    if (s.kind != StagePlan::Kind::outputs || !s.width) continue;
+    s.past_caches = std::all_of(s.members.begin(), s.members.end(), [&](int m) {
+      const Type& t = p.type(p.outputs[static_cast<std::size_t>(m)]);
+      // Vectors begin at lines where rows do. Those of a tile are stored row after row, so that each
+      // has to be whole lines.
+      return !is_complex(t.dtype) &&
+             (s.tile < 0 || std::int64_t{s.width} * size_of(t.dtype) % kLine == 0) &&
+             (s.dims.size() == 1 || s.dims.back() * size_of(t.dtype) % kLine == 0);
+    });
+    if (s.past_caches && s.tile >= 0) tile_along_rows(s);
+  }
+}
+
+std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents,
+                             const Shape& shape) {
+  std::vector<Index> at;
+  std::size_t d = 0;
+  for (std::int64_t extent : shape) {
+    if (extent == 1) {
+      at.push_back(Index(0));
+      continue;
+    }
+    while (d < extents.size() && extents[d] == 1) ++d;
+    if (d == extents.size() || extents[d] != extent) return {};
+    at.push_back(row[d++]);
+  }
+  while (d < extents.size() && extents[d] == 1) ++d;
+  return d == extents.size() ? at : std::vector<Index>{};
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,75 @@
+#include "codegen/tape/lives.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::tapes {
+
+void Lives::begin(Mask mask, std::int64_t instances, bool collective, std::size_t steps,
+                  int begins) {
+  ++phase_;
+  mask_ = mask;
+  collective_ = collective;
+  at_once_ = collective || instances > 1;
+  if (begins) {
+    under_way_ = phase_ + begins;
+    began_ = position_;
+  }
+  // What is exchanged beside other phases is written while these run.
+  begin_ = phase_ == under_way_ ? began_ : position_;
+  end_ = position_ + static_cast<std::int64_t>(steps) - 1;
+}
+
+void Lives::touch(const Ref& r) {
+  if (r.slot < 0) return;
+  const auto place = static_cast<std::size_t>(tape_.place(r.slot));
+  Life& l = life_[place];
+  if (l.first < 0) {
+    l.first = at_once_ ? begin_ : position_;
+    l.phase = phase_;
+  }
+  l.last = std::max(l.last, at_once_ ? end_ : position_);
+  if (l.exact_first < 0) l.exact_first = position_;
+  l.exact_last = position_;
+  l.last_phase = phase_;
+  if (l.phase != phase_ || !at_once_ || collective_ || tape_.slots[place].mask != mask_ ||
+      r.absorbed)
+    l.one_phase = false;
+}
+
+void Lives::step(const Step& step) {
+  for (const Ref& r : step.inputs) touch(r);
+  for (const Ref& r : step.outputs) touch(r);
+  for (const Ref& r : step.spare) touch(r);
+  touch(step.flag);
+  touch(step.scratch);
+  ++position_;
+}
+
+void add_scratch(const PlanContext& ctx, Draft& draft) {
+  Tape& tape = *draft.tape;
+  for (Step& step : draft.steps) {
+    std::int64_t bytes = 0;
+    if (step.routine && step.routine->scratch_bytes) {
+      bytes = static_cast<std::int64_t>(step.routine->scratch_bytes);
+      Slot s;
+      s.space = Space::arena;
+      s.mask = step.mask;
+      std::int64_t stride = 1;
+      for (std::size_t a = ctx.axes.size(); a-- > 0;)
+        if (step.mask >> a & 1) {
+          s.instance.push_back({static_cast<int>(a), stride});
+          stride *= ctx.axes[a].size;
+        }
+      step.scratch = Ref{static_cast<int>(tape.slots.size())};
+      tape.slots.push_back(s);
+      draft.producer.push_back(-1);
+    }
+    for (const auto& body : step.bodies)
+      bytes = step.kind == Step::Kind::while_ ? bytes + aligned(body->frame_bytes)
+                                              : std::max(bytes, body->frame_bytes);
+    if (step.scratch.slot >= 0)
+      tape.slots[static_cast<std::size_t>(step.scratch.slot)].bytes = taken(bytes);
+  }
+}
+
+}  // namespace tessera::inline v0::tapes

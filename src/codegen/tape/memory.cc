@@ -1,0 +1,145 @@
+#include "codegen/tape/lives.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace tessera::inline v0::tapes {
+namespace {
+
+// Whether the value of slot `from` is no longer read when slot `to` is written, where both are in
+// the same memory instance by instance. Along the axes `lone` there is one.
+bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& phase_starts,
+                 const Life& from, int from_slot, const Life& to, int to_slot) {
+  if (from.last < to.first) return true;
+  if (from.last_phase != to.phase) return false;
+  const Phase& phase = tape.phases[static_cast<std::size_t>(to.phase)];
+  if (phase.collective) return false;
+  auto by_instance = [&](int slot) {
+    return ((tape.slots[static_cast<std::size_t>(slot)].mask ^ phase.mask) & ~lone) == 0;
+  };
+  if (phase.instances > 1 && !(by_instance(from_slot) && by_instance(to_slot))) return false;
+  if (from.exact_last != to.exact_first) return from.exact_last < to.exact_first;
+  // The same step: where it reads each element before it writes it.
+  const Step& step = phase.steps[static_cast<std::size_t>(
+      to.exact_first - phase_starts[static_cast<std::size_t>(to.phase)])];
+  int reads = 0;
+  for (const Ref& r : step.inputs) reads += r.slot == from_slot;
+  if (reads != 1) return false;
+  auto fits = [&](int in, std::size_t out) {
+    const Ref &a = step.inputs[static_cast<std::size_t>(in)], &b = step.outputs[out];
+    return a.slot == from_slot && b.slot == to_slot && a.offset == 0 && a.cut.empty() &&
+           a.absorbed == 0;
+  };
+  for (std::size_t k = 0; k < step.tied.size(); ++k)
+    if (step.tied[k] >= 0 && fits(step.tied[k], k)) return true;
+  if (step.routine)
+    for (auto [in, out] : step.routine->in_place)
+      if (fits(in, static_cast<std::size_t>(out))) return true;
+  return false;
+}
+
+// Results that may be written where a donated argument was. Arguments are looked for among those of
+// the result's own form, so that a program of thousands of arrays is planned in as many steps.
+void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& life) {
+  constexpr std::size_t kMostTried = 256;
+  const std::vector<bool>& donated = ctx.options.donated;
+  if (std::find(donated.begin(), donated.end(), true) == donated.end()) return;
+  std::vector<int> arguments_of(donated.size());
+  for (const Argument& a : tape.arguments)
+    if (a.input < donated.size()) ++arguments_of[a.input];
+  std::vector<bool> is_result(tape.arguments.size());
+  for (const Result& r : tape.results)
+    if (r.argument >= 0) is_result[static_cast<std::size_t>(r.argument)] = true;
+  Mask lone = 0;
+  for (std::size_t a = 0; a < ctx.axes.size(); ++a)
+    if (ctx.axes[a].size == 1) lone |= Mask{1} << a;
+  using Form = std::tuple<std::int64_t, Mask, DType>;
+  auto form_of = [&](int slot) {
+    const Slot& s = tape.slots[static_cast<std::size_t>(slot)];
+    return Form{s.bytes, s.mask & ~lone, s.dtype};
+  };
+  std::map<Form, std::vector<std::size_t>> free;
+  for (std::size_t i = 0; i < tape.arguments.size(); ++i) {
+    const Argument& a = tape.arguments[i];
+    if (a.input < donated.size() && donated[a.input] && !a.uniform && !is_result[i] &&
+        arguments_of[a.input] == 1)
+      free[form_of(a.slot)].push_back(i);
+  }
+  std::vector<std::int64_t> phase_starts{0};
+  for (const Phase& p : tape.phases)
+    phase_starts.push_back(phase_starts.back() + static_cast<std::int64_t>(p.steps.size()));
+  auto mesh_of = [&](int region) -> const DeviceMesh& {
+    return *ctx.regions[static_cast<std::size_t>(region)].mesh;
+  };
+  // A whole is as good as what all devices of a region have: whether they are its devices is known
+  // where the program runs.
+  auto whole = [&](int region, const Spec& spec) {
+    return region < 0 || spmd::without_lone_axes(mesh_of(region), spec).replicated();
+  };
+  auto same_lie = [&](const Argument& a, const Result& r) {
+    if (a.region < 0 || r.region < 0) return whole(a.region, a.spec) && whole(r.region, r.spec);
+    return spmd::same_cut(mesh_of(a.region), a.spec, mesh_of(r.region), r.spec);
+  };
+  auto fits = [&](const Argument& a, const Result& r) {
+    if (!(a.type.shape == r.type.shape) || !same_lie(a, r)) return false;
+    const int place = tape.place(r.slot);
+    return dead_before(tape, lone, phase_starts, life[static_cast<std::size_t>(a.slot)], a.slot,
+                       life[static_cast<std::size_t>(place)], place);
+  };
+  for (Result& r : tape.results) {
+    if (r.slot < 0) continue;
+    const Slot& slot = tape.slots[static_cast<std::size_t>(r.slot)];
+    const std::vector<std::int64_t>* here = tape.instances_here(slot.mask);
+    // What devices share would be written over what is theirs alone.
+    if (tape.stored(slot) != (here ? std::ssize(*here) : tape.instances(slot.mask))) continue;
+    auto same = free.find(form_of(r.slot));
+    if (same == free.end()) continue;
+    std::vector<std::size_t>& candidates = same->second;
+    for (std::size_t k = 0; k < std::min(candidates.size(), kMostTried); ++k)
+      if (fits(tape.arguments[candidates[k]], r)) {
+        r.reuse = static_cast<int>(candidates[k]);
+        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(k));
+        break;
+      }
+  }
+}
+
+}  // namespace
+
+void assign_memory(PlanContext& ctx, Draft& draft) {
+  Tape& tape = *draft.tape;
+  Lives lives(tape);
+  for (const Phase& phase : tape.phases) {
+    lives.begin(phase);
+    for (const Step& step : phase.steps) lives.step(step);
+  }
+  const std::vector<Life>& life = lives.places();
+
+  if (&draft == &ctx.drafts.front()) plan_donation(ctx, tape, life);  // bodies get no arrays
+
+  const Layout layout = lay_out(tape, lives);
+  for (std::size_t i = 0; i < tape.slots.size(); ++i) {
+    Slot& s = tape.slots[i];
+    if (s.space != Space::arena || life[i].first < 0) continue;
+    tape.temporaries += aligned(s.bytes * tape.stored(s));
+    if (life[i].one_phase) s.space = Space::local;
+    s.offset = layout.offsets[i];
+  }
+  tape.arena_bytes = layout.arena;
+  tape.local_bytes = layout.local;
+  std::int64_t most = 1;
+  for (const Phase& phase : tape.phases)
+    if (!phase.collective) most = std::max(most, phase.instances);
+  for (std::size_t i = 0; i < tape.slots.size(); ++i)
+    if (tape.slots[i].over >= 0) {
+      const Slot& at = tape.slots[static_cast<std::size_t>(tape.place(static_cast<int>(i)))];
+      tape.slots[i].space = at.space;
+      tape.slots[i].offset = at.offset;
+    }
+  tape.workers = std::min<std::int64_t>(most, std::max(1, ctx.options.workers));
+  tape.frame_bytes = aligned(tape.table * static_cast<std::int64_t>(sizeof(void*))) +
+                     tape.arena_bytes + tape.workers * tape.local_bytes;
+}
+
+}  // namespace tessera::inline v0::tapes

@@ -1,0 +1,131 @@
+#include "codegen/tape/planner.h"
+
+#include "base/message.h"
+#include "codegen/kernel/kernel.h"
+#include "codegen/tape/lives.h"
+#include "codegen/tape/tape_verify.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace tessera::inline v0::tapes {
+namespace {
+
+std::string to_string(const std::set<int>& processes) {
+  std::string text = processes.size() == 1 ? "process " : "processes ";
+  for (const int p : processes) text += (p == *processes.begin() ? "" : ", ") + std::to_string(p);
+  return text;
+}
+
+// By slot of the program, whether a device may read what it wrote before others have written theirs.
+// Nobody does that with what the call returns, and collectives do not.
+std::vector<bool> read_at_once(const Draft& program) {
+  std::vector<bool> at_once(program.tape->slots.size());
+  for (const Step& s : program.steps)
+    if (s.kind != Step::Kind::collective)
+      for (const Ref& r : s.inputs) at_once[static_cast<std::size_t>(r.slot)] = true;
+  for (std::size_t i = 0; i < at_once.size(); ++i)
+    if (program.tape->slots[i].space == Space::result) at_once[i] = false;
+  return at_once;
+}
+
+void compile_pending(PlanContext& ctx) {
+  if (ctx.kernels.empty()) return;
+  std::vector<ProgramPtr> programs;
+  std::vector<std::int64_t> times;
+  const Together& all = ctx.options.together;
+  const std::int64_t most = all.count > 1 ? all.devices : ctx.instances(~Mask{0});
+  const Draft& program = ctx.drafts.front();
+  const std::vector<bool> at_once = read_at_once(program);
+  for (const PendingKernel& k : ctx.kernels) {
+    programs.push_back(k.program);
+    const Step& step = k.draft->steps[k.step];
+    // What a body computes is read by its next turn.
+    const bool later = k.draft == &program &&
+                       std::none_of(step.outputs.begin(), step.outputs.end(), [&](const Ref& r) {
+                         return at_once[static_cast<std::size_t>(r.slot)];
+                       });
+    times.push_back(later ? std::min(ctx.instances(step.mask), most) : 1);
+  }
+  std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs, times);
+  for (std::size_t i = 0; i < routines.size(); ++i) {
+    Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
+    step.routine = routines[i];
+    // Behind the names of its scopes.
+    step.name = step.name.substr(0, step.name.rfind('/') + 1) + routines[i]->name;
+    step.seconds = routines[i]->seconds;
+  }
+}
+
+// What is equal on all devices each process of the program has, so that its meshes are of the same.
+void check_processes(const Program& p, PlanContext& ctx, Tape& tape) {
+  const Together& all = ctx.options.together;
+  const auto processes_of = [&](const Region& r) {
+    std::set<int> has;
+    for (const int d : r.mesh->devices) has.insert(static_cast<int>(d / all.devices));
+    return has;
+  };
+  std::set<int> first;
+  for (const Region& r : ctx.regions) {
+    const std::set<int> has = processes_of(r);
+    if (first.empty()) first = has;
+    if (has != first)
+      Message(p.name)
+          .problem("it runs on several meshes: one has devices of " + to_string(first) +
+                   ", another one of " + to_string(has))
+          .rule("the meshes of one program lie on the same processes")
+          .advice("a call for each mesh")
+          .raise<ShardingError>();
+  }
+  tape.elsewhere = !first.empty() && !first.contains(all.rank);
+}
+
+// Bodies before the steps that hold them: drafts are in the order of their beginning, a body after
+// its owner.
+void finish(PlanContext& ctx, std::uint64_t signature) {
+  for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
+    Draft& draft = ctx.drafts[d];
+    for (Step& s : draft.steps) {
+      double seconds = 0;
+      for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
+      if (s.kind == Step::Kind::scan) s.seconds = seconds * static_cast<double>(s.length);
+      if (s.kind == Step::Kind::while_) s.seconds = seconds * 10;
+      if (s.kind == Step::Kind::cond)
+        s.seconds = s.bodies.empty() ? 0 : seconds / static_cast<double>(s.bodies.size());
+    }
+    draft.tape->axes = ctx.axes;
+    draft.tape->regions = ctx.regions;
+    draft.tape->devices = static_cast<double>(ctx.instances(~Mask{0}));
+    draft.tape->signature = signature + d;
+    draft.tape->listed = ctx.options.listed;
+    add_scratch(ctx, draft);
+    schedule(ctx, draft);
+    if (ctx.others) share_out(ctx, draft);
+    assign_memory(ctx, draft);
+  }
+}
+
+}  // namespace
+
+std::span<const std::string_view> plan_passes() {
+  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches"};
+  return names;
+}
+
+std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
+  PlanContext ctx;
+  ctx.options = options;
+  ctx.options.workers = std::max(1, options.workers);
+  const std::vector<Mask> none(p.inputs.size(), 0);
+  Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
+  if (options.together.count > 1) check_processes(p, ctx, *top.draft->tape);
+  compile_pending(ctx);
+  finish(ctx, options.together.count > 1 ? hash_of(p) : 0);
+#ifdef TESSERA_VERIFY_PASSES
+  verify(*top.draft->tape);
+#endif
+  return top.draft->tape;
+}
+
+}  // namespace tessera::inline v0::tapes

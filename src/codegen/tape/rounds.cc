@@ -1,0 +1,136 @@
+// Which steps come between the same two phases of communication.
+#include "codegen/tape/schedule.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::tapes {
+
+namespace {
+
+class Rounds {
+ public:
+  Rounds(const Draft& draft, const StepGraph& graph, const StepOrder& order, const Held& held)
+      : draft_(draft),
+        graph_(graph),
+        late_(order.late),
+        most_(held.bytes),
+        early_(held.round_ahead ? 1 : 0),
+        round_(draft.steps.size()),
+        first_(draft.steps.size()),
+        waits_(order.late) {}
+
+  std::vector<int> run(const std::vector<StepNumber>& order) {
+    for (StepNumber i : order) {
+      // Communication comes before the work of its round; the first round has none, for what can be
+      // done before any.
+      int at = std::max(late_[i] ? 0 : from_, communicates(i));
+      for (StepNumber p : graph_.before[i]) at = std::max(at, round_[p] + communicates(i));
+      if (late_[i]) {
+        round_[i] = first_[i] = at;  // it gets that of its reader, or the one before
+        continue;
+      }
+      round_[i] = fetch(i, at);
+      if (communicates(i) && add(held_, round_[i], bytes(draft_.steps[i].inputs)) >= most_)
+        from_ = std::max(from_, round_[i]);
+    }
+    return std::move(round_);
+  }
+
+ private:
+  int communicates(std::size_t i) const {
+    return draft_.steps[i].kind == Step::Kind::collective ? 1 : 0;
+  }
+  std::int64_t bytes(const std::vector<Ref>& refs) const {
+    std::int64_t sum = 0;
+    for (const Ref& r : refs) {
+      const Slot& s = draft_.tape->slots[static_cast<std::size_t>(r.slot)];
+      sum += s.bytes * draft_.tape->stored(s);
+    }
+    return sum;
+  }
+  static std::int64_t add(std::vector<std::int64_t>& sums, int round, std::int64_t bytes) {
+    const auto at = static_cast<std::size_t>(round);
+    if (sums.size() <= at) sums.resize(at + 1);
+    return sums[at] += bytes;
+  }
+
+  // Gives what waits for step `i` its round, the one before the step; the step's own where they
+  // are too much for round `at`; one earlier still where that is asked for.
+  int fetch(std::size_t i, int at) {
+    std::int64_t sum = 0;
+    for (StepNumber p : graph_.before[i])
+      if (waits_[p]) sum += bytes(draft_.steps[p].outputs);
+    if (sum == 0) return at;
+    const auto own = [&] { return std::max(0, at - communicates(i) - early_); };
+    const std::int64_t there = add(ahead_, own(), 0);
+    if (there > 0 && sum > most_ - std::min(most_, there)) from_ = std::max(from_, ++at);
+    for (StepNumber p : graph_.before[i])
+      if (waits_[p]) settle(p, own());
+    add(ahead_, own(), sum);
+    return at;
+  }
+  // What is there already for somebody else may have to come earlier still.
+  void settle(std::size_t late, int round) {
+    std::vector<std::pair<std::size_t, int>> all{{late, round}};
+    while (!all.empty()) {
+      const auto [i, at] = all.back();
+      all.pop_back();
+      if (!late_[i] || (!waits_[i] && round_[i] <= std::max(first_[i], at))) continue;
+      round_[i] = std::max(first_[i], at);
+      waits_[i] = false;
+      for (StepNumber p : graph_.before[i]) all.emplace_back(p, round_[i] - communicates(i));
+    }
+  }
+
+  const Draft& draft_;
+  const StepGraph& graph_;
+  const std::vector<bool>& late_;
+  const std::int64_t most_;
+  const int early_;
+  std::vector<int> round_, first_;          // first_: of late ones, that they could have
+  std::vector<bool> waits_;                 // late steps without their round
+  std::vector<std::int64_t> held_, ahead_;  // by round: operands that wait, results that are early
+  int from_ = 0;                            // the round of what follows, at least
+};
+
+}  // namespace
+
+std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const StepOrder& order,
+                           const Held& held) {
+  return Rounds(draft, graph, order, held).run(order.steps);
+}
+
+bool exchanges(const PlanContext& ctx, const Step& step) {
+  return step.kind == Step::Kind::collective &&
+         std::any_of(step.collective->axes.begin(), step.collective->axes.end(),
+                     [&](int a) { return ctx.between >> a & 1; });
+}
+
+void put_off(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+             const StepOrder& order, std::vector<int>& rounds) {
+  // The first round of what waits for a step and is no work of a device's own; and the rounds in
+  // which something is exchanged.
+  constexpr int kNever = std::numeric_limits<int>::max();
+  std::vector<int> waited(rounds.size(), kNever);
+  std::vector<bool> exchanged;
+  for (auto i = order.steps.rbegin(); i != order.steps.rend(); ++i) {
+    const Step& step = draft.steps[*i];
+    if (exchanges(ctx, step)) {
+      exchanged.resize(std::max(exchanged.size(), static_cast<std::size_t>(rounds[*i]) + 1));
+      exchanged[static_cast<std::size_t>(rounds[*i])] = true;
+    }
+    for (StepNumber u : graph.users[*i]) {
+      const Step& user = draft.steps[u];
+      const bool stays = user.kind == Step::Kind::collective || user.inner;
+      waited[*i] = std::min(waited[*i], stays ? rounds[u] : waited[u]);
+    }
+  }
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const Step& step = draft.steps[i];
+    if (step.kind == Step::Kind::collective || step.inner || rounds[i] + 1 >= waited[i]) continue;
+    const auto next = static_cast<std::size_t>(rounds[i]) + 1;
+    if (next < exchanged.size() && exchanged[next]) ++rounds[i];
+  }
+}
+
+}  // namespace tessera::inline v0::tapes

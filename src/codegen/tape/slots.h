@@ -1,0 +1,31 @@
+// The memory that a tape's steps read and write, as it is laid out while the tape is planned.
+#pragma once
+
+#include "codegen/tape/context.h"
+
+#include <map>
+#include <vector>
+
+namespace tessera::inline v0::tapes {
+
+class SlotTable {
+ public:
+  SlotTable(PlanContext& ctx, Draft& draft) : ctx_(ctx), draft_(draft) {}
+
+  int slot(Space space, Mask mask, std::int64_t bytes, DType dtype = DType::uint8);
+  Slot& at(int s) { return draft_.tape->slots[static_cast<std::size_t>(s)]; }
+  Mask varies(const Ref& r) const { return draft_.tape->varies(r); }
+  /// `bytes`: of every instance, one after the other.
+  Ref constant(Mask mask, const Type& type, const void* bytes);
+  Ref argument(Argument a, Mask mask, std::int64_t bytes, DType dtype);
+  /// A new value in the memory of `operand`.
+  Ref over(const Ref& operand, const Type& type);
+  /// The number of each instance along `axes`, row-major in their order.
+  Ref numbers_along(const std::vector<int>& axes);
+
+ protected:
+  PlanContext& ctx_;
+  Draft& draft_;
+};
+
+}  // namespace tessera::inline v0::tapes

@@ -1,0 +1,62 @@
+#include "codegen/tape/tape.h"
+
+#include <fmt/format.h>
+
+namespace tessera::inline v0::tapes {
+namespace {
+
+std::string axes_text(const Tape& t, Mask m) {
+  std::string s;
+  for (std::size_t a = 0; a < t.axes.size(); ++a)
+    if (m >> a & 1)
+      s += fmt::format("{}{}={}", s.empty() ? "" : ", ", t.axes[a].name, t.axes[a].size);
+  return s.empty() ? "once" : "each of " + s;
+}
+
+std::string ref_text(const Tape& t, const Ref& r) {
+  static constexpr const char* kSpaces[] = {"argument", "result", "constant", "arena", "local"};
+  const Slot& s = t.slots[static_cast<std::size_t>(r.slot)];
+  std::string text =
+      fmt::format("%{} ({}, {} B)", r.slot, kSpaces[static_cast<int>(s.space)], s.bytes);
+  if (s.over >= 0) text += fmt::format(" over %{}", s.over);
+  if (!r.cut.empty()) text += " block";
+  if (r.absorbed) text += r.one ? fmt::format(" of instance {}", r.instance) : " whole";
+  return text;
+}
+
+void print(const Tape& t, const std::string& indent, std::string& out) {
+  static constexpr const char* kKinds[] = {"kernel", "evaluate", "copy",      "scan",
+                                           "while",  "cond",     "collective"};
+  for (std::size_t p = 0; p < t.phases.size(); ++p) {
+    const Phase& phase = t.phases[p];
+    if (phase.begins)
+      out += fmt::format("{}phase {} begins\n", indent, p + static_cast<std::size_t>(phase.begins));
+    out += fmt::format("{}phase {}: {}\n", indent, p,
+                       phase.collective ? "collectives" : axes_text(t, phase.mask));
+    for (const Step& s : phase.steps) {
+      out += fmt::format("{}  {} {}", indent, kKinds[static_cast<int>(s.kind)], s.name);
+      if (phase.collective) out += " -> " + axes_text(t, s.mask);
+      if (s.kind == Step::Kind::scan) out += fmt::format(" x {}", s.length);
+      for (std::size_t k = 0, any = 0; k < s.tied.size(); ++k)
+        if (s.tied[k] >= 0) out += fmt::format("{}{}", any++ ? ", " : " in place ", k);
+      for (std::size_t i = 0; i < s.inputs.size(); ++i)
+        out += (i ? ", " : ": ") + ref_text(t, s.inputs[i]);
+      for (std::size_t i = 0; i < s.outputs.size(); ++i)
+        out += (i ? ", " : " -> ") + ref_text(t, s.outputs[i]);
+      out += "\n";
+      for (const auto& body : s.bodies) print(*body, indent + "    ", out);
+    }
+  }
+}
+
+}  // namespace
+
+std::string to_string(const Tape& t) {
+  std::string out =
+      fmt::format("tape {}: {} phases, arena {} B, local {} B a worker, constants {} B\n", t.name,
+                  t.phases.size(), t.arena_bytes, t.local_bytes, t.constants.size());
+  print(t, "  ", out);
+  return out;
+}
+
+}  // namespace tessera::inline v0::tapes

@@ -1,0 +1,199 @@
+#include "codegen/tape/tape_verify.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace tessera::inline v0::tapes {
+
+namespace {
+
+using Flags = std::vector<bool>;
+
+// The bodies that read operand `k` of a step, and which of their arguments it is.
+std::vector<std::pair<const Tape*, std::size_t>> readers(const Step& step, std::size_t k) {
+  std::vector<std::pair<const Tape*, std::size_t>> at;
+  switch (step.kind) {
+    case Step::Kind::scan: at.emplace_back(step.bodies[0].get(), k); break;
+    case Step::Kind::while_: {
+      const std::size_t c = step.cond_consts, carry = c + step.consts;
+      if (k < c || k >= carry) at.emplace_back(step.bodies[0].get(), k < c ? k : k - step.consts);
+      if (k >= c) at.emplace_back(step.bodies[1].get(), k - c);
+      break;
+    }
+    default:
+      for (const auto& body : step.bodies)
+        if (k > 0) at.emplace_back(body.get(), k - 1);
+  }
+  return at;
+}
+
+Flags outputs_in(const Tape& tape, const Step& step, const Flags& places) {
+  Flags is;
+  for (const Ref& r : step.outputs)
+    is.push_back(places[static_cast<std::size_t>(tape.place(r.slot))]);
+  return is;
+}
+
+// What a step that holds bodies reads for the results that are wanted of it, and which results of
+// the bodies that takes: loops hand a carry on to themselves.
+struct Demand {
+  Flags operands, results;
+};
+Demand demand_of(const Step& step, const Flags& wanted);
+
+// The places from which the wanted results of a tape come. Other values are computed in vain, from
+// one device's or from another's.
+Flags live_places(const Tape& tape, const Flags& wanted) {
+  Flags is(tape.slots.size());
+  const auto at = [&](const Ref& r) { return static_cast<std::size_t>(tape.place(r.slot)); };
+  for (std::size_t k = 0; k < tape.results.size(); ++k)
+    if (wanted[k] && tape.results[k].slot >= 0) is[at(Ref{tape.results[k].slot})] = true;
+  for (auto phase = tape.phases.rbegin(); phase != tape.phases.rend(); ++phase)
+    for (auto step = phase->steps.rbegin(); step != phase->steps.rend(); ++step) {
+      const Flags outputs = outputs_in(tape, *step, is);
+      if (std::find(outputs.begin(), outputs.end(), true) == outputs.end()) continue;
+      Flags operands(step->inputs.size(), true);
+      if (!step->bodies.empty()) {
+        const Flags some = demand_of(*step, outputs).operands;
+        std::copy(some.begin(), some.end(), operands.begin());
+      }
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        if (operands[k]) is[at(step->inputs[k])] = true;
+    }
+  return is;
+}
+
+Demand demand_of(const Step& step, const Flags& wanted) {
+  Demand d{Flags(step.inputs.size() - step.hidden), wanted};
+  const bool loop = step.kind != Step::Kind::cond;
+  const std::size_t first_carry =
+      step.kind == Step::Kind::while_ ? step.cond_consts + step.consts : step.consts;
+  if (!loop) d.operands[0] = true;
+  for (bool more = true; more;) {
+    more = false;
+    std::map<const Tape*, Flags> live;
+    for (std::size_t b = 0; b < step.bodies.size(); ++b)
+      live[step.bodies[b].get()] = live_places(
+          *step.bodies[b], step.kind == Step::Kind::while_ && b == 0 ? Flags{true} : d.results);
+    for (std::size_t k = 0; k < d.operands.size(); ++k)
+      for (const auto& [body, argument] : readers(step, k)) {
+        if (!live[body][static_cast<std::size_t>(body->arguments[argument].slot)]) continue;
+        d.operands[k] = true;
+        const std::size_t carry = k - first_carry;
+        if (!loop || k < first_carry || carry >= step.carries || d.results[carry]) continue;
+        d.results[carry] = true;
+        more = true;
+      }
+  }
+  return d;
+}
+
+class TapeVerifier {
+ public:
+  explicit TapeVerifier(const Tape& tape) : tape_(tape) {}
+
+  /// `wanted`: by result.
+  void run(const Flags& wanted) {
+    const Flags live = live_places(tape_, wanted);
+    for (const Phase& phase : tape_.phases)
+      for (const Step& step : phase.steps) {
+        step_ = &step;
+        if (step.kind == Step::Kind::collective)
+          collective(step);
+        else if (step.bodies.empty())
+          work(step);
+        else
+          control(step, outputs_in(tape_, step, live));
+      }
+    step_ = nullptr;
+  }
+  void run_top() {
+    run(Flags(tape_.results.size(), true));
+    for (const Result& r : tape_.results)
+      if (r.slot >= 0 && r.region < 0) within(Ref{r.slot}, 0, "the result");
+  }
+
+ private:
+  [[noreturn]] void fail(const char* what, Mask varies, Mask runs) const {
+    throw InternalError("tape '" + tape_.name + "'" +
+                        (step_ ? ", step '" + step_->name + "'" : std::string()) + ": " + what +
+                        " differs along " + names(varies & ~runs) + ", over which it does not run");
+  }
+  std::string names(Mask m) const {
+    std::string text;
+    for (std::size_t a = 0; a < tape_.axes.size(); ++a)
+      if (m >> a & 1) text += (text.empty() ? "'" : ", '") + tape_.axes[a].name + "'";
+    return text;
+  }
+  // Nothing differs along an axis of one device.
+  Mask wide(Mask m) const {
+    for (std::size_t a = 0; a < tape_.axes.size(); ++a)
+      if (tape_.axes[a].size == 1) m &= ~(Mask{1} << a);
+    return m;
+  }
+  void within(const Ref& r, Mask runs, const char* what) const {
+    if (r.slot < 0) return;
+    const Mask varies =
+        wide(tape_.varies(r) & ~tape_.slots[static_cast<std::size_t>(r.slot)].same) |
+        wide(cut_of(r));
+    if (varies & ~runs) fail(what, varies, runs);
+  }
+  static Mask cut_of(const Ref& r) {
+    Mask m = 0;
+    for (const AxisStride& a : r.cut) m |= Mask{1} << a.axis;
+    return m;
+  }
+  // Where more instances write than there are places, they would write over one another.
+  void writes(const Ref& r, Mask runs) const {
+    if (r.slot < 0) return;
+    const Mask places = wide(tape_.varies(r));
+    if (places != wide(runs)) {
+      if (places & ~runs) fail("its result", places, runs);
+      throw InternalError("tape '" + tape_.name + "', step '" + step_->name + "' runs along " +
+                          names(wide(runs) & ~places) + " and writes one place there");
+    }
+  }
+
+  void work(const Step& step) const {
+    for (const Ref& r : step.inputs) within(r, step.mask, "an operand");
+    for (const Ref& r : step.outputs) writes(r, step.mask);
+  }
+  void collective(const Step& step) const {
+    Mask axes = step.mask;
+    for (int a : step.collective->axes) axes |= Mask{1} << a;
+    for (const Ref& r : step.inputs) within(r, axes, "an operand");
+    for (const Ref& r : step.outputs) writes(r, step.mask);
+  }
+  // A body reads an operand for each instance that its argument has, and writes a result likewise.
+  void control(const Step& step, const Flags& wanted) const {
+    const Demand demand = demand_of(step, wanted);
+    if (step.kind == Step::Kind::cond)
+      within(step.inputs[0], step.mask | step.inner, "the index of the branch");
+    for (std::size_t k = 0; k < demand.operands.size(); ++k)
+      if (demand.operands[k])
+        for (const auto& [body, argument] : readers(step, k))
+          within(step.inputs[k], step.mask | mask_of(*body, body->arguments[argument].slot),
+                 "an operand");
+    for (std::size_t b = 0; b < step.bodies.size(); ++b) {
+      const Tape& body = *step.bodies[b];
+      const bool condition = step.kind == Step::Kind::while_ && b == 0;
+      for (std::size_t k = 0; k < body.results.size(); ++k)
+        if (body.results[k].slot >= 0)
+          writes(condition ? step.flag : step.outputs[k],
+                 step.mask | mask_of(body, body.results[k].slot));
+      TapeVerifier(body).run(condition ? Flags{true} : demand.results);
+    }
+  }
+  static Mask mask_of(const Tape& tape, int slot) {
+    return tape.slots[static_cast<std::size_t>(slot)].mask;
+  }
+  const Tape& tape_;
+  const Step* step_ = nullptr;
+};
+
+}  // namespace
+
+void verify(const Tape& tape) { TapeVerifier(tape).run_top(); }
+
+}  // namespace tessera::inline v0::tapes

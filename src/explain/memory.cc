@@ -1,0 +1,178 @@
+#include "explain/memory.h"
+
+#include "base/message.h"
+#include "codegen/tape/planner.h"
+
+#include <algorithm>
+
+namespace tessera::inline v0::plans {
+
+namespace {
+
+// First and last step of each place.
+struct Life {
+  std::int64_t first = -1, last = -1;
+};
+
+std::vector<Life> lives_of(const tapes::Tape& tape) {
+  std::vector<Life> life(tape.slots.size());
+  std::int64_t position = 0;
+  const auto touch = [&](const tapes::Ref& r) {
+    if (r.slot < 0) return;
+    Life& l = life[static_cast<std::size_t>(tape.place(r.slot))];
+    if (l.first < 0) l.first = position;
+    l.last = position;
+  };
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps) {
+      for (const tapes::Ref& r : step.inputs) touch(r);
+      for (const tapes::Ref& r : step.outputs) touch(r);
+      for (const tapes::Ref& r : step.spare) touch(r);
+      touch(step.flag);
+      touch(step.scratch);
+      ++position;
+    }
+  return life;
+}
+
+// By place, what made it: the first step that touches it.
+std::vector<PlannedLive> makers_of(const tapes::Tape& tape) {
+  std::vector<PlannedLive> makers(tape.slots.size());
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps) {
+      const auto made = [&](const tapes::Ref& r, const std::string& name, const std::string& type) {
+        if (r.slot < 0) return;
+        PlannedLive& maker = makers[static_cast<std::size_t>(tape.place(r.slot))];
+        if (maker.name.empty()) maker = {name, to_string(step.loc), type, 0};
+      };
+      for (std::size_t i = 0; i < step.outputs.size(); ++i)
+        made(step.outputs[i], step.name,
+             i < step.output_types.size() ? to_string(step.output_types[i]) : "");
+      for (const tapes::Ref& r : step.spare) made(r, "second buffer of " + step.name, "");
+      made(step.flag, step.name, "");
+      made(step.scratch, "inside " + step.name, "");
+    }
+  return makers;
+}
+
+// The largest first, few of them.
+std::vector<PlannedLive> largest(std::vector<PlannedLive> all) {
+  constexpr std::size_t kMost = 64;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const PlannedLive& a, const PlannedLive& b) { return a.bytes > b.bytes; });
+  if (all.size() <= kMost) return all;
+  PlannedLive others{std::to_string(all.size() - kMost) + " smaller ones", "", "", 0};
+  for (std::size_t i = kMost; i < all.size(); ++i) others.bytes += all[i].bytes;
+  all.resize(kMost);
+  all.push_back(std::move(others));
+  return all;
+}
+
+// Of the tape and those inside: devices take turns, each with all of it.
+std::int64_t most_local(const tapes::Tape& tape) {
+  std::int64_t most = tape.local_bytes;
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps)
+      for (const auto& body : step.bodies) most = std::max(most, most_local(*body));
+  return most;
+}
+
+struct Traffic {
+  double bytes = 0, seconds = 0;
+  void add(double times, const Traffic& other) {
+    bytes += times * other.bytes;
+    seconds += times * other.seconds;
+  }
+};
+
+// Of one device, which has its instance of each step. Of a while loop one turn counts, of branches
+// the costliest.
+Traffic traffic_of(const tapes::Tape& tape, const PlanOptions& options) {
+  Traffic all;
+  for (const tapes::Phase& phase : tape.phases)
+    for (const tapes::Step& step : phase.steps) {
+      all.add(1, {step.work.bytes, std::max(step.work.flops / options.peak_flops,
+                                            step.work.bytes / options.memory_bandwidth)});
+      Traffic costliest;
+      for (const auto& body : step.bodies) {
+        const Traffic inside = traffic_of(*body, options);
+        if (step.kind == tapes::Step::Kind::scan)
+          all.add(static_cast<double>(step.length), inside);
+        else if (step.kind == tapes::Step::Kind::while_)
+          all.add(1, inside);
+        else if (inside.seconds > costliest.seconds)
+          costliest = inside;
+      }
+      all.add(1, costliest);
+    }
+  return all;
+}
+
+}  // namespace
+
+DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated,
+                       const PlanOptions& plan_options) {
+  // The planner has tables by device.
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  if (d.mesh->size() > kMost)
+    Message("plan")
+        .problem("the mesh has " + std::to_string(d.mesh->size()) + " devices")
+        .rule("memory is planned for at most " + std::to_string(kMost))
+        .advice("a smaller mesh, or f.lower(...).plan({.memory = false}), which has all else")
+        .raise<ShardingError>();
+  // Each device for itself: every value is there once a device.
+  tapes::PlanOptions options;
+  options.apart.all = true;
+  options.donated = donated;
+  const std::shared_ptr<const tapes::Tape> tape = tapes::plan(*d.simplified, options);
+  DeviceMemory m;
+  const std::int64_t devices = std::max<std::int64_t>(1, d.mesh->axes.empty() ? 1 : d.mesh->size());
+  m.traffic = traffic_of(*tape, plan_options).bytes;
+  m.bytes = (tape->arena_bytes + devices - 1) / devices + most_local(*tape);
+
+  for (const tapes::Result& r : tape->results)
+    if (r.reuse >= 0) m.donated += tape->slots[static_cast<std::size_t>(r.slot)].bytes;
+
+  const std::vector<Life> lives = lives_of(*tape);
+  std::vector<bool> of_all(tape->slots.size());  // frames of bodies that run for all devices
+  for (const tapes::Phase& phase : tape->phases)
+    for (const tapes::Step& step : phase.steps) {
+      m.steps.push_back({step.name, to_string(step.loc), 0});
+      if (step.inner && step.scratch.slot >= 0)
+        of_all[static_cast<std::size_t>(step.scratch.slot)] = true;
+    }
+  std::vector<std::int64_t> change(m.steps.size() + 1);
+  const auto bytes_of = [&](std::size_t i) {
+    const tapes::Slot& s = tape->slots[i];
+    return s.mask == 0 && !of_all[i] ? s.bytes : s.bytes * tape->stored(s) / devices;
+  };
+  const auto temporary = [&](std::size_t i) {
+    const tapes::Space space = tape->slots[i].space;
+    return lives[i].first >= 0 && (space == tapes::Space::arena || space == tapes::Space::local);
+  };
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (!temporary(i)) continue;
+    change[static_cast<std::size_t>(lives[i].first)] += bytes_of(i);
+    change[static_cast<std::size_t>(lives[i].last) + 1] -= bytes_of(i);
+  }
+  std::int64_t live = 0, most = 0, fullest = 0;
+  for (std::size_t i = 0; i < m.steps.size(); ++i) {
+    m.steps[i].live = live += change[i];
+    if (live > most) fullest = static_cast<std::int64_t>(i);
+    most = std::max(most, live);
+  }
+  const std::vector<PlannedLive> makers = makers_of(*tape);
+  std::vector<PlannedLive> alive;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (!temporary(i) || lives[i].first > fullest || lives[i].last < fullest || bytes_of(i) == 0)
+      continue;
+    alive.push_back(makers[i]);
+    alive.back().bytes = bytes_of(i);
+  }
+  m.peak = largest(std::move(alive));
+  // Of a program around regions the arena has values of all devices and such as are whole.
+  if (!d.made && devices > 1 && d.of_device() == d.simplified) m.bytes = most;
+  return m;
+}
+
+}  // namespace tessera::inline v0::plans

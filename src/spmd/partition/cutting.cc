@@ -1,0 +1,68 @@
+#include "spmd/partition/cutting.h"
+
+#include "ops/build.h"
+#include "spmd/partition/partition.h"
+
+namespace tessera::inline v0::spmd {
+
+namespace {
+std::vector<std::optional<Wanted>> placed(const std::vector<std::optional<SpecWanted>>& specs,
+                                          const std::vector<Type>& types, const AtomMesh& mesh) {
+  std::vector<std::optional<Wanted>> out;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    std::optional<Wanted>& w = out.emplace_back();
+    if (!specs[i]) continue;
+    const int rank = types[i].shape.rank();
+    w = Wanted{mesh.placement(specs[i]->spec, rank)};
+    w->open = specs[i]->open;
+    w->open.resize(static_cast<std::size_t>(rank), false);
+  }
+  return out;
+}
+
+Value constrained(Value x, const std::vector<std::optional<SpecWanted>>& wanted, std::size_t i,
+                  const MeshRef& mesh) {
+  if (i >= wanted.size() || !wanted[i]) return x;
+  Ints open;
+  for (std::size_t d = 0; d < wanted[i]->open.size(); ++d)
+    if (wanted[i]->open[d]) open.push_back(static_cast<std::int64_t>(d));
+  return ops::sharding_constraint(x, mesh, wanted[i]->spec, open);
+}
+}  // namespace
+
+ProgramPtr constrained(const Program& program, const Cutting& how, const SourceLoc& loc) {
+  Builder b(program.name);
+  b.loc = loc;
+  Values inputs;
+  for (std::size_t i = 0; i < program.inputs.size(); ++i)
+    inputs.push_back(
+        constrained(b.input(program.type(program.inputs[i])), how.inputs, i, how.mesh));
+  Values results = b.inline_program(program, inputs);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = constrained(results[i], how.outputs, i, how.mesh);
+  return b.finish(results);
+}
+
+std::string mesh_text(const Cutting& how) {
+  std::string s = how.abstract ? "AbstractMesh(" : "Mesh(";
+  for (std::size_t i = 0; i < how.mesh->axes.size(); ++i)
+    s += (i ? ", '" : "'") + how.mesh->axes[i] + "': " + std::to_string(how.mesh->sizes[i]);
+  return s + ")";
+}
+
+Partitioned divided(const ProgramPtr& program, const Cutting& how) {
+  const AtomMesh mesh(*how.mesh, AtomMesh::Parts::axes);
+  std::vector<Type> inputs;
+  for (Var v : program->inputs) inputs.push_back(program->type(v));
+  PartitionOptions options;
+  options.wanted.inputs = placed(how.inputs, inputs, mesh);
+  options.wanted.outputs = placed(how.outputs, program->output_types(), mesh);
+  options.links = how.links.relative();
+  return partition(program, how.mesh, options);
+}
+
+ProgramPtr cut(const ProgramPtr& program, const Cutting& how) {
+  return divided(program, how).program;
+}
+
+}  // namespace tessera::inline v0::spmd

@@ -1,0 +1,62 @@
+// Placements by number: equal ones have one.
+#pragma once
+
+#include "spmd/place/placement.h"
+
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+namespace tessera::inline v0::spmd {
+
+class PlacementTable {
+ public:
+  using Id = std::uint32_t;
+  static constexpr Id none = static_cast<Id>(-1);
+
+  explicit PlacementTable(const AtomMesh& mesh) : mesh_(mesh) {}
+
+  const AtomMesh& mesh() const { return mesh_; }
+  Id id(Placement placement) {
+    const std::size_t h = hash_of(placement);
+    const auto [first, last] = ids_.equal_range(h);
+    for (auto it = first; it != last; ++it)
+      if (placements_[it->second] == placement) return it->second;
+    const Id next = static_cast<Id>(placements_.size());
+    specs_.push_back(mesh_.atom_spec(placement));
+    AxisSet used;
+    for (Atom a : placement.used().atoms()) used.insert(mesh_.atom_mesh().axes[a]);
+    used_.push_back(std::move(used));
+    placements_.push_back(std::move(placement));
+    ids_.emplace(h, next);
+    return next;
+  }
+  const Placement& operator[](Id id) const { return placements_[id]; }
+  const Spec& spec(Id id) const { return specs_[id]; }
+  /// Names of the atoms that cut it or that it is partial over: a device's part of a value that
+  /// lies so varies over these at most.
+  const AxisSet& axes(Id id) const { return used_[id]; }
+
+  /// The placement without cuts of dimensions that have no two elements, and without partial
+  /// results.
+  Id divided(const Placement& p, const Shape& whole) {
+    bool fits = p.unreduced.empty();
+    for (int d = 0; d < whole.rank() && fits; ++d)
+      fits = whole[d] > 1 || p.dims[static_cast<std::size_t>(d)].empty();
+    if (fits) return id(p);
+    Placement q = Placement::replicated(whole.rank());
+    for (int d = 0; d < whole.rank(); ++d)
+      if (const auto k = static_cast<std::size_t>(d); whole[d] > 1) q.dims[k] = p.dims[k];
+    return id(std::move(q));
+  }
+  Id replicated(int rank) { return id(Placement::replicated(rank)); }
+
+ private:
+  const AtomMesh& mesh_;
+  std::deque<Placement> placements_;
+  std::deque<Spec> specs_;
+  std::deque<AxisSet> used_;
+  std::unordered_multimap<std::size_t, Id> ids_;
+};
+
+}  // namespace tessera::inline v0::spmd
