@@ -1,6 +1,6 @@
 // Each collective against worked vectors; the reference that computes them is the oracle of
 // everything else.
-#include "../specs.h"
+#include "specs.h"
 #include "spmd/spmd_check.h"
 
 #include <cmath>

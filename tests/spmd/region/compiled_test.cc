@@ -1,7 +1,7 @@
 // The executor against the reference: every collective, dtype, grid order and control flow, with
 // sharing and without.
 #include "spmd/compiled.h"
-#include "../specs.h"
+#include "specs.h"
 #include "transform/autodiff.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // Control flow of per-device programs: what it leaves uniform, which collectives inside it can
 // never be right, and how the reference runs it over devices that disagree.
-#include "../specs.h"
+#include "specs.h"
 #include "spmd/region/checks.h"
 #include "spmd/region/uniformity.h"
 #include "spmd/spmd_check.h"

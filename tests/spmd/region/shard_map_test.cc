@@ -1,7 +1,7 @@
 // shard_map: blocks by spec, and its derivatives in both regimes against those of the same function
 // on whole arrays.
 #include "spmd/region/shard_map.h"
-#include "../specs.h"
+#include "specs.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
 

@@ -1,6 +1,6 @@
 // The proof of what all devices share, and the errors that come from it.
 #include "spmd/region/uniformity.h"
-#include "../specs.h"
+#include "specs.h"
 #include "spmd/region/checks.h"
 #include "spmd/spmd_check.h"
 

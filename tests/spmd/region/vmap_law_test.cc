@@ -1,6 +1,6 @@
 // For every collective: vmap(axis_name) of a program is the program on the devices of that axis,
 // derivatives included; and over an axis that the collective does not name, vmap is a loop.
-#include "../specs.h"
+#include "specs.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
 

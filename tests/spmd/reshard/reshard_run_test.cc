@@ -1,5 +1,5 @@
 // Plans emitted as per-device programs and run, against blocks cut from the whole.
-#include "../specs.h"
+#include "specs.h"
 #include "spmd/compiled.h"
 #include "spmd/place/boxes.h"
 #include "spmd/placements.h"
