@@ -24,13 +24,12 @@ Array apply(const Layer& l, Array x) { return x + ts::dot(ts::tanh(ts::dot(x, l.
 
 Array through(const std::vector<Layer>& layers, Array x, bool checkpointed) {
   const auto f = [](Layer l, Array y) { return apply(l, y); };
-  for (const Layer& l : layers) x = checkpointed ? ts::checkpoint(f)(l, x) : f(l, x);
+  for (const Layer& l : layers) x = checkpointed ? ts::remat(f)(l, x) : f(l, x);
   return x;
 }
 Array through(const Layer& stacked, Array x, bool checkpointed) {
   const auto turn = [](Array y, Layer l) { return std::pair(apply(l, y), Array()); };
-  return (checkpointed ? ts::scan(ts::checkpoint(turn), x, stacked) : ts::scan(turn, x, stacked))
-      .first;
+  return (checkpointed ? ts::scan(ts::remat(turn), x, stacked) : ts::scan(turn, x, stacked)).first;
 }
 
 template <class Model>

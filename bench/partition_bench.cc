@@ -25,7 +25,9 @@ void measure(int blocks, bool other) {
     const AtomMesh axes(*mesh, AtomMesh::Parts::axes);
     // Rows over x; the first layer's columns and the second's rows over y.
     PartitionOptions options;
-    auto asked = [&](const Spec& spec, int rank) { return Wanted{axes.placement(spec, rank)}; };
+    auto asked = [&](const Spec& spec, int rank) {
+      return RequestedPlacement{axes.placement(spec, rank)};
+    };
     options.wanted.inputs = {asked(Spec({{"x"}}), 2), std::nullopt, asked(Spec({{}, {"y"}}), 2)};
     for (int k = 1; k < blocks; ++k) {
       options.wanted.inputs.resize(options.wanted.inputs.size() + 4);

@@ -26,7 +26,9 @@ void measure(int blocks, bool other) {
     // Rows over x; the first layer's columns and the second's rows over y, of the first block
     // alone: the others follow.
     PropagationOptions options;
-    auto asked = [&](const Spec& spec, int rank) { return Wanted{mesh.placement(spec, rank)}; };
+    auto asked = [&](const Spec& spec, int rank) {
+      return RequestedPlacement{mesh.placement(spec, rank)};
+    };
     options.inputs = {asked(Spec({{"x"}}), 2), std::nullopt, asked(Spec({{}, {"y"}}), 2)};
     for (int k = 1; k < blocks; ++k) {
       options.inputs.resize(options.inputs.size() + 4);

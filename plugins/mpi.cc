@@ -1,5 +1,5 @@
 // The transport over MPI: a library of its own, which a program that runs alone never loads.
-#include "distributed/transport_abi.h"
+#include "processes/transport_abi.h"
 
 #include <mpi.h>
 

@@ -5,7 +5,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-rooms = ["base", "distributed", "ir", "ops", "transform", "stablehlo", "spmd", "codegen", "explain", "autosharding", "runtime", "api"]
+rooms = ["base", "processes", "ir", "ops", "transform", "stablehlo", "spmd", "codegen", "explain", "autosharding", "runtime", "api"]
 # Inside a room a folder includes only itself, what is in no folder, and folders before it.
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"],

@@ -90,7 +90,7 @@ auto step_of(const ts::optim::Optimizer& adam, std::int64_t heads, const ts::Sha
     const auto loss = [&](const Model& p) {
       Array x = ts::with_sharding_constraint(ts::take(p.embedding, ids, 0), stream);
       for (const transformer::Block& b : p.blocks)
-        x = ts::with_sharding_constraint(ts::checkpoint(layer)(b, x), stream);
+        x = ts::with_sharding_constraint(ts::remat(layer)(b, x), stream);
       return ts::mean(ts::nn::softmax_cross_entropy_with_integer_labels(
           ts::dot(transformer::normed(x, p.norm), p.head), labels));
     };

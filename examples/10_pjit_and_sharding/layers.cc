@@ -54,8 +54,7 @@ std::string refusal_of_mlp_by_columns(const Mesh& line, const Mlp& params, Array
 }
 
 Array efficient_linear(Array w, Array x) {
-  auto chunked_computation =
-      ts::checkpoint([](Array w_chunk, Array x) { return ts::dot(x, w_chunk); });
+  auto chunked_computation = ts::remat([](Array w_chunk, Array x) { return ts::dot(x, w_chunk); });
   return chunked_computation(w, x);
 }
 
@@ -77,7 +76,7 @@ Memory memory_of_gradient(const Mesh& line) {
     const std::vector<Array> ws(8, ts::abstract(ts::f32, {64, 64}));
     return gradient.lower(ws, ts::abstract(ts::f32, {2048, 64})).memory().temporaries;
   };
-  return {temporaries(layer), temporaries(ts::checkpoint(layer))};
+  return {temporaries(layer), temporaries(ts::remat(layer))};
 }
 
 }  // namespace pjit_and_sharding

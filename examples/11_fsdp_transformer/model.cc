@@ -47,7 +47,7 @@ Array logits(const Gpt& model, Array ids, const ModelOptions& options) {
   };
   Array x = placed(model.tokens(ids) + model.positions.weight);
   for (const Block& block : model.blocks)
-    x = options.recompute ? ts::checkpoint(apply)(block, x) : apply(block, x);
+    x = options.recompute ? ts::remat(apply)(block, x) : apply(block, x);
   return model.head(model.norm(x));
 }
 

@@ -21,7 +21,7 @@ std::vector<Memory> memory_by_microbatches(const Mesh& grid) {
     };
     auto gradient = [&](bool checkpoint) {
       auto pipelined = ts::pipeline(
-          block, {.mesh = grid, .microbatches = m, .batch_axis = "data", .checkpoint = checkpoint});
+          block, {.mesh = grid, .microbatches = m, .batch_axis = "data", .remat = checkpoint});
       return ts::jit(ts::value_and_grad([=](const Block& p, Array in, Array t) {
                return loss_fn(pipelined(p, in), t);
              }))

@@ -9,7 +9,7 @@
 //   checkpoints.wait();                        // the last one is there
 #pragma once
 
-#include <tessera/checkpoints.h>
+#include <tessera/checkpoint.h>
 
 #include <cstdint>
 #include <memory>

@@ -103,7 +103,7 @@ struct PipelineOptions {
   std::string batch_axis = {};
   /// Of `pipeline`: whether its derivative keeps only what goes into a stage and computes what is
   /// inside again. pipeline_value_and_grad always does.
-  bool checkpoint = false;
+  bool remat = false;
 };
 
 namespace detail {

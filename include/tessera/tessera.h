@@ -12,7 +12,6 @@
 #include <tessera/calculus.h>
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
-#include <tessera/checkpoints.h>
 #include <tessera/collectives.h>
 #include <tessera/combine.h>
 #include <tessera/config.h>
@@ -72,6 +71,7 @@
 #include <tessera/random.h>
 #include <tessera/reductions.h>
 #include <tessera/reflect.h>
+#include <tessera/remat.h>
 #include <tessera/safetensors.h>
 #include <tessera/sets.h>
 #include <tessera/shape.h>

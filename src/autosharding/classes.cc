@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 namespace {
 
@@ -115,4 +115,4 @@ DimClasses dim_classes(const Program& program, const Space& space) {
   return classes;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

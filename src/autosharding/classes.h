@@ -3,7 +3,7 @@
 
 #include "autosharding/variables.h"
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 /// Classes of the dimensions of arguments, by the factors that the rules of a program's equations
 /// share. Those in which most elements of the program's values have a dimension come first.
@@ -19,4 +19,4 @@ struct DimClasses {
 };
 DimClasses dim_classes(const Program& program, const Space& space);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

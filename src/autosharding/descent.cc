@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 Descent::Descent(Judge& judge, const Space& space, const DimClasses& classes,
                  const SearchOptions& options)
@@ -137,4 +137,4 @@ Choice Descent::smallest() const {
       ->first;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 class Descent {
  public:
@@ -48,4 +48,4 @@ class Descent {
   bool thorough_;  // all ways of a variable are tried, else those that move one axis
 };
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

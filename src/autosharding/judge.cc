@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 namespace {
 std::size_t size_of(const Program& p) {
@@ -37,13 +37,13 @@ Judge::Judge(const Question& question, const Space& space, const PlanOptions& op
       static_cast<int>(std::clamp(kEquations / std::max<std::size_t>(1, size), kFewest, kMost));
 }
 
-Divided Judge::divided(const Subject& subject, const Choice& choice) const {
-  spmd::Cutting cutting;
+ProgramOnMesh Judge::divided(const Subject& subject, const Choice& choice) const {
+  spmd::ProgramShardings cutting;
   cutting.mesh = mesh_;
   cutting.abstract = abstract_;
   cutting.links = links_;
   const auto wanted = [&](const std::vector<int>& variables) {
-    std::vector<std::optional<spmd::SpecWanted>> all;
+    std::vector<std::optional<spmd::RequestedSpec>> all;
     for (int v : variables) {
       all.emplace_back();
       if (v >= 0) all.back() = space_.wanted(choice, static_cast<std::size_t>(v));
@@ -52,11 +52,11 @@ Divided Judge::divided(const Subject& subject, const Choice& choice) const {
   };
   cutting.inputs = wanted(subject.inputs);
   cutting.outputs = wanted(subject.outputs);
-  return divide(spmd::constrained(*subject.program, cutting), &cutting, options_);
+  return program_on_mesh(spmd::constrained(*subject.program, cutting), &cutting, options_);
 }
 
 Figures Judge::figures(const Subject& subject, const Choice& choice) const {
-  const Divided d = divided(subject, choice);
+  const ProgramOnMesh d = divided(subject, choice);
   const Work work = work_of(d, options_, false);
   Figures f;
   f.seconds = work.compute_seconds + work.communication_seconds;
@@ -105,4 +105,4 @@ void Judge::use_whole() {
   known_whole_.clear();
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 /// Of one device.
 struct Figures {
@@ -31,7 +31,7 @@ class Judge {
   const Figures& whole(const Choice& choice);
   /// What the plan says of its memory: temporaries as they are packed.
   std::int64_t temporaries(const Choice& choice) const;
-  Divided divided(const Choice& choice) const { return divided(whole_, choice); }
+  ProgramOnMesh divided(const Choice& choice) const { return divided(whole_, choice); }
 
   /// Layers that stand for all; 0: it is judged whole.
   int repeats() const { return shortened_ ? shortened_->layers : 0; }
@@ -41,7 +41,7 @@ class Judge {
   int budget() const { return budget_; }
 
  private:
-  Divided divided(const Subject& subject, const Choice& choice) const;
+  ProgramOnMesh divided(const Subject& subject, const Choice& choice) const;
   Figures figures(const Subject& subject, const Choice& choice) const;
 
   const Space& space_;
@@ -55,4 +55,4 @@ class Judge {
   std::map<Choice, Figures> known_, known_whole_;
 };
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

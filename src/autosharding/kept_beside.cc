@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::vector<std::size_t> kept_beside(const Question& question, std::size_t argum
   return with;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 namespace {
 
@@ -135,4 +135,4 @@ Found search(const Question& question, const Space& space, const SearchOptions& 
   return Searcher(question, space, options).run();
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

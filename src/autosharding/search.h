@@ -4,7 +4,7 @@
 #include "autosharding/judge.h"
 #include "autosharding/templates.h"
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 struct SearchOptions {
   std::int64_t memory_limit = 0;  // bytes a device; 0: none
@@ -27,4 +27,4 @@ struct Found {
 /// The question's cutting gives the mesh.
 Found search(const Question& question, const Space& space, const SearchOptions& options);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 namespace {
 
@@ -230,4 +230,4 @@ std::optional<Shortened> shortened(const Question& question, const Space& space)
   return std::nullopt;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

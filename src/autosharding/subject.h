@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 /// A program with the variables of its inputs and outputs; -1: nothing is asked of it.
 struct Subject {
@@ -25,4 +25,4 @@ struct Shortened {
 /// Nothing where the program is small, or no layers repeat in it.
 std::optional<Shortened> shortened(const Question& question, const Space& space);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 namespace {
 
@@ -167,4 +167,4 @@ std::vector<Template> templates(const Space& space, const DimClasses& classes) {
   return Maker(space, classes).all();
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

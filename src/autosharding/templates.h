@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 struct Template {
   enum class Kind { replicated, data, sharded, tensor } kind;
@@ -19,4 +19,4 @@ struct Template {
 /// together, the others as before. Each over some axes or all. What is settled stays.
 std::vector<Template> templates(const Space& space, const DimClasses& classes);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

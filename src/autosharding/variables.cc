@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 namespace {
 
@@ -20,14 +20,15 @@ bool ends_with_path(const std::string& path, const std::string& rest) {
   return !rest.empty() && path.size() >= rest.size() &&
          path.compare(path.size() - rest.size(), rest.size(), rest) == 0;
 }
-bool same(const std::optional<spmd::SpecWanted>& a, const std::optional<spmd::SpecWanted>& b) {
+bool same(const std::optional<spmd::RequestedSpec>& a,
+          const std::optional<spmd::RequestedSpec>& b) {
   return a ? b && a->spec == b->spec && a->open == b->open : !b;
 }
 
 }  // namespace
 
 Space::Space(const Question& question, const MeshRef& mesh,
-             const std::vector<std::optional<spmd::SpecWanted>>& settled, std::size_t arguments)
+             const std::vector<std::optional<spmd::RequestedSpec>>& settled, std::size_t arguments)
     : atoms_(*mesh, spmd::AtomMesh::Parts::axes),
       of_input_(question.program->inputs.size(), -1),
       of_output_(question.program->outputs.size(), -1) {
@@ -43,14 +44,14 @@ Space::Space(const Question& question, const MeshRef& mesh,
 }
 
 void Space::tie_arguments(const Question& question, std::size_t arguments,
-                          const std::vector<std::optional<spmd::SpecWanted>>& settled,
+                          const std::vector<std::optional<spmd::RequestedSpec>>& settled,
                           bool layers) {
   const auto name_of = [&](std::size_t i) {
     return layers ? pattern_of(question.inputs[i]) : question.inputs[i];
   };
   const Program& p = *question.program;
-  const std::optional<spmd::SpecWanted> free;
-  const auto settled_at = [&](std::size_t i) -> const std::optional<spmd::SpecWanted>& {
+  const std::optional<spmd::RequestedSpec> free;
+  const auto settled_at = [&](std::size_t i) -> const std::optional<spmd::RequestedSpec>& {
     return i < settled.size() ? settled[i] : free;
   };
   const std::vector<std::size_t> beside = kept_beside(question, arguments);
@@ -199,9 +200,9 @@ spmd::Placement Space::placement(const Choice& c, std::size_t variable) const {
   return p;
 }
 
-spmd::SpecWanted Space::wanted(const Choice& c, std::size_t variable) const {
+spmd::RequestedSpec Space::wanted(const Choice& c, std::size_t variable) const {
   const Variable& v = variables_[variable];
-  return v.settled ? *v.settled : spmd::SpecWanted{atoms_.spec(placement(c, variable))};
+  return v.settled ? *v.settled : spmd::RequestedSpec{atoms_.spec(placement(c, variable))};
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

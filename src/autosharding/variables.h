@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::autosharding {
 
 /// Arguments that are cut alike, with the results that carry them on.
 struct Variable {
@@ -17,7 +17,7 @@ struct Variable {
   Type type;         // of one
   std::vector<std::size_t> inputs, outputs;
   /// How it lies in any case.
-  std::optional<spmd::SpecWanted> settled;
+  std::optional<spmd::RequestedSpec> settled;
   std::int64_t bytes() const { return type.bytes() * static_cast<std::int64_t>(inputs.size()); }
 };
 
@@ -31,7 +31,7 @@ class Space {
   /// the inputs may be cut, the first ones. Repeated layers are one where there would be very many
   /// variables.
   Space(const Question& question, const MeshRef& mesh,
-        const std::vector<std::optional<spmd::SpecWanted>>& settled, std::size_t arguments);
+        const std::vector<std::optional<spmd::RequestedSpec>>& settled, std::size_t arguments);
 
   const spmd::AtomMesh& atoms() const { return atoms_; }
   const std::vector<Variable>& variables() const { return variables_; }
@@ -64,12 +64,12 @@ class Space {
   double choices() const;
 
   spmd::Placement placement(const Choice& c, std::size_t variable) const;
-  spmd::SpecWanted wanted(const Choice& c, std::size_t variable) const;
+  spmd::RequestedSpec wanted(const Choice& c, std::size_t variable) const;
 
  private:
   /// `layers`: those whose paths differ in numbers only, too.
   void tie_arguments(const Question& question, std::size_t arguments,
-                     const std::vector<std::optional<spmd::SpecWanted>>& settled, bool layers);
+                     const std::vector<std::optional<spmd::RequestedSpec>>& settled, bool layers);
   void tie_results(const Question& question);
 
   spmd::AtomMesh atoms_;
@@ -78,4 +78,4 @@ class Space {
   std::vector<int> of_input_, of_output_;
 };
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::autosharding

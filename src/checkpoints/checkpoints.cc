@@ -1,4 +1,4 @@
-#include <tessera/checkpoints.h>
+#include <tessera/checkpoint.h>
 
 #include "checkpoints/agreement.h"
 #include "checkpoints/job.h"
@@ -134,10 +134,11 @@ Mesh mesh_of(const CheckpointRestoreOptions& options, const SourceLoc& loc) {
 }
 
 // ShardingError that lists all leaves that do not divide.
-void need_fit(const Manifest& manifest, const std::vector<Wanted>& wanted, const SourceLoc& loc) {
+void need_fit(const Manifest& manifest, const std::vector<RequestedLeaf>& wanted,
+              const SourceLoc& loc) {
   Message m(kRestore);
   bool fits = true;
-  for (const Wanted& w : wanted) {
+  for (const RequestedLeaf& w : wanted) {
     if (!w.where) continue;
     const Entry& e = manifest.entries[w.entry];
     try {
@@ -337,12 +338,12 @@ std::vector<Array> restore_checkpoint(const std::string& dir, const TreeDef& tre
   const auto read = [&](const StepFolder& folder) {
     const Manifest& manifest = folder.manifest();
     const Match match(dir, manifest, paths, like, options, loc);
-    std::vector<Wanted> wanted;
+    std::vector<RequestedLeaf> wanted;
     std::vector<std::size_t> leaves;
     for (std::size_t i = 0; i < like.size(); ++i) {
       if (!match.entries[i]) continue;
       const Entry& e = manifest.entries[*match.entries[i]];
-      Wanted w{*match.entries[i], {}};
+      RequestedLeaf w{*match.entries[i], {}};
       if (specs[i])
         w.where = Sharding(mesh_of(options, loc), *specs[i], loc);
       else
@@ -369,7 +370,7 @@ std::map<std::string, Array> CheckpointFiles::restore_arrays(
   const auto asked = [&] { return asked_of(dir, options, {}, {}, {}); };
   const Outcome out = in_agreement(dir, options, loc, asked, [&](const StepFolder& folder) {
     const Manifest& manifest = folder.manifest();
-    std::vector<Wanted> wanted;
+    std::vector<RequestedLeaf> wanted;
     paths.clear();
     for (std::size_t i = 0; i < manifest.entries.size(); ++i) {
       const Entry& e = manifest.entries[i];

@@ -154,7 +154,7 @@ void merge(Manifest& m, Written written) {
 }
 
 // What is placed nowhere is one array, which the first process writes.
-void need_equal(const Manifest& head, const std::vector<Piece>& own, const Part& mine,
+void need_equal(const Manifest& head, const std::vector<ShardPiece>& own, const Part& mine,
                 const Part& other, int process) {
   for (std::size_t i = 0; i < mine.own.size(); ++i)
     if (i >= other.own.size() || mine.own[i] != other.own[i])
@@ -192,7 +192,7 @@ void write_manifest(const Staging& folder, const Manifest& m) {
 
 }  // namespace
 
-std::shared_ptr<Job> Job::begin(const Order& order) {
+std::shared_ptr<Job> Job::begin(const SaveRequest& order) {
   Snapshot snapshot;
   Staging staging;
   std::string dir;
@@ -247,7 +247,8 @@ std::shared_ptr<Job> Job::begin(const Order& order) {
   return job;
 }
 
-Job::Job(const Order& order, std::vector<std::int64_t> later, Snapshot snapshot, Staging staging)
+Job::Job(const SaveRequest& order, std::vector<std::int64_t> later, Snapshot snapshot,
+         Staging staging)
     : dir_(absolute(order.dir, order.loc)),
       loc_(order.loc),
       overwrite_(order.options.overwrite),

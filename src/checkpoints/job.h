@@ -4,7 +4,7 @@
 #include "checkpoints/snapshot.h"
 #include "checkpoints/staging.h"
 
-#include <tessera/checkpoints.h>
+#include <tessera/checkpoint.h>
 #include <tessera/message.h>
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@
 namespace tessera::inline v0::checkpoints {
 
 /// What is asked for, on the thread of the program.
-struct Order {
+struct SaveRequest {
   const std::string& dir;
   std::int64_t step;
   const std::vector<std::string>& paths;
@@ -40,7 +40,7 @@ struct Order {
 class Job {
  public:
   /// Comes to terms with the other processes, and begins.
-  static std::shared_ptr<Job> begin(const Order& order);
+  static std::shared_ptr<Job> begin(const SaveRequest& order);
 
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -53,7 +53,8 @@ class Job {
   bool is_settled() const;
 
  private:
-  Job(const Order& order, std::vector<std::int64_t> later, Snapshot snapshot, Staging staging);
+  Job(const SaveRequest& order, std::vector<std::int64_t> later, Snapshot snapshot,
+      Staging staging);
   void run() noexcept;
   void join();
   void write();

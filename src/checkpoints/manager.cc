@@ -138,7 +138,7 @@ void CheckpointManager::save_leaves(std::int64_t step, const std::vector<std::st
   CheckpointSaveOptions how = options;
   // A step of the run that is left behind makes room, as all later ones do.
   if (m.options.discard_later_steps && (!m.saved || *m.saved < step)) how.overwrite = true;
-  checkpoints::Order order{m.dir, step, paths, leaves, how, loc};
+  checkpoints::SaveRequest order{m.dir, step, paths, leaves, how, loc};
   order.before = m.wait_for_all_but(
       m.has_later_under_way(step) ? 0 : static_cast<std::size_t>(m.options.max_in_flight) - 1);
   order.then = [retention = m.retention, step,

@@ -2,7 +2,7 @@
 
 #include "checkpoints/shard_reader.h"
 
-#include <tessera/checkpoints.h>
+#include <tessera/checkpoint.h>
 #include <tessera/detail/input_file.h>
 #include <tessera/distributed.h>
 
@@ -120,12 +120,12 @@ std::string numbers(const std::vector<std::int64_t>& steps) {
 
 }  // namespace
 
-Outcome read_arrays(const StepFolder& folder, const std::vector<Wanted>& wanted, bool verify,
+Outcome read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& wanted, bool verify,
                     const SourceLoc& loc) {
   const Manifest& manifest = folder.manifest();
   std::vector<Needed> memory;
   std::vector<Target> targets;
-  for (const Wanted& w : wanted) {
+  for (const RequestedLeaf& w : wanted) {
     memory.push_back(needed(manifest.entries[w.entry], w.where, loc));
     for (const auto& [start, block] : memory.back().blocks)
       targets.push_back({w.entry, Shape(start), memory.back().shape, block.get()});

@@ -16,7 +16,7 @@
 namespace tessera::inline v0::checkpoints {
 
 /// An entry that is wanted, and where; nowhere: whole, and not committed.
-struct Wanted {
+struct RequestedLeaf {
   std::size_t entry = 0;
   std::optional<Sharding> where;
 };
@@ -27,7 +27,7 @@ struct Outcome {
   std::vector<Problem> problems;
 };
 /// Reads what the devices of this process need. DeviceError where there is no memory for it.
-Outcome read_arrays(const StepFolder& folder, const std::vector<Wanted>& wanted, bool verify,
+Outcome read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& wanted, bool verify,
                     const SourceLoc& loc);
 
 /// The step that is asked for, or the newest; IoError that lists those that are there.

@@ -61,39 +61,40 @@ class Bytes {
   std::array<char, 8> scalar_{};
 };
 
-std::uint64_t size_of(const Manifest& head, const Piece& p) {
+std::uint64_t size_of(const Manifest& head, const ShardPiece& p) {
   return static_cast<std::uint64_t>(p.shape.count()) *
          static_cast<std::uint64_t>(v0::size_of(head.entries[p.entry].stored()));
 }
 
 // What becomes a file: the pieces in it, by their index, and where each lies.
-struct Plan {
+struct ShardFile {
   std::vector<std::size_t> pieces;
   std::uint64_t bytes = 0;
 };
 
-std::vector<Plan> plan(const Manifest& head, const std::vector<Piece>& pieces) {
+std::vector<ShardFile> shard_files(const Manifest& head, const std::vector<ShardPiece>& pieces) {
   std::uint64_t total = 0;
-  for (const Piece& p : pieces) total += size_of(head, p);
+  for (const ShardPiece& p : pieces) total += size_of(head, p);
   const std::uint64_t worth = std::min<std::uint64_t>(thread_count(), total / kWorthAFile),
                       need = (total + kMostOfAFile - 1) / kMostOfAFile;
-  std::vector<Plan> files(std::max<std::uint64_t>({worth, need, 1}));
+  std::vector<ShardFile> files(std::max<std::uint64_t>({worth, need, 1}));
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return size_of(head, pieces[a]) > size_of(head, pieces[b]);
   });
   for (const std::size_t p : order) {
-    Plan& least = *std::min_element(files.begin(), files.end(),
-                                    [](const Plan& a, const Plan& b) { return a.bytes < b.bytes; });
+    ShardFile& least =
+        *std::min_element(files.begin(), files.end(),
+                          [](const ShardFile& a, const ShardFile& b) { return a.bytes < b.bytes; });
     least.pieces.push_back(p);
     least.bytes += size_of(head, pieces[p]);
   }
   // Of a process that has nothing to write there is a file too.
   files.erase(std::remove_if(files.begin() + 1, files.end(),
-                             [](const Plan& f) { return f.pieces.empty(); }),
+                             [](const ShardFile& f) { return f.pieces.empty(); }),
               files.end());
-  for (Plan& f : files) std::sort(f.pieces.begin(), f.pieces.end());
+  for (ShardFile& f : files) std::sort(f.pieces.begin(), f.pieces.end());
   return files;
 }
 
@@ -116,7 +117,7 @@ struct Open {
 };
 
 // "w[0:4,8:16]"; the name alone of a whole array.
-std::string tensor_name(const Entry& e, const Piece& p) {
+std::string tensor_name(const Entry& e, const ShardPiece& p) {
   std::string name = dotted(e.path);
   if (p.shape == e.shape) return name;
   for (int d = 0; d < p.shape.rank(); ++d)
@@ -124,7 +125,7 @@ std::string tensor_name(const Entry& e, const Piece& p) {
   return name + "]";
 }
 // Complex128 is no type of the format: it is two doubles.
-Json json_of(const Entry& e, const Piece& p, std::uint64_t begin, std::uint64_t end) {
+Json json_of(const Entry& e, const ShardPiece& p, std::uint64_t begin, std::uint64_t end) {
   std::vector<std::int64_t> shape = p.shape.to_vector();
   DType dtype = e.stored();
   if (dtype == DType::complex128) {
@@ -134,14 +135,14 @@ Json json_of(const Entry& e, const Piece& p, std::uint64_t begin, std::uint64_t 
   return {{"dtype", safetensors::code_of(dtype)}, {"shape", shape}, {"data_offsets", {begin, end}}};
 }
 
-Open begin_file(const Staging& folder, const Manifest& head, const std::vector<Piece>& pieces,
-                const Plan& plan, std::string name, std::size_t index, Written& out) {
+Open begin_file(const Staging& folder, const Manifest& head, const std::vector<ShardPiece>& pieces,
+                const ShardFile& plan, std::string name, std::size_t index, Written& out) {
   Json header = Json::object();
   header["__metadata__"] = {{"step", std::to_string(head.step)}};
   const std::size_t first = out.blocks.size();
   std::uint64_t offset = 0;
   for (const std::size_t i : plan.pieces) {
-    const Piece& p = pieces[i];
+    const ShardPiece& p = pieces[i];
     const std::uint64_t bytes = size_of(head, p);
     const Entry& e = head.entries[p.entry];
     const std::string name_there = tensor_name(e, p);
@@ -189,10 +190,10 @@ void sum_up(const Bytes& bytes, std::uint64_t begin, std::uint64_t end,
 
 }  // namespace
 
-Written write_shards(const Staging& folder, const Manifest& head, std::vector<Piece>& pieces,
+Written write_shards(const Staging& folder, const Manifest& head, std::vector<ShardPiece>& pieces,
                      int process, int processes) {
   Written out;
-  const std::vector<Plan> plans = plan(head, pieces);
+  const std::vector<ShardFile> plans = shard_files(head, pieces);
   std::vector<Open> files;
   // A piece's part of a write, in the order of the blocks.
   struct Unit {
@@ -222,7 +223,7 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Pi
     }
   }
   std::vector<Bytes> bytes;
-  for (const Piece& p : pieces) bytes.emplace_back(head.entries[p.entry], p.data);
+  for (const ShardPiece& p : pieces) bytes.emplace_back(head.entries[p.entry], p.data);
   std::vector<std::atomic<std::uint64_t>> open_units(pieces.size());
   for (const Unit& u : units) ++open_units[u.piece];
 
@@ -249,7 +250,7 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Pi
 }
 
 std::vector<std::vector<std::uint64_t>> checksums_of(const Manifest& head,
-                                                     const std::vector<Piece>& pieces) {
+                                                     const std::vector<ShardPiece>& pieces) {
   std::vector<std::vector<std::uint64_t>> all(pieces.size());
   in_parallel(pieces.size(), [&](std::size_t i) {
     const Bytes bytes(head.entries[pieces[i].entry], pieces[i].data);

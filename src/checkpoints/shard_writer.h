@@ -20,11 +20,11 @@ struct Written {
 /// Writes the pieces as safetensors files of the folder, on several threads, and brings them to the
 /// disk. Waits for the values of arrays that are being computed, and lets go of each piece when it
 /// is written. Throws Trouble, or what was wrong with the computation of an array.
-Written write_shards(const Staging& folder, const Manifest& head, std::vector<Piece>& pieces,
+Written write_shards(const Staging& folder, const Manifest& head, std::vector<ShardPiece>& pieces,
                      int process, int processes);
 
 /// Checksums of pieces, by piece and chunk.
 std::vector<std::vector<std::uint64_t>> checksums_of(const Manifest& head,
-                                                     const std::vector<Piece>& pieces);
+                                                     const std::vector<ShardPiece>& pieces);
 
 }  // namespace tessera::inline v0::checkpoints

@@ -116,7 +116,7 @@ Pieces pieces_of(std::vector<Snapshot::Held> held) {
     const auto [array, own] = std::exchange(held[i], {});
     for (const Shard& s : array.shards()) {
       if (s.replica_id != 0) continue;
-      Piece p{i, {}, s.data.shape(), s.data};
+      ShardPiece p{i, {}, s.data.shape(), s.data};
       for (const Range& r : s.index) p.start.push_back(r.start.value_or(0));
       if (own) pieces.own.push_back(p);
       if (!own || process_index() == 0) pieces.written.push_back(std::move(p));

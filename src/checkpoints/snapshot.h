@@ -5,7 +5,7 @@
 #include "checkpoints/manifest.h"
 
 #include <tessera/array.h>
-#include <tessera/checkpoints.h>
+#include <tessera/checkpoint.h>
 #include <tessera/message.h>
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tessera::inline v0::checkpoints {
 
 /// A block that this process has. Its memory stays as it is while somebody has the array: a call
 /// that the whole is donated to writes over no memory that a part still needs.
-struct Piece {
+struct ShardPiece {
   std::size_t entry = 0;
   Shape start, shape;
   Array data;
@@ -38,10 +38,10 @@ struct Snapshot {
 /// the program's thread.
 struct Pieces {
   /// Those that this process is to write.
-  std::vector<Piece> written;
+  std::vector<ShardPiece> written;
   /// Blocks of arrays that are placed nowhere, which each process has for itself; the first one
   /// writes them, and all are to have the same.
-  std::vector<Piece> own;
+  std::vector<ShardPiece> own;
 };
 Pieces pieces_of(std::vector<Snapshot::Held> held);
 

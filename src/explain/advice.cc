@@ -9,7 +9,7 @@
 #include <deque>
 #include <set>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 
@@ -32,9 +32,10 @@ bool contains(const Program& p, const Equation* wanted) {
   });
 }
 
-class Search {
+class AdviceSearch {
  public:
-  Search(const Question& q, const Divided& d, const Work& now, const PlanOptions& options)
+  AdviceSearch(const Question& q, const ProgramOnMesh& d, const Work& now,
+               const PlanOptions& options)
       : q_(q), d_(d), now_(now), options_(options) {}
 
   /// `value`: the largest of the worst collective's.
@@ -197,14 +198,14 @@ class Search {
 
   std::optional<std::string> tried(const Alternative& a, double& best) const {
     const Kind& k = *a.kind;
-    spmd::Cutting cutting = *q_.cutting;
+    spmd::ProgramShardings cutting = *q_.cutting;
     cutting.inputs.resize(std::max(cutting.inputs.size(), d_.inputs.size()));
     cutting.outputs.resize(std::max(cutting.outputs.size(), d_.outputs.size()));
-    std::optional<spmd::SpecWanted> wanted;
-    if (a.placement) wanted = spmd::SpecWanted{d_.atoms.spec(*a.placement)};
+    std::optional<spmd::RequestedSpec> wanted;
+    if (a.placement) wanted = spmd::RequestedSpec{d_.atoms.spec(*a.placement)};
     for (std::size_t i : k.inputs) cutting.inputs[i] = wanted;
     for (std::size_t j : k.outputs) cutting.outputs[j] = wanted;
-    const Divided other = divide(without_constraints(k), &cutting, options_);
+    const ProgramOnMesh other = program_on_mesh(without_constraints(k), &cutting, options_);
     const Work work = work_of(other, options_, false);
     const double seconds = work.compute_seconds + work.communication_seconds;
     if (seconds >= best) return std::nullopt;
@@ -222,7 +223,7 @@ class Search {
               " instead of " + bytes_text(static_cast<double>(holds));
     return text + ".";
   }
-  static std::int64_t bytes(const Divided& d) {
+  static std::int64_t bytes(const ProgramOnMesh& d) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < d.inputs.size(); ++i)
       sum += d.part(d.whole->types[d.whole->inputs[i]], d.inputs[i]).bytes();
@@ -232,7 +233,7 @@ class Search {
   }
 
   const Question& q_;
-  const Divided& d_;
+  const ProgramOnMesh& d_;
   const Work& now_;
   const PlanOptions& options_;
   std::deque<Kind> kinds_;
@@ -240,7 +241,7 @@ class Search {
 
 }  // namespace
 
-std::string advice_for(const Question& question, const Divided& divided, const Work& work,
+std::string advice_for(const Question& question, const ProgramOnMesh& divided, const Work& work,
                        const std::vector<PlannedCollective>& collectives,
                        const PlanOptions& options) {
   if (!divided.made || collectives.empty() || options.alternatives <= 0) return "";
@@ -258,8 +259,8 @@ std::string advice_for(const Question& question, const Divided& divided, const W
       equation = c.equation;
       break;
     }
-  Search search(question, divided, work, options);
+  AdviceSearch search(question, divided, work, options);
   return search.run(*worst, *value, equation);
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 
@@ -75,7 +75,7 @@ std::string SourceText::line(const SourceLoc& loc) {
   return first == std::string::npos ? "" : text.substr(first);
 }
 
-std::vector<PlannedCollective> collectives_of(const Divided& d, const Work& work,
+std::vector<PlannedCollective> collectives_of(const ProgramOnMesh& d, const Work& work,
                                               const Listing& listing) {
   std::map<Key, std::deque<const spmd::CollectiveCause*>> waiting;
   if (d.made)
@@ -140,4 +140,4 @@ std::vector<PlannedCollective> collectives_of(const Divided& d, const Work& work
   return all;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -10,18 +10,18 @@ namespace tessera::inline v0 {
 
 namespace {
 
-std::string text_of(const plans::Grouped& g) {
+std::string text_of(const explain::Grouped& g) {
   const PlannedCollective& c = *g.one;
-  std::string s = c.kind + " over " + plans::axes_text(c.axes) + " of " + c.type + " for " + c.op;
+  std::string s = c.kind + " over " + explain::axes_text(c.axes) + " of " + c.type + " for " + c.op;
   if (!c.line.empty()) s += " at " + c.line;
-  if (!c.from.empty()) s += ": " + plans::moves_text(c);
-  return s + ", " + plans::bytes_text(static_cast<double>(c.bytes));
+  if (!c.from.empty()) s += ": " + explain::moves_text(c);
+  return s + ", " + explain::bytes_text(static_cast<double>(c.bytes));
 }
 
 // By what they are, how often.
 std::map<std::string, std::int64_t> counted(const Plan& p, std::vector<std::string>& order) {
   std::map<std::string, std::int64_t> all;
-  for (const plans::Grouped& g : plans::grouped(p)) {
+  for (const explain::Grouped& g : explain::grouped(p)) {
     const std::string text = text_of(g);
     if (!all.count(text)) order.push_back(text);
     all[text] += g.times;
@@ -58,19 +58,19 @@ PlanDiff diff(const Plan& before, const Plan& after) {
       d.figures.push_back({name, text(static_cast<double>(b)), text(static_cast<double>(a))});
   };
   if (before.mesh != after.mesh) d.figures.push_back({"mesh", before.mesh, after.mesh});
-  figure("time", before.seconds(), after.seconds(), plans::seconds_text);
-  figure("work", before.compute_seconds, after.compute_seconds, plans::seconds_text);
+  figure("time", before.seconds(), after.seconds(), explain::seconds_text);
+  figure("work", before.compute_seconds, after.compute_seconds, explain::seconds_text);
   figure("communication", before.communication_seconds, after.communication_seconds,
-         plans::seconds_text);
-  figure("operations", before.flops, after.flops, plans::flops_text);
-  figure("read and written", before.memory_traffic, after.memory_traffic, plans::bytes_text);
-  figure("received", before.moved_bytes, after.moved_bytes, plans::bytes_text);
-  figure("memory", before.peak_bytes(), after.peak_bytes(), plans::bytes_text);
-  figure("arguments", before.argument_bytes, after.argument_bytes, plans::bytes_text);
-  figure("results", before.result_bytes, after.result_bytes, plans::bytes_text);
-  figure("donated", before.donated_bytes, after.donated_bytes, plans::bytes_text);
+         explain::seconds_text);
+  figure("operations", before.flops, after.flops, explain::flops_text);
+  figure("read and written", before.memory_traffic, after.memory_traffic, explain::bytes_text);
+  figure("received", before.moved_bytes, after.moved_bytes, explain::bytes_text);
+  figure("memory", before.peak_bytes(), after.peak_bytes(), explain::bytes_text);
+  figure("arguments", before.argument_bytes, after.argument_bytes, explain::bytes_text);
+  figure("results", before.result_bytes, after.result_bytes, explain::bytes_text);
+  figure("donated", before.donated_bytes, after.donated_bytes, explain::bytes_text);
   if (before.temporary_bytes >= 0 && after.temporary_bytes >= 0)
-    figure("temporaries", before.temporary_bytes, after.temporary_bytes, plans::bytes_text);
+    figure("temporaries", before.temporary_bytes, after.temporary_bytes, explain::bytes_text);
 
   std::vector<std::string> old_order, new_order;
   const auto was = counted(before, old_order), is = counted(after, new_order);

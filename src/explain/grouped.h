@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 struct Grouped {
   const PlannedCollective* one = nullptr;
@@ -21,4 +21,4 @@ std::string axes_text(const std::vector<std::string>& axes);
 /// "P('x') -> P()"; empty where nobody knows.
 std::string moves_text(const PlannedCollective& collective);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

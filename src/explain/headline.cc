@@ -34,7 +34,7 @@ Most most_of(const std::map<std::string, double>& seconds) {
 Most most_communication(const Plan& p) {
   std::map<std::string, double> seconds;
   for (const PlannedCollective& c : p.collectives)
-    seconds[c.kind + " over " + plans::axes_text(c.axes) + " for " + c.op + at_line(c.line)] +=
+    seconds[c.kind + " over " + explain::axes_text(c.axes) + " for " + c.op + at_line(c.line)] +=
         c.total_seconds();
   return most_of(seconds);
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 
@@ -21,7 +21,7 @@ spmd::Placement fitted(spmd::Placement p, const Shape& shape) {
 
 }  // namespace
 
-Listing::Listing(const Divided& divided, const Question& question, const PlanOptions& options)
+Listing::Listing(const ProgramOnMesh& divided, const Question& question, const PlanOptions& options)
     : d_(divided), question_(question), options_(options) {
   if (d_.made) {
     scope(0, 0);
@@ -112,7 +112,7 @@ namespace {
 
 // Names the value that a cut was asked of: an end of the program, which the user knows by its name,
 // or a value in the middle of it.
-std::string asked_of(const spmd::Origin& origin, const Divided& d, const Question& q) {
+std::string asked_of(const spmd::Origin& origin, const ProgramOnMesh& d, const Question& q) {
   using Kind = spmd::Origin::Kind;
   if (origin.kind == Kind::input) return q.inputs[origin.index];
   if (origin.kind == Kind::output) return q.outputs[origin.index];
@@ -133,7 +133,7 @@ std::string asked_of(const spmd::Origin& origin, const Divided& d, const Questio
 }
 
 // "follows args[1] through dot_general, add"; a long way is told by its ends.
-std::string way_of(const spmd::Origin& origin, const Divided& d, const Question& q) {
+std::string way_of(const spmd::Origin& origin, const ProgramOnMesh& d, const Question& q) {
   constexpr std::size_t kMost = 8, kEnds = 3;
   std::string s = "follows " + asked_of(origin, d, q);
   const std::size_t n = origin.steps.size();
@@ -151,7 +151,7 @@ std::string way_of(const spmd::Origin& origin, const Divided& d, const Question&
   return s;
 }
 
-std::vector<PlannedEnd> ends(const Divided& d, const Question& q, bool input) {
+std::vector<PlannedEnd> ends(const ProgramOnMesh& d, const Question& q, bool input) {
   const Program& p = d.placed();
   const std::vector<Var>& vars = input ? p.inputs : p.outputs;
   const std::vector<spmd::Placement>& at = input ? d.inputs : d.outputs;
@@ -177,11 +177,11 @@ std::vector<PlannedEnd> ends(const Divided& d, const Question& q, bool input) {
 
 }  // namespace
 
-std::vector<PlannedEnd> arguments_of(const Divided& d, const Question& q) {
+std::vector<PlannedEnd> arguments_of(const ProgramOnMesh& d, const Question& q) {
   return ends(d, q, true);
 }
-std::vector<PlannedEnd> results_of(const Divided& d, const Question& q) {
+std::vector<PlannedEnd> results_of(const ProgramOnMesh& d, const Question& q) {
   return ends(d, q, false);
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

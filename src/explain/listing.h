@@ -7,13 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 /// The traced program's equations with where their results lie, each before those nested in it.
 /// `where` is null where the partitioner was not asked: then everything is whole.
 class Listing {
  public:
-  Listing(const Divided& divided, const Question& question, const PlanOptions& options);
+  Listing(const ProgramOnMesh& divided, const Question& question, const PlanOptions& options);
 
   std::vector<PlannedEquation> equations;
   std::vector<PlannedWhole> wholes;
@@ -26,7 +26,7 @@ class Listing {
   void program(const Program& p, int depth);
   void whole(const Program& p, std::size_t scope, const Equation& eqn, Var v);
 
-  const Divided& d_;
+  const ProgramOnMesh& d_;
   const Question& question_;
   const PlanOptions& options_;
   std::unordered_map<const Equation*, std::size_t> index_;
@@ -34,11 +34,11 @@ class Listing {
 
 /// The collectives of the device's program with their causes, which come in the same order. What
 /// simplification made one of several has the first one's cause.
-std::vector<PlannedCollective> collectives_of(const Divided& divided, const Work& work,
+std::vector<PlannedCollective> collectives_of(const ProgramOnMesh& divided, const Work& work,
                                               const Listing& listing);
 
-std::vector<PlannedEnd> arguments_of(const Divided& divided, const Question& question);
-std::vector<PlannedEnd> results_of(const Divided& divided, const Question& question);
+std::vector<PlannedEnd> arguments_of(const ProgramOnMesh& divided, const Question& question);
+std::vector<PlannedEnd> results_of(const ProgramOnMesh& divided, const Question& question);
 
 /// What is written in a line of a file, without the spaces before it; empty where it cannot be
 /// read. Files are read once for an object.
@@ -50,4 +50,4 @@ class SourceText {
   std::unordered_map<std::string, std::vector<std::string>> files_;
 };
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 
@@ -83,4 +83,4 @@ std::int64_t live_bytes(const Program& p) {
   return most;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 /// By variable, whether it is stored: not where the equation that makes it is computed where the
 /// only one that reads it is.
@@ -17,4 +17,4 @@ std::vector<bool> stored(const Program& p);
 /// memory (views) the first counts, as long as the last is needed.
 std::int64_t live_bytes(const Program& p);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

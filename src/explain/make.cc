@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 Plan make(const Question& question, const PlanOptions& options) {
-  const Divided divided = divide(question.program, question.cutting.get(), options);
+  const ProgramOnMesh divided = program_on_mesh(question.program, question.cutting.get(), options);
   Work work = work_of(divided, options, true);
   const Listing listing(divided, question, options);
   Plan p;
@@ -59,4 +59,4 @@ Plan make(const Question& question, const PlanOptions& options) {
   return p;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

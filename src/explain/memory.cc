@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 
@@ -14,20 +14,20 @@ struct Life {
   std::int64_t first = -1, last = -1;
 };
 
-std::vector<Life> lives_of(const tapes::Tape& tape) {
+std::vector<Life> lives_of(const tape::Tape& tape) {
   std::vector<Life> life(tape.slots.size());
   std::int64_t position = 0;
-  const auto touch = [&](const tapes::Ref& r) {
+  const auto touch = [&](const tape::Ref& r) {
     if (r.slot < 0) return;
     Life& l = life[static_cast<std::size_t>(tape.place(r.slot))];
     if (l.first < 0) l.first = position;
     l.last = position;
   };
-  for (const tapes::Phase& phase : tape.phases)
-    for (const tapes::Step& step : phase.steps) {
-      for (const tapes::Ref& r : step.inputs) touch(r);
-      for (const tapes::Ref& r : step.outputs) touch(r);
-      for (const tapes::Ref& r : step.spare) touch(r);
+  for (const tape::Phase& phase : tape.phases)
+    for (const tape::Step& step : phase.steps) {
+      for (const tape::Ref& r : step.inputs) touch(r);
+      for (const tape::Ref& r : step.outputs) touch(r);
+      for (const tape::Ref& r : step.spare) touch(r);
       touch(step.flag);
       touch(step.scratch);
       ++position;
@@ -36,11 +36,11 @@ std::vector<Life> lives_of(const tapes::Tape& tape) {
 }
 
 // By place, what made it: the first step that touches it.
-std::vector<PlannedLive> makers_of(const tapes::Tape& tape) {
+std::vector<PlannedLive> makers_of(const tape::Tape& tape) {
   std::vector<PlannedLive> makers(tape.slots.size());
-  for (const tapes::Phase& phase : tape.phases)
-    for (const tapes::Step& step : phase.steps) {
-      const auto made = [&](const tapes::Ref& r, const std::string& name, const std::string& type) {
+  for (const tape::Phase& phase : tape.phases)
+    for (const tape::Step& step : phase.steps) {
+      const auto made = [&](const tape::Ref& r, const std::string& name, const std::string& type) {
         if (r.slot < 0) return;
         PlannedLive& maker = makers[static_cast<std::size_t>(tape.place(r.slot))];
         if (maker.name.empty()) maker = {name, to_string(step.loc), type, 0};
@@ -48,7 +48,7 @@ std::vector<PlannedLive> makers_of(const tapes::Tape& tape) {
       for (std::size_t i = 0; i < step.outputs.size(); ++i)
         made(step.outputs[i], step.name,
              i < step.output_types.size() ? to_string(step.output_types[i]) : "");
-      for (const tapes::Ref& r : step.spare) made(r, "second buffer of " + step.name, "");
+      for (const tape::Ref& r : step.spare) made(r, "second buffer of " + step.name, "");
       made(step.flag, step.name, "");
       made(step.scratch, "inside " + step.name, "");
     }
@@ -69,10 +69,10 @@ std::vector<PlannedLive> largest(std::vector<PlannedLive> all) {
 }
 
 // Of the tape and those inside: devices take turns, each with all of it.
-std::int64_t most_local(const tapes::Tape& tape) {
+std::int64_t most_local(const tape::Tape& tape) {
   std::int64_t most = tape.local_bytes;
-  for (const tapes::Phase& phase : tape.phases)
-    for (const tapes::Step& step : phase.steps)
+  for (const tape::Phase& phase : tape.phases)
+    for (const tape::Step& step : phase.steps)
       for (const auto& body : step.bodies) most = std::max(most, most_local(*body));
   return most;
 }
@@ -87,18 +87,18 @@ struct Traffic {
 
 // Of one device, which has its instance of each step. Of a while loop one turn counts, of branches
 // the costliest.
-Traffic traffic_of(const tapes::Tape& tape, const PlanOptions& options) {
+Traffic traffic_of(const tape::Tape& tape, const PlanOptions& options) {
   Traffic all;
-  for (const tapes::Phase& phase : tape.phases)
-    for (const tapes::Step& step : phase.steps) {
+  for (const tape::Phase& phase : tape.phases)
+    for (const tape::Step& step : phase.steps) {
       all.add(1, {step.work.bytes, std::max(step.work.flops / options.peak_flops,
                                             step.work.bytes / options.memory_bandwidth)});
       Traffic costliest;
       for (const auto& body : step.bodies) {
         const Traffic inside = traffic_of(*body, options);
-        if (step.kind == tapes::Step::Kind::scan)
+        if (step.kind == tape::Step::Kind::scan)
           all.add(static_cast<double>(step.length), inside);
-        else if (step.kind == tapes::Step::Kind::while_)
+        else if (step.kind == tape::Step::Kind::while_)
           all.add(1, inside);
         else if (inside.seconds > costliest.seconds)
           costliest = inside;
@@ -110,7 +110,7 @@ Traffic traffic_of(const tapes::Tape& tape, const PlanOptions& options) {
 
 }  // namespace
 
-DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated,
+DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
                        const PlanOptions& plan_options) {
   // The planner has tables by device.
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
@@ -121,34 +121,34 @@ DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated,
         .advice("a smaller mesh, or f.lower(...).plan({.memory = false}), which has all else")
         .raise<ShardingError>();
   // Each device for itself: every value is there once a device.
-  tapes::PlanOptions options;
+  tape::TapeOptions options;
   options.apart.all = true;
   options.donated = donated;
-  const std::shared_ptr<const tapes::Tape> tape = tapes::plan(*d.simplified, options);
+  const std::shared_ptr<const tape::Tape> tape = tape::make_tape(*d.simplified, options);
   DeviceMemory m;
   const std::int64_t devices = std::max<std::int64_t>(1, d.mesh->axes.empty() ? 1 : d.mesh->size());
   m.traffic = traffic_of(*tape, plan_options).bytes;
   m.bytes = (tape->arena_bytes + devices - 1) / devices + most_local(*tape);
 
-  for (const tapes::Result& r : tape->results)
+  for (const tape::Result& r : tape->results)
     if (r.reuse >= 0) m.donated += tape->slots[static_cast<std::size_t>(r.slot)].bytes;
 
   const std::vector<Life> lives = lives_of(*tape);
   std::vector<bool> of_all(tape->slots.size());  // frames of bodies that run for all devices
-  for (const tapes::Phase& phase : tape->phases)
-    for (const tapes::Step& step : phase.steps) {
+  for (const tape::Phase& phase : tape->phases)
+    for (const tape::Step& step : phase.steps) {
       m.steps.push_back({step.name, to_string(step.loc), 0});
       if (step.inner && step.scratch.slot >= 0)
         of_all[static_cast<std::size_t>(step.scratch.slot)] = true;
     }
   std::vector<std::int64_t> change(m.steps.size() + 1);
   const auto bytes_of = [&](std::size_t i) {
-    const tapes::Slot& s = tape->slots[i];
+    const tape::Slot& s = tape->slots[i];
     return s.mask == 0 && !of_all[i] ? s.bytes : s.bytes * tape->stored(s) / devices;
   };
   const auto temporary = [&](std::size_t i) {
-    const tapes::Space space = tape->slots[i].space;
-    return lives[i].first >= 0 && (space == tapes::Space::arena || space == tapes::Space::local);
+    const tape::Space space = tape->slots[i].space;
+    return lives[i].first >= 0 && (space == tape::Space::arena || space == tape::Space::local);
   };
   for (std::size_t i = 0; i < lives.size(); ++i) {
     if (!temporary(i)) continue;
@@ -175,4 +175,4 @@ DeviceMemory memory_of(const Divided& d, const std::vector<bool>& donated,
   return m;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

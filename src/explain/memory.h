@@ -1,9 +1,9 @@
 // What the runtime's planner says of a device: its temporaries, and what its kernels read and write.
 #pragma once
 
-#include "explain/divided.h"
+#include "explain/program_on_mesh.h"
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 struct DeviceMemory {
   std::int64_t bytes = 0;
@@ -14,7 +14,7 @@ struct DeviceMemory {
 };
 /// `donated`: by input; none: nothing is. By the speeds in `options` one of several branches is the
 /// costliest.
-DeviceMemory memory_of(const Divided& divided, const std::vector<bool>& donated = {},
+DeviceMemory memory_of(const ProgramOnMesh& divided, const std::vector<bool>& donated = {},
                        const PlanOptions& options = {});
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -48,7 +48,7 @@ void replace(std::string& text, std::string_view mark, const std::string& by) {
 }  // namespace
 
 std::string to_html(const Plan& plan) {
-  std::string page(plans::page_template());
+  std::string page(explain::page_template());
   replace(page, "{{title}}", for_text(plan.name));
   replace(page, "{{plan}}", for_script(to_json(plan)));
   return page;

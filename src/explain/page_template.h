@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 std::string_view page_template();
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

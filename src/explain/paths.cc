@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 std::string pattern_of(const std::string& path) {
   std::string out;
@@ -30,4 +30,4 @@ std::string behind_root(const std::string& path) {
   return at == std::string::npos ? std::string() : path.substr(at);
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 std::string table(const std::vector<std::string>& head,
                   const std::vector<std::vector<std::string>>& rows,
@@ -26,4 +26,4 @@ std::string table(const std::vector<std::string>& head,
   return out;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

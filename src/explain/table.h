@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 /// Rows of cells under headings, each column as wide as its widest cell, indented by two; those in
 /// `right` are set to the right. Nothing for no rows.
@@ -12,4 +12,4 @@ std::string table(const std::vector<std::string>& head,
                   const std::vector<std::vector<std::string>>& rows,
                   const std::vector<bool>& right);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -9,7 +9,7 @@
 
 namespace tessera::inline v0 {
 
-namespace plans {
+namespace explain {
 
 std::vector<Grouped> grouped(const Plan& plan) {
   std::vector<Grouped> groups;
@@ -40,13 +40,13 @@ std::string moves_text(const PlannedCollective& c) {
   return c.from + " -> " + c.to;
 }
 
-}  // namespace plans
+}  // namespace explain
 
 namespace {
 
 constexpr std::size_t kMostRows = 24;
 
-std::string bytes(std::int64_t n) { return plans::bytes_text(static_cast<double>(n)); }
+std::string bytes(std::int64_t n) { return explain::bytes_text(static_cast<double>(n)); }
 
 std::string more(std::size_t all, const char* what) {
   return all <= kMostRows ? ""
@@ -60,7 +60,7 @@ std::string axes_of(const Plan& p) {
   for (const PlannedAxis& a : p.axes) {
     if (a.seconds == 0) continue;
     several += a.processes > 1 ? 2 : 1;
-    s += "    along '" + a.name + "' " + plans::seconds_text(a.seconds) + ": " +
+    s += "    along '" + a.name + "' " + explain::seconds_text(a.seconds) + ": " +
          bytes(a.moved_bytes);
     if (a.machines > 1)
       s += ", between " + std::to_string(a.machines) + " machines";
@@ -74,18 +74,18 @@ std::string axes_of(const Plan& p) {
 std::string collectives_text(const Plan& p) {
   if (p.collectives.empty()) return "\nno collectives\n";
   std::vector<std::vector<std::string>> rows;
-  const std::vector<plans::Grouped> groups = plans::grouped(p);
-  for (const plans::Grouped& g : groups) {
+  const std::vector<explain::Grouped> groups = explain::grouped(p);
+  for (const explain::Grouped& g : groups) {
     if (rows.size() == kMostRows) break;
     const PlannedCollective& c = *g.one;
     std::string times = std::to_string(g.times);
     if (c.in_while) times += " a turn";
     if (c.in_branch) times += " in a branch";
-    rows.push_back({plans::seconds_text(g.seconds()), bytes(c.bytes), times, c.kind,
-                    plans::axes_text(c.axes), c.type, plans::moves_text(c), c.op, c.line});
+    rows.push_back({explain::seconds_text(g.seconds()), bytes(c.bytes), times, c.kind,
+                    explain::axes_text(c.axes), c.type, explain::moves_text(c), c.op, c.line});
   }
   return "\ncollectives, costliest first\n" +
-         plans::table(
+         explain::table(
              {"time", "bytes", "times", "kind", "over", "value", "from -> to", "for", "line"}, rows,
              {true, true, true, false, false, false, false, false, false}) +
          more(groups.size(), "kinds");
@@ -99,8 +99,8 @@ std::string wholes_text(const Plan& p) {
     rows.push_back({bytes(w.bytes), w.name, w.type, w.op, w.line, w.why});
   }
   return "\nwhole on every device\n" +
-         plans::table({"bytes", "value", "type", "by", "line", "because"}, rows,
-                      {true, false, false, false, false, false}) +
+         explain::table({"bytes", "value", "type", "by", "line", "because"}, rows,
+                        {true, false, false, false, false, false}) +
          more(p.wholes.size(), "values");
 }
 
@@ -112,8 +112,8 @@ std::string ends_text(const char* title, const std::vector<PlannedEnd>& ends) {
     rows.push_back({bytes(e.bytes), e.name, e.type, e.spec, e.part, e.asked ? "asked for" : e.why});
   }
   return std::string("\n") + title + "\n" +
-         plans::table({"bytes", "name", "type", "spec", "part", "because"}, rows,
-                      {true, false, false, false, false, false}) +
+         explain::table({"bytes", "name", "type", "spec", "part", "because"}, rows,
+                        {true, false, false, false, false, false}) +
          more(ends.size(), title);
 }
 
@@ -125,10 +125,10 @@ std::string summary(const Plan& p) {
   s += ", " + std::to_string(p.devices) + (p.devices == 1 ? " device" : " devices, each") + "\n";
   std::int64_t runs = 0;
   for (const PlannedCollective& c : p.collectives) runs += c.times;
-  s += "  work           " + plans::seconds_text(p.compute_seconds) + ": " +
-       plans::flops_text(p.flops) + ", " + plans::bytes_text(p.memory_traffic) +
+  s += "  work           " + explain::seconds_text(p.compute_seconds) + ": " +
+       explain::flops_text(p.flops) + ", " + explain::bytes_text(p.memory_traffic) +
        " read and written\n";
-  s += "  communication  " + plans::seconds_text(p.communication_seconds) + ": " +
+  s += "  communication  " + explain::seconds_text(p.communication_seconds) + ": " +
        bytes(p.moved_bytes) + " received in " + std::to_string(runs) +
        (runs == 1 ? " collective\n" : " collectives\n") + axes_of(p);
   s += "  memory         " + bytes(p.peak_bytes()) + ": arguments " + bytes(p.argument_bytes) +

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 std::string scaled(double x, const char* unit) {
@@ -34,4 +34,4 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.{}f} {}", seconds, seconds < 9.995 ? 2 : seconds < 99.95 ? 1 : 0, unit);
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 /// "0 B", "512 B", "12.6 MB": powers of 1000.
 std::string bytes_text(double bytes);
@@ -13,4 +13,4 @@ std::string flops_text(double flops);
 /// "0 s", "12.3 us", "1.2 ms"
 std::string seconds_text(double seconds);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 
@@ -18,7 +18,7 @@ struct Around {
 
 class Walk {
  public:
-  Walk(const Divided& d, const PlanOptions& options, bool spans)
+  Walk(const ProgramOnMesh& d, const PlanOptions& options, bool spans)
       : d_(d), options_(options), spans_(spans), sites_{{&*d.mesh, &d.atoms, &d.links}} {
     work_.along.resize(d.mesh->axes.size());
   }
@@ -125,7 +125,7 @@ class Walk {
   void collective(const Program& p, std::span<const std::uint32_t> message, const Around& around) {
     const Equation& eqn = p.equations[message[0]];
     Emitted e;
-    e.kind = tapes::kind_of(eqn.op->exchange);
+    e.kind = tape::kind_of(eqn.op->exchange);
     e.axes = eqn.attrs.get<Strings>("axes");
     e.times = around.times;
     e.in_while = around.in_while;
@@ -136,13 +136,13 @@ class Walk {
       const Equation* one = &p.equations[k];
       equations.push_back(one);
       const std::int64_t bytes =
-          tapes::received_along(p, std::span(&one, 1), *site.atoms, *site.links).bytes;
+          tape::received_along(p, std::span(&one, 1), *site.atoms, *site.links).bytes;
       e.values.push_back({one, p.types[one->inputs[0]], bytes});
       if (!spans_) continue;
       e.values.back().place = around_;
       e.values.back().place.push_back(k);
     }
-    const tapes::Received received = tapes::received_along(p, equations, *site.atoms, *site.links);
+    const tape::Received received = tape::received_along(p, equations, *site.atoms, *site.links);
     e.bytes = received.bytes;
     for (const spmd::Crossing& c : received.along) {
       if (&site == &sites_.front()) {
@@ -167,7 +167,7 @@ class Walk {
     for (const std::vector<Var>& ends : {eqn.inputs, eqn.outputs})
       for (Var v : ends)
         if (is_stored[v]) traffic += static_cast<double>(p.types[v].bytes());
-    const Cost cost = tapes::cost_of(p, eqn);
+    const Cost cost = tape::cost_of(p, eqn);
     // An op that reads a few elements of a large operand says so.
     traffic = std::min(traffic, cost.bytes);
     const auto times = static_cast<double>(around.times);
@@ -200,7 +200,7 @@ class Walk {
     work_.spans.push_back({lane, name, line, start, seconds});
   }
 
-  const Divided& d_;
+  const ProgramOnMesh& d_;
   const PlanOptions& options_;
   bool spans_;
   std::vector<Site> sites_;            // from the outside in; the first is the plan's
@@ -211,10 +211,10 @@ class Walk {
 
 }  // namespace
 
-Work work_of(const Divided& divided, const PlanOptions& options, bool spans) {
+Work work_of(const ProgramOnMesh& divided, const PlanOptions& options, bool spans) {
   Walk walk(divided, options, spans);
   walk.program(*divided.simplified, {});
   return walk.result();
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -1,9 +1,9 @@
 // What a device's program does, equation by equation: operations, memory, collectives, time.
 #pragma once
 
-#include "explain/divided.h"
+#include "explain/program_on_mesh.h"
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 /// A value that a collective brings from device to device.
 struct Moved {
@@ -43,6 +43,6 @@ struct Work {
 /// A loop's body is walked once and counts for all its turns, that of a while loop for one; of
 /// branches the costliest is worked, and the collectives of all count. Compute that follows on
 /// compute of the same line is one span. `spans`: whether they are wanted.
-Work work_of(const Divided& divided, const PlanOptions& options, bool spans);
+Work work_of(const ProgramOnMesh& divided, const PlanOptions& options, bool spans);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -38,7 +38,7 @@ Literal scalar_literal(DType dtype, double value);
 Literal scalar_literal(DType dtype, std::int64_t value);
 Literal scalar_literal(DType dtype, std::complex<double> value);
 
-/// Rules given by user code (custom derivatives, checkpoint policies): compared by identity,
+/// Rules given by user code (custom derivatives, remat policies): compared by identity,
 /// printed by name, and so the one kind of attribute that text cannot carry.
 struct Hook {
   virtual ~Hook() = default;

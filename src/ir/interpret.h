@@ -27,20 +27,20 @@ JvpProgram jvp_program(const Program& p, const std::vector<bool>& nonzero_in,
 /// Splits `p`: `known` computes from the known inputs the known outputs, then the residuals;
 /// `unknown` computes from (residuals..., unknown inputs...) the unknown outputs. An output is
 /// unknown when it depends on an unknown input, or when `force_unknown_out` says so.
-struct Split {
+struct PartialEvaluation {
   ProgramPtr known;
   ProgramPtr unknown;
   std::vector<bool> unknown_out;
   std::size_t residuals = 0;
 };
-Split partial_eval(const Program& p, const std::vector<bool>& unknown_in,
-                   const std::vector<bool>& force_unknown_out = {});
+PartialEvaluation partial_eval(const Program& p, const std::vector<bool>& unknown_in,
+                               const std::vector<bool>& force_unknown_out = {});
 
 /// As partial_eval, where only the inputs and what `policy` lets be kept become residuals:
 /// `unknown` computes the rest again.
-struct CheckpointPolicy;
-Split partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in,
-                          const CheckpointPolicy& policy);
+struct RematPolicy;
+PartialEvaluation partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in,
+                                      const RematPolicy& policy);
 
 /// Transposes a program that is linear in the inputs marked so, given cotangents of its outputs;
 /// emits into `b`. `inputs[i]` is the value of a non-linear input. Gives one cotangent an input,

@@ -199,7 +199,7 @@ enum class Exchange {
   broadcast
 };
 
-/// For checkpoint policies: what a product costs to compute again.
+/// For policies of remat: what a product costs to compute again.
 enum class Product { none, plain, batched };
 
 /// Which operand a result is written over where nobody needs that any longer, because it holds all
@@ -207,7 +207,7 @@ enum class Product { none, plain, batched };
 using OverwriteRule = std::function<int(const TypedArgs&, std::size_t output)>;
 
 /// The result is a box of its operand: elements start + i * strides.
-struct Piece {
+struct StridedBox {
   Ints start, limit, strides;
 };
 
@@ -371,7 +371,7 @@ struct Op {
   std::function<const Literal*(const Attrs&)> literal;
   /// The name that the user gave to the result.
   std::function<const std::string*(const Attrs&)> label;
-  std::function<Piece(const Attrs&)> piece;
+  std::function<StridedBox(const Attrs&)> strided_box;
   /// Where the value shall lie, of identities that say that and nothing else.
   std::function<Constraint(const Attrs&)> constrains;
   /// The dimension along which the operands, one after the other, are the result.

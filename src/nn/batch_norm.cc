@@ -4,7 +4,7 @@
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/message.h>
-#include <tessera/nn.h>
+#include <tessera/nn/normalization.h>
 #include <tessera/reductions.h>
 
 #include <cmath>

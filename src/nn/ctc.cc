@@ -6,7 +6,6 @@
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
-#include <tessera/nn.h>
 #include <tessera/nn/losses.h>
 #include <tessera/reductions.h>
 

@@ -6,12 +6,13 @@
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
 #include <tessera/message.h>
-#include <tessera/nn.h>
+#include <tessera/nn/layers.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tessera::inline v0::nn {
 
@@ -204,6 +205,107 @@ Array Dropout::operator()(Operand x, const Array& key, bool train) const {
   need_key("Dropout", key, x.loc);
   Array keep = random::bernoulli(key, 1 - rate, x.array.shape());
   return where(keep, divide(x, 1 - rate), 0);
+}
+
+Array BroadcastDropout::operator()(Operand x, const Array& key, bool train) const {
+  const InFunction called("BroadcastDropout", x.loc);
+  need_array("BroadcastDropout", "x", x.array, x.loc);
+  need_number("BroadcastDropout", "the rate", rate, 0, 1,
+              "0.1, the share of elements that are dropped", x.loc);
+  if (!train || rate == 0) return +x;
+  need_key("BroadcastDropout", key, x.loc);
+  Shape shape = x.array.shape();
+  for (std::int64_t d : broadcast_dims)
+    shape[static_cast<std::size_t>(normalize_axis(d, shape.rank(), "BroadcastDropout"))] = 1;
+  return where(random::bernoulli({key, x.loc}, 1 - rate, shape), divide(x, 1 - rate), 0);
+}
+Array SpatialDropout::operator()(Operand x, const Array& key, bool train) const {
+  const InFunction called("SpatialDropout", x.loc);
+  need_array("SpatialDropout", "x", x.array, x.loc);
+  std::vector<std::int64_t> spatial;
+  for (int i = 1; i + 1 < x.array.ndim(); ++i) spatial.push_back(i);
+  return BroadcastDropout{rate, spatial}(x, key, train);
+}
+
+PReLU prelu(double slope) { return {full({}, slope, DType::float32)}; }
+Array PReLU::operator()(Operand x) const {
+  const InFunction called("PReLU", x.loc);
+  need_parameter("PReLU", "slope", slope, "prelu()", x.loc);
+  need_array("PReLU", "x", x.array, x.loc);
+  const DType d = x.array.dtype();
+  return where(x.array >= 0, x, x.array * (is_floating(d) ? slope.astype(d) : slope));
+}
+
+Einsum einsum_layer(const Array& key, const std::string& subscripts, const Shape& weight_shape,
+                    const std::optional<Shape>& bias, const Initializer& init,
+                    std::source_location loc) {
+  const InFunction called("einsum_layer", loc);
+  need_key("einsum_layer", key, loc);
+  need_sizes("einsum_layer", weight_shape, loc);
+  return {init(key, weight_shape, DType::float32, loc), bias ? zeros(*bias) : Array(), subscripts};
+}
+Array Einsum::operator()(Operand x) const {
+  const InFunction called("Einsum", x.loc);
+  need_parameter("Einsum", "weight", weight, "einsum_layer(key, subscripts, shape)", x.loc);
+  need_array("Einsum", "x", x.array, x.loc);
+  const Array y = einsum(subscripts, x.array, weight, x.loc);
+  return bias.is_empty() ? y : y + bias;
+}
+
+namespace {
+
+using Function = Array (*)(Operand);
+Function activation_of(const char* name, const std::string& activation, const SourceLoc& loc) {
+  static const auto& all = *new std::map<std::string, Function>{
+      {"relu", relu},           {"gelu", [](Operand x) { return gelu(std::move(x)); }},
+      {"silu", silu},           {"tanh", v0::tanh},
+      {"sigmoid", v0::sigmoid}, {"elu", [](Operand x) { return elu(std::move(x)); }},
+      {"selu", selu},           {"identity", [](Operand x) { return x.array; }}};
+  const auto found = all.find(activation);
+  if (found != all.end()) return found->second;
+  Message(name)
+      .problem("the activation is \"" + activation + "\"")
+      .rule(
+          "it is \"relu\", \"gelu\", \"silu\", \"tanh\", \"sigmoid\", \"elu\", \"selu\" or "
+          "\"identity\"")
+      .from(loc)
+      .advice("\"relu\"")
+      .raise<Error>();
+}
+
+}  // namespace
+
+MLP mlp(const Array& key, const std::vector<std::int64_t>& sizes, const std::string& activation,
+        const LinearOptions& options, std::source_location loc) {
+  const InFunction called("mlp", loc);
+  need_key("mlp", key, loc);
+  activation_of("mlp", activation, loc);
+  if (sizes.size() < 2)
+    Message("mlp")
+        .problem(std::to_string(sizes.size()) + " sizes")
+        .rule("there is one for the input and one for each layer")
+        .from(loc)
+        .advice("{784, 128, 10}")
+        .raise<ShapeError>();
+  need_sizes("mlp", Shape(sizes), loc);
+  const auto count = static_cast<std::int64_t>(sizes.size()) - 1;
+  const Array keys = random::split(Operand(key, loc), count);
+  MLP made{{}, activation};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    made.layers.push_back(linear(keys[i], sizes[at], sizes[at + 1], options, loc));
+  }
+  return made;
+}
+Array MLP::operator()(Operand x) const {
+  const InFunction called("MLP", x.loc);
+  const Function f = activation_of("MLP", activation, x.loc);
+  Array y = x.array;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    y = layers[i]({y, x.loc});
+    if (i + 1 < layers.size()) y = f({y, x.loc});
+  }
+  return y;
 }
 
 }  // namespace tessera::inline v0::nn

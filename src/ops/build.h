@@ -100,7 +100,7 @@ Value sharding_constraint(Value x, const MeshRef& mesh, const Spec& spec, const 
 /// values; true.
 Value debug_callback(Value holds, const HookPtr& hook, const Strings& names,
                      std::span<const Value> positions, std::span<const Value> values);
-/// Marks a value for checkpoint policies; identity. {name: string}; op "checkpoint_name"
+/// Marks a value for policies of remat; identity. {name: string}; op "checkpoint_name"
 Value checkpoint_name(Value x, std::string name);
 /// The Threefry-2x32 block, elementwise over four uint32 arrays of one shape; two results. op
 /// "threefry2x32"

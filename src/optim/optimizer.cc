@@ -3,7 +3,8 @@
 #include <tessera/detail/square_range.h>
 #include <tessera/elementwise.h>
 #include <tessera/message.h>
-#include <tessera/optim.h>
+#include <tessera/optim/optimizer.h>
+#include <tessera/optim/optimizers.h>
 #include <tessera/optim/transformations.h>
 #include <tessera/reductions.h>
 

@@ -1,8 +1,10 @@
 #include "optim/checks.h"
 
 #include <tessera/elementwise.h>
-#include <tessera/optim.h>
+#include <tessera/message.h>
+#include <tessera/optim/schedules.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera::inline v0::optim {
@@ -89,6 +91,150 @@ Schedule warmup_cosine_decay(double start, double peak, std::int64_t warmup, std
   Schedule up = linear(start, peak, warmup);
   Schedule down = cosine(peak, steps - warmup, peak != 0 ? end / peak : 0);
   return [=](const Array& count) { return where(count < warmup, up(count), down(count - warmup)); };
+}
+
+Schedule join_schedules(const std::vector<Schedule>& schedules,
+                        const std::vector<std::int64_t>& boundaries, std::source_location loc) {
+  const bool whole = std::all_of(schedules.begin(), schedules.end(),
+                                 [](const Schedule& s) { return static_cast<bool>(s); });
+  if (schedules.size() != boundaries.size() + 1 || !whole ||
+      !std::is_sorted(boundaries.begin(), boundaries.end()))
+    Message("join_schedules")
+        .problem(std::to_string(schedules.size()) + " schedules" +
+                 (whole ? "" : ", of which one is no function,") + " and " +
+                 std::to_string(boundaries.size()) + " boundaries")
+        .rule("there is a boundary between two schedules, and they ascend")
+        .from(loc)
+        .advice("join_schedules({warm, cold}, {100})")
+        .raise<Error>();
+  return [=](const Array& count) {
+    Array value = schedules[0](count);
+    for (std::size_t i = 0; i < boundaries.size(); ++i)
+      value = where(count < boundaries[i], value, schedules[i + 1](count - boundaries[i]));
+    return value;
+  };
+}
+
+Schedule piecewise_constant_schedule(double start, const std::map<std::int64_t, double>& factors,
+                                     std::source_location loc) {
+  need_rate("piecewise_constant_schedule", "start", start, loc);
+  for (const auto& [step, factor] : factors)
+    need_rate("piecewise_constant_schedule", "a factor", factor, loc);
+  return [=](const Array& count) {
+    Array value(start);
+    for (const auto& [step, factor] : factors) value = value * where(count < step, 1.0, factor);
+    return value;
+  };
+}
+
+Schedule polynomial_schedule(double start, double end, double power, std::int64_t steps,
+                             std::int64_t begin, std::source_location loc) {
+  need_rate("polynomial_schedule", "start", start, loc);
+  need_rate("polynomial_schedule", "end", end, loc);
+  need_amount("polynomial_schedule", "power", power, loc);
+  need_steps("polynomial_schedule", "steps", steps, 1, loc);
+  need_steps("polynomial_schedule", "begin", begin, 0, loc);
+  return [=](const Array& count) {
+    const Array left = 1.0 - clip(count - begin, 0, steps) * 1.0 / static_cast<double>(steps);
+    return v0::power(left, power) * (start - end) + end;
+  };
+}
+
+Schedule warmup_constant_schedule(double start, double peak, std::int64_t warmup,
+                                  std::source_location loc) {
+  const InFunction called("warmup_constant_schedule", loc);
+  return linear_schedule(start, peak, warmup, loc);
+}
+
+Schedule warmup_exponential_decay_schedule(double start, double peak, std::int64_t warmup,
+                                           std::int64_t steps, double rate,
+                                           std::source_location loc) {
+  const InFunction called("warmup_exponential_decay_schedule", loc);
+  return join_schedules(
+      {linear_schedule(start, peak, warmup, loc), exponential_decay(peak, steps, rate, false, loc)},
+      {warmup}, loc);
+}
+
+namespace {
+
+struct Knot {
+  std::int64_t step;
+  double value;
+};
+
+// From knot to knot, by a line or half a cosine; the last value afterwards.
+Schedule through(const std::vector<Knot>& knots, bool cosine) {
+  return [=](const Array& count) {
+    Array value(knots.back().value);
+    for (std::size_t i = knots.size() - 1; i-- > 0;) {
+      const Knot &a = knots[i], &b = knots[i + 1];
+      const double length = static_cast<double>(std::max<std::int64_t>(1, b.step - a.step));
+      const Array share = (count - a.step) * 1.0 / length;
+      const Array between = cosine ? b.value + (a.value - b.value) / 2 * (cos(share * M_PI) + 1.0)
+                                   : a.value + share * (b.value - a.value);
+      value = where(count < b.step, between, value);
+    }
+    return value;
+  };
+}
+
+void check_cycle(const char* name, std::int64_t steps, double peak, double share, double div,
+                 double final_div, const SourceLoc& loc) {
+  need_steps(name, "steps", steps, 1, loc);
+  need_rate(name, "peak", peak, loc);
+  need_amount(name, "pct_start", share, loc);
+  need_amount(name, "div_factor", div, loc);
+  need_amount(name, "final_div_factor", final_div, loc);
+}
+
+}  // namespace
+
+Schedule cosine_onecycle_schedule(std::int64_t steps, double peak, double pct_start,
+                                  double div_factor, double final_div_factor,
+                                  std::source_location loc) {
+  check_cycle("cosine_onecycle_schedule", steps, peak, pct_start, div_factor, final_div_factor,
+              loc);
+  const auto top = static_cast<std::int64_t>(pct_start * static_cast<double>(steps));
+  return through(
+      {{0, peak / div_factor}, {top, peak}, {steps, peak / (div_factor * final_div_factor)}}, true);
+}
+
+Schedule linear_onecycle_schedule(std::int64_t steps, double peak, double pct_start,
+                                  double pct_final, double div_factor, double final_div_factor,
+                                  std::source_location loc) {
+  check_cycle("linear_onecycle_schedule", steps, peak, pct_start, div_factor, final_div_factor,
+              loc);
+  need_amount("linear_onecycle_schedule", "pct_final", pct_final, loc);
+  const auto at = [&](double share) {
+    return static_cast<std::int64_t>(share * static_cast<double>(steps));
+  };
+  const double low = peak / div_factor;
+  return through(
+      {{0, low}, {at(pct_start), peak}, {at(pct_final), low}, {steps, low / final_div_factor}},
+      false);
+}
+
+Schedule sgdr_schedule(const std::vector<Cycle>& cycles, std::source_location loc) {
+  const InFunction called("sgdr_schedule", loc);
+  std::vector<Schedule> all;
+  std::vector<std::int64_t> ends;
+  std::int64_t step = 0;
+  for (const Cycle& c : cycles) {
+    all.push_back(warmup_cosine_decay(c.start, c.peak, c.warmup, c.steps, c.end, loc));
+    ends.push_back(step += c.steps);
+  }
+  if (!ends.empty()) ends.pop_back();
+  return join_schedules(all, ends, loc);
+}
+
+Schedule constant_schedule(double value, std::source_location loc) { return constant(value, loc); }
+Schedule cosine_decay_schedule(double start, std::int64_t steps, double alpha,
+                               std::source_location loc) {
+  return cosine_decay(start, steps, alpha, loc);
+}
+Schedule warmup_cosine_decay_schedule(double start, double peak, std::int64_t warmup,
+                                      std::int64_t steps, double end, std::source_location loc) {
+  return warmup_cosine_decay(start, peak, warmup, steps, end, loc);
 }
 
 }  // namespace tessera::inline v0::optim

@@ -1,5 +1,5 @@
 // Where an optimiser's state lies, given where the parameters lie.
-#include <tessera/optim.h>
+#include <tessera/optim/optimizer.h>
 
 namespace tessera::inline v0::optim {
 

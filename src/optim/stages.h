@@ -1,7 +1,7 @@
 // What the stages of optimisers are made of.
 #pragma once
 
-#include <tessera/optim.h>
+#include <tessera/optim/optimizers.h>
 
 #include <functional>
 

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/interned.h"
 #include "base/process.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 
 #include "runtime/backend.h"
 #include "runtime/buffer.h"

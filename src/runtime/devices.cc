@@ -2,8 +2,8 @@
 
 #include "base/process.h"
 #include "base/settings.h"
-#include "distributed/alike.h"
-#include "distributed/processes.h"
+#include "processes/alike.h"
+#include "processes/processes.h"
 #include "runtime/accounting.h"
 #include "runtime/pool.h"
 

@@ -4,7 +4,7 @@
 
 namespace tessera::inline v0::runtime {
 
-using namespace tapes;
+using namespace tape;
 
 namespace {
 

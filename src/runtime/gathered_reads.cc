@@ -1,7 +1,7 @@
 #include "runtime/gathered_reads.h"
 
 #include "base/settings.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 #include "spmd/place/blocks.h"

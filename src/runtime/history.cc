@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/settings.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 
 #include <xxhash.h>
 

@@ -3,7 +3,7 @@
 #include "base/float_mode.h"
 #include "base/process.h"
 #include "base/settings.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/sanitizers.h"
 
 #include <tbb/parallel_for.h>

@@ -72,15 +72,15 @@ Box box_of(std::int64_t block, const Shape& extent, const Shape& whole) {
 }
 
 // A box that is common to a block of the source and one of the target.
-struct Piece {
+struct BlockPart {
   std::int64_t from;  // block of the source
   Box box;            // in the whole
 };
 // What of the source a box of the whole consists of. The source's blocks are of one size, so those
 // that it meets along a dimension are neighbours.
-std::vector<Piece> pieces_of(const Box& target, const Shape& source_block, const Shape& whole) {
+std::vector<BlockPart> pieces_of(const Box& target, const Shape& source_block, const Shape& whole) {
   const std::size_t rank = whole.size();
-  std::vector<Piece> pieces;
+  std::vector<BlockPart> pieces;
   Shape first = whole, last = whole, at = whole;
   for (std::size_t d = 0; d < rank; ++d) {
     if (target.extent[d] == 0) return pieces;
@@ -88,7 +88,7 @@ std::vector<Piece> pieces_of(const Box& target, const Shape& source_block, const
     last[d] = (target.start[d] + target.extent[d] - 1) / source_block[d];
   }
   for (;;) {
-    Piece piece{0, target};
+    BlockPart piece{0, target};
     for (std::size_t d = 0; d < rank; ++d) {
       piece.from = piece.from * (whole[d] / source_block[d]) + at[d];
       const std::int64_t low = std::max(target.start[d], at[d] * source_block[d]);
@@ -174,8 +174,8 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
       continue;
     }
     const Box to = box_of(t, target.block(), whole);
-    const std::vector<Piece> pieces = pieces_of(to, source.block, whole);
-    for (const Piece& piece : pieces)
+    const std::vector<BlockPart> pieces = pieces_of(to, source.block, whole);
+    for (const BlockPart& piece : pieces)
       if (!source.holders[static_cast<std::size_t>(piece.from)].buffer)
         refuse_elsewhere(type, layout);
     if (pieces.empty()) {  // no elements
@@ -191,7 +191,7 @@ std::vector<Shard> blocks_from(const Source& source, const Type& type, const spm
         continue;
       }
     }
-    for (const Piece& piece : pieces) {
+    for (const BlockPart& piece : pieces) {
       const Box from = box_of(piece.from, source.block, whole);
       const Shard& holder = source.holders[static_cast<std::size_t>(piece.from)];
       copies.push_back(

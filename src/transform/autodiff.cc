@@ -14,7 +14,7 @@ Linearized linearize_program(const Program& p, const std::vector<bool>& wrt) {
   std::vector<bool> unknown_out(jvp.program->outputs.size(), true);
   std::fill_n(unknown_in.begin(), p.inputs.size(), false);
   std::fill_n(unknown_out.begin(), p.outputs.size(), false);
-  Split split = partial_eval(*jvp.program, unknown_in, unknown_out);
+  PartialEvaluation split = partial_eval(*jvp.program, unknown_in, unknown_out);
   return {split.known, split.unknown, split.residuals, std::move(jvp.nonzero_out)};
 }
 

@@ -15,7 +15,7 @@ class Shortener {
     for (std::size_t k = 0; k < p.equations.size(); ++k)
       for (Var v : p.equations[k].inputs) {
         readers_[v].push_back(k);
-        whole_[v] = whole_[v] || !p.equations[k].op->piece;
+        whole_[v] = whole_[v] || !p.equations[k].op->strided_box;
       }
     for (Var v : p.outputs) whole_[v] = true;
   }
@@ -34,7 +34,7 @@ class Shortener {
     std::int64_t first = 0, last = 0;
     for (Var v : e.outputs)
       for (std::size_t reader : readers_[v]) {
-        const Piece piece = p_.equations[reader].op->piece(p_.equations[reader].attrs);
+        const StridedBox piece = p_.equations[reader].op->strided_box(p_.equations[reader].attrs);
         if (piece.start[d] == piece.limit[d]) continue;
         first = std::max(first, piece.limit[d]);
         last = std::max(last, n - piece.start[d]);
@@ -71,7 +71,7 @@ class Shortener {
 
   // What is cut out of the whole, cut out of what begins so many elements later.
   static void move(Equation& slice, std::size_t d, std::int64_t before) {
-    Piece at = slice.op->piece(slice.attrs);
+    StridedBox at = slice.op->strided_box(slice.attrs);
     const bool empty = at.start[d] == at.limit[d];
     at.start[d] = empty ? 0 : at.start[d] - before;
     at.limit[d] = empty ? 0 : at.limit[d] - before;

@@ -17,7 +17,7 @@ class Joiner {
   explicit Joiner(const Program& p) : q_(std::make_shared<Program>(p)), slice_of_(p.types.size()) {
     q_->equations.clear();
     for (const Equation& e : p.equations)
-      if (e.op->piece) slice_of_[e.outputs[0]] = &e;
+      if (e.op->strided_box) slice_of_[e.outputs[0]] = &e;
     for (const Equation& e : p.equations) e.op->joins ? join(e) : q_->equations.push_back(e);
   }
   ProgramPtr run() { return changed_ ? ProgramPtr(prune(*q_)) : nullptr; }
@@ -27,15 +27,15 @@ class Joiner {
   bool alike(Var a, Var b, std::size_t d) const {
     const Equation *x = slice_of(a), *y = slice_of(b);
     if (!x || !y || x->inputs != y->inputs) return false;
-    Piece u = piece(*x), v = piece(*y);
-    for (auto part : {&Piece::start, &Piece::limit, &Piece::strides}) {
+    StridedBox u = piece(*x), v = piece(*y);
+    for (auto part : {&StridedBox::start, &StridedBox::limit, &StridedBox::strides}) {
       (u.*part)[d] = (v.*part)[d] = 0;
       if (u.*part != v.*part) return false;
     }
     return true;
   }
   const Equation* slice_of(Var v) const { return v < slice_of_.size() ? slice_of_[v] : nullptr; }
-  static Piece piece(const Equation& e) { return e.op->piece(e.attrs); }
+  static StridedBox piece(const Equation& e) { return e.op->strided_box(e.attrs); }
 
   void join(const Equation& e) {
     const auto d = static_cast<std::size_t>(e.op->joins(e.attrs));
@@ -61,7 +61,7 @@ class Joiner {
     const Equation& slice = *slice_of(e.inputs[first]);
     Ints positions;
     for (std::size_t k = first; k < last; ++k) {
-      const Piece at = piece(*slice_of(e.inputs[k]));
+      const StridedBox at = piece(*slice_of(e.inputs[k]));
       for (std::int64_t i = at.start[d]; i < at.limit[d]; i += at.strides[d])
         positions.push_back(i);
     }
@@ -84,7 +84,7 @@ class Joiner {
   // The slice with another extent along dimension `d`.
   static Equation sliced(const Equation& slice, std::size_t d, std::int64_t start,
                          std::int64_t limit, std::int64_t step) {
-    Piece at = piece(slice);
+    StridedBox at = piece(slice);
     at.start[d] = start, at.limit[d] = limit, at.strides[d] = step;
     Equation made = slice;
     made.op = &Registry::get().at("slice");

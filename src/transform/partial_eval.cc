@@ -2,7 +2,7 @@
 //
 // A value that crosses from the known to the unknown program does so in one of three ways: as a
 // residual (an output of the known program, an input of the unknown one); computed again, because
-// it is as cheap as a constant; or computed again because a checkpoint policy does not let it be
+// it is as cheap as a constant; or computed again because a policy of remat does not let it be
 // kept.
 #include "ir/interpret.h"
 #include "ir/op.h"
@@ -21,7 +21,7 @@ constexpr std::int64_t kSmallConstant = 16;  // elements
 
 class Splitter {
  public:
-  Splitter(const Program& p, const std::vector<bool>& unknown_in, const CheckpointPolicy* policy)
+  Splitter(const Program& p, const std::vector<bool>& unknown_in, const RematPolicy* policy)
       : p_(p),
         policy_(policy),
         known_(p.name),
@@ -38,10 +38,10 @@ class Splitter {
     unknown_inputs_ = unknown_.so_far().inputs.size();
   }
 
-  Split run(const std::vector<bool>& force_unknown_out) {
+  PartialEvaluation run(const std::vector<bool>& force_unknown_out) {
     for (const Equation& eqn : p_.equations) visit(eqn);
 
-    Split split;
+    PartialEvaluation split;
     Values known_out, unknown_out;
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       Var v = p_.outputs[i];
@@ -191,7 +191,7 @@ class Splitter {
   }
 
   const Program& p_;
-  const CheckpointPolicy* policy_;
+  const RematPolicy* policy_;
   Builder known_, unknown_;
   MaybeValues known_of_, unknown_of_;  // by variable of p
   std::size_t unknown_inputs_ = 0;
@@ -203,13 +203,13 @@ class Splitter {
 
 }  // namespace
 
-Split partial_eval(const Program& p, const std::vector<bool>& unknown_in,
-                   const std::vector<bool>& force_unknown_out) {
+PartialEvaluation partial_eval(const Program& p, const std::vector<bool>& unknown_in,
+                               const std::vector<bool>& force_unknown_out) {
   return Splitter(p, unknown_in, nullptr).run(force_unknown_out);
 }
 
-Split partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in,
-                          const CheckpointPolicy& policy) {
+PartialEvaluation partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in,
+                                      const RematPolicy& policy) {
   return Splitter(p, unknown_in, &policy).run({});
 }
 

@@ -8,14 +8,14 @@ namespace tessera::inline v0 {
 
 namespace {
 
-struct Everything : CheckpointPolicy {
+struct Everything : RematPolicy {
   bool keep;
   explicit Everything(bool k) : keep(k) {}
   std::string name() const override { return keep ? "everything_saveable" : "nothing_saveable"; }
   bool saveable(const Equation&, const Program&) const override { return keep; }
 };
 
-struct Dots : CheckpointPolicy {
+struct Dots : RematPolicy {
   bool batched;
   explicit Dots(bool b) : batched(b) {}
   std::string name() const override {
@@ -27,7 +27,7 @@ struct Dots : CheckpointPolicy {
   }
 };
 
-struct Names : CheckpointPolicy {
+struct Names : RematPolicy {
   std::vector<std::string> names;
   bool keep;
   Names(std::vector<std::string> n, bool k) : names(std::move(n)), keep(k) {}
@@ -45,14 +45,14 @@ struct Names : CheckpointPolicy {
 
 }  // namespace
 
-CheckpointPolicyPtr nothing_saveable() { return std::make_shared<Everything>(false); }
-CheckpointPolicyPtr everything_saveable() { return std::make_shared<Everything>(true); }
-CheckpointPolicyPtr dots_saveable() { return std::make_shared<Dots>(true); }
-CheckpointPolicyPtr dots_with_no_batch_dims_saveable() { return std::make_shared<Dots>(false); }
-CheckpointPolicyPtr save_only_these_names(std::vector<std::string> names) {
+RematPolicyPtr nothing_saveable() { return std::make_shared<Everything>(false); }
+RematPolicyPtr everything_saveable() { return std::make_shared<Everything>(true); }
+RematPolicyPtr dots_saveable() { return std::make_shared<Dots>(true); }
+RematPolicyPtr dots_with_no_batch_dims_saveable() { return std::make_shared<Dots>(false); }
+RematPolicyPtr save_only_these_names(std::vector<std::string> names) {
   return std::make_shared<Names>(std::move(names), true);
 }
-CheckpointPolicyPtr save_any_names_but_these(std::vector<std::string> names) {
+RematPolicyPtr save_any_names_but_these(std::vector<std::string> names) {
   return std::make_shared<Names>(std::move(names), false);
 }
 

@@ -8,8 +8,8 @@ namespace {
 
 // Headers whose functions compute each element of floats from its own operands.
 const std::set<std::string>& elementwise_headers() {
-  static const std::set<std::string> all{"elementwise.h", "special.h", "numeric.h",
-                                         "bits.h",        "nn.h",      "activations.h"};
+  static const std::set<std::string> all{"elementwise.h", "special.h", "arithmetic.h", "bits.h",
+                                         "activations.h"};
   return all;
 }
 
@@ -29,10 +29,10 @@ const std::map<std::string, std::string>& other_headers() {
       {"axis_list.h", language},
       {"cache.h", language},
       {"calculus.h", sums},
-      {"calls.h", language},
-      {"checkpoint.h", language},
+      {"functional.h", language},
+      {"remat.h", language},
       {"checkpoint_manager.h", files},
-      {"checkpoints.h", files},
+      {"checkpoint.h", files},
       {"collectives.h", sums},
       {"combine.h", sums},
       {"control_flow.h", language},
@@ -57,21 +57,21 @@ const std::map<std::string, std::string>& other_headers() {
       {"linalg.h", algebra},
       {"matrix_forms.h", algebra},
       {"interpolation.h", "sums of few elements with shares"},
-      {"linear.h", algebra},
+      {"contractions.h", algebra},
       {"manipulation.h", arrangement},
       {"mesh.h", language},
       {"message.h", language},
       {"npy.h", files},
       {"npz.h", files},
       {"mask.h", "questions of parameters"},
-      {"optim.h", "updates, made of functions of the table"},
+      {"optimizer.h", "updates, made of functions of the table"},
       {"optimizers.h", "updates, made of functions of the table"},
       {"schedules.h", "rates of a step"},
       {"transformations.h", "updates, made of functions of the table"},
       {"ordering.h", arrangement},
       {"partition_spec.h", language},
       {"pipeline.h", language},
-      {"places.h", arrangement},
+      {"gather_scatter.h", arrangement},
       {"plan.h", language},
       {"pmap.h", language},
       {"polynomial.h", sums},

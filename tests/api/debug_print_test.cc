@@ -141,7 +141,7 @@ TEST_F(DebugPrint, DerivativesPrintOnce) {
   EXPECT_EQ(texts(), once);
   ts::jit(ts::value_and_grad(loss))(x).second.block_until_ready();
   EXPECT_EQ(texts(), once);
-  ts::jit(ts::grad(ts::checkpoint(loss)))(x).block_until_ready();
+  ts::jit(ts::grad(ts::remat(loss)))(x).block_until_ready();
   EXPECT_EQ(texts(), once);
   ts::jvp(loss, std::tuple(x), std::tuple(x)).second.block_until_ready();
   EXPECT_EQ(texts(), once);
@@ -166,7 +166,7 @@ TEST_F(DebugPrint, LoopsPrintAtEachTurnAndTheirDerivativesToo) {
   EXPECT_EQ(texts(), turns);
   ts::jit(ts::grad(run))(vec({2, 3, 4})).block_until_ready();
   EXPECT_EQ(texts(), turns);
-  ts::jit(ts::grad(ts::checkpoint(run)))(vec({2, 3, 4})).block_until_ready();
+  ts::jit(ts::grad(ts::remat(run)))(vec({2, 3, 4})).block_until_ready();
   EXPECT_EQ(texts(), turns);
   // What is printed is neither carried nor given.
   ts::jit(ts::grad([](Array x) {

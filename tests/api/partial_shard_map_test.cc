@@ -1,6 +1,5 @@
 // shard_map over some axes of a mesh, through the public functions: along the others values are
 // whole, and the program is partitioned as around it.
-#include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
@@ -11,6 +10,7 @@
 #include <tessera/operators.h>
 #include <tessera/plan.h>
 #include <tessera/reductions.h>
+#include <tessera/remat.h>
 #include <tessera/shard_map.h>
 #include <tessera/vmap.h>
 
@@ -225,7 +225,7 @@ TEST_F(PartialShardMaps, UnderAndAroundTransformations) {
       [](Array block, Array weights) {
         auto [carry, ys] = ts::scan(
             [&](Array c, Array k) {
-              c = ts::checkpoint([&](Array a, Array s) {
+              c = ts::remat([&](Array a, Array s) {
                 return ts::where(a > 3, a - 4, a + s) * ts::sign(weights);
               })(c + block, k);
               c = ts::cond(
@@ -268,7 +268,7 @@ TEST_F(PartialShardMaps, CarriesThatComeToVaryInsideOfOthers) {
       [&](Array block) {
         return ts::scan(
                    [&](Array c, Array k) {
-                     c = ts::checkpoint([](Array a) { return ts::where(a > 8, a - 8, a); })(c);
+                     c = ts::remat([](Array a) { return ts::where(a > 8, a - 8, a); })(c);
                      return std::pair(doubled(c) + block * k, k);
                    },
                    ts::zeros({2, 8}), ts::arange(3.0))

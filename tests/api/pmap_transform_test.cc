@@ -2,7 +2,6 @@
 // batch.
 #include "api/check.h"
 
-#include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
@@ -14,6 +13,7 @@
 #include <tessera/pmap.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
+#include <tessera/remat.h>
 #include <tessera/vmap.h>
 
 #include <gtest/gtest.h>
@@ -205,7 +205,7 @@ TEST_F(PmapTransform, GradientsOfWhatDiffersByDevice) {
     const Array want = 2 * moved * w;
     EXPECT_EQ(f32s(ts::grad(loss)(v)), f32s(want));
     EXPECT_EQ(f32s(ts::jit(ts::grad(loss))(v)), f32s(want));
-    EXPECT_EQ(f32s(ts::grad(ts::checkpoint(loss))(v)), f32s(want));
+    EXPECT_EQ(f32s(ts::grad(ts::remat(loss))(v)), f32s(want));
     EXPECT_EQ(f32s(ts::jvp(ts::grad(loss), std::tuple(v), std::tuple(v)).second), f32s(2 * v * w));
     EXPECT_EQ(f32s(ts::vmap(ts::grad(loss))(ts::stack({v, v}))[1]), f32s(want));
   };

@@ -1,6 +1,5 @@
 // Per-device functions over meshes: blocks by specs, types of axes, derivatives without psums
 // written for them.
-#include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/combine.h>
 #include <tessera/contractions.h>
@@ -12,6 +11,7 @@
 #include <tessera/operators.h>
 #include <tessera/random.h>
 #include <tessera/reductions.h>
+#include <tessera/remat.h>
 #include <tessera/shard_map.h>
 #include <tessera/vmap.h>
 
@@ -140,7 +140,7 @@ TEST_F(ShardMaps, UnderAndAroundTransformations) {
         // A carry that is the same everywhere at first and differs from the first turn on.
         auto [carry, ys] = ts::scan(
             [&](Array c, Array k) {
-              c = ts::checkpoint([](Array a, Array s) { return ts::sin(a) + s; })(c + b, k);
+              c = ts::remat([](Array a, Array s) { return ts::sin(a) + s; })(c + b, k);
               return std::pair(c, ts::psum(c, "i"));
             },
             ts::zeros(b.shape()), ts::arange(3.0));

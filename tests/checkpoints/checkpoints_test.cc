@@ -4,6 +4,7 @@
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
 #include <tessera/random.h>
+#include <tessera/remat.h>
 #include <tessera/safetensors.h>
 #include <tessera/sharding.h>
 
@@ -68,7 +69,7 @@ TEST_F(Checkpoints, ComeBackToTheBit) {
 
 // The object of the same name goes on as it was.
 TEST_F(Checkpoints, AndTheFunctionOfTheirNameIsThere) {
-  const auto f = ts::checkpoint([](Array x) { return ts::sin(x) * x; });
+  const auto f = ts::remat([](Array x) { return ts::sin(x) * x; });
   EXPECT_TRUE(same(f(Array(std::vector<float>{1, 2})),
                    ts::sin(Array(std::vector<float>{1, 2})) * Array(std::vector<float>{1, 2})));
 }

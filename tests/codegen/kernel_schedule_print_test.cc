@@ -19,7 +19,7 @@ std::string loops(const std::vector<Type>& inputs, const std::function<Values(co
   Values in;
   for (const Type& t : inputs) in.push_back(b.input(t));
   ProgramPtr p = b.finish(f(in));
-  return codegen::to_string(*p, codegen::make_plan(*p, any_length));
+  return codegen::to_string(*p, codegen::schedule_kernel(*p, any_length));
 }
 
 const Type kMatrix(DType::float32, {64, 1000});

@@ -28,7 +28,7 @@ ProgramPtr example() {
 
 std::string planned(const char* without = "") {
   setenv("TESSERA_DISABLE_PASSES", without, 1);
-  std::string text = to_string(*tapes::plan(*example(), {}));
+  std::string text = to_string(*tape::make_tape(*example(), {}));
   unsetenv("TESSERA_DISABLE_PASSES");
   return text;
 }
@@ -47,7 +47,7 @@ TEST(PlannerPasses, AreTimedOnceALevel) {
   auto before = runs();
   planned();
   auto after = runs();
-  for (std::string_view pass : tapes::plan_passes())
+  for (std::string_view pass : tape::tape_passes())
     EXPECT_EQ(after[std::string(pass)], before[std::string(pass)] + 1) << pass;
 }
 
@@ -60,7 +60,7 @@ TEST(PlannerPasses, BodiesOfWeakOperandsAreTypedAsTheyAre) {
   const Value x = ops::convert(b.input(Type(DType::float32, {})), DType::float32, true);
   ASSERT_TRUE(x.type().weak);
   const Value in[] = {x};
-  const std::string text = to_string(*tapes::plan(*b.finish(ops::remat(b, made, in)), {}));
+  const std::string text = to_string(*tape::make_tape(*b.finish(ops::remat(b, made, in)), {}));
   EXPECT_TRUE(has(text, "complex")) << text;
 }
 

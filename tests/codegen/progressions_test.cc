@@ -13,7 +13,7 @@
 
 namespace {
 
-using tessera::tapes::Progressions;
+using tessera::tape::Progressions;
 using Table = std::map<std::int64_t, std::int64_t>;
 
 // Of `keys` keys every one is asked for, and some beyond.

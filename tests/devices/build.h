@@ -124,7 +124,7 @@ class Build {
     const Arrays args = part(in, 0, std::min(a, in.size()));
     switch (n.kind) {
       case Kind::jit: return ts::jit(call(body, a))(args);
-      case Kind::checkpoint: return ts::checkpoint(call(body, a))(args);
+      case Kind::checkpoint: return ts::remat(call(body, a))(args);
       case Kind::cond: {
         const Arrays operands = part(in, 1, 1 + a);
         if (n.blocks.size() == 2)

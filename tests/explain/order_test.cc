@@ -32,7 +32,7 @@ Array apply(const Layer& l, Array x) { return x + ts::dot(ts::tanh(ts::dot(x, l.
 auto step_of(bool checkpointed, bool mapped = false) {
   return [=](Model m, Array x, Array y) {
     const auto loss = [=](const Model& p, Array in, Array want) {
-      for (const Layer& l : p) in = checkpointed ? ts::checkpoint(apply)(l, in) : apply(l, in);
+      for (const Layer& l : p) in = checkpointed ? ts::remat(apply)(l, in) : apply(l, in);
       return ts::mean(ts::square(in - want));
     };
     auto [value, g] = ts::value_and_grad(loss)(m, x, y);

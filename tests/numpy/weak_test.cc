@@ -119,7 +119,7 @@ TEST(Weak, StaysADoubleInEveryTransformation) {
                   ts::stack({x, x}))
              .second[1],
          "scan");
-    same(ts::checkpoint([&](Array v, Array c) { return f(v, c); })(x, number), "checkpoint");
+    same(ts::remat([&](Array v, Array c) { return f(v, c); })(x, number), "checkpoint");
   }
 }
 

@@ -88,10 +88,10 @@ TEST_P(RegistryProperties, ALiteralIsTheValue) {
     expect_same(ts::HostArray::from(*op.literal(d.example.attrs)), d.outputs[0]);
 }
 
-TEST_P(RegistryProperties, APieceIsABoxOfItsOperand) {
-  if (!op.piece) return;
+TEST_P(RegistryProperties, AStridedBoxIsOfItsOperand) {
+  if (!op.strided_box) return;
   for (const Drawn& d : drawn()) {
-    const ts::Piece at = op.piece(d.example.attrs);
+    const ts::StridedBox at = op.strided_box(d.example.attrs);
     const ts::Shape from = d.inputs[0].shape.strides(), to = d.outputs[0].shape.strides();
     ts::for_each_index(d.outputs[0].shape, [&](const ts::Shape& index) {
       ts::Shape source = index;

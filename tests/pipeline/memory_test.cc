@@ -34,7 +34,7 @@ class Memory : public testing::Test {
   }
   std::int64_t gradient(bool checkpoint, std::int64_t m) const {
     const ts::Mesh mesh({{"stage", kStages}});
-    auto network = ts::pipeline(layer, {.mesh = mesh, .microbatches = m, .checkpoint = checkpoint});
+    auto network = ts::pipeline(layer, {.mesh = mesh, .microbatches = m, .remat = checkpoint});
     auto step = ts::jit(ts::value_and_grad(
         [&](const Layer& p, Array x, Array target) { return loss(network(p, x), target); }));
     return step.lower(params, batch(m), batch(m)).memory().temporaries;

@@ -81,7 +81,7 @@ TEST_F(Pipelines, ValuesAndGradients) {
     const Array x = integers(3, {c.rows(), 3}, -2, 3), target = integers(4, {c.rows(), 3}, -1, 2);
     for (bool checkpoint : {false, true}) {
       ts::PipelineOptions options = c.options();
-      options.checkpoint = checkpoint;
+      options.remat = checkpoint;
       const auto network = ts::pipeline(layer, options);
       EXPECT_TRUE(ts::tree::equal(ts::jit(network)(params, x), sequential(params, x)));
       const auto got = ts::jit(ts::value_and_grad<0, 1>(
@@ -256,8 +256,8 @@ TEST_F(Pipelines, OtherDerivatives) {
   const Array w = ts::random::normal(ts::random::key(12), {4, 3, 3}) / 2,
               x = ts::random::normal(ts::random::key(13), {6, 3}),
               v = ts::random::normal(ts::random::key(14), {4, 3, 3});
-  const auto network = ts::pipeline(
-      smooth, {.mesh = ts::Mesh({{"stage", 2}}), .microbatches = 3, .checkpoint = true});
+  const auto network =
+      ts::pipeline(smooth, {.mesh = ts::Mesh({{"stage", 2}}), .microbatches = 3, .remat = true});
   const auto piped = [&](Array p) { return ts::mean(ts::square(network(p, x))); };
   const auto whole = [&](Array p) {
     Array h = x;

@@ -286,7 +286,7 @@ inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint6
   Arrays expected;
   for (Var v : p->outputs) expected.push_back(env[v]);
   auto fresh = [&](runtime::CompileOptions options = {}) {
-    return std::make_shared<const runtime::TapeExecutable>(p, std::move(options), tapes::Apart{},
+    return std::make_shared<const runtime::TapeExecutable>(p, std::move(options), tape::Apart{},
                                                            false);
   };
   auto whole = fresh();

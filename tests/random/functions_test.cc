@@ -192,7 +192,7 @@ Array step(Dice& dice, const Array& x, int depth) {
         return ts::jvp([&](Array a) { return inner(a).astype(f.dtype()); }, f, ts::ones_like(f))
             .second;
       }
-      case 13: return ts::checkpoint(inner)(x);
+      case 13: return ts::remat(inner)(x);
       case 14:
         return ts::fori_loop(
             0, static_cast<int>(dice.below(4)),

@@ -62,7 +62,7 @@ inline std::string problem_on_devices(const ProgramPtr& p, const Arrays& inputs,
   for (const Arrays& mine : of_device) expected.push_back(compiled(*runtime::compile(p), mine));
   for (bool isolated : {false, true}) {
     Arrays got = compiled(*std::make_shared<const runtime::TapeExecutable>(
-                              mapped, runtime::CompileOptions{}, tapes::Apart{isolated, {}}, false),
+                              mapped, runtime::CompileOptions{}, tape::Apart{isolated, {}}, false),
                           wholes);
     for (std::int64_t k = 0; k < kDevices; ++k) {
       Arrays mine;

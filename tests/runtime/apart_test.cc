@@ -12,13 +12,13 @@ namespace ops = ts::ops;
 const ts::MeshShape kGrid{{"x", "y"}, {2, 3}};
 
 // How often the steps of a program run in all.
-std::int64_t executions(const ts::ProgramPtr& p, ts::tapes::Apart apart) {
-  ts::tapes::PlanOptions options;
+std::int64_t executions(const ts::ProgramPtr& p, ts::tape::Apart apart) {
+  ts::tape::TapeOptions options;
   options.apart = std::move(apart);
-  const auto tape = ts::tapes::plan(*ts::simplify(p), options);
+  const auto tape = ts::tape::make_tape(*ts::simplify(p), options);
   std::int64_t n = 0;
-  for (const ts::tapes::Phase& phase : tape->phases)
-    for (const ts::tapes::Step& step : phase.steps) n += tape->instances(step.mask);
+  for (const ts::tape::Phase& phase : tape->phases)
+    for (const ts::tape::Step& step : phase.steps) n += tape->instances(step.mask);
   return n;
 }
 

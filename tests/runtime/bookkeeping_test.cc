@@ -10,25 +10,25 @@
 
 namespace ts = tessera;
 namespace ops = tessera::ops;
-namespace tapes = tessera::tapes;
+namespace tape = tessera::tape;
 using namespace rt;
 
 namespace {
 
-std::size_t bytes(const std::optional<tapes::Progressions>& p) { return p ? p->bytes() : 0; }
+std::size_t bytes(const std::optional<tape::Progressions>& p) { return p ? p->bytes() : 0; }
 
 // Of a tape and its bodies what is kept by device, by instance or by group. What is kept by process
-// (tapes::Between, Collective::makers) is not of it, and grows.
-std::size_t kept(const tapes::Tape& tape) {
+// (tape::Between, Collective::makers) is not of it, and grows.
+std::size_t kept(const tape::Tape& tape) {
   std::size_t sum = static_cast<std::size_t>(tape.table) * sizeof(void*) + tape.constants.size();
   if (tape.here)
     for (const auto& [_, own] : *tape.here) sum += own.size() * sizeof(own[0]);
-  for (const tapes::Slot& s : tape.slots)
+  for (const tape::Slot& s : tape.slots)
     sum += bytes(s.stored) + s.computed.size() * sizeof(s.computed[0]);
-  for (const tapes::Argument& a : tape.arguments) sum += a.source.size() * sizeof(a.source[0]);
-  for (const tapes::Phase& phase : tape.phases)
-    for (const tapes::Step& step : phase.steps) {
-      if (const tapes::Collective* c = step.collective.get()) {
+  for (const tape::Argument& a : tape.arguments) sum += a.source.size() * sizeof(a.source[0]);
+  for (const tape::Phase& phase : tape.phases)
+    for (const tape::Step& step : phase.steps) {
+      if (const tape::Collective* c = step.collective.get()) {
         sum += c->source.bytes() + bytes(c->owner) + c->number.bytes();
         sum += c->own.size() * sizeof(c->own[0]) + c->place.size() * sizeof(c->place[0]);
         for (const auto& group : c->groups) sum += group.size() * sizeof(group[0]);
@@ -40,9 +40,9 @@ std::size_t kept(const tapes::Tape& tape) {
 
 // As the second of processes with four devices each plans it.
 std::size_t kept(const ts::ProgramPtr& p, int processes) {
-  tapes::PlanOptions options;
+  tape::TapeOptions options;
   options.together = {processes, 1, 4};
-  const auto tape = tapes::plan(*ts::simplify(p), options);
+  const auto tape = tape::make_tape(*ts::simplify(p), options);
   EXPECT_TRUE(tape->here);
   return kept(*tape);
 }

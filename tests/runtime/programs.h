@@ -96,7 +96,7 @@ inline ts::ProgramPtr program(const std::vector<ts::Type>& types, const Body& bo
 /// With memories of their own along some axes of the mesh.
 inline std::vector<ArrayDataPtr> run_apart(const ts::ProgramPtr& p,
                                            const std::vector<ts::HostArray>& inputs,
-                                           ts::tapes::Apart apart) {
+                                           ts::tape::Apart apart) {
   std::vector<ArrayDataPtr> in;
   for (const auto& a : inputs) in.push_back(put(a));
   return std::make_shared<const TapeExecutable>(p, CompileOptions{}, std::move(apart), false)

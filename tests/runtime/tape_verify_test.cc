@@ -8,13 +8,13 @@
 
 namespace ts = tessera;
 namespace ops = tessera::ops;
-namespace tapes = tessera::tapes;
+namespace tape = tessera::tape;
 using namespace rt;
 
 namespace {
 
 // A map whose result meets a global product, which a second map passes on.
-tapes::Tape planned() {
+tape::Tape planned() {
   const ts::Type whole(ts::f32, {3, 4}), block(ts::f32, {1, 4});
   auto map = [&](ts::Value x, const Body& f) {
     return ops::shard_map(*x.builder, program({block}, f), ts::Values{x},
@@ -25,12 +25,12 @@ tapes::Tape planned() {
     return ts::Values{ops::sub(v[0], ops::psum(v[0], {"i"}, 3))};
   });
   x = map(ops::mul(x, x), [](ts::Builder&, ts::Values v) { return ts::Values{ops::exp(v[0])}; });
-  return *tapes::plan(*b.finish(ts::Values{x}), {});
+  return *tape::make_tape(*b.finish(ts::Values{x}), {});
 }
 
-std::string complaint(const tapes::Tape& tape) {
+std::string complaint(const tape::Tape& tape) {
   try {
-    tapes::verify(tape);
+    tape::verify(tape);
   } catch (const ts::InternalError& e) {
     const std::string s = e.what(), from = "tape 'two_maps', ";
     const std::size_t begin = s.find(from);
@@ -39,9 +39,9 @@ std::string complaint(const tapes::Tape& tape) {
   return "none";
 }
 
-tapes::Step& first(tapes::Tape& tape, tapes::Step::Kind kind) {
-  for (tapes::Phase& phase : tape.phases)
-    for (tapes::Step& step : phase.steps)
+tape::Step& first(tape::Tape& tape, tape::Step::Kind kind) {
+  for (tape::Phase& phase : tape.phases)
+    for (tape::Step& step : phase.steps)
       if (step.kind == kind) return step;
   throw std::logic_error("no such step");
 }
@@ -51,21 +51,21 @@ tapes::Step& first(tapes::Tape& tape, tapes::Step::Kind kind) {
 TEST(TapeVerify, SoundTapesPass) { EXPECT_EQ(complaint(planned()), "none"); }
 
 TEST(TapeVerify, EachPromise) {
-  tapes::Tape tape = planned();
-  tapes::Step& exp = tape.phases.back().steps.back();
+  tape::Tape tape = planned();
+  tape::Step& exp = tape.phases.back().steps.back();
   ASSERT_EQ(exp.name, "exp");
   exp.mask = 0;
   EXPECT_EQ(complaint(tape),
             "step 'exp': an operand differs along 'i', over which it does not run");
   tape = planned();
-  tapes::Step& last = tape.phases.back().steps.back();
+  tape::Step& last = tape.phases.back().steps.back();
   tape.slots[static_cast<std::size_t>(last.outputs[0].slot)].mask = 0;
   EXPECT_EQ(complaint(tape), "step 'exp' runs along 'i' and writes one place there");
   // What is equal on all devices may be read from the first.
   tape = planned();
-  tapes::Step& sum = first(tape, tapes::Step::Kind::collective);
-  tapes::Slot& operand = tape.slots[static_cast<std::size_t>(sum.inputs[0].slot)];
-  auto c = std::make_shared<tapes::Collective>(*sum.collective);
+  tape::Step& sum = first(tape, tape::Step::Kind::collective);
+  tape::Slot& operand = tape.slots[static_cast<std::size_t>(sum.inputs[0].slot)];
+  auto c = std::make_shared<tape::Collective>(*sum.collective);
   c->axes.clear();
   sum.collective = c;
   EXPECT_EQ(complaint(tape),

@@ -32,16 +32,16 @@ void workers_race() {
   std::printf("%d\n", static_cast<int>(count));
 }
 
-ts::tapes::Tape tape_of_two_devices() {
+ts::tape::Tape tape_of_two_devices() {
   Sharded s({{"i"}, {2}}, {ts::Type(ts::f32, {2, kCount})}, {"i"}, {"i"},
             [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
-  ts::tapes::PlanOptions options;
+  ts::tape::TapeOptions options;
   options.workers = worker_count();
-  ts::tapes::Tape tape = *ts::tapes::plan(*s.whole(), options);
+  ts::tape::Tape tape = *ts::tape::make_tape(*s.whole(), options);
   for (auto& phase : tape.phases) phase.seconds = 1;  // worth handing to the workers
   return tape;
 }
-void run(const ts::tapes::Tape& tape, std::vector<std::byte*> arguments, std::byte* result) {
+void run(const ts::tape::Tape& tape, std::vector<std::byte*> arguments, std::byte* result) {
   ScopedBlock memory(static_cast<std::size_t>(tape.frame_bytes));
   Frame frame(tape, memory.data());
   const auto slot = [&](int i) { return tape.slots[static_cast<std::size_t>(i)]; };
@@ -53,9 +53,9 @@ void run(const ts::tapes::Tape& tape, std::vector<std::byte*> arguments, std::by
 
 // The kernels of two devices write to the same memory.
 void kernels_race() {
-  ts::tapes::Tape tape = tape_of_two_devices();
+  ts::tape::Tape tape = tape_of_two_devices();
   for (auto& slot : tape.slots)
-    if (slot.space == ts::tapes::Space::result) slot.instance.clear();
+    if (slot.space == ts::tape::Space::result) slot.instance.clear();
   auto in = Buffer::allocate(kCount * 8), out = Buffer::allocate(kCount * 8);
   for (int k = 0; k < 10000; ++k)  // until both workers take part
     run(tape, {in->host_data(), in->host_data() + kCount * 4}, out->host_data());
@@ -69,7 +69,7 @@ void read_after_release() {
 
 // A kernel is given an argument that went back to the pool.
 void kernel_after_release() {
-  ts::tapes::Tape tape = tape_of_two_devices();
+  ts::tape::Tape tape = tape_of_two_devices();
   auto out = Buffer::allocate(kCount * 8);
   std::byte* in = Buffer::allocate(kCount * 8)->host_data();
   run(tape, {in, in + kCount * 4}, out->host_data());
@@ -77,7 +77,7 @@ void kernel_after_release() {
 
 // A kernel is given a result that is too small.
 void kernel_past_the_end() {
-  ts::tapes::Tape tape = tape_of_two_devices();
+  ts::tape::Tape tape = tape_of_two_devices();
   auto in = Buffer::allocate(kCount * 8), out = Buffer::allocate(kCount * 8 - 4);
   run(tape, {in->host_data(), in->host_data() + kCount * 4}, out->host_data());
 }

@@ -37,7 +37,7 @@ class Case {
   Value constrain(Value x, std::string_view where) {
     return ops::sharding_constraint(x, ref(), spec(where), {});
   }
-  Wanted wanted(int rank, std::string_view where) const {
+  RequestedPlacement wanted(int rank, std::string_view where) const {
     return {mesh.placement(spec(where), rank)};
   }
   /// Outputs lie as the specs say; "?": as they come.

@@ -21,9 +21,9 @@
 namespace partitioning {
 
 // Axes in any order on any dimensions, at ends of a program on such as they divide.
-inline Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh,
-                          bool evenly = true) {
-  Wanted w{Placement::replicated(shape.rank())};
+inline RequestedPlacement draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh,
+                                      bool evenly = true) {
+  RequestedPlacement w{Placement::replicated(shape.rank())};
   for (std::int64_t a : dice.permutation(mesh.count())) {
     const std::int64_t d = dice.below(shape.rank() + 1);
     if (d == shape.rank()) continue;
@@ -64,7 +64,7 @@ inline ProgramPtr constrained(walk::Dice& dice, const Program& p, const Case& c)
   std::vector<Value> now(p.types.size());
   const auto maybe = [&](Value x) {
     if (dice.below(10) >= 3 || x.shape().empty()) return x;
-    const Wanted w = draw_wanted(dice, x.shape(), c.mesh, dice.once_in(4));
+    const RequestedPlacement w = draw_wanted(dice, x.shape(), c.mesh, dice.once_in(4));
     Ints open;
     for (int d = 0; d < x.rank(); ++d)
       if (w.open[static_cast<std::size_t>(d)]) open.push_back(d);

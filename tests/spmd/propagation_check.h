@@ -35,7 +35,7 @@ class Case {
     options.inputs.emplace_back(wanted(shape.rank(), where, std::move(open)));
     return b.input(f32_of(std::move(shape)));
   }
-  Wanted wanted(int rank, std::string_view where, std::vector<bool> open = {}) const {
+  RequestedPlacement wanted(int rank, std::string_view where, std::vector<bool> open = {}) const {
     return {mesh.placement(spec(where), rank), std::move(open)};
   }
   MeshRef mesh_ref() const { return MeshRef(DeviceMesh{mesh.mesh(), {}}); }

@@ -1,10 +1,10 @@
 // What plans say of a program's work, for tests that compare it with what the runtime counts.
 #pragma once
 
-#include "distributed/processes.h"
 #include "explain/work.h"
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "processes/processes.h"
 
 #include <tessera/profile.h>
 
@@ -38,9 +38,9 @@ inline bool is_here(const MeshShape& mesh) {
 /// What a device received otherwise than the plan says, where the program alone decides that; empty
 /// where nothing. In a process that has none of its devices nothing is counted.
 inline std::string moved_otherwise(const ProgramPtr& partitioned, const MeasuredWork& work) {
-  const plans::Divided divided = plans::divide(partitioned, nullptr, {});
+  const explain::Divided divided = explain::divide(partitioned, nullptr, {});
   if (data_decides(*divided.simplified)) return "";
-  const auto planned = static_cast<double>(plans::work_of(divided, {}, false).moved);
+  const auto planned = static_cast<double>(explain::work_of(divided, {}, false).moved);
   if (work.moved_bytes == (is_here(*divided.mesh) ? planned : 0)) return "";
   return "counted " + std::to_string(work.moved_bytes) + " bytes received, planned " +
          std::to_string(planned) + "\n" + to_string(*divided.simplified);

@@ -139,8 +139,7 @@ inline std::vector<Case> cases() {
       "checkpointed",
       [](Array x) {
         return ts::grad([](Array x) {
-          return ts::sum(
-              ts::checkpoint([](Array a) { return ts::sin(ts::sin(a)) * ts::exp(a); })(x));
+          return ts::sum(ts::remat([](Array a) { return ts::sin(ts::sin(a)) * ts::exp(a); })(x));
         })(x);
       },
       normal(11, {5})));

@@ -35,9 +35,8 @@ std::size_t residuals(HookPtr policy) {
 TEST(Remat, ComputesTheSameToSecondOrder) {
   std::mt19937 rng(3);
   ProgramPtr p = plain();
-  for (const CheckpointPolicyPtr& policy :
-       {CheckpointPolicyPtr(), nothing_saveable(), everything_saveable(), dots_saveable(),
-        save_only_these_names({"first"})}) {
+  for (const RematPolicyPtr& policy : {RematPolicyPtr(), nothing_saveable(), everything_saveable(),
+                                       dots_saveable(), save_only_these_names({"first"})}) {
     SCOPED_TRACE(policy ? policy->name() : "none");
     ProgramPtr c = checkpointed(policy);
     auto at = random_inputs(rng, *p);

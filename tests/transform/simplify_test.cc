@@ -189,7 +189,7 @@ TEST(Simplify, GradientsKeepTheirBits) {
 TEST(Passes, TheSettingKnowsThemAll) {
   std::vector<std::string_view> names;
   for (const Pass& pass : simplify_passes()) names.push_back(pass.name);
-  for (std::string_view pass : tapes::plan_passes()) names.push_back(pass);
+  for (std::string_view pass : tape::tape_passes()) names.push_back(pass);
   for (const settings::Variable& v : settings::variables())
     if (std::string_view(v.name) == "TESSERA_DISABLE_PASSES") {
       EXPECT_EQ(v.choices, names);

@@ -86,7 +86,7 @@ TEST(PartialEval, SplitsByDataflow) {
     Value k = bend(in[0]);
     return Values{k, ops::mul(k, in[1]), ops::mul(in[0], in[1])};
   });
-  Split s = partial_eval(*p, {false, true});
+  PartialEvaluation s = partial_eval(*p, {false, true});
   EXPECT_EQ(s.unknown_out, (std::vector<bool>{false, true, true}));
   EXPECT_EQ(s.residuals, 2u);  // bend(x), and x forwarded
   EXPECT_EQ(count_ops(*s.known, "div"), 1u);
@@ -103,7 +103,7 @@ TEST(PartialEval, ResidualsAreNotRepeatedAndConstantsAreNone) {
     Value c = ops::full(b, f64, {2}, 3);
     return Values{ops::add(ops::mul(k, in[1]), ops::mul(k, ops::mul(c, in[1])))};
   });
-  Split s = partial_eval(*p, {false, true});
+  PartialEvaluation s = partial_eval(*p, {false, true});
   EXPECT_EQ(s.residuals, 1u);
   EXPECT_EQ(count_ops(*s.unknown, "constant"), 1u);
 }
@@ -112,7 +112,7 @@ TEST(PartialEval, ForcedOutputsCross) {
   ProgramPtr p = trace({kScalar}, [](Builder&, const Values& in) {
     return Values{bend(in[0]), in[0]};
   });
-  Split s = partial_eval(*p, {false}, {true, false});
+  PartialEvaluation s = partial_eval(*p, {false}, {true, false});
   EXPECT_EQ(s.unknown_out, (std::vector<bool>{true, false}));
   EXPECT_EQ(s.residuals, 1u);
   EXPECT_EQ(run(s.known, {{2}}), (std::vector<Doubles>{{2}, {bend(2.0)}}));

@@ -1,5 +1,5 @@
-// Activation functions beyond those of nn.h, as jax.nn names them. Integers and booleans count as
-// floats; elementwise functions keep the shape, and round 16-bit floats once.
+// Activation functions, as jax.nn names them. Integers and booleans count as floats; elementwise
+// functions keep the shape, and round 16-bit floats once.
 #pragma once
 
 #include <tessera/array.h>
@@ -7,6 +7,22 @@
 #include <optional>
 
 namespace tessera::inline v0::nn {
+
+/// max(x, 0); its derivative at 0 is 0.
+TESSERA_API Array relu(Operand x);
+TESSERA_API Array leaky_relu(Operand x, double slope = 0.01);
+/// x * Phi(x): by tanh (Hendrycks and Gimpel 2016, the approximation) or by erf.
+TESSERA_API Array gelu(Operand x, bool approximate = true);
+/// x * sigmoid(x)
+TESSERA_API Array silu(Operand x);
+/// x above 0, alpha * (exp(x) - 1) below.
+TESSERA_API Array elu(Operand x, double alpha = 1.0);
+/// log(sigmoid(x)), without overflow.
+TESSERA_API Array log_sigmoid(Operand x);
+/// log(1 + exp(x))
+TESSERA_API Array softplus(Operand x);
+TESSERA_API Array softmax(Operand x, std::int64_t axis = -1);
+TESSERA_API Array log_softmax(Operand x, std::int64_t axis = -1);
 
 /// x above 0, alpha * (exp(x / alpha) - 1) below (Barron 2017). Error for an alpha that is 0 or no
 /// finite number.

@@ -4,7 +4,7 @@
 // and values may have fewer heads than queries, each for a group of them (Ainslie et al. 2023).
 #pragma once
 
-#include <tessera/nn.h>
+#include <tessera/nn/layers.h>
 
 #include <optional>
 

@@ -1,14 +1,78 @@
-// More layers: transposed convolution, pooling to a size, dropout of whole axes, and what puts
-// layers together.
+// Layers: dense, convolutional, embedding, dropout, and what puts layers together.
+//
+// A layer is a plain struct of arrays with a call operator, made by a function that takes a key. A
+// compute dtype (`dtype` of a layer) converts the input and the parameters before the layer's
+// arithmetic: float32 parameters with bfloat16 arithmetic is mixed precision.
 #pragma once
 
-#include <tessera/nn.h>
+#include <tessera/array.h>
+#include <tessera/convolution.h>
 #include <tessera/nn/activations.h>
+#include <tessera/nn/initializers.h>
+#include <tessera/tree.h>
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace tessera::inline v0::nn {
+
+/// x @ weight + bias over the last axis. weight (in, out), bias (out,) or empty.
+struct Linear {
+  Array weight, bias;
+  std::optional<DType> dtype;  // of the arithmetic
+  TESSERA_API Array operator()(Operand x) const;
+};
+struct LinearOptions {
+  bool bias = true;
+  Initializer init = VarianceScaling{};
+  std::optional<DType> dtype = {};
+};
+TESSERA_API Linear linear(const Array& key, std::int64_t in, std::int64_t out,
+                          const LinearOptions& options = {},
+                          std::source_location loc = std::source_location::current());
+
+/// Convolution over channels-last input. weight (spatial..., in / groups, out), bias (out,) or
+/// empty.
+struct Conv {
+  Array weight, bias;
+  std::vector<std::int64_t> strides, dilation;
+  std::string padding = "SAME";
+  std::int64_t groups = 1;
+  std::optional<DType> dtype;
+  TESSERA_API Array operator()(Operand x) const;
+};
+struct ConvLayerOptions {
+  std::vector<std::int64_t> strides = {};
+  std::string padding = "SAME";
+  std::vector<std::int64_t> dilation = {};
+  std::int64_t groups = 1;
+  bool bias = true;
+  Initializer init = VarianceScaling{};
+  std::optional<DType> dtype = {};
+};
+/// `kernel` has the spatial extents: {3, 3}.
+TESSERA_API Conv conv(const Array& key, std::int64_t in, std::int64_t out,
+                      const std::vector<std::int64_t>& kernel, const ConvLayerOptions& options = {},
+                      std::source_location loc = std::source_location::current());
+
+/// A row of weight (entries, features) for each integer of x. The rows start standard normal.
+struct Embedding {
+  Array weight;
+  TESSERA_API Array operator()(Operand x) const;
+};
+TESSERA_API Embedding embedding(const Array& key, std::int64_t entries, std::int64_t features,
+                                std::source_location loc = std::source_location::current());
+
+/// Zeroes elements with probability `rate` and scales the others by 1 / (1 - rate); the identity
+/// unless `train`.
+struct Dropout {
+  double rate = 0.5;
+  TESSERA_API Array operator()(Operand x, const Array& key, bool train = true) const;
+};
 
 /// Transposed convolution of channels-last input: each element spreads the kernel over the output,
 /// `strides` apart. weight (spatial..., in, out), not flipped, as flax.linen.ConvTranspose has it.

@@ -1,11 +1,28 @@
-// Losses beyond those of nn.h, as Optax names them: one value an element, or one a vector along the
-// last axis where that is said. Predictions and targets have one shape, ShapeError otherwise;
+// Losses, as Optax names them: one value an example, an element or a vector along the last axis, as
+// each says; take the mean yourself. Predictions and targets have one shape, ShapeError otherwise;
 // integers count as floats.
 #pragma once
 
 #include <tessera/array.h>
 
 namespace tessera::inline v0::nn {
+
+/// -sum(labels * log_softmax(logits)); labels are probabilities of the logits' shape, as one_hot
+/// makes.
+TESSERA_API Array softmax_cross_entropy(Operand logits, Operand labels);
+/// -log_softmax(logits)[label]; labels are integers of the logits' shape without the last axis.
+/// A label outside the classes gives 0, so that padding may be -1.
+TESSERA_API Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels);
+/// One value an element: -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits));
+/// labels are probabilities of the logits' shape.
+TESSERA_API Array sigmoid_binary_cross_entropy(Operand logits, Operand labels);
+/// One value an element: e^2 / 2 for errors up to delta, delta * (|e| - delta / 2) beyond (Huber
+/// 1964). Predictions and targets have one shape.
+TESSERA_API Array huber_loss(Operand predictions, Operand targets, double delta = 1.0);
+/// The mean of `values` where mask is 1: sum(values * mask) / max(sum(mask), 1).
+TESSERA_API Array masked_mean(Operand values, Operand mask);
+/// Share of examples whose largest logit is at the label.
+TESSERA_API Array accuracy(Operand logits, Operand labels);
 
 /// (predictions - targets)^2
 TESSERA_API Array squared_error(Operand predictions, Operand targets);

@@ -1,10 +1,41 @@
-// Normalisations beyond LayerNorm and BatchNorm. Channels are the last axis; statistics are in
-// float32, or float64 of float64, and results have the input's dtype.
+// Normalisation layers. Channels are the last axis; statistics are in float32, or float64 of
+// float64, and results have the input's dtype.
 #pragma once
 
-#include <tessera/nn.h>
+#include <tessera/array.h>
+
+#include <string>
+#include <utility>
 
 namespace tessera::inline v0::nn {
+/// Normalises the last axis to mean 0 and variance 1, then scales and shifts (Ba et al. 2016).
+/// Statistics in float32.
+struct LayerNorm {
+  Array scale, bias;
+  double epsilon = 1e-5;
+  TESSERA_API Array operator()(Operand x) const;
+};
+TESSERA_API LayerNorm layer_norm(std::int64_t features, double epsilon = 1e-5,
+                                 std::source_location loc = std::source_location::current());
+
+/// Normalises each channel (the last axis) over all other axes (Ioffe and Szegedy 2015). Training
+/// uses the batch's own statistics, averaged over the devices of `axis_name` when one is given, and
+/// returns the layer with updated running statistics; evaluation uses these.
+struct BatchNorm {
+  Array scale, bias;
+  Array mean, var;  // running; no gradients flow to them
+  double momentum = 0.9, epsilon = 1e-5;
+  std::string axis_name;
+  /// (result, layer to use from now on)
+  TESSERA_API std::pair<Array, BatchNorm> train(Operand x) const;
+  TESSERA_API Array operator()(Operand x) const;
+};
+struct BatchNormOptions {
+  double momentum = 0.9, epsilon = 1e-5;
+  std::string axis_name = {};
+};
+TESSERA_API BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& options = {},
+                                 std::source_location loc = std::source_location::current());
 
 /// x / sqrt(mean(x^2) + epsilon) over the last axis, then scaled (Zhang and Sennrich 2019).
 struct RMSNorm {

@@ -4,7 +4,7 @@
 
 #include <tessera/control_flow.h>
 #include <tessera/manipulation.h>
-#include <tessera/nn.h>
+#include <tessera/nn/layers.h>
 
 namespace tessera::inline v0::nn {
 

@@ -1,12 +1,38 @@
-// More optimisers, as Optax names them; each takes the steps that Optax takes. Errors as in
-// tessera/optim.h.
+// Optimisers, as Optax names them; each takes the steps that Optax takes.
 #pragma once
 
-#include <tessera/optim.h>
+#include <tessera/optim/optimizer.h>
 
 #include <optional>
 
 namespace tessera::inline v0::optim {
+
+// Errors: a rate that is negative or no finite number (a schedule is checked where it is made); a
+// decay or a momentum outside [0, 1); an epsilon, a weight decay or a bound that is negative or
+// NaN.
+
+/// -rate * g, with momentum m = decay * m + g (Nesterov's variant looks one step ahead).
+TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = false,
+                          std::source_location loc = std::source_location::current());
+/// With `nesterov` the mean looks one step ahead (Dozat 2016).
+struct AdamOptions {
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0;
+  bool nesterov = false;
+};
+/// Kingma and Ba 2015, with bias correction: -rate * mhat / (sqrt(vhat + eps_root) + eps).
+TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {},
+                           std::source_location loc = std::source_location::current());
+/// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
+TESSERA_API Optimizer adamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {},
+                            std::source_location loc = std::source_location::current());
+/// Weights decay where the mask says so: adamw(1e-3, 0.1, {}, [](const Array& p) { return p.ndim() >
+/// 1; }) leaves biases and scales alone.
+TESSERA_API Optimizer adamw(Rate rate, double weight_decay, AdamOptions options,
+                            const Mask& decayed,
+                            std::source_location loc = std::source_location::current());
+/// -rate * g / sqrt(v + eps), v the moving average of g^2 (Tieleman and Hinton 2012).
+TESSERA_API Optimizer rmsprop(Rate rate, double decay = 0.9, double eps = 1e-8,
+                              std::source_location loc = std::source_location::current());
 
 struct AdaBeliefOptions {
   double b1 = 0.9, b2 = 0.999, eps = 1e-16, eps_root = 1e-16;

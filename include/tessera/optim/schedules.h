@@ -1,12 +1,33 @@
-// More schedules, as Optax names them.
+// Schedules of rates, as Optax names them.
 #pragma once
 
-#include <tessera/optim.h>
+#include <tessera/optim/optimizer.h>
 
 #include <map>
 #include <vector>
 
 namespace tessera::inline v0::optim {
+
+TESSERA_API Schedule constant(double value,
+                              std::source_location loc = std::source_location::current());
+/// From `start` to `start * alpha` over `steps` by half a cosine (Loshchilov and Hutter 2017).
+TESSERA_API Schedule cosine_decay(double start, std::int64_t steps, double alpha = 0.0,
+                                  std::source_location loc = std::source_location::current());
+/// Linear from `start` to `end` over `steps`, constant afterwards.
+TESSERA_API Schedule linear_schedule(double start, double end, std::int64_t steps,
+                                     std::source_location loc = std::source_location::current());
+/// Linear from `start` to `peak` over `warmup` steps, then cosine to `end` at step `steps`.
+TESSERA_API Schedule
+warmup_cosine_decay(double start, double peak, std::int64_t warmup, std::int64_t steps,
+                    double end = 0.0, std::source_location loc = std::source_location::current());
+/// start * rate^(count / steps), the exponent cut to a whole number where `staircase` is set.
+TESSERA_API Schedule exponential_decay(double start, std::int64_t steps, double rate,
+                                       bool staircase = false,
+                                       std::source_location loc = std::source_location::current());
+/// The linear scaling rule (Goyal et al. 2017): rate * batch / base_batch.
+constexpr double scale_rate(double rate, std::int64_t batch, std::int64_t base_batch = 32) {
+  return rate * static_cast<double>(batch) / static_cast<double>(base_batch);
+}
 
 /// Schedules one after the other: the second begins, at count 0, at boundaries[0], and so on. Error
 /// unless there is one boundary less than schedules, in ascending order.

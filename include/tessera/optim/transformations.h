@@ -1,7 +1,9 @@
-// Transformations of updates, and optimisers around optimisers, as Optax names them.
+// Transformations of updates, and optimisers around optimisers, as Optax names them. Errors as in
+// optimizers.h.
 #pragma once
 
-#include <tessera/optim.h>
+#include <tessera/optim/optimizer.h>
+#include <tessera/optim/optimizers.h>
 #include <tessera/optim/schedules.h>
 
 #include <functional>
@@ -10,6 +12,25 @@
 #include <vector>
 
 namespace tessera::inline v0::optim {
+
+/// Cuts each element of each update to [-most, most].
+TESSERA_API Optimizer clip_by_value(double most,
+                                    std::source_location loc = std::source_location::current());
+/// Scales all updates together so that their global norm is at most `max_norm`.
+TESSERA_API Optimizer
+clip_by_global_norm(double max_norm, std::source_location loc = std::source_location::current());
+/// Adds decay * parameter to each update.
+TESSERA_API Optimizer
+add_decayed_weights(double decay, std::source_location loc = std::source_location::current());
+/// Only where the mask says so.
+TESSERA_API Optimizer add_decayed_weights(
+    double decay, const Mask& decayed, std::source_location loc = std::source_location::current());
+TESSERA_API Optimizer scale(double factor,
+                            std::source_location loc = std::source_location::current());
+TESSERA_API Optimizer scale_by_adam(AdamOptions options = {},
+                                    std::source_location loc = std::source_location::current());
+/// Multiplies by -rate.
+TESSERA_API Optimizer scale_by_rate(Rate rate);
 
 // --- transformations
 

@@ -48,12 +48,12 @@ void deliver(const debug::Printed& printed) {
 }
 
 // A format between its placeholders.
-struct Piece {
+struct FormatPart {
   std::string before, number;  // text in front; the format of each number, or empty
 };
 
-std::vector<Piece> pieces_of(std::string_view format) {
-  std::vector<Piece> pieces(1);
+std::vector<FormatPart> pieces_of(std::string_view format) {
+  std::vector<FormatPart> pieces(1);
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] == '{' && format[i + 1] != '{') {
       const std::size_t end = format.find('}', i);
@@ -202,7 +202,7 @@ class Print final : public Callback {
   }
 
  private:
-  const std::vector<Piece> pieces_;
+  const std::vector<FormatPart> pieces_;
   const std::vector<Part> parts_;
   const SourceLoc loc_;
   const std::string scope_;

@@ -11,9 +11,9 @@ void raise_misfits(Message& m, std::size_t n, const char* what, const SourceLoc&
       .raise<ShardingError>();
 }
 
-std::optional<spmd::SpecWanted> wanted(const std::optional<PartitionSpec>& spec) {
+std::optional<spmd::RequestedSpec> wanted(const std::optional<PartitionSpec>& spec) {
   if (!spec) return std::nullopt;
-  spmd::SpecWanted w{spec_of(*spec)};
+  spmd::RequestedSpec w{spec_of(*spec)};
   for (const PartitionSpec::Dim& d : spec->dims()) w.open.push_back(d.is_unconstrained());
   return w;
 }

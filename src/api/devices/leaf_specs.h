@@ -27,7 +27,7 @@ LeafSpecs result_specs(const char* function, const TracedFunction& f, const Tree
 TreeDef result_tree(Call& call, const TracedFunction& f);
 
 /// A leaf's spec as partitioning has it.
-std::optional<spmd::SpecWanted> wanted(const std::optional<PartitionSpec>& spec);
+std::optional<spmd::RequestedSpec> wanted(const std::optional<PartitionSpec>& spec);
 
 /// ShardingError for "n `what`s do not fit their specs", which `m` lists.
 [[noreturn]] void raise_misfits(Message& m, std::size_t n, const char* what, const SourceLoc& loc);

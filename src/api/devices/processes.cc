@@ -1,7 +1,7 @@
 #include <tessera/distributed.h>
 
 #include "api/array/array_impl.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/buffer.h"
 #include "runtime/devices.h"
 

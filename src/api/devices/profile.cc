@@ -4,7 +4,7 @@
 #include <tessera/profile.h>
 
 #include "base/message.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/profiler.h"
 
 #include <tessera/distributed.h>

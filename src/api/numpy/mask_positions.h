@@ -7,10 +7,10 @@ namespace tessera::inline v0::detail {
 
 /// The positions of the first `size` true elements of a vector, of index_dtype, 0 where there are
 /// fewer; and which of them there are.
-struct Chosen {
+struct MaskPositions {
   Array positions, valid;
 };
-Chosen chosen(const Array& mask, std::int64_t size);
+MaskPositions chosen(const Array& mask, std::int64_t size);
 
 /// How many results there are: `size`, else what `count` gives, a scalar, where it can be read.
 /// TraceError in the name of `function`, with the name of the option, where x or the call is traced,

@@ -24,7 +24,7 @@ std::int64_t size_of_result(const char* name, const Operand& x, const SizeOption
 Array truth(const Array& x) { return ravel(x.dtype() == DType::boolean ? x : not_equal(x, 0)); }
 
 Array flat_positions(const Array& x, std::int64_t size, const Array& fill) {
-  const detail::Chosen c = detail::chosen(truth(x), size);
+  const detail::MaskPositions c = detail::mask_positions(truth(x), size);
   return where(c.valid, c.positions, astype(fill, c.positions.dtype()));
 }
 Array fill_of(In in, std::size_t at) { return in.size() > at ? in[at] : Array(0); }
@@ -34,7 +34,7 @@ Arrays positions(const char* name, const Operand& x, const SizeOptions& o) {
   const std::int64_t size = size_of_result(name, x, o);
   return composed(name, with_fill({x.array}, o.fill_value), x.loc, [&](In in) {
     detail::need_rank_at_least(name, in[0], 1, x.loc);
-    const detail::Chosen c = detail::chosen(truth(in[0]), size);
+    const detail::MaskPositions c = detail::mask_positions(truth(in[0]), size);
     Arrays out;
     std::int64_t below = 1;
     for (int axis = detail::rank_of(in[0]); axis-- > 0;) {
@@ -82,7 +82,7 @@ Array extract(Operand condition, Operand x, const SizeOptions& o) {
                            .from(condition.loc)
                            .advice("broadcast_to gives the condition the array's shape")
                            .raise<ShapeError>();
-                     const detail::Chosen c = detail::chosen(mask, size);
+                     const detail::MaskPositions c = detail::mask_positions(mask, size);
                      if (v.size() == 0)
                        return broadcast_to(astype(fill_of(in, 2), v.dtype()), {size});
                      return detail::filled(take(v, c.positions), c.valid, fill_of(in, 2));

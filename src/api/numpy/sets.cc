@@ -85,7 +85,7 @@ UniqueAll unique_of(const Array& x, const UniqueOptions& o, std::int64_t size, c
   const std::int64_t n = extent_of(rows, 0);
   if (n == 0) return nothing(x, o, size, fill ? *fill : Array(0));
   const Rows r = sorted_rows(rows, o.equal_nan);
-  const detail::Chosen c = detail::chosen(r.first, size);
+  const detail::MaskPositions c = detail::mask_positions(r.first, size);
   const Array values = detail::filled(take(r.sorted, c.positions, 0), c.valid,
                                       fill ? *fill : element_of(r.sorted, 0, 0));
   const DType places = c.positions.dtype();
@@ -160,7 +160,7 @@ Array set_of(const char* name, SetOf what, const Operand& x, const Operand& y,
     const bool own = in.size() > 2 || what == SetOf::first_alone || r.sorted.size() == 0;
     const Array fill = in.size() > 2 ? in[2] : Array(0);
     if (r.sorted.size() == 0) return broadcast_to(astype(fill, r.sorted.dtype()), {size});
-    const detail::Chosen c = detail::chosen(r.first, size);
+    const detail::MaskPositions c = detail::mask_positions(r.first, size);
     const Array values = take(r.sorted, c.positions);
     return detail::filled(values, c.valid, own || size == 0 ? fill : element_of(values, 0, 0));
   });

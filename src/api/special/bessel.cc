@@ -10,7 +10,7 @@
 namespace tessera::inline v0 {
 
 using detail::composite1;
-using detail::in_doubles;
+using detail::in_float64;
 
 namespace {
 using In = std::span<const Array>;
@@ -35,9 +35,9 @@ Array unscaled(const Array& x, int order) {
   const Array end = size > 800, at = where(small | end, 3.0, size), far = at > 600;
   const Array rooted = part_of(order == 0 ? "i0" : "i1", ops::bessel_i_rooted, at, order);
   const Array root = sqrt(at);
-  const detail::Pair square = detail::product_of(root, root);
-  const detail::Pair bottom{root, ((at - square.high) - square.low) / (2 * root)};
-  const detail::Pair top = detail::product_of(rooted, exp(where(far, at - 128, at)));
+  const detail::DoubleDouble square = detail::product_of(root, root);
+  const detail::DoubleDouble bottom{root, ((at - square.high) - square.low) / (2 * root)};
+  const detail::DoubleDouble top = detail::product_of(rooted, exp(where(far, at - 128, at)));
   const Array beyond =
       detail::rounded(detail::over(top, bottom)) * where(far, std::exp(128.0), 1.0);
   const Array r = where(end, v0::inf, beyond);
@@ -58,19 +58,19 @@ Array i0_of(const Array& x) {
 }  // namespace
 
 Array i0(Operand x) {
-  return in_doubles("i0", {x}, [](In in) { return i0_of(in[0]); });
+  return in_float64("i0", {x}, [](In in) { return i0_of(in[0]); });
 }
 Array i0e(Operand x) {
-  return in_doubles("i0e", {x}, [](In in) { return scaled(in[0], 0); });
+  return in_float64("i0e", {x}, [](In in) { return scaled(in[0], 0); });
 }
 Array i1(Operand x) {
-  return in_doubles("i1", {x}, [](In in) { return i1_of(in[0]); });
+  return in_float64("i1", {x}, [](In in) { return i1_of(in[0]); });
 }
 Array i1e(Operand x) {
-  return in_doubles("i1e", {x}, [](In in) { return scaled(in[0], 1); });
+  return in_float64("i1e", {x}, [](In in) { return scaled(in[0], 1); });
 }
 Array zeta(Operand s, Operand q) {
-  return in_doubles("zeta", {s, q}, [](In in) {
+  return in_float64("zeta", {s, q}, [](In in) {
     return composite1("zeta", in, SourceLoc(),
                       [](Builder&, std::span<const Value> v) { return ops::zeta(v[0], v[1]); });
   });

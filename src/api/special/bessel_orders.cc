@@ -136,7 +136,7 @@ Array bessel_jn(Operand z, std::int64_t v) {
         .from(z.loc)
         .advice("bessel_jn(z, 2) are the orders 0, 1 and 2")
         .raise<Error>();
-  return in_doubles("bessel_jn", {z}, [v](In in) { return differentiable_orders(in[0], v); });
+  return in_float64("bessel_jn", {z}, [v](In in) { return differentiable_orders(in[0], v); });
 }
 
 }  // namespace tessera::inline v0

@@ -33,11 +33,11 @@ Array spence_value(const Array& x) {
   const Array u = -where(small, rest, log(where(small, 1.0, inner)));
   const Array s = u * (1 - 0.25 * u + u * u * series(u * u, kBernoulli));
   constexpr double end = std::numbers::pi * std::numbers::pi / 6;
-  const Pair reflected = plus(pair_like(x, end, 3.040672350398476e-17), -s);
-  const Pair turned =
+  const DoubleDouble reflected = plus(pair_like(x, end, 3.040672350398476e-17), -s);
+  const DoubleDouble turned =
       chosen(small, plus(reflected, minus(product_of(log(part), rest))), pair_of(s));
   const Array outer = log(v);
-  const Pair inverted = minus(plus(product_of(0.5 * outer, outer), turned));
+  const DoubleDouble inverted = minus(plus(product_of(0.5 * outer, outer), turned));
   const Array r = rounded(chosen(large, inverted, turned));
   const Array ends = where(x == 0, end, where(valid, -v0::inf, v0::nan));
   return where(positive, r, ends);
@@ -55,7 +55,7 @@ Array differentiable_spence(const Array& x) {
 }  // namespace
 
 Array spence(Operand x) {
-  return in_doubles("spence", {x}, [](In in) { return differentiable_spence(in[0]); });
+  return in_float64("spence", {x}, [](In in) { return differentiable_spence(in[0]); });
 }
 
 namespace {

@@ -6,62 +6,62 @@
 
 namespace tessera::inline v0::detail {
 
-Pair sum_of(const Array& x, const Array& y) {
+DoubleDouble sum_of(const Array& x, const Array& y) {
   const Array s = x + y, part = s - x;
   return {s, (x - (s - part)) + (y - part)};
 }
 
 namespace {
 // Where |x| >= |y|.
-Pair ordered_sum(const Array& x, const Array& y) {
+DoubleDouble ordered_sum(const Array& x, const Array& y) {
   const Array s = x + y;
   return {s, y - (s - x)};
 }
 // The upper 26 bits and the lower.
-Pair halves_of(const Array& x) {
+DoubleDouble halves_of(const Array& x) {
   const Array t = x * 0x1.0000002p27, high = t - (t - x);
   return {high, x - high};
 }
 }  // namespace
 
-Pair product_of(const Array& x, const Array& y) {
+DoubleDouble product_of(const Array& x, const Array& y) {
   const Array p = x * y;
-  const Pair a = halves_of(x), b = halves_of(y);
+  const DoubleDouble a = halves_of(x), b = halves_of(y);
   return {p, ((a.high * b.high - p) + a.high * b.low + a.low * b.high) + a.low * b.low};
 }
-Pair pair_of(const Array& x) { return {x, zeros_like(x)}; }
-Pair pair_like(const Array& like, double high, double low) {
+DoubleDouble pair_of(const Array& x) { return {x, zeros_like(x)}; }
+DoubleDouble pair_like(const Array& like, double high, double low) {
   return {full_like(like, high), full_like(like, low)};
 }
 
-Pair plus(const Pair& x, const Pair& y) {
-  const Pair s = sum_of(x.high, y.high), rest = sum_of(x.low, y.low);
-  const Pair t = ordered_sum(s.high, s.low + rest.high);
+DoubleDouble plus(const DoubleDouble& x, const DoubleDouble& y) {
+  const DoubleDouble s = sum_of(x.high, y.high), rest = sum_of(x.low, y.low);
+  const DoubleDouble t = ordered_sum(s.high, s.low + rest.high);
   return ordered_sum(t.high, t.low + rest.low);
 }
-Pair plus(const Pair& x, const Array& y) {
-  const Pair s = sum_of(x.high, y);
+DoubleDouble plus(const DoubleDouble& x, const Array& y) {
+  const DoubleDouble s = sum_of(x.high, y);
   return ordered_sum(s.high, s.low + x.low);
 }
-Pair times(const Pair& x, const Pair& y) {
-  const Pair p = product_of(x.high, y.high);
+DoubleDouble times(const DoubleDouble& x, const DoubleDouble& y) {
+  const DoubleDouble p = product_of(x.high, y.high);
   return ordered_sum(p.high, p.low + (x.high * y.low + x.low * y.high));
 }
-Pair times(const Pair& x, const Array& y) {
-  const Pair p = product_of(x.high, y);
+DoubleDouble times(const DoubleDouble& x, const Array& y) {
+  const DoubleDouble p = product_of(x.high, y);
   return ordered_sum(p.high, p.low + x.low * y);
 }
-Pair minus(const Pair& x) { return {-x.high, -x.low}; }
-Pair over(const Pair& x, const Pair& y) {
+DoubleDouble minus(const DoubleDouble& x) { return {-x.high, -x.low}; }
+DoubleDouble over(const DoubleDouble& x, const DoubleDouble& y) {
   const Array q = x.high / y.high;
-  const Pair back = product_of(q, y.high);
+  const DoubleDouble back = product_of(q, y.high);
   const Array rest = (((x.high - back.high) - back.low) + x.low) - q * y.low;
   return ordered_sum(q, rest / y.high);
 }
-Pair chosen(const Array& condition, const Pair& x, const Pair& y) {
+DoubleDouble chosen(const Array& condition, const DoubleDouble& x, const DoubleDouble& y) {
   return {where(condition, x.high, y.high), where(condition, x.low, y.low)};
 }
-Array rounded(const Pair& x) { return x.high + x.low; }
+Array rounded(const DoubleDouble& x) { return x.high + x.low; }
 
 Array plus(const Array& x, const Array& y) { return x + y; }
 Array times(const Array& x, const Array& y) { return x * y; }
@@ -74,45 +74,46 @@ Array rounded(const Array& x) { return x; }
 
 // x = 2^k m with m around 1; log m = 2 artanh s with s = (m - 1) / (m + 1), by its power series
 // (DLMF 4.6.4), the first terms in pairs.
-Pair log_of(const Pair& x) {
+DoubleDouble log_of(const DoubleDouble& x) {
   constexpr std::int64_t kRootHalf = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000;
   const Array bits = bitcast_convert_type(x.high, DType::int64);
   const Array k = (bits - kRootHalf) >> 52;
   const Array m = bitcast_convert_type(bits - (k << 52), DType::float64);
   const Array scale = bitcast_convert_type(kOne - (k << 52), DType::float64);
   const Array exponent = astype(k, DType::float64);
-  const Pair above = plus(sum_of(m, ones_like(m)), x.low * scale);
-  const Pair s = over(plus(pair_of(m - 1), x.low * scale), above);
-  const Pair square = times(s, s);
+  const DoubleDouble above = plus(sum_of(m, ones_like(m)), x.low * scale);
+  const DoubleDouble s = over(plus(pair_of(m - 1), x.low * scale), above);
+  const DoubleDouble square = times(s, s);
   std::vector<double> c;
   for (int n = 9; n < 37; n += 2) c.push_back(2.0 / n);
-  Pair r = pair_of(series(square.high, c) * square.high);
+  DoubleDouble r = pair_of(series(square.high, c) * square.high);
   const double heads[][2] = {{0.2857142857142857, 1.586032892321652e-17},
                              {0.4, -2.2204460492503132e-17},
                              {0.6666666666666666, 3.700743415417188e-17}};
   for (const auto& [high, low] : heads) r = times(plus(pair_like(r.high, high, low), r), square);
   r = times(plus(pair_like(r.high, 2, 0), r), s);
   // The logarithm of 2 in parts, of which the first times k is exact.
-  const Pair whole = plus(pair_of(exponent * 7.371002565167799e-13), exponent * 0.6931471805592082);
+  const DoubleDouble whole =
+      plus(pair_of(exponent * 7.371002565167799e-13), exponent * 0.6931471805592082);
   return plus(whole, r);
 }
 
-Pair log1p_of(const Pair& t) {
+DoubleDouble log1p_of(const DoubleDouble& t) {
   const Array tiny = t.high < 0x1p-24;
-  const Pair u = chosen(tiny, t, pair_of(full_like(t.high, 0x1p-30)));
-  const Pair small = plus(u, u.high * u.high * (-0.5 + u.high / 3));
-  const Pair v = chosen(tiny, pair_of(ones_like(t.high)), t);
+  const DoubleDouble u = chosen(tiny, t, pair_of(full_like(t.high, 0x1p-30)));
+  const DoubleDouble small = plus(u, u.high * u.high * (-0.5 + u.high / 3));
+  const DoubleDouble v = chosen(tiny, pair_of(ones_like(t.high)), t);
   return chosen(tiny, small, log_of(plus(v, ones_like(t.high))));
 }
 
 // The exponential of the first part, put right by its logarithm (a step of Newton's method).
-Pair exp_of(const Pair& x) {
+DoubleDouble exp_of(const DoubleDouble& x) {
   const Array inside = (x.high > -690) & (x.high < 709);
   const Array e = exp(x.high), safe = where(inside, e, 1.0);
-  const Pair back = log_of(pair_of(safe));
+  const DoubleDouble back = log_of(pair_of(safe));
   const Array off = ((x.high - back.high) - back.low) + x.low;
   const Array beyond = isinf(e), finite = where(beyond, 1.0, e);
-  const Pair r = ordered_sum(finite, finite * where(inside, off, x.low));
+  const DoubleDouble r = ordered_sum(finite, finite * where(inside, off, x.low));
   return {where(beyond, e, r.high), where(beyond, 0.0, r.low)};
 }
 
@@ -133,9 +134,9 @@ Number stirling_rest(const Number& x) {
   const Number twelfth = constant_as<Number>(head(x), 0.08333333333333333, 4.625929269271485e-18);
   return plus(times(inverse, twelfth), head(inverse) * square * series(square, c));
 }
-Pair far_log_gamma(const Pair& x) {
-  const Pair constant = pair_like(x.high, 0.9189385332046728, -3.8782941580672414e-17);
-  const Pair main = times(plus(x, full_like(x.high, -0.5)), log_of(x));
+DoubleDouble far_log_gamma(const DoubleDouble& x) {
+  const DoubleDouble constant = pair_like(x.high, 0.9189385332046728, -3.8782941580672414e-17);
+  const DoubleDouble main = times(plus(x, full_like(x.high, -0.5)), log_of(x));
   return plus(plus(main, minus(x)), plus(stirling_rest(x), constant));
 }
 constexpr int kSteps = 10;
@@ -148,24 +149,25 @@ Number rising(const Number& x) {
 }
 }  // namespace
 
-Pair log_gamma_of(const Pair& x) {
+DoubleDouble log_gamma_of(const DoubleDouble& x) {
   const Array near = x.high < kSteps;
-  const Pair one = pair_of(ones_like(x.high));
-  const Pair lost = chosen(near, log_of(rising(chosen(near, x, one))), pair_of(zeros_like(x.high)));
-  const Pair far = far_log_gamma(chosen(near, plus(x, full_like(x.high, kSteps)), x));
+  const DoubleDouble one = pair_of(ones_like(x.high));
+  const DoubleDouble lost =
+      chosen(near, log_of(rising(chosen(near, x, one))), pair_of(zeros_like(x.high)));
+  const DoubleDouble far = far_log_gamma(chosen(near, plus(x, full_like(x.high, kSteps)), x));
   return plus(far, minus(lost));
 }
 
 // -gamma x + zeta(2) / 2 x^2 - ... (DLMF 5.7.3).
-Pair log_gamma_near_one(const Array& x) {
+DoubleDouble log_gamma_near_one(const Array& x) {
   const double c[] = {-0.40068563438653143, 0.27058080842778454, -0.20738555102867398,
                       0.1695571769974082,   -0.1440498967688461, 0.12550966952474304,
                       -0.11133426586956469, 0.1000994575127818,  -0.09095401714582904,
                       0.083353840546109,    -0.0769325164113522, 0.07143294629536133,
                       -0.06666870588242046};
-  const Pair head = times(pair_like(x, 0.8224670334241132, 1.520336175199238e-17), x);
-  const Pair sum = plus(plus(head, x * x * series(x, c)),
-                        pair_like(x, -0.5772156649015329, 4.942915152430645e-18));
+  const DoubleDouble head = times(pair_like(x, 0.8224670334241132, 1.520336175199238e-17), x);
+  const DoubleDouble sum = plus(plus(head, x * x * series(x, c)),
+                                pair_like(x, -0.5772156649015329, 4.942915152430645e-18));
   return times(sum, x);
 }
 
@@ -187,7 +189,7 @@ Number log_beta_of(const Array& x, const Array& y) {
       log_of(chosen(near, over(rising(chosen(near, whole, one)), rising(inside)), one));
   return plus(plus(r, lost), log_gamma_of(part));
 }
-template Pair log_beta_of(const Array& a, const Array& b);
+template DoubleDouble log_beta_of(const Array& a, const Array& b);
 template Array log_beta_of(const Array& a, const Array& b);
 
 }  // namespace tessera::inline v0::detail

@@ -27,11 +27,11 @@ Array erfcx_value(const Array& x) {
   const Array size = abs(x), far = size > 8, at = where(far, size, 8.0);
   const Array beyond = (1 + tail_of_series(at, -1)) * std::numbers::inv_sqrtpi / at;
   const Array inside = where(far, 1.0, size);
-  const Pair square = product_of(inside, inside);
+  const DoubleDouble square = product_of(inside, inside);
   const Array product = exp(square.high) * erfc(inside), near = product + product * square.low;
   const Array upper = where(far, beyond, near);
   const Array whole = maximum(x, -27.0);
-  const Pair twice = product_of(whole, whole);
+  const DoubleDouble twice = product_of(whole, whole);
   const Array growth = 2 * exp(twice.high), lower = growth + (growth * twice.low - upper);
   const Array r = where(less(x, 0), where(less(x, -26.7), v0::inf, lower), upper);
   return where(isnan(x), x, r);
@@ -79,10 +79,10 @@ Array differentiable_dawsn(const Array& x) {
 }  // namespace
 
 Array erfcx(Operand x) {
-  return in_doubles("erfcx", {x}, [](In in) { return differentiable_erfcx(in[0]); });
+  return in_float64("erfcx", {x}, [](In in) { return differentiable_erfcx(in[0]); });
 }
 Array dawsn(Operand x) {
-  return in_doubles("dawsn", {x}, [](In in) { return differentiable_dawsn(in[0]); });
+  return in_float64("dawsn", {x}, [](In in) { return differentiable_dawsn(in[0]); });
 }
 
 }  // namespace tessera::inline v0

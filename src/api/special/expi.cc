@@ -15,11 +15,11 @@ namespace {
 using In = std::span<const Array>;
 
 // 1 / n, and Euler's constant, as pairs.
-Pair inverse_like(const Array& like, double n) {
+DoubleDouble inverse_like(const Array& like, double n) {
   const double high = 1 / n;
   return pair_like(like, high, -std::fma(high, n, -1.0) * high);
 }
-Pair egamma_like(const Array& like) {
+DoubleDouble egamma_like(const Array& like) {
   return pair_like(like, 0.5772156649015329, -4.942915152430645e-18);
 }
 
@@ -52,23 +52,23 @@ Array narrow_by_powers(const Array& x) {
 
 struct Sum {
   Array n;
-  Pair term, sum;
+  DoubleDouble term, sum;
 };
 // gamma + log |x| + sum of x^n / (n n!) (DLMF 6.6.1), in pairs, for the terms cancel around the zero
 // and below it.
 Array by_powers(const Array& x) {
-  const Pair none = pair_of(zeros_like(x)), one = pair_of(ones_like(x));
-  const Pair s = while_loop(
-                     [](const Sum& s) {
-                       return any(abs(s.term.high) > 0x1p-60 * abs(s.sum.high)) | (s.n < 2);
-                     },
-                     [&](const Sum& s) {
-                       const Array n = s.n + 1, k = ones_like(s.sum.high) * n;
-                       const Pair term = over(times(s.term, x), pair_of(k));
-                       return Sum{n, term, plus(s.sum, over(term, pair_of(k)))};
-                     },
-                     Sum{count_over(x), one, none})
-                     .sum;
+  const DoubleDouble none = pair_of(zeros_like(x)), one = pair_of(ones_like(x));
+  const DoubleDouble s = while_loop(
+                             [](const Sum& s) {
+                               return any(abs(s.term.high) > 0x1p-60 * abs(s.sum.high)) | (s.n < 2);
+                             },
+                             [&](const Sum& s) {
+                               const Array n = s.n + 1, k = ones_like(s.sum.high) * n;
+                               const DoubleDouble term = over(times(s.term, x), pair_of(k));
+                               return Sum{n, term, plus(s.sum, over(term, pair_of(k)))};
+                             },
+                             Sum{count_over(x), one, none})
+                             .sum;
   return rounded(plus(plus(log_of(pair_of(abs(x))), s), egamma_like(x)));
 }
 // -E1(-x) of x below -1 by the continued fraction (DLMF 6.9.1), from its end; after 40 steps it is
@@ -119,13 +119,13 @@ Array differentiable_expi(const Array& x, bool narrow) {
 }
 
 // The power series of expn up to 1, in pairs, for its terms cancel.
-Pair expn_by_powers(std::int64_t n, const Array& inside) {
+DoubleDouble expn_by_powers(std::int64_t n, const Array& inside) {
   const double order = static_cast<double>(n);
-  Pair power = pair_of(ones_like(inside)), sum = pair_of(zeros_like(inside));
+  DoubleDouble power = pair_of(ones_like(inside)), sum = pair_of(zeros_like(inside));
   for (int m = 0; m <= 20; ++m) {
     if (m > 0) power = times(times(power, -inside), inverse_like(inside, m));
     if (m == n - 1) {
-      Pair psi = minus(egamma_like(inside));
+      DoubleDouble psi = minus(egamma_like(inside));
       for (std::int64_t k = 1; k < n; ++k)
         psi = plus(psi, inverse_like(inside, static_cast<double>(k)));
       sum = plus(sum, times(power, plus(psi, minus(log_of(pair_of(inside))))));
@@ -193,11 +193,11 @@ Array differentiable_expn(std::int64_t n, const Array& x, bool narrow) {
 }  // namespace
 
 Array expi(Operand x) {
-  return in_doubles("expi", {x},
+  return in_float64("expi", {x},
                     [](In in, bool narrow) { return differentiable_expi(in[0], narrow); });
 }
 Array exp1(Operand x) {
-  return in_doubles("exp1", {x}, [](In in, bool narrow) {
+  return in_float64("exp1", {x}, [](In in, bool narrow) {
     const Array below = less(in[0], 0);
     return where(below, v0::nan, -differentiable_expi(-where(below, 1.0, in[0]), narrow));
   });
@@ -210,7 +210,7 @@ Array expn(std::int64_t n, Operand x) {
         .from(x.loc)
         .advice("write what comes first: expn(2, x)")
         .raise<Error>();
-  return in_doubles("expn", {x},
+  return in_float64("expn", {x},
                     [n](In in, bool narrow) { return differentiable_expn(n, in[0], narrow); });
 }
 

@@ -27,12 +27,12 @@ Parts chosen(const Array& condition, const Parts& z, const Parts& w) {
 Parts gaussian_of(const Array& x, const Array& y) {
   // Beyond 1e100 the greater of them decides.
   const Array a = clip(x, -1e100, 1e100), b = clip(y, -1e100, 1e100);
-  Pair power = plus(product_of(b, b), minus(product_of(a, a)));
+  DoubleDouble power = plus(product_of(b, b), minus(product_of(a, a)));
   const Array wide = abs(x), tall = abs(y);
   power.high = where(less(wide, tall) & (tall > 1e100), 1e200,
                      where(less(tall, wide) & (wide > 1e100), -1e200, power.high));
   // If the product overflows, the turn is left out.
-  const Pair angle = product_of(2 * clip(x, -1e290, 1e290), clip(y, -1e290, 1e290));
+  const DoubleDouble angle = product_of(2 * clip(x, -1e290, 1e290), clip(y, -1e290, 1e290));
   const Array inside = abs(power.high) < 700;
   // In two factors, for where one of the parts is small the product may be finite still.
   const Array half = 0.5 * power.high, once = exp(half);

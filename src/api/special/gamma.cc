@@ -21,15 +21,15 @@ Array gamma_value(const Array& v) {
   const Array tiny = abs(v) < 0x1p-60, below = less(v, 0), pole = below & (v == floor(v));
   const Array usual = (!(tiny | pole)) & greater(v, -200) & less(v, 200);
   const Array x = where(usual, v, 1.5), reflected = where(usual, below, false);
-  const Pair mirror = sum_of(ones_like(x), -x);
-  const Pair size = log_gamma_of(chosen(reflected, mirror, pair_of(x)));
-  const Pair scale = pair_like(x, 44.3614195558365, 1.4841899608616317e-15);
-  const Pair power = exp_of(chosen(reflected, plus(minus(size), scale), size));
+  const DoubleDouble mirror = sum_of(ones_like(x), -x);
+  const DoubleDouble size = log_gamma_of(chosen(reflected, mirror, pair_of(x)));
+  const DoubleDouble scale = pair_like(x, 44.3614195558365, 1.4841899608616317e-15);
+  const DoubleDouble power = exp_of(chosen(reflected, plus(minus(size), scale), size));
   const Array nearest = round(x), rest = where(reflected, x - nearest, 0.5);
-  const Pair angle = times(pair_like(x, 3.141592653589793, 1.2246467991473532e-16), rest);
+  const DoubleDouble angle = times(pair_like(x, 3.141592653589793, 1.2246467991473532e-16), rest);
   const Array odd = remainder(nearest, 2) != 0;
   const Array sine = sin(angle.high) + cos(angle.high) * angle.low;
-  const Pair turned = times(power, pair_like(x, 3.141592653589793, 1.2246467991473532e-16));
+  const DoubleDouble turned = times(power, pair_like(x, 3.141592653589793, 1.2246467991473532e-16));
   const Array quotient = rounded(turned) / where(odd, -sine, sine);
   const Array r = where(reflected, quotient * 0x1p-64, rounded(power));
   const Array far = where(greater(v, 0), v0::inf, where(isfinite(v), 0.0, v0::nan));
@@ -119,8 +119,8 @@ Array beta_value(const Array& a, const Array& b) {
   const Array usual = (a > 0x1p-900) & (b > 0x1p-900) & (a < 0x1p900) & (b < 0x1p900);
   const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0);
   Array r;
-  if constexpr (std::is_same_v<Number, Pair>)
-    r = rounded(exp_of(log_beta_of<Pair>(p, q)));
+  if constexpr (std::is_same_v<Number, DoubleDouble>)
+    r = rounded(exp_of(log_beta_of<DoubleDouble>(p, q)));
   else
     r = exp(log_beta_of<Array>(p, q));
   const Array sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b);
@@ -147,7 +147,7 @@ Array poch_value(const Array& z, const Array& m) {
   const Array above_zero = (z > 0) & (whole > 0) & isfinite(z) & isfinite(m),
               usual = above_zero & !far;
   const Array s = where(usual, z, 1.0), t = where(usual, m, 1.0);
-  const Pair difference = plus(log_gamma_of(sum_of(s, t)), minus(log_gamma_of(pair_of(s))));
+  const DoubleDouble difference = plus(log_gamma_of(sum_of(s, t)), minus(log_gamma_of(pair_of(s))));
   // At the poles of the numerator's function alone it is infinite, of the denominator's alone zero.
   const Array below = (z <= 0) & (z == floor(z)), above = (whole <= 0) & (whole == floor(whole));
   // Both at poles: by reflection, (-1)^m gamma(1 - z) / gamma(1 - z - m).
@@ -186,11 +186,12 @@ Array comb_value(const Array& n, const Array& k) {
   const Array many = chosen & (!valid) & isfinite(n), least = where(many, minimum(k, n - k), 1.0);
   const Array far = exp(least * log(where(many, n, 1.0)) - gammaln(least + 1));
   const Array one = ones_like(n);
-  const Pair rest = plus(sum_of(whole, -part), one), next = sum_of(part, one);
+  const DoubleDouble rest = plus(sum_of(whole, -part), one), next = sum_of(part, one);
   const Array common = digamma(whole + 2);
   const Array lost =
       (digamma(rest.high) - common) * rest.low + (digamma(next.high) - common) * next.low;
-  const Pair ways = plus(log_of(sum_of(whole, one)), log_beta_of<Pair>(rest.high, next.high));
+  const DoubleDouble ways =
+      plus(log_of(sum_of(whole, one)), log_beta_of<DoubleDouble>(rest.high, next.high));
   const Array r = rounded(exp_of(minus(plus(ways, lost))));
   const Array integers = (floor(whole) == whole) & (floor(part) == part) & (r < 0x1p46);
   return where(
@@ -209,38 +210,39 @@ Array differentiable_comb(const Array& n, const Array& k) {
 }  // namespace
 
 Array gamma(Operand x) {
-  return in_doubles("gamma", {x},
+  return in_float64("gamma", {x},
                     [](In in, bool narrow) { return differentiable_gamma(in[0], narrow); });
 }
 Array gammasgn(Operand x) {
-  return in_doubles("gammasgn", {x}, [](In in) { return sign_of_gamma(in[0]); });
+  return in_float64("gammasgn", {x}, [](In in) { return sign_of_gamma(in[0]); });
 }
 Array factorial(Operand n) {
-  return in_doubles("factorial", {n}, [](In in, bool narrow) {
+  return in_float64("factorial", {n}, [](In in, bool narrow) {
     const Array below = less(in[0], 0), x = where(below, 0.0, in[0]);
     const Array r = differentiable_gamma(x + 1, narrow);
     if (narrow) return where(below, 0.0, r);
     // What n + 1 loses where it is rounded counts by the derivative.
     const Array finite = isfinite(r) & isfinite(x), inside = where(finite, x, 1.0);
-    const Pair next = sum_of(inside, ones_like(inside));
+    const DoubleDouble next = sum_of(inside, ones_like(inside));
     const Array lost = where(finite, r * (digamma(next.high) * next.low), 0.0);
     return where(below, 0.0, r + stop_gradient(lost));
   });
 }
 Array poch(Operand z, Operand m) {
-  return in_doubles("poch", {z, m}, [](In in) { return differentiable_poch(in[0], in[1]); });
+  return in_float64("poch", {z, m}, [](In in) { return differentiable_poch(in[0], in[1]); });
 }
 Array comb(Operand n, Operand k) {
-  return in_doubles("comb", {n, k}, [](In in) { return differentiable_comb(in[0], in[1]); });
+  return in_float64("comb", {n, k}, [](In in) { return differentiable_comb(in[0], in[1]); });
 }
 Array beta(Operand a, Operand b) {
-  return in_doubles("beta", {a, b}, [](In in, bool narrow) {
-    return (narrow ? differentiable_beta<Array> : differentiable_beta<Pair>)(in[0], in[1]);
+  return in_float64("beta", {a, b}, [](In in, bool narrow) {
+    return (narrow ? differentiable_beta<Array> : differentiable_beta<DoubleDouble>)(in[0], in[1]);
   });
 }
 Array betaln(Operand a, Operand b) {
-  return in_doubles("betaln", {a, b}, [](In in, bool narrow) {
-    return (narrow ? differentiable_log_beta<Array> : differentiable_log_beta<Pair>)(in[0], in[1]);
+  return in_float64("betaln", {a, b}, [](In in, bool narrow) {
+    return (narrow ? differentiable_log_beta<Array> : differentiable_log_beta<DoubleDouble>)(in[0],
+                                                                                             in[1]);
   });
 }
 Array multigammaln(Operand a, std::int64_t d) {
@@ -260,7 +262,7 @@ Array multigammaln(Operand a, std::int64_t d) {
         .from(a.loc)
         .advice("that of matrices, say 3")
         .raise<Error>();
-  return in_doubles("multigammaln", {a}, [&](In in) {
+  return in_float64("multigammaln", {a}, [&](In in) {
     const Array half = 0.5 * arange(d, DType::float64);
     const double constant = 0.25 * static_cast<double>(d * (d - 1)) * std::log(std::numbers::pi);
     return constant + sum(gammaln(expand_dims(in[0], -1) - half), -1);

@@ -9,7 +9,7 @@
 
 namespace tessera::inline v0 {
 
-using detail::in_doubles;
+using detail::in_float64;
 
 namespace {
 using In = std::span<const Array>;
@@ -20,7 +20,7 @@ Array narrow_lower_part(const Array& x) { return 0.5 * erfc(-x * kRootHalf); }
 // it; what it lacks counts by the derivative.
 Array lower_part(const Array& x) {
   const Array usual = abs(x) < 40, v = where(usual, x, 1.0);
-  const detail::Pair z =
+  const detail::DoubleDouble z =
       detail::times(detail::pair_like(v, -0.7071067811865476, 4.833646656726457e-17), v);
   const Array slope = 2 * std::numbers::inv_sqrtpi * exp(-(z.high * z.high));
   return 0.5 * where(usual, erfc(z.high) - slope * z.low, erfc(-x * kRootHalf));
@@ -61,7 +61,7 @@ Array middle_quantile(const Array& m) {
   const Array y = erf_inv(m), at = stop_gradient(y);
   const Array off = (stop_gradient(m) - erf(at)) * exp(at * at) / std::numbers::inv_sqrtpi / 2;
   const double root = std::numbers::sqrt2;
-  const detail::Pair p = detail::product_of(at, full_like(at, root));
+  const detail::DoubleDouble p = detail::product_of(at, full_like(at, root));
   return y * root + ((p.low + at * -9.667293313452913e-17) + off * root);
 }
 // M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution", Applied
@@ -126,15 +126,15 @@ Array narrow_ndtri(const Array& p) {
 }  // namespace
 
 Array ndtr(Operand x) {
-  return in_doubles("ndtr", {x}, [](In in, bool narrow) {
+  return in_float64("ndtr", {x}, [](In in, bool narrow) {
     return (narrow ? narrow_lower_part : lower_part)(in[0]);
   });
 }
 Array log_ndtr(Operand x) {
-  return in_doubles("log_ndtr", {x}, [](In in, bool narrow) { return log_ndtr_of(in[0], narrow); });
+  return in_float64("log_ndtr", {x}, [](In in, bool narrow) { return log_ndtr_of(in[0], narrow); });
 }
 Array ndtri(Operand p) {
-  return in_doubles("ndtri", {p}, [](In in, bool narrow) {
+  return in_float64("ndtri", {p}, [](In in, bool narrow) {
     if (narrow) return narrow_ndtri(in[0]);
     const Array upper = in[0] > 0.5, part = where(upper, 1 - in[0], in[0]);
     const Array tail = less(part, 0.25), inside = greater(part, 0);
@@ -147,7 +147,7 @@ Array ndtri(Operand p) {
   });
 }
 Array logit(Operand x) {
-  return in_doubles("logit", {x}, [](In in) {
+  return in_float64("logit", {x}, [](In in) {
     const Array& v = in[0];
     // Around a half, where the logarithms cancel, by the area tangent.
     const Array near = abs(v - 0.5) < 0.25;
@@ -173,10 +173,10 @@ Array log_of_ratio(const Array& x, const Array& y, bool narrow) {
   const Array inside = (quotient > 0x1p-1000) & (quotient < 0x1p1000);
   const Array apart = log(where(near, 1.0, x)) - log(where(near, 1.0, y));
   if (narrow) return where(near, log1p(u), where(inside, log(where(inside, quotient, 1.0)), apart));
-  const detail::Pair back = detail::product_of(stop_gradient(u), b);
+  const detail::DoubleDouble back = detail::product_of(stop_gradient(u), b);
   const Array rest = stop_gradient((((a - b) - back.high) - back.low) / b);
   const Array c = where(near, 1.0, x), d = where(near, 1.0, y), ratio = c / d;
-  const detail::Pair whole = detail::product_of(stop_gradient(ratio), d);
+  const detail::DoubleDouble whole = detail::product_of(stop_gradient(ratio), d);
   const Array left = stop_gradient(((c - whole.high) - whole.low) / c);
   // What is left is none where the ratio or its products are beyond the range.
   const Array far = log(where(inside, ratio, 1.0)) + where(abs(left) < 0x1p-30, left, 0.0);
@@ -197,8 +197,8 @@ Array near_divergence(const Array& x, const Array& y, bool narrow) {
     const Array s = (y - x) / (y + x), square = s * s;
     return square * (y + x + x * s * detail::series(square, c));
   }
-  const detail::Pair whole = detail::sum_of(x, y), off = detail::sum_of(y, -x);
-  const detail::Pair s = detail::over(off, whole), square = detail::times(s, s);
+  const detail::DoubleDouble whole = detail::sum_of(x, y), off = detail::sum_of(y, -x);
+  const detail::DoubleDouble s = detail::over(off, whole), square = detail::times(s, s);
   const Array rest = x * s.high * detail::series(square.high, c) + whole.low;
   return detail::rounded(detail::times(square, whole.high + rest));
 }
@@ -227,10 +227,10 @@ Array divergence_of(const Array& x, const Array& y, bool narrow) {
 }  // namespace
 
 Array xlogy(Operand x, Operand y) {
-  return in_doubles("xlogy", {x, y}, [](In in) { return times_log(in[0], in[1], log); });
+  return in_float64("xlogy", {x, y}, [](In in) { return times_log(in[0], in[1], log); });
 }
 Array xlog1py(Operand x, Operand y) {
-  return in_doubles("xlog1py", {x, y}, [](In in) { return times_log(in[0], in[1], log1p); });
+  return in_float64("xlog1py", {x, y}, [](In in) { return times_log(in[0], in[1], log1p); });
 }
 namespace {
 // expm1(power l) / power of a logarithm l, of which `rest` is what it lacks; the product with the
@@ -238,7 +238,8 @@ namespace {
 Array power_transform_value(const Array& l, const Array& rest, const Array& power) {
   const Array by_logarithm = power == 0, finite = isfinite(l) & isfinite(power);
   const Array p = where(by_logarithm, 1.0, power);
-  const detail::Pair exact = detail::product_of(where(finite, l, 1.0), where(finite, p, 1.0));
+  const detail::DoubleDouble exact =
+      detail::product_of(where(finite, l, 1.0), where(finite, p, 1.0));
   const Array exponent = l * p, off = exact.low + where(finite, rest * p, 0.0);
   // Beyond this the exponential is 0, or infinite.
   const Array inside = finite & (abs(exponent) < 700);
@@ -249,10 +250,10 @@ Array power_transform_value(const Array& l, const Array& rest, const Array& powe
   return where(straight, where(by_logarithm, l, l + rest), (expm1(exponent) + lost) / q);
 }
 // What the logarithm of a sum lacks in doubles.
-Array rest_of_log(const Array& l, const detail::Pair& x) {
+Array rest_of_log(const Array& l, const detail::DoubleDouble& x) {
   const Array usual = isfinite(l) & (x.high > 0x1p-900) & (x.high < 0x1p900);
   const Array one = ones_like(l);
-  const detail::Pair exact = detail::log_of(detail::chosen(usual, x, detail::pair_of(one)));
+  const detail::DoubleDouble exact = detail::log_of(detail::chosen(usual, x, detail::pair_of(one)));
   return stop_gradient(where(usual, (exact.high - l) + exact.low, 0.0));
 }
 // The derivative in the power is l^2 (t exp(t) - expm1(t)) / t^2 of t = power l, around zero by its
@@ -273,31 +274,31 @@ Array power_transform(const Array& l, const Array& rest, const Array& power) {
 }  // namespace
 
 Array boxcox(Operand x, Operand power) {
-  return in_doubles("boxcox", {x, power}, [](In in, bool narrow) {
+  return in_float64("boxcox", {x, power}, [](In in, bool narrow) {
     const Array l = log(in[0]);
     const Array rest = narrow ? zeros_like(l) : rest_of_log(l, detail::pair_of(in[0]));
     return power_transform(l, rest, in[1]);
   });
 }
 Array boxcox1p(Operand x, Operand power) {
-  return in_doubles("boxcox1p", {x, power}, [](In in, bool narrow) {
+  return in_float64("boxcox1p", {x, power}, [](In in, bool narrow) {
     const Array l = log1p(in[0]), one = ones_like(l);
     const Array rest = narrow ? zeros_like(l) : rest_of_log(l, detail::sum_of(in[0], one));
     return power_transform(l, rest, in[1]);
   });
 }
 Array entr(Operand x) {
-  return in_doubles("entr", {x}, [](In in) {
+  return in_float64("entr", {x}, [](In in) {
     const Array& v = in[0];
     return where(v < 0, -v0::inf, -times_log(v, where(v < 0, 1.0, v), log));
   });
 }
 Array rel_entr(Operand x, Operand y) {
-  return in_doubles("rel_entr", {x, y},
+  return in_float64("rel_entr", {x, y},
                     [](In in, bool narrow) { return relative(in[0], in[1], narrow); });
 }
 Array kl_div(Operand x, Operand y) {
-  return in_doubles("kl_div", {x, y},
+  return in_float64("kl_div", {x, y},
                     [](In in, bool narrow) { return divergence_of(in[0], in[1], narrow); });
 }
 

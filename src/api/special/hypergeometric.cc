@@ -181,7 +181,7 @@ Array differentiable_kummer(const Operands& in, bool narrow) {
   const Of plain = [](const Operands& v) {
     return where(no_positive_integer(v[0]), v0::nan, kummer_to<Array>(AtTheEnd::go_through, v));
   };
-  return differentiable(narrow ? kummer<Array> : kummer<Pair>, plain, kummer_slope, in);
+  return differentiable(narrow ? kummer<Array> : kummer<DoubleDouble>, plain, kummer_slope, in);
 }
 // DLMF 13.3.15.
 Array kummer_slope(const Operands& in) {
@@ -342,7 +342,7 @@ Array differentiable_gauss(const Operands& in, bool narrow) {
     const Array ends = no_positive_integer(v[0]) | no_positive_integer(v[1]);
     return where(ends, v0::nan, gauss_to<Array>(AtTheEnd::go_through, v));
   };
-  return differentiable(narrow ? gauss<Array> : gauss<Pair>, plain, gauss_slope, in);
+  return differentiable(narrow ? gauss<Array> : gauss<DoubleDouble>, plain, gauss_slope, in);
 }
 // DLMF 15.5.1.
 Array gauss_slope(const Operands& in) {
@@ -352,12 +352,12 @@ Array gauss_slope(const Operands& in) {
 }  // namespace
 
 Array hyp1f1(Operand a, Operand b, Operand x) {
-  return in_doubles("hyp1f1", {a, b, x}, [](In in, bool narrow) {
+  return in_float64("hyp1f1", {a, b, x}, [](In in, bool narrow) {
     return differentiable_kummer({in.begin(), in.end()}, narrow);
   });
 }
 Array hyp2f1(Operand a, Operand b, Operand c, Operand x) {
-  return in_doubles("hyp2f1", {a, b, c, x}, [](In in, bool narrow) {
+  return in_float64("hyp2f1", {a, b, c, x}, [](In in, bool narrow) {
     return differentiable_gauss({in.begin(), in.end()}, narrow);
   });
 }

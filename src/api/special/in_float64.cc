@@ -2,16 +2,18 @@
 
 namespace tessera::inline v0::detail {
 
-Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoubles& f) {
-  return in_doubles(name, operands, [&](std::span<const Array> in, bool) { return f(in); });
+Array in_float64(const char* name, std::initializer_list<Operand> operands,
+                 const Float64Function& f) {
+  return in_float64(name, operands, [&](std::span<const Array> in, bool) { return f(in); });
 }
-Array in_doubles(const char* name, std::initializer_list<Operand> operands, const OfDoublesFor& f) {
-  return several_in_doubles(name, operands, [&](std::span<const Array> in, bool narrow) {
+Array in_float64(const char* name, std::initializer_list<Operand> operands,
+                 const Float64FunctionFor& f) {
+  return several_in_float64(name, operands, [&](std::span<const Array> in, bool narrow) {
     return std::vector<Array>{f(in, narrow)};
   })[0];
 }
-std::vector<Array> several_in_doubles(const char* name, std::initializer_list<Operand> operands,
-                                      const SeveralOfDoubles& f) {
+std::vector<Array> several_in_float64(const char* name, std::initializer_list<Operand> operands,
+                                      const Float64Functions& f) {
   std::vector<Array> given;
   for (const Operand& x : operands) given.push_back(x.array);
   const SourceLoc loc = operands.begin()->loc;

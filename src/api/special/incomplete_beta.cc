@@ -19,21 +19,21 @@ constexpr int kMostTerms = 20000;
 
 struct Fraction {
   Array n;
-  Pair d, change, value;
+  DoubleDouble d, change, value;
 };
 // The next convergent of 1 / (1 + top / (1 + ...)), as a sum (J. Steed; Barnett and others, Comput.
 // Phys. Commun. 8 (1974)).
-Fraction stepped(const Fraction& f, const Pair& top) {
+Fraction stepped(const Fraction& f, const DoubleDouble& top) {
   const Array one = ones_like(f.d.high);
-  const Pair below = times(top, f.d), d = over(pair_of(one), plus(below, one));
-  const Pair change = minus(times(times(below, d), f.change));
+  const DoubleDouble below = times(top, f.d), d = over(pair_of(one), plus(below, one));
+  const DoubleDouble change = minus(times(times(below, d), f.change));
   return {f.n, d, change, plus(f.value, change)};
 }
 // The continued fraction of DLMF 8.17.22, two steps at a time.
-Pair beta_fraction(const Pair& a, const Pair& b, const Pair& x) {
+DoubleDouble beta_fraction(const DoubleDouble& a, const DoubleDouble& b, const DoubleDouble& x) {
   const Array one = ones_like(a.high), zero = count_over(a.high);
-  const Pair whole = plus(a, b);
-  const Pair odd = minus(over(times(whole, x), plus(a, one)));
+  const DoubleDouble whole = plus(a, b);
+  const DoubleDouble odd = minus(over(times(whole, x), plus(a, one)));
   const Fraction start = stepped({zero, pair_of(one), pair_of(one), pair_of(one)}, odd);
   return while_loop(
              [](const Fraction& f) {
@@ -41,10 +41,10 @@ Pair beta_fraction(const Pair& a, const Pair& b, const Pair& x) {
              },
              [&](Fraction f) {
                const Array n = f.n + 1;
-               const Pair twice = plus(a, 2 * n);
-               const Pair even = times(times(plus(b, -n), n), x);
+               const DoubleDouble twice = plus(a, 2 * n);
+               const DoubleDouble even = times(times(plus(b, -n), n), x);
                f = stepped(f, over(even, times(twice, plus(twice, -one))));
-               const Pair odd = minus(times(times(plus(a, n), plus(whole, n)), x));
+               const DoubleDouble odd = minus(times(times(plus(a, n), plus(whole, n)), x));
                f = stepped(f, over(odd, times(twice, plus(twice, one))));
                f.n = n;
                return f;
@@ -59,15 +59,15 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0), v = where(usual, x, 0.5);
   // For a tiny b the rest would be everything except the part that is asked for.
   const Array turned = (v > (p + 1) / (p + q + 2)) & (q > 0x1p-30);
-  const Pair rest = sum_of(ones_like(v), -v);
+  const DoubleDouble rest = sum_of(ones_like(v), -v);
   const Array s = where(turned, q, p), t = where(turned, p, q);
-  const Pair w = chosen(turned, rest, pair_of(v));
+  const DoubleDouble w = chosen(turned, rest, pair_of(v));
   // x^a (1 - x)^b / B(a, b), scaled so that what is subnormal is not rounded twice.
-  Pair exponent = plus(times(log_of(pair_of(v)), p), times(log_of(rest), q));
-  exponent = plus(exponent, minus(log_beta_of<Pair>(p, q)));
+  DoubleDouble exponent = plus(times(log_of(pair_of(v)), p), times(log_of(rest), q));
+  exponent = plus(exponent, minus(log_beta_of<DoubleDouble>(p, q)));
   exponent = plus(exponent, pair_like(s, 44.3614195558365, 1.4841899608616317e-15));
-  const Pair factor = times(over(exp_of(exponent), pair_of(s)), full_like(s, 0x1p-64));
-  const Pair part = times(factor, beta_fraction(pair_of(s), pair_of(t), w));
+  const DoubleDouble factor = times(over(exp_of(exponent), pair_of(s)), full_like(s, 0x1p-64));
+  const DoubleDouble part = times(factor, beta_fraction(pair_of(s), pair_of(t), w));
   Array r = where(turned, rounded(plus(minus(part), ones_like(s))), rounded(part));
   r = where_any(large, large_beta_part, r, where(large, a, 2 * kLargeShape),
                 where(large, b, 2 * kLargeShape), where(large, x, 0.5));
@@ -99,7 +99,7 @@ Array incomplete_beta(const Array& a, const Array& b, const Array& x, bool narro
 }  // namespace
 
 Array betainc(Operand a, Operand b, Operand x) {
-  return in_doubles("betainc", {a, b, x}, [](In in, bool narrow) {
+  return in_float64("betainc", {a, b, x}, [](In in, bool narrow) {
     return incomplete_beta(in[0], in[1], in[2], narrow);
   });
 }

@@ -21,12 +21,12 @@ constexpr double kSmallShape = 0.03;
 
 struct Terms {
   Array n;
-  Pair term, sum;
+  DoubleDouble term, sum;
 };
 
 // The sum of terms that the one before and its number give, from n = 0 on.
 template <class F>
-Pair sum_of_terms(const Pair& first, F&& next) {
+DoubleDouble sum_of_terms(const DoubleDouble& first, F&& next) {
   const Array zero = count_over(first.high);
   return while_loop(
              [](const Terms& t) {
@@ -34,7 +34,7 @@ Pair sum_of_terms(const Pair& first, F&& next) {
              },
              [&](const Terms& t) {
                const Array n = t.n + 1;
-               const Pair term = next(n, t.term);
+               const DoubleDouble term = next(n, t.term);
                return Terms{n, term, plus(t.sum, term)};
              },
              Terms{zero, first, first})
@@ -42,61 +42,62 @@ Pair sum_of_terms(const Pair& first, F&& next) {
 }
 
 // a log x - x - log gamma(a + 1)
-Pair log_factor(const Array& a, const Array& x) {
-  const Pair main = plus(times(log_of(pair_of(x)), a), -x);
+DoubleDouble log_factor(const Array& a, const Array& x) {
+  const DoubleDouble main = plus(times(log_of(pair_of(x)), a), -x);
   return plus(main, minus(log_gamma_of(sum_of(a, ones_like(a)))));
 }
 
 // The lower function over its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...
-Pair lower_series(const Array& a, const Array& x) {
-  return sum_of_terms(pair_of(ones_like(a)), [&](const Array& n, const Pair& term) {
+DoubleDouble lower_series(const Array& a, const Array& x) {
+  return sum_of_terms(pair_of(ones_like(a)), [&](const Array& n, const DoubleDouble& term) {
     return over(times(term, x), sum_of(a, n));
   });
 }
 
 // Of small a, where the upper function is little: the lower one as x^a / gamma(a + 1) times
 // 1 + a sum of (-x)^n / (n! (a + n)) (DLMF 8.7.3).
-Pair lower_of_small(const Array& a, const Array& x, const Array& small) {
+DoubleDouble lower_of_small(const Array& a, const Array& x, const Array& small) {
   struct Powers {
     Array n;
-    Pair power, sum;
+    DoubleDouble power, sum;
   };
   const Array zero = count_over(a);
-  const Pair none = pair_of(zeros_like(a));
-  const Pair s =
+  const DoubleDouble none = pair_of(zeros_like(a));
+  const DoubleDouble s =
       while_loop(
           [](const Powers& p) {
             return any(abs(p.power.high) > 0x1p-70 * abs(p.sum.high)) & (p.n < kMostTerms);
           },
           [&](const Powers& p) {
             const Array n = p.n + 1;
-            const Pair power = over(times(p.power, -x), pair_of(ones_like(a) * n));
+            const DoubleDouble power = over(times(p.power, -x), pair_of(ones_like(a) * n));
             return Powers{n, power, plus(p.sum, over(power, sum_of(a, n)))};
           },
           Powers{zero, pair_of(where(small, ones_like(a), 0.0)), none})
           .sum;
-  const Pair power = exp_of(plus(times(log_of(pair_of(x)), a), minus(log_gamma_near_one(a))));
+  const DoubleDouble power =
+      exp_of(plus(times(log_of(pair_of(x)), a), minus(log_gamma_near_one(a))));
   return times(power, plus(times(s, a), ones_like(a)));
 }
 
 struct Fraction {
   Array n;
-  Pair d, change, value;
+  DoubleDouble d, change, value;
 };
 // The upper function over x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, forwards as
 // a sum (J. Steed; Barnett and others, Comput. Phys. Commun. 8 (1974)).
-Pair upper_fraction(const Array& a, const Array& x) {
+DoubleDouble upper_fraction(const Array& a, const Array& x) {
   const Array one = ones_like(a), zero = count_over(a);
-  const Pair start = plus(sum_of(x, one), -a), first = over(pair_of(one), start);
+  const DoubleDouble start = plus(sum_of(x, one), -a), first = over(pair_of(one), start);
   return while_loop(
              [](const Fraction& f) {
                return any(abs(f.change.high) > kEnough * abs(f.value.high)) & (f.n < kMostTerms);
              },
              [&](const Fraction& f) {
                const Array n = f.n + 1;
-               const Pair top = times(times(sum_of(a, -n), n), f.d);
-               const Pair d = over(pair_of(one), plus(plus(start, 2 * n), top));
-               const Pair change = minus(times(times(top, d), f.change));
+               const DoubleDouble top = times(times(sum_of(a, -n), n), f.d);
+               const DoubleDouble d = over(pair_of(one), plus(plus(start, 2 * n), top));
+               const DoubleDouble change = minus(times(times(top, d), f.change));
                return Fraction{n, d, change, plus(f.value, change)};
              },
              Fraction{zero, first, first, first})
@@ -104,7 +105,7 @@ Pair upper_fraction(const Array& a, const Array& x) {
 }
 
 // Itself, or what it is less than 1.
-Array part_of_one(const Pair& part, const Array& turned) {
+Array part_of_one(const DoubleDouble& part, const Array& turned) {
   return where(turned, rounded(plus(minus(part), ones_like(part.high))), rounded(part));
 }
 
@@ -117,15 +118,16 @@ Array detail::gamma_part(const Array& a, const Array& x, bool upper) {
   const Array s = where(usual, a, 1.0), v = where(usual, minimum(x, 1e200), 1.0);
   const Array by_series = (v < s + 1) | (v < 2), small = by_series & (s < kSmallShape);
   // Scaled by a power of two, so that what is subnormal is not rounded twice.
-  const Pair scale = pair_like(s, 44.3614195558365, 1.4841899608616317e-15);
-  const Pair factor = exp_of(plus(log_factor(s, v), scale));
-  const Pair lower = times(
+  const DoubleDouble scale = pair_like(s, 44.3614195558365, 1.4841899608616317e-15);
+  const DoubleDouble factor = exp_of(plus(log_factor(s, v), scale));
+  const DoubleDouble lower = times(
       factor, lower_series(where(by_series & !small, s, 1.0), where(by_series & !small, v, 0.0)));
-  const Pair above =
+  const DoubleDouble above =
       times(times(factor, s), upper_fraction(where(by_series, 1.0, s), where(by_series, 4.0, v)));
-  const Pair scaled = times(chosen(by_series, lower, above), full_like(s, 0x1p-64));
-  const Pair least = lower_of_small(where(small, s, kSmallShape), where(small, v, 1.0), small);
-  const Pair part = chosen(small, least, scaled);
+  const DoubleDouble scaled = times(chosen(by_series, lower, above), full_like(s, 0x1p-64));
+  const DoubleDouble least =
+      lower_of_small(where(small, s, kSmallShape), where(small, v, 1.0), small);
+  const DoubleDouble part = chosen(small, least, scaled);
   const Array r = where_any(
       large, [upper](const Array& a, const Array& x) { return large_gamma_part(a, x, upper); },
       part_of_one(part, upper ? by_series : !by_series), where(large, a, 2 * kLargeShape),
@@ -161,12 +163,12 @@ Array incomplete_gamma(const Array& a, const Array& x, bool upper, bool narrow) 
 }  // namespace
 
 Array gammainc(Operand a, Operand x) {
-  return in_doubles("gammainc", {a, x}, [](In in, bool narrow) {
+  return in_float64("gammainc", {a, x}, [](In in, bool narrow) {
     return incomplete_gamma(in[0], in[1], false, narrow);
   });
 }
 Array gammaincc(Operand a, Operand x) {
-  return in_doubles("gammaincc", {a, x}, [](In in, bool narrow) {
+  return in_float64("gammaincc", {a, x}, [](In in, bool narrow) {
     return incomplete_gamma(in[0], in[1], true, narrow);
   });
 }

@@ -86,7 +86,7 @@ Array gamma_place(const Array& a, const Array& x) {
 Array beta_place(const Array& a, const Array& b, const Array& x) {
   // A power of two for both, so that products do not overflow.
   const Array scale = where(maximum(a, b) > 0x1p600, 0x1p-600, 1.0), p = a * scale, q = b * scale;
-  const Pair off = plus(product_of(x, q), minus(times(sum_of(ones_like(x), -x), p)));
+  const DoubleDouble off = plus(product_of(x, q), minus(times(sum_of(ones_like(x), -x), p)));
   const Array above = rounded(off);
   return clip(log1p(maximum(above / p, -1.0)) - log1p(maximum(-above / q, -1.0)), -0.0625, 0.0625);
 }

@@ -29,7 +29,7 @@ Array integral(const Array& h, const Array& a) {
 }
 // exp(-(h + rest)^2 / 2).
 Array bell(const Array& h, const Array& rest) {
-  const Pair square = product_of(h, h);
+  const DoubleDouble square = product_of(h, h);
   const Array e = exp(-0.5 * square.high);
   return e - e * (0.5 * square.low + h * rest);
 }
@@ -66,7 +66,7 @@ Array differentiable_owens_t(const Array& h, const Array& a) {
 }  // namespace
 
 Array owens_t(Operand h, Operand a) {
-  return in_doubles("owens_t", {h, a}, [](In in) { return differentiable_owens_t(in[0], in[1]); });
+  return in_float64("owens_t", {h, a}, [](In in) { return differentiable_owens_t(in[0], in[1]); });
 }
 
 }  // namespace tessera::inline v0

@@ -42,7 +42,7 @@ Number powers_over_factorials(const Number& square, int first) {
 }
 template <class Number>
 Number square_as(const Array& x) {
-  if constexpr (std::is_same_v<Number, Pair>)
+  if constexpr (std::is_same_v<Number, DoubleDouble>)
     return product_of(x, x);
   else
     return x * x;
@@ -53,7 +53,7 @@ Both by_powers(const Array& x) {
   const Array si = rounded(times(powers_over_factorials(square, 1), x));
   const Number even = minus(times(powers_over_factorials(square, 2), square));
   Number ci = plus(even, constant_as<Number>(x, 0.5772156649015329, -4.942915152430645e-18));
-  if constexpr (std::is_same_v<Number, Pair>)
+  if constexpr (std::is_same_v<Number, DoubleDouble>)
     ci = plus(ci, log_of(pair_of(x)));
   else
     ci = ci + log(x);
@@ -77,7 +77,7 @@ Both sici_value(const Array& x, bool narrow) {
   const Array size = abs(x), small = size <= 4, far = size > 1e17, end = isinf(size);
   const Array tiny = size < 0x1p-500;
   const Array in_series = where(small & !tiny, size, 1.0), beyond = where(small | far, 8.0, size);
-  const Both near = narrow ? by_powers<Array>(in_series) : by_powers<Pair>(in_series);
+  const Both near = narrow ? by_powers<Array>(in_series) : by_powers<DoubleDouble>(in_series);
   const Both middle = by_fraction(beyond);
   const Array out = where(far & !end, size, 0x1p60), none = isnan(x);
   // Where the fraction is its first term.
@@ -94,7 +94,7 @@ Both sici_value(const Array& x, bool narrow) {
 // sin and cos of pi x^2 / 2, of the square modulo 4 with what it is rounded by.
 Both turns_of_square(const Array& x) {
   const Array inside = abs(x) < 1e100;
-  const Pair square = product_of(where(inside, x, 0.0), where(inside, x, 0.0));
+  const DoubleDouble square = product_of(where(inside, x, 0.0), where(inside, x, 0.0));
   const Array whole = fmod(square.high, 4.0), nearest = round(whole);
   const Array rest = (whole - nearest) + square.low;
   const Array angle = (std::numbers::pi / 2) * rest, c = cos(angle), s = sin(angle);
@@ -149,14 +149,14 @@ Both differentiable_fresnel(const Array& x) {
 }  // namespace
 
 std::pair<Array, Array> sici(Operand x) {
-  const std::vector<Array> r = several_in_doubles("sici", {x}, [](In in, bool narrow) {
+  const std::vector<Array> r = several_in_float64("sici", {x}, [](In in, bool narrow) {
     const Both both = differentiable_sici(in[0], narrow);
     return std::vector<Array>{both.first, both.second};
   });
   return {r[0], r[1]};
 }
 std::pair<Array, Array> fresnel(Operand x) {
-  const std::vector<Array> r = several_in_doubles("fresnel", {x}, [](In in, bool) {
+  const std::vector<Array> r = several_in_float64("fresnel", {x}, [](In in, bool) {
     const Both both = differentiable_fresnel(in[0]);
     return std::vector<Array>{both.first, both.second};
   });

@@ -3,7 +3,7 @@
 #include "api/trace/scope_mesh.h"
 
 #include "base/process.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/footprint.h"
 
 #include <algorithm>
@@ -99,7 +99,8 @@ const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector
   Places at = places();
   const auto how = cutting(at);
   if (how) detail::need_devices(name, *how, {});
-  const ProgramPtr program = how ? spmd::cut(function.program, *how) : function.program;
+  const ProgramPtr program =
+      how ? spmd::partition_program(function.program, *how) : function.program;
   auto* v = new Version{donated, &on, std::move(at), runtime::compile(program, options, on),
                         versions_.load()};
   versions_.store(v, std::memory_order_release);
@@ -122,7 +123,7 @@ const runtime::Executable& CacheEntry::executable(const Places& places) const {
                  on ? *on : runtime::default_backend(), [&] { return places; });
 }
 
-std::shared_ptr<const spmd::Cutting> CacheEntry::cutting(const Places& places) const {
+std::shared_ptr<const spmd::ProgramShardings> CacheEntry::cutting(const Places& places) const {
   return follow(*function.program, function.cutting.get(), places, name);
 }
 

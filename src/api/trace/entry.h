@@ -54,7 +54,7 @@ struct CacheEntry : runtime::Kept {
   /// where the function says or these places are.
   const runtime::Executable& executable(const Places& places) const;
   /// How its program is cut for such places; null where it runs as it is.
-  std::shared_ptr<const spmd::Cutting> cutting(const Places& places) const;
+  std::shared_ptr<const spmd::ProgramShardings> cutting(const Places& places) const;
   /// ShardingError in the name of the jit at `loc` where it is for a mesh without devices.
   void need_devices(const SourceLoc& loc) const;
   /// Whether it has been compiled for as many places and donations as one entry is to hold. A cache

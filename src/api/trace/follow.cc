@@ -78,7 +78,7 @@ std::string listed(const DeviceMesh& mesh, const runtime::Backend& backend) {
 }
 
 /// `own`: the mesh is that of a constraint or a per-device program inside.
-void need_the_devices_of(const spmd::Cutting& how, bool own, const Program& program,
+void need_the_devices_of(const spmd::ProgramShardings& how, bool own, const Program& program,
                          const Places& places, std::string_view name) {
   const DeviceMesh& mesh = *how.mesh;
   const std::vector<int> all = sorted_devices(mesh);
@@ -113,9 +113,10 @@ bool stays(const Program& program, const Said& said, bool spread) {
   return said.apart || !(said.constrained || (spread && !is_cut(program)));
 }
 
-spmd::Cutting cutting_for(const Program& program, const Said& said, const spmd::Cutting* asked,
-                          const Places& places, std::string_view name) {
-  spmd::Cutting how;
+spmd::ProgramShardings cutting_for(const Program& program, const Said& said,
+                                   const spmd::ProgramShardings* asked, const Places& places,
+                                   std::string_view name) {
+  spmd::ProgramShardings how;
   if (asked) {
     how = *asked;
   } else if (said.mesh) {
@@ -134,7 +135,7 @@ spmd::Cutting cutting_for(const Program& program, const Said& said, const spmd::
     if (!places[i] || how.inputs[i]) continue;
     if (std::optional<Spec> spec =
             spmd::same_cut_over(*how.mesh, *places[i]->mesh, places[i]->spec))
-      how.inputs[i] = spmd::SpecWanted{std::move(*spec)};
+      how.inputs[i] = spmd::RequestedSpec{std::move(*spec)};
   }
   return how;
 }
@@ -193,17 +194,20 @@ Places places_of(std::span<const runtime::ArrayDataPtr> inputs) {
   return places;
 }
 
-std::shared_ptr<const spmd::Cutting> follow(const Program& program, const spmd::Cutting* asked,
-                                            const Places& places, std::string_view name) {
+std::shared_ptr<const spmd::ProgramShardings> follow(const Program& program,
+                                                     const spmd::ProgramShardings* asked,
+                                                     const Places& places, std::string_view name) {
   Said said;
   if (!asked) {
     look(program, said);
     if (stays(program, said, !places.empty())) return nullptr;
   }
-  return std::make_shared<const spmd::Cutting>(cutting_for(program, said, asked, places, name));
+  return std::make_shared<const spmd::ProgramShardings>(
+      cutting_for(program, said, asked, places, name));
 }
 
-void need_devices(std::string_view function, const spmd::Cutting& how, const SourceLoc& loc) {
+void need_devices(std::string_view function, const spmd::ProgramShardings& how,
+                  const SourceLoc& loc) {
   if (!how.abstract) return;
   Message(function)
       .problem(spmd::mesh_text(how) + " has no devices")
@@ -230,9 +234,10 @@ ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::Arra
   auto made = std::make_shared<Followed>();
   made->program = program;
   made->places = places_of(inputs);
-  const spmd::Cutting how = cutting_for(*program, said, nullptr, made->places, program->name);
+  const spmd::ProgramShardings how =
+      cutting_for(*program, said, nullptr, made->places, program->name);
   need_devices(program->name, how, runtime::CallerLine::now());
-  made->cut = spmd::cut(program, how);
+  made->cut = spmd::partition_program(program, how);
   programs.insert(hash, made);
   return made->cut;
 }

@@ -4,7 +4,7 @@
 
 #include "ir/program.h"
 #include "runtime/array_data.h"
-#include "spmd/partition/cutting.h"
+#include "spmd/partition/program_shardings.h"
 
 #include <memory>
 #include <span>
@@ -34,10 +34,12 @@ inline bool lie_at(const Places& places, std::span<const runtime::ArrayDataPtr> 
 /// of the first input on several devices. What is asked of an input goes before where it lies.
 /// ShardingError that lists the inputs in the name of `name` where no mesh is asked for and they are
 /// on different devices.
-std::shared_ptr<const spmd::Cutting> follow(const Program& program, const spmd::Cutting* asked,
-                                            const Places& places, std::string_view name);
+std::shared_ptr<const spmd::ProgramShardings> follow(const Program& program,
+                                                     const spmd::ProgramShardings* asked,
+                                                     const Places& places, std::string_view name);
 /// ShardingError in the name of `function` where that is for a mesh without devices.
-void need_devices(std::string_view function, const spmd::Cutting& how, const SourceLoc& loc);
+void need_devices(std::string_view function, const spmd::ProgramShardings& how,
+                  const SourceLoc& loc);
 /// A program that is made anew at each call, as those of eager operations are, as it runs on these
 /// inputs: what an equal program was cut into is kept.
 ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs);

@@ -3,7 +3,7 @@
 
 #include "api/trace/trace.h"
 
-#include "spmd/partition/cutting.h"
+#include "spmd/partition/program_shardings.h"
 
 #include <tessera/detail/call.h>
 
@@ -28,7 +28,7 @@ struct TracedFunction {
   /// The platform of the devices that it names; null: it runs where its arguments are.
   runtime::Backend* backend = nullptr;
   /// How it is to be cut into a program a device; null: it runs as it is.
-  std::shared_ptr<const spmd::Cutting> cutting;
+  std::shared_ptr<const spmd::ProgramShardings> cutting;
   /// By output, where specs go by them; else none.
   std::vector<std::string> result_paths;
 

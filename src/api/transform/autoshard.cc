@@ -67,7 +67,7 @@ std::string text_of(const Type& t) { return to_string(Type(t.dtype, t.shape)); }
 
 [[noreturn]] void refuse(const AutoShardings& best, const SourceLoc& loc) {
   constexpr std::size_t kMost = 6;
-  const auto bytes = [](std::int64_t n) { return plans::bytes_text(static_cast<double>(n)); };
+  const auto bytes = [](std::int64_t n) { return explain::bytes_text(static_cast<double>(n)); };
   Message m("autoshard");
   m.problem("nothing that was found fits into " + bytes(best.memory_limit) +
             " a device; the least takes " + bytes(best.peak_bytes()));
@@ -87,7 +87,7 @@ std::string text_of(const Type& t) { return to_string(Type(t.dtype, t.shape)); }
          " over " + to_string(best.mesh) + " were judged")
       .from(loc)
       .advice(best.temporary_bytes > best.argument_bytes + best.result_bytes
-                  ? "ts::checkpoint around layers, smaller batches, or a mesh of more devices"
+                  ? "ts::remat around layers, smaller batches, or a mesh of more devices"
                   : "a mesh of more devices, or fewer and smaller parameters")
       .raise<ShardingError>();
 }
@@ -111,8 +111,8 @@ void check(const AutoshardOptions& options, const SourceLoc& loc) {
     refuse("seconds", std::to_string(options.seconds), "it is when the search ends at the latest");
 }
 
-plans::Question question_of(const TracedFunction& f, const LeafSpecs& in, const TreeDef& result) {
-  plans::Question q;
+explain::Question question_of(const TracedFunction& f, const LeafSpecs& in, const TreeDef& result) {
+  explain::Question q;
   q.program = f.program;
   q.inputs = in.paths;
   while (q.inputs.size() < q.program->inputs.size())
@@ -142,10 +142,10 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   }();
   const TreeDef result = result_tree(call, f), arguments = call.describe_args();
 
-  plans::Question q = question_of(f, in, result);
+  explain::Question q = question_of(f, in, result);
   q.name = s.name;
   const MeshData& data = MeshData::of(s.mesh);
-  auto cutting = std::make_shared<spmd::Cutting>();
+  auto cutting = std::make_shared<spmd::ProgramShardings>();
   cutting->mesh = data.ref;
   cutting->abstract = data.abstract;
   if (!options.plan.links.empty())
@@ -156,16 +156,16 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   check_speeds("autoshard", options.plan, loc);
   cutting->links = links_along("autoshard", *data.ref, s.links, loc);
   q.cutting = cutting;
-  std::vector<std::optional<spmd::SpecWanted>> settled;
+  std::vector<std::optional<spmd::RequestedSpec>> settled;
   for (const auto& spec : in.specs) settled.push_back(wanted(spec));
-  const plans::Space space(q, data.ref, settled, in.specs.size());
-  plans::SearchOptions how{options.memory_limit, options.evaluations, options.seconds,
-                           options.plan};
-  const plans::Found found = plans::search(q, space, how);
+  const autosharding::Space space(q, data.ref, settled, in.specs.size());
+  autosharding::SearchOptions how{options.memory_limit, options.evaluations, options.seconds,
+                                  options.plan};
+  const autosharding::Found found = autosharding::search(q, space, how);
 
   std::vector<PartitionSpec> specs;
   for (std::size_t v = 0; v < space.variables().size(); ++v) {
-    const plans::Variable& variable = space.variables()[v];
+    const autosharding::Variable& variable = space.variables()[v];
     const spmd::Placement p = space.placement(found.choice, v);
     const Shape part = space.atoms().local_shape(variable.type.shape, p);
     specs.push_back(spec_of(space.atoms().spec(p)));

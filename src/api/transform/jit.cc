@@ -82,7 +82,7 @@ template <class F>
 auto on_devices(const detail::CacheEntry& entry, const detail::Places& places, F&& f) {
   const detail::TracedFunction& traced = entry.function;
   if (traced.cutting && traced.cutting->abstract)
-    return f(*spmd::cut(traced.program, *traced.cutting));
+    return f(*spmd::partition_program(traced.program, *traced.cutting));
   return f(entry.executable(places).program());
 }
 
@@ -111,7 +111,7 @@ std::vector<CollectiveUse> Lowered::collectives() const {
 Plan Lowered::plan(const PlanOptions& options) const {
   detail::check_speeds("plan", options, made_);
   const detail::CacheEntry& e = entry();
-  plans::Question q;
+  explain::Question q;
   q.name = e.name;
   q.program = e.function.program;
   q.cutting = e.cutting(places_->places);
@@ -126,7 +126,7 @@ Plan Lowered::plan(const PlanOptions& options) const {
     q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
   q.donated = e.donated;
   const InFunction named("plan", made_);
-  return plans::make(q, options);
+  return explain::make(q, options);
 }
 
 std::string to_string(const CollectiveUse& use) {

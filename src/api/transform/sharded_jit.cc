@@ -45,7 +45,7 @@ class ShardedJitCache final : public CachedFunction {
 
     // Inside another function the specs are constraints of the whole program there.
     const Program& body = *f.program;
-    auto cutting = std::make_shared<spmd::Cutting>();
+    auto cutting = std::make_shared<spmd::ProgramShardings>();
     cutting->mesh = data.ref;
     cutting->abstract = data.abstract;
     for (std::size_t i = 0; i < body.inputs.size(); ++i)

@@ -27,7 +27,7 @@ struct Band {
 };
 
 // Where a routine finds its arrays in the type that it computes with, and what it keeps in scratch.
-struct Plan {
+struct ConvSchedule {
   ConvProblem problem;
   std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
   std::int64_t chunk = 0, chunks = 0;
@@ -99,7 +99,7 @@ void reverse_kernel(const Layout& w, const T* from, T* to) {
   });
 }
 
-Stage pack_weights_stage(const Plan& p) {
+Stage pack_weights_stage(const ConvSchedule& p) {
   return single_stage([p](const RoutineArgs& args) {
     const void* kernel = p.array(args, p.problem.weights);
     if (p.problem.reversed) {
@@ -115,7 +115,7 @@ Stage pack_weights_stage(const Plan& p) {
 }
 
 // One band of one chunk of the batch a task.
-Stage run_stage(const Plan& p) {
+Stage run_stage(const ConvSchedule& p) {
   Stage stage;
   const auto bands = static_cast<std::int64_t>(p.bands.size());
   stage.tasks = p.chunks * bands;
@@ -172,7 +172,7 @@ Stage run_stage(const Plan& p) {
 }
 
 // The chunks' gradients: halves of an even number each on its own, an odd number in order.
-Stage sum_weights_stage(const Plan& p) {
+Stage sum_weights_stage(const ConvSchedule& p) {
   return single_stage([p](const RoutineArgs& args) {
     std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
     auto at = [&](std::int64_t chunk) {
@@ -195,7 +195,7 @@ Stage sum_weights_stage(const Plan& p) {
 // A weights' gradient is a sum over images, in the tree of codegen/kernel/reduce_shape.h: each
 // device's part of a batch is then summed as one device would. A leaf costs a pass over the weights
 // and a call, which should be small beside its products.
-void cut_gradient(Plan& p, double flops) {
+void cut_gradient(ConvSchedule& p, double flops) {
   constexpr std::int64_t kMostImages = 8, kMostChunks = 8, kLeastPoints = 16;
   constexpr double kLeafFlops = 2e7, kLeafFlopsOfWeight = 1200;
   constexpr std::int64_t kMostBytes = 64 << 20;  // of the chunks' sums
@@ -221,7 +221,7 @@ void cut_gradient(Plan& p, double flops) {
 // Few images leave cores without work, so each is cut along its first spatial dimension: a band of the
 // result's rows is the convolution of the rows that it reads, which lie together where channels are
 // last. Nothing is computed twice. The bands need weights in one layout.
-void cut_rows(Plan& p, const ConvSpec& whole, double flops) {
+void cut_rows(ConvSchedule& p, const ConvSpec& whole, double flops) {
   constexpr std::int64_t kFewChunks = 4, kMostTasks = 8, kLeastRows = 7;
   const Convolution& c = *p.convolution;
   // Bands of several images would lie apart.
@@ -271,16 +271,16 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
   routine->name = "convolution";
   routine->scratch_bytes = scratch.size();
   routine->stages.push_back(single_stage([pixels, packed](const RoutineArgs& args) {
-    pixels->pack(static_cast<const float*>(args.inputs[1]), Plan::floats_at(args, packed));
+    pixels->pack(static_cast<const float*>(args.inputs[1]), ConvSchedule::floats_at(args, packed));
   }));
   Stage stage;
   stage.tasks = tasks;
   stage.run = [=, crop = crop_offset(problem)](const RoutineArgs& args, std::int64_t begin,
                                                std::int64_t end) {
     auto start = [&](std::int64_t task) { return pixels->pieces() * task / tasks; };
-    pixels->run(static_cast<const float*>(args.inputs[0]) + crop, Plan::floats_at(args, packed),
-                static_cast<float*>(args.outputs[0]),
-                Plan::floats_at(args, planes + static_cast<std::size_t>(begin) * stride),
+    pixels->run(static_cast<const float*>(args.inputs[0]) + crop,
+                ConvSchedule::floats_at(args, packed), static_cast<float*>(args.outputs[0]),
+                ConvSchedule::floats_at(args, planes + static_cast<std::size_t>(begin) * stride),
                 start(begin), start(end));
   };
   routine->stages.push_back(std::move(stage));
@@ -296,7 +296,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   std::optional<ConvProblem> problem = recognise(a, d);
   if (!problem) return nullptr;
 
-  Plan p;
+  ConvSchedule p;
   p.problem = *problem;
   p.dtype = dtype;
   p.counts = {a.inputs[0].shape.count(), a.inputs[1].shape.count(), a.outputs[0].shape.count()};
@@ -360,7 +360,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
     if (p.widened[i])
       routine->stages.push_back(
           widening_stage(dtype, p.counts[i], [i, at = p.wide[i]](const RoutineArgs& args) {
-            return Widening{args.inputs[i], Plan::floats_at(args, at)};
+            return Widening{args.inputs[i], ConvSchedule::floats_at(args, at)};
           }));
   if (!gradient) routine->stages.push_back(pack_weights_stage(p));
   routine->stages.push_back(run_stage(p));
@@ -368,7 +368,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   if (p.widened[2])
     routine->stages.push_back(
         narrowing_stage(dtype, p.counts[2], [at = p.wide[2]](const RoutineArgs& args) {
-          return Narrowing{Plan::floats_at(args, at), args.outputs[0]};
+          return Narrowing{ConvSchedule::floats_at(args, at), args.outputs[0]};
         }));
   routine->seconds = 3e-6 + flops / (as_it_is ? 2e11 : 1e11);
   return routine;

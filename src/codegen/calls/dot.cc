@@ -23,7 +23,7 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-struct Plan {
+struct DotSchedule {
   Matrix lhs, rhs;
   DType operand, result;
   DType operand_of_product = DType::float32, result_of_product = DType::float32;
@@ -57,7 +57,7 @@ struct Block {
   bool last_row, last_column;
 };
 
-Block block_of(const Plan& p, std::int64_t task) {
+Block block_of(const DotSchedule& p, std::int64_t task) {
   const std::int64_t columns = p.column_parts(), parts = p.row_parts() * columns;
   Block b;
   b.row = task % parts / columns * p.row_block;
@@ -73,10 +73,10 @@ Block block_of(const Plan& p, std::int64_t task) {
 
 // Elements from the start of an operand to matrix `b` of the batch and there to a row of the left or a
 // column of the right.
-std::int64_t lhs_offset(const Plan& p, std::int64_t b, std::int64_t row) {
+std::int64_t lhs_offset(const DotSchedule& p, std::int64_t b, std::int64_t row) {
   return p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
 }
-std::int64_t rhs_offset(const Plan& p, std::int64_t b, std::int64_t column) {
+std::int64_t rhs_offset(const DotSchedule& p, std::int64_t b, std::int64_t column) {
   return p.rhs.offsets[b] + column * (p.rhs.transposed ? p.rhs.leading : 1);
 }
 
@@ -86,7 +86,7 @@ const char* operand(const RoutineArgs& args, const Matrix& x, int i) {
 }
 
 // The order of the contracted pairs under which the fewest elements have to be packed.
-Plan arrange(const CallArgs& a) {
+DotSchedule arrange(const CallArgs& a) {
   ops::DotDims d = ops::dot_dims(a.attrs);
   const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape;
   Ints lhs_free = ops::free_dims(l.rank(), d.lhs_contracting, d.lhs_batch),
@@ -98,7 +98,7 @@ Plan arrange(const CallArgs& a) {
               [&](std::int64_t x, std::int64_t y) { return keys[x] < keys[y]; });
     for (std::int64_t i : order)
       lc.push_back(d.lhs_contracting[i]), rc.push_back(d.rhs_contracting[i]);
-    Plan p;
+    DotSchedule p;
     p.lhs.batch = group(l, d.lhs_batch);
     p.lhs.outer = group(l, lhs_free);
     p.lhs.inner = group(l, lc);
@@ -109,11 +109,11 @@ Plan arrange(const CallArgs& a) {
     p.rhs.settle();
     return p;
   };
-  auto cost = [](const Plan& p) {
+  auto cost = [](const DotSchedule& p) {
     return (p.lhs.packed ? p.lhs.elements() : 0) + (p.rhs.packed ? p.rhs.elements() : 0);
   };
-  Plan by_lhs = with_order(d.lhs_contracting), by_rhs = with_order(d.rhs_contracting);
-  Plan p = cost(by_rhs) < cost(by_lhs) ? by_rhs : by_lhs;
+  DotSchedule by_lhs = with_order(d.lhs_contracting), by_rhs = with_order(d.rhs_contracting);
+  DotSchedule p = cost(by_rhs) < cost(by_lhs) ? by_rhs : by_lhs;
   p.operand = a.inputs[0].dtype;
   p.result = a.outputs[0].dtype;
   p.m = p.lhs.rows();
@@ -130,7 +130,7 @@ Plan arrange(const CallArgs& a) {
 }
 
 // Blocks of the result, by shape alone: whole matrices where there are many, else of one.
-void cut(Plan& p) {
+void cut(DotSchedule& p) {
   double flops =
       2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   p.row_block = p.m;
@@ -167,7 +167,7 @@ void cut(Plan& p) {
 // costs a call and a pass over the results. Both cost little as long as a narrow product waits for
 // memory anyway, and too much in a wide one, which is left to the library. So is a sum with so many
 // results that a partial one for each halving would fill memory.
-void cut_narrow(Plan& p) {
+void cut_narrow(DotSchedule& p) {
   constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18, kVector = 256;
   auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
     std::int64_t rows = kLeafRows;
@@ -194,7 +194,7 @@ void cut_narrow(Plan& p) {
 
 // The library sums a product with a vector one term after the other, whose error grows with their
 // number, so it is given some at a time. Wider products have blocks of their own.
-void cut_long_sums(Plan& p) {
+void cut_long_sums(DotSchedule& p) {
   constexpr std::int64_t kMostTerms = 1024;
   if (p.m != 1 && p.n != 1) return;
   p.most_terms = kMostTerms;
@@ -204,12 +204,12 @@ void cut_long_sums(Plan& p) {
 
 // Many tiny matrices, and inner products: handing each to a library costs more than the op's own
 // loops take.
-bool better_as_loops(const Plan& p) {
+bool better_as_loops(const DotSchedule& p) {
   if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
   return p.batch >= 8 && p.m * p.n * p.k <= 4096;
 }
 
-Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
+Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
   auto at = [operand, offset = x.scratch](const RoutineArgs& args) {
     return Widening{args.inputs[operand],
                     reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset)};
@@ -233,7 +233,7 @@ Stage prepare_stage(const Plan& p, const Matrix& x, int operand) {
 }
 
 // The strides of a batch that is walked in two loops, the inner one over `inner` matrices.
-onednn::Matmul::Operand strides_of(const Plan& p, const Matrix& x, std::int64_t outer,
+onednn::Matmul::Operand strides_of(const DotSchedule& p, const Matrix& x, std::int64_t outer,
                                    std::int64_t inner) {
   const std::int64_t size = x.rows() * x.columns();
   const std::int64_t step = inner > 1 ? x.offsets[1] - x.offsets[0] : size,
@@ -244,8 +244,9 @@ onednn::Matmul::Operand strides_of(const Plan& p, const Matrix& x, std::int64_t 
 
 // The library's prepared products for blocks of each shape, of outer x inner matrices at once.
 // Whether it has them all, with at most so much scratch memory for each.
-bool prepare(Plan& p, std::int64_t outer, std::int64_t inner, const onednn::Matmul::Operand& lhs,
-             const onednn::Matmul::Operand& rhs, std::size_t most_scratch) {
+bool prepare(DotSchedule& p, std::int64_t outer, std::int64_t inner,
+             const onednn::Matmul::Operand& lhs, const onednn::Matmul::Operand& rhs,
+             std::size_t most_scratch) {
   std::shared_ptr<const onednn::Matmul> made[2][2];
   std::size_t scratch = 0;
   for (std::int64_t task = 0; task < p.row_parts() * p.column_parts(); ++task) {
@@ -264,7 +265,7 @@ bool prepare(Plan& p, std::int64_t outer, std::int64_t inner, const onednn::Matm
 
 // Several matrices at once along the innermost batch dimensions, for products that are not cut
 // within a matrix. A right operand that lies transposed gains too: sgemm copies it first.
-bool try_several(Plan& p, std::size_t most_scratch) {
+bool try_several(DotSchedule& p, std::size_t most_scratch) {
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                  static_cast<double>(p.n) * static_cast<double>(p.k);
   const Ints& extents = p.lhs.batch.extents;
@@ -286,7 +287,7 @@ bool try_several(Plan& p, std::size_t most_scratch) {
 }
 
 // Products of float32 that sgemm is slower at.
-void prepare_small(Plan& p) {
+void prepare_small(DotSchedule& p) {
   constexpr std::size_t kMostScratch = 1 << 17;
   if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
   if (p.batch == 1 && !p.rhs.transposed) return;
@@ -296,7 +297,7 @@ void prepare_small(Plan& p) {
 
 // Whether bfloat16 is multiplied as it is. Products with a narrow side or a vector wait for memory
 // and have sums of their own.
-bool prepare_bfloat16(Plan& p) {
+bool prepare_bfloat16(DotSchedule& p) {
   if (p.operand != DType::bfloat16 || p.narrow_side || p.m == 1 || p.n == 1) return false;
   if (p.result != DType::bfloat16 && p.result != DType::float32) return false;
   if (!onednn::multiplies_bfloat16()) return false;
@@ -317,7 +318,7 @@ bool prepare_bfloat16(Plan& p) {
 // times as long; with the transposed left operand to a lesser degree with AVX-512, too. A copy
 // whose lines are 16 elements further apart costs as much as some 20 rows of the product. The bits
 // are the same.
-void spread_operands(Plan& p) {
+void spread_operands(DotSchedule& p) {
   constexpr std::int64_t kHalfPage = 2048 / sizeof(float), kWorth = 128,
                          kMostElements = 1 << 24;  // of a copy, 64 MB
   if (p.narrow_side || p.operand != DType::float32) return;
@@ -331,7 +332,7 @@ void spread_operands(Plan& p) {
   if (!avx512) consider(p.rhs, !p.rhs.transposed, 2 * kHalfPage, p.m);
 }
 
-Stage multiply_prepared_stage(const Plan& p) {
+Stage multiply_prepared_stage(const DotSchedule& p) {
   Stage stage;
   stage.tasks = p.tasks();
   stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
@@ -365,7 +366,7 @@ struct Factors {
 // The second half of the rows goes to `sums`, which holds m * n elements for each time that they
 // are halved.
 template <class T>
-void multiply(const Plan& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
+void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
               std::int64_t k, int halvings, T* out, std::int64_t leading, T* sums) {
   if (halvings > 0 || k > p.most_terms) {
     const std::int64_t half = (k + 1) / 2;
@@ -383,7 +384,7 @@ void multiply(const Plan& p, Factors x, std::int64_t m, std::int64_t n, std::int
                   p.rhs.leading, out, leading);
 }
 
-Stage multiply_stage(const Plan& p) {
+Stage multiply_stage(const DotSchedule& p) {
   Stage stage;
   stage.tasks = p.tasks();
   stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
@@ -437,7 +438,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
 
   if (ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
     return nullptr;
-  Plan p = arrange(a);
+  DotSchedule p = arrange(a);
   cut(p);
   cut_narrow(p);
   cut_long_sums(p);

@@ -13,10 +13,10 @@ namespace {
 // Bytes in front of what the equation takes of its operand, where that is neighbours in memory and
 // not all of it.
 std::optional<std::int64_t> stretch_of(const Program& p, const Equation& e) {
-  if (!e.op->piece) return std::nullopt;
+  if (!e.op->strided_box) return std::nullopt;
   const Type &x = p.type(e.inputs[0]), &y = p.type(e.outputs[0]);
   if (y.shape.count() == 0 || y.shape.count() == x.shape.count()) return std::nullopt;
-  const Piece piece = e.op->piece(e.attrs);
+  const StridedBox piece = e.op->strided_box(e.attrs);
   const Shape strides = x.shape.strides();
   std::int64_t first = 0;
   bool one = true;  // element of each dimension so far
@@ -121,8 +121,9 @@ class Retelling {
 };
 
 bool has_pieces(const Cluster& c) {
-  return c.program && std::any_of(c.program->equations.begin(), c.program->equations.end(),
-                                  [](const Equation& e) { return static_cast<bool>(e.op->piece); });
+  return c.program &&
+         std::any_of(c.program->equations.begin(), c.program->equations.end(),
+                     [](const Equation& e) { return static_cast<bool>(e.op->strided_box); });
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 constexpr int kSelect = 1000, kConvert = 2000, kBitcast = 3000;
 }
 
-KernelEmitter::KernelEmitter(const Program& p, const KernelPlan& plan, llvm::Module& module)
+KernelEmitter::KernelEmitter(const Program& p, const KernelSchedule& plan, llvm::Module& module)
     : Composer(p),
       plan_(plan),
       module_(module),

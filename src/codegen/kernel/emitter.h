@@ -46,12 +46,12 @@ struct Scope {
 
 class KernelEmitter final : public Composer {
  public:
-  KernelEmitter(const Program& p, const KernelPlan& plan, llvm::Module& module);
+  KernelEmitter(const Program& p, const KernelSchedule& plan, llvm::Module& module);
   ~KernelEmitter() override;
 
   /// Defines `void name(inputs, outputs, scratch, begin, end, length)` for the stage's units
   /// [begin, end).
-  void emit_stage(const StagePlan& stage, const std::string& name);
+  void emit_stage(const StageSchedule& stage, const std::string& name);
 
   Lane value(Var v, std::span<const Index> at) override;
   Lane constant(DType d, double v) override { return ops_.constant(d, v); }
@@ -157,17 +157,17 @@ class KernelEmitter final : public Composer {
   llvm::Value* typed(const Lane& x);
 
   // stage.cc
-  void emit_function(const StagePlan& stage, const std::string& name, bool past_caches);
-  void emit_choice(const StagePlan& stage, const std::string& name, const std::string& plain,
+  void emit_function(const StageSchedule& stage, const std::string& name, bool past_caches);
+  void emit_choice(const StageSchedule& stage, const std::string& name, const std::string& plain,
                    const std::string& past);
-  void emit_units(const StagePlan& s, const Index& unit);
-  void emit_inner(const StagePlan& s, std::vector<Index> loops, const Index& block);
-  void emit_element(const StagePlan& s, std::span<const Index> loops);
-  void emit_tile(const StagePlan& s, std::vector<Index> loops, const Index& block);
-  void unroll_tile(const StagePlan& s, std::vector<Index>& loops, const Index& start);
+  void emit_units(const StageSchedule& s, const Index& unit);
+  void emit_inner(const StageSchedule& s, std::vector<Index> loops, const Index& block);
+  void emit_element(const StageSchedule& s, std::span<const Index> loops);
+  void emit_tile(const StageSchedule& s, std::vector<Index> loops, const Index& block);
+  void unroll_tile(const StageSchedule& s, std::vector<Index>& loops, const Index& start);
   llvm::Value* from_tile(llvm::Value* base, DType d, const Index& flat, std::int64_t stride);
-  void emit_row(const StagePlan& s, const std::vector<Index>& loops, const Index& block);
-  std::vector<Index> position(const StagePlan& s, std::span<const Index> loops) const;
+  void emit_row(const StageSchedule& s, const std::vector<Index>& loops, const Index& block);
+  std::vector<Index> position(const StageSchedule& s, std::span<const Index> loops) const;
   std::optional<Lane> from_row(Var v, std::span<const Index> at);
 
   template <class F>
@@ -187,12 +187,12 @@ class KernelEmitter final : public Composer {
     std::map<std::pair<llvm::Value*, const Index::Node*>, std::vector<llvm::Value*>> squares;
   };
 
-  const KernelPlan& plan_;
+  const KernelSchedule& plan_;
   llvm::Module& module_;
   std::unique_ptr<IrBuilder> b_;
   LaneOps ops_;
   llvm::Function* function_ = nullptr;
-  const StagePlan* stage_ = nullptr;
+  const StageSchedule* stage_ = nullptr;
   std::deque<Scope> scopes_;
   std::deque<Region> regions_;
   Scope* root_ = nullptr;

@@ -27,7 +27,7 @@ using KernelFn = void (*)(const void* const*, void* const*, void*, std::int64_t,
                           std::int64_t);
 
 struct Machine {
-  KernelPlan plan;
+  KernelSchedule plan;
   std::vector<KernelFn> stages;
   std::unique_ptr<const LinkedCode> code;
   std::size_t code_bytes = 0;
@@ -59,7 +59,7 @@ Machine::~Machine() {
     cache().kernels.erase(it);
 }
 
-std::string compile(const Program& p, const KernelPlan& plan,
+std::string compile(const Program& p, const KernelSchedule& plan,
                     const std::vector<std::string>& names) {
   auto start = std::chrono::steady_clock::now();
   llvm::LLVMContext context;
@@ -100,7 +100,7 @@ struct Form {
 MachinePtr make_machine(const Program& p, Form form, const std::string& key) {
   auto m = std::make_shared<Machine>();
   m->key = key;
-  m->plan = make_plan(p, form.any_length);
+  m->plan = schedule_kernel(p, form.any_length);
   if (form.past_caches) write_past_caches(m->plan, p);
   if (settings::flag("TESSERA_DUMP_LOOPS"))
     std::fputs(("kernel " + name_of(p) + "\n" + to_string(p, m->plan) + "\n").c_str(), stderr);
@@ -138,7 +138,7 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const MachinePtr& 
   r->scratch_bytes = m.plan.scratch_bytes;
   r->in_place = m.plan.in_place;
   for (std::size_t i = 0; i < m.stages.size(); ++i) {
-    StagePlan s = m.plan.stages[i];
+    StageSchedule s = m.plan.stages[i];
     if (length) set_length(s, length);
     r->seconds += s.seconds;
     Stage stage;

@@ -21,18 +21,18 @@ int lane_bytes(DType d) { return std::max(size_of(d), is_floating(d) ? 4 : 1); }
 
 struct Planner {
   const Program& p;
-  KernelPlan plan;
+  KernelSchedule plan;
   bool any_length;
   std::unordered_set<Var> ready, stored, reduced;  // ready: the union of the others
 
-  StagePlan stage(StagePlan::Kind kind, std::vector<int> members, const std::vector<Var>& vars,
-                  const Shape& space, std::int64_t chunks) {
+  StageSchedule stage(StageSchedule::Kind kind, std::vector<int> members,
+                      const std::vector<Var>& vars, const Shape& space, std::int64_t chunks) {
     IndexArena arena;
     std::unordered_set<Var> buffers = ready;
-    if (kind == StagePlan::Kind::totals)
+    if (kind == StageSchedule::Kind::totals)
       for (Var v : vars) buffers.erase(v);
     Tracer t(p, buffers);
-    StagePlan s;
+    StageSchedule s;
     s.kind = kind;
     s.members = std::move(members);
     s.stored = stored;
@@ -45,14 +45,14 @@ struct Planner {
     for (Var v : vars) widest = std::max(widest, lane_bytes(p.type(v).dtype));
     widest = std::max({widest, t.widest >= 8 ? 8 : 1, t.math > 0 ? 4 : 1});
     if (chunks) at.insert(at.begin(), make_variable(std::max<std::int64_t>(2, chunks)));
-    const bool inside = kind != StagePlan::Kind::outputs &&
+    const bool inside = kind != StageSchedule::Kind::outputs &&
                         plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;
     choose_loops(s, at, t, {widest, chunks, inside, p.equations.size() <= 8});
-    if (kind == StagePlan::Kind::outputs) find_in_place(s, vars, at, t);
+    if (kind == StageSchedule::Kind::outputs) find_in_place(s, vars, at, t);
     return s;
   }
 
-  void find_in_place(StagePlan& s, const std::vector<Var>& vars, std::span<const Index> at,
+  void find_in_place(StageSchedule& s, const std::vector<Var>& vars, std::span<const Index> at,
                      const Tracer& t) {
     const Index::Node* here = node_of(flatten(at, s.shape));
     for (std::size_t i = 0; i < p.inputs.size(); ++i) {
@@ -119,12 +119,12 @@ struct Planner {
         members.push_back(static_cast<int>(j));
         vars.push_back(b.var);
       }
-      plan.stages.push_back(
-          stage(StagePlan::Kind::partials, members, vars, p.type(a.var).shape, a.shape.chunks()));
+      plan.stages.push_back(stage(StageSchedule::Kind::partials, members, vars, p.type(a.var).shape,
+                                  a.shape.chunks()));
       for (Var v : vars) ready.insert(v), reduced.insert(v);
       if (a.combined)
         plan.stages.push_back(
-            stage(StagePlan::Kind::totals, members, vars, p.type(a.var).shape, 0));
+            stage(StageSchedule::Kind::totals, members, vars, p.type(a.var).shape, 0));
     }
   }
 
@@ -192,7 +192,7 @@ struct Planner {
       std::vector<Var> vars;
       for (int o : members) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
       plan.stages.push_back(
-          stage(StagePlan::Kind::outputs, members, vars, p.type(vars[0]).shape, 0));
+          stage(StageSchedule::Kind::outputs, members, vars, p.type(vars[0]).shape, 0));
       plan.stages.back().row_members = in_rows[g];
       for (int o : in_rows[g]) vars.push_back(p.outputs[static_cast<std::size_t>(o)]);
       for (Var v : vars)
@@ -205,7 +205,7 @@ struct Planner {
 
 }  // namespace
 
-KernelPlan make_plan(const Program& p, bool any_length) {
+KernelSchedule schedule_kernel(const Program& p, bool any_length) {
   Planner planner{p, {}, any_length, {}, {}, {}};
   bool empty = std::all_of(p.outputs.begin(), p.outputs.end(),
                            [&](Var v) { return p.type(v).shape.count() == 0; });
@@ -216,10 +216,10 @@ KernelPlan make_plan(const Program& p, bool any_length) {
   return std::move(planner.plan);
 }
 
-void write_past_caches(KernelPlan& plan, const Program& p) {
+void write_past_caches(KernelSchedule& plan, const Program& p) {
   constexpr std::int64_t kLine = 64;
-  for (StagePlan& s : plan.stages) {
-    if (s.kind != StagePlan::Kind::outputs || !s.width) continue;
+  for (StageSchedule& s : plan.stages) {
+    if (s.kind != StageSchedule::Kind::outputs || !s.width) continue;
     s.past_caches = std::all_of(s.members.begin(), s.members.end(), [&](int m) {
       const Type& t = p.type(p.outputs[static_cast<std::size_t>(m)]);
       // Vectors begin at lines where rows do. Those of a tile are stored row after row, so that each

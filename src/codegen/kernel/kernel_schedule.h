@@ -27,7 +27,7 @@ struct SplitReduction {
 
 /// One pass over an index space. Loops run over `dims`, outermost first, each covering `groups[i]`
 /// dimensions of `shape`.
-struct StagePlan {
+struct StageSchedule {
   enum class Kind { outputs, partials, totals } kind = Kind::outputs;
   std::vector<int> members;  // positions among the outputs, or among the split reductions
   Shape shape;
@@ -61,8 +61,8 @@ struct StagePlan {
   std::int64_t tasks() const { return (units + units_per_task - 1) / units_per_task; }
 };
 
-struct KernelPlan {
-  std::vector<StagePlan> stages;
+struct KernelSchedule {
+  std::vector<StageSchedule> stages;
   std::vector<SplitReduction> splits;
   std::size_t scratch_bytes = 0;
   /// Pairs (input, output) that may share memory: the input is read at the index that is written,
@@ -72,7 +72,7 @@ struct KernelPlan {
 
 /// `any_length`: the program is elementwise over one-dimensional operands of one length, which the
 /// machine code takes as an argument.
-KernelPlan make_plan(const Program& p, bool any_length = false);
+KernelSchedule schedule_kernel(const Program& p, bool any_length = false);
 
 /// The index of an output of `shape` in the row at `row`, whose dimensions have these extents;
 /// empty where they do not fit.
@@ -84,9 +84,9 @@ std::vector<Index> row_index(std::span<const Index> row, std::span<const std::in
 /// machine, of which a virtual one has a few.
 inline constexpr std::int64_t kPastCachesFrom = std::int64_t{32} << 20;
 /// Lets the stages whose vectors of results fill whole lines write past the caches.
-void write_past_caches(KernelPlan& plan, const Program& p);
+void write_past_caches(KernelSchedule& plan, const Program& p);
 
 /// The number of units and tasks of an any-length stage for an actual length.
-void set_length(StagePlan& stage, std::int64_t length);
+void set_length(StageSchedule& stage, std::int64_t length);
 
 }  // namespace tessera::inline v0::codegen

@@ -57,14 +57,14 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 /// A dry run of one stage's rules that notes where each value is computed.
 class Notes final : public Tracer {
  public:
-  Notes(const Program& p, const KernelPlan& plan, const StagePlan& s,
+  Notes(const Program& p, const KernelSchedule& plan, const StageSchedule& s,
         const std::unordered_set<Var>& buffers)
       : Tracer(p, buffers), plan_(plan), s_(s), buffers_(buffers) {}
 
   std::string text() {
     std::vector<Index> at = make_loops();
     row_.assign(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(s_.row_dims));
-    const bool outputs = s_.kind == StagePlan::Kind::outputs;
+    const bool outputs = s_.kind == StageSchedule::Kind::outputs;
     for (int m : s_.row_members) {
       const Var v = program_.outputs[static_cast<std::size_t>(m)];
       const std::vector<Index> here =
@@ -76,7 +76,7 @@ class Notes final : public Tracer {
     for (int m : s_.members)
       vars.push_back(outputs ? program_.outputs[static_cast<std::size_t>(m)]
                              : plan_.splits[static_cast<std::size_t>(m)].var);
-    const bool chunks = s_.kind == StagePlan::Kind::partials;
+    const bool chunks = s_.kind == StageSchedule::Kind::partials;
     auto inside = std::span(at).subspan(chunks ? 1 : 0);
     for (Var v : vars) value(v, inside);
     for (Var v : vars)
@@ -180,7 +180,7 @@ class Notes final : public Tracer {
 
   // Whether this stage computes the chunks of `v`.
   bool split_here(Var v) const {
-    return s_.kind == StagePlan::Kind::partials &&
+    return s_.kind == StageSchedule::Kind::partials &&
            std::any_of(s_.members.begin(), s_.members.end(),
                        [&](int m) { return plan_.splits[static_cast<std::size_t>(m)].var == v; });
   }
@@ -231,7 +231,7 @@ class Notes final : public Tracer {
 
   std::vector<Index> make_loops() {
     std::vector<Index> at;
-    const bool chunks = s_.kind == StagePlan::Kind::partials;
+    const bool chunks = s_.kind == StageSchedule::Kind::partials;
     Block* outer = &root_;
     root_.depth = -1;
     std::size_t d = 0;
@@ -338,8 +338,8 @@ class Notes final : public Tracer {
     return fmt::format("%{}{}", v, at.empty() ? "" : "[" + joined(places, ", ") + "]");
   }
 
-  const KernelPlan& plan_;
-  const StagePlan& s_;
+  const KernelSchedule& plan_;
+  const StageSchedule& s_;
   const std::unordered_set<Var>& buffers_;
   Block root_;
   Block* innermost_ = nullptr;
@@ -370,7 +370,7 @@ std::string values_text(const Program& p, const std::vector<Var>& vars, bool any
 
 }  // namespace
 
-std::string to_string(const Program& p, const KernelPlan& plan) {
+std::string to_string(const Program& p, const KernelSchedule& plan) {
   const bool any_length = !plan.stages.empty() && plan.stages[0].any_length;
   std::string out = "inputs " + values_text(p, p.inputs, any_length) + "\n";
   out += "outputs " + values_text(p, p.outputs, any_length) + "\n";
@@ -378,14 +378,14 @@ std::string to_string(const Program& p, const KernelPlan& plan) {
   for (auto [in, result] : plan.in_place)
     out += fmt::format("output {} may lie in the memory of input {}\n", result, in);
   for (std::size_t k = 0; k < plan.stages.size(); ++k) {
-    const StagePlan& s = plan.stages[k];
+    const StageSchedule& s = plan.stages[k];
     std::unordered_set<Var> buffers = s.stored;
     buffers.insert(s.reduced.begin(), s.reduced.end());
-    if (s.kind == StagePlan::Kind::totals)
+    if (s.kind == StageSchedule::Kind::totals)
       for (int m : s.members) buffers.erase(plan.splits[static_cast<std::size_t>(m)].var);
-    const char* what = s.kind == StagePlan::Kind::outputs    ? "outputs"
-                       : s.kind == StagePlan::Kind::partials ? "chunks of reductions"
-                                                             : "reductions from their chunks";
+    const char* what = s.kind == StageSchedule::Kind::outputs    ? "outputs"
+                       : s.kind == StageSchedule::Kind::partials ? "chunks of reductions"
+                                                                 : "reductions from their chunks";
     out += fmt::format("stage {}: {}, ", k, what);
     out += any_length ? "units" : s.units == 1 ? "1 unit" : fmt::format("{} units", s.units);
     out += fmt::format(" in tasks of {}\n",

@@ -11,6 +11,6 @@ namespace tessera::inline v0::codegen {
 /// and by how many lanes, the loops of reductions; inside each what is computed, loaded and stored
 /// in a turn of it. A value stands in the outermost loop that knows its index, as it will be
 /// emitted. Variables are %0, %1, ... as in the program.
-std::string to_string(const Program& p, const KernelPlan& plan);
+std::string to_string(const Program& p, const KernelSchedule& plan);
 
 }  // namespace tessera::inline v0::codegen

@@ -20,7 +20,7 @@ double seconds_per_element(const Tracer& t) {
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Joins neighbouring dimensions where every index that matters sees them as one.
-void collapse(StagePlan& s, std::span<const Index> at, const Tracer& t, std::size_t first) {
+void collapse(StageSchedule& s, std::span<const Index> at, const Tracer& t, std::size_t first) {
   // Dimensions `first` and `row_dims` begin loops of their own.
   std::vector<const Index::Node*> nodes;
   for (const Access& a : t.reads) nodes.push_back(node_of(a.flat));
@@ -53,7 +53,7 @@ void collapse(StagePlan& s, std::span<const Index> at, const Tracer& t, std::siz
     covered += s.groups[i];
 }
 
-void cut(StagePlan& s, double per_element) {
+void cut(StageSchedule& s, double per_element) {
   std::int64_t target = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(kTaskSeconds / per_element), 1, kTaskElements);
   std::int64_t inside = 1;
@@ -85,7 +85,7 @@ void cut(StagePlan& s, double per_element) {
 }
 
 // Stretches of so much of the innermost loop, and tasks of many tiles.
-void cut_stretches(StagePlan& s, std::int64_t stretch) {
+void cut_stretches(StageSchedule& s, std::int64_t stretch) {
   s.block = s.dims.back() > stretch ? stretch : 0;
   s.units = 1;
   for (std::size_t d = 0; d + 1 < s.dims.size(); ++d)
@@ -96,7 +96,7 @@ void cut_stretches(StagePlan& s, std::int64_t stretch) {
 }
 
 // Cuts the tiles of a transposing stage: a cache line of one dimension, a stretch of the other.
-void cut_tiles(StagePlan& s, double per_element) {
+void cut_tiles(StageSchedule& s, double per_element) {
   constexpr std::int64_t kStretch = 512;
   // A square of one register a row fits the register file.
   s.width = std::min(s.width, host_isa().math32);
@@ -110,7 +110,7 @@ void cut_tiles(StagePlan& s, double per_element) {
 
 // The loop that an operand is contiguous along where it is not along the vectorised one; -1 where
 // there is none.
-int tile_dim(const StagePlan& s, std::span<const Index> at, const Tracer& t) {
+int tile_dim(const StageSchedule& s, std::span<const Index> at, const Tracer& t) {
   const Atom* inner = nullptr;
   for (const Index& i : at)
     if (const Atom* a = single_atom(i)) inner = a;
@@ -134,7 +134,7 @@ int tile_dim(const StagePlan& s, std::span<const Index> at, const Tracer& t) {
 
 // The lanes of the innermost loop, or 0 where its index reaches a reduction that is vectorised
 // itself.
-int choose_width(const StagePlan& s, std::span<const Index> at, const Tracer& t, int widest) {
+int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer& t, int widest) {
   const Atom* inner = nullptr;
   for (const Index& i : at)
     if (const Atom* a = single_atom(i)) inner = a;
@@ -178,9 +178,9 @@ std::size_t row_start(const Shape& shape, std::span<const Index> at, const Trace
   return row > 1 && row <= kMaxRow ? start : 0;
 }
 
-void choose_loops(StagePlan& s, std::span<const Index> at, const Tracer& t,
+void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
                   const LoopsAsked& asked) {
-  if (s.kind == StagePlan::Kind::outputs) s.row_dims = row_start(s.shape, at, t);
+  if (s.kind == StageSchedule::Kind::outputs) s.row_dims = row_start(s.shape, at, t);
   if (s.row_dims) s.cached = t.repeated(at.first(s.row_dims));
   if (s.cached.size() > 4) s.cached.clear();
   collapse(s, at, t, asked.chunks ? 1 : 0);
@@ -188,7 +188,7 @@ void choose_loops(StagePlan& s, std::span<const Index> at, const Tracer& t,
   s.width = asked.vectorised_inside ? 0 : choose_width(s, at, t, asked.widest);
   double per_element = seconds_per_element(t);
   if (!asked.chunks && s.width && !s.row_dims && !s.any_length) s.tile = tile_dim(s, at, t);
-  if (s.kind == StagePlan::Kind::partials) per_element /= static_cast<double>(asked.chunks);
+  if (s.kind == StageSchedule::Kind::partials) per_element /= static_cast<double>(asked.chunks);
   if (s.tile >= 0) {
     cut_tiles(s, per_element);
     s.tile_unrolled = asked.small && !t.math && s.width == s.tile_length && s.width <= 16;
@@ -198,13 +198,13 @@ void choose_loops(StagePlan& s, std::span<const Index> at, const Tracer& t,
 }
 
 // Few lines of the results are open at a time, each for as long as it takes to fill it.
-void tile_along_rows(StagePlan& s) {
+void tile_along_rows(StageSchedule& s) {
   constexpr std::int64_t kStretch = 64;
   s.along_rows = true;
   cut_stretches(s, kStretch);
 }
 
-void set_length(StagePlan& s, std::int64_t length) {
+void set_length(StageSchedule& s, std::int64_t length) {
   s.seconds *= static_cast<double>(length) / static_cast<double>(s.dims.back());
   s.dims.back() = length;
   s.shape.back() = length;

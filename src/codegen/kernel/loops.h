@@ -19,11 +19,11 @@ struct LoopsAsked {
   bool vectorised_inside = false;
   bool small = false;  // a program whose tiles may be unrolled
 };
-/// Fills in what StagePlan says of loops, rows, tiles, units and seconds, from its kind and shape.
-void choose_loops(StagePlan& s, std::span<const Index> at, const Tracer& t,
+/// Fills in what StageSchedule says of loops, rows, tiles, units and seconds, from its kind and shape.
+void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
                   const LoopsAsked& asked);
 /// Lets the units of a stage with tiles follow one another in the order in which operands lie in
 /// memory: for results that go past the caches.
-void tile_along_rows(StagePlan& s);
+void tile_along_rows(StageSchedule& s);
 
 }  // namespace tessera::inline v0::codegen

@@ -218,7 +218,7 @@ std::optional<Lane> KernelEmitter::from_buffer(Var v, std::span<const Index> at)
   }
   if (!stage_->reduced.contains(v)) return std::nullopt;
   const SplitReduction* s = split_of(producer(v));
-  if (!s->combined || stage_->kind == StagePlan::Kind::totals) return std::nullopt;
+  if (!s->combined || stage_->kind == StageSchedule::Kind::totals) return std::nullopt;
   return load(scratch_pointer(s->total), t.dtype, flat());
 }
 

@@ -19,7 +19,7 @@ llvm::Function* internal(llvm::Module& m, const std::string& name) {
 
 }  // namespace
 
-void KernelEmitter::emit_stage(const StagePlan& stage, const std::string& name) {
+void KernelEmitter::emit_stage(const StageSchedule& stage, const std::string& name) {
   if (!stage.past_caches) return emit_function(stage, name, false);
   emit_function(stage, name + "_plain", false);
   emit_function(stage, name + "_past", true);
@@ -28,7 +28,7 @@ void KernelEmitter::emit_stage(const StagePlan& stage, const std::string& name) 
 
 // Results go past the caches where they begin at lines, and are not written over operands, which
 // are in the caches already.
-void KernelEmitter::emit_choice(const StagePlan& stage, const std::string& name,
+void KernelEmitter::emit_choice(const StageSchedule& stage, const std::string& name,
                                 const std::string& plain, const std::string& past) {
   llvm::Function* others[] = {internal(module_, plain), internal(module_, past)};
   auto* f = llvm::Function::Create(others[0]->getFunctionType(), llvm::Function::ExternalLinkage,
@@ -63,7 +63,7 @@ void KernelEmitter::emit_choice(const StagePlan& stage, const std::string& name,
   b.CreateCondBr(may, ways[1], ways[0]);
 }
 
-void KernelEmitter::emit_function(const StagePlan& stage, const std::string& name,
+void KernelEmitter::emit_function(const StageSchedule& stage, const std::string& name,
                                   bool past_caches) {
   past_caches_ = past_caches;
   IndexArena arena;
@@ -98,7 +98,7 @@ void KernelEmitter::emit_function(const StagePlan& stage, const std::string& nam
 }
 
 // A unit is a position in the outer loops and, where the innermost is cut, a block of it.
-void KernelEmitter::emit_units(const StagePlan& s, const Index& unit) {
+void KernelEmitter::emit_units(const StageSchedule& s, const Index& unit) {
   std::vector<std::int64_t> digits(s.dims.begin(),
                                    s.dims.begin() + static_cast<std::ptrdiff_t>(s.unit_dims));
   if (s.tile >= 0) {
@@ -118,7 +118,8 @@ void KernelEmitter::emit_units(const StagePlan& s, const Index& unit) {
   emit_inner(s, std::move(loops), block);
 }
 
-void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, const Index& block) {
+void KernelEmitter::emit_inner(const StageSchedule& s, std::vector<Index> loops,
+                               const Index& block) {
   if (s.row_dims && loops.size() == s.row_loops && !row_) return emit_row(s, loops, block);
   if (loops.size() == s.dims.size()) return emit_element(s, loops);
   std::size_t dim = loops.size();
@@ -152,7 +153,8 @@ void KernelEmitter::emit_inner(const StagePlan& s, std::vector<Index> loops, con
 
 // Vectors along the innermost dimension that gather from rows, over a piece of the dimension that
 // the rows lie along: every cache line that is touched is used up before the next.
-void KernelEmitter::emit_tile(const StagePlan& s, std::vector<Index> loops, const Index& block) {
+void KernelEmitter::emit_tile(const StageSchedule& s, std::vector<Index> loops,
+                              const Index& block) {
   auto length_of = [&](std::int64_t extent, std::int64_t piece,
                        const Index& start) -> llvm::Value* {
     if (extent % piece == 0) return nullptr;
@@ -188,7 +190,8 @@ void KernelEmitter::emit_tile(const StagePlan& s, std::vector<Index> loops, cons
   });
 }
 
-void KernelEmitter::unroll_tile(const StagePlan& s, std::vector<Index>& loops, const Index& start) {
+void KernelEmitter::unroll_tile(const StageSchedule& s, std::vector<Index>& loops,
+                                const Index& start) {
   Scope* outer = current_;
   Tile tile{outer, start, nullptr, 0, {}};
   tile_ = &tile;
@@ -245,7 +248,8 @@ llvm::Value* KernelEmitter::from_tile(llvm::Value* base, DType d, const Index& f
   return rows[tile_->offset];
 }
 
-std::vector<Index> KernelEmitter::position(const StagePlan& s, std::span<const Index> loops) const {
+std::vector<Index> KernelEmitter::position(const StageSchedule& s,
+                                           std::span<const Index> loops) const {
   std::vector<Index> at;
   std::size_t first = 0;
   for (std::size_t d = 0; d < loops.size(); ++d) {
@@ -258,7 +262,7 @@ std::vector<Index> KernelEmitter::position(const StagePlan& s, std::span<const I
 }
 
 // What is the same for a whole row, then the row.
-void KernelEmitter::emit_row(const StagePlan& s, const std::vector<Index>& loops,
+void KernelEmitter::emit_row(const StageSchedule& s, const std::vector<Index>& loops,
                              const Index& block) {
   std::vector<Index> at = position(s, loops);
   Row row{at, current_, {}};
@@ -315,15 +319,15 @@ std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
   return load(row_->memory[v], t.dtype, flatten(at.subspan(n), extents));
 }
 
-void KernelEmitter::emit_element(const StagePlan& s, std::span<const Index> loops) {
+void KernelEmitter::emit_element(const StageSchedule& s, std::span<const Index> loops) {
   std::vector<Index> at = position(s, loops);
   // All results first: an output may share the memory of an input that is read at this index.
   std::vector<Lane> results;
   for (int m : s.members) {
     auto i = static_cast<std::size_t>(m);
-    if (s.kind == StagePlan::Kind::outputs) {
+    if (s.kind == StageSchedule::Kind::outputs) {
       results.push_back(value(program_.outputs[i], at));
-    } else if (s.kind == StagePlan::Kind::totals) {
+    } else if (s.kind == StageSchedule::Kind::totals) {
       results.push_back(value(plan_.splits[i].var, at));
     } else {
       Index which = at[0];
@@ -339,8 +343,8 @@ void KernelEmitter::emit_element(const StagePlan& s, std::span<const Index> loop
   Index flat = flatten(at, s.shape);
   for (std::size_t k = 0; k < results.size(); ++k) {
     auto i = static_cast<std::size_t>(s.members[k]);
-    llvm::Value* base = s.kind == StagePlan::Kind::outputs ? output_pointer(i)
-                        : s.kind == StagePlan::Kind::totals
+    llvm::Value* base = s.kind == StageSchedule::Kind::outputs ? output_pointer(i)
+                        : s.kind == StageSchedule::Kind::totals
                             ? scratch_pointer(plan_.splits[i].total)
                             : scratch_pointer(plan_.splits[i].partials);
     store(base, flat, results[k]);

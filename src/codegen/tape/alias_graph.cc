@@ -7,7 +7,7 @@
 #include <numeric>
 #include <queue>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 namespace {
 
 std::size_t result_number(const Equation& eqn, Var v) {
@@ -183,4 +183,4 @@ void AliasGraph::join_names(std::size_t e) {
       for (Var in : eqn.inputs) join(out, in);
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

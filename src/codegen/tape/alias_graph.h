@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 /// Whether carry `k` of what repeats is handed on as it is.
 bool hands_on(const Flow& loop, std::size_t k);
@@ -65,4 +65,4 @@ class AliasGraph {
   bool forward_ = true;                            // `next_` only points ahead
 };
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

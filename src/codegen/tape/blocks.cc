@@ -1,7 +1,7 @@
 // Entering and leaving a region: whole arrays cut into the devices' blocks, and put together again.
 #include "codegen/tape/lower.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 void Lowerer::lower_block(const Equation& eqn) {
   const Var whole = eqn.inputs[0], block = eqn.outputs[0];
@@ -144,4 +144,4 @@ Ref Lowerer::assemble_from_processes(Var v, const Assembled& a, const Ref& block
   return to;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

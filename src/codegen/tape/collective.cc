@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 Communication communication_of(const Program& p, const Scope& scope) {
   Communication c;
@@ -25,7 +25,7 @@ Communication communication_of(const Program& p, const Scope& scope) {
 
 std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in,
                                                   const Type& out, const Scope& scope,
-                                                  const PlanContext& ctx) {
+                                                  const TapeContext& ctx) {
   auto c = std::make_shared<Collective>();
   c->exchange = eqn.op->exchange;
   c->combiner = eqn.op->combiner;
@@ -241,4 +241,4 @@ void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   add(std::move(step));
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 /// Axis names visible at an equation, with their numbers in the tape.
 struct Scope {
@@ -47,7 +47,7 @@ struct Assembled {
   Spec spec;
 };
 
-struct Draft {
+struct DraftTape {
   std::shared_ptr<Tape> tape = std::make_shared<Tape>();
   std::vector<Step> steps;    // in an order that respects dependencies
   std::vector<int> producer;  // by slot: index in steps, -1
@@ -56,20 +56,20 @@ struct Draft {
 
 struct PendingKernel {
   ProgramPtr program;
-  Draft* draft;
+  DraftTape* draft;
   std::size_t step;
 };
 
-struct PlanContext {
-  PlanOptions options;
+struct TapeContext {
+  TapeOptions options;
   std::vector<TapeAxis> axes;
   Mask apart = 0;       // of these, those along which devices have memories of their own
   Mask between = 0;     // and those along which they are of several processes
   bool others = false;  // some devices are other processes'
   std::vector<Region> regions;
   std::vector<PendingKernel> kernels;
-  std::deque<Draft> drafts;                // of bodies too
-  std::map<const Tape*, Draft*> draft_of;  // bodies before they are finished
+  std::deque<DraftTape> drafts;                // of bodies too
+  std::map<const Tape*, DraftTape*> draft_of;  // bodies before they are finished
   std::vector<std::shared_ptr<const Program>> keep;
 
   /// The axis of a mesh that is entered in `scope`: one that another mesh has, too, where their
@@ -90,18 +90,18 @@ struct Inputs {
 
 /// `inner`: axes along which this level has instances; coordinates along others are fixed while it
 /// runs.
-Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
+Level flatten(TapeContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
               Mask inner, bool top);
 
 /// A body's tape as control flow sees it. `hidden` are axis_index values that the body takes as
 /// further arguments.
 struct Lowered {
-  Draft* draft = nullptr;
+  DraftTape* draft = nullptr;
   std::vector<std::vector<int>> hidden;  // axes of each
 };
 /// `results`: the axes over which the caller stores each result; absent at the top. `ties`: by
 /// result, the argument in whose memory the caller wants it, or -1; both have the same axes.
-Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
+Lowered lower(TapeContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
               const std::vector<int>& ties = {});
 
@@ -125,10 +125,10 @@ std::optional<JointProducts> with_joint_products(const Program& p,
 
 /// Whose instances are whose, where several processes run the tape of the draft: what the others
 /// have is stored and computed by them, and read by collectives.
-void share_out(const PlanContext& ctx, Draft& draft);
+void share_out(const TapeContext& ctx, DraftTape& draft);
 /// Orders steps into phases.
-void schedule(PlanContext& ctx, Draft& draft);
+void schedule(TapeContext& ctx, DraftTape& draft);
 /// Gives slots their places. Bodies must have theirs.
-void assign_memory(PlanContext& ctx, Draft& draft);
+void assign_memory(TapeContext& ctx, DraftTape& draft);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -2,7 +2,7 @@
 #include "ir/nested.h"
 #include "spmd/region/uniformity.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 // Without collectives inside, a loop is a step like any other: every instance of its results runs
 // it by itself. With collectives, its instances run it together, their bodies' tapes over all axes;
@@ -210,4 +210,4 @@ void Lowerer::lower_branches(const Equation& eqn, const Flow& flow, const Scope&
   add_control(std::move(step), eqn, bodies);
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 int Scope::at(std::string_view name) const {
   for (std::size_t i = axes.size(); i-- > 0;)
@@ -29,7 +29,7 @@ Mask Scope::mask(const AxisSet& names) const {
   return m;
 }
 
-int PlanContext::axis(const DeviceMesh& mesh, std::size_t which, const Scope& scope) {
+int TapeContext::axis(const DeviceMesh& mesh, std::size_t which, const Scope& scope) {
   const std::string& name = mesh.axes[which];
   const std::int64_t size = mesh.sizes[which];
   // Two shard_maps side by side share an axis; one inside the other never does. Where there are
@@ -50,17 +50,17 @@ int PlanContext::axis(const DeviceMesh& mesh, std::size_t which, const Scope& sc
   axes.push_back({name, size});
   return static_cast<int>(axes.size()) - 1;
 }
-std::int64_t PlanContext::instances(Mask m) const {
+std::int64_t TapeContext::instances(Mask m) const {
   std::int64_t n = 1;
   for (std::size_t a = 0; a < axes.size(); ++a)
     if (m >> a & 1) n *= axes[a].size;
   return n;
 }
-spmd::Blocks PlanContext::blocks(const Type& whole, int region, const Spec& spec) const {
+spmd::Blocks TapeContext::blocks(const Type& whole, int region, const Spec& spec) const {
   const Region& r = regions[static_cast<std::size_t>(region)];
   return spmd::Blocks(whole, *r.mesh, spec);
 }
-Mask PlanContext::spec_axes(int region, const Spec& spec) const {
+Mask TapeContext::spec_axes(int region, const Spec& spec) const {
   const Region& r = regions[static_cast<std::size_t>(region)];
   Mask m = 0;
   for (const std::string& name : spec.axes())
@@ -81,7 +81,7 @@ Op pseudo(const char* name) {
 
 class Flattener {
  public:
-  Flattener(PlanContext& ctx, Level& level, Mask inner, bool top)
+  Flattener(TapeContext& ctx, Level& level, Mask inner, bool top)
       : ctx_(ctx), level_(level), inner_(inner), top_(top) {}
 
   Var define(const Type& t, Mask m, Mask differs) {
@@ -257,7 +257,7 @@ class Flattener {
     return results;
   }
 
-  PlanContext& ctx_;
+  TapeContext& ctx_;
   Level& level_;
   Mask inner_;
   bool top_;
@@ -275,7 +275,7 @@ const Op& assemble_op() {
   return *op;
 }
 
-Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
+Level flatten(TapeContext& ctx, const Program& p, const Inputs& arguments, const Scope& scope,
               Mask inner, bool top) {
   Level level;
   level.flat = std::make_shared<Program>();
@@ -290,4 +290,4 @@ Level flatten(PlanContext& ctx, const Program& p, const Inputs& arguments, const
   return level;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

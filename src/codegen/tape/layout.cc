@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 namespace {
 
@@ -105,7 +105,7 @@ Layout lay_out(const Tape& tape, const Lives& lives) {
   return layout;
 }
 
-std::int64_t bytes_of(const PlanContext& ctx, const Draft& draft,
+std::int64_t bytes_of(const TapeContext& ctx, const DraftTape& draft,
                       const std::vector<PhaseOutline>& phases) {
   const Tape& tape = *draft.tape;
   Lives lives(tape);
@@ -123,4 +123,4 @@ std::int64_t bytes_of(const PlanContext& ctx, const Draft& draft,
   return layout.arena + workers * layout.local;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

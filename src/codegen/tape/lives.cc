@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 void Lives::begin(Mask mask, std::int64_t instances, bool collective, std::size_t steps,
                   int begins) {
@@ -45,7 +45,7 @@ void Lives::step(const Step& step) {
   ++position_;
 }
 
-void add_scratch(const PlanContext& ctx, Draft& draft) {
+void add_scratch(const TapeContext& ctx, DraftTape& draft) {
   Tape& tape = *draft.tape;
   for (Step& step : draft.steps) {
     std::int64_t bytes = 0;
@@ -72,4 +72,4 @@ void add_scratch(const PlanContext& ctx, Draft& draft) {
   }
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

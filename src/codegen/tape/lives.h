@@ -3,7 +3,7 @@
 
 #include "codegen/tape/schedule.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 /// Memory is taken in whole lines of the cache.
 inline std::int64_t aligned(std::int64_t n) { return (n + 63) / 64 * 64; }
@@ -44,7 +44,7 @@ class Lives {
 };
 
 /// Gives the steps of a draft the memory that they work in. Bodies must have theirs.
-void add_scratch(const PlanContext& ctx, Draft& draft);
+void add_scratch(const TapeContext& ctx, DraftTape& draft);
 
 /// Where temporaries lie, by place: in memory of all, or where they are for one phase only, in that
 /// of a worker.
@@ -56,7 +56,7 @@ Layout lay_out(const Tape& tape, const Lives& lives);
 
 /// The bytes of the temporaries of a draft in such phases; devices with memories of their own work
 /// at the same time.
-std::int64_t bytes_of(const PlanContext& ctx, const Draft& draft,
+std::int64_t bytes_of(const TapeContext& ctx, const DraftTape& draft,
                       const std::vector<PhaseOutline>& phases);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
-Lowerer::Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updates& updates,
+Lowerer::Lowerer(TapeContext& ctx, DraftTape& draft, const Level& level, const Updates& updates,
                  const std::vector<int>& ties, const Scope& scope, Mask inner, bool top)
     : SlotTable(ctx, draft),
       level_(level),
@@ -336,7 +336,7 @@ void Lowerer::keep_order(const Equation& eqn, std::size_t step) {
   acted_ = step;
 }
 
-Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
+Lowered lower(TapeContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
               const std::vector<int>& ties) {
   Level level = flatten(ctx, p, arguments, scope, inner, top);
@@ -345,7 +345,7 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
           ? Updates(level.flat->equations.size())
           : plan_updates(level, ties, top ? ctx.options.donated : std::vector<bool>{});
   ctx.drafts.emplace_back();
-  Draft& draft = ctx.drafts.back();
+  DraftTape& draft = ctx.drafts.back();
   draft.tape->name = p.name;
   draft.tape->received = level.received;
   draft.tape->along = level.along;
@@ -356,4 +356,4 @@ Lowered lower(PlanContext& ctx, const Program& p, const Inputs& arguments,
   return {&draft, std::move(l.hidden)};
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -5,7 +5,7 @@
 #include "codegen/tape/slots.h"
 #include "codegen/tape/updates.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 using codegen::Cluster;
 
@@ -16,7 +16,7 @@ inline std::string in_scope(const Equation& eqn, const std::string& name) {
 
 class Lowerer : SlotTable {
  public:
-  Lowerer(PlanContext& ctx, Draft& draft, const Level& level, const Updates& updates,
+  Lowerer(TapeContext& ctx, DraftTape& draft, const Level& level, const Updates& updates,
           const std::vector<int>& ties, const Scope& scope, Mask inner, bool top);
 
   void run(const std::vector<Mask>* results);
@@ -95,6 +95,6 @@ Communication communication_of(const Program& p, const Scope& scope);
 
 std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Type& in,
                                                   const Type& out, const Scope& scope,
-                                                  const PlanContext& ctx);
+                                                  const TapeContext& ctx);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 namespace {
 
 // Whether the value of slot `from` is no longer read when slot `to` is written, where both are in
@@ -41,7 +41,7 @@ bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& p
 
 // Results that may be written where a donated argument was. Arguments are looked for among those of
 // the result's own form, so that a program of thousands of arrays is planned in as many steps.
-void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& life) {
+void plan_donation(const TapeContext& ctx, Tape& tape, const std::vector<Life>& life) {
   constexpr std::size_t kMostTried = 256;
   const std::vector<bool>& donated = ctx.options.donated;
   if (std::find(donated.begin(), donated.end(), true) == donated.end()) return;
@@ -107,7 +107,7 @@ void plan_donation(const PlanContext& ctx, Tape& tape, const std::vector<Life>& 
 
 }  // namespace
 
-void assign_memory(PlanContext& ctx, Draft& draft) {
+void assign_memory(TapeContext& ctx, DraftTape& draft) {
   Tape& tape = *draft.tape;
   Lives lives(tape);
   for (const Phase& phase : tape.phases) {
@@ -142,4 +142,4 @@ void assign_memory(PlanContext& ctx, Draft& draft) {
                      tape.arena_bytes + tape.workers * tape.local_bytes;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

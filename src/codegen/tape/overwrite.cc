@@ -1,7 +1,7 @@
 // Values that are written over others.
 #include "codegen/tape/lower.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 // The operand in whose memory the planner wants a result; -1: none.
 int Lowerer::takes(const Equation& eqn, std::size_t result) const {
@@ -65,4 +65,4 @@ int Lowerer::tied_slot(const Ref& r, std::size_t k, Mask mask, const Type& type)
   return to.slot;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 namespace {
 
 std::string to_string(const std::set<int>& processes) {
@@ -20,7 +20,7 @@ std::string to_string(const std::set<int>& processes) {
 
 // By slot of the program, whether a device may read what it wrote before others have written theirs.
 // Nobody does that with what the call returns, and collectives do not.
-std::vector<bool> read_at_once(const Draft& program) {
+std::vector<bool> read_at_once(const DraftTape& program) {
   std::vector<bool> at_once(program.tape->slots.size());
   for (const Step& s : program.steps)
     if (s.kind != Step::Kind::collective)
@@ -30,13 +30,13 @@ std::vector<bool> read_at_once(const Draft& program) {
   return at_once;
 }
 
-void compile_pending(PlanContext& ctx) {
+void compile_pending(TapeContext& ctx) {
   if (ctx.kernels.empty()) return;
   std::vector<ProgramPtr> programs;
   std::vector<std::int64_t> times;
   const Together& all = ctx.options.together;
   const std::int64_t most = all.count > 1 ? all.devices : ctx.instances(~Mask{0});
-  const Draft& program = ctx.drafts.front();
+  const DraftTape& program = ctx.drafts.front();
   const std::vector<bool> at_once = read_at_once(program);
   for (const PendingKernel& k : ctx.kernels) {
     programs.push_back(k.program);
@@ -59,7 +59,7 @@ void compile_pending(PlanContext& ctx) {
 }
 
 // What is equal on all devices each process of the program has, so that its meshes are of the same.
-void check_processes(const Program& p, PlanContext& ctx, Tape& tape) {
+void check_processes(const Program& p, TapeContext& ctx, Tape& tape) {
   const Together& all = ctx.options.together;
   const auto processes_of = [&](const Region& r) {
     std::set<int> has;
@@ -83,9 +83,9 @@ void check_processes(const Program& p, PlanContext& ctx, Tape& tape) {
 
 // Bodies before the steps that hold them: drafts are in the order of their beginning, a body after
 // its owner.
-void finish(PlanContext& ctx, std::uint64_t signature) {
+void finish(TapeContext& ctx, std::uint64_t signature) {
   for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
-    Draft& draft = ctx.drafts[d];
+    DraftTape& draft = ctx.drafts[d];
     for (Step& s : draft.steps) {
       double seconds = 0;
       for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
@@ -108,13 +108,13 @@ void finish(PlanContext& ctx, std::uint64_t signature) {
 
 }  // namespace
 
-std::span<const std::string_view> plan_passes() {
+std::span<const std::string_view> tape_passes() {
   static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches"};
   return names;
 }
 
-std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
-  PlanContext ctx;
+std::shared_ptr<const Tape> make_tape(const Program& p, const TapeOptions& options) {
+  TapeContext ctx;
   ctx.options = options;
   ctx.options.workers = std::max(1, options.workers);
   const std::vector<Mask> none(p.inputs.size(), 0);
@@ -128,4 +128,4 @@ std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options) {
   return top.draft->tape;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

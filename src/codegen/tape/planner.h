@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 /// Mesh axes along which devices have memories of their own: what lies on one of them another
 /// reads by communication only, so that each computes and stores its own.
@@ -26,7 +26,7 @@ struct Together {
   bool operator==(const Together&) const = default;
 };
 
-struct PlanOptions {
+struct TapeOptions {
   Apart apart;
   Together together;
   bool evaluate =
@@ -45,12 +45,12 @@ extern std::atomic<std::int64_t> bytes_worth_a_phase;
 
 /// The passes of the planner by name, in the order in which it runs them: "joint_products",
 /// "updates", "fuse", "stretches". They go through the door of transform/pass.h.
-std::span<const std::string_view> plan_passes();
+std::span<const std::string_view> tape_passes();
 
 /// Flattens shard_maps into one list of equations, decides over which axes each is executed, fuses,
 /// compiles, orders the steps into few phases and assigns memory by liveness. Nothing in the tape
 /// grows with the number of devices but the values that each of them has. Throws the user's errors
 /// of called ops; thread-safe.
-std::shared_ptr<const Tape> plan(const Program& p, const PlanOptions& options);
+std::shared_ptr<const Tape> make_tape(const Program& p, const TapeOptions& options);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

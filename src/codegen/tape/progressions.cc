@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 Progressions::Progressions(std::span<const std::pair<std::int64_t, std::int64_t>> entries) {
   struct Part {
@@ -73,4 +73,4 @@ std::int64_t Progressions::at(std::int64_t key, std::int64_t none) const {
   return rest == 0 ? value : none;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 class Progressions {
  public:
@@ -38,4 +38,4 @@ class Progressions {
   std::vector<Level> levels_;
 };
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

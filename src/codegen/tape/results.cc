@@ -1,7 +1,7 @@
 // Where a level's results are: memory that the caller provides, an argument, or an earlier result.
 #include "codegen/tape/lower.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 void Lowerer::place_results(const std::vector<Mask>* results) {
   std::vector<bool> shared(
@@ -99,4 +99,4 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
   }
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 namespace {
 
 class Rounds {
  public:
-  Rounds(const Draft& draft, const StepGraph& graph, const StepOrder& order, const Held& held)
+  Rounds(const DraftTape& draft, const StepGraph& graph, const StepOrder& order, const Held& held)
       : draft_(draft),
         graph_(graph),
         late_(order.late),
@@ -82,7 +82,7 @@ class Rounds {
     }
   }
 
-  const Draft& draft_;
+  const DraftTape& draft_;
   const StepGraph& graph_;
   const std::vector<bool>& late_;
   const std::int64_t most_;
@@ -95,18 +95,18 @@ class Rounds {
 
 }  // namespace
 
-std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const StepOrder& order,
+std::vector<int> rounds_of(const DraftTape& draft, const StepGraph& graph, const StepOrder& order,
                            const Held& held) {
   return Rounds(draft, graph, order, held).run(order.steps);
 }
 
-bool exchanges(const PlanContext& ctx, const Step& step) {
+bool exchanges(const TapeContext& ctx, const Step& step) {
   return step.kind == Step::Kind::collective &&
          std::any_of(step.collective->axes.begin(), step.collective->axes.end(),
                      [&](int a) { return ctx.between >> a & 1; });
 }
 
-void put_off(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+void put_off(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
              const StepOrder& order, std::vector<int>& rounds) {
   // The first round of what waits for a step and is no work of a device's own; and the rounds in
   // which something is exchanged.
@@ -133,4 +133,4 @@ void put_off(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
   }
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

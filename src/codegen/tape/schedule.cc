@@ -8,7 +8,7 @@
 #include <optional>
 #include <queue>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 std::atomic<std::int64_t> bytes_worth_a_phase{std::int64_t{1} << 20};
 
@@ -28,8 +28,8 @@ constexpr double kBesideCosts = 2e-5, kLeastExchange = 1e-4, kBesideIsWorth = 1.
 // List scheduling within a round: a phase goes on as long as a step of its kind is ready.
 class Phases {
  public:
-  Phases(const PlanContext& ctx, const Draft& draft, const StepGraph& graph, const StepOrder& order,
-         const std::vector<int>& rounds)
+  Phases(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
+         const StepOrder& order, const std::vector<int>& rounds)
       : ctx_(ctx),
         draft_(draft),
         graph_(graph),
@@ -151,8 +151,8 @@ class Phases {
       later_[round].push_back(rank_[i]);
   }
 
-  const PlanContext& ctx_;
-  const Draft& draft_;
+  const TapeContext& ctx_;
+  const DraftTape& draft_;
   const StepGraph& graph_;
   const std::vector<int>& rounds_;
   std::vector<std::size_t> rank_, waiting_;
@@ -164,7 +164,7 @@ class Phases {
   Outline outline_;
 };
 
-void write(Draft& draft, const std::vector<PhaseOutline>& outlines) {
+void write(DraftTape& draft, const std::vector<PhaseOutline>& outlines) {
   Tape& tape = *draft.tape;
   for (const PhaseOutline& outline : outlines) {
     Phase phase;
@@ -190,7 +190,7 @@ std::int64_t instances_of(const Tape& tape, const PhaseKey& key) {
   return key.kind == PhaseKey::Kind::collective ? 1 : tape.instances(key.mask);
 }
 
-Outline phases_of(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+Outline phases_of(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
                   const StepOrder& order, const std::vector<int>& rounds) {
   return Phases(ctx, draft, graph, order, rounds).run();
 }
@@ -200,7 +200,7 @@ Outline phases_of(const PlanContext& ctx, const Draft& draft, const StepGraph& g
 // phases, and what is temporary in one phase only has one place a worker instead of one a device.
 // Where other processes take part, communication in rounds leaves work to do beside it, more where
 // what gathers comes a round ahead: time that is worth a quarter more memory.
-void schedule(PlanContext& ctx, Draft& draft) {
+void schedule(TapeContext& ctx, DraftTape& draft) {
   const StepGraph graph(draft);
   Outline best;
   std::vector<int> last_rounds;
@@ -229,4 +229,4 @@ void schedule(PlanContext& ctx, Draft& draft) {
   write(draft, best.phases);
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -7,14 +7,14 @@
 #include <compare>
 #include <limits>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 using StepNumber = std::uint32_t;
 
 /// By step of a draft: those that come before it and after it, and those of the former whose phase
 /// has to be over when it begins.
 struct StepGraph {
-  explicit StepGraph(const Draft& draft);
+  explicit StepGraph(const DraftTape& draft);
   std::vector<std::vector<StepNumber>> before, users, behind;
 };
 
@@ -25,10 +25,10 @@ struct StepOrder {
   /// the caller has. It comes as late as it can.
   std::vector<bool> late;
 };
-StepOrder program_order(const Draft& draft);
+StepOrder program_order(const DraftTape& draft);
 /// That of the program, but that a step comes as soon as it can where it frees as much as it takes,
 /// and one that is `late` just before the first that needs it.
-StepOrder memory_order(const PlanContext& ctx, const Draft& draft, const StepGraph& graph);
+StepOrder memory_order(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph);
 
 /// What communication may hold up.
 struct Held {
@@ -43,13 +43,13 @@ struct Held {
 };
 
 /// By step, its round. A round is one phase of communication and the work that follows.
-std::vector<int> rounds_of(const Draft& draft, const StepGraph& graph, const StepOrder& order,
+std::vector<int> rounds_of(const DraftTape& draft, const StepGraph& graph, const StepOrder& order,
                            const Held& held);
 /// Whether a step exchanges something with other processes.
-bool exchanges(const PlanContext& ctx, const Step& step);
+bool exchanges(const TapeContext& ctx, const Step& step);
 /// Rounds in which work that no communication of the next round waits for is that round's: it is
 /// done beside what is exchanged with other processes then.
-void put_off(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+void put_off(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
              const StepOrder& order, std::vector<int>& rounds);
 
 /// Steps that may share a phase have the same key.
@@ -70,10 +70,10 @@ struct Outline {
 };
 /// The fewest phases within each round; and where other processes take part, work beside what is
 /// exchanged with them.
-Outline phases_of(const PlanContext& ctx, const Draft& draft, const StepGraph& graph,
+Outline phases_of(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
                   const StepOrder& order, const std::vector<int>& rounds);
 
 /// Instances of the steps of such a phase.
 std::int64_t instances_of(const Tape& tape, const PhaseKey& key);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -14,12 +14,12 @@
 #include <optional>
 #include <set>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 namespace {
 
 class SharingOut {
  public:
-  SharingOut(const PlanContext& ctx, Draft& draft)
+  SharingOut(const TapeContext& ctx, DraftTape& draft)
       : ctx_(ctx), tape_(*draft.tape), fixed_(draft.fixed), processes_(ctx, fixed_) {}
 
   void run() {
@@ -308,7 +308,7 @@ class SharingOut {
     return at;
   }
 
-  const PlanContext& ctx_;
+  const TapeContext& ctx_;
   Tape& tape_;
   const Mask fixed_;
   Processes processes_;
@@ -316,6 +316,6 @@ class SharingOut {
 
 }  // namespace
 
-void share_out(const PlanContext& ctx, Draft& draft) { SharingOut(ctx, draft).run(); }
+void share_out(const TapeContext& ctx, DraftTape& draft) { SharingOut(ctx, draft).run(); }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 inline Mask mask_of(const Region& r) {
   Mask m = 0;
@@ -25,7 +25,7 @@ using Shares = std::vector<std::vector<std::int64_t>>;
 /// run it together with this one.
 class Processes {
  public:
-  Processes(const PlanContext& ctx, Mask fixed)
+  Processes(const TapeContext& ctx, Mask fixed)
       : ctx_(ctx), all_(ctx.options.together), fixed_(fixed) {}
 
   const Shares& shares(Mask mask) {
@@ -130,11 +130,11 @@ class Processes {
     return shares;
   }
 
-  const PlanContext& ctx_;
+  const TapeContext& ctx_;
   const Together& all_;
   const Mask fixed_;
   std::map<Mask, Shares> shares_;
   std::map<Mask, std::vector<std::int64_t>> devices_;
 };
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 int SlotTable::slot(Space space, Mask mask, std::int64_t bytes, DType dtype) {
   Slot s;
@@ -74,4 +74,4 @@ Ref SlotTable::numbers_along(const std::vector<int>& axes) {
   return constant(own, Type(DType::int32, {}), values.data());
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

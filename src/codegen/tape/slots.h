@@ -6,11 +6,11 @@
 #include <map>
 #include <vector>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 class SlotTable {
  public:
-  SlotTable(PlanContext& ctx, Draft& draft) : ctx_(ctx), draft_(draft) {}
+  SlotTable(TapeContext& ctx, DraftTape& draft) : ctx_(ctx), draft_(draft) {}
 
   int slot(Space space, Mask mask, std::int64_t bytes, DType dtype = DType::uint8);
   Slot& at(int s) { return draft_.tape->slots[static_cast<std::size_t>(s)]; }
@@ -24,8 +24,8 @@ class SlotTable {
   Ref numbers_along(const std::vector<int>& axes);
 
  protected:
-  PlanContext& ctx_;
-  Draft& draft_;
+  TapeContext& ctx_;
+  DraftTape& draft_;
 };
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

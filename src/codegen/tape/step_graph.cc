@@ -1,8 +1,8 @@
 #include "codegen/tape/schedule.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
-StepGraph::StepGraph(const Draft& draft)
+StepGraph::StepGraph(const DraftTape& draft)
     : before(draft.steps.size()), users(draft.steps.size()), behind(draft.steps.size()) {
   const std::size_t n = draft.steps.size();
   const auto wait = [&](std::size_t i, std::size_t p) {
@@ -46,4 +46,4 @@ StepGraph::StepGraph(const Draft& draft)
     }
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -7,7 +7,7 @@
 #include <queue>
 #include <span>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 namespace {
 
@@ -15,7 +15,7 @@ bool communicates(const Step& s) { return s.kind == Step::Kind::collective; }
 
 // Collectives whose results take more memory than their operands, of which what the caller has takes
 // none; and work on what the caller has that is for one of those only.
-std::vector<bool> late_steps(const Draft& draft, const StepGraph& graph) {
+std::vector<bool> late_steps(const DraftTape& draft, const StepGraph& graph) {
   const std::size_t n = draft.steps.size();
   const auto& slots = draft.tape->slots;
   const auto all_operands = [&](std::size_t i, const std::vector<bool>& producers) {
@@ -61,7 +61,7 @@ std::vector<bool> late_steps(const Draft& draft, const StepGraph& graph) {
 
 class MemoryOrder {
  public:
-  MemoryOrder(const PlanContext& ctx, const Draft& draft, const StepGraph& graph)
+  MemoryOrder(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph)
       : draft_(draft),
         tape_(*draft.tape),
         graph_(graph),
@@ -176,7 +176,7 @@ class MemoryOrder {
     }
   }
 
-  const Draft& draft_;
+  const DraftTape& draft_;
   const Tape& tape_;
   const StepGraph& graph_;
   std::vector<int> reads_;               // places that steps read, each once, step by step
@@ -191,15 +191,15 @@ class MemoryOrder {
 
 }  // namespace
 
-StepOrder program_order(const Draft& draft) {
+StepOrder program_order(const DraftTape& draft) {
   StepOrder order{std::vector<StepNumber>(draft.steps.size()),
                   std::vector<bool>(draft.steps.size())};
   std::iota(order.steps.begin(), order.steps.end(), StepNumber{0});
   return order;
 }
 
-StepOrder memory_order(const PlanContext& ctx, const Draft& draft, const StepGraph& graph) {
+StepOrder memory_order(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph) {
   return MemoryOrder(ctx, draft, graph).run();
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 namespace {
 
@@ -115,4 +115,4 @@ Received received_along(const Program& p, std::span<const Equation* const> messa
   return r;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

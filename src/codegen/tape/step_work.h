@@ -5,7 +5,7 @@
 #include "ir/program.h"
 #include "spmd/place/links.h"
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 /// By the op's rule and the types of its operands and results, in whole numbers, so that sums are
 /// exact; nothing of an equation that only hands values on.
@@ -38,4 +38,4 @@ struct Received {
 Received received_along(const Program& p, std::span<const Equation* const> message,
                         const spmd::AtomMesh& atoms, const spmd::Links& links);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

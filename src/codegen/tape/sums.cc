@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 namespace {
 
 bool is_sum(const Equation& e) {
@@ -131,4 +131,4 @@ std::optional<JointProducts> with_joint_products(const Program& p,
   return joint;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -9,9 +9,9 @@
 
 #include "base/box_copy.h"
 #include "codegen/tape/progressions.h"
-#include "distributed/processes.h"
 #include "ir/op.h"
 #include "ir/routine.h"
+#include "processes/processes.h"
 
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 /// A set of axes, one bit an axis of the tape.
 using Mask = std::uint32_t;
@@ -230,7 +230,7 @@ struct Tape {
   std::string name;
   /// Of the program and the place of this tape in it, equal in all processes.
   std::uint64_t signature = 0;
-  std::shared_ptr<const processes::Listed> listed;  // PlanOptions::listed
+  std::shared_ptr<const processes::Listed> listed;  // TapeOptions::listed
   std::shared_ptr<const Here> here;                 // null: it runs for all devices in this process
   bool elsewhere = false;                           // no device of its regions is this process's
   /// For so many devices of this process it runs, or a multiple of that; at the top.
@@ -289,4 +289,4 @@ struct Tape {
 
 std::string to_string(const Tape& tape);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 namespace {
 
 std::string axes_text(const Tape& t, Mask m) {
@@ -59,4 +59,4 @@ std::string to_string(const Tape& t) {
   return out;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

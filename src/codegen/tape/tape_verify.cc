@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 namespace {
 
@@ -196,4 +196,4 @@ class TapeVerifier {
 
 void verify(const Tape& tape) { TapeVerifier(tape).run_top(); }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

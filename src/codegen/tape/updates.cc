@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 namespace {
 
 // A loop keeps a carry in one place where its body updates the very same.
@@ -185,4 +185,4 @@ Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vect
   return u;
 }
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

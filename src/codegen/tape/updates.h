@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace tessera::inline v0::tapes {
+namespace tessera::inline v0::tape {
 
 /// By result of an equation of `p`: the operand that it is an update of and whose memory it can be
 /// written in, or -1. Loops and branches have such results where their bodies do.
@@ -38,4 +38,4 @@ struct Updates {
 /// written over anything.
 Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vector<bool>& donated);
 
-}  // namespace tessera::inline v0::tapes
+}  // namespace tessera::inline v0::tape

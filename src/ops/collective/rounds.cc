@@ -10,9 +10,9 @@ namespace {
 constexpr int kNone = -1;
 
 // By member and round, the message that it sends or receives then.
-class Plan {
+class RoundTable {
  public:
-  explicit Plan(int members) : of_(static_cast<std::size_t>(members)) {}
+  explicit RoundTable(int members) : of_(static_cast<std::size_t>(members)) {}
 
   int at(int member, int round) const {
     const std::vector<int>& own = of_[static_cast<std::size_t>(member)];
@@ -37,7 +37,7 @@ class Plan {
 
 std::vector<int> rounds_of(const std::vector<Sent>& messages, int members) {
   std::vector<int> round(messages.size());
-  Plan sent(members), received(members);
+  RoundTable sent(members), received(members);
   const auto message = [&](int m) -> const Sent& { return messages[static_cast<std::size_t>(m)]; };
   const auto put = [&](int m, int in) {
     round[static_cast<std::size_t>(m)] = in;

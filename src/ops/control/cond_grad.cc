@@ -92,7 +92,7 @@ struct Slots {
   };
   std::vector<std::vector<Place>> places;  // by branch, by its residual
 
-  void add_branch(const Split& split) {
+  void add_branch(const PartialEvaluation& split) {
     const Program& known = *split.known;
     std::vector<bool> taken(types.size());
     places.emplace_back();
@@ -135,11 +135,11 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
     if (a.inputs[i]) known_operands.push_back(*a.inputs[i]);
   }
   for (const ProgramPtr& branch : branches) {
-    Split split = partial_eval(*branch, unknown_in);
+    PartialEvaluation split = partial_eval(*branch, unknown_in);
     for (std::size_t i = 0; i < results; ++i)
       unknown_out[i] = unknown_out[i] || split.unknown_out[i];
   }
-  std::vector<Split> splits;
+  std::vector<PartialEvaluation> splits;
   Slots slots;
   for (const ProgramPtr& branch : branches) {
     splits.push_back(partial_eval(*branch, unknown_in, unknown_out));
@@ -148,7 +148,7 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
 
   Programs known, unknown;
   for (std::size_t k = 0; k < splits.size(); ++k) {
-    const Split& split = splits[k];
+    const PartialEvaluation& split = splits[k];
     Builder b(branches[k]->name);
     Values in;
     for (Var v : split.known->inputs) in.push_back(b.input(split.known->types[v]));

@@ -15,7 +15,7 @@ Values remat(Builder& b, ProgramPtr body, std::span<const Value> inputs, HookPtr
 
 namespace {
 
-struct SaveNothing : CheckpointPolicy {
+struct SaveNothing : RematPolicy {
   std::string name() const override { return "nothing_saveable"; }
   bool saveable(const Equation&, const Program&) const override { return false; }
 };
@@ -46,15 +46,15 @@ JvpBoth remat_jvp(const JvpBothArgs& a) {
 PartialEvalResult remat_partial_eval(const PartialEvalArgs& a) {
   static const SaveNothing nothing;
   HookPtr hook = policy_of(a.attrs);
-  const auto* policy = hook ? dynamic_cast<const CheckpointPolicy*>(hook.get()) : &nothing;
-  if (!policy) throw InternalError("the policy of a checkpoint is a CheckpointPolicy");
+  const auto* policy = hook ? dynamic_cast<const RematPolicy*>(hook.get()) : &nothing;
+  if (!policy) throw InternalError("the policy of remat is a RematPolicy");
   std::vector<bool> unknown;
   Values known;
   for (const MaybeValue& v : a.inputs) {
     unknown.push_back(!v);
     if (v) known.push_back(*v);
   }
-  Split split = partial_eval_saving(*a.attrs.program("body"), unknown, *policy);
+  PartialEvaluation split = partial_eval_saving(*a.attrs.program("body"), unknown, *policy);
   Values out = a.known.inline_program(*split.known, known);
   PartialEvalResult r;
   std::size_t next = 0;
@@ -125,7 +125,7 @@ void register_remat(Registry& r) {
       "from the operands, and from "
       "what the policy keeps, and computes the rest again. Elsewhere it is the body.");
   op.attrs = {{"body", AttrKind::program, "(operands...) -> results"},
-              {"policy", AttrKind::hook, "optional CheckpointPolicy; without one nothing is kept"}};
+              {"policy", AttrKind::hook, "optional RematPolicy; without one nothing is kept"}};
   op.jvp_both = remat_jvp;
   op.partial_eval = remat_partial_eval;
   op.transpose = remat_transpose;

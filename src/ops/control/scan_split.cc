@@ -93,7 +93,7 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
   ScanLayout s(a.attrs);
   std::vector<bool> unknown(a.inputs.size()), force(s.carry + s.ys);
   for (std::size_t i = 0; i < unknown.size(); ++i) unknown[i] = !a.inputs[i];
-  Split split;
+  PartialEvaluation split;
   const auto settle = [&] {
     for (bool grew = true; grew;) {
       for (std::size_t i = 0; i < s.carry; ++i) force[i] = unknown[s.consts + i];

@@ -161,7 +161,7 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   Layout w(a.attrs);
   std::vector<bool> unknown(a.inputs.size());
   for (std::size_t i = 0; i < unknown.size(); ++i) unknown[i] = !a.inputs[i];
-  Split cond, body;
+  PartialEvaluation cond, body;
   for (bool grew = true; grew;) {
     grew = false;
     cond = partial_eval(*w.cond, w.for_cond<bool>(unknown));
@@ -183,7 +183,7 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
       kept.push_back(i);
   }
   if (!kept.empty()) {
-    auto without_residuals = [](const Split& split) {
+    auto without_residuals = [](const PartialEvaluation& split) {
       return reordered(*split.known, iota_positions(split.known->inputs.size()),
                        iota_positions(split.known->outputs.size() - split.residuals));
     };

@@ -57,8 +57,7 @@ void register_identity(Registry& r) {
     return {a.cotangents[0] ? MaybeValue(optimization_barrier(*a.cotangents[0])) : std::nullopt};
   };
 
-  Op name =
-      identity("checkpoint_name", "", "x, marked with `name` for the policies of checkpoint.");
+  Op name = identity("checkpoint_name", "", "x, marked with `name` for the policies of remat.");
   name.attrs = {{"name", AttrKind::string, "what policies know the value by"}};
   name.label = [](const Attrs& attrs) { return &attrs.str("name"); };
   name.jvp = [](const JvpArgs& a) -> MaybeValues { return {a.tangents[0]}; };

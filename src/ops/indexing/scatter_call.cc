@@ -26,7 +26,7 @@ struct Component {
   std::int64_t stride;  // in the operand
 };
 
-struct Plan {
+struct ScatterSchedule {
   std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 where
                              // dimensions walk together
   std::vector<Loop> window;  // within a window, collapsed
@@ -83,7 +83,7 @@ struct Share {
 };
 
 template <Combiner how, class T>
-void run(const Plan& p, const Share& s, const RoutineArgs& a) {
+void run(const ScatterSchedule& p, const Share& s, const RoutineArgs& a) {
   const T* updates = static_cast<const T*>(a.inputs[2]) + s.update_offset;
   T* out = static_cast<T*>(a.outputs[0]) + s.operand_offset;
   const bool single = s.window.size() == 1 && s.window[0].extent == 1;
@@ -134,7 +134,7 @@ void run(const Plan& p, const Share& s, const RoutineArgs& a) {
 // Single elements at one component: nothing but reading an index, comparing it and combining, so
 // that the processor has many updates under way.
 template <Combiner how, class T, class I>
-void run_elements(const Plan& p, const RoutineArgs& a) {
+void run_elements(const ScatterSchedule& p, const RoutineArgs& a) {
   const Loop& l = p.batch[0];
   const Component& c = p.components[0];
   const I* at = static_cast<const I*>(a.inputs[1]) + c.offset;
@@ -150,7 +150,7 @@ void run_elements(const Plan& p, const RoutineArgs& a) {
 }
 
 template <Combiner how, class T>
-std::optional<Stage> elements_stage(const Plan& p) {
+std::optional<Stage> elements_stage(const ScatterSchedule& p) {
   bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
                 p.batch.size() == 1 && p.batch[0].operand == 0;
   if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
@@ -161,7 +161,7 @@ std::optional<Stage> elements_stage(const Plan& p) {
 }
 
 template <Combiner how, class T>
-Stage scatter_stage(const Plan& p) {
+Stage scatter_stage(const ScatterSchedule& p) {
   if (std::optional<Stage> elements = elements_stage<how, T>(p)) return *elements;
   std::int64_t vectors = 1, elements = 1;
   for (const Loop& l : p.batch) vectors *= l.extent;
@@ -213,7 +213,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   if (updates.count() == 0) return routine;
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   Shape xs = x.strides(), is = indices.strides(), us = updates.strides();
-  Plan p;
+  ScatterSchedule p;
   p.index = a.inputs[1].dtype;
   p.clip = a.attrs.str("mode") == "clip";
   p.operand_count = x.count();

@@ -125,8 +125,8 @@ void register_slice(Registry& r) {
               inserted(a.attrs.ints("limit"), d, a.size), inserted(a.attrs.ints("strides"), d, 1));
     return BatchResult{{out}, {d}};
   };
-  op.piece = [](const Attrs& attrs) {
-    return Piece{attrs.ints("start"), attrs.ints("limit"), attrs.ints("strides")};
+  op.strided_box = [](const Attrs& attrs) {
+    return StridedBox{attrs.ints("start"), attrs.ints("limit"), attrs.ints("strides")};
   };
   op.sharding = sharding;
   op.local = local;

@@ -25,7 +25,7 @@ Value take_along(Value x, Value order, int d) {
   return gather(x, order, dims, filled(x.shape().size(), 1), "clip");
 }
 
-Wanted wanted_of(const Attrs& attrs, std::int64_t n) {
+SortedRange sorted_range(const Attrs& attrs, std::int64_t n) {
   if (!attrs.has("count")) return {0, n};
   const std::int64_t count = attrs.i("count");
   return {attrs.flag("last") ? n - count : 0, count};
@@ -101,7 +101,7 @@ void evaluate_sort(const EvalArgs& a) {
   const Shape &shape = a.inputs[0].shape, &out = a.outputs[0].shape;
   auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));
-  const Wanted wanted = wanted_of(a.attrs, shape[d]);
+  const SortedRange wanted = sorted_range(a.attrs, shape[d]);
   const std::int64_t stride = shape.strides()[d], to_stride = out.strides()[d];
   Shape rows = shape;
   rows[d] = 1;

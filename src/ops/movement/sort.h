@@ -7,10 +7,10 @@ namespace tessera::inline v0::ops {
 
 /// The sorted elements of a row that are results: of n all of them, or the first or last `count`
 /// where the equation has this attribute.
-struct Wanted {
+struct SortedRange {
   std::int64_t first, count;
 };
-Wanted wanted_of(const Attrs& attrs, std::int64_t n);
+SortedRange sorted_range(const Attrs& attrs, std::int64_t n);
 
 std::vector<Type> infer_sort(const InferArgs& a);
 JvpBoth jvp_sort(const JvpBothArgs& a);

@@ -60,7 +60,7 @@ constexpr std::size_t kRadixFrom = 1024;
 
 /// Elements that are equal to no other one, of which only those that are wanted need their places.
 template <class E, class Less>
-void sort_wanted(std::vector<E>& all, const Wanted& wanted, Less&& less) {
+void sort_wanted(std::vector<E>& all, const SortedRange& wanted, Less&& less) {
   const auto begin = all.begin() + wanted.first, end = begin + wanted.count;
   if (end != all.end()) std::nth_element(all.begin(), end, all.end(), less);
   if (begin != all.begin()) std::nth_element(all.begin(), begin, end, less);
@@ -70,7 +70,7 @@ void sort_wanted(std::vector<E>& all, const Wanted& wanted, Less&& less) {
 /// Brings `w.order` into the stable order of key(w.order[i]), which is an unsigned integer, as far
 /// as its elements are wanted.
 template <class Key>
-void sort_by(Workspace& w, const Wanted& wanted, Key&& key) {
+void sort_by(Workspace& w, const SortedRange& wanted, Key&& key) {
   using U = decltype(key(std::uint32_t{}));
   std::size_t n = w.order.size();
   const bool few = wanted.count < static_cast<std::int64_t>(n);
@@ -113,7 +113,7 @@ struct Row {
 
 /// Only the first key, which is the last that is sorted by, says which elements are wanted.
 template <class T>
-void sort_by_operand(const void* row, const Row& r, const Wanted& wanted, Workspace& w) {
+void sort_by_operand(const void* row, const Row& r, const SortedRange& wanted, Workspace& w) {
   const T* x = static_cast<const T*>(row);
   if constexpr (is_complex_v<T>) {  // by the real part, then by the imaginary one
     sort_by(w, {0, r.n},
@@ -125,7 +125,7 @@ void sort_by_operand(const void* row, const Row& r, const Wanted& wanted, Worksp
   }
 }
 
-void take(const std::byte* x, std::byte* out, int size, const Row& r, const Wanted& wanted,
+void take(const std::byte* x, std::byte* out, int size, const Row& r, const SortedRange& wanted,
           const std::vector<std::uint32_t>& order) {
   auto copy = [&](auto tag) {
     using U = decltype(tag);
@@ -155,7 +155,7 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
   std::vector<DType> dtypes;
   for (const Type& t : a.inputs) dtypes.push_back(t.dtype);
   auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));
-  const Wanted wanted = wanted_of(a.attrs, r.n);
+  const SortedRange wanted = sorted_range(a.attrs, r.n);
 
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
@@ -176,8 +176,8 @@ std::shared_ptr<const Routine> sort_call(const CallArgs& a) {
       for (std::size_t i = 0; i < w.order.size(); ++i) w.order[i] = static_cast<std::uint32_t>(i);
       for (std::size_t k = keys; k-- > 0;)
         dispatch(dtypes[k], [&](auto tag) {
-          sort_by_operand<decltype(tag)>(at(args.inputs[k], k), r, k > 0 ? Wanted{0, r.n} : wanted,
-                                         w);
+          sort_by_operand<decltype(tag)>(at(args.inputs[k], k), r,
+                                         k > 0 ? SortedRange{0, r.n} : wanted, w);
         });
       for (std::size_t k = 0; k < dtypes.size(); ++k)
         take(at(args.inputs[k], k),

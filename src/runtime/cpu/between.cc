@@ -1,11 +1,11 @@
 // Collectives that several processes take part in. What others read is laid out for them
-// (distributed/processes.h): small operands of a phase together, large ones a piece after the
+// (processes/processes.h): small operands of a phase together, large ones a piece after the
 // other, so that what one process writes another reads while it is in the cache. Of combinations a
 // process lays out what its own operands come to, where the tree of sums has that; and of a large
 // one that all of them want each makes a part, and hands it round: so nobody reads all operands.
 #include "base/hash.h"
 #include "base/past_caches.h"
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/cpu/collective_work.h"
 #include "runtime/cpu/given.h"
 #include "runtime/profiler.h"
@@ -16,14 +16,14 @@
 
 namespace tessera::inline v0::runtime {
 
-using namespace tapes;
+using namespace tape;
 
 namespace {
 
 // Bytes of an operand that go at once: what a process made of them is in its cache while it is
 // handed round. Smaller ones cost more than they keep there: a core that writes what another has
 // read waits for that one's cache, line by line, unless it has been evicted.
-constexpr std::int64_t kPiece = 1 << 19;
+constexpr std::int64_t kChunk = 1 << 19;
 
 // Results of so many bytes are in no cache any more when the last piece is there.
 constexpr std::int64_t kPastCaches = 8 << 20;
@@ -66,7 +66,7 @@ class Exchanges {
     std::vector<std::size_t> small, large;
     for (std::size_t s = 0; s < phase_.steps.size(); ++s) {
       const Collective& c = *phase_.steps[s].collective;
-      const bool at_once = !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < kPiece;
+      const bool at_once = !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < kChunk;
       (at_once ? small : large).push_back(s);
     }
     together(small);
@@ -127,17 +127,17 @@ class Exchanges {
   }
 
   // Some elements of a collective under way.
-  struct Piece {
+  struct Chunk {
     CollectiveWork work;
     std::unique_ptr<Exchanged> exchanged;
   };
-  std::int64_t piece_of(const Collective& c) const { return kPiece / size_of(c.dtype); }
+  std::int64_t piece_of(const Collective& c) const { return kChunk / size_of(c.dtype); }
 
   // The operands' elements from `begin` on, laid out.
-  Piece laid_piece(std::size_t s, std::int64_t begin) {
+  Chunk laid_piece(std::size_t s, std::int64_t begin) {
     const Step& step = phase_.steps[s];
     const Collective& c = *step.collective;
-    Piece piece{CollectiveWork(tape_, frame_, step), nullptr};
+    Chunk piece{CollectiveWork(tape_, frame_, step), nullptr};
     CollectiveWork& work = piece.work;
     work.begin = begin;
     work.count = std::min(piece_of(c), c.count - begin);
@@ -178,7 +178,7 @@ class Exchanges {
       }
     }
   }
-  void make(Piece& piece) {
+  void make(Chunk& piece) {
     const Laid laid = piece.exchanged->all();
     piece.work.laid = laid;
     run_here({&piece.work, 1}, spread_);
@@ -188,9 +188,9 @@ class Exchanges {
   // One is laid out before the one before it is read, so that processes wait less for each other.
   void in_pieces_of(std::size_t s) {
     const Collective& c = *phase_.steps[s].collective;
-    Piece before = laid_piece(s, 0);
+    Chunk before = laid_piece(s, 0);
     for (std::int64_t begin = piece_of(c); begin < c.count; begin += piece_of(c)) {
-      Piece piece = laid_piece(s, begin);
+      Chunk piece = laid_piece(s, begin);
       make(before);
       before = std::move(piece);
     }
@@ -251,7 +251,7 @@ class Exchanges {
   void in_parts(std::size_t s) {
     const Step& step = phase_.steps[s];
     const Collective& c = *step.collective;
-    Piece now = laid_piece(s, 0);
+    Chunk now = laid_piece(s, 0);
     for (std::int64_t next = piece_of(c);; next += piece_of(c)) {
       const std::unique_ptr<Exchanged> parts = parts_of(step, now.work);
       now.work.aside = parts->own();
@@ -259,7 +259,7 @@ class Exchanges {
       make(now);
       parts->post();
       copy_part(now.work, processes::rank(), parts->own());
-      std::optional<Piece> then;
+      std::optional<Chunk> then;
       if (next < c.count) then = laid_piece(s, next);
       take(*parts, now.work);
       if (!then) return;

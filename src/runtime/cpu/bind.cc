@@ -6,7 +6,7 @@
 
 namespace tessera::inline v0::runtime {
 
-using namespace tapes;
+using namespace tape;
 
 namespace {
 

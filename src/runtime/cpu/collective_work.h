@@ -18,7 +18,7 @@ struct Elements {
 /// each operand.
 struct CollectiveWork {
   CollectiveWork() = default;
-  CollectiveWork(const tapes::Tape& t, const Frame& f, const tapes::Step& s)
+  CollectiveWork(const tape::Tape& t, const Frame& f, const tape::Step& s)
       : tape(&t),
         frame(&f),
         step(&s),
@@ -26,9 +26,9 @@ struct CollectiveWork {
         count(laid_of.end),
         made(laid_of) {}
 
-  const tapes::Tape* tape = nullptr;
+  const tape::Tape* tape = nullptr;
   const Frame* frame = nullptr;
-  const tapes::Step* step = nullptr;
+  const tape::Step* step = nullptr;
   /// By process, where what it laid out begins, null for those that are not read; empty where
   /// nobody else takes part. Those elements of each operand, or combination of some.
   std::span<const std::byte* const> laid = {};
@@ -43,8 +43,8 @@ struct CollectiveWork {
   std::byte* aside = nullptr;
   std::int64_t aside_each = 0;
 
-  const tapes::Collective& col() const { return *step->collective; }
-  const tapes::Slot& slot() const {
+  const tape::Collective& col() const { return *step->collective; }
+  const tape::Slot& slot() const {
     return tape->slots[static_cast<std::size_t>(step->outputs[0].slot)];
   }
   /// How many results this process makes: one a device, or one a group.
@@ -87,12 +87,11 @@ struct CollectiveWork {
 
 /// Whether each element of a result is made of one of each operand, so that it may be made of some
 /// elements at a time.
-bool in_pieces(const tapes::Collective& c);
+bool in_pieces(const tape::Collective& c);
 
 /// The results of some collectives of a phase, by one loop.
 void run_here(std::span<const CollectiveWork> all, bool spread);
 /// The collectives of a phase that processes take part in together.
-void run_between(const tapes::Tape& tape, const Frame& frame, const tapes::Phase& phase,
-                 bool spread);
+void run_between(const tape::Tape& tape, const Frame& frame, const tape::Phase& phase, bool spread);
 
 }  // namespace tessera::inline v0::runtime

@@ -78,7 +78,7 @@ class CpuBackend : public Backend {
     const std::uint64_t hash = hash_of(*p);
     if (auto found = compiled_.find(hash, *p, options, isolate, evaluate)) return found;
     auto made =
-        std::make_shared<const TapeExecutable>(p, options, tapes::Apart{isolate, {}}, evaluate);
+        std::make_shared<const TapeExecutable>(p, options, tape::Apart{isolate, {}}, evaluate);
     library_was_used();
     compiled_.insert(hash, {isolate, evaluate, made});
     return made;

@@ -12,7 +12,7 @@
 
 namespace tessera::inline v0::runtime {
 
-using namespace tapes;
+using namespace tape;
 
 Frame::Frame(const Tape& tape, std::byte* memory, CallGiven* of_call) : given(of_call) {
   table = reinterpret_cast<std::byte**>(memory);

@@ -20,7 +20,7 @@ struct Frame {
 
   Frame() = default;
   /// Lays a frame out in `memory`, which has tape.frame_bytes.
-  Frame(const tapes::Tape& tape, std::byte* memory, CallGiven* given = nullptr);
+  Frame(const tape::Tape& tape, std::byte* memory, CallGiven* given = nullptr);
 };
 
 struct Coords {
@@ -37,15 +37,15 @@ struct Lane {
 
 /// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and
 /// CollectiveErrors pass through.
-void execute(const tapes::Tape& tape, const Frame& frame, bool spread, WorkShare counted = {});
+void execute(const tape::Tape& tape, const Frame& frame, bool spread, WorkShare counted = {});
 
 /// A tape that is nothing but routines and copies, run once each: the body of a small loop. Its
 /// operands are looked up once, so that a turn costs the routines and little else.
 class StraightLine {
  public:
-  static bool fits(const tapes::Tape& tape);
+  static bool fits(const tape::Tape& tape);
   /// `frame` must outlive it; the pointers in its table may change between runs.
-  StraightLine(const tapes::Tape& tape, const Frame& frame);
+  StraightLine(const tape::Tape& tape, const Frame& frame);
   /// As execute().
   void run(bool spread, WorkShare counted);
 
@@ -56,7 +56,7 @@ class StraightLine {
     std::int64_t offset;
   };
   struct Item {
-    const tapes::Step* step;
+    const tape::Step* step;
     std::size_t inputs, outputs;  // where its pointers begin
     void* scratch;
   };
@@ -66,12 +66,11 @@ class StraightLine {
   Work work_;                   // of a turn
 };
 
-std::byte* address(const tapes::Tape& tape, const Frame& frame, std::int64_t lane,
-                   const tapes::Ref& ref, const Coords& c);
+std::byte* address(const tape::Tape& tape, const Frame& frame, std::int64_t lane,
+                   const tape::Ref& ref, const Coords& c);
 
 /// The coordinates of instance `number` of `mask`.
-inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t number,
-                         Coords& c) {
+inline void set_instance(const tape::Tape& tape, tape::Mask mask, std::int64_t number, Coords& c) {
   for (std::size_t a = tape.axes.size(); a-- > 0;)
     if (mask >> a & 1) {
       c.at[a] = number % tape.axes[a].size;
@@ -81,7 +80,7 @@ inline void set_instance(const tapes::Tape& tape, tapes::Mask mask, std::int64_t
 /// Sets `c` to each instance of `mask` that this process has in turn, in the order of instance
 /// numbers, and calls f(number).
 template <class F>
-void for_instances(const tapes::Tape& tape, tapes::Mask mask, Coords& c, F&& f) {
+void for_instances(const tape::Tape& tape, tape::Mask mask, Coords& c, F&& f) {
   if (const std::vector<std::int64_t>* here = tape.instances_here(mask)) {
     for (const std::int64_t number : *here) {
       set_instance(tape, mask, number, c);
@@ -101,10 +100,10 @@ void for_instances(const tapes::Tape& tape, tapes::Mask mask, Coords& c, F&& f) 
   }
 }
 /// The collectives of a phase as one parallel loop, and what they exchange with other processes.
-void run_collectives(const tapes::Tape& tape, const Frame& frame, const tapes::Phase& phase,
+void run_collectives(const tape::Tape& tape, const Frame& frame, const tape::Phase& phase,
                      bool spread);
 /// scan, while and cond.
-void run_control(const tapes::Tape& tape, const Frame& frame, const tapes::Step& step,
+void run_control(const tape::Tape& tape, const Frame& frame, const tape::Step& step,
                  const Coords& c, Lane lane);
 
 /// Work below this runs where it is; handing it to the workers would cost more.

@@ -1,7 +1,7 @@
 // What a call between processes was given, so that its exchanges find out where that differs.
 #pragma once
 
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/history.h"
 #include "runtime/input_names.h"
 

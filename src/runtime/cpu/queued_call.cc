@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0::runtime {
 
-void execute_for(std::string_view name, const tapes::Tape& tape, const Frame& frame) {
+void execute_for(std::string_view name, const tape::Tape& tape, const Frame& frame) {
   try {
     const ProgramFloats floats;
     if (frame.given) frame.given->settle();

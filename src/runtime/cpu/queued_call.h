@@ -12,7 +12,7 @@ namespace tessera::inline v0::runtime {
 
 class QueuedCall {
  public:
-  QueuedCall(std::shared_ptr<const TapeExecutable> owner, std::shared_ptr<const tapes::Tape> tape,
+  QueuedCall(std::shared_ptr<const TapeExecutable> owner, std::shared_ptr<const tape::Tape> tape,
              ScopedBlock memory, const Frame& frame)
       : owner_(std::move(owner)),
         tape_(std::move(tape)),
@@ -36,7 +36,7 @@ class QueuedCall {
 
  private:
   std::shared_ptr<const TapeExecutable> owner_;
-  std::shared_ptr<const tapes::Tape> tape_;
+  std::shared_ptr<const tape::Tape> tape_;
   ScopedBlock memory_;
   Frame frame_;
   std::shared_ptr<CallGiven> given_;  // of the frame
@@ -46,6 +46,6 @@ class QueuedCall {
 };
 
 /// Runs a tape, here; DeviceError in the name of `name` where its kernels find no memory.
-void execute_for(std::string_view name, const tapes::Tape& tape, const Frame& frame);
+void execute_for(std::string_view name, const tape::Tape& tape, const Frame& frame);
 
 }  // namespace tessera::inline v0::runtime

@@ -3,10 +3,10 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "codegen/tape/planner.h"
-#include "distributed/order.h"
-#include "distributed/processes.h"
 #include "ir/callback.h"
 #include "ir/nested.h"
+#include "processes/order.h"
+#include "processes/processes.h"
 #include "runtime/backend.h"
 #include "runtime/cpu/given.h"
 #include "runtime/cpu/queued_call.h"
@@ -22,7 +22,7 @@
 
 namespace tessera::inline v0::runtime {
 
-using namespace tapes;
+using namespace tape;
 
 namespace {
 
@@ -54,7 +54,7 @@ bool poison() {
 
 }  // namespace
 
-TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, tapes::Apart apart,
+TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, tape::Apart apart,
                                bool evaluate)
     : program_(std::move(p)),
       options_(std::move(options)),
@@ -78,7 +78,7 @@ std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
     options.listed = std::make_shared<const processes::Listed>(
         program_->name, [p = program_] { return to_string(*p, {.locations = true}); });
   // The oracle runs the program as it was written.
-  return make_variant(tapes::plan(evaluate ? *program_ : *simplify(program_), options),
+  return make_variant(tape::make_tape(evaluate ? *program_ : *simplify(program_), options),
                       std::move(uniform), program_->inputs.size());
 }
 

@@ -21,7 +21,7 @@ class TapeExecutable : public Executable,
                        public Kept,
                        public std::enable_shared_from_this<TapeExecutable> {
  public:
-  TapeExecutable(ProgramPtr p, CompileOptions options, tapes::Apart apart, bool evaluate);
+  TapeExecutable(ProgramPtr p, CompileOptions options, tape::Apart apart, bool evaluate);
 
   using Executable::run;
   std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs, Holds& holds) const override;
@@ -42,7 +42,7 @@ class TapeExecutable : public Executable,
 
   ProgramPtr program_;
   CompileOptions options_;
-  tapes::Apart apart_;
+  tape::Apart apart_;
   bool evaluate_;
   bool several_;  // there are other processes
   bool communicates_;

@@ -1,6 +1,6 @@
 #include "runtime/cpu/variant.h"
 
-#include "distributed/processes.h"
+#include "processes/processes.h"
 #include "runtime/cpu/execute.h"
 #include "runtime/devices.h"
 
@@ -10,7 +10,7 @@
 
 namespace tessera::inline v0::runtime {
 
-using namespace tapes;
+using namespace tape;
 
 namespace {
 

@@ -32,7 +32,7 @@ struct ResultPlan {
 /// The tape for one set of uniform inputs.
 struct Variant {
   std::vector<bool> uniform;
-  std::shared_ptr<const tapes::Tape> tape;
+  std::shared_ptr<const tape::Tape> tape;
   std::vector<ArgumentPlan> arguments;
   std::vector<ResultPlan> results;
   std::vector<std::vector<std::size_t>> of_input;  // arguments by input
@@ -46,7 +46,7 @@ struct Variant {
 };
 
 /// For a tape of a program with `inputs` inputs, planned for those in `uniform`.
-std::shared_ptr<const Variant> make_variant(std::shared_ptr<const tapes::Tape> tape,
+std::shared_ptr<const Variant> make_variant(std::shared_ptr<const tape::Tape> tape,
                                             std::vector<bool> uniform, std::size_t inputs);
 
 }  // namespace tessera::inline v0::runtime

@@ -19,10 +19,10 @@ using Id = PlacementTable::Id;
 constexpr double kOperationsPerSecond = 1e11, kBytesPerSecond = 1e10;
 constexpr std::size_t kMostTried = 4096;
 
-class Search {
+class DivisionSearch {
  public:
-  Search(PlacementTable& placements, Routes& routes, const DivisionRule& rule,
-         std::span<const OperandState> operands, std::span<const ResultState> results)
+  DivisionSearch(PlacementTable& placements, Routes& routes, const DivisionRule& rule,
+                 std::span<const OperandState> operands, std::span<const ResultState> results)
       : placements_(placements),
         mesh_(placements.mesh()),
         routes_(routes),
@@ -269,7 +269,7 @@ const DivisionChoice& Divider::choose(const DivisionRule& rule,
   const auto [first, last] = known_.equal_range(h);
   for (auto it = first; it != last; ++it)
     if (it->second.first == key) return *it->second.second;
-  choices_.push_back(Search(placements_, routes_, rule, operands, results).run());
+  choices_.push_back(DivisionSearch(placements_, routes_, rule, operands, results).run());
   known_.emplace(h, std::pair(std::move(key), &choices_.back()));
   return choices_.back();
 }

@@ -103,8 +103,8 @@ class Rewriter {
   Source source(Var v, int dim) const {
     const Source itself{v, 0, extent(v, dim)};
     const Equation* eqn = made_by_[v];
-    if (!eqn || !eqn->op->piece) return itself;
-    const Piece piece = eqn->op->piece(eqn->attrs);
+    if (!eqn || !eqn->op->strided_box) return itself;
+    const StridedBox piece = eqn->op->strided_box(eqn->attrs);
     const Var whole = eqn->inputs[0];
     for (int d = 0; d < p_.types[v].shape.rank(); ++d) {
       const auto k = static_cast<std::size_t>(d);
@@ -147,7 +147,7 @@ class Rewriter {
   };
   std::optional<Move> move_of(const Equation& eqn) const {
     const Equation* made = eqn.inputs.empty() ? nullptr : made_by_[eqn.inputs[0]];
-    if (!made || !made->op->piece || !eqn.op->sharding || eqn.outputs.size() != 1)
+    if (!made || !made->op->strided_box || !eqn.op->sharding || eqn.outputs.size() != 1)
       return std::nullopt;
     std::vector<Type> in;
     for (Var v : eqn.inputs) in.push_back(p_.types[v]);

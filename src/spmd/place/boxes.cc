@@ -71,7 +71,7 @@ std::int64_t BoxExchange::own_position(std::int64_t target) const {
   return it == position_of_.end() ? -1 : it->second;
 }
 
-std::vector<Piece> BoxExchange::pieces(std::int64_t target) const {
+std::vector<BoxSource> BoxExchange::pieces(std::int64_t target) const {
   const auto rank = static_cast<std::size_t>(whole_.rank());
   struct Along {
     Interval needed;
@@ -96,9 +96,9 @@ std::vector<Piece> BoxExchange::pieces(std::int64_t target) const {
     count *= a.count;
   }
   const std::int64_t copies = from_mesh_->size(from_copies_);
-  std::vector<Piece> pieces;
+  std::vector<BoxSource> pieces;
   for (std::int64_t n = 0; n < count; ++n) {
-    Piece piece{from_mesh_->position_at(partial, unreduced_), {whole_, whole_}};
+    BoxSource piece{from_mesh_->position_at(partial, unreduced_), {whole_, whole_}};
     // The number of this device among those that ask for the block.
     std::int64_t asker = to_mesh_->index_along(target, to_copies_), rest = n;
     bool mine = own_counts;
@@ -127,7 +127,7 @@ std::int64_t BoxExchange::received(std::int64_t target) const {
   const std::int64_t id =
       to_devices_.empty() ? target : to_devices_[static_cast<std::size_t>(target)];
   std::int64_t elements = 0;
-  for (const Piece& piece : pieces(target))
+  for (const BoxSource& piece : pieces(target))
     if (source_id(piece.source) != id) elements += piece.box.count();
   return elements;
 }

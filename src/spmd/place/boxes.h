@@ -31,10 +31,10 @@ struct Side {
 };
 
 /// A part of what a device of the target needs, and the position on the source's mesh that has it.
-struct Piece {
+struct BoxSource {
   std::int64_t source = 0;
   Box box;
-  bool operator==(const Piece&) const = default;
+  bool operator==(const BoxSource&) const = default;
 };
 
 class BoxExchange {
@@ -46,7 +46,7 @@ class BoxExchange {
   /// They tile the box of `target`, a position on the target's mesh, without empty ones. What a
   /// device has itself it takes from itself. The other devices that ask for one block are dealt out
   /// evenly to those that have it.
-  std::vector<Piece> pieces(std::int64_t target) const;
+  std::vector<BoxSource> pieces(std::int64_t target) const;
   /// Elements that come from other devices.
   std::int64_t received(std::int64_t target) const;
 

@@ -64,7 +64,7 @@ class GraphBuilder {
   Id read_output(std::uint32_t scope, std::size_t i);
 
   std::vector<Id> inputs(const Program& p, const PropagationOptions& options);
-  Id wanted(const Wanted& w, const Shape& shape, Origin::Kind kind, std::size_t index);
+  Id wanted(const RequestedPlacement& w, const Shape& shape, Origin::Kind kind, std::size_t index);
   void outputs(const Program& p, const PropagationOptions& options);
   void alike(const Program& p, const PropagationOptions& options);
 

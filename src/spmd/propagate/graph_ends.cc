@@ -18,8 +18,8 @@ void GraphBuilder::program(const Program& p, const PropagationOptions& options) 
 }
 
 // Dimensions whose turn has not come are closed and empty, and nobody else may have their axes.
-ValueGraph::Id GraphBuilder::wanted(const Wanted& w, const Shape& shape, Origin::Kind kind,
-                                    std::size_t index) {
+ValueGraph::Id GraphBuilder::wanted(const RequestedPlacement& w, const Shape& shape,
+                                    Origin::Kind kind, std::size_t index) {
   const std::size_t rank = shape.size();
   auto fits = [&](std::size_t n) { return n == 0 || n == rank; };
   const AtomSet used = w.placement.used();
@@ -74,7 +74,7 @@ void GraphBuilder::outputs(const Program& p, const PropagationOptions& options) 
       g_.outputs.push_back(id);
       continue;
     }
-    const Wanted& w = *options.outputs[i];
+    const RequestedPlacement& w = *options.outputs[i];
     const Shape& shape = p.types[p.outputs[i]].shape;
     const auto asked = static_cast<std::uint32_t>(g_.asked.size());
     const std::size_t hidden = g_.hidden.size();

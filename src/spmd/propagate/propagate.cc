@@ -25,7 +25,7 @@ Atoms trimmed(const Atoms& dim, std::int64_t extent, std::size_t asked, const At
 }
 
 DraftTable::Id trimmed(Propagation::State& s, ValueGraph::Id value, const Shape& shape,
-                       const std::optional<Wanted>& wanted) {
+                       const std::optional<RequestedPlacement>& wanted) {
   Draft d = s.table[s.drafts[value]];
   for (std::size_t i = 0; i < d.placement.dims.size(); ++i) {
     const std::size_t asked = wanted ? wanted->placement.dims[i].size() : 0;
@@ -34,7 +34,8 @@ DraftTable::Id trimmed(Propagation::State& s, ValueGraph::Id value, const Shape&
   return s.table.id(std::move(d));
 }
 
-std::optional<Wanted> at(const std::vector<std::optional<Wanted>>& all, std::size_t i) {
+std::optional<RequestedPlacement> at(const std::vector<std::optional<RequestedPlacement>>& all,
+                                     std::size_t i) {
   return i < all.size() ? all[i] : std::nullopt;
 }
 
@@ -62,7 +63,7 @@ Propagation propagate(const Program& program, const AtomMesh& mesh,
   if (options.from) go_on(*s, options.from->state());
   Ladder(*s).climb(!options.from);
   s->effort.changes = s->log.size();
-  auto seen = [&](ValueGraph::Id v, Var x, const std::optional<Wanted>& wanted) {
+  auto seen = [&](ValueGraph::Id v, Var x, const std::optional<RequestedPlacement>& wanted) {
     return options.allow_uneven ? s->drafts[v] : trimmed(*s, v, program.types[x].shape, wanted);
   };
   for (std::size_t i = 0; i < program.inputs.size(); ++i)

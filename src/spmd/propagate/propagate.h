@@ -16,7 +16,7 @@
 namespace tessera::inline v0::spmd {
 
 /// What is asked of an input or an output.
-struct Wanted {
+struct RequestedPlacement {
   Placement placement;
   std::vector<bool> open = {};     // by dimension: others may cut it too; empty: none is open
   std::vector<int> priority = {};  // by dimension: 0 goes before 1; empty: all are 0
@@ -27,7 +27,7 @@ class Propagation;
 
 struct PropagationOptions {
   /// One an input and output; those behind the end, and those that are absent, are free.
-  std::vector<std::optional<Wanted>> inputs = {}, outputs = {};
+  std::vector<std::optional<RequestedPlacement>> inputs = {}, outputs = {};
   /// Variables of the program that lie alike, as far as their dimensions are the same.
   std::vector<std::vector<Var>> alike = {};
   /// Inputs and outputs too may be cut into unequal parts, and by parts of axes.

@@ -65,7 +65,7 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
     known_in.push_back(s.in_specs[i]);
     known_axes.push_back(s.in_specs[i].axes());
   }
-  Split split = partial_eval(*s.body, unknown_in);
+  PartialEvaluation split = partial_eval(*s.body, unknown_in);
   for (std::size_t i = 0; i < s.out_specs.size(); ++i)
     (split.unknown_out[i] ? rest_out : known_out).push_back(s.out_specs[i]);
 

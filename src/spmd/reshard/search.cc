@@ -16,10 +16,10 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // A*, with costs in lexical order. Where links differ rounding may make the bound on what is left
 // inconsistent in the last bit, so that a state may be opened again.
-class Search final : public Expander {
+class ReshardSearch final : public Expander {
  public:
   /// By guesses it finds some way soon, else the cheapest.
-  Search(const SearchQuestion& question, const SearchSpace& space, bool guesses)
+  ReshardSearch(const SearchQuestion& question, const SearchSpace& space, bool guesses)
       : Expander(question, space),
         space_(space),
         guesses_(guesses),
@@ -128,7 +128,7 @@ std::optional<std::vector<Step>> cheapest_steps(const SearchQuestion& question,
   }
   const auto search = [&](const SearchSpace& space, bool guesses) {
     if (!space.fits()) return;
-    Search search(question, space, guesses);
+    ReshardSearch search(question, space, guesses);
     const std::size_t end = search.run(space.start(), bound);
     if (end == kNone) return;
     best = search.steps_to(end);

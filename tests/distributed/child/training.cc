@@ -172,7 +172,7 @@ void hooks() {
       ts::debug::check(w);
       return ts::sum(w * u);
     };
-    return ts::checkpoint(body, {.policy = ts::policies::dots_saveable()})(v);
+    return ts::remat(body, {.policy = ts::policies::dots_saveable()})(v);
   };
   const auto along = [](auto f) { return ts::pmap(f, {.axis_name = "i"}); };
   show("rules", along([&](Array v) { return ts::pmean(loss(v), "i"); })(x));

@@ -199,8 +199,7 @@ std::string run(const Case& c, Dice& dice) {
     return wrong;
   const std::int64_t mode = dice.below(6);
   if (mode <= 1) return c.smooth ? derivative_problem(c, in, values, mode == 1) : "";
-  if (mode == 2)
-    return s.given.empty() ? "" : same(ts::checkpoint(s.f)(s.given), "in a checkpoint");
+  if (mode == 2) return s.given.empty() ? "" : same(ts::remat(s.f)(s.given), "in a checkpoint");
   return c.maps ? mapped_problem(c, in, static_cast<int>(mode - 3)) : "";
 }
 

@@ -79,7 +79,7 @@ TEST(Partition, AMeshKeepsItsAxesOfSizeOneAndItsDevices) {
   const ProgramPtr f = b.finish(Values{ops::reduce_sum(x, {0})});
   const AtomMesh mesh(*ref, AtomMesh::Parts::axes);
   PartitionOptions options;
-  options.wanted.inputs.push_back(Wanted{mesh.placement(spec("x,a"), 1)});
+  options.wanted.inputs.push_back(RequestedPlacement{mesh.placement(spec("x,a"), 1)});
   const Partitioned p = partition(f, ref, options);
   EXPECT_EQ(p.program->equations[0].attrs.get<MeshRef>("mesh"), ref);
   EXPECT_EQ(collectives(p), Texts{"all_reduce x 4"});

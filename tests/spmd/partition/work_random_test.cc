@@ -39,7 +39,7 @@ std::optional<MeasuredWork> evaluated_work(const Program& program,
   evaluate_spmd(
       *s.body, s.mesh, blocks,
       [&](const Program& p, const Equation& eqn, std::size_t count) {
-        all.flops += static_cast<double>(count) * tapes::cost_of(p, eqn).flops;
+        all.flops += static_cast<double>(count) * tape::cost_of(p, eqn).flops;
       },
       [&](const Equation&, std::span<const std::int64_t> received) {
         all.moved_bytes += static_cast<double>(std::ssize(received) *
@@ -130,7 +130,7 @@ std::string wrong_work(const walk::Tape& tape, Counts& counts) {
     c.options.poison = false;
     draw_ends(dice, c);
     const Partitioned q = c.run();
-    const plans::Divided divided = plans::divide(q.program, nullptr, {});
+    const explain::Divided divided = explain::divide(q.program, nullptr, {});
     const std::vector<HostArray> in = drawn_inputs(*p, 5);
     std::optional<MeasuredWork> want = evaluated_work(*divided.simplified, in);
     if (!want) return "";
@@ -158,7 +158,7 @@ std::string wrong_work(const walk::Tape& tape, Counts& counts) {
     counts.decided_moving += decides && want->moved_bytes > 0 ? 1 : 0;
     if (decides || !is_here(c.shape)) return "";
     ++counts.planned;
-    const plans::Work planned = plans::work_of(divided, {}, false);
+    const explain::Work planned = explain::work_of(divided, {}, false);
     if (const auto text = differs(work.flops, planned.flops, "operations planned"); !text.empty())
       return text;
     if (const auto text =
@@ -168,7 +168,7 @@ std::string wrong_work(const walk::Tape& tape, Counts& counts) {
     // Plans are of devices that share nothing.
     const char* isolate = std::getenv("TESSERA_ISOLATE");
     if (!isolate || std::string(isolate) != "1") return "";
-    const double traffic = plans::memory_of(divided).traffic;
+    const double traffic = explain::memory_of(divided).traffic;
     return differs(work.memory_traffic, traffic, "bytes read and written planned");
   } catch (const std::exception& e) {
     return std::string(e.what()) + (p ? "\n" + to_string(*p) : "");

@@ -55,11 +55,11 @@ void expect_whole(const Shape& shape, const Side& source, const Side& target,
     return side.devices.empty() ? static_cast<int>(p) : side.devices[static_cast<std::size_t>(p)];
   };
   for (std::int64_t p = 0; p < target.mesh.mesh().size(); ++p) {
-    const std::vector<Piece> pieces = exchange.pieces(p);
+    const std::vector<BoxSource> pieces = exchange.pieces(p);
     std::int64_t received = 0;
     each_element(shape, [&](const Shape& at) {
       std::int64_t found = 0;
-      for (const Piece& piece : pieces) {
+      for (const BoxSource& piece : pieces) {
         if (!inside(piece.box, at)) continue;
         ++found;
         ASSERT_TRUE(holds(source.mesh, shape, source.placement, piece.source, at)) << what;
@@ -131,7 +131,7 @@ TEST(Boxes, CopiesShareTheWork) {
       if (box.count() > 0) asked[box.start.to_vector()][s] = 0;
     }
     for (std::int64_t p = 0; p < b.mesh().size(); ++p)
-      for (const Piece& piece : exchange.pieces(p))
+      for (const BoxSource& piece : exchange.pieces(p))
         ++asked[box_of(a, shape, from, piece.source).start.to_vector()][piece.source];
     for (const auto& [start, by_device] : asked) {
       const auto [least, most] =
@@ -148,7 +148,7 @@ TEST(Boxes, PartialResultsStayWithTheirOwn) {
   from.unreduced.insert(1);
   to.unreduced.insert(1);
   const BoxExchange exchange({4}, {mesh, from}, {mesh, to});
-  using Pieces = std::vector<Piece>;
+  using Pieces = std::vector<BoxSource>;
   EXPECT_EQ(exchange.pieces(1), (Pieces{{1, {{0}, {2}}}, {3, {{2}, {2}}}}));
   EXPECT_EQ(exchange.pieces(2), (Pieces{{0, {{0}, {2}}}, {2, {{2}, {2}}}}));
   EXPECT_EQ(exchange.received(2), 2);

@@ -22,7 +22,7 @@ struct Network {
         });
     program = vjp_program(*forward, std::vector<bool>(4, true));
     auto asked = [&](const std::string& where, int rank) {
-      return Wanted{mesh.placement(spec(where), rank)};
+      return RequestedPlacement{mesh.placement(spec(where), rank)};
     };
     options.inputs = {asked(x, 2), asked(";" + y, 2)};
   }
@@ -62,9 +62,9 @@ TEST(PropagationLaws, WhatWasFoundMayBeAskedFor) {
   Network n;
   const Propagation p = propagate(*n.program, n.mesh, n.options);
   for (std::size_t i = 0; i < 4; ++i)
-    n.options.inputs.resize(4), n.options.inputs[i] = Wanted{p.input(i)};
+    n.options.inputs.resize(4), n.options.inputs[i] = RequestedPlacement{p.input(i)};
   for (std::size_t i = 0; i < n.program->outputs.size(); ++i)
-    n.options.outputs.push_back(Wanted{p.output(i)});
+    n.options.outputs.push_back(RequestedPlacement{p.output(i)});
   EXPECT_EQ(texts(n.mesh, p, *n.program),
             texts(n.mesh, propagate(*n.program, n.mesh, n.options), *n.program));
 }

@@ -22,8 +22,8 @@ bool constrains(const Program& p) {
 }
 
 // Any atoms on any dimensions that have the elements for them.
-Wanted draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh) {
-  Wanted w{Placement::replicated(shape.rank())};
+RequestedPlacement draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh) {
+  RequestedPlacement w{Placement::replicated(shape.rank())};
   for (std::int64_t a : dice.permutation(mesh.count())) {
     const auto atom = static_cast<Atom>(a);
     const std::int64_t d = dice.below(shape.rank() + 2);
@@ -54,7 +54,7 @@ ProgramPtr constrained(walk::Dice& dice, const Program& p, const AtomMesh& mesh)
       now[eqn.outputs[i]] = out[i];
       const Shape& shape = out[i].shape();
       if (dice.below(10) < 7 || shape.empty()) continue;
-      const Wanted w = draw_wanted(dice, shape, mesh);
+      const RequestedPlacement w = draw_wanted(dice, shape, mesh);
       Ints open;
       for (int d = 0; d < shape.rank(); ++d)
         if (w.open[static_cast<std::size_t>(d)]) open.push_back(d);
@@ -208,7 +208,7 @@ TEST(PropagationRandom, EqualAxesMayChangePlaces) {
     if (constrains(*p)) continue;
     PropagationOptions one, two;
     for (Var v : p->inputs) {
-      Wanted w = draw_wanted(dice, p->types[v].shape, mesh);
+      RequestedPlacement w = draw_wanted(dice, p->types[v].shape, mesh);
       w.placement.unreduced = w.replicated = {};
       one.inputs.emplace_back(w);
       w.placement = swapped(w.placement);

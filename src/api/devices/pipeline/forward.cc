@@ -3,13 +3,13 @@
 #include "api/devices/pipeline/functions.h"
 #include "api/devices/pipeline/timetable.h"
 
-#include <tessera/checkpoint.h>
 #include <tessera/collectives.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
 #include <tessera/operators.h>
+#include <tessera/remat.h>
 #include <tessera/shard_map.h>
 
 namespace tessera::inline v0::detail {
@@ -53,10 +53,8 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
       ticks.push_back(flight == 0 ? x : joined(x, zeros(after, x.dtype())));
     }
     auto stage = [&](const Leaves& p, const Leaves& x) { return layers(p, x); };
-    const auto recomputed = v0::checkpoint(stage);
-    auto work = [&](Leaves x) {
-      return options.checkpoint ? recomputed(params, x) : stage(params, x);
-    };
+    const auto recomputed = v0::remat(stage);
+    auto work = [&](Leaves x) { return options.remat ? recomputed(params, x) : stage(params, x); };
     // An idle device computes nothing: what a layer makes of zeros may have no derivative.
     auto idle = [](const Leaves& x) { return zeros_of(x); };
     auto tick = [&](const Leaves& received, Leaves now) {

@@ -13,8 +13,8 @@
 #pragma once
 
 #include "base/message.h"
-#include "distributed/seat.h"
-#include "distributed/transport_abi.h"
+#include "processes/seat.h"
+#include "processes/transport_abi.h"
 
 #include <cstddef>
 #include <cstdint>

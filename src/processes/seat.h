@@ -1,7 +1,7 @@
 // Where a process stands, in memory that those of its machine share.
 #pragma once
 
-#include "distributed/segment.h"
+#include "processes/segment.h"
 
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "distributed/segment.h"
+#include "processes/segment.h"
 
 #include "base/message.h"
 

@@ -1,4 +1,4 @@
-#include "distributed/helper.h"
+#include "processes/helper.h"
 
 #include <signal.h>
 

@@ -1,14 +1,14 @@
-#include "distributed/processes.h"
+#include "processes/processes.h"
 
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/warning.h"
-#include "distributed/alike.h"
-#include "distributed/disagreement.h"
-#include "distributed/helper.h"
-#include "distributed/order.h"
-#include "distributed/patience.h"
-#include "distributed/plugin.h"
+#include "processes/alike.h"
+#include "processes/disagreement.h"
+#include "processes/helper.h"
+#include "processes/order.h"
+#include "processes/patience.h"
+#include "processes/plugin.h"
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "distributed/plugin.h"
+#include "processes/plugin.h"
 
 #include "base/settings.h"
 

@@ -1,4 +1,4 @@
-#include "spmd/partition/cutting.h"
+#include "spmd/partition/program_shardings.h"
 
 #include "ops/build.h"
 #include "spmd/partition/partition.h"
@@ -6,21 +6,22 @@
 namespace tessera::inline v0::spmd {
 
 namespace {
-std::vector<std::optional<Wanted>> placed(const std::vector<std::optional<SpecWanted>>& specs,
-                                          const std::vector<Type>& types, const AtomMesh& mesh) {
-  std::vector<std::optional<Wanted>> out;
+std::vector<std::optional<RequestedPlacement>> placed(
+    const std::vector<std::optional<RequestedSpec>>& specs, const std::vector<Type>& types,
+    const AtomMesh& mesh) {
+  std::vector<std::optional<RequestedPlacement>> out;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    std::optional<Wanted>& w = out.emplace_back();
+    std::optional<RequestedPlacement>& w = out.emplace_back();
     if (!specs[i]) continue;
     const int rank = types[i].shape.rank();
-    w = Wanted{mesh.placement(specs[i]->spec, rank)};
+    w = RequestedPlacement{mesh.placement(specs[i]->spec, rank)};
     w->open = specs[i]->open;
     w->open.resize(static_cast<std::size_t>(rank), false);
   }
   return out;
 }
 
-Value constrained(Value x, const std::vector<std::optional<SpecWanted>>& wanted, std::size_t i,
+Value constrained(Value x, const std::vector<std::optional<RequestedSpec>>& wanted, std::size_t i,
                   const MeshRef& mesh) {
   if (i >= wanted.size() || !wanted[i]) return x;
   Ints open;
@@ -30,7 +31,7 @@ Value constrained(Value x, const std::vector<std::optional<SpecWanted>>& wanted,
 }
 }  // namespace
 
-ProgramPtr constrained(const Program& program, const Cutting& how, const SourceLoc& loc) {
+ProgramPtr constrained(const Program& program, const ProgramShardings& how, const SourceLoc& loc) {
   Builder b(program.name);
   b.loc = loc;
   Values inputs;
@@ -43,14 +44,14 @@ ProgramPtr constrained(const Program& program, const Cutting& how, const SourceL
   return b.finish(results);
 }
 
-std::string mesh_text(const Cutting& how) {
+std::string mesh_text(const ProgramShardings& how) {
   std::string s = how.abstract ? "AbstractMesh(" : "Mesh(";
   for (std::size_t i = 0; i < how.mesh->axes.size(); ++i)
     s += (i ? ", '" : "'") + how.mesh->axes[i] + "': " + std::to_string(how.mesh->sizes[i]);
   return s + ")";
 }
 
-Partitioned divided(const ProgramPtr& program, const Cutting& how) {
+Partitioned partitioned(const ProgramPtr& program, const ProgramShardings& how) {
   const AtomMesh mesh(*how.mesh, AtomMesh::Parts::axes);
   std::vector<Type> inputs;
   for (Var v : program->inputs) inputs.push_back(program->type(v));
@@ -61,8 +62,8 @@ Partitioned divided(const ProgramPtr& program, const Cutting& how) {
   return partition(program, how.mesh, options);
 }
 
-ProgramPtr cut(const ProgramPtr& program, const Cutting& how) {
-  return divided(program, how).program;
+ProgramPtr partition_program(const ProgramPtr& program, const ProgramShardings& how) {
+  return partitioned(program, how).program;
 }
 
 }  // namespace tessera::inline v0::spmd

@@ -1,10 +1,10 @@
 // What a process that was joined to others knows of them.
 #pragma once
 
-#include "distributed/processes.h"
-#include "distributed/seat.h"
-#include "distributed/segment.h"
-#include "distributed/transport_abi.h"
+#include "processes/processes.h"
+#include "processes/seat.h"
+#include "processes/segment.h"
+#include "processes/transport_abi.h"
 
 #include <cstddef>
 #include <cstdint>

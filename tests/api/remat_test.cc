@@ -1,10 +1,10 @@
-#include <tessera/checkpoint.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
 #include <tessera/jit.h>
 #include <tessera/reductions.h>
+#include <tessera/remat.h>
 #include <tessera/vmap.h>
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Checkpoint, ChangesNoBit) {
         ts::policies::dots_saveable(), ts::policies::dots_with_no_batch_dims_saveable(),
         ts::policies::save_only_these_names({"layer"}),
         ts::policies::save_any_names_but_these({"layer"})}) {
-    auto f = ts::checkpoint(deep, {.policy = policy});
+    auto f = ts::remat(deep, {.policy = policy});
     EXPECT_TRUE(ts::tree::equal(f(x, w), deep(x, w)));
     auto [v, g] = ts::value_and_grad<0, 1>(loss(f))(x, w);
     EXPECT_TRUE(ts::tree::equal(v, value));
@@ -47,8 +47,8 @@ TEST(Checkpoint, ChangesNoBit) {
 
 TEST(Checkpoint, KeepsLessForTheBackwardPass) {
   Array x = mat({0.1f, 0.2f, 0.3f, 0.4f}, {2, 2}), w = mat({0.5f, -0.25f, 0.75f, 1.f}, {2, 2});
-  auto ir = [&](const ts::CheckpointPolicyPtr& policy) {
-    auto f = ts::checkpoint(deep, {.policy = policy});
+  auto ir = [&](const ts::RematPolicyPtr& policy) {
+    auto f = ts::remat(deep, {.policy = policy});
     return ts::make_ir(ts::grad([f](Array x, Array w) { return ts::sum(f(x, w)); }))(x, w);
   };
   // Four forward sines; the backward pass computes the first three again, unless it may keep them.
@@ -60,7 +60,7 @@ TEST(Checkpoint, KeepsLessForTheBackwardPass) {
 }
 
 TEST(Checkpoint, InsideScanAndVmap) {
-  auto step = ts::checkpoint([](Array c, Array x) { return std::pair(ts::sin(c * x), c); });
+  auto step = ts::remat([](Array c, Array x) { return std::pair(ts::sin(c * x), c); });
   auto plain = [](Array c, Array x) { return std::pair(ts::sin(c * x), c); };
   auto run = [](auto f) { return [f](Array xs) { return ts::scan(f, Array(1.0f), xs).first; }; };
   Array xs = vec({0.3f, 0.6f, 0.9f});

@@ -1,7 +1,7 @@
 // Waiting for other processes.
 #pragma once
 
-#include "distributed/joined.h"
+#include "processes/joined.h"
 
 #include <atomic>
 #include <cstdint>

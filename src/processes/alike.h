@@ -1,7 +1,7 @@
 // Settings that are to be the same in all processes.
 #pragma once
 
-#include "distributed/processes.h"
+#include "processes/processes.h"
 
 #include <cstdint>
 #include <string_view>

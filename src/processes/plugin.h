@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/message.h"
-#include "distributed/transport_abi.h"
+#include "processes/transport_abi.h"
 
 namespace tessera::inline v0::processes {
 

@@ -1,4 +1,4 @@
-#include "distributed/listing.h"
+#include "processes/listing.h"
 
 #include <algorithm>
 #include <cstddef>

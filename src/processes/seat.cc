@@ -1,4 +1,4 @@
-#include "distributed/seat.h"
+#include "processes/seat.h"
 
 #include <linux/futex.h>
 #include <signal.h>

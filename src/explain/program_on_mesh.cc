@@ -1,14 +1,14 @@
-#include "explain/divided.h"
+#include "explain/program_on_mesh.h"
 
-#include "distributed/processes.h"
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "processes/processes.h"
 #include "transform/simplify.h"
 
 #include <algorithm>
 #include <set>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
 namespace {
 
@@ -57,7 +57,7 @@ std::optional<Spec> spec_in_regions(const Program& p, Var v, bool input) {
 
 }  // namespace
 
-spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
+spmd::Links links_of(const DeviceMesh& mesh, const spmd::ProgramShardings* cutting,
                      const PlanOptions& options) {
   std::vector<spmd::Link> links;
   for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
@@ -74,7 +74,7 @@ spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
   return spmd::Links(std::move(links));
 }
 
-MessageSize message_size_of(const MeshRef& mesh, const spmd::Cutting* cutting) {
+MessageSize message_size_of(const MeshRef& mesh, const spmd::ProgramShardings* cutting) {
   if (!cutting || cutting->links.by_axis().empty())
     return [](const std::vector<std::string>&) { return kMessageBytes; };
   return [mesh, links = cutting->links](const std::vector<std::string>& axes) {
@@ -109,28 +109,28 @@ Spread spread_along(const DeviceMesh& mesh, std::size_t axis) {
   return most;
 }
 
-ProgramPtr Divided::of_device() const {
+ProgramPtr ProgramOnMesh::of_device() const {
   const Equation* region = lone_region(*simplified);
   return region ? flow_of(*region)->body() : simplified;
 }
 
-Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
-               const PlanOptions& options) {
+ProgramOnMesh program_on_mesh(const ProgramPtr& program, const spmd::ProgramShardings* cutting,
+                              const PlanOptions& options) {
   std::optional<spmd::Partitioned> made;
-  if (cutting) made = spmd::divided(program, *cutting);
+  if (cutting) made = spmd::partitioned(program, *cutting);
   const ProgramPtr simplified = simplify(made ? made->program : program);
   std::optional<MeshRef> found;
   if (!cutting) find_mesh(*simplified, found);
   const MeshRef mesh = cutting ? cutting->mesh : found ? *found : MeshRef(DeviceMesh{});
-  Divided d{mesh,
-            spmd::AtomMesh(*mesh, spmd::AtomMesh::Parts::axes),
-            links_of(*mesh, cutting, options),
-            message_size_of(mesh, cutting),
-            std::move(made),
-            program,
-            simplified,
-            {},
-            {}};
+  ProgramOnMesh d{mesh,
+                  spmd::AtomMesh(*mesh, spmd::AtomMesh::Parts::axes),
+                  links_of(*mesh, cutting, options),
+                  message_size_of(mesh, cutting),
+                  std::move(made),
+                  program,
+                  simplified,
+                  {},
+                  {}};
   // What goes past the regions is whole.
   const auto placed = [&](Var v, bool input) {
     const int rank = simplified->types[v].shape.rank();
@@ -149,4 +149,4 @@ Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting,
   return d;
 }
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

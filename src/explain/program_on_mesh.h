@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-namespace tessera::inline v0::plans {
+namespace tessera::inline v0::explain {
 
-struct Divided {
+struct ProgramOnMesh {
   MeshRef mesh;  // without axes: one device, or several meshes
   spmd::AtomMesh atoms;
   spmd::Links links;
@@ -39,15 +39,16 @@ struct Spread {
 Spread spread_along(const DeviceMesh& mesh, std::size_t axis);
 
 /// Speeds along the axes of a mesh.
-spmd::Links links_of(const DeviceMesh& mesh, const spmd::Cutting* cutting,
+spmd::Links links_of(const DeviceMesh& mesh, const spmd::ProgramShardings* cutting,
                      const PlanOptions& options);
 
 /// The bytes that a link carries while a message waits for its latency. The links are those that the
 /// program was cut for, or default ones.
-MessageSize message_size_of(const MeshRef& mesh, const spmd::Cutting* cutting);
+MessageSize message_size_of(const MeshRef& mesh, const spmd::ProgramShardings* cutting);
 
 /// By the cutting; else by the shard_maps in it, where they are over one mesh; else one device has
 /// all of it. What shard_maps neither take nor give is whole.
-Divided divide(const ProgramPtr& program, const spmd::Cutting* cutting, const PlanOptions& options);
+ProgramOnMesh program_on_mesh(const ProgramPtr& program, const spmd::ProgramShardings* cutting,
+                              const PlanOptions& options);
 
-}  // namespace tessera::inline v0::plans
+}  // namespace tessera::inline v0::explain

@@ -1,7 +1,7 @@
-#include "distributed/disagreement.h"
+#include "processes/disagreement.h"
 
-#include "distributed/listing.h"
-#include "distributed/order.h"
+#include "processes/listing.h"
+#include "processes/order.h"
 
 #include <unistd.h>
 

@@ -7,7 +7,7 @@
 // they agree.
 #pragma once
 
-#include "distributed/patience.h"
+#include "processes/patience.h"
 
 namespace tessera::inline v0::processes {
 

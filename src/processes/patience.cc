@@ -1,7 +1,7 @@
-#include "distributed/patience.h"
+#include "processes/patience.h"
 
 #include "base/settings.h"
-#include "distributed/disagreement.h"
+#include "processes/disagreement.h"
 
 #include <unistd.h>
 

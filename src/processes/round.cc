@@ -1,7 +1,7 @@
 // One exchange between processes.
 #include "base/process.h"
-#include "distributed/disagreement.h"
-#include "distributed/patience.h"
+#include "processes/disagreement.h"
+#include "processes/patience.h"
 
 #include <algorithm>
 #include <cstring>

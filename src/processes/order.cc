@@ -1,8 +1,8 @@
-#include "distributed/order.h"
+#include "processes/order.h"
 
 #include "base/process.h"
 #include "base/warning.h"
-#include "distributed/patience.h"
+#include "processes/patience.h"
 
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ struct Sent {
   TesseraRequest* request;
 };
 
-struct Order {
+struct CallOrder {
   std::mutex mutex;
   std::condition_variable changed;
   std::uint32_t next = 1;           // the call that comes next, from 1
@@ -48,14 +48,14 @@ struct Order {
   std::set<std::uint64_t> firsts;   // of the threads that live
   std::deque<Sent> sent;
 };
-Order& order() {
-  static Order* o = new Order;
+CallOrder& order() {
+  static CallOrder* o = new CallOrder;
   return *o;
 }
 
 Lane::~Lane() {
   if (first == 0) return;
-  Order& o = order();
+  CallOrder& o = order();
   const std::lock_guard lock(o.mutex);
   o.firsts.erase(first);
 }
@@ -86,7 +86,7 @@ constexpr const char* kRule =
     "thread is known by the first program that it calls";
 
 // A thread comes for the first time. Under the lock.
-void get_known(Order& o, const Subject& subject, std::uint64_t signature) {
+void get_known(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   if (t_lane.first != 0) return;
   if (!o.firsts.insert(signature).second)
     Message(subject.collective)
@@ -99,7 +99,7 @@ void get_known(Order& o, const Subject& subject, std::uint64_t signature) {
 }
 
 // Process 0 writes down what one of its threads comes to.
-void tell(Order& o, const Subject& subject, std::uint64_t signature) {
+void tell(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   All& a = all();
   OrderEntry entry{};
   entry.lane = t_lane.number;
@@ -153,7 +153,7 @@ OrderEntry ask(std::uint32_t number, const Subject& subject) {
 }
 
 // Whether the next call is this thread's, which gets its lane then. Under the lock.
-bool comes_next(Order& o, const Subject& subject, std::uint64_t signature) {
+bool comes_next(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   const OrderEntry& entry = *o.known;
   if (t_lane.number == entry.lane) {
     if (entry.signature == signature) return true;
@@ -168,7 +168,7 @@ bool comes_next(Order& o, const Subject& subject, std::uint64_t signature) {
   return true;
 }
 
-void wait_for_turn(Order& o, const Subject& subject, std::uint64_t signature) {
+void wait_for_turn(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   std::unique_lock lock(o.mutex);
   get_known(o, subject, signature);
   const std::int64_t begin = monotonic_ns();
@@ -217,7 +217,7 @@ InOrder::InOrder(std::uint64_t signature, std::string_view name, const SourceLoc
     note_caller(name, loc);
     return;
   }
-  Order& o = order();
+  CallOrder& o = order();
   const Subject subject{signature, "", name, loc};
   if (a.rank == 0) {
     std::unique_lock lock(o.mutex);
@@ -236,7 +236,7 @@ InOrder::InOrder(std::uint64_t signature, std::string_view name, const SourceLoc
 InOrder::~InOrder() {
   if (!has_) return;
   --t_depth;
-  Order& o = order();
+  CallOrder& o = order();
   {
     const std::lock_guard lock(o.mutex);
     o.taken = false;

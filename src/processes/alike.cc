@@ -1,7 +1,7 @@
-#include "distributed/alike.h"
+#include "processes/alike.h"
 
 #include "base/settings.h"
-#include "distributed/patience.h"
+#include "processes/patience.h"
 
 #include <algorithm>
 #include <array>

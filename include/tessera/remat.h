@@ -1,0 +1,77 @@
+// Rematerialisation, which trades time for memory in reverse mode.
+//
+//   auto layer = ts::remat(f, {.policy = ts::policies::dots_saveable()});
+//
+// The forward pass of such a function keeps only its inputs and what a policy allows; the backward
+// pass computes the rest again.
+#pragma once
+
+#include <tessera/detail/call.h>
+
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0 {
+
+struct RematPolicy;
+using RematPolicyPtr = std::shared_ptr<const RematPolicy>;
+
+/// What the forward pass may keep.
+namespace policies {
+/// Nothing but the inputs: the default.
+TESSERA_API RematPolicyPtr nothing_saveable();
+/// Everything, as without remat.
+TESSERA_API RematPolicyPtr everything_saveable();
+/// Results of contractions and convolutions.
+TESSERA_API RematPolicyPtr dots_saveable();
+/// Results of contractions without batch dimensions: those against weights.
+TESSERA_API RematPolicyPtr dots_with_no_batch_dims_saveable();
+/// Values marked by checkpoint_name with one of these names, or with any other.
+TESSERA_API RematPolicyPtr save_only_these_names(std::vector<std::string> names);
+TESSERA_API RematPolicyPtr save_any_names_but_these(std::vector<std::string> names);
+}  // namespace policies
+
+struct RematOptions {
+  /// None: nothing_saveable.
+  RematPolicyPtr policy = nullptr;
+};
+
+namespace detail {
+TESSERA_API Outcome remat(Call& call, const RematPolicyPtr& policy, std::source_location loc);
+}
+
+template <class F>
+class Remat {
+ public:
+  using tessera_function = F;
+  Remat(F f, RematOptions options, std::source_location loc)
+      : f_(std::move(f)), options_(std::move(options)), loc_(loc) {}
+  template <class... A>
+  auto operator()(A&&... args) const {
+    TESSERA_CHECK_CALL_(F, A);
+    return detail::with_call(
+        f_, [&](auto& call) { return call.result(detail::remat(call, options_.policy, loc_)); },
+        args...);
+  }
+
+ private:
+  mutable F f_;
+  RematOptions options_;
+  std::source_location loc_;
+};
+
+/// f, whose values are computed again in the backward pass instead of being kept. Results and
+/// derivatives are those of f, to the bit.
+template <class F>
+Remat<std::decay_t<F>> remat(F&& f, RematOptions options = {},
+                             std::source_location loc = std::source_location::current()) {
+  return {std::forward<F>(f), std::move(options), loc};
+}
+
+/// x, marked for the policies that go by name.
+TESSERA_API Array checkpoint_name(Operand x, const std::string& name);
+
+}  // namespace tessera::inline v0
