@@ -18,7 +18,7 @@ std::size_t size_of(const Program& p) {
 }
 }  // namespace
 
-Judge::Judge(const Question& question, const Space& space, const PlanOptions& options,
+Judge::Judge(const explain::Question& question, const Space& space, const PlanOptions& options,
              int evaluations)
     : space_(space),
       abstract_(question.cutting->abstract),
@@ -37,7 +37,7 @@ Judge::Judge(const Question& question, const Space& space, const PlanOptions& op
       static_cast<int>(std::clamp(kEquations / std::max<std::size_t>(1, size), kFewest, kMost));
 }
 
-ProgramOnMesh Judge::divided(const Subject& subject, const Choice& choice) const {
+explain::ProgramOnMesh Judge::divided(const Subject& subject, const Choice& choice) const {
   spmd::ProgramShardings cutting;
   cutting.mesh = mesh_;
   cutting.abstract = abstract_;
@@ -52,12 +52,12 @@ ProgramOnMesh Judge::divided(const Subject& subject, const Choice& choice) const
   };
   cutting.inputs = wanted(subject.inputs);
   cutting.outputs = wanted(subject.outputs);
-  return program_on_mesh(spmd::constrained(*subject.program, cutting), &cutting, options_);
+  return explain::program_on_mesh(spmd::constrained(*subject.program, cutting), &cutting, options_);
 }
 
 Figures Judge::figures(const Subject& subject, const Choice& choice) const {
-  const ProgramOnMesh d = divided(subject, choice);
-  const Work work = work_of(d, options_, false);
+  const explain::ProgramOnMesh d = divided(subject, choice);
+  const explain::Work work = explain::work_of(d, options_, false);
   Figures f;
   f.seconds = work.compute_seconds + work.communication_seconds;
   const auto bytes = [&](const std::vector<Var>& ends, const std::vector<spmd::Placement>& lie) {
@@ -68,7 +68,7 @@ Figures Judge::figures(const Subject& subject, const Choice& choice) const {
   };
   f.argument_bytes = bytes(d.whole->inputs, d.inputs);
   f.result_bytes = bytes(d.whole->outputs, d.outputs);
-  f.live = static_cast<double>(live_bytes(*d.of_device()));
+  f.live = static_cast<double>(explain::live_bytes(*d.of_device()));
   return f;
 }
 
@@ -96,7 +96,7 @@ const Figures& Judge::whole(const Choice& choice) {
 }
 
 std::int64_t Judge::temporaries(const Choice& choice) const {
-  return memory_of(divided(choice)).bytes;
+  return explain::memory_of(divided(choice)).bytes;
 }
 
 void Judge::use_whole() {

@@ -22,7 +22,8 @@ class Judge {
  public:
   /// `evaluations`: how many choices are to be judged at most; 0: as many as the programs' sizes
   /// allow.
-  Judge(const Question& question, const Space& space, const PlanOptions& options, int evaluations);
+  Judge(const explain::Question& question, const Space& space, const PlanOptions& options,
+        int evaluations);
 
   /// Kept: equal choices are judged once. By the shortened program where there is one.
   const Figures& operator()(const Choice& choice);
@@ -31,7 +32,7 @@ class Judge {
   const Figures& whole(const Choice& choice);
   /// What the plan says of its memory: temporaries as they are packed.
   std::int64_t temporaries(const Choice& choice) const;
-  ProgramOnMesh divided(const Choice& choice) const { return divided(whole_, choice); }
+  explain::ProgramOnMesh divided(const Choice& choice) const { return divided(whole_, choice); }
 
   /// Layers that stand for all; 0: it is judged whole.
   int repeats() const { return shortened_ ? shortened_->layers : 0; }
@@ -41,7 +42,7 @@ class Judge {
   int budget() const { return budget_; }
 
  private:
-  ProgramOnMesh divided(const Subject& subject, const Choice& choice) const;
+  explain::ProgramOnMesh divided(const Subject& subject, const Choice& choice) const;
   Figures figures(const Subject& subject, const Choice& choice) const;
 
   const Space& space_;

@@ -43,7 +43,7 @@ std::vector<Below> trees_of(const std::vector<std::string>& paths, std::size_t a
 
 }  // namespace
 
-std::vector<std::size_t> kept_beside(const Question& question, std::size_t arguments) {
+std::vector<std::size_t> kept_beside(const explain::Question& question, std::size_t arguments) {
   constexpr std::size_t kFewest = 2;     // arrays: one alone may be anything
   constexpr std::ptrdiff_t kDeeper = 2;  // a list of lists, or a field of a state, at least
   const Program& p = *question.program;

@@ -16,7 +16,7 @@ constexpr double kAllowed = 0.02;     // by which a program with fewer layers ma
 
 class Searcher {
  public:
-  Searcher(const Question& question, const Space& space, const SearchOptions& options)
+  Searcher(const explain::Question& question, const Space& space, const SearchOptions& options)
       : options_(options),
         judge_(question, space, options.plan, options.evaluations),
         classes_(dim_classes(*question.program, space)),
@@ -131,7 +131,7 @@ class Searcher {
 
 }  // namespace
 
-Found search(const Question& question, const Space& space, const SearchOptions& options) {
+Found search(const explain::Question& question, const Space& space, const SearchOptions& options) {
   return Searcher(question, space, options).run();
 }
 

@@ -25,6 +25,6 @@ struct Found {
 };
 
 /// The question's cutting gives the mesh.
-Found search(const Question& question, const Space& space, const SearchOptions& options);
+Found search(const explain::Question& question, const Space& space, const SearchOptions& options);
 
 }  // namespace tessera::inline v0::autosharding

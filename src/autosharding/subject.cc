@@ -84,8 +84,8 @@ std::vector<Run> runs_of(const std::vector<std::size_t>& hash, int layers) {
 
 // The first number behind the root: of "args[0]/layers/3/w" it is 3; -1: there is none.
 int layer_of(const std::string& path) {
-  const std::string rest = behind_root(path), pattern = pattern_of(path);
-  const std::size_t star = behind_root(pattern).find('*');
+  const std::string rest = explain::behind_root(path), pattern = explain::pattern_of(path);
+  const std::size_t star = explain::behind_root(pattern).find('*');
   constexpr std::size_t kDigits = 6;
   if (star == std::string::npos) return -1;
   return std::stoi(rest.substr(star, kDigits));
@@ -188,7 +188,7 @@ std::optional<Subject> without(const Subject& all, const std::vector<Run>& runs,
 
 }  // namespace
 
-Subject whole_subject(const Question& question, const Space& space) {
+Subject whole_subject(const explain::Question& question, const Space& space) {
   Subject s{question.program, {}, {}};
   for (std::size_t i = 0; i < question.program->inputs.size(); ++i)
     s.inputs.push_back(space.variable_of_input(i));
@@ -197,7 +197,7 @@ Subject whole_subject(const Question& question, const Space& space) {
   return s;
 }
 
-std::optional<Shortened> shortened(const Question& question, const Space& space) {
+std::optional<Shortened> shortened(const explain::Question& question, const Space& space) {
   const Program& p = *question.program;
   if (p.equations.size() < kSmall) return std::nullopt;
   // As many layers as the largest group of equal arguments has; what an optimiser keeps makes a

@@ -12,7 +12,7 @@ struct Subject {
   ProgramPtr program;
   std::vector<int> inputs, outputs;
 };
-Subject whole_subject(const Question& question, const Space& space);
+Subject whole_subject(const explain::Question& question, const Space& space);
 
 /// Two programs that have `fewer` and `fewer + 2` layers where the whole one has `layers`. Types and
 /// ops are those of the whole one, so a figure that grows with the number of layers by the same for
@@ -23,6 +23,6 @@ struct Shortened {
   double times() const { return 0.5 * (layers - fewer); }
 };
 /// Nothing where the program is small, or no layers repeat in it.
-std::optional<Shortened> shortened(const Question& question, const Space& space);
+std::optional<Shortened> shortened(const explain::Question& question, const Space& space);
 
 }  // namespace tessera::inline v0::autosharding

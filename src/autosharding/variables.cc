@@ -27,7 +27,7 @@ bool same(const std::optional<spmd::RequestedSpec>& a,
 
 }  // namespace
 
-Space::Space(const Question& question, const MeshRef& mesh,
+Space::Space(const explain::Question& question, const MeshRef& mesh,
              const std::vector<std::optional<spmd::RequestedSpec>>& settled, std::size_t arguments)
     : atoms_(*mesh, spmd::AtomMesh::Parts::axes),
       of_input_(question.program->inputs.size(), -1),
@@ -43,11 +43,11 @@ Space::Space(const Question& question, const MeshRef& mesh,
   tie_results(question);
 }
 
-void Space::tie_arguments(const Question& question, std::size_t arguments,
+void Space::tie_arguments(const explain::Question& question, std::size_t arguments,
                           const std::vector<std::optional<spmd::RequestedSpec>>& settled,
                           bool layers) {
   const auto name_of = [&](std::size_t i) {
-    return layers ? pattern_of(question.inputs[i]) : question.inputs[i];
+    return layers ? explain::pattern_of(question.inputs[i]) : question.inputs[i];
   };
   const Program& p = *question.program;
   const std::optional<spmd::RequestedSpec> free;
@@ -79,7 +79,7 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
   // What has the shape of another, and a path that ends as that one's does, goes with it: the
   // shortest such path is the parameter's.
   std::vector<std::string> rests;
-  for (const Variable& v : variables_) rests.push_back(behind_root(name_of(v.inputs[0])));
+  for (const Variable& v : variables_) rests.push_back(explain::behind_root(name_of(v.inputs[0])));
   std::vector<std::size_t> goes_with(variables_.size());
   for (std::size_t v = 0; v < variables_.size(); ++v) {
     goes_with[v] = v;
@@ -118,13 +118,13 @@ void Space::tie_arguments(const Question& question, std::size_t arguments,
 
 // A result of the path of an argument is what becomes of it: of the one in its own place among the
 // arguments if there is one, else of the first.
-void Space::tie_results(const Question& question) {
+void Space::tie_results(const explain::Question& question) {
   const Program& p = *question.program;
   std::multimap<std::string, std::size_t> by_rest;
   for (std::size_t i = 0; i < question.inputs.size(); ++i)
-    if (of_input_[i] >= 0) by_rest.emplace(behind_root(question.inputs[i]), i);
+    if (of_input_[i] >= 0) by_rest.emplace(explain::behind_root(question.inputs[i]), i);
   for (std::size_t o = 0; o < question.outputs.size(); ++o) {
-    const std::string rest = behind_root(question.outputs[o]);
+    const std::string rest = explain::behind_root(question.outputs[o]);
     const std::string place = place_of(question.outputs[o]);
     const Shape& shape = p.types[p.outputs[o]].shape;
     const auto [first, last] = by_rest.equal_range(rest);

@@ -30,7 +30,7 @@ class Space {
   /// `settled` is by input of the question's program; none past the end. `arguments` is how many of
   /// the inputs may be cut, the first ones. Repeated layers are one where there would be very many
   /// variables.
-  Space(const Question& question, const MeshRef& mesh,
+  Space(const explain::Question& question, const MeshRef& mesh,
         const std::vector<std::optional<spmd::RequestedSpec>>& settled, std::size_t arguments);
 
   const spmd::AtomMesh& atoms() const { return atoms_; }
@@ -68,9 +68,9 @@ class Space {
 
  private:
   /// `layers`: those whose paths differ in numbers only, too.
-  void tie_arguments(const Question& question, std::size_t arguments,
+  void tie_arguments(const explain::Question& question, std::size_t arguments,
                      const std::vector<std::optional<spmd::RequestedSpec>>& settled, bool layers);
-  void tie_results(const Question& question);
+  void tie_results(const explain::Question& question);
 
   spmd::AtomMesh atoms_;
   std::vector<int> axes_;

@@ -234,10 +234,10 @@ std::exception_ptr no_memory(const std::string& dir, std::int64_t step, const So
 
 // Reads one save in all processes: the first one chooses the step, and the others look for the same
 // save. Where somebody removes or replaces it before all have read it, they choose again. `read`
-// takes the open step and gives an Outcome.
+// takes the open step and gives an RestoredArrays.
 template <class Read>
-Outcome in_agreement(const std::string& dir, const CheckpointRestoreOptions& options,
-                     const SourceLoc& loc, const std::function<Asked()>& asked, Read read) {
+RestoredArrays in_agreement(const std::string& dir, const CheckpointRestoreOptions& options,
+                            const SourceLoc& loc, const std::function<Asked()>& asked, Read read) {
   for (int tries = 1;; ++tries) {
     StepFolder folder;
     Asked lines;
@@ -255,7 +255,7 @@ Outcome in_agreement(const std::string& dir, const CheckpointRestoreOptions& opt
     const Said first = agree(kRestore, "restore from " + detail::shown_path(dir), mine, lines, loc);
     const auto step = static_cast<std::int64_t>(first.first);
     mine = {};
-    Outcome out;
+    RestoredArrays out;
     try {
       if (process_index() != 0) folder = StepFolder(dir, step);
       // Of another save, or not to be had: others may be about to change it.
@@ -352,11 +352,11 @@ std::vector<Array> restore_checkpoint(const std::string& dir, const TreeDef& tre
       leaves.push_back(i);
     }
     need_fit(manifest, wanted, loc);
-    Outcome out = read_arrays(folder, wanted, options.verify, loc);
+    RestoredArrays out = read_arrays(folder, wanted, options.verify, loc);
     if (!out.problems.empty()) return out;
     std::vector<Array> all = like;
     for (std::size_t i = 0; i < leaves.size(); ++i) all[leaves[i]] = out.arrays[i];
-    return Outcome{std::move(all), {}};
+    return RestoredArrays{std::move(all), {}};
   };
   return in_agreement(dir, options, loc, asked, read).arrays;
 }
@@ -368,7 +368,7 @@ std::map<std::string, Array> CheckpointFiles::restore_arrays(
   const InFunction called("checkpoint::restore_arrays", loc);
   std::vector<std::string> paths;
   const auto asked = [&] { return asked_of(dir, options, {}, {}, {}); };
-  const Outcome out = in_agreement(dir, options, loc, asked, [&](const StepFolder& folder) {
+  const RestoredArrays out = in_agreement(dir, options, loc, asked, [&](const StepFolder& folder) {
     const Manifest& manifest = folder.manifest();
     std::vector<RequestedLeaf> wanted;
     paths.clear();

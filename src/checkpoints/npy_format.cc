@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::inline v0::checkpoint {
+namespace tessera::inline v0::npy_format {
 
 namespace {
 
@@ -239,4 +239,4 @@ Array read_npy(const ByteSource& in, const Complaint& complaint) {
   return Array::from_bytes(*dtype, reversed, data.data()).transpose();
 }
 
-}  // namespace tessera::inline v0::checkpoint
+}  // namespace tessera::inline v0::npy_format

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::inline v0::checkpoint {
+namespace tessera::inline v0::npy_format {
 
 /// Throws IoError of a public function about one file, or one member of it.
 class Complaint {
@@ -41,4 +41,4 @@ ByteSource source_of(std::span<const std::byte> bytes);
 inline const std::string kMemory = "the bytes";
 Array read_npy(const ByteSource& in, const Complaint& complaint);
 
-}  // namespace tessera::inline v0::checkpoint
+}  // namespace tessera::inline v0::npy_format

@@ -16,7 +16,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-using checkpoint::Complaint;
+using npy_format::Complaint;
 
 constexpr std::string_view kSuffix = ".npy";
 // What deflate can give for a byte: 258 bytes from two bits. A member that claims more is damaged,
@@ -102,7 +102,7 @@ Array read_member(zip_t* archive, std::uint64_t index, const zip_stat_t& about,
   };
   Array x;
   try {
-    x = checkpoint::read_npy({about.size, read}, complaint);
+    x = npy_format::read_npy({about.size, read}, complaint);
   } catch (const IoError&) {
     // Damaged bytes may look like a damaged header first.
     if (!damage.empty()) complaint.fail("it is damaged (" + damage + ")", again);
@@ -157,7 +157,7 @@ std::map<std::string, Array> load_npz(const std::string& path, std::source_locat
   return members_of(open(in, complaint), in.size(), complaint);
 }
 std::map<std::string, Array> load_npz(std::span<const std::byte> bytes, std::source_location loc) {
-  const Complaint complaint("load_npz", checkpoint::kMemory, loc);
+  const Complaint complaint("load_npz", npy_format::kMemory, loc);
   return members_of(open(bytes, complaint), bytes.size(), complaint);
 }
 
@@ -180,8 +180,8 @@ void save_npz(const std::string& path, const std::map<std::string, Array>& array
     if (name.empty() || name.find('\0') != name.npos || name.ends_with(kSuffix))
       here.fail("its name cannot be that of a member",
                 "names are not empty, hold no zero byte and do not end in '.npy'");
-    const std::string_view elements = checkpoint::npy_elements(x, loc);
-    std::string& bytes = members.emplace_back(checkpoint::npy_front(x, here, loc));
+    const std::string_view elements = npy_format::npy_elements(x, loc);
+    std::string& bytes = members.emplace_back(npy_format::npy_front(x, here, loc));
     bytes += elements;
     zip_source_t* source = zip_source_buffer(archive.get(), bytes.data(), bytes.size(), 0);
     const zip_int64_t index =

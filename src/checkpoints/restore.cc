@@ -120,8 +120,8 @@ std::string numbers(const std::vector<std::int64_t>& steps) {
 
 }  // namespace
 
-Outcome read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& wanted, bool verify,
-                    const SourceLoc& loc) {
+RestoredArrays read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& wanted,
+                           bool verify, const SourceLoc& loc) {
   const Manifest& manifest = folder.manifest();
   std::vector<Needed> memory;
   std::vector<Target> targets;
@@ -130,7 +130,7 @@ Outcome read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& 
     for (const auto& [start, block] : memory.back().blocks)
       targets.push_back({w.entry, Shape(start), memory.back().shape, block.get()});
   }
-  Outcome out;
+  RestoredArrays out;
   out.problems = read_targets(folder, targets, verify);
   for (std::size_t i = 0; i < wanted.size() && out.problems.empty(); ++i)
     if (const Entry& e = manifest.entries[wanted[i].entry]; !is_sound(e, memory[i]))

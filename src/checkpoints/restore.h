@@ -22,13 +22,13 @@ struct RequestedLeaf {
 };
 
 /// What reading came to: arrays, or what of the step cannot be had.
-struct Outcome {
+struct RestoredArrays {
   std::vector<Array> arrays;
   std::vector<Problem> problems;
 };
 /// Reads what the devices of this process need. DeviceError where there is no memory for it.
-Outcome read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& wanted, bool verify,
-                    const SourceLoc& loc);
+RestoredArrays read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& wanted,
+                           bool verify, const SourceLoc& loc);
 
 /// The step that is asked for, or the newest; IoError that lists those that are there.
 std::int64_t choose_step(const char* function, const std::string& dir,

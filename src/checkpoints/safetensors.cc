@@ -116,7 +116,7 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
 
 namespace {
 
-SafeTensors read_tensors(const checkpoint::ByteSource& in, const Complaint& complaint) {
+SafeTensors read_tensors(const npy_format::ByteSource& in, const Complaint& complaint) {
   const std::string again = "save the model again, or check that this is a safetensors file";
   auto read = [&](char* to, std::uint64_t bytes) {
     if (!in.read(to, static_cast<std::size_t>(bytes)))
@@ -190,8 +190,8 @@ SafeTensors load_safetensors(const std::string& path, std::source_location loc) 
                       complaint);
 }
 SafeTensors load_safetensors(std::span<const std::byte> bytes, std::source_location loc) {
-  const Complaint complaint("load", checkpoint::kMemory, loc);
-  return read_tensors(checkpoint::source_of(bytes), complaint);
+  const Complaint complaint("load", npy_format::kMemory, loc);
+  return read_tensors(npy_format::source_of(bytes), complaint);
 }
 
 namespace detail {

@@ -6,6 +6,7 @@
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
+#include <tessera/nn/activations.h>
 #include <tessera/nn/losses.h>
 #include <tessera/reductions.h>
 

@@ -185,4 +185,34 @@ Array WeightNorm::operator()(Operand weight) const {
   return y.astype(w.dtype()).reshape(weight.array.shape());
 }
 
+LayerNorm layer_norm(std::int64_t features, double epsilon, std::source_location loc) {
+  const InFunction called("layer_norm", loc);
+  need_sizes("layer_norm", {features}, loc);
+  need_number("layer_norm", "epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", loc);
+  return {ones({features}), zeros({features}), epsilon};
+}
+Array LayerNorm::operator()(Operand x) const {
+  const InFunction called("LayerNorm", x.loc);
+  need_number("LayerNorm", "its epsilon", epsilon, 0, HUGE_VAL, "1e-5 is usual", x.loc);
+  need_parameter("LayerNorm", "scale", scale, "layer_norm(features)", x.loc);
+  need_parameter("LayerNorm", "bias", bias, "layer_norm(features)", x.loc);
+  need_array("LayerNorm", "x", x.array, x.loc);
+  const std::int64_t features = scale.ndim() < 1 ? 1 : scale.shape(-1);
+  need_entries("LayerNorm", "scale", scale, features, "feature", x.loc);
+  need_entries("LayerNorm", "bias", bias, features, "feature", x.loc);
+  if (x.array.ndim() < 1 || x.array.shape(-1) != features)
+    Message("LayerNorm")
+        .problem("x is " + describe(x.array) + ", the layer normalises " +
+                 std::to_string(features) + " features")
+        .rule("features are the last axis of x")
+        .from(x.loc)
+        .advice("layer_norm with as many features as x has")
+        .raise<ShapeError>();
+  Array wide = astype(x, x.array.dtype() == DType::float64 ? DType::float64 : DType::float32);
+  const InRange in(wide, -1, epsilon);
+  Array centred = in.x - mean(in.x, -1, true);
+  Array y = centred * rsqrt(mean(square(centred), -1, true) + in.epsilon);
+  return (y * scale + bias).astype(x.array.dtype());
+}
+
 }  // namespace tessera::inline v0::nn

@@ -9,7 +9,7 @@
 
 namespace tessera::inline v0::detail {
 
-MaskPositions chosen(const Array& mask, std::int64_t size) {
+MaskPositions mask_positions(const Array& mask, std::int64_t size) {
   const std::int64_t n = mask.size();
   const DType dtype = index_dtype(std::max(n, size));
   if (n == 0 || size == 0) return {zeros({size}, dtype), zeros({size}, DType::boolean)};

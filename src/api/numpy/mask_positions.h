@@ -10,7 +10,7 @@ namespace tessera::inline v0::detail {
 struct MaskPositions {
   Array positions, valid;
 };
-MaskPositions chosen(const Array& mask, std::int64_t size);
+MaskPositions mask_positions(const Array& mask, std::int64_t size);
 
 /// How many results there are: `size`, else what `count` gives, a scalar, where it can be read.
 /// TraceError in the name of `function`, with the name of the option, where x or the call is traced,

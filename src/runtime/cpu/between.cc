@@ -23,7 +23,7 @@ namespace {
 // Bytes of an operand that go at once: what a process made of them is in its cache while it is
 // handed round. Smaller ones cost more than they keep there: a core that writes what another has
 // read waits for that one's cache, line by line, unless it has been evicted.
-constexpr std::int64_t kChunk = 1 << 19;
+constexpr std::int64_t kExchangeChunk = 1 << 19;
 
 // Results of so many bytes are in no cache any more when the last piece is there.
 constexpr std::int64_t kPastCaches = 8 << 20;
@@ -66,7 +66,7 @@ class Exchanges {
     std::vector<std::size_t> small, large;
     for (std::size_t s = 0; s < phase_.steps.size(); ++s) {
       const Collective& c = *phase_.steps[s].collective;
-      const bool at_once = !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < kChunk;
+      const bool at_once = !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < kExchangeChunk;
       (at_once ? small : large).push_back(s);
     }
     together(small);
@@ -131,7 +131,7 @@ class Exchanges {
     CollectiveWork work;
     std::unique_ptr<Exchanged> exchanged;
   };
-  std::int64_t piece_of(const Collective& c) const { return kChunk / size_of(c.dtype); }
+  std::int64_t piece_of(const Collective& c) const { return kExchangeChunk / size_of(c.dtype); }
 
   // The operands' elements from `begin` on, laid out.
   Chunk laid_piece(std::size_t s, std::int64_t begin) {

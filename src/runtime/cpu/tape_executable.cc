@@ -67,7 +67,7 @@ TapeExecutable::TapeExecutable(ProgramPtr p, CompileOptions options, tape::Apart
 
 std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
                                                     bool evaluate) const {
-  PlanOptions options;
+  TapeOptions options;
   options.apart = apart_;
   options.together = {processes::count(), processes::rank(), local_device_count()};
   options.evaluate = evaluate;
