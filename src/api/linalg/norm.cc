@@ -27,21 +27,35 @@ namespace {
       .raise<ShapeError>();
 }
 
-// The root of the sum of squares. Sums of squares that are out of range are replaced by those of
-// scaled numbers, which the same pass over memory makes. The derivative at zero is zero.
-Value root_of_squares(Value x, const Ints& axes) {
+// sqrt(sum(x^2)). The derivative at zero is defined as zero.
+Value sqrt_of_sum(Value sum) {
+  const Value zero = ops::eq(sum, ops::zeros_like(sum));
+  return ops::select(zero, ops::zeros_like(sum),
+                     ops::sqrt(ops::select(zero, ops::full_like(sum, 1), sum)));
+}
+
+// float64 has no wider dtype in which its squares could be summed. Sums of squares that overflow or
+// underflow are replaced by sums over scaled numbers, which the same pass over memory computes.
+Value root_of_float64_squares(Value x, const Ints& axes) {
   const detail::SquareRange range = detail::square_range(x.dtype());
   const auto squares = [&](Value v) { return ops::reduce_sum(ops::mul(v, v), axes); };
   const auto scaled = [&](double factor) { return ops::mul(x, ops::full_like(x, factor)); };
   const Value plain = squares(x), down = squares(scaled(range.down)),
               up = squares(scaled(range.up));
   const auto like = [&](double value) { return ops::full_like(plain, value); };
-  const Value zero = ops::eq(up, like(0));
-  const Value small = ops::select(
-      zero, like(0), ops::mul(ops::sqrt(ops::select(zero, like(1), up)), like(1 / range.up)));
+  const Value small = ops::mul(sqrt_of_sum(up), like(1 / range.up));
   const Value large = ops::mul(ops::sqrt(down), like(1 / range.down));
   return ops::select(ops::eq(plain, like(HUGE_VAL)), large,
                      ops::select(ops::lt(plain, like(range.least)), small, ops::sqrt(plain)));
+}
+
+// Squares of float32 neither overflow nor underflow in float64, so one sum is enough.
+Value root_of_squares(Value x, const Ints& axes) {
+  if (x.dtype() == DType::float64) return root_of_float64_squares(x, axes);
+  const Type given = x.type();
+  const Value wide = ops::convert(x, DType::float64);
+  const Value root = sqrt_of_sum(ops::reduce_sum(ops::mul(wide, wide), axes));
+  return ops::convert(root, given.dtype, given.weak);
 }
 
 // Sums of magnitudes along `sum`, their largest or smallest along `pick`.
