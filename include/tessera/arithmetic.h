@@ -41,8 +41,8 @@ TESSERA_API DivMod divmod(Operand x, Operand y);
 TESSERA_API Array heaviside(Operand x, Operand y);
 /// x * 2 ** exponent, rounded once; the exponent is an integer. x in floats. DTypeError otherwise.
 TESSERA_API Array ldexp(Operand x, Operand exponent);
-/// The greatest common divisor and the least common multiple of integers, not negative: 0 where both
-/// are 0, where either is 0. DTypeError of floats.
+/// The greatest common divisor and the least common multiple of integers, not negative: 0 where
+/// both are 0, where either is 0. DTypeError of floats.
 TESSERA_API Array gcd(Operand x, Operand y);
 TESSERA_API Array lcm(Operand x, Operand y);
 /// Degrees to radians, and back, in floats.

@@ -72,7 +72,8 @@ class TESSERA_API Array {
   ~Array() = default;
 
   /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
-  /// floats float32, complex numbers complex64. It keeps all its bits until it meets a dtype: 0.1 is 0.1 beside a float64.
+  /// floats float32, complex numbers complex64. It keeps all its bits until it meets a dtype: 0.1
+  /// is 0.1 beside a float64.
   template <Number T>
   Array(T value) : Array(scalar(value)) {}
   /// One dimension, strongly typed as the vector is.

@@ -20,8 +20,8 @@ TESSERA_API Array nextafter(Operand x, Operand y);
 /// Error where there is no exponent bit or a negative number of bits, DTypeError of integers.
 TESSERA_API Array reduce_precision(Operand x, int exponent_bits, int mantissa_bits);
 /// The bits of x read as `dtype`. To a narrower dtype a last dimension comes of the pieces, the
-/// lowest bits first; to a wider one the last dimension goes, which then has as many elements as one
-/// is wide. Throws DTypeError where the widths do not fit.
+/// lowest bits first; to a wider one the last dimension goes, which then has as many elements as
+/// one is wide. Throws DTypeError where the widths do not fit.
 TESSERA_API Array bitcast_convert_type(Operand x, DType dtype);
 
 enum class BitGenerator { three_fry, philox };

@@ -13,9 +13,9 @@ struct DiffOptions {
   std::int64_t axis = -1;
   std::optional<Array> prepend = {}, append = {};
 };
-/// Each element less the one before it along an axis, n times over; of booleans whether they differ.
-/// `prepend` and `append`, scalars or arrays, are joined to x first. ShapeError for a negative n and
-/// of a scalar.
+/// Each element less the one before it along an axis, n times over; of booleans whether they
+/// differ. `prepend` and `append`, scalars or arrays, are joined to x first. ShapeError for a
+/// negative n and of a scalar.
 TESSERA_API Array diff(Operand x, const DiffOptions& options = {});
 struct Ediff1dOptions {
   detail::Named named = detail::Named();
@@ -64,8 +64,8 @@ struct UnwrapOptions {
   std::int64_t axis = -1;
   double period = 6.283185307179586;
 };
-/// Angles along an axis without jumps: neighbours that differ by more than `discont` (half a period)
-/// are brought within half a period, by whole ones, in floats.
+/// Angles along an axis without jumps: neighbours that differ by more than `discont` (half a
+/// period) are brought within half a period, by whole ones, in floats.
 TESSERA_API Array unwrap(Operand x, const UnwrapOptions& options = {});
 
 }  // namespace tessera::inline v0

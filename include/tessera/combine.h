@@ -1,5 +1,6 @@
 // Reductions, windows and sorts by a function of the caller's, as jax.lax has them. The function is
-// of scalars, and is compiled into the loop. It is traced once and uses nothing traced from outside.
+// of scalars, and is compiled into the loop. It is traced once and uses nothing traced from
+// outside.
 #pragma once
 
 #include <tessera/array.h>

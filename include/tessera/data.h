@@ -75,10 +75,10 @@ TESSERA_API std::vector<BatchIndices> batches(
     std::int64_t examples, std::int64_t batch, const Array& key = {},
     LastBatch last = LastBatch::drop, std::source_location loc = std::source_location::current());
 
-/// What this process reads of a batch that lies by `sharding`, whose dimension 0 is the batch's: the
-/// examples of its own devices, in order. make_array_from_process_local_data puts what they hold
-/// together again, so that a batch is the same for any number of processes. ShardingError where the
-/// sharding does not divide the batch.
+/// What this process reads of a batch that lies by `sharding`, whose dimension 0 is the batch's:
+/// the examples of its own devices, in order. make_array_from_process_local_data puts what they
+/// hold together again, so that a batch is the same for any number of processes. ShardingError
+/// where the sharding does not divide the batch.
 TESSERA_API std::vector<std::int32_t> process_part(
     const std::vector<std::int32_t>& batch, const Sharding& sharding,
     std::source_location loc = std::source_location::current());

@@ -18,7 +18,8 @@
 
 namespace tessera::inline v0 {
 
-/// Names what is traced on this thread while it lives, in names of those around it: "model/layer_0".
+/// Names what is traced on this thread while it lives, in names of those around it:
+/// "model/layer_0".
 class TESSERA_API NamedScope {
  public:
   explicit NamedScope(const std::string& name,
@@ -168,8 +169,8 @@ void print(Format<std::type_identity_t<T>...> format, const T&... values) {
 
 /// Refuses values with NaN, infinities or numbers beyond bounds, with the line of this call, the
 /// leaf's path, how many there are, the first one and its place. Outside of traced functions it
-/// throws the CheckError; inside it is thrown where results of the function's call are read. It costs
-/// reductions of the values at each call.
+/// throws the CheckError; inside it is thrown where results of the function's call are read. It
+/// costs reductions of the values at each call.
 template <class T>
 void check(const T& tree, const CheckOptions& options = {},
            std::source_location loc = std::source_location::current()) {
@@ -178,8 +179,8 @@ void check(const T& tree, const CheckOptions& options = {},
 
 }  // namespace debug
 
-/// Returns when all calls under way have run, and with them their prints. Errors of theirs are thrown
-/// where their results are read.
+/// Returns when all calls under way have run, and with them their prints. Errors of theirs are
+/// thrown where their results are read.
 TESSERA_API void effects_barrier();
 
 }  // namespace tessera::inline v0

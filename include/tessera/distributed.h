@@ -27,21 +27,21 @@ TESSERA_API std::vector<Device> local_devices();
 TESSERA_API int process_of(Device device,
                            std::source_location loc = std::source_location::current());
 
-/// The whole of x in every process, on its first device, not committed: all processes call it. Of an
-/// x on one device, which each process has for itself, one entry a process along a new dimension 0,
-/// unless all processes mean the same device.
+/// The whole of x in every process, on its first device, not committed: all processes call it. Of
+/// an x on one device, which each process has for itself, one entry a process along a new dimension
+/// 0, unless all processes mean the same device.
 TESSERA_API Array process_allgather(Operand x);
 
 namespace distributed {
 
 struct InitializeOptions {
   detail::Named named = detail::Named();
-  /// Others wait so long, in seconds, for a process that does not come to what all do together, this
-  /// call too. More than 0.
+  /// Others wait so long, in seconds, for a process that does not come to what all do together,
+  /// this call too. More than 0.
   double timeout = 60;
   /// Several threads of each process make calls that all processes make. They come in the order in
-  /// which those of process 0 do, which costs each call a look at what it says. A thread is known by
-  /// the first program that it calls: one that no other thread calls first.
+  /// which those of process 0 do, which costs each call a look at what it says. A thread is known
+  /// by the first program that it calls: one that no other thread calls first.
   bool several_threads = false;
 };
 /// Joins the processes that a launcher started. The first question about devices does it, so that

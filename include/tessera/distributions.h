@@ -2,9 +2,9 @@
 // key to rounding. What a draw is made of depends on the key and on its position only.
 //
 // Parameters are arrays or numbers that broadcast to `shape`; without a shape it is what they
-// broadcast to. The dtype is a floating one: DTypeError otherwise. ShapeError where a parameter does
-// not broadcast to the shape. Draws are differentiable in their parameters, those of gamma and its
-// kin by the implicit derivative of the distribution function (Figurnov et al. 2018), but for
+// broadcast to. The dtype is a floating one: DTypeError otherwise. ShapeError where a parameter
+// does not broadcast to the shape. Draws are differentiable in their parameters, those of gamma and
+// its kin by the implicit derivative of the distribution function (Figurnov et al. 2018), but for
 // counts, which are constant almost everywhere.
 #pragma once
 
@@ -86,8 +86,8 @@ TESSERA_API Array ball(Operand key, std::int64_t d, double p = 2.0, const Shape&
 /// Normal vectors of this mean (..., n) and covariance (..., n, n), along a last axis for which
 /// `shape` has no place. What a standard normal is multiplied by is the covariance's factor by
 /// `method`: "cholesky", NaN where it is not positive definite, or "eigh" or "svd", which take
-/// singular ones; the three give different draws. Error for another method, ShapeError where mean and
-/// cov are no vectors and matrices of one n.
+/// singular ones; the three give different draws. Error for another method, ShapeError where mean
+/// and cov are no vectors and matrices of one n.
 TESSERA_API Array multivariate_normal(Operand key, Operand mean, Operand cov,
                                       std::optional<Shape> shape = {}, DType dtype = DType::float32,
                                       const std::string& method = "cholesky");

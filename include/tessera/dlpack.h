@@ -17,9 +17,9 @@ TESSERA_API DLManagedTensor* to_dlpack(const Array& x,
                                        std::source_location loc = std::source_location::current());
 /// Takes the tensor over, and calls its deleter: when the last array that reads it is gone, or at
 /// once where it is copied or refused. Memory of the CPU that is row-major and 64-byte aligned is
-/// read in place and must not change meanwhile; with other strides or another alignment it is copied.
-/// DTypeError for elements that no dtype here has, ShapeError for negative extents and sizes that
-/// memory cannot have, Error for memory that is not the CPU's or is missing.
+/// read in place and must not change meanwhile; with other strides or another alignment it is
+/// copied. DTypeError for elements that no dtype here has, ShapeError for negative extents and
+/// sizes that memory cannot have, Error for memory that is not the CPU's or is missing.
 TESSERA_API Array from_dlpack(DLManagedTensor* tensor,
                               std::source_location loc = std::source_location::current());
 

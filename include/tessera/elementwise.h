@@ -127,8 +127,8 @@ TESSERA_API Array clip(Operand x, Operand lo, Operand hi);
 /// Zeros in place of NaN, the largest finite values in place of infinities.
 TESSERA_API Array nan_to_num(Operand x);
 
-/// x converted to `dtype`; floats to integers truncate and saturate. DTypeError for complex to real:
-/// take real(x), imag(x) or abs(x).
+/// x converted to `dtype`; floats to integers truncate and saturate. DTypeError for complex to
+/// real: take real(x), imag(x) or abs(x).
 TESSERA_API Array astype(Operand x, DType dtype);
 /// x, as a constant for differentiation.
 TESSERA_API Array stop_gradient(Operand x);

@@ -1,8 +1,8 @@
 // Discrete Fourier transforms, under NumPy's names: ts::fft::rfft(x).
 //
-// The forward transform is X(k) = sum over j of x(j) exp(-2 pi i j k / n). In float64 and complex128
-// they give complex128, in all other dtypes complex64 (float64 and float32 where the result is
-// real); integers count as floats. Any n takes time n log n.
+// The forward transform is X(k) = sum over j of x(j) exp(-2 pi i j k / n). In float64 and
+// complex128 they give complex128, in all other dtypes complex64 (float64 and float32 where the
+// result is real); integers count as floats. Any n takes time n log n.
 #pragma once
 
 #include <tessera/array.h>

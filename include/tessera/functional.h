@@ -43,8 +43,8 @@ auto vectorize(F f, std::string signature = "",
 }
 
 /// The transpose of a linear function of trees like `like`: from a cotangent of the result to those
-/// of the arguments (the tree itself for one argument, else a tuple of trees). Of a function that is
-/// not linear it is the transpose of the derivative at zero.
+/// of the arguments (the tree itself for one argument, else a tuple of trees). Of a function that
+/// is not linear it is the transpose of the derivative at zero.
 template <class F, class... A>
 auto linear_transpose(F&& f, const A&... like) {
   return vjp(std::forward<F>(f), tree::map([](Array x) { return x * 0; }, like)...).second;

@@ -17,8 +17,8 @@ TESSERA_API Array choose(Operand index, const std::vector<Array>& choices,
 /// x with `values` in order, over and over, where the mask holds. ShapeError where the mask has not
 /// x's shape, and without values.
 TESSERA_API Array place(Operand x, Operand mask, Operand values);
-/// x with `values` at the positions along an axis that take_along_axis would read; of positions that
-/// are named twice the last counts, those outside change nothing.
+/// x with `values` at the positions along an axis that take_along_axis would read; of positions
+/// that are named twice the last counts, those outside change nothing.
 TESSERA_API Array put_along_axis(Operand x, Operand positions, Operand values, std::int64_t axis);
 
 /// The positions along each axis of an array of this shape of positions in the flattened one, which

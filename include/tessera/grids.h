@@ -33,8 +33,8 @@ TESSERA_API Array indices(const Shape& shape, DType dtype = DType::int32,
 TESSERA_API Array logspace(double start, double stop, std::int64_t num = 50, bool endpoint = true,
                            double base = 10, DType dtype = DType::float32,
                            std::source_location loc = std::source_location::current());
-/// `num` values from start to stop, each the same multiple of the one before. Throws Error where one
-/// is zero or their signs differ.
+/// `num` values from start to stop, each the same multiple of the one before. Throws Error where
+/// one is zero or their signs differ.
 TESSERA_API Array geomspace(double start, double stop, std::int64_t num = 50, bool endpoint = true,
                             DType dtype = DType::float32,
                             std::source_location loc = std::source_location::current());
@@ -53,8 +53,8 @@ TESSERA_API std::array<Array, 2> tril_indices(
 TESSERA_API std::array<Array, 2> triu_indices(
     std::int64_t n, std::int64_t k = 0, std::optional<std::int64_t> m = {},
     std::source_location loc = std::source_location::current());
-/// The powers n - 1, ..., 0 of a vector's elements (0, ..., n - 1 where `increasing`) in its rows; n
-/// is the vector's length unless given.
+/// The powers n - 1, ..., 0 of a vector's elements (0, ..., n - 1 where `increasing`) in its rows;
+/// n is the vector's length unless given.
 TESSERA_API Array vander(Operand x, std::optional<std::int64_t> n = {}, bool increasing = false);
 
 /// The elements whose position along axis2 is `offset` more than that along axis1, along a new last

@@ -1,10 +1,10 @@
 // Linear algebra, under NumPy's names: ts::linalg::solve(a, b).
 //
 // Matrices are the last two axes; those before are batches, each matrix on its own. In floats and
-// complex numbers: integers become float32 (float64 for 64-bit ones), and 16-bit floats are computed
-// in float32 and rounded. All functions throw ShapeError for operands of too few axes, for matrices
-// that are not square where they have to be, and for extents that do not fit. A matrix with NaN or
-// infinity in it gives NaN; so does one that a factorisation does not exist of.
+// complex numbers: integers become float32 (float64 for 64-bit ones), and 16-bit floats are
+// computed in float32 and rounded. All functions throw ShapeError for operands of too few axes, for
+// matrices that are not square where they have to be, and for extents that do not fit. A matrix
+// with NaN or infinity in it gives NaN; so does one that a factorisation does not exist of.
 #pragma once
 
 #include <tessera/array.h>
@@ -24,8 +24,8 @@ namespace tessera::inline v0::linalg {
 
 // --- factorisations
 
-/// L of A = L L^H, lower triangular, of a Hermitian positive definite matrix; with `upper`, U of
-/// A = U^H U. What is read is (A + A^H) / 2 where `symmetrize` says so, else one triangle. NaN where
+/// L of A = L L^H, lower triangular, of a Hermitian positive definite matrix; with `upper`, U of A
+/// = U^H U. What is read is (A + A^H) / 2 where `symmetrize` says so, else one triangle. NaN where
 /// A is not positive definite.
 struct CholeskyOptions {
   detail::Named named = detail::Named();
@@ -34,9 +34,9 @@ struct CholeskyOptions {
 };
 TESSERA_API Array cholesky(Operand a, const CholeskyOptions& o = {});
 
-/// A = P L U: P a permutation (m, m), real, L unit lower triangular (m, k), U upper triangular (k, n), k
-/// the smaller of m and n. Rows are exchanged so that each pivot is the largest of its column, by
-/// |re| + |im| where it is complex.
+/// A = P L U: P a permutation (m, m), real, L unit lower triangular (m, k), U upper triangular (k,
+/// n), k the smaller of m and n. Rows are exchanged so that each pivot is the largest of its
+/// column, by |re| + |im| where it is complex.
 struct LU {
   Array p, l, u;
 };
@@ -67,9 +67,9 @@ struct QR {
 };
 TESSERA_API QR qr(Operand a, const std::string& mode = "reduced");
 
-/// A = U diag(s) V^H, s descending. Singular vectors of equal values are any basis of the space that
-/// they span, and their derivatives leave it where it is: right for functions of the values, of
-/// these spaces and of U V^H. There are no derivatives of full matrices that are not square.
+/// A = U diag(s) V^H, s descending. Singular vectors of equal values are any basis of the space
+/// that they span, and their derivatives leave it where it is: right for functions of the values,
+/// of these spaces and of U V^H. There are no derivatives of full matrices that are not square.
 struct SVD {
   Array u, s, vh;
 };
@@ -77,8 +77,8 @@ TESSERA_API SVD svd(Operand a, bool full_matrices = true);
 TESSERA_API Array svdvals(Operand a);
 
 /// A = V diag(w) V^H of a Hermitian matrix, w real and ascending, the columns of v the
-/// eigenvectors. (A + A^H) / 2 is read. Eigenvectors of equal eigenvalues are any basis of the space
-/// that they span, and their derivatives have no part within it: right for functions of the
+/// eigenvectors. (A + A^H) / 2 is read. Eigenvectors of equal eigenvalues are any basis of the
+/// space that they span, and their derivatives have no part within it: right for functions of the
 /// eigenvalues and of these spaces, not of V f(w) V^H where f has a slope.
 struct Eigh {
   Array eigenvalues, eigenvectors;
@@ -104,8 +104,8 @@ struct TriangularOptions {
 };
 /// x of A x = b with a triangular A. b is a vector (n) or has columns (..., n, k).
 TESSERA_API Array solve_triangular(Operand a, Operand b, const TriangularOptions& o = {});
-/// As jax.lax.linalg.triangular_solve: x of op(A) x = b, or x op(A) = b where not `left_side`; op is
-/// the transpose, the conjugate, or both.
+/// As jax.lax.linalg.triangular_solve: x of op(A) x = b, or x op(A) = b where not `left_side`; op
+/// is the transpose, the conjugate, or both.
 struct TriangularSolveOptions {
   detail::Named named = detail::Named();
   bool left_side = false;

@@ -10,8 +10,8 @@
 
 namespace tessera::inline v0 {
 
-/// Writes beside the file and renames: a failure leaves what was there before. bfloat16, which NumPy
-/// has no name for, is written as '<V2', as ml_dtypes writes it. IoError with the reason.
+/// Writes beside the file and renames: a failure leaves what was there before. bfloat16, which
+/// NumPy has no name for, is written as '<V2', as ml_dtypes writes it. IoError with the reason.
 TESSERA_API void save_npy(const std::string& path, const Array& x,
                           std::source_location loc = std::source_location::current());
 /// Row-major or column-major, little-endian. IoError names what is damaged or not supported: a

@@ -29,8 +29,8 @@ TESSERA_API Array digitize(Operand x, Operand bins, bool right = false);
 TESSERA_API Array lexsort(const std::vector<Array>& keys, std::int64_t axis = -1,
                           std::source_location loc = std::source_location::current());
 /// x in an order where the element at `kth` along an axis is the one of the sorted array, smaller
-/// ones before it and larger ones behind: here the sorted array. And the positions. ShapeError for a
-/// kth outside.
+/// ones before it and larger ones behind: here the sorted array. And the positions. ShapeError for
+/// a kth outside.
 TESSERA_API Array partition(Operand x, std::int64_t kth, std::int64_t axis = -1);
 TESSERA_API Array argpartition(Operand x, std::int64_t kth, std::int64_t axis = -1);
 

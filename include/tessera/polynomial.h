@@ -26,9 +26,9 @@ struct PolyfitOptions {
   std::optional<double> rcond = {};
   std::optional<Array> w = {};
 };
-/// The coefficients (deg + 1), or (deg + 1, k), of the polynomials of degree `deg` that come closest
-/// to y (n), or (n, k), at x (n), by least squares; in floats. ShapeError for others, for an x
-/// without elements and a negative degree.
+/// The coefficients (deg + 1), or (deg + 1, k), of the polynomials of degree `deg` that come
+/// closest to y (n), or (n, k), at x (n), by least squares; in floats. ShapeError for others, for
+/// an x without elements and a negative degree.
 TESSERA_API Array polyfit(Operand x, Operand y, std::int64_t deg,
                           const PolyfitOptions& options = {});
 

@@ -40,13 +40,14 @@ struct MeasuredWork {
   double flops = 0;           // as Plan::flops
   double memory_traffic = 0;  // bytes, as Plan::memory_traffic
   /// Bytes received in collectives, as Plan::moved_bytes: in each what the device receives that
-  /// receives most in it, as often as it ran. Of n devices with b bytes each that is 2 b (n - 1) / n
-  /// for a sum (rounded up) and other combinations, b (n - 1) / n for those of which each keeps a
-  /// part and for an all_to_all, b (n - 1) for an all_gather, b for a permutation or broadcast, whose
-  /// pairs do not matter; n is the size of the largest group.
+  /// receives most in it, as often as it ran. Of n devices with b bytes each that is 2 b (n - 1) /
+  /// n for a sum (rounded up) and other combinations, b (n - 1) / n for those of which each keeps a
+  /// part and for an all_to_all, b (n - 1) for an all_gather, b for a permutation or broadcast,
+  /// whose pairs do not matter; n is the size of the largest group.
   double moved_bytes = 0;
   /// Of these, by mesh axis, as PlannedAxis::moved_bytes where the links of all axes are alike: a
-  /// collective over several axes goes along one after the other, a gather along the last one first.
+  /// collective over several axes goes along one after the other, a gather along the last one
+  /// first.
   std::map<std::string, double> moved_along = {};
   bool operator==(const MeasuredWork&) const = default;
 };
@@ -62,13 +63,13 @@ struct MeasuredWork {
 /// would send; it counts as if each had a memory of its own. `flops` and `moved_bytes` are the same
 /// with TESSERA_ISOLATE=1 and without; how operations are put together in kernels, which is what
 /// `memory_traffic` depends on, can differ: plans have it as with it. Arrays that are brought to
-/// where a call wants them, and wholes that are put together, are no collectives. Calls that fail do
-/// not count. Without a counter a call costs nothing more.
+/// where a call wants them, and wholes that are put together, are no collectives. Calls that fail
+/// do not count. Without a counter a call costs nothing more.
 ///
 /// Of several processes each counts what its own devices do, and nothing of a program that runs on
-/// devices of others alone. What all devices do in the same way has the same figures in all of them;
-/// else a device of the whole job does the mean of theirs, each as often as it has devices of the
-/// program's mesh (docs/plans.md).
+/// devices of others alone. What all devices do in the same way has the same figures in all of
+/// them; else a device of the whole job does the mean of theirs, each as often as it has devices of
+/// the program's mesh (docs/plans.md).
 class TESSERA_API WorkCounter {
  public:
   WorkCounter();

@@ -10,12 +10,12 @@
 // A module's @main is read once and becomes a program; calling it inlines that into whatever is
 // traced, so jit, grad, vmap and pmap work on it, and outside any trace it is compiled once.
 //
-// Supported are functions over the dtypes of this library: text in the pretty and the generic form of
-// any version, portable artifacts (MLIR bytecode of StableHLO 0.9 to 1.22), files of jax.export, whose
-// functions take all arguments of the exported one, those that it does not use included. Dimensions
-// that the file leaves open are settled by each call's arguments, one program a size. What is not
-// supported is refused by its name and place when it is read: quantized types, custom calls, shapes
-// that depend on the values of data.
+// Supported are functions over the dtypes of this library: text in the pretty and the generic form
+// of any version, portable artifacts (MLIR bytecode of StableHLO 0.9 to 1.22), files of jax.export,
+// whose functions take all arguments of the exported one, those that it does not use included.
+// Dimensions that the file leaves open are settled by each call's arguments, one program a size.
+// What is not supported is refused by its name and place when it is read: quantized types, custom
+// calls, shapes that depend on the values of data.
 #pragma once
 
 #include <tessera/array.h>
@@ -99,8 +99,9 @@ class LoadedFunction::Single {
   LoadedFunction function_;
 };
 
-/// Reads a file of one module, whichever its form. IoError where there is no such file, where it is no
-/// module (with line and column, or byte, and what should stand there), and where something in it is not supported.
+/// Reads a file of one module, whichever its form. IoError where there is no such file, where it is
+/// no module (with line and column, or byte, and what should stand there), and where something in
+/// it is not supported.
 TESSERA_API LoadedFunction
 load_stablehlo(const std::string& path, const LoadOptions& options = {},
                std::source_location loc = std::source_location::current());
@@ -119,11 +120,12 @@ TESSERA_API void write_stablehlo(const std::string& path, const std::string& tex
 }  // namespace detail
 
 /// What f(args...) traces to as a StableHLO module that XLA compiles; nothing is computed, and
-/// arguments may be abstract. Its @main takes the arguments' leaves, whose paths are their locations
-/// ("args[0]/w"), and gives the result's; arrays that f reads from outside are constants in it. Ops
-/// that StableHLO does not have are composites named "tessera.", with what they stand for: other
-/// readers use that, and load_stablehlo gives the op back. Maps over devices are Shardy's manual
-/// computations. TraceError where something has no form there, naming the op and the line.
+/// arguments may be abstract. Its @main takes the arguments' leaves, whose paths are their
+/// locations ("args[0]/w"), and gives the result's; arrays that f reads from outside are constants
+/// in it. Ops that StableHLO does not have are composites named "tessera.", with what they stand
+/// for: other readers use that, and load_stablehlo gives the op back. Maps over devices are
+/// Shardy's manual computations. TraceError where something has no form there, naming the op and
+/// the line.
 template <class F, class... A>
 std::string stablehlo_text(F&& f, A&&... args) {
   using Function = std::remove_reference_t<F>;

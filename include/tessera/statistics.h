@@ -15,8 +15,8 @@ struct AverageOptions {
   std::optional<Array> weights = {};
   bool keepdims = false;
 };
-/// sum(weights * x) / sum(weights) over the axes. Weights have the shape of x, or are a vector along
-/// the one axis. ShapeError otherwise.
+/// sum(weights * x) / sum(weights) over the axes. Weights have the shape of x, or are a vector
+/// along the one axis. ShapeError otherwise.
 TESSERA_API Array average(Operand x, const AverageOptions& options = {});
 
 /// `method` says what is between two elements: "linear", "lower", "higher", "midpoint", "nearest".
@@ -27,9 +27,9 @@ struct QuantileOptions {
   bool keepdims = false;
 };
 /// The element at the part q of the way through the sorted elements over the axes; q from 0 to 1, a
-/// scalar, or a vector, which then is the first axis of the result. NaN where an element is NaN; the
-/// nan functions leave those out, and give NaN where nothing is left. Throws ShapeError where there
-/// are no elements, Error for another method.
+/// scalar, or a vector, which then is the first axis of the result. NaN where an element is NaN;
+/// the nan functions leave those out, and give NaN where nothing is left. Throws ShapeError where
+/// there are no elements, Error for another method.
 TESSERA_API Array quantile(Operand x, Operand q, const QuantileOptions& options = {});
 TESSERA_API Array nanquantile(Operand x, Operand q, const QuantileOptions& options = {});
 /// The same of q / 100.
@@ -77,8 +77,8 @@ struct CorrcoefOptions {
 /// Their correlations, from -1 to 1.
 TESSERA_API Array corrcoef(Operand x, const CorrcoefOptions& options = {});
 
-/// `bins` of one width over `range` (that of x), or between `edges`, which ascend. `density` divides
-/// by the widths and the sum.
+/// `bins` of one width over `range` (that of x), or between `edges`, which ascend. `density`
+/// divides by the widths and the sum.
 struct HistogramOptions {
   detail::Named named = detail::Named();
   std::int64_t bins = 10;
@@ -105,8 +105,8 @@ struct BincountOptions {
 };
 /// How often 0, 1, ... occurs in a vector of integers (the sum of weights), int32 (int64 of vectors
 /// of 2^31 elements and more) or the weights' dtype. Negative elements count as 0, those past the
-/// end do not. ShapeError unless x is a vector, DTypeError of floats, TraceError in traced functions
-/// without a length.
+/// end do not. ShapeError unless x is a vector, DTypeError of floats, TraceError in traced
+/// functions without a length.
 TESSERA_API Array bincount(Operand x, const BincountOptions& options = {});
 
 }  // namespace tessera::inline v0

@@ -1,5 +1,5 @@
-// Overloads for calls that leave out the braces of a list: the compiler refuses them with a sentence
-// that says where the braces go.
+// Overloads for calls that leave out the braces of a list: the compiler refuses them with a
+// sentence that says where the braces go.
 #pragma once
 
 #include <tessera/array.h>

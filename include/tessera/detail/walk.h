@@ -1,9 +1,9 @@
 // How the library sees a C++ value as a tree: one walk over it, for a visitor that is not a
 // template.
 //
-// Leaves are Arrays. std::vector, array, map (its keys are strings or integers), tuple, pair, optional
-// and aggregates are inner nodes; numbers, bools, enums, strings and Shapes are static. The walk allocates nothing and
-// makes no strings.
+// Leaves are Arrays. std::vector, array, map (its keys are strings or integers), tuple, pair,
+// optional and aggregates are inner nodes; numbers, bools, enums, strings and Shapes are static.
+// The walk allocates nothing and makes no strings.
 #pragma once
 
 #include <tessera/array.h>

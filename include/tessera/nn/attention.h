@@ -41,9 +41,9 @@ TESSERA_API Array make_attention_mask(Operand query, Operand key, DType dtype = 
 TESSERA_API Array combine_masks(const std::vector<Array>& masks, DType dtype = DType::float32,
                                 std::source_location loc = std::source_location::current());
 
-/// Turns pairs of features (i, i + h/2) of x (..., time, heads, h) by position * base^(-2i/h) (Su et
-/// al. 2021). `positions` are integers (..., time), 0, 1, ... where they are left out. ShapeError
-/// unless h is even.
+/// Turns pairs of features (i, i + h/2) of x (..., time, heads, h) by position * base^(-2i/h) (Su
+/// et al. 2021). `positions` are integers (..., time), 0, 1, ... where they are left out.
+/// ShapeError unless h is even.
 TESSERA_API Array rotary_embedding(Operand x, const std::optional<Array>& positions = {},
                                    double base = 10000.0);
 /// The same as a layer.
@@ -63,8 +63,8 @@ struct AttentionCall {
   bool is_causal = false;
   std::optional<Array> positions = {};  // of the queries, for rotary embedding
 };
-/// Attention with projections of queries, keys, values and results. weight (in, heads * h); kv_heads
-/// are those of keys and values.
+/// Attention with projections of queries, keys, values and results. weight (in, heads * h);
+/// kv_heads are those of keys and values.
 struct MultiHeadAttention {
   Linear query, key, value, out;
   std::int64_t heads = 1, kv_heads = 1;

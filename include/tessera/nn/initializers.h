@@ -20,8 +20,8 @@ struct VarianceScaling {
                                std::source_location loc = std::source_location::current()) const;
 };
 
-/// Any initialiser: one of those here, or a function (key, shape, dtype) that gives an array of that
-/// shape and dtype.
+/// Any initialiser: one of those here, or a function (key, shape, dtype) that gives an array of
+/// that shape and dtype.
 class Initializer {
  public:
   using Function = std::function<Array(const Array& key, const Shape& shape, DType dtype)>;

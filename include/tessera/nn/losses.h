@@ -34,7 +34,8 @@ TESSERA_API Array absolute_error(Operand predictions, Operand targets);
 TESSERA_API Array log_cosh(Operand predictions, Operand targets);
 /// max(0, 1 - predictions * targets), targets -1 or 1.
 TESSERA_API Array hinge_loss(Operand predictions, Operand targets);
-/// The cosine of the angle between vectors along the last axis; lengths count as at least `epsilon`.
+/// The cosine of the angle between vectors along the last axis; lengths count as at least
+/// `epsilon`.
 TESSERA_API Array cosine_similarity(Operand predictions, Operand targets, double epsilon = 0.0);
 /// One less it.
 TESSERA_API Array cosine_distance(Operand predictions, Operand targets, double epsilon = 0.0);

@@ -68,8 +68,8 @@ struct InstanceNorm {
 TESSERA_API InstanceNorm instance_norm(std::int64_t channels, double epsilon = 1e-6,
                                        std::source_location loc = std::source_location::current());
 
-/// A weight matrix (all axes but the last are rows) over its largest singular value, which a step of
-/// the power method a call follows (Miyato et al. 2018).
+/// A weight matrix (all axes but the last are rows) over its largest singular value, which a step
+/// of the power method a call follows (Miyato et al. 2018).
 struct SpectralNorm {
   Array u;      // (1, out), of length 1; no gradients flow to it
   Array sigma;  // the value of the last step

@@ -1,5 +1,5 @@
-// What an optimiser is: stages that map gradients to updates, the state between steps, and the state
-// of training around it.
+// What an optimiser is: stages that map gradients to updates, the state between steps, and the
+// state of training around it.
 #pragma once
 
 #include <tessera/array.h>
@@ -137,10 +137,10 @@ TESSERA_API SpecTree state_specs(const State& state, const Leaves& params,
                                  const std::vector<std::optional<PartitionSpec>>& of_params);
 }
 
-/// Specs for an optimiser's state: each moment has the spec of its parameter. What does not have the
-/// shape of a parameter is whole on every device: counters, hyperparameters, and moments that are kept by
-/// rows and columns (adafactor). `state` and `params` may be abstract, so that a state can be made where
-/// it belongs:
+/// Specs for an optimiser's state: each moment has the spec of its parameter. What does not have
+/// the shape of a parameter is whole on every device: counters, hyperparameters, and moments that
+/// are kept by rows and columns (adafactor). `state` and `params` may be abstract, so that a state
+/// can be made where it belongs:
 ///
 ///   const SpecTree of_model = specs(model, rules);
 ///   const auto init = [&](const Model& m) { return opt.init(m); };

@@ -25,8 +25,8 @@ TESSERA_API Optimizer adam(Rate rate, AdamOptions options = {},
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
 TESSERA_API Optimizer adamw(Rate rate, double weight_decay = 1e-4, AdamOptions options = {},
                             std::source_location loc = std::source_location::current());
-/// Weights decay where the mask says so: adamw(1e-3, 0.1, {}, [](const Array& p) { return p.ndim() >
-/// 1; }) leaves biases and scales alone.
+/// Weights decay where the mask says so: adamw(1e-3, 0.1, {}, [](const Array& p) { return p.ndim()
+/// > 1; }) leaves biases and scales alone.
 TESSERA_API Optimizer adamw(Rate rate, double weight_decay, AdamOptions options,
                             const Mask& decayed,
                             std::source_location loc = std::source_location::current());

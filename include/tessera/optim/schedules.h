@@ -38,7 +38,8 @@ TESSERA_API Schedule join_schedules(const std::vector<Schedule>& schedules,
 TESSERA_API Schedule
 piecewise_constant_schedule(double start, const std::map<std::int64_t, double>& factors = {},
                             std::source_location loc = std::source_location::current());
-/// (start - end) * (1 - share)^power + end, the share of `steps` that are done, counted from `begin`.
+/// (start - end) * (1 - share)^power + end, the share of `steps` that are done, counted from
+/// `begin`.
 TESSERA_API Schedule polynomial_schedule(
     double start, double end, double power, std::int64_t steps, std::int64_t begin = 0,
     std::source_location loc = std::source_location::current());

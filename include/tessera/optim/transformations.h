@@ -40,8 +40,8 @@ TESSERA_API Optimizer trace(double decay, bool nesterov = false,
 /// The moving average of the updates, without the bias of its beginning where `debias` is set.
 TESSERA_API Optimizer ema(double decay, bool debias = true,
                           std::source_location loc = std::source_location::current());
-/// Multiplies each update by coefficient * (norm of the parameter) / (norm of the update + eps), and
-/// leaves it where a norm is 0.
+/// Multiplies each update by coefficient * (norm of the parameter) / (norm of the update + eps),
+/// and leaves it where a norm is 0.
 TESSERA_API Optimizer
 scale_by_trust_ratio(double trust_coefficient = 1.0, double eps = 0.0,
                      std::source_location loc = std::source_location::current());
@@ -52,15 +52,16 @@ TESSERA_API Optimizer scale_by_schedule(Schedule schedule,
 TESSERA_API Optimizer scale_by_learning_rate(Rate rate);
 TESSERA_API Optimizer clip(double max_delta,
                            std::source_location loc = std::source_location::current());
-/// Adds normal noise of variance eta / count^gamma (Neelakantan et al. 2015), of a key that the state
-/// keeps and splits.
+/// Adds normal noise of variance eta / count^gamma (Neelakantan et al. 2015), of a key that the
+/// state keeps and splits.
 TESSERA_API Optimizer add_noise(double eta, double gamma, const Array& key,
                                 std::source_location loc = std::source_location::current());
-/// Takes the mean over all axes but the first off each update of two axes or more (Yong et al. 2020).
+/// Takes the mean over all axes but the first off each update of two axes or more (Yong et al.
+/// 2020).
 TESSERA_API Optimizer centralize();
-/// Scales the update of each unit (column of a matrix, filter of a kernel, or a vector as a whole) to
-/// at most `clipping` times the norm of its parameters, which count as at least `eps` (Brock et al.
-/// 2021).
+/// Scales the update of each unit (column of a matrix, filter of a kernel, or a vector as a whole)
+/// to at most `clipping` times the norm of its parameters, which count as at least `eps` (Brock et
+/// al. 2021).
 TESSERA_API Optimizer adaptive_grad_clip(
     double clipping, double eps = 1e-3, std::source_location loc = std::source_location::current());
 /// Shortens updates so that no parameter becomes negative.
@@ -125,8 +126,8 @@ TESSERA_API Optimizer
 inject_hyperparams(const std::function<Optimizer(const Hyperparams&)>& make,
                    const std::map<std::string, Rate>& values,
                    std::source_location loc = std::source_location::current());
-/// The rate of this name in a state of inject_hyperparams, also within a chain. Error where there is
-/// none.
+/// The rate of this name in a state of inject_hyperparams, also within a chain. Error where there
+/// is none.
 TESSERA_API Array hyperparam(const State& state, const std::string& name,
                              std::source_location loc = std::source_location::current());
 /// The state with another.
