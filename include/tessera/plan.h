@@ -34,7 +34,7 @@ struct LinkSpeed {
 
 /// Parameters of the cost model; the defaults are round numbers for a current accelerator. They
 /// affect only the estimated times, never the program, which is partitioned with the `links` given
-/// to jit. Axes not listed here use the jit's `links`; otherwise they have `between_machines` if
+/// to jit. Axes not listed here use the jit's `links` if it has any; else they have `between_machines` if
 /// they cross machines, and `other_links` if not.
 ///
 /// If link speed depends on the distance between devices, give the mesh one axis per level, such as
@@ -94,8 +94,8 @@ struct PlannedEnd {
   std::string spec;        // "P(none, 'model')"
   std::int64_t bytes = 0;  // of one shard
   bool asked = false;      // the user specified its sharding
-  /// otherwise, the operations through which its first axis was propagated: "follows args[1]
-  /// through add"
+  /// Otherwise, the operations through which its first axis was propagated: "follows args[1]
+  /// through add".
   std::string why;
   bool operator==(const PlannedEnd&) const = default;
 };
@@ -129,7 +129,7 @@ struct PlannedCollective {
   bool in_while = false;   // an enclosing loop has a trip count known only at run time
   bool in_branch = false;  // inside a branch, so it may not run
   double seconds = 0;      // each time
-  /// an index into Plan::equations; for several values that of the first
+  /// An index into Plan::equations; for several values that of the first.
   std::size_t equation = none;
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -210,7 +210,7 @@ struct Plan {
   /// Bytes read from and written to memory. Chains of elementwise operations are fused, so values
   /// within them do not count.
   double memory_traffic = 0;
-  /// each equation takes the longer of its arithmetic and its memory traffic
+  /// Each equation takes the longer of its arithmetic and its memory traffic.
   double compute_seconds = 0;
   std::int64_t moved_bytes = 0;  // received by the device in all collectives
   double communication_seconds = 0;
