@@ -34,7 +34,7 @@ struct LinkSpeed {
 
 /// Parameters of the cost model; the defaults are round numbers for a current accelerator. They
 /// affect only the estimated times, never the program, which is partitioned with the `links` given
-/// to jit. Axes not listed here use the jit's `links` if it has any; else they have `between_machines` if
+/// to jit. Axes not listed here use the jit's `links` if it has any; otherwise `between_machines` if
 /// they cross machines, and `other_links` if not.
 ///
 /// If link speed depends on the distance between devices, give the mesh one axis per level, such as
