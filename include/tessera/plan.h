@@ -34,8 +34,8 @@ struct LinkSpeed {
 
 /// Parameters of the cost model; the defaults are round numbers for a current accelerator. They
 /// affect only the estimated times, never the program, which is partitioned with the `links` given
-/// to jit. Axes not listed here use the jit's `links` if it has any; otherwise `between_machines` if
-/// they cross machines, and `other_links` if not.
+/// to jit. An axis not listed here uses the jit's `links` if there are any, else `between_machines`
+/// if it crosses machines, and `other_links` if not.
 ///
 /// If link speed depends on the distance between devices, give the mesh one axis per level, such as
 /// {"rack", 8}, {"machine", 64}, {"device", 8}; a spec lists the axes that shard a dimension

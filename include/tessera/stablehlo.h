@@ -1,8 +1,8 @@
 // Loads models that other frameworks exported as StableHLO modules, and exports functions to such
 // modules.
 //
-//   auto f = ts::load_stablehlo("model.mlir");       // what jax.jit(f).lower(x).as_text() writes
-//   auto g = ts::load_stablehlo("model.bin");        // what jax.export.export(f)(x).serialize() gives
+//   auto f = ts::load_stablehlo("model.mlir");       // from jax.jit(f).lower(x).as_text()
+//   auto g = ts::load_stablehlo("model.bin");        // from jax.export.export(f)(x).serialize()
 //   auto h = ts::load_stablehlo(bytes);              // the bytes of either, from memory
 //   std::vector<Array> y = f(x);
 //   auto gradient = ts::grad(f.single())(x);         // a function like any other
