@@ -103,7 +103,7 @@ class TESSERA_API Array {
   /// is never written to, even if the array is donated.
   static Array adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner);
 
-  // --- what it is
+  // --- properties
   bool is_empty() const { return impl_ == nullptr; }
   bool is_concrete() const;
   bool is_traced() const;
@@ -183,7 +183,7 @@ class TESSERA_API Array {
   /// donating call, and it prints as "deleted". Its dtype, shape and sharding remain available.
   bool is_deleted() const;
 
-  // --- where it is (tessera/device.h)
+  // --- placement (tessera/device.h)
   Sharding sharding(std::source_location loc = std::source_location::current()) const;
   /// The shards on this process's devices, in the order of the sharding's mesh. Nothing is copied.
   std::vector<Shard> shards(std::source_location loc = std::source_location::current()) const;
@@ -364,7 +364,7 @@ class TESSERA_API Array {
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
   /// The result is valid as long as the array lives.
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;
-  /// The result must not outlive this array.
+  /// The bytes are valid while the result lives, which must not be longer than this array.
   std::shared_ptr<const void> read_bytes(DType as, const char* function,
                                          std::source_location loc) const;
 

@@ -1,7 +1,7 @@
 // autoshard finds good shardings for the arguments and results of a function on a mesh.
 //
 //   auto best = ts::autoshard(train_step, {.mesh = mesh, .memory_limit = 80e9})(model, x, y);
-//   std::cout << best;                                          // what was found, beside templates
+//   std::cout << best;                                          // the choice, next to templates
 //   auto step = ts::jit(train_step, best.options());
 //
 // Only specs are chosen. Propagation and partitioning then work as they do for hand-written specs,

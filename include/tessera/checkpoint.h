@@ -76,7 +76,7 @@ struct CheckpointRestoreOptions {
   /// Pairs of path prefixes, in the tree and in the checkpoint: {{"encoder", "model/encoder"}}. The
   /// first pair that matches a path is used.
   std::vector<std::pair<std::string, std::string>> renamed = {};
-  /// Verify checksums, which requires reading whole blocks. Otherwise only the needed bytes are
+  /// Verify checksums, which requires reading whole chunks. Otherwise only the needed bytes are
   /// read. In both cases all bytes come from a single save.
   bool verify = true;
 };

@@ -7,7 +7,7 @@
 //     state = step(std::move(state), batch(i));
 //     checkpoints.save(i + 1, state);          // returns at once; every hundredth is written
 //   }
-//   checkpoints.wait();                        // the last one is there
+//   checkpoints.wait();                        // for the last save
 #pragma once
 
 #include <tessera/checkpoint.h>

@@ -40,7 +40,7 @@ struct InitializeOptions {
   /// call. Must be positive.
   double timeout = 60;
   /// Set this if several threads of each process make calls that all processes make. Calls are then
-  /// executed in the order of process 0, which costs a message per call. A thread is identified by
+  /// executed in the order of process 0, which each call has to look up. A thread is identified by
   /// the first program that it calls, which must differ between threads.
   bool several_threads = false;
 };

@@ -157,7 +157,7 @@ TESSERA_API Array matrix_power(Operand a, std::int64_t n);
 TESSERA_API Array multi_dot(const std::vector<Array>& arrays,
                             std::source_location loc = std::source_location::current());
 
-// --- numbers of matrices
+// --- norms and other numbers of a matrix
 
 using v0::matmul;
 using v0::norm;

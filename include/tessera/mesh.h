@@ -1,7 +1,7 @@
 // Meshes arrange devices along named axes.
 //
 //   ts::Mesh mesh({{"data", 2}, {"model", 4}});             // the first eight devices
-//   Array a = ts::device_put(x, mesh, ts::P("data"));       // rows over two, each part on four
+//   Array a = ts::device_put(x, mesh, ts::P("data"));       // rows over two, each shard on four
 //
 // Specs (tessera/partition_spec.h) say which dimensions of an array are sharded over which axes. A
 // scope sets the mesh for specs that do not name one:

@@ -4,7 +4,7 @@
 //   ts::Mesh mesh({{"stage", 4}});
 //   auto layer = [](const Layer& p, Array x) { return ts::tanh(ts::dot(x, p.w) + p.b); };
 //   auto network = ts::pipeline(layer, {.mesh = mesh, .microbatches = 8});
-//   Array y = network(layers, x);     // layers.w of shape (12, n, n): three layers a device
+//   Array y = network(layers, x);     // layers.w of shape (12, n, n): three layers per device
 //
 //   auto step = ts::jit(ts::pipeline_value_and_grad(
 //       layer, mse, {.mesh = mesh, .microbatches = 8, .schedule = ts::Schedule::one_f_one_b}));

@@ -1,7 +1,7 @@
 // pmap runs one function on several devices, each on its own slice of the arguments.
 //
 //   auto total = ts::pmap([](Array x) { return ts::psum(ts::sum(x), "i"); }, {.axis_name = "i"});
-//   total(x)   // x has one row a device; the result one element a device
+//   total(x)   // x has one row per device; the result one element per device
 //
 // The size of the mapped axis is the number of devices that take part; the function sees one entry,
 // without that axis. Devices communicate through collectives (tessera/collectives.h). As with jit,

@@ -2,7 +2,7 @@
 //
 //   const ts::WorkCounter counter;
 //   step(model, x, y);
-//   counter.total().flops          // what step.explain(model, x, y).flops predicts
+//   counter.total().flops          // as predicted by step.explain(model, x, y).flops
 #pragma once
 
 #include <tessera/config.h>

@@ -3,7 +3,7 @@
 //   ts::Mesh mesh({{"data", 4}});
 //   auto total = ts::shard_map([](Array block) { return ts::psum(ts::sum(block), "data"); },
 //                              {.mesh = mesh, .in_specs = {P("data")}, .out_specs = P()});
-//   total(x);   // the sum of x, whose rows lie on four devices
+//   total(x);   // the sum of x, whose rows are sharded over four devices
 //
 // Specs partition each argument into blocks with the same number of dimensions, and assemble the
 // blocks of a result. An argument is replicated along mesh axes that its spec does not name, as are

@@ -2,7 +2,7 @@
 //
 //   ts::Sharding rows(mesh, ts::P("data"));
 //   Array a = ts::device_put(x, rows);
-//   a.sharding() == rows;                       // and a.shards() are its parts
+//   a.sharding() == rows;                       // and a.shards() are its shards
 //   std::cout << ts::visualize_sharding(a);
 //
 // Shards of equal size need dimensions that divide evenly: otherwise ShardingError names the

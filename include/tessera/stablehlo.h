@@ -6,7 +6,7 @@
 //   auto h = ts::load_stablehlo(bytes);              // the bytes of either, from memory
 //   std::vector<Array> y = f(x);
 //   auto gradient = ts::grad(f.single())(x);         // a function like any other
-//   ts::save_stablehlo(g, x, y, "g.mlir");           // any function of ours, for other frameworks
+//   ts::save_stablehlo(g, x, y, "g.mlir");           // any Tessera function, for other frameworks
 //
 // A module's @main is read once and becomes a program. A call inlines that program into the current
 // trace, so jit, grad, vmap and pmap work on it; outside any trace it is compiled once.

@@ -66,7 +66,7 @@ class TESSERA_API Optimizer {
   explicit Optimizer(std::vector<Stage> stages)
       : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
 
-  /// Returns the initial state, with zero moments of the parameters' shapes and dtypes.
+  /// Returns the initial state, usually with zero moments of the parameters' shapes and dtypes.
   template <class Params>
   State init(const Params& params) const {
     return init_leaves(tree::leaves(params));

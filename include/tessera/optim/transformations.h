@@ -67,7 +67,7 @@ TESSERA_API Optimizer adaptive_grad_clip(
 /// Shortens updates so that no parameter becomes negative.
 TESSERA_API Optimizer keep_params_nonnegative();
 
-// --- optimisers around optimisers
+// --- optimisers that wrap optimisers
 
 /// Computes a label for each leaf from its path and value.
 template <class Params, class F>
