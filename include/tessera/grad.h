@@ -46,7 +46,8 @@ class TESSERA_API LinearMap {
  public:
   struct State;
   explicit LinearMap(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  /// `in` names the argument's leaves in errors.
+  /// Applies the map to an argument given by its leaves and its structure. Throws TreeError,
+  /// ShapeError or DTypeError if these do not match.
   std::vector<Array> operator()(const Recorder& in, const TreeDef& tree,
                                 std::source_location loc) const;
 

@@ -81,8 +81,8 @@ struct CollectiveUse {
   std::vector<std::string> axes;  // the mesh axes that it runs over
   /// How often it runs: the product of the trip counts of the enclosing loops (scan, map, fori_loop
   /// with C++ bounds). If an enclosing loop has a trip count known only at run time (while_loop,
-  /// fori_loop with array bounds), `in_loop` is set, and `times` and `bytes` are per iteration of
-  /// that loop.
+  /// fori_loop with array bounds), `in_loop` is set, and `times` and `bytes` count one iteration
+  /// of that loop.
   std::int64_t times = 1;
   std::int64_t bytes = 0;  // contributed by each device, over all `times`
   bool in_loop = false;
