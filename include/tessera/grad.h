@@ -46,8 +46,9 @@ class TESSERA_API LinearMap {
  public:
   struct State;
   explicit LinearMap(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  /// Applies the map to an argument given by its leaves and its structure. Throws TreeError,
-  /// ShapeError or DTypeError if these do not match.
+  /// Applies the map to an argument given by its leaves and its structure. Throws TreeError for a
+  /// wrong structure, ShapeError for a wrong dtype or shape, and CollectiveError if it varies over
+  /// mapped axes that the value it belongs to does not vary over.
   std::vector<Array> operator()(const Recorder& in, const TreeDef& tree,
                                 std::source_location loc) const;
 
@@ -276,7 +277,8 @@ class Vjp {
  public:
   Vjp(detail::LinearMap map, std::tuple<P...> args, Result result)
       : map_(std::move(map)), args_(std::move(args)), result_(std::move(result)) {}
-  /// Throws TreeError, ShapeError or DTypeError if the cotangent does not match the result.
+  /// Throws TreeError if the cotangent has another structure than the result, ShapeError if a dtype
+  /// or shape differs, and CollectiveError if it varies over mapped axes that the result does not.
   auto operator()(const Result& cotangent,
                   std::source_location loc = std::source_location::current()) const {
     detail::Recorder in;
