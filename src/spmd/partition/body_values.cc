@@ -94,8 +94,7 @@ void BodyWriter::find_own_sum(const Equation& eqn, Value operand, const Held& re
   const Copy& c = result.copies[0];
   const Placement& p = work_.placements[c.at];
   if (p.unreduced.empty() || p.combiner != eqn.op->combiner || work_.causes.empty()) return;
-  const AttrValue* groups =
-      eqn.attrs.find("groups");  // its member numbers are valid only for its own axes
+  const AttrValue* groups = eqn.attrs.find("groups");  // numbers members along its own axes
   if (groups && !std::get<IntLists>(*groups).empty()) return;
   own_sums_.emplace(c.value.var, OwnSum{operand, &eqn, work_.causes.size() - 1});
 }

@@ -129,7 +129,7 @@ std::optional<Message> divergence_warning(const MapInfo& map,
   Message m(map.function);
   bool any = false;
   std::string over;
-  // If the state is also returned unchanged, another result with its path may be a deliberate
+  // If one result returns the state replicated, another result for it may be a deliberate
   // per-device copy.
   const auto comes_back_same = [&](const StatePair& state, const std::string& axis) {
     return std::any_of(states.begin(), states.end(), [&](const StatePair& other) {
