@@ -24,8 +24,8 @@ struct ShardPiece {
 
 struct Snapshot {
   Manifest head;  // entries without their blocks, and no files
-  /// By entry. `own`: in a run with several processes, the array is on this process's devices only,
-  /// so the manifest has no mesh for it.
+  /// By entry. `own`: in a run with several processes, the array is on this process's devices only;
+  /// every process then has its own copy.
   struct Held {
     Array array;
     bool own = false;
@@ -40,8 +40,8 @@ struct Snapshot {
 struct Pieces {
   /// Blocks that this process must write.
   std::vector<ShardPiece> written;
-  /// Blocks of arrays without a mesh, which every process holds itself. The first process writes
-  /// them, and the contents must be equal everywhere.
+  /// Blocks of arrays that are `own`. The first process writes them, and their contents must be
+  /// equal in all processes.
   std::vector<ShardPiece> own;
 };
 Pieces pieces_of(std::vector<Snapshot::Held> held);
