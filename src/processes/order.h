@@ -5,7 +5,6 @@
 // (InitializeOptions::several_threads), the order is that in which process 0 reaches them: it
 // publishes which of its threads reached which call, and a thread of another process waits for its
 // turn.
-// each of its threads comes to, and a thread of another process waits until it is its turn there.
 #pragma once
 
 #include "base/message.h"

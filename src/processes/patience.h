@@ -1,4 +1,4 @@
-// Waiting for other processes.
+// Waits for other processes, and reports those that do not come.
 #pragma once
 
 #include "processes/joined.h"

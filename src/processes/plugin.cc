@@ -81,7 +81,7 @@ void open_plugin(TesseraTransport& out, const SourceLoc& loc) {
             "installed")
         .advice("install libopenmpi-dev and build again, or set TESSERA_TRANSPORT to the plug-in")
         .raise<Error>();
-  // From here on, messages no longer list the failed candidates.
+  // From here on, messages omit the failed candidates.
   Message m("initialize");
   m.from(loc);
   const auto open =

@@ -32,7 +32,7 @@ struct alignas(64) Seat {
   char host[64];
   std::atomic<std::int32_t> pid;  // written after everything above
 
-  /// The segment in which the process first publishes data for others.
+  /// The first segment that holds data for others.
   SegmentPlace memory;
   Title rounds[2];  // by the half of the memory that holds the round
 

@@ -47,7 +47,6 @@ class Divider {
   ///
   /// Operands that are partial sums stay partial if the equation is linear in them, so that the
   /// result is partial too, and if that costs no more.
-  /// result is one, if that costs no more.
   const DivisionChoice& choose(const DivisionRule& rule, std::span<const OperandState> operands,
                                std::span<const ResultState> results);
 

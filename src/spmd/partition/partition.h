@@ -59,11 +59,11 @@ struct Partitioned {
 /// (transform/simplify.h). Slices of partitioned dimensions whose own extents no axis divides are
 /// merged into the operations that reassemble them (spmd/partition/uncut_pieces.h).
 ///
-/// Deterministic. Neither the program nor the time to make it grows with the number of devices.
-/// Throws ShardingError if an input or output is requested in parts that do not divide it or as a
-/// partial result, and if the program contains constraints or `shard_map`s over other meshes or
-/// untyped ones. The body of a `shard_map` over this mesh is partitioned over the axes that are not
-/// manual in it; its collectives along its own axes are kept.
+/// Deterministic. Nothing except the sizes of parts depends on the number of devices. Throws
+/// ShardingError if an input or output is requested in parts that do not divide it or as a partial
+/// result, and if the program contains constraints or `shard_map`s over other meshes or untyped
+/// ones. The body of a `shard_map` over this mesh is partitioned over the axes that are not manual
+/// in it; its collectives along its own axes are kept.
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh,
                       const PartitionOptions& options = {});
 

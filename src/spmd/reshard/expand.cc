@@ -143,8 +143,8 @@ void Expander::all_to_alls() {
     dim(i) = list;
   }
 }
-// Takes minor atoms from dimensions in `sources` and, optionally, from dimensions `d` on, then
-// distributes them to the other dimensions.
+// Adds minor atoms of some of the dimensions from `d` on to `moved`, then distributes them to the
+// dimensions that are not among the sources.
 void Expander::take(int d, Mask sources, Mask moved) {
   if (d == rank_) {
     if (moved != 0) deal(moved, moved, 0, ~sources, MoveKind::all_to_all, std::popcount(sources));
@@ -188,7 +188,7 @@ void Expander::drop(int d, Mask gone, int effort) {
   dim(d) = list;
 }
 
-// Of the kinds of moves that have too many variants, tries the one that leads towards the goal.
+// For kinds of moves with too many variants, tries only the one that leads towards the goal.
 void Expander::likely_moves(const PackedState& state) {
   const Placement at = space_.placement(state);
   const auto try_move = [&](MoveKind kind, const std::optional<Placement>& next) {

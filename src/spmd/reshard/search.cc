@@ -135,8 +135,8 @@ std::optional<std::vector<Step>> cheapest_steps(const SearchQuestion& question,
     best = search.steps_to(end);
     bound = atoms.cost_of(*best);
   };
-  // Runs of atoms give few units, so their search is complete. Its result bounds the search over
-  // atoms.
+  // A search over runs of atoms has fewer units and is often complete. Its result bounds the search
+  // over atoms.
   if (!atoms.full()) {
     const SearchSpace runs(question, true);
     if (!runs.full()) search(runs, true);
