@@ -10,7 +10,7 @@
 namespace tessera::inline v0::explain {
 
 /// The equations of the traced program with the placements of their results, each followed by those
-/// nested in it. Everything is whole if the partitioner did not run, that is, if `where` is absent.
+/// nested in it. Everything is whole if the partitioner did not run, that is, if `made` is absent.
 class Listing {
  public:
   Listing(const ProgramOnMesh& divided, const Question& question, const PlanOptions& options);
