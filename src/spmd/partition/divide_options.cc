@@ -39,7 +39,7 @@ DivisionOptions division_options(const PlacementTable& placements, const Divisio
       if (!rule.factors[f].divides) return;
       weight[a].resize(rule.factors.size(), -1);
       weight[a][f] = std::max(weight[a][f], 0.0) + static_cast<double>(bytes);
-      // A sorted dimension costs more communication than partitioning another dimension.
+      // Partitioning a sorted dimension costs more communication than partitioning another.
       if (!rule.factors[f].orders) used.insert(a);
       runs[f].push_back(a);
     });
