@@ -358,7 +358,7 @@ void Job::wait() {
   if (!failure_.text.empty()) throw IoError(failure_.text);
 }
 
-// In a child of fork, another thread may have held the lock forever.
+// In a child of fork, the lock may be held by a thread that does not exist there.
 bool Job::is_done() const {
   if (::getpid() != pid_) return false;
   const std::lock_guard lock(mutex_);
