@@ -74,7 +74,7 @@ struct ArrayData {
   Type type;  // of the whole array
   LayoutPtr layout;
   std::vector<Shard> shards;
-  // all shards are the same block although the spec cuts the array: a stack of one value
+  // All shards are the same block although the spec cuts the array: a stack of one value.
   bool uniform = false;
   std::shared_ptr<Completion> pending;  // null when complete
 

@@ -70,7 +70,7 @@ Backend* find_backend(std::string_view platform);
 /// The names of all platforms, with the CPU's first.
 std::vector<std::string> platforms();
 
-/// "CpuDevice(id=0)".
+/// The name of a device in messages, such as "CpuDevice(id=0)".
 std::string device_text(std::string_view platform, int id);
 
 /// The backend that runs a program on these inputs: that of the committed inputs, else that of an

@@ -103,7 +103,7 @@ void copy_all(std::span<const PlacedBox> copies, bool spread) {
   const std::vector<Neighbours> all = neighbours_of(copies);
   const BoxCopy::Stores stores =
       bytes >= kPastCachesTogether ? BoxCopy::Stores::past_caches : BoxCopy::Stores::cached;
-  // the group, and the number of the task in it
+  // The group, and the number of the task in it.
   std::vector<std::pair<const Neighbours*, std::int64_t>> tasks;
   for (const Neighbours& some : all)
     for (std::int64_t k = 0; k < some.tasks(); ++k) tasks.emplace_back(&some, k);

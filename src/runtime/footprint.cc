@@ -49,7 +49,7 @@ std::int64_t footprint(const Program& p) {
 }
 
 std::int64_t footprint(const Tape& tape) {
-  // pages and tables of a linked kernel in addition to its code
+  // Pages and tables of a linked kernel in addition to its code.
   constexpr std::size_t kLinked = 12 << 10;
   std::size_t n = sizeof tape + tape.constants.size() + tape.slots.size() * sizeof(Slot) +
                   tape.arguments.size() * sizeof(Argument) + tape.results.size() * sizeof(Result);

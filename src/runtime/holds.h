@@ -15,7 +15,7 @@ namespace tessera::inline v0::runtime {
 /// An array that a queued call has taken, to be given back if the call fails.
 struct Taken {
   ArrayDataPtr array;
-  // removed from the array for the time of the call; empty if the array kept them
+  // Removed from the array for the time of the call; empty if the array kept them.
   std::vector<Shard> shards;
   bool overwritten = false;  // a result uses its memory
 };

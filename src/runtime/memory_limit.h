@@ -10,7 +10,7 @@ namespace tessera::inline v0::runtime {
 /// process that exceeds it would be killed without an error.
 std::int64_t memory_limit();
 
-/// "512 B", "1.5 KiB", "23.4 GiB".
+/// A number of bytes as text: "512 B", "15.0 KiB", "23.4 GiB".
 std::string bytes_text(double bytes);
 
 }  // namespace tessera::inline v0::runtime

@@ -42,9 +42,8 @@ struct ConvSchedule {
   // Packed weights. For a weight gradient, each chunk has a sum, and one more for each halving.
   std::size_t weights = 0, weights_stride = 0;
   std::size_t reversed = 0;  // the reversed kernel, unpacked
-  std::size_t own = 0, own_stride = 0, own_destination = 0,
-              // for each chunk: packed source, packed destination, library scratch
-      own_scratch = 0;
+  // For each chunk: packed source, packed destination, library scratch.
+  std::size_t own = 0, own_stride = 0, own_destination = 0, own_scratch = 0;
   Ints counts;  // element counts of our arrays
 
   // A pointer to array i, `elements` after its start.

@@ -1,10 +1,9 @@
-// LU factorisation of a few large matrices, and Cholesky factorisation of complex ones,
-// right-looking. LAPACK factors a block of columns; then the columns to its right are solved and
-// updated block by block, one per task, by BLAS if they are complex and in panels otherwise. The
-// task that updates the next block comes first and also factors it while the others update the
-// rest, so only the first block delays everything. Blocks follow from the shape alone, so the bits
-// do not depend on the number of threads. (Golub and Van Loan, Matrix Computations, 4th edition,
-// 3.2.11, 3.4.7 and 4.2.9.)
+// LU factorisation of a few large matrices, and Cholesky factorisation of complex ones, right-
+// looking. LAPACK factors a block of columns; then the remaining blocks are solved and updated, one
+// per task, by BLAS if they are complex and in panels otherwise. The task that updates the next
+// block comes first and also factors it while the others update the rest, so only the first block
+// delays everything. Blocks follow from the shape alone, so the bits do not depend on the number of
+// threads. (Golub and Van Loan, Matrix Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
 #include "codegen/calls/factorisation_stages.h"
 #include "codegen/calls/lapack.h"
 #include "codegen/calls/level3.h"

@@ -155,7 +155,7 @@ class Kept {
 
 template <class P>
 std::shared_ptr<const FftPlan<P>> FftPlan<P>::get(std::int64_t n) {
-  // leaked on purpose, because threads of the pool may use it at exit
+  // Leaked on purpose, because threads of the pool may use it at exit.
   static auto* kept = new Kept<P>;
   return kept->get(n);
 }

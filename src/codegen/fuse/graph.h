@@ -19,7 +19,7 @@ inline constexpr std::size_t kNoEquation = std::numeric_limits<std::size_t>::max
 // Groups of equal level are independent, so joining them cannot create a cycle.
 struct Group {
   std::vector<std::size_t> equations;
-  // iteration space of the widest members, without dimensions of size 1
+  // Iteration space of the widest members, without dimensions of size 1.
   std::vector<std::int64_t> space;
   int rows = kNone;  // members may also have the shape of the first `rows` dimensions of the space
   int level = 0;

@@ -200,11 +200,11 @@ class KernelEmitter final : public Composer {
   std::map<std::pair<int, std::size_t>, llvm::Value*> root_values_;
   Row* row_ = nullptr;
   Tile* tile_ = nullptr;
-  // index of the chunk of the split reduction that is being computed
+  // Index of the chunk of the split reduction that is being computed.
   const Index* chunk_ = nullptr;
   const Equation* chunked_ = nullptr;
   std::optional<Lane> chunk_result_;
-  // index at which the running rule computes its result
+  // Index at which the running rule computes its result.
   const std::span<const Index>* result_at_ = nullptr;
   int globals_ = 0;
   bool past_caches_ = false;  // whether the stage's results bypass the caches

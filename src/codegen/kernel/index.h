@@ -82,7 +82,7 @@ inline std::int64_t coefficient(const Index& i, const Atom* atom) {
 bool depends_on(const Index::Node* node, const Atom* atom);
 /// Whether `atom` occurs inside a quotient or remainder.
 bool depends_nonlinearly(const Index::Node* node, const Atom* atom);
-/// The index with `atom` replaced.
+/// The index with `atom` replaced by `by`.
 Index substitute(const Index& index, const Atom* atom, const Index& by);
 
 /// The row-major position of `at` in an array of `shape`.

@@ -144,7 +144,7 @@ void configure_module(llvm::Module& module) {
 }
 
 std::string compile_object(llvm::Module& module) {
-  // because LLVM creates its value types and tables of library functions on first use
+  // LLVM creates its value types and tables of library functions on first use.
   const LibraryBegins begins;
   llvm::TargetMachine& tm = machine();
   std::string width = std::to_string(8 * host_isa().vector_bytes);

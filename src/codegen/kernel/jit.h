@@ -14,7 +14,8 @@ namespace tessera::inline v0::codegen {
 
 /// Prepares an empty module for this machine.
 void configure_module(llvm::Module& module);
-/// Optimises and compiles. Thread-safe for modules of distinct contexts.
+/// Optimises a module and compiles it to an object file. Thread-safe for modules of distinct
+/// contexts.
 std::string compile_object(llvm::Module& module);
 /// Machine code in this process; unloaded by the destructor.
 class LinkedCode {
@@ -27,7 +28,7 @@ class LinkedCode {
 /// Thread-safe.
 std::unique_ptr<const LinkedCode> link_object(const std::string& object,
                                               std::span<const std::string> names);
-/// "19.1.4"
+/// The version of LLVM, such as "19.1.4".
 std::string compiler_version();
 
 }  // namespace tessera::inline v0::codegen

@@ -141,7 +141,7 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
   switch (op) {
     case Arith::neg: return b_.CreateFNeg(v);
     case Arith::abs: return intrinsic(llvm::Intrinsic::fabs);
-    case Arith::sign: {  // zeros and NaN give themselves
+    case Arith::sign: {  // zeros and NaN are returned unchanged
       llvm::Value* zero = number(t, 0);
       llvm::Value* below = b_.CreateSelect(b_.CreateFCmpOLT(v, zero), number(t, -1), v);
       return b_.CreateSelect(b_.CreateFCmpOGT(v, zero), number(t, 1), below);

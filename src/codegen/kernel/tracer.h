@@ -83,7 +83,7 @@ class Tracer : public Composer {
 
   std::vector<Index> space_;
   std::vector<Loop> loops_;
-  // number of loops around the read of a datum
+  // Number of loops around the read of a datum.
   std::unordered_map<const Atom*, std::size_t> data_depth_;
   double elements_ = 1;
   double times_ = 1;

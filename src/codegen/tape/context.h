@@ -26,8 +26,7 @@ struct Scope {
 struct Level {
   std::shared_ptr<Program> flat;
   std::vector<Mask> mask;  // by variable: the axes over which it is computed
-  // by variable: the axes along which it may differ, a subset of `mask` (proper if devices are
-  // apart)
+  // By variable: the axes along which it may differ; fewer than `mask` where devices are apart.
   std::vector<Mask> differs;
   std::vector<int> scope;  // by equation
   /// By equation: the number of devices whose work it does (JointProducts).
@@ -73,8 +72,8 @@ struct TapeContext {
   std::map<const Tape*, DraftTape*> draft_of;  // bodies that are not finished yet
   std::vector<std::shared_ptr<const Program>> keep;
 
-  /// The tape's axis for an axis of a mesh that is entered in `scope`. Meshes with the same devices
-  /// share axes.
+  /// The tape's axis for an axis of a mesh that is entered in `scope`. It is shared with an axis of
+  /// equal name and size outside of `scope`; with several processes, only between equal meshes.
   int axis(const DeviceMesh& mesh, std::size_t which, const Scope& scope);
   std::int64_t instances(Mask m) const;
   spmd::Blocks blocks(const Type& whole, int region, const Spec& spec) const;
@@ -113,7 +112,7 @@ std::int64_t devices_of(const Equation& eqn, const AxisSize& size);
 /// A program in which some sums over devices have become joint products (sums.cc).
 struct JointProducts {
   Program program;
-  // by equation: the number of devices whose rows a product has
+  // By equation: the number of devices whose rows a product has.
   std::vector<std::int64_t> works_for;
   /// By equation: the equation of the original program whose communication it counts as: itself, or
   /// the sum that a joint product replaces. Null for a gather that feeds such a product.

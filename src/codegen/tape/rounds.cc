@@ -54,9 +54,9 @@ class Rounds {
     return sums[at] += bytes;
   }
 
-  // Assigns rounds to the late steps that step `i` waits for: the round before `i`, and one more
-  // round ahead if `early_` is set. If their results exceed the limit of that round, `i` moves on
-  // by one round. Returns the round of `i`.
+  // Assigns rounds to the late steps that step `i` waits for: the latest possible round, which is
+  // that of `i` unless `i` communicates, and one round earlier if `early_` is set. If their results
+  // exceed what that round may hold, `i` itself moves to the next round. Returns the round of `i`.
   int fetch(std::size_t i, int at) {
     std::int64_t sum = 0;
     for (StepNumber p : graph_.before[i])

@@ -158,7 +158,7 @@ class MemoryOrder {
   // Emits the step after everything it depends on, then every ready step that needs no extra
   // memory.
   void demand(std::size_t i) {
-    // a step, and how many of its dependencies have been visited
+    // A step, and how many of its dependencies have been visited.
     std::vector<std::pair<std::size_t, std::size_t>> stack{{i, 0}};
     while (!stack.empty()) {
       auto& [at, next] = stack.back();

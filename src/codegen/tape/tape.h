@@ -100,7 +100,7 @@ struct Collective {
   /// device of the axes to its group and its position in that group.
   std::vector<std::vector<std::int64_t>> groups;
   std::vector<std::pair<int, int>> place;
-  // permute, broadcast: the source of each device; a device without one gets zeros
+  // Permute, broadcast: the source of each device; a device without one gets zeros.
   Progressions source;
   std::int64_t outer = 1, run = 0;  // elements: number and length of rows on the result's side
   std::int64_t count = 0;           // elements of the operand
@@ -115,7 +115,7 @@ struct Collective {
   std::optional<Progressions> owner;
   Progressions number;
   std::int64_t together = 1;
-  // instances that this process publishes, `together` per partial result
+  // Instances that this process publishes, `together` per partial result.
   std::vector<std::int64_t> own;
   /// Processes that need every result and hold an operand of each result, so that each process may
   /// compute a part of every result for all. Empty if there are no such processes.
@@ -248,7 +248,7 @@ struct Tape {
   std::vector<Region> regions;
   std::vector<Slot> slots;
   std::vector<Phase> phases;
-  // top level; for bodies, one per input in order, then the hidden ones
+  // Top level; for bodies, one per input in order, then the hidden ones.
   std::vector<Argument> arguments;
   std::vector<Result> results;
   std::vector<std::byte> constants;

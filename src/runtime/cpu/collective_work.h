@@ -29,16 +29,15 @@ struct CollectiveWork {
   const tape::Tape* tape = nullptr;
   const Frame* frame = nullptr;
   const tape::Step* step = nullptr;
-  /// For each process, the start of what it published, or null if it is not read; empty without
-  /// other processes. What was published are the elements `laid_of` of each operand or partial
-  /// result.
+  /// For each process, the start of what it published for this one, or null if it is not read;
+  /// empty without other processes. These are elements `laid_of` of each operand or partial result.
   std::span<const std::byte* const> laid = {};
   Elements laid_of;
   /// The range of elements of each operand that this work covers, starting at `begin`; less than
   /// all of them only if in_pieces(col()).
   std::int64_t begin = 0, count = 0;
-  /// The part of this range that this process computes; a reduction may compute less than was
-  /// published.
+  /// The part of this range that this process computes; less than all of it if several processes
+  /// share a reduction (Collective::makers).
   Elements made;
   /// A buffer for the computed elements, with `aside_each` bytes per result; null: write them to
   /// the results.

@@ -66,7 +66,7 @@ struct Control {
     if (length > 1 && StraightLine::fits(body)) line.emplace(body, sub);
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t i = step.reverse ? length - 1 - t : t;
-      // the last iteration must write the results
+      // The last iteration must write the results.
       const bool last_parity = (length - 1 - t) % 2 == 0;
       for (std::size_t k = 0; k < step.carries; ++k) {
         if (step.kept[k] || step.tied_input(k) >= 0) continue;
