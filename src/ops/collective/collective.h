@@ -41,7 +41,7 @@ std::string axes_text(const Attrs& attrs);
 VaryRule removes_axes(bool groups_must_be_equal);
 /// Uniformity of results that differ along the axes.
 VaryRule adds_axes();
-/// Typing V -> I.
+/// Types the result as invariant over the axes, unless there are groups.
 VaryRule types_invariant();
 
 /// For vmap: the position of the mapped axis among the axes of the collective.

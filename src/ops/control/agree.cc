@@ -151,8 +151,8 @@ void agree_cond(Builder& b, Programs& branches, Values& operands) {
   bool none = true;
   for (const ProgramPtr& branch : branches) none = none && no_axes(operands, *branch);
   if (none) return;
-  // Devices that take different branches differ in every result, and so does the use that they make
-  // of each operand.
+  // Devices may take different branches, so all results and all operands vary over the index's
+  // axes.
   const AxisSet index = operands[0].type().varying;
   Sets in(operands.size() - 1, index), out(branches[0]->outputs.size(), index);
   for (std::size_t i = 0; i < in.size(); ++i) {

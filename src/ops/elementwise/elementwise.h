@@ -72,7 +72,7 @@ SimplifyRule neutral_element(double neutral, bool commutes);
 /// The sum of two tangents or cotangents, each of which may be a symbolic zero.
 MaybeValue plus(const MaybeValue& x, const MaybeValue& y);
 
-/// Registers one op after another: `add_all(r, a, b, c)`.
+/// Registers several ops in order: `add_all(r, a, b, c)`.
 template <class... Ops>
 void add_all(Registry& r, Ops&... ops) {
   (r.add(std::move(ops)), ...);

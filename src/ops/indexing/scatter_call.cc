@@ -28,8 +28,8 @@ struct Component {
 };
 
 struct ScatterSchedule {
-  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 where
-                             // dimensions walk together
+  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 for
+                             // batching dimensions
   std::vector<Loop> window;  // within a window, collapsed
   std::vector<Component> components;
   DType index = DType::int32;

@@ -129,7 +129,7 @@ Stage stage(const Rows& r) {
     };
     return s;
   }
-  // Each block of columns is a whole number of cache lines, so that neighbours do not write to one
+  // Each block of columns is a whole number of cache lines, so that tasks do not write to the same
   // line.
   std::int64_t columns = std::max<std::int64_t>(64, kTaskElements / r.n / 64 * 64);
   std::int64_t across = (r.inner + columns - 1) / columns;
