@@ -40,7 +40,7 @@ struct FetchPlan {
   /// If present, the first source of device p is device p + shift: each interval lies near the
   /// device's own shard. If absent, it is the device in whose shard the interval begins.
   std::optional<std::int64_t> shift;
-  /// Whether the places without elements may receive values other than zero.
+  /// Whether positions outside the array may receive values other than zero.
   bool masked = false;
   /// The range of offsets in the first source's shard at which devices' intervals begin.
   std::int64_t begin = 0, latest = 0;

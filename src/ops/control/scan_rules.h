@@ -39,11 +39,11 @@ struct SumOfTurns {
   Equation product;
   std::vector<Equation> then;
 };
-/// Matches the sum for variable `v` of a body; `fixed` says for each variable whether it is loop-
-/// invariant. Returns nullopt if no equation with a summed form computes `v`, or if stacking its
-/// operands needs too much memory: more than a quarter of the result's bytes per iteration, or more
-/// than `bytes` over `turns` iterations. Operands marked in `stacked` are stacked anyway and do not
-/// count.
+/// Matches the sum for variable `v` of a body; `fixed` says for each variable whether it is
+/// loop-invariant. Returns nullopt if no equation with a summed form computes `v`, if one of its
+/// operands is loop-invariant, or if stacking them needs too much memory: more than a quarter of
+/// the result's bytes per iteration, or more than `bytes` over `turns` iterations. Operands marked
+/// in `stacked` are stacked anyway and do not count.
 std::optional<SumOfTurns> sum_of_turns(const Program& body, Var v, const std::vector<bool>& fixed,
                                        const std::vector<bool>& stacked, std::int64_t turns,
                                        std::int64_t bytes);
