@@ -2,8 +2,8 @@
 // named axes, and meets two kinds of vmap: over the very axis it names, where it becomes ordinary
 // array arithmetic, and over another, where its dimension numbers move.
 //
-// The two regimes (src/ops/README.md, Collectives): under pmap, vmap(axis_name) and untyped shard_map,
-// types carry no axes and the transpose of psum is psum. In a typed shard_map a psum is
+// The two regimes (src/ops/README.md, Collectives): under pmap, vmap(axis_name) and untyped
+// shard_map, types carry no axes and the transpose of psum is psum. In a typed shard_map a psum is
 // `psum_invariant`, whose transpose is `pvary` and the other way round. All other collectives are
 // the same op in both.
 #pragma once
