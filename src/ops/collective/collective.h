@@ -2,7 +2,7 @@
 // named axes. It meets two kinds of vmap: one over an axis that it names, under which it becomes
 // ordinary array arithmetic, and one over another axis, under which its dimension numbers shift.
 //
-// There are two regimes (docs/architecture.md, SPMD). Under pmap, vmap(axis_name) and untyped
+// There are two regimes (src/ops/README.md, Collectives). Under pmap, vmap(axis_name) and untyped
 // shard_map, types carry no axes and the transpose of psum is psum. In a typed shard_map a psum is
 // `psum_invariant`, whose transpose is `pvary`, and vice versa. All other collectives are the same
 // op in both regimes.
