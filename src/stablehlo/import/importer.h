@@ -122,8 +122,7 @@ class Importer {
 
   const ModuleSyntax& module;
   const ImportOptions options;
-  std::optional<Devices> devices;  // absent if the function is for one device and mentions no
-                                   // others
+  std::optional<Devices> devices;  // absent if the function is for one device
   /// Inlines a function on these arguments into the current scope; returns its results.
   std::vector<Bound> call(const Reading& r, const std::string& function,
                           const std::vector<Bound>& arguments);

@@ -157,9 +157,9 @@ struct Part {
   std::size_t begin = 0, end = 0;
 };
 std::vector<Part> parts_of(const Source& source);
-/// Reads the modules of a part, in the pretty or the generic form; functions outside any module are
-/// one of their own. IoError with line, column and what is expected. Time and memory are
-/// proportional to the text. Regions, attributes and types nest at most kDeepest deep.
+/// Parses the modules of a part, in custom or generic form; functions outside any module form a
+/// module of their own. Throws IoError with line, column and what was expected. Time and memory are
+/// proportional to the text. Regions, attributes and types nest at most kDeepest levels.
 std::vector<ModuleSyntax> parse(const SourcePtr& source, Part part);
 inline constexpr int kDeepest = 64;
 
