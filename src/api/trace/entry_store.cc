@@ -33,8 +33,7 @@ std::shared_ptr<const CacheEntry> EntryStore::insert(const std::shared_ptr<const
 }
 
 void EntryStore::drop(std::uint64_t hash, const CacheEntry* which) {
-  std::shared_ptr<const CacheEntry> gone[2];  // destroyed after the lock is released, with any user
-                                              // data it holds
+  std::shared_ptr<const CacheEntry> gone[2];  // holds user data: destroyed after the unlock
   Locked lock(mutex_);
   if (newest_.get() == which) gone[0] = std::move(newest_);
   auto [begin, end] = entries_.equal_range(hash);

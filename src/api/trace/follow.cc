@@ -31,8 +31,7 @@ struct Said {
   std::optional<MeshRef> mesh;  // of the first constraint or per-device program
   bool constrained = false;
   bool partial = false;  // a per-device program leaves some axes to the partitioner
-  bool apart = false;    // per-device programs are on several meshes, or cannot be nested in
-                         // another
+  bool apart = false;    // per-device programs are on several meshes or cannot be nested
 };
 void look(const Program& p, Said& said) {
   for (const Equation& eqn : p.equations) {

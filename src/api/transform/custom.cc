@@ -13,8 +13,7 @@ struct Signature {
   std::vector<bool> result_present;
   std::vector<Type> result_types;   // of the present results
   std::size_t explicit_inputs = 0;  // the function's captures follow these inputs
-  std::vector<BoundAxis> axes;      // axes that collectives in a rule may name, whenever it is
-                                    // traced
+  std::vector<BoundAxis> axes;      // that collectives in a rule may name, whenever it is traced
   SourceLoc loc;
 };
 
