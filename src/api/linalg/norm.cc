@@ -1,4 +1,4 @@
-// Norms of vectors and matrices, by NumPy's orders.
+// Norms of vectors and matrices with NumPy's orders.
 #include <tessera/detail/square_range.h>
 #include <tessera/reductions.h>
 
@@ -27,8 +27,8 @@ namespace {
       .raise<ShapeError>();
 }
 
-// The root of the sum of squares. Sums of squares that are out of range are replaced by those of
-// scaled numbers, which the same pass over memory makes. The derivative at zero is zero.
+// The square root of a sum of squares. If the sum is out of range, a sum of scaled squares replaces
+// it; one pass over memory computes all sums. The derivative at zero is zero.
 Value root_of_squares(Value x, const Ints& axes) {
   const detail::SquareRange range = detail::square_range(x.dtype());
   const auto squares = [&](Value v) { return ops::reduce_sum(ops::mul(v, v), axes); };
@@ -44,7 +44,7 @@ Value root_of_squares(Value x, const Ints& axes) {
                      ops::select(ops::lt(plain, like(range.least)), small, ops::sqrt(plain)));
 }
 
-// Sums of magnitudes along `sum`, their largest or smallest along `pick`.
+// The largest or smallest, along `pick`, of the sums of magnitudes along `sum`.
 Value of_sums(Value magnitude, std::int64_t sum, std::int64_t pick, bool largest) {
   Value s = ops::reduce_sum(magnitude, {sum});
   if (pick > sum) --pick;
@@ -88,7 +88,7 @@ Value norm_of(Value x, const Ints& axes, std::optional<double> ord, const Source
                   : of_sums(ops::abs(x), row, column, *ord > 0);
 }
 
-// The greatest singular value of the matrices along two axes, or the least.
+// The largest or smallest singular value of the matrices along two axes.
 Value of_singular_values(Value x, const Ints& axes, bool largest) {
   Ints order;
   for (int d = 0; d < x.rank(); ++d)
@@ -106,7 +106,7 @@ Array norm(Operand x, const NormOptions& o) {
     const Ints axes = detail::normalize_axes(o.axis.get(), in[0].rank(), "norm", x.loc);
     Value v = detail::to_inexact(in[0]);
     const bool singular = axes.size() == 2 && o.ord && std::abs(*o.ord) == 2;
-    if (is_complex(v.dtype()) && !singular) v = ops::abs(v);  // all norms are of magnitudes
+    if (is_complex(v.dtype()) && !singular) v = ops::abs(v);  // the norms of the magnitudes
     const Type result = v.type();
     if (result.dtype == DType::float16 || result.dtype == DType::bfloat16)
       v = ops::convert(v, DType::float32);
