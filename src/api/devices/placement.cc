@@ -254,7 +254,7 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
   std::vector<Array> made(static_cast<std::size_t>(blocks.count())), parts;
   const runtime::LayoutPtr layout = runtime::intern(detail::layout_of(sharding));
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (layout->shard_at(static_cast<std::int64_t>(d)) < 0) continue;  // on another process
+    if (layout->shard_at(static_cast<std::int64_t>(d)) < 0) continue;  // not local
     Array& block = made[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(d)))];
     if (block.is_empty()) {
       InUserCode user;
