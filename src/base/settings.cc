@@ -78,7 +78,7 @@ struct Mistake {
     m.offender(x.variable->name + ("='" + x.value) + "' is " + x.what + ": it takes " +
                rule(*x.variable));
   m.rule("every TESSERA_ variable is read before the first computation")
-      .advice("unset them, or see docs/architecture.md for what each does")
+      .advice("unset them, or see docs/debugging.md for what each does")
       .raise<Error>();
 }
 
