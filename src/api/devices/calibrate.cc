@@ -1,5 +1,5 @@
-// Measures the speed of a mesh's links with chains of collectives over one axis, from which the
-// cost of the rest of their programs is subtracted.
+// Measures the speed of a mesh's links with chains of collectives over one axis. The arithmetic
+// between all-reduces is timed separately and subtracted.
 #include "spmd/place/links.h"
 
 #include <tessera/collectives.h>

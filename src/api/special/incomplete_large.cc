@@ -105,7 +105,8 @@ Array large_beta_density(const Array& a, const Array& b, const Array& x) {
 }
 
 BetaCase beta_case(const Array& a, const Array& b, const Array& valid) {
-  // With c the larger parameter and d the other, the limit has a relative error of d^2 / c.
+  // With c the larger parameter and d the other, the argument of the gamma function has a relative
+  // error of d^2 / c.
   constexpr double kLimit = 1e30;
   const Array large = valid & (minimum(a, b) > kLargeShape);
   const Array limit = valid & (!large) & (maximum(a, b) > kLimit);

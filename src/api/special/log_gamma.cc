@@ -92,8 +92,8 @@ Array log_gamma(const Array& z) {
                        (kPi * (x - 0.5) - turn) + on_right.im};
   const Parts upper = chosen(right, on_right, mirrored);
   const Array flat = (y == 0) & (x > 0), angle = where(flat, 0.0, upper.im);
-  // At real infinities, the value of the real function; along the imaginary axis, gamma tends to 0;
-  // NaN where the argument has no limit.
+  // At +infinity, the value of the real function; if only the imaginary part is infinite, gamma
+  // tends to 0; NaN where the argument has no limit.
   const Array top = (re == v0::inf) & (im == 0), along = isfinite(re) & isinf(im);
   const Array limits = where(along, -v0::inf, v0::nan);
   const Array r = where(top, v0::inf, where(usual, upper.re, limits));

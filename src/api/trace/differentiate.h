@@ -32,7 +32,7 @@ struct KnownPart {
 KnownPart inline_known(Builder& b, const Linearized& lin, std::span<const Value> inputs);
 Values inputs_of(Builder& b, const Program& p);
 
-/// Cotangents of the linear program's inputs; zeros are materialised.
+/// Cotangents of the linear program's tangent inputs; zeros are materialised.
 Values pull_back(Builder& b, const Program& linear, const Values& residuals,
                  std::span<const MaybeValue> cotangents);
 

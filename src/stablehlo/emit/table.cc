@@ -70,7 +70,7 @@ const Table& table() {
       {"stop_gradient", {nullptr, write::identity}},
       {"checkpoint_name", {nullptr, write::identity}},
       {"exp2", {nullptr, write::exp2}},
-      {"sinh", {nullptr, write::spelled}},  // what CHLO's are is less exact
+      {"sinh", {nullptr, write::spelled}},  // CHLO's definition is less exact
       {"cosh", {nullptr, write::spelled}},
       {"hypot", {nullptr, write::by_elements}},
       {"logaddexp", {nullptr, write::by_elements}},
