@@ -15,7 +15,7 @@ of_the_system = {"PkgConfig", "Threads"}
 
 
 def texts():
-    names = ["src/base/settings.cc", "docs/architecture.md", "docs/debugging.md", "CONTRIBUTING.md", "README.md", "cmake/TesseraDependencies.cmake"]
+    names = ["src/base/settings.cc", "docs/debugging.md", "CONTRIBUTING.md", "README.md", "cmake/TesseraDependencies.cmake"]
     folders = sorted(p.name for p in (root / "tests").iterdir() if p.is_dir() and not p.name.startswith(("_", ".")))
     return {n: (root / n).read_text() for n in names}, folders
 
@@ -39,9 +39,8 @@ def differences(what, found, where, wanted, there):
 def problems(text, folders):
     bad = []
     settings = re.findall(r'^\s*\{"(TESSERA_[A-Z_]+)",', text["src/base/settings.cc"], re.M)
-    for page, heading in (("docs/architecture.md", "Environment"), ("docs/debugging.md", "All variables")):
-        listed = [x for x in first_cells(section(text[page], heading)) if x.startswith("TESSERA_")]
-        bad += differences("the variable", listed, page, settings, "src/base/settings.cc")
+    listed = [x for x in first_cells(section(text["docs/debugging.md"], "All variables")) if x.startswith("TESSERA_")]
+    bad += differences("the variable", listed, "docs/debugging.md", settings, "src/base/settings.cc")
     bad += differences("the folder", first_cells(section(text["CONTRIBUTING.md"], "Tests")), "CONTRIBUTING.md", folders, "tests/")
     cmake = re.sub(r"#.*", "", text["cmake/TesseraDependencies.cmake"])
     asked = re.findall(r"(?:find_package|pkg_check_modules)\((\w+)", cmake) + re.findall(r"find_(?:path|library)\(TESSERA_([A-Z]+?)(?:_\w+)? ", cmake)
@@ -58,7 +57,7 @@ def problems(text, folders):
 
 text, folders = texts()
 if "--plant" in sys.argv[2:]:
-    plants = [("docs/architecture.md", r"\n\| `TESSERA_SYNC`[^\n]*", ""), ("docs/debugging.md", r"(\n\| `TESSERA_)SYNC(` )", r"\1SINK\2"),
+    plants = [("docs/debugging.md", r"\n\| `TESSERA_SYNC`[^\n]*", ""), ("docs/debugging.md", r"(\n\| `TESSERA_)SYNC(` )", r"\1SINK\2"),
               ("src/base/settings.cc", r"(\n\s*\{)(\"TESSERA_SYNC\")", r'\1"TESSERA_NEW", Kind::flag, 0, 0, {}, "1"},\1\2'),
               ("CONTRIBUTING.md", r"`golden`, ", ""), ("CONTRIBUTING.md", r"`golden`", "`golden`, `silver`"),
               ("README.md", r"libzip, ", ""), ("cmake/TesseraDependencies.cmake", r"\nfind_package\(ZLIB[^\n]*", "\nfind_package(BLAKE REQUIRED)")]

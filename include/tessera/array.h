@@ -1,4 +1,4 @@
-// Array: the one value type of the library.
+// Array, the library's only value type.
 //
 // An Array is a handle to an immutable n-dimensional array: copying it copies a pointer. It is in
 // one of four states:
@@ -61,21 +61,23 @@ concept RealNumber = Number<T> && !std::is_same_v<T, bool> && !is_complex_v<T>;
 
 class TESSERA_API Array {
  public:
-  /// Empty.
+  /// An empty array.
   Array() = default;
   Array(const Array&) = default;
   Array(Array&&) noexcept = default;
   Array& operator=(const Array&) & = default;
   Array& operator=(Array&&) & noexcept = default;
-  // An Array is immutable, so that `x[0] = y` has no meaning. Compilers print the next line there.
+  // An Array is immutable, so `x[0] = y` has no meaning. Compilers print the next line in that
+  // error.
   Array& operator=(const Array&) && = delete;  // tessera: write x = x.at(0).set(y)
   ~Array() = default;
 
-  /// A weakly typed scalar: bool stays bool; integers are int32 (int64 where the value needs it),
-  /// floats float32, complex numbers complex64. It keeps all its bits until it meets a dtype: 0.1 is 0.1 beside a float64.
+  /// A weakly typed scalar: bool stays bool, integers become int32 (int64 if the value needs it),
+  /// floats float32, complex numbers complex64. The exact value is kept until it meets a dtype:
+  /// next to a float64, 0.1 is the float64 0.1.
   template <Number T>
   Array(T value) : Array(scalar(value)) {}
-  /// One dimension, strongly typed as the vector is.
+  /// A one-dimensional, strongly typed array of the vector's element type.
   template <Element T>
   requires(!std::is_same_v<T, bool>) explicit Array(const std::vector<T>& values)
       : Array(std::span<const T>(values)) {}
@@ -83,7 +85,7 @@ class TESSERA_API Array {
   template <Element T>
   explicit Array(std::span<const T> values)
       : Array(from_bytes(dtype_of<T>(), Shape{values.size()}, values.data())) {}
-  /// Row-major values of `shape`; ShapeError when the counts disagree.
+  /// Row-major values of `shape`. Throws ShapeError if the counts disagree.
   template <Element T>
   Array(std::span<const T> values, const Shape& shape,
         std::source_location loc = std::source_location::current())
@@ -97,40 +99,40 @@ class TESSERA_API Array {
 
   /// Copies `shape.count()` row-major elements.
   static Array from_bytes(DType dtype, const Shape& shape, const void* bytes);
-  /// Reads memory that `owner` keeps alive, without a copy when it is 64-byte aligned. It is never
-  /// written, also where the array is donated.
+  /// Reads memory that `owner` keeps alive, without copying it if it is 64-byte aligned. The memory
+  /// is never written to, even if the array is donated.
   static Array adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner);
 
-  // --- what it is
+  // --- properties
   bool is_empty() const { return impl_ == nullptr; }
   bool is_concrete() const;
   bool is_traced() const;
   bool is_abstract() const;
-  /// These throw TraceError on an empty array.
+  /// The following throw TraceError on an empty array.
   DType dtype(std::source_location loc = std::source_location::current()) const;
   bool weak_type(std::source_location loc = std::source_location::current()) const;
   const Shape& shape(std::source_location loc = std::source_location::current()) const;
-  /// Extent of one axis, which may count from the end.
+  /// The extent of one axis, which may be negative to count from the end.
   std::int64_t shape(std::int64_t axis,
                      std::source_location loc = std::source_location::current()) const;
   int ndim(std::source_location loc = std::source_location::current()) const {
     return shape(loc).rank();
   }
-  /// Number of elements.
+  /// The number of elements.
   std::int64_t size(std::source_location loc = std::source_location::current()) const {
     return shape(loc).count();
   }
   std::int64_t nbytes(std::source_location loc = std::source_location::current()) const {
     return size(loc) * size_of(dtype(loc));
   }
-  /// Length of the first axis; ShapeError for a scalar.
+  /// The length of the first axis. Throws ShapeError for a scalar.
   std::int64_t length(std::source_location loc = std::source_location::current()) const;
 
-  // --- reading. Waits for the value; throws the computation's error, and TraceError where there is
-  // no value to read.
-  /// The only element, converted to T; ShapeError unless size() is 1, DTypeError for a value that
-  /// the integer type T cannot hold (NaN, too large, negative for an unsigned one), and for a
-  /// complex one that is read as a real number.
+  // --- reading. These functions wait for the value. They throw the computation's error, and
+  // TraceError if there is no value to read.
+  /// The only element, converted to T. Throws ShapeError unless size() is 1, and DTypeError if the
+  /// integer type T cannot hold the value (NaN, too large, negative for an unsigned type), or if a
+  /// complex value is read as a real number.
   template <Number T>
   T item(std::source_location loc = std::source_location::current()) const {
     if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
@@ -153,43 +155,44 @@ class TESSERA_API Array {
   __attribute__((
       unavailable("tessera: say what C++ type to read the elements as: x.to_vector<float>()"))) void
   tolist() const;
-  /// All elements, row-major; DTypeError unless T is the element type.
+  /// All elements in row-major order. Throws DTypeError unless T is the element type.
   template <Element T>
   std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const {
     const std::shared_ptr<const void> bytes = read_bytes(dtype_of<T>(), "to_vector", loc);
     const T* p = static_cast<const T*>(bytes.get());
     return std::vector<T>(p, p + size());
   }
-  /// The elements in host memory, row-major, without a copy where the shards are adjacent; valid
-  /// while this Array lives.
+  /// The elements in host memory in row-major order, not copied if the shards are adjacent in
+  /// memory. The span is valid while this Array lives.
   template <Element T>
   std::span<const T> host(std::source_location loc = std::source_location::current()) const {
     return {static_cast<const T*>(host_bytes(dtype_of<T>(), "host", loc)),
             static_cast<std::size_t>(size())};
   }
-  /// Reads a scalar in a condition. A traced one throws: use `cond` or `where`.
+  /// Reads a scalar as a condition. Throws for a traced array: use `cond` or `where`.
   explicit operator bool() const;
-  // Clang prints the second line of this where somebody writes `float y = x`.
+  // Clang prints the second line of this declaration in the error for `float y = x`.
   template <RealNumber T>
   explicit operator T() const {  // tessera: write float(x) or x.item<float>()
     return item<T>();
   }
-  /// Waits until the values are there; gives this array.
+  /// Waits until the values are computed and returns this array.
   const Array& block_until_ready(std::source_location loc = std::source_location::current()) const;
   bool is_ready() const;
-  /// Whether it was given away by donation: whatever reads its values then throws a TraceError that
-  /// names the call, and printing says "deleted". Its dtype, shape and sharding stay.
+  /// Whether the array was donated. Reading its values then throws a TraceError that names the
+  /// donating call, and it prints as "deleted". Its dtype, shape and sharding remain available.
   bool is_deleted() const;
 
-  // --- where it is (tessera/device.h)
+  // --- placement (tessera/device.h)
   Sharding sharding(std::source_location loc = std::source_location::current()) const;
-  /// One a device of this process, in the order of the sharding's mesh. No copies.
+  /// The shards on this process's devices, in the order of the sharding's mesh. Nothing is copied.
   std::vector<Shard> shards(std::source_location loc = std::source_location::current()) const;
 
-  // --- indexing. One index takes the first axis; several take as many axes: x(0, all, -1),
+  // --- indexing. A single index applies to the first axis, several to as many axes: x(0, all, -1),
   // x(range(1, 4), newaxis).
   Array operator[](AxisIndex index) const;
-  // One signature a count: a parameter pack has no caller's line.
+  // One overload per number of indices, because a function with a parameter pack cannot capture the
+  // caller's source line.
   using Index = const AxisIndex&;
   Array operator()(Index a) const { return get({a}, a.loc()); }
   Array operator()(Index a, Index b) const { return get({a, b}, a.loc()); }
@@ -202,14 +205,14 @@ class TESSERA_API Array {
   Array get(const std::vector<AxisIndex>& index,
             std::source_location loc = std::source_location::current()) const;
   /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y). The index
-  /// may be one boolean array, a mask of the first axes: x.at(x < 0).set(0). DTypeError for floats
-  /// into an integer array.
+  /// may be a boolean array that masks the leading axes: x.at(x < 0).set(0). Throws DTypeError if
+  /// floats are written into an integer array.
   template <class... I>
   requires(sizeof...(I) > 0 && (std::convertible_to<I, AxisIndex> && ...)) At at(I&&... index)
   const;
 
-  /// The elements of the first axis by name: auto [a, b] = x.unpack<2>(). A binding needs to know
-  /// how many there are when it is compiled; ShapeError unless the length is N.
+  /// The entries of the first axis for a structured binding, which needs their number at compile
+  /// time: auto [a, b] = x.unpack<2>(). Throws ShapeError unless the length is N.
   template <std::size_t N>
   std::array<Array, N> unpack(std::source_location loc = std::source_location::current()) const {
     require_length(N, loc);
@@ -219,14 +222,14 @@ class TESSERA_API Array {
     (std::make_index_sequence<N>());
   }
 
-  /// Walks the first axis.
+  /// Iterates over the first axis.
   class Iterator;
   Iterator begin() const;
   Iterator end() const;
 
   // --- method spellings of common functions
   Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
-  /// One extent may be -1.
+  /// One extent may be -1, which is inferred.
   Array reshape(const Shape& shape,
                 std::source_location loc = std::source_location::current()) const;
   template <std::integral A>
@@ -255,7 +258,7 @@ class TESSERA_API Array {
   requires(sizeof...(I) > 5) Array reshape(I... extents)
   const { return reshape(Shape{Dim(extents)...}); }
   Array transpose(std::source_location loc = std::source_location::current()) const;
-  /// Result axis i is axis permutation[i].
+  /// Axis i of the result is axis permutation[i] of this array.
   Array transpose(const std::vector<std::int64_t>& permutation,
                   std::source_location loc = std::source_location::current()) const;
   template <Position A, Position B>
@@ -284,10 +287,10 @@ class TESSERA_API Array {
   Array round(std::source_location loc = std::source_location::current()) const;
   Array dot(const Operand& y) const;
   Array matmul(const Operand& y) const;
-  /// The same values in memory of their own.
+  /// The same values in newly allocated memory.
   Array copy(std::source_location loc = std::source_location::current()) const;
 
-  // The reductions, called as the functions of tessera/reductions.h are: x.sum(0), x.sum({0, 1}),
+  // The reductions, with the call forms of tessera/reductions.h: x.sum(0), x.sum({0, 1}),
   // x.sum({.axis = 0, .keepdims = true}).
 #define TESSERA_METHOD_(name, Options, Axes)                                                      \
   Array name(std::source_location loc = std::source_location::current()) const;                   \
@@ -359,25 +362,25 @@ class TESSERA_API Array {
   std::complex<double> item_complex(std::source_location loc) const;
   std::int64_t item_int(std::int64_t least, std::int64_t most, std::source_location loc) const;
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
-  /// For as long as the array lives.
+  /// The result is valid as long as the array lives.
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;
-  /// For as long as the result lives, which is within this array's life.
+  /// The bytes are valid while the result lives, which must not be longer than this array.
   std::shared_ptr<const void> read_bytes(DType as, const char* function,
                                          std::source_location loc) const;
 
-  // Compilers print the next line where an Array is bound to names.
+  // Compilers print the next line in the error for a structured binding of an Array.
   std::shared_ptr<detail::ArrayImpl> impl_;  // tessera: write auto [a, b] = x.unpack<2>()
 };
 
-/// x.item<T>() as a function. In a generic lambda or a template, where the member would have to be
-/// written x.template item<float>(), this is item<float>(x).
+/// x.item<T>() as a free function. In templates and generic lambdas, item<float>(x) replaces
+/// x.template item<float>().
 template <Number T>
 T item(const Array& x, std::source_location loc = std::source_location::current()) {
   return x.item<T>(loc);
 }
 
-/// An array argument together with the caller's source line, which errors show. Converts from
-/// arrays and numbers.
+/// An array argument together with the caller's source line, which errors show. Converts implicitly
+/// from arrays and numbers.
 struct Operand {
   Array array;
   std::source_location loc;
@@ -417,13 +420,13 @@ class Array::Iterator {
   std::int64_t i_ = 0;
 };
 
-/// As NumPy prints it.
+/// Prints the values as NumPy does.
 TESSERA_API std::ostream& operator<<(std::ostream& out, const Array& x);
 TESSERA_API std::string to_string(const Array& x);
-/// "f32[8,16]" and its state; never waits.
+/// The type, such as "f32[8,16]", and the state; never waits.
 TESSERA_API std::string describe(const Array& x);
 
-/// An array of a dtype and a shape only. ShapeError for a negative extent.
+/// An abstract array: a dtype and a shape without values. Throws ShapeError for a negative extent.
 TESSERA_API Array abstract(DType dtype, const Shape& shape,
                            std::source_location loc = std::source_location::current());
 

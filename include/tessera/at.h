@@ -1,4 +1,4 @@
-// Functional updates: x.at(0, all).set(y) is x with other elements where the index picks.
+// Functional updates: x.at(0, all).set(y) returns x with the indexed elements replaced.
 #pragma once
 
 #include <tessera/array.h>
@@ -10,13 +10,13 @@
 
 namespace tessera::inline v0 {
 
-/// A pending functional update of the elements that an index picks.
+/// A pending functional update of the indexed elements.
 class TESSERA_API At {
  public:
   At(Array array, std::vector<AxisIndex> index)
       : array_(std::move(array)), index_(std::move(index)) {}
-  /// The values broadcast to the picked shape and convert to the array's dtype. Where an index
-  /// array names an element twice: set takes the last, the others combine all.
+  /// The values broadcast to the indexed shape and are converted to the array's dtype. If an index
+  /// array names an element twice, set takes the last value, and the others combine all of them.
   Array set(Operand values) const;
   Array add(Operand values) const;
   Array multiply(Operand values) const;

@@ -1,4 +1,4 @@
-// Axes: which axis of each leaf a transformation maps, as a prefix of a tree.
+// Axes say which axis of each leaf a transformation maps, as a prefix of a tree.
 //
 //   0                        axis 0 of every leaf
 //   ts::replicated           no leaf is mapped
@@ -18,7 +18,7 @@
 
 namespace tessera::inline v0 {
 
-/// The same value for every member of the mapped axis.
+/// Marks a value that is the same for every member of the mapped axis.
 struct Replicated {};
 inline constexpr Replicated replicated{};
 
@@ -31,7 +31,7 @@ class TESSERA_API Axes {
   template <std::integral I>
   requires(!std::is_same_v<I, bool>) Axes(I axis) : axis_(static_cast<int>(axis)) {}
   Axes(Replicated) : kind_(Kind::replicated) {}
-  /// TreeError where lists are nested deeper than 1000 levels.
+  /// Throws TreeError if lists are nested deeper than 1000 levels.
   Axes(std::initializer_list<Axes> children) : Axes(std::vector<Axes>(children)) {}
   Axes(std::vector<Axes> children);
 

@@ -1,4 +1,4 @@
-// The axes that a function works along.
+// The axes along which a function works.
 #pragma once
 
 #include <tessera/config.h>
@@ -15,13 +15,13 @@
 
 namespace tessera::inline v0 {
 
-/// An integer that counts or names a place; a bool is none.
+/// An integer that counts something or denotes a position; bool is not one.
 template <class T>
 concept Position = std::integral<T> && !std::same_as<T, bool>;
 
 namespace detail {
-/// A position, an axis or an extent as int64; what is larger than that stays larger than any
-/// extent.
+/// Converts a position, an axis or an extent to int64. Values that do not fit become the largest
+/// int64, which exceeds any extent.
 template <std::integral I>
 constexpr std::int64_t as_position(I i) {
   if constexpr (std::is_unsigned_v<I> && sizeof(I) >= sizeof(std::int64_t))
@@ -31,7 +31,7 @@ constexpr std::int64_t as_position(I i) {
 }
 }  // namespace detail
 
-/// Axes: none named means all of them. `0`, `{0, -1}`.
+/// A list of axes: `0`, `{0, -1}`. An empty list means all axes.
 class AxisList {
  public:
   AxisList() = default;
@@ -49,18 +49,19 @@ class AxisList {
   std::vector<std::int64_t> axes_;
 };
 
-// Options are aggregates, so that they are named: sum(x, {.axis = 0}). Axes without a name come in
-// two more parameter types, because a braced list must fit one of them only: g++ 12 takes the names
-// of `{.ddof = 1}` away where the parameter is a class with constructors, and would take 1 for an
-// axis.
+// Options are aggregates, so that they can be given by name: sum(x, {.axis = 0}). Axes without a
+// name use two other parameter types, because a braced list must match only one of them: if the
+// parameter were a class with constructors, g++ 12 would drop the name in `{.ddof = 1}` and take 1
+// for an axis.
 namespace detail {
 
-/// The first member of options. Nothing converts to it, so no list without names is an option.
+/// The first member of option structs. Nothing converts to it, so a list without names never
+/// matches options.
 struct Named {
   explicit Named() = default;
 };
 
-/// The axes of sum(x, {0, 1}).
+/// The axes in braces, as in sum(x, {0, 1}).
 struct BracedAxes {
   struct First {
     template <Position I>
@@ -92,10 +93,11 @@ inline constexpr bool is_axis_container<std::array<I, N>> = true;
 
 }  // namespace detail
 
-/// What names axes without braces: an integer, an AxisList, a vector of integers.
+/// The types that denote axes without braces: an integer, an AxisList, a vector or array of
+/// integers.
 template <class T>
 concept NamesAxes = Position<T> || detail::is_axis_container<T>;
-/// What names one axis, or none.
+/// The types that denote one axis, or none.
 template <class T>
 concept NamesAxis =
     Position<T> || std::same_as<T, std::optional<std::int64_t>> || std::same_as<T, std::nullopt_t>;

@@ -1,36 +1,39 @@
-// Numbers as strings of bits, and random bits, as NumPy and JAX name them.
+// Bit operations on numbers, and random bits, under the names of NumPy and JAX.
 #pragma once
 
 #include <tessera/array.h>
 
 namespace tessera::inline v0 {
 
-/// The number of bits that are set, of integers, in their dtype.
+/// The number of set bits of an integer, in its dtype.
 TESSERA_API Array population_count(Operand x);
-/// That of |x|, as uint8, which is NumPy's.
+/// The number of set bits of |x| as uint8, as in NumPy.
 TESSERA_API Array bitwise_count(Operand x);
-/// The number of bits above the highest that is set, of integers, in their dtype; of 0 the width.
+/// The number of zero bits above the highest set bit of an integer, in its dtype; for 0 this is the
+/// width.
 TESSERA_API Array count_leading_zeros(Operand x);
-/// The upper half of the product of two integers in twice their width.
+/// The upper half of the double-width product of two integers.
 TESSERA_API Array mulhi(Operand x, Operand y);
-/// The float next to x in the direction of y. It has no derivative.
+/// The next float after x in the direction of y. It has no derivative.
 TESSERA_API Array nextafter(Operand x, Operand y);
-/// x rounded to nearest even as a float of so many bits holds it, in its own dtype: infinite above
-/// that float's range, zero below its least normal number. The derivative is rounded alike. Throws
-/// Error where there is no exponent bit or a negative number of bits, DTypeError of integers.
+/// x rounded to nearest even to a float format with these numbers of bits, returned in its own
+/// dtype: infinite above that format's range, zero below its least normal number. The derivative is
+/// rounded in the same way. Throws Error for less than one exponent bit or a negative number of
+/// mantissa bits, and DTypeError for integers.
 TESSERA_API Array reduce_precision(Operand x, int exponent_bits, int mantissa_bits);
-/// The bits of x read as `dtype`. To a narrower dtype a last dimension comes of the pieces, the
-/// lowest bits first; to a wider one the last dimension goes, which then has as many elements as one
-/// is wide. Throws DTypeError where the widths do not fit.
+/// The bits of x reinterpreted as `dtype`. For a narrower dtype a last dimension is added, which
+/// holds the parts of each element, lowest bits first. For a wider one the last dimension is
+/// removed; it must hold exactly the parts of one element. Throws DTypeError if the widths do not
+/// match.
 TESSERA_API Array bitcast_convert_type(Operand x, DType dtype);
 
 enum class BitGenerator { three_fry, philox };
 struct RandomBits {
   Array state, bits;
 };
-/// Uniform bits from a state of two uint64, a key and a counter (of three for Philox too, with a
-/// counter of 128 bits), and the next state: those that XLA gives. For programs that hold such a
-/// state; `random::bits` of a key is the usual way.
+/// Returns uniform bits and the next state, as XLA does. The state is two uint64, a key and a
+/// counter; Philox also takes three, with a 128-bit counter. This is for programs that hold such a
+/// state; random::bits with a key is the usual way.
 TESSERA_API RandomBits rng_bit_generator(Operand state, Shape shape,
                                          BitGenerator algorithm = BitGenerator::philox,
                                          DType dtype = DType::uint32);

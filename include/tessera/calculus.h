@@ -1,4 +1,4 @@
-// Differences, integrals and interpolation, as NumPy has them.
+// Differences, integrals and interpolation under NumPy's names.
 #pragma once
 
 #include <tessera/array.h>
@@ -13,15 +13,15 @@ struct DiffOptions {
   std::int64_t axis = -1;
   std::optional<Array> prepend = {}, append = {};
 };
-/// Each element less the one before it along an axis, n times over; of booleans whether they differ.
-/// `prepend` and `append`, scalars or arrays, are joined to x first. ShapeError for a negative n and
-/// of a scalar.
+/// The difference of each element and the one before it along an axis, repeated n times; for
+/// booleans, whether they differ. `prepend` and `append`, scalars or arrays, are concatenated to x
+/// first. Throws ShapeError for a negative n and for a scalar.
 TESSERA_API Array diff(Operand x, const DiffOptions& options = {});
 struct Ediff1dOptions {
   detail::Named named = detail::Named();
   std::optional<Array> to_end = {}, to_begin = {};
 };
-/// The differences of the flattened array, between `to_begin` and `to_end`.
+/// The differences of the flattened array, with `to_begin` before and `to_end` after them.
 TESSERA_API Array ediff1d(Operand x, const Ediff1dOptions& options = {});
 
 struct GradientOptions {
@@ -29,9 +29,9 @@ struct GradientOptions {
   AxisList axis = {};
   std::vector<double> spacing = {};
 };
-/// Central differences along each axis (those named), one-sided at the ends, in floats: an array an
-/// axis. `spacing` is the distance of neighbours, one for all axes or one for each. ShapeError for
-/// an axis of less than two elements and another number of distances.
+/// Central differences along each of the axes, one-sided at the ends, in floats: one array per
+/// axis. `spacing` is the distance of neighbours, one number for all axes or one per axis. Throws
+/// ShapeError for an axis of fewer than two elements, and for another number of distances.
 TESSERA_API std::vector<Array> gradient(Operand x, const GradientOptions& options = {});
 
 struct TrapezoidOptions {
@@ -40,7 +40,8 @@ struct TrapezoidOptions {
   double dx = 1;
   std::int64_t axis = -1;
 };
-/// The integral along an axis by the trapezoidal rule, in floats: of samples at `x`, or `dx` apart.
+/// The integral along an axis by the trapezoidal rule, in floats. The samples are at `x`, or `dx`
+/// apart.
 TESSERA_API Array trapezoid(Operand y, const TrapezoidOptions& options = {});
 
 struct InterpOptions {
@@ -48,14 +49,14 @@ struct InterpOptions {
   std::optional<Array> left = {}, right = {};
   std::optional<double> period = {};
 };
-/// The value at x of the piecewise linear function through (xp, fp), vectors, xp ascending, in
-/// floats. Below and above them `left` and `right`, else the first and the last of fp; with a
-/// `period` the points go around, in any order. ShapeError unless xp and fp are vectors of one
-/// length, 1 or more.
+/// Evaluates at x the piecewise linear function through the points (xp, fp), with xp ascending, in
+/// floats. Outside of xp the value is `left` or `right`, by default the first or last of fp. With a
+/// `period` the points wrap around and may be in any order. Throws ShapeError unless xp and fp are
+/// non-empty vectors of the same length.
 TESSERA_API Array interp(Operand x, Operand xp, Operand fp, const InterpOptions& options = {});
 
-/// log(cumsum(exp(x))) along an axis without overflow, from the last element on with `reverse`; in
-/// floats.
+/// log(cumsum(exp(x))) along an axis without overflow, in floats; with `reverse` it starts from the
+/// last element.
 TESSERA_API Array cumlogsumexp(Operand x, std::int64_t axis = 0, bool reverse = false);
 
 struct UnwrapOptions {
@@ -64,8 +65,8 @@ struct UnwrapOptions {
   std::int64_t axis = -1;
   double period = 6.283185307179586;
 };
-/// Angles along an axis without jumps: neighbours that differ by more than `discont` (half a period)
-/// are brought within half a period, by whole ones, in floats.
+/// Removes jumps from angles along an axis, in floats: if neighbours differ by more than `discont`
+/// (by default half a period), whole periods are added to bring them within half a period.
 TESSERA_API Array unwrap(Operand x, const UnwrapOptions& options = {});
 
 }  // namespace tessera::inline v0

@@ -1,22 +1,23 @@
-// Checkpoints on disk: the state of a run, step by step, as folders of safetensors files.
+// Checkpoints on disk: the state of a run at several steps, each stored as a folder of safetensors
+// files.
 //
 //   ts::checkpoint::save("run", 40, state);                       // run/40/
 //   state = ts::checkpoint::restore("run", state);                // the newest step
 //   state = ts::checkpoint::restore("run", state, {.step = 20, .mesh = mesh, .specs = P("data")});
 //
-// Each process writes the blocks that its devices are the first to hold, every byte once. A
-// manifest with shapes, specs, checksums and key paths is put beside them, and one rename makes the
-// step: until then it is not there, and a kill at any moment leaves the steps that were there. It
-// is restored onto any mesh, spec and number of processes; each process reads what its devices
-// need. What is read is compared with its checksums.
+// Each process writes the blocks whose first replica is on one of its devices, so every byte is
+// written once. A manifest with shapes, specs, checksums and key paths is stored beside them, and a
+// single rename publishes the step: a process killed at any moment leaves earlier steps intact. A
+// checkpoint can be restored onto any mesh, spec and number of processes; each process reads only
+// what its devices need, and verifies it against the checksums.
 //
-// A folder is a step if its name is a number and it holds a manifest that a finished save wrote.
-// Whatever else lies in the folder is not listed, replaced or removed.
+// A folder is a step if its name is a number and it holds the manifest of a finished save. Other
+// files and folders are never listed, replaced or removed.
 //
-// Where several processes run one program, all of them call save, save_async, restore and
-// restore_arrays, with the same arguments and one folder that all of them see: where arguments
-// differ, all get an error. The other functions say what the calling process finds, and need no
-// others.
+// If several processes run one program, all of them must call save, save_async, restore and
+// restore_arrays with the same arguments and a shared folder; if the arguments differ, all of them
+// get an error. The other functions report what the calling process finds and need no other
+// process.
 #pragma once
 
 #include <tessera/array.h>
@@ -45,12 +46,12 @@ class Job;  // src/checkpoints/job.h
 
 struct CheckpointSaveOptions {
   detail::Named named = detail::Named();
-  /// What is known of the step: a CheckpointManager keeps the best by one of these.
+  /// Metrics of the step; a CheckpointManager keeps the best steps by one of them.
   std::map<std::string, double> metrics = {};
-  /// Text of the program's own, which `info` gives back.
+  /// The user's own text entries, which `info` returns.
   std::map<std::string, std::string> metadata = {};
-  /// A step of this number that is there is replaced, at one moment; else it is an error. What no
-  /// save made is not replaced.
+  /// Replace an existing step of this number, atomically; otherwise an existing step is an error. A
+  /// folder that is not a step is never replaced.
   bool overwrite = false;
   /// Save even if this step is not a multiple of the CheckpointManager's interval.
   bool force = false;
@@ -58,33 +59,35 @@ struct CheckpointSaveOptions {
 
 struct CheckpointRestoreOptions {
   detail::Named named = detail::Named();
-  /// None: the newest.
+  /// The step to restore. The default is the newest.
   std::optional<std::int64_t> step = {};
-  /// Where the arrays go; empty: that of the scope, where there are specs. A leaf without a spec
-  /// goes by the one that it was saved with, where a mesh is given here, and else to where the leaf
-  /// of `like` is.
+  /// The mesh for the restored arrays. If empty, the mesh of the scope is used for leaves that have
+  /// a spec. A leaf without a spec uses the spec that it was saved with if a mesh is given here,
+  /// and otherwise the sharding of the leaf of `like`.
   Mesh mesh = {};
   SpecTree specs = unconstrained;
-  /// Leaves whose path fits one of these patterns ("model/**") are read, the others stay as they
-  /// are in `like`. None: all leaves, and the checkpoint has no others.
+  /// Only leaves whose path matches one of these patterns ("model/**") are read; the others keep
+  /// their values in `like`. If empty, all leaves are read, and the checkpoint may not contain
+  /// others.
   std::vector<std::string> only = {};
-  /// Leaves that fit one of these stay as they are where the checkpoint has none of their path.
+  /// Leaves that match one of these patterns keep their values in `like` if the checkpoint does not
+  /// contain them.
   std::vector<std::string> may_lack = {};
-  /// Where a path of the tree begins with the first, it begins with the second in the checkpoint:
-  /// {{"encoder", "model/encoder"}}. The first that fits counts.
+  /// Pairs of path prefixes, in the tree and in the checkpoint: {{"encoder", "model/encoder"}}. The
+  /// first pair that matches a path is used.
   std::vector<std::pair<std::string, std::string>> renamed = {};
-  /// Compares what is read with its checksums. Without it the bytes that are needed are read and no
-  /// others. All of them are of one save in any case.
+  /// Verify checksums, which requires reading whole chunks. Otherwise only the needed bytes are
+  /// read. In both cases all bytes come from a single save.
   bool verify = true;
 };
 
-/// What a checkpoint says of itself.
+/// The description of a checkpoint.
 struct CheckpointInfo {
   struct Leaf {
     std::string path;
     DType dtype{};
     Shape shape;
-    /// As it lay when it was saved; no axes where it was whole.
+    /// The mesh and spec with which the leaf was saved; no axes if it was not sharded.
     std::vector<Mesh::Axis> mesh;
     PartitionSpec spec;
     std::size_t blocks = 0;
@@ -94,30 +97,31 @@ struct CheckpointInfo {
     std::uint64_t bytes = 0;
   };
   std::int64_t step = 0;
-  /// Seconds since 1970.
+  /// Seconds since 1970-01-01 UTC.
   std::int64_t time = 0;
   int processes = 1;
   std::map<std::string, double> metrics;
   std::map<std::string, std::string> metadata;
   std::vector<Leaf> leaves;
   std::vector<File> files;
-  /// Of all elements.
+  /// The size of all leaves' elements.
   std::uint64_t bytes = 0;
 };
 
-/// A save that runs in the background. The destructor waits for it, and prints to stderr a failure
-/// that was not collected with wait(). The end of the process waits for it too. In a child of fork,
-/// which lacks the threads of its parent, wait() is an Error.
+/// A save that runs in the background. The destructor waits for it, and prints to stderr any
+/// failure that was not collected with wait(). Process exit also waits for it. In a forked child,
+/// which lacks its parent's threads, wait() throws Error.
 class TESSERA_API CheckpointSaving {
  public:
-  /// Of nothing.
+  /// An empty object without a save.
   CheckpointSaving() = default;
   explicit CheckpointSaving(std::shared_ptr<checkpoints::Job> job) : job_(std::move(job)) {}
   ~CheckpointSaving();
   CheckpointSaving(CheckpointSaving&& other) noexcept;
   CheckpointSaving& operator=(CheckpointSaving&& other) noexcept;
 
-  /// Returns when the step is there; throws why it is not. Error where the save was moved away.
+  /// Returns when the step is published, or throws the reason why it was not. Throws Error if this
+  /// object was moved from.
   void wait();
   bool is_done() const;
 
@@ -137,14 +141,14 @@ TESSERA_API std::vector<Array> restore_checkpoint(const std::string& dir, const 
                                                   const std::vector<Array>& like,
                                                   const CheckpointRestoreOptions& options,
                                                   std::source_location loc);
-/// Bytes that restores of this process have read of shards so far.
+/// Shard bytes read so far by all restores of this process.
 TESSERA_API std::uint64_t checkpoint_bytes_read();
 
-/// The functions of ts::checkpoint that are about files.
+/// The functions of ts::checkpoint that work on files.
 struct TESSERA_API CheckpointFiles {
-  /// Returns when the step is on the disk. IoError where it cannot be written, with what was there
-  /// before kept; TraceError for leaves without values; TreeError where keys with dots or slashes
-  /// make two leaves one name. Leaves that are empty are left out.
+  /// Returns when the step is on disk. Empty leaves are skipped. Throws IoError if it cannot be
+  /// written, in which case earlier contents are kept; TraceError for leaves without values;
+  /// TreeError if keys with dots or slashes give two leaves the same name.
   template <class T>
   static void save(const std::string& dir, std::int64_t step, const T& tree,
                    const CheckpointSaveOptions& options = {},
@@ -152,8 +156,9 @@ struct TESSERA_API CheckpointFiles {
     const InFunction called("checkpoint::save", loc);
     save_checkpoint(dir, step, tree::paths(tree), tree::leaves(tree), options, loc).wait();
   }
-  /// Returns at once: the arrays are held as they are now, whatever the program does with them.
-  /// What a later call would write over (donation) gets new memory then, as much as a copy.
+  /// Returns at once and saves the current values, whatever the program does afterwards. A later
+  /// call that would overwrite these arrays (donation) gets newly allocated memory instead, as much
+  /// as a copy would take.
   template <class T>
   [[nodiscard]] static CheckpointSaving save_async(
       const std::string& dir, std::int64_t step, const T& tree,
@@ -162,11 +167,11 @@ struct TESSERA_API CheckpointFiles {
     const InFunction called("checkpoint::save_async", loc);
     return save_checkpoint(dir, step, tree::paths(tree), tree::leaves(tree), options, loc);
   }
-  /// A tree like `like`, whose arrays may be abstract or given away: only their dtypes, shapes and
-  /// places count, but for leaves that stay as they are. TreeError lists leaves that are missing,
-  /// left over, or of another dtype or shape. IoError names what is damaged, by file and key path,
-  /// and a step that is intact; or which file this process may not read. A step that others remove
-  /// or replace meanwhile is looked for again.
+  /// Returns a tree like `like`, whose arrays may be abstract or donated: only their dtypes, shapes
+  /// and shardings matter, except for leaves that keep their values. Throws TreeError listing
+  /// leaves that are missing, superfluous, or of another dtype or shape. Throws IoError naming the
+  /// damage by file and key path, and an intact step; or naming a file that this process may not
+  /// read. If another process removes or replaces the step meanwhile, it is looked up again.
   template <class T>
   static T restore(const std::string& dir, const T& like,
                    const CheckpointRestoreOptions& options = {},
@@ -176,25 +181,25 @@ struct TESSERA_API CheckpointFiles {
         restore_checkpoint(dir, tree::structure(like), tree::leaves(like), options, loc);
     return tree::unflatten(like, std::span<const Array>(leaves), loc);
   }
-  /// All arrays by their paths, where no tree is at hand; specs and `may_lack` are not for it.
+  /// Returns all arrays by path, for use without a tree; it accepts neither specs nor `may_lack`.
   static std::map<std::string, Array> restore_arrays(
       const std::string& dir, const CheckpointRestoreOptions& options = {},
       std::source_location loc = std::source_location::current());
 
-  /// Ascending; none where there is no such folder.
+  /// All steps in ascending order; empty if there is no such folder.
   static std::vector<std::int64_t> all_steps(
       const std::string& dir, std::source_location loc = std::source_location::current());
   static std::optional<std::int64_t> latest_step(
       const std::string& dir, std::source_location loc = std::source_location::current());
-  /// The newest step of which nothing is damaged. Reads it all. IoError where this process may not
-  /// read a newer one.
+  /// Returns the newest undamaged step, reading all data of the steps it checks. Throws IoError if
+  /// this process may not read a newer one.
   static std::optional<std::int64_t> latest_intact_step(
       const std::string& dir, std::source_location loc = std::source_location::current());
-  /// IoError where there is no such step, or its manifest is damaged or may not be read.
+  /// Throws IoError if there is no such step, or if its manifest is damaged or unreadable.
   static CheckpointInfo info(const std::string& dir, std::int64_t step,
                              std::source_location loc = std::source_location::current());
-  /// Reads all of a step and says what is damaged, a line each; none where it is intact. IoError
-  /// where this process may not read it.
+  /// Reads a whole step and returns one line per damage, none if it is intact. Throws IoError if
+  /// this process may not read it.
   static std::vector<std::string> verify(
       const std::string& dir, std::int64_t step,
       std::source_location loc = std::source_location::current());
@@ -202,10 +207,10 @@ struct TESSERA_API CheckpointFiles {
 
 }  // namespace detail
 
-/// The functions above, as ts::checkpoint::save and so on. A name in front of :: is looked up among
-/// types; the object below is for calls by the old name of remat.
+/// The functions above as ts::checkpoint::save and so on. Both a type and an object have this name:
+/// name lookup before :: finds the type, and the object allows calls by the old name of remat.
 struct checkpoint : detail::CheckpointFiles {
-  /// The former name of ts::remat(f), for one version.
+  /// The former name of ts::remat(f), kept for one version.
   template <class F>
   [[deprecated("ts::checkpoint(f) is called ts::remat(f) now")]] Remat<std::decay_t<F>> operator()(
       F&& f, RematOptions options = {},

@@ -1,4 +1,5 @@
-// The checkpoints of a run: saved while it goes on, kept by a policy.
+// CheckpointManager saves the checkpoints of a run in the background and decides which ones to
+// keep.
 //
 //   ts::CheckpointManager checkpoints("run", {.max_to_keep = 3, .save_interval_steps = 100});
 //   if (checkpoints.latest_step()) state = checkpoints.restore(state);
@@ -6,7 +7,7 @@
 //     state = step(std::move(state), batch(i));
 //     checkpoints.save(i + 1, state);          // returns at once; every hundredth is written
 //   }
-//   checkpoints.wait();                        // the last one is there
+//   checkpoints.wait();                        // for the last save
 #pragma once
 
 #include <tessera/checkpoint.h>
@@ -24,24 +25,24 @@ enum class BestMode { min, max };
 
 struct CheckpointManagerOptions {
   detail::Named named = detail::Named();
-  /// Only the newest so many are kept, and those that the next two keep. None: all. Nothing is
-  /// removed but sound steps that were saved into the folder.
+  /// Keep only this many of the newest steps, besides those that the next two options keep. The
+  /// default keeps all. Only undamaged steps that were saved into the folder are ever removed.
   std::optional<int> max_to_keep = {};
-  /// Multiples of it are kept for good.
+  /// Steps that are multiples of this number are never removed.
   std::optional<std::int64_t> keep_period = {};
-  /// So many of the best are kept, by a metric that is passed to save.
+  /// Keep this many of the best steps, by a metric that is passed to save.
   int keep_best = 0;
   std::string best_metric = {};
   BestMode best_mode = BestMode::min;
-  /// Steps that are no multiple of it are not saved, but where save is told to.
+  /// Only multiples of this number are saved, unless save is called with `force`.
   std::int64_t save_interval_steps = 1;
-  /// The program goes on while a step is written.
+  /// Save in the background.
   bool async = true;
-  /// Saves under way at most: the next one waits. Each holds its arrays.
+  /// The most saves in progress at a time; a further one waits. Each save keeps its arrays alive.
   int max_in_flight = 1;
-  /// A run that goes on from an earlier step leaves later ones behind. Saving beside them is an
-  /// error, unless this is set: then those that are there when a save begins are removed as soon as
-  /// its step is there, and a step of its own number is replaced.
+  /// What to do if a run is resumed from an earlier step and the folder holds later ones. By
+  /// default saving is then an error. If this is set, later steps that exist when a save begins are
+  /// removed once its step is published, and an existing step with its own number is replaced.
   bool discard_later_steps = false;
 };
 
@@ -49,26 +50,26 @@ namespace checkpoints {
 class Manager;  // src/checkpoints/manager.cc
 }
 
-/// Of one folder, for one thread; where processes are several, each has one, and all of them make
-/// the same calls. Its destructor waits for what is under way. A manager that was moved away throws
+/// Manages one folder from one thread. With several processes, each has a manager and all of them
+/// make the same calls. The destructor waits for saves in progress. A moved-from manager throws
 /// Error.
 class TESSERA_API CheckpointManager {
  public:
-  /// IoError where options make no sense. The folder is made by the first save.
+  /// The folder is created by the first save. Throws IoError if the options are inconsistent.
   explicit CheckpointManager(std::string dir, CheckpointManagerOptions options = {},
                              std::source_location loc = std::source_location::current());
   ~CheckpointManager();
   CheckpointManager(CheckpointManager&&) noexcept;
   CheckpointManager& operator=(CheckpointManager&&) noexcept;
 
-  /// Whether the interval includes the step.
+  /// Whether the step is a multiple of the save interval.
   bool should_save(std::int64_t step,
                    std::source_location loc = std::source_location::current()) const;
-  /// False where the step is not to be saved. Throws what went wrong with an earlier one that was
-  /// written behind the program's back; this one is not saved then. IoError where the folder has
-  /// later steps, but for a step that is replaced on purpose ({.overwrite = true}), and with
-  /// `discard_later_steps`. A step that was made is there until this manager has made another one,
-  /// whatever else lies in the folder.
+  /// Returns false if the step is not to be saved. Throws the error of an earlier background save,
+  /// and then does not save this step. Throws IoError if the folder has later steps, unless this
+  /// step is replaced deliberately ({.overwrite = true}) or `discard_later_steps` is set. A saved
+  /// step remains at least until this manager has saved another one, whatever else the folder
+  /// holds.
   template <class T>
   bool save(std::int64_t step, const T& tree, const CheckpointSaveOptions& options = {},
             std::source_location loc = std::source_location::current()) {
@@ -77,7 +78,7 @@ class TESSERA_API CheckpointManager {
     save_leaves(step, tree::paths(tree), tree::leaves(tree), options, loc);
     return true;
   }
-  /// As checkpoint::restore, when what is under way is there.
+  /// Waits for saves in progress, then works like checkpoint::restore.
   template <class T>
   T restore(const T& like, const CheckpointRestoreOptions& options = {},
             std::source_location loc = std::source_location::current()) {
@@ -86,18 +87,18 @@ class TESSERA_API CheckpointManager {
     restored(loc);
     return tree;
   }
-  /// Returns when every step that was saved is there; throws what went wrong, once.
+  /// Returns when every saved step is published, or throws the error of one, once.
   void wait(std::source_location loc = std::source_location::current());
 
-  /// As it was given. A path that does not begin at the root is of the working directory that the
-  /// process had when the manager was made.
+  /// The folder as given. A relative path refers to the process's working directory at
+  /// construction.
   const std::string& directory(std::source_location loc = std::source_location::current()) const;
-  /// The steps that this process finds there now, ascending.
+  /// The steps that this process currently finds, in ascending order.
   std::vector<std::int64_t> all_steps(
       std::source_location loc = std::source_location::current()) const;
   std::optional<std::int64_t> latest_step(
       std::source_location loc = std::source_location::current()) const;
-  /// By the metric; none where no step has it.
+  /// The best step by the metric; none if no step has the metric.
   std::optional<std::int64_t> best_step(
       std::source_location loc = std::source_location::current()) const;
 

@@ -1,20 +1,20 @@
-// Collectives: what the members of a mapped axis (pmap, vmap with an axis_name, shard_map) do
-// together.
+// Collectives communicate between the members of a mapped axis (pmap, vmap with an axis_name,
+// shard_map).
 //
 //   pmap([](Array x) { return x / ts::psum(x, "i"); }, {.axis_name = "i"})
 //
 // Every function here takes a tree and works on each of its leaves. An axis is a name or a list of
-// names, first major: over {"x", "y"} member number m is at (m / size(y), m % size(y)). A name is
-// that of the innermost function around that binds it; CollectiveError lists the bound ones where
-// there is none. Arguments are the members' blocks: the mapped axis is not among their dimensions.
-// Results do not depend on timing: psum and pmean add in a tree that the number of members fixes.
-// An even number is halved, each half summed on its own and the two sums added; an odd number is
-// added from the first member to the last. So eight members add as
-// ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
+// names, major first: over {"x", "y"} member m has the coordinates (m / size(y), m % size(y)). A
+// name refers to the innermost enclosing function that binds it; a CollectiveError that lists the
+// bound names is thrown if there is none. Arguments are the members' blocks, without the mapped
+// axis. Results do not depend on timing: psum and pmean add in a tree that depends only on the
+// number of members. An even number is split into halves, which are summed separately and then
+// added; an odd number is added from the first member to the last. So eight members add as ((0 + 1)
+// + (2 + 3)) + ((4 + 5) + (6 + 7)).
 //
-// Groups (`{{0, 1}, {2, 3}}`) partition the members; each group works on its own. Not over an axis
-// that vmap maps. In a typed shard_map the result of a group varies over the axis, whatever the
-// collective, because another group has another result.
+// Groups (`{{0, 1}, {2, 3}}`) partition the members, and each group works separately. They are not
+// supported over an axis that vmap maps. In a typed shard_map the result of a grouped collective
+// varies over the axis, because other groups have other results.
 #pragma once
 
 #include <tessera/tree.h>
@@ -44,13 +44,14 @@ class AxisNames {
 using AxisGroups = std::vector<std::vector<std::int64_t>>;
 
 struct GatherOptions {
-  /// Of the result for all_gather, of the operand for psum_scatter; may count from the end.
+  /// The axis of the result for all_gather, and of the operand for psum_scatter; it may be
+  /// negative.
   int axis = 0;
-  /// Along the existing axis, slab after slab, instead of along an axis of its own.
+  /// Concatenate along the existing axis instead of stacking along a new one.
   bool tiled = false;
   AxisGroups groups = {};
-  /// all_gather in a typed shard_map: the result counts as the same on all devices, as a replicated
-  /// out_spec needs.
+  /// all_gather in a typed shard_map: type the result as equal on all devices, as a replicated
+  /// out_spec requires.
   bool invariant = false;
 };
 struct ExchangeOptions {
@@ -59,58 +60,62 @@ struct ExchangeOptions {
 };
 
 struct CastOptions {
-  /// "varying".
+  /// Must be "varying".
   std::string to = {};
 };
 
 /// The sum over the members, on each of them. Booleans count as int32. A bare C++ number is
-/// multiplied by the number of members at once, so psum(1, "i") can be read while tracing. Inside
-/// pmap and vmap its transpose is itself: a gradient taken in the body is that of the sum of all
-/// members' losses. In a typed shard_map it is that of the one loss which all share.
+/// multiplied by the number of members right away, so psum(1, "i") can be read while tracing.
+/// Inside pmap and vmap psum is its own transpose: a gradient taken in the body is that of the sum
+/// of all members' losses. In a typed shard_map it is that of the single loss that all members
+/// share.
 TESSERA_API Array psum(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
-/// psum divided by the number of members (all groups of one size); integers give floats.
+/// psum divided by the number of members (all groups have the same size). Integers give floats.
 TESSERA_API Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
-/// The elementwise extremum over the members; a NaN anywhere gives NaN. No derivative.
+/// The elementwise maximum or minimum over the members; a NaN on any member gives NaN. Not
+/// differentiable.
 TESSERA_API Array pmax(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
 TESSERA_API Array pmin(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
-/// All members' x, in order, on each of them: stacked along a new axis, or tiled.
+/// Returns all members' x, in order, on each of them: stacked along a new axis, or concatenated if
+/// tiled.
 TESSERA_API Array all_gather(Operand x, const AxisNames& axes, const GatherOptions& options = {});
-/// Member k's part of the sum over the members: index k of the axis, which has as many elements as
-/// there are members and goes away; tiled, the k-th of equal slabs. ShapeError where the extent
-/// does not fit.
+/// Returns on member k its part of the sum over the members: index k of the axis, which has one
+/// entry per member and is removed, or if tiled, the k-th of equal slabs. Throws ShapeError if the
+/// extent does not match.
 TESSERA_API Array psum_scatter(Operand x, const AxisNames& axes, const GatherOptions& options = {});
-/// Member i gets index i of axis `split` of every member's x, stacked along `concat` of the result;
-/// tiled, slabs instead.
+/// Returns on member i the entries at index i of axis `split` of every member's x, stacked along
+/// axis `concat` of the result. If tiled, slabs are exchanged instead.
 TESSERA_API Array all_to_all(Operand x, const AxisNames& axes, int split, int concat,
                              const ExchangeOptions& options = {});
-/// For each pair (source, destination) the destination gets the source's x; other members get
-/// zeros. CollectiveError unless sources and destinations are unique members.
+/// For each pair (source, destination) the destination receives the source's x; other members get
+/// zeros. Throws CollectiveError unless the sources and the destinations are distinct members.
 using Permutation = std::vector<std::pair<std::int64_t, std::int64_t>>;
 TESSERA_API Array ppermute(Operand x, const AxisNames& axes, const Permutation& pairs);
-/// Member i gets the x of member sources[i]. CollectiveError unless `sources` is a permutation.
+/// Member i receives the x of member sources[i]. Throws CollectiveError unless `sources` is a
+/// permutation.
 TESSERA_API Array pshuffle(Operand x, const AxisNames& axes,
                            const std::vector<std::int64_t>& sources);
-/// Exchanges the mapped axis with axis `axis` of x, which has as many elements.
+/// Exchanges the mapped axis with axis `axis` of x, which must have the same size.
 TESSERA_API Array pswapaxes(Operand x, const AxisNames& axes, int axis,
                             const ExchangeOptions& options = {});
-/// The x of member `source`, on each of them.
+/// Returns the x of member `source` on every member.
 TESSERA_API Array pbroadcast(Operand x, const AxisNames& axes, std::int64_t source);
-/// In a typed shard_map: x, typed as varying over the axes; nothing moves. An axis over which it
-/// varies already, or that is one of pmap or vmap, changes nothing. Operations do this to their
-/// operands by themselves; it is written where the type decides what a derivative means: that with
-/// respect to a value which all devices share is summed over them, that with respect to
-/// pvary(x, "i") is each device's own.
+/// In a typed shard_map: returns x typed as varying over the axes, without communication. An axis
+/// over which x already varies, or which belongs to pmap or vmap, has no effect. Operations apply
+/// this to their operands automatically; write it explicitly if the type decides what a derivative
+/// means: a derivative with respect to a replicated value is summed over the devices, whereas with
+/// respect to pvary(x, "i") each device has its own.
 TESSERA_API Array pvary(Operand x, const AxisNames& axes);
-/// pvary, as pcast(x, "i", {.to = "varying"}). CollectiveError for any other type.
+/// pvary, written as pcast(x, "i", {.to = "varying"}). Throws CollectiveError for any other type.
 TESSERA_API Array pcast(Operand x, const AxisNames& axes, const CastOptions& options);
-/// This member's number, an int32 scalar.
+/// This member's number, as an int32 scalar.
 TESSERA_API Array axis_index(const AxisNames& axes,
                              std::source_location loc = std::source_location::current());
-/// The number of members, known while tracing.
+/// The number of members, which is known while tracing.
 TESSERA_API std::int64_t axis_size(const AxisNames& axes,
                                    std::source_location loc = std::source_location::current());
 
-// --- of trees
+// --- overloads for trees
 
 namespace detail {
 template <class T>

@@ -1,5 +1,6 @@
-// Reductions, windows and sorts by a function of the caller's, as jax.lax has them. The function is
-// of scalars, and is compiled into the loop. It is traced once and uses nothing traced from outside.
+// Reductions, windows and sorts by a user-supplied function, as in jax.lax. The function works on
+// scalars and is compiled into the loop. It is traced once and must not use traced values from
+// outside.
 #pragma once
 
 #include <tessera/array.h>
@@ -10,38 +11,38 @@
 
 namespace tessera::inline v0 {
 
-/// Two elements to one, associative.
+/// An associative function that combines two elements.
 using Combine = std::function<Array(Array accumulated, Array element)>;
-/// One of each of several arrays: (accumulated, elements) to the next accumulated.
+/// The same for several arrays at once: maps (accumulated, elements) to the next accumulated
+/// values, one per array.
 using CombineAll =
     std::function<std::vector<Array>(std::vector<Array> accumulated, std::vector<Array> elements)>;
 
-/// Folds the elements of x over `axes` in row-major order, beginning with `init`, a scalar of x's
+/// Folds the elements of x over `axes` in row-major order, starting with `init`, a scalar of x's
 /// dtype:
 ///
 ///     reduce(x, 1, [](Array a, Array b) { return a * b; }, {0})
 ///
-/// Differentiable where `combine` is. Throws ShapeError for axes that x has not, DTypeError and
-/// ShapeError for a function that does not give a scalar of x's dtype.
+/// Differentiable if `combine` is. Throws ShapeError for axes that x does not have, and DTypeError
+/// or ShapeError if the function does not return a scalar of x's dtype.
 TESSERA_API Array reduce(Operand x, Operand init, const Combine& combine, const AxisList& axes);
-/// Several arrays of one shape together, with an init for each.
+/// Folds several arrays of the same shape together, with one init each.
 TESSERA_API std::vector<Array> reduce(const std::vector<Array>& xs, const std::vector<Array>& inits,
                                       const CombineAll& combine, const AxisList& axes,
                                       std::source_location loc = std::source_location::current());
 
-/// The windows of `reduce_window`: a list that is empty stands for 1 in every dimension, or no
-/// padding.
+/// The windows of `reduce_window`. An empty list means 1 in every dimension, or no padding.
 struct ReduceWindowOptions {
   std::vector<std::int64_t> window, strides = {};
   std::vector<std::pair<std::int64_t, std::int64_t>> padding = {};
   std::vector<std::int64_t> base_dilation = {}, window_dilation = {};
 };
-/// The same over the windows that slide over every dimension of x; padding and holes do not count.
+/// Folds the elements of each window that slides over x. Padding and dilation holes do not count.
 TESSERA_API Array reduce_window(Operand x, Operand init, const Combine& combine,
                                 const ReduceWindowOptions& options);
 
-/// Arrays of one shape sorted together along `axis`, stable: `before` has one element of each array
-/// twice, and says whether the first ones come before the others.
+/// Sorts arrays of the same shape together along `axis`, stably. `before` receives one element of
+/// each array twice, and returns whether the first ones come before the second ones.
 using Before = std::function<Array(std::vector<Array> a, std::vector<Array> b)>;
 TESSERA_API std::vector<Array> sort_by(const std::vector<Array>& xs, const Before& before,
                                        std::int64_t axis = -1,

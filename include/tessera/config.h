@@ -1,4 +1,4 @@
-// Export macro and version. Every public declaration with a definition in the library carries
+// Export macro and version. Every public declaration that is defined in the library carries
 // TESSERA_API.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Numbers with names, as NumPy has them: C++ doubles, which take the dtype of what they meet.
+// Named constants, as in NumPy. They are C++ doubles, so they take the dtype of the other operand.
 #pragma once
 
 #include <tessera/config.h>

@@ -1,4 +1,4 @@
-// Contractions.
+// Contractions: products that sum over shared axes.
 #pragma once
 
 #include <tessera/array.h>
@@ -9,24 +9,24 @@
 
 namespace tessera::inline v0 {
 
-/// NumPy's dot: last axis of x with the second to last of y (the only one of a vector); scalars
-/// multiply.
+/// NumPy's dot: contracts the last axis of x with the second to last of y (the only one if y is a
+/// vector). Scalars multiply.
 TESSERA_API Array dot(Operand x, Operand y);
-/// Matrices in the last two axes, broadcast over the others; vectors count as one row or column
-/// that is dropped again.
+/// Multiplies matrices in the last two axes and broadcasts the others. A vector counts as a single
+/// row or column, which is removed from the result.
 TESSERA_API Array matmul(Operand x, Operand y);
-/// x and y flattened: result(i, j) = x(i) * y(j).
+/// The outer product of x and y flattened: result(i, j) = x(i) * y(j).
 TESSERA_API Array outer(Operand x, Operand y);
-/// Sum over the last axes of both.
+/// Contracts the last axes of both operands.
 TESSERA_API Array inner(Operand x, Operand y);
-/// Sum over the last `axes` of x and the first of y.
+/// Contracts the last `axes` axes of x with the first ones of y.
 TESSERA_API Array tensordot(Operand x, Operand y, int axes = 2);
-/// Einstein notation, "bqhd,bkhd->bhqk": letters shared by the operands are summed unless the
-/// result names them; without an arrow the result has the letters that occur once, sorted. "..."
-/// stands for leading axes that broadcast. Contracts pairs of operands from the left.
+/// Einstein notation, "bqhd,bkhd->bhqk": letters that the result does not name are summed over.
+/// Without an arrow, the result has the letters that occur once, sorted. "..." stands for leading
+/// axes that broadcast. Operands are contracted pairwise from the left.
 TESSERA_API Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
                          std::source_location loc = std::source_location::current());
-/// The same of one, two or three operands: einsum("ij,jk->ik", x, y).
+/// Overloads for one, two or three operands: einsum("ij,jk->ik", x, y).
 inline Array einsum(const std::string& subscripts, const Array& x,
                     std::source_location loc = std::source_location::current()) {
   return einsum(subscripts, std::vector{x}, loc);
@@ -39,8 +39,8 @@ inline Array einsum(const std::string& subscripts, const Array& x, const Array& 
                     std::source_location loc = std::source_location::current()) {
   return einsum(subscripts, std::vector{x, y, z}, loc);
 }
-/// Sum of the diagonal `offset` of axes `axis1` and `axis2`: of the elements whose position along
-/// axis2 is `offset` more than that along axis1. Integers narrower than 32 bits sum in 32.
+/// Sums the diagonal `offset` of axes `axis1` and `axis2`: the elements whose position along axis2
+/// is `offset` more than that along axis1. Integers narrower than 32 bits are summed in 32.
 TESSERA_API Array trace(Operand x, std::int64_t offset = 0, std::int64_t axis1 = 0,
                         std::int64_t axis2 = 1);
 

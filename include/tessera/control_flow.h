@@ -1,9 +1,10 @@
 // Control flow that depends on traced values: branches and loops whose bodies are traced once.
 //
-// Bodies are callables over trees; they may capture arrays, traced ones too, which are then
-// ordinary operands: derivatives and vmap see them. Branches give trees of one structure, and loops
-// keep the dtypes and shapes of what they carry; where that fails, an error lists each leaf with
-// both types. A weakly typed start value takes the dtype that the body gives it.
+// Bodies are callables over trees. They may capture arrays, including traced ones, which become
+// operands, so derivatives and vmap account for them. All branches return trees of the same
+// structure, and loop bodies keep the dtypes and shapes of the carry; otherwise an error lists each
+// offending leaf with both types. A weakly typed initial value takes the dtype that the body
+// returns.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -20,13 +21,13 @@
 namespace tessera::inline v0 {
 
 struct ScanOptions {
-  /// The number of steps; -1 takes it from the inputs.
+  /// The number of steps; -1 infers it from the inputs.
   std::int64_t length = -1;
-  /// From the last input to the first; results keep the places of their inputs.
+  /// Steps from the last input to the first. Each result is stored at the position of its input.
   bool reverse = false;
 };
 struct MapOptions {
-  /// How many elements are worked on together, by vmap; 0 takes them one after the other.
+  /// The number of elements that are processed together, by vmap; 0 processes them one at a time.
   std::int64_t batch_size = 0;
 };
 struct AssociativeScanOptions {
@@ -36,40 +37,42 @@ struct AssociativeScanOptions {
 
 namespace detail {
 
-/// The index of the branch, an array, or for cond its predicate. All calls have the operands of the
+/// `index` is the branch index, or for cond the predicate. All calls have the operands of the
 /// first.
 TESSERA_API Outcome branches(const char* function, const Array& index, bool predicate,
                              std::span<Call* const> calls, std::source_location loc);
 TESSERA_API Outcome while_loop(Call& condition, Call& body, std::source_location loc);
-/// Body: (i, carry). With bounds known when tracing, and with bounds that are arrays.
+/// `body` has the signature (i, carry). The bounds are known at trace time in the first overload
+/// and are arrays in the second.
 TESSERA_API Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body,
                               std::source_location loc);
 TESSERA_API Outcome fori_loop(const Array& lo, const Array& hi, Call& body,
                               std::source_location loc);
-/// Body: (carry, x), the first `carry_args` arguments are the carry (0 for map).
+/// `body` has the signature (carry, x), where the first `carry_args` arguments are the carry (0 for
+/// map).
 TESSERA_API Outcome scan(const char* function, Call& body, std::size_t carry_args,
                          const ScanOptions& options, std::source_location loc);
-/// The elements of map in batches: `whole` has shape (batches, size, ...), `rest` what is left.
-/// Either is empty where there is none of it.
+/// The elements of map in batches: `whole` has shape (batches, size, ...), and `rest` holds the
+/// remainder. Either may be empty.
 struct Batches {
   std::vector<Array> whole, rest;
   bool batched = false;
 };
 TESSERA_API Batches in_batches(const TreeDef& tree, const std::vector<Array>& leaves,
                                std::int64_t size, std::source_location loc);
-/// (a, b, ...) becomes (a b, ...).
+/// Merges the two leading dimensions.
 TESSERA_API Array merge_leading(const Array& x);
 TESSERA_API Array joined(const Array& a, const Array& b);
-/// Body: (a, b), both given the elements' tree; `elements` are its leaves.
+/// `combine` has the signature (a, b); both arguments hold the elements.
 TESSERA_API std::vector<Array> associative_scan(Call& combine,
                                                 const AssociativeScanOptions& options,
                                                 std::source_location loc);
 
-/// A value as something a loop carries: a C++ number becomes a scalar array.
+/// The type of a loop-carried value: a C++ number becomes a scalar array.
 template <class T>
 using Carried = std::conditional_t<std::is_arithmetic_v<std::decay_t<T>>, Array, std::decay_t<T>>;
 
-/// The parameter types of a callable, or these where it does not tell.
+/// The parameter types of a callable, or the given ones if they cannot be deduced.
 template <class F, class... Default>
 constexpr auto parameters_or() {
   if constexpr (Deduced<std::decay_t<F>>::known) {
@@ -111,9 +114,9 @@ auto switch_from(std::array<Call*, N>& calls, const Array& index, const char* fu
 
 }  // namespace detail
 
-/// on_true(operands...) where the scalar `predicate` is true (or not zero), else
-/// on_false(operands...). Both are traced; one runs. Under vmap over the predicate both run and the
-/// results are selected.
+/// Returns on_true(operands...) if the scalar `predicate` is true (or not zero), else
+/// on_false(operands...). Both are traced, but only one runs. Under vmap over the predicate both
+/// run and the results are selected elementwise.
 template <class F, class G, class... A>
 auto cond(const Operand& predicate, F&& on_true, G&& on_false, A&&... operands) {
   std::array<detail::Call*, 2> calls{};
@@ -122,8 +125,8 @@ auto cond(const Operand& predicate, F&& on_true, G&& on_false, A&&... operands) 
                                       predicate.loc, operands...);
 }
 
-/// One of several branches by an integer scalar, clamped into range: switch_(i, std::tuple(f, g,
-/// h), operands...).
+/// Runs one of several branches, chosen by an integer scalar that is clamped into range: switch_(i,
+/// std::tuple(f, g, h), operands...).
 template <class... F, class... A>
 auto switch_(const Operand& index, std::tuple<F...> branches, A&&... operands) {
   static_assert(sizeof...(F) > 0, "tessera: switch_ needs at least one branch");
@@ -132,8 +135,8 @@ auto switch_(const Operand& index, std::tuple<F...> branches, A&&... operands) {
                                       operands...);
 }
 
-/// While condition(carry) holds: carry = body(carry). Gives the last carry. No reverse-mode
-/// derivative: the number of steps is not known beforehand.
+/// Repeats carry = body(carry) while condition(carry) holds, and returns the last carry. It has no
+/// reverse-mode derivative, because the number of steps is unknown in advance.
 template <class Cond, class Body, class Init>
 auto while_loop(Cond&& condition, Body&& body, const Init& init,
                 std::source_location loc = std::source_location::current()) {
@@ -161,8 +164,8 @@ struct ForTypes {
 };
 }  // namespace detail
 
-/// For i = lo .. hi - 1: carry = body(i, carry). With C++ integers for bounds it is a scan, and has
-/// every derivative; with arrays it is a while_loop. The index is an int32 scalar (int64 where a
+/// For i = lo .. hi - 1: carry = body(i, carry). With C++ integers as bounds this is a scan and
+/// fully differentiable; with arrays it is a while_loop. The index is an int32 scalar (int64 if a
 /// bound needs it).
 template <std::integral Lo, std::integral Hi, class Body, class Init>
 auto fori_loop(Lo lo, Hi hi, Body&& body, const Init& init,
@@ -189,9 +192,9 @@ requires(std::is_same_v<Lo, Array> || std::is_same_v<Hi, Array>) auto fori_loop(
   return step.result(detail::fori_loop(Array(lo), Array(hi), step, loc));
 }
 
-/// Steps through the leading axis of every leaf of `xs`: (carry, y) = f(carry, x). Gives the last
-/// carry and the ys stacked, as a pair. The workhorse of loops: traced once, differentiable in both
-/// modes, any length (zero too).
+/// Iterates over the leading axis of every leaf of `xs` with (carry, y) = f(carry, x). Returns the
+/// pair of the last carry and the stacked ys. The body is traced once; scan is differentiable in
+/// both modes, and the length may be zero.
 template <class F, class Carry, class Xs>
 requires(!std::is_same_v<std::decay_t<Xs>, ScanOptions>) auto scan(
     F&& f, const Carry& init, const Xs& xs, const ScanOptions& options = {},
@@ -208,7 +211,7 @@ requires(!std::is_same_v<std::decay_t<Xs>, ScanOptions>) auto scan(
                 "tessera: the body of scan returns a carry of another type than it takes");
   return body.result(detail::scan("scan", body, 1, options, loc));
 }
-/// Without inputs: f(carry), options.length times.
+/// Without inputs: calls f(carry) options.length times.
 template <class F, class Carry>
 auto scan(F&& f, const Carry& init, const ScanOptions& options,
           std::source_location loc = std::source_location::current()) {
@@ -223,8 +226,8 @@ auto scan(F&& f, const Carry& init, const ScanOptions& options,
   return body.result(detail::scan("scan", body, 1, options, loc));
 }
 
-/// f(x) for each x along the leading axis, one after the other, the results stacked: vmap in
-/// constant memory.
+/// Applies f to each x along the leading axis, one at a time, and stacks the results: like vmap,
+/// but with the memory of a single call.
 template <class F, class Xs>
 auto map(F&& f, const Xs& xs, std::source_location loc = std::source_location::current()) {
   using X = typename detail::NthOf<decltype(detail::parameters_or<F, std::decay_t<Xs>>()), 0>::type;
@@ -232,8 +235,9 @@ auto map(F&& f, const Xs& xs, std::source_location loc = std::source_location::c
   detail::CallOf<std::remove_reference_t<F>, X> body(f, inputs);
   return body.result(detail::scan("map", body, 0, {}, loc));
 }
-/// As map, batch_size elements at a time by vmap, and what is left over by one more: as fast as
-/// vmap where the batch is large enough, in the memory of one batch.
+/// Like map, but processes batch_size elements at a time by vmap, and the remainder in one more
+/// batch. It is as fast as vmap if the batch is large enough, and needs only the memory of one
+/// batch.
 template <class F, class Xs>
 auto map(F&& f, const Xs& xs, const MapOptions& options,
          std::source_location loc = std::source_location::current()) {
@@ -253,9 +257,8 @@ auto map(F&& f, const Xs& xs, const MapOptions& options,
                    rest());
 }
 
-/// All prefixes under an associative function, which is called on stacks of elements: (a, b) -> a
-/// tree like them, elementwise over the axis. Logarithmic depth, by pairs and recursion (Blelloch
-/// 1990).
+/// All prefixes under an associative function (a, b) -> tree, which is called on stacks of elements
+/// and must act elementwise along the axis. The depth is logarithmic (Blelloch 1990).
 template <class F, class T>
 T associative_scan(F&& combine, const T& elements, const AssociativeScanOptions& options = {},
                    std::source_location loc = std::source_location::current()) {

@@ -8,9 +8,9 @@
 
 namespace tessera::inline v0 {
 
-/// How the edges are padded: "SAME" (output extent ceil(n / stride), an odd element after),
-/// "SAME_LOWER" (an odd element before), "VALID" (none), in any case; or (before, after) for each
-/// spatial axis.
+/// How the edges are padded: "SAME" (output extent ceil(n / stride), an odd padding element goes
+/// after), "SAME_LOWER" (it goes before) or "VALID" (no padding), case-insensitively; or (before,
+/// after) for each spatial axis.
 class Padding {
  public:
   Padding(const char* name) : name_(name) {}
@@ -24,22 +24,22 @@ class Padding {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
 };
 
-/// One entry a spatial axis each; empty means ones.
+/// Each list has one entry per spatial axis; an empty list means ones.
 struct ConvOptions {
   std::vector<std::int64_t> strides;
   Padding padding = "SAME";
-  std::vector<std::int64_t> input_dilation;   // of x: transposed convolution
-  std::vector<std::int64_t> kernel_dilation;  // of the kernel: atrous convolution
+  std::vector<std::int64_t> input_dilation;   // dilation of x, for transposed convolution
+  std::vector<std::int64_t> kernel_dilation;  // dilation of the kernel, for atrous convolution
   std::int64_t feature_group_count = 1;
 };
 
-/// x (batch, spatial..., channels in) with kernel (spatial..., channels in / groups, channels out):
-/// cross-correlation, as every deep-learning library has it (the kernel is not flipped). Dtypes
-/// promote. ShapeError when channels do not agree.
+/// Cross-correlates x (batch, spatial..., channels in) with kernel (spatial..., channels in /
+/// groups, channels out), without flipping the kernel, as all deep-learning libraries do. Dtypes
+/// promote. Throws ShapeError if the channels do not match.
 TESSERA_API Array conv(Operand x, Operand kernel, const ConvOptions& options = {});
 
-/// Windows of `window` over the spatial axes of x (batch, spatial..., channels), moved by `strides`
-/// (default: the window).
+/// The maximum over windows of size `window` along the spatial axes of x (batch, spatial...,
+/// channels). The default of `strides` is the window.
 TESSERA_API Array max_pool(Operand x, const std::vector<std::int64_t>& window,
                            const std::vector<std::int64_t>& strides = {},
                            const Padding& padding = "VALID");

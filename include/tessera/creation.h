@@ -1,4 +1,4 @@
-// Making arrays.
+// Creation of arrays.
 #pragma once
 
 #include <tessera/array.h>
@@ -9,7 +9,7 @@
 namespace tessera::inline v0 {
 
 namespace detail {
-/// A number or a braced list of such, for array({{1, 2}, {3, 4}}).
+/// A number or a braced list of them, for array({{1, 2}, {3, 4}}).
 struct Nested {
   template <class T>
   requires std::is_arithmetic_v<T> Nested(T v)
@@ -26,7 +26,7 @@ struct Nested {
   static constexpr int kBoolean = 0, kInteger = 1, kReal = 2, kComplex = 3, kList = 4;
   int kind;
   std::int64_t integer = 0;
-  bool past_int64 = false;  // `integer` is the bits of a uint64 beyond int64
+  bool past_int64 = false;  // `integer` holds the bits of a uint64 beyond int64
   double real = 0, imag = 0;
   std::vector<Nested> rows;
 };
@@ -36,22 +36,22 @@ TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> d
                                           std::source_location loc);
 }  // namespace detail
 
-/// An array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2) (int64 where a
-/// value needs it), array({1.5, 2}) float32, array({true}) bool, complex64 where a number is
-/// complex; `dtype` says otherwise. ShapeError
-/// when rows differ in length, DTypeError for a value that the dtype does not hold.
+/// Makes an array from nested braces: array({{1, 2}, {3, 4}}) is int32 of shape (2, 2) (int64 if a
+/// value needs it), array({1.5, 2}) float32, array({true}) bool; it is complex64 if a number is
+/// complex. `dtype` overrides this. Throws ShapeError if rows differ in length, and DTypeError for
+/// a value that the dtype cannot hold.
 inline Array array(std::initializer_list<detail::Nested> values, std::optional<DType> dtype = {},
                    std::source_location loc = std::source_location::current()) {
   return detail::nested(values, dtype, loc);
 }
-/// A strongly typed array from a number, an array or a vector.
+/// Makes a strongly typed array from a number, an array or a vector.
 TESSERA_API Array array(Operand value, std::optional<DType> dtype = {});
 template <Element T>
 Array array(const std::vector<T>& values, std::optional<DType> dtype = {}) {
   Array a(values);
   return dtype ? a.astype(*dtype) : a;
 }
-/// Rows of equal length.
+/// Makes a matrix from rows of equal length.
 template <Element T>
 Array array(const std::vector<std::vector<T>>& rows,
             std::source_location loc = std::source_location::current()) {
@@ -69,20 +69,20 @@ TESSERA_API Array ones(const Shape& shape, DType dtype = DType::float32,
                        std::source_location loc = std::source_location::current());
 TESSERA_SHAPE_IN_BRACES_(zeros, "zeros({2, 3})");
 TESSERA_SHAPE_IN_BRACES_(ones, "ones({2, 3})");
-/// `value` everywhere, in its own dtype (weak numbers: int32 or float32) unless one is given.
+/// An array filled with `value`, by default in its own dtype (int32 or float32 for bare numbers).
 TESSERA_API Array full(const Shape& shape, Operand value, std::optional<DType> dtype = {});
 TESSERA_API Array zeros_like(Operand x);
 TESSERA_API Array ones_like(Operand x);
 TESSERA_API Array full_like(Operand x, Operand value);
 
 namespace detail {
-// start, start + step, ... below stop; the count of floats is computed in double. Without a dtype
-// integers give int32 (int64 or uint64 where one needs it), floats float32.
+// start, start + step, ... below stop; for floats the count is computed in double. Without a dtype
+// integers give int32 (int64 or uint64 if a value needs it), floats float32.
 TESSERA_API Array arange(double start, double stop, double step, std::optional<DType> dtype,
                          std::source_location loc);
 struct Whole {
   std::int64_t integer = 0;
-  bool past_int64 = false;  // `integer` is the bits of a uint64 beyond int64
+  bool past_int64 = false;  // `integer` holds the bits of a uint64 beyond int64
   template <std::integral I>
   Whole(I v)
       : integer(static_cast<std::int64_t>(v)), past_int64(std::is_unsigned_v<I> && integer < 0) {}
@@ -106,20 +106,20 @@ arange(T stop, std::optional<DType> dtype = {},
        std::source_location loc = std::source_location::current()) {
   return detail::arange_of(0, stop, 1, dtype, loc);
 }
-/// start, start + step, ... before stop. Integers give int32 (int64 where one needs it), floats
-/// float32, unless a dtype is given; DTypeError where it does not hold them.
+/// start, start + step, ... before stop. Without a dtype integers give int32 (int64 if a value
+/// needs it), floats float32. Throws DTypeError if the dtype cannot hold the values.
 template <class T, class U, class S = int>
 requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_arithmetic_v<S>) Array
     arange(T start, U stop, S step = S(1), std::optional<DType> dtype = {},
            std::source_location loc = std::source_location::current()) {
   return detail::arange_of(start, stop, step, dtype, loc);
 }
-/// `num` values from start to stop, evenly spaced, stop included unless `endpoint` is false. Of an
-/// integer dtype they are the largest integers below; DTypeError where it does not hold them.
+/// `num` evenly spaced values from start to stop, including stop unless `endpoint` is false. For an
+/// integer dtype they are rounded down. Throws DTypeError if the dtype cannot hold them.
 TESSERA_API Array linspace(double start, double stop, std::int64_t num = 50, bool endpoint = true,
                            DType dtype = DType::float32,
                            std::source_location loc = std::source_location::current());
-/// Ones on diagonal `k` of an n by m array (m = n unless given).
+/// An n by m array (m = n by default) with ones on diagonal `k`.
 TESSERA_API Array eye(std::int64_t n, std::optional<std::int64_t> m = {}, std::int64_t k = 0,
                       DType dtype = DType::float32,
                       std::source_location loc = std::source_location::current());

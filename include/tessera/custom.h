@@ -1,4 +1,4 @@
-// Functions with derivative rules of their own.
+// Functions with custom derivative rules.
 //
 //   auto log1pexp = ts::custom_jvp([](Array x) { return ts::log(1 + ts::exp(x)); },
 //                                  [](Array x, Array dx) {
@@ -10,8 +10,8 @@
 //                                 [](Array x) { return std::pair(x, std::tuple<>()); },
 //                                 [](std::tuple<>, Array ct) { return ts::clip(ct, -1, 1); });
 //
-// Rules are traced when the function is differentiated. A rule may capture concrete arrays; a
-// traced array that it needs is an argument of the function.
+// Rules are traced when the function is differentiated. A rule may capture concrete arrays, but
+// traced arrays must be arguments of the function.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -25,11 +25,11 @@
 namespace tessera::inline v0 {
 namespace detail {
 
-/// Uses a function on arguments of known trees later, perhaps on another thread.
+/// Prepares a later call of a function on arguments of known trees, possibly on another thread.
 class TESSERA_API CallMaker {
  public:
   virtual ~CallMaker() = default;
-  /// Calls use(call, context) for a call whose argument leaves are all empty.
+  /// Calls use(call, context) with a call whose argument leaves are all empty.
   virtual void make(void (*use)(Call&, void*), void* context) const = 0;
 };
 
@@ -53,8 +53,8 @@ class CallMakerOf final : public CallMaker {
   std::tuple<P...> values_;  // with empty leaves
 };
 
-/// The backward rule's call for what the forward rule gave: std::pair(result, residuals) with empty
-/// leaves.
+/// Makes the backward rule's call from the forward rule's result, std::pair(result, residuals) with
+/// empty leaves.
 class TESSERA_API BackwardMaker {
  public:
   virtual ~BackwardMaker() = default;
@@ -142,9 +142,9 @@ class CustomJvp {
   std::source_location loc_;
 };
 
-/// f with a rule for its derivative: rule(args..., tangents...) gives std::pair(f(args...), its
-/// tangent). It serves forward mode, and reverse mode where it is linear in the tangents. Tangents
-/// of integer leaves are empty.
+/// Returns f with a custom derivative rule: rule(args..., tangents...) returns
+/// std::pair(f(args...), its tangent). The rule serves forward mode, and reverse mode if it is
+/// linear in the tangents. The tangents of integer leaves are empty.
 template <class F, class Rule>
 CustomJvp<std::decay_t<F>, std::decay_t<Rule>> custom_jvp(
     F&& f, Rule&& rule, std::source_location loc = std::source_location::current()) {
@@ -191,9 +191,9 @@ class CustomVjp {
   std::source_location loc_;
 };
 
-/// f with a rule for its reverse mode: fwd(args...) gives std::pair(f(args...), residuals),
-/// bwd(residuals, cotangent) the cotangents of the arguments, where an empty leaf means zero.
-/// Forward mode throws TraceError.
+/// Returns f with a custom reverse-mode rule: fwd(args...) returns std::pair(f(args...),
+/// residuals), and bwd(residuals, cotangent) returns the cotangents of the arguments, where an
+/// empty leaf means zero. Forward mode throws TraceError.
 template <class F, class Fwd, class Bwd>
 CustomVjp<std::decay_t<F>, std::decay_t<Fwd>, std::decay_t<Bwd>> custom_vjp(
     F&& f, Fwd&& fwd, Bwd&& bwd, std::source_location loc = std::source_location::current()) {

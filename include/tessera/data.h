@@ -1,5 +1,5 @@
-// Data sets: IDX files (MNIST, Fashion-MNIST and the like), shuffled batches, batches cut for
-// devices and for processes, prefetching.
+// Data sets: IDX files (MNIST, Fashion-MNIST and similar), shuffled batches, batches sharded over
+// devices and processes, and prefetching.
 #pragma once
 
 #include <tessera/array.h>
@@ -15,24 +15,24 @@
 namespace tessera::inline v0::data {
 
 /// Reads an IDX file, gzipped or not: big-endian, magic 0 0 type rank, then the extents, then
-/// row-major data. Types: unsigned and signed bytes, 16- and 32-bit integers, float32 and float64.
-/// IoError says what is wrong with the file: missing, wrong magic number, more or fewer bytes than
-/// its extents say, damaged compression.
+/// row-major data. The types are signed and unsigned bytes, 16- and 32-bit integers, float32 and
+/// float64. Throws an IoError that names the problem: a missing file, a wrong magic number, a size
+/// that does not match the extents, or damaged compression.
 TESSERA_API Array load_idx(const std::string& path,
                            std::source_location loc = std::source_location::current());
 
-/// An IDX file whose entries are read when they are asked for, a part of them by each of several
-/// processes. Where it is compressed the first call reads all of it.
+/// An IDX file whose entries are read on request, so that each of several processes can read only
+/// its part. If the file is compressed, the first call reads all of it.
 class TESSERA_API IdxFile {
  public:
-  /// Reads the header. IoError as of load_idx.
+  /// Reads the header. Throws IoError as load_idx does.
   explicit IdxFile(const std::string& path,
                    std::source_location loc = std::source_location::current());
-  /// Of the whole file.
+  /// The shape of the whole file.
   const Shape& shape() const;
   DType dtype() const;
-  /// The entries at these positions of dimension 0, in this order. ShapeError where there is none,
-  /// IoError where the file has changed or cannot be read.
+  /// Returns the entries at these positions of dimension 0, in this order. Throws ShapeError if a
+  /// position does not exist, and IoError if the file has changed or cannot be read.
   Array rows(const std::vector<std::int32_t>& indices,
              std::source_location loc = std::source_location::current()) const;
 
@@ -41,17 +41,18 @@ class TESSERA_API IdxFile {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Images and labels of one set: uint8 (n, height, width) and uint8 (n,).
+/// The images and labels of one set, uint8 (n, height, width) and uint8 (n,).
 struct Images {
   Array images, labels;
 };
-/// Loads both and checks that they belong together. `directory` holds `*-images-idx3-ubyte[.gz]`
-/// and `*-labels-idx1-ubyte[.gz]`; the first pair by name whose name begins with `prefix` is taken.
+/// Loads both files and checks that they match. `directory` holds `*-images-idx3-ubyte[.gz]` and
+/// `*-labels-idx1-ubyte[.gz]`; the alphabetically first pair whose name begins with `prefix` is
+/// loaded.
 TESSERA_API Images load_images(const std::string& directory, const std::string& prefix = "",
                                std::source_location loc = std::source_location::current());
 
-/// Splits per class: of each class the first `share` (rounded) of its examples in an order shuffled
-/// by `key` go to the first set. Gives the indices of both sets, shuffled.
+/// Splits a data set per class: the examples of each class are shuffled by `key`, and the first
+/// `share` of them (rounded) goes to the first set. Holds the indices of both sets, shuffled.
 struct Split {
   Array first, second;  // int32
 };
@@ -60,46 +61,47 @@ TESSERA_API Split split_per_class(const Array& key, const Array& labels, double 
 
 /// What happens to the examples that do not fill the last batch.
 enum class LastBatch {
-  drop,  // left out
-  pad,   // filled up with the first examples, which the mask marks with 0
+  drop,  // they are left out
+  pad,   // the batch is padded with the first examples, which have mask 0
 };
 
-/// Which examples make each batch of an epoch: int32 indices and a float32 mask of one entry an
-/// example.
+/// The examples of one batch: int32 indices and a float32 mask, with one entry per example.
 struct BatchIndices {
   std::vector<std::int32_t> indices;
   std::vector<float> mask;
 };
-/// In random order by `key`; without one (an empty array) in order.
+/// The batches of one epoch, in a random order given by `key`, or in sequence if the key is an
+/// empty array.
 TESSERA_API std::vector<BatchIndices> batches(
     std::int64_t examples, std::int64_t batch, const Array& key = {},
     LastBatch last = LastBatch::drop, std::source_location loc = std::source_location::current());
 
-/// What this process reads of a batch that lies by `sharding`, whose dimension 0 is the batch's: the
-/// examples of its own devices, in order. make_array_from_process_local_data puts what they hold
-/// together again, so that a batch is the same for any number of processes. ShardingError where the
-/// sharding does not divide the batch.
+/// Returns the examples of a batch that this process must read: those of its own devices, in order.
+/// Dimension 0 of `sharding` is the batch dimension. make_array_from_process_local_data reassembles
+/// the processes' parts, so that a batch is the same for any number of processes. Throws
+/// ShardingError if the sharding does not divide the batch.
 TESSERA_API std::vector<std::int32_t> process_part(
     const std::vector<std::int32_t>& batch, const Sharding& sharding,
     std::source_location loc = std::source_location::current());
 
-/// Batches of one epoch after the other, each in an order of its own, without end. Where it stands
-/// is a tree, which is saved with the rest of a run: one that is taken up again there gets the
-/// batches that the other would have got.
+/// An endless sequence of batches, with a different order in each epoch. Its position is a tree
+/// that can be saved with the rest of a run; a resumed run continues with exactly the batches that
+/// would have followed.
 class TESSERA_API EpochBatches {
  public:
   struct Position {
-    Array key;           // as it was given
-    Array epoch, batch;  // int64: of the next batch, from 0
+    Array key;           // the key given to the constructor
+    Array epoch, batch;  // int64, of the next batch, counted from 0
   };
-  /// Epoch e is shuffled by fold_in(key, e); without a key (an empty array) examples come in order.
-  /// ShapeError as of batches, and where an epoch has no batch.
+  /// Epoch e is shuffled by fold_in(key, e); if the key is an empty array, examples come in
+  /// sequence. Throws ShapeError as batches does, and if an epoch would have no batch.
   EpochBatches(std::int64_t examples, std::int64_t batch, const Array& key = {},
                LastBatch last = LastBatch::drop,
                std::source_location loc = std::source_location::current());
   const BatchIndices& next();
   Position position() const;
-  /// Goes there; the key is the position's. ShapeError for one that these batches do not have.
+  /// Moves to the position, taking over its key. Throws ShapeError if these batches have no such
+  /// position.
   void seek(const Position& position, std::source_location loc = std::source_location::current());
 
  private:
@@ -112,10 +114,12 @@ class TESSERA_API EpochBatches {
   std::vector<BatchIndices> batches_;
 };
 
-/// x cut for `devices` along a new leading axis: (batch, ...) becomes (devices, batch / devices,
-/// ...). ShapeError with the nearest batch sizes that would work when the batch is not divisible.
+/// Splits x over `devices` along a new leading axis: (batch, ...) becomes (devices, batch /
+/// devices, ...). If the batch is not divisible, throws a ShapeError with the nearest sizes that
+/// would work.
 TESSERA_API Array shard_batch(Operand x, std::int64_t devices);
-/// Every leaf of a tree; all are checked first, and the error lists each that does not fit.
+/// Splits every leaf of a tree. All leaves are checked first, and the error lists each one that
+/// does not divide.
 TESSERA_API void check_shardable(const std::vector<Array>& leaves,
                                  const std::vector<std::string>& paths, std::int64_t devices,
                                  std::source_location loc);
@@ -132,7 +136,7 @@ class TESSERA_API PrefetchQueue {
  public:
   PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<void>()> next);
   ~PrefetchQueue();
-  /// The next item, or null at the end. Rethrows what the producer threw.
+  /// The next item, or null at the end. Rethrows an exception of the producer.
   std::shared_ptr<void> pop();
 
  private:
@@ -141,10 +145,10 @@ class TESSERA_API PrefetchQueue {
 };
 }  // namespace detail
 
-/// Makes items ahead on one background thread, at most `depth` of them. `next` gives an item or an
-/// empty optional at the end; it may make arrays but must not trace. Destruction stops the thread.
-/// In a child of fork there is no such thread: `next` throws Error once the items are used up that
-/// were ready.
+/// Produces items ahead of time on one background thread, at most `depth` of them. `next` returns
+/// an item, or an empty optional at the end; it may create arrays but must not trace. Destruction
+/// stops the thread. A forked child has no such thread: there, `next` throws Error after the items
+/// that were ready are used up.
 template <class T>
 class Prefetch {
  public:

@@ -1,4 +1,4 @@
-// Looking into computations: names for their parts, prints, checks.
+// Debugging aids: named scopes, prints and checks inside computations.
 #pragma once
 
 #include <tessera/array.h>
@@ -18,7 +18,7 @@
 
 namespace tessera::inline v0 {
 
-/// Names what is traced on this thread while it lives, in names of those around it: "model/layer_0".
+/// Names everything traced on this thread while it lives. Nested names are joined: "model/layer_0".
 class TESSERA_API NamedScope {
  public:
   explicit NamedScope(const std::string& name,
@@ -32,11 +32,11 @@ class TESSERA_API NamedScope {
   std::uint64_t trace_ = 0;
 };
 
-/// const auto scope = ts::named_scope("attention") names the operations of the block that it is in:
-/// in printed programs (behind #), in plans (PlannedEquation::scope) and profiles ("attention/
-/// kernel_add"), and in the errors that are thrown there ("in: attention"). Transformations of a
-/// traced function keep the names. Equal programs are compiled once, with the names that the first
-/// of them has; outside of traced functions a name is in errors only. Error for an empty name.
+/// const auto scope = ts::named_scope("attention") names the operations of the enclosing block: in
+/// printed programs (after #), in plans (PlannedEquation::scope), in profiles ("attention/
+/// kernel_add"), and in errors thrown there ("in: attention"). Transformations of a traced function
+/// keep the names. Equal programs are compiled once, with the names of the first one. Outside
+/// traced functions the name appears only in errors. Throws Error for an empty name.
 [[nodiscard]] inline NamedScope named_scope(
     const std::string& name, std::source_location loc = std::source_location::current()) {
   return NamedScope(name, loc);
@@ -44,39 +44,41 @@ class TESSERA_API NamedScope {
 
 namespace debug {
 
-/// One call of print, as handlers get it.
+/// One call of print, as passed to handlers.
 struct Printed {
-  std::string text;  // without an end of line
-  /// Where it was called, along each named axis around it ("i", 2), and along each vmap that has no
-  /// name ("vmap", 5).
+  std::string text;  // without a trailing newline
+  /// The position along each enclosing named axis ("i", 2), and along each vmap without a name
+  /// ("vmap", 5).
   std::vector<std::pair<std::string, std::int64_t>> position;
-  /// How often it has printed at this position before, since the function was traced; -1 outside of
-  /// traced functions.
+  /// How often this print has run at this position since the function was traced; -1 outside traced
+  /// functions.
   std::int64_t step = -1;
-  std::string scope;  // of named_scope
+  std::string scope;  // the names of the enclosing named_scopes
   std::string file;
   int line = 0;
 };
 using PrintHandler = std::function<void(const Printed&)>;
-/// Replaces what prints go to, for the whole process, and gives the one before. An empty handler
-/// stands for the usual one, which writes lines to stdout: "[step 3, i=2] loss 0.25". Handlers are
-/// called on any thread, by several devices at once. They may not compute with arrays or wait for
-/// them, which is an Error; what they throw becomes the error of the printing function's results.
+/// Replaces the process's print handler and returns the previous one. An empty handler restores the
+/// default, which writes lines to stdout: "[step 3, i=2] loss 0.25". Handlers may be called on any
+/// thread, concurrently for several devices. They must not compute with arrays or wait for them,
+/// which throws Error; an exception from a handler becomes the error of the printing function's
+/// results.
 TESSERA_API PrintHandler set_print_handler(PrintHandler handler);
 
-/// What NaN and infinity of floating and complex numbers, and which bounds, `check` looks for.
+/// What `check` rejects: NaN and infinities, in floating and complex numbers, and values outside
+/// the bounds.
 struct CheckOptions {
-  std::string name = {};  // what errors call the value
+  std::string name = {};  // the value's name in errors
   bool allow_nan = false;
   bool allow_inf = false;
-  std::optional<double> min = {}, max = {};  // of real numbers, both included
+  std::optional<double> min = {}, max = {};  // inclusive, for real numbers
 };
 
 }  // namespace debug
 
 namespace detail {
 
-/// An argument of print: a tree of arrays, or a text.
+/// An argument of print: a tree of arrays, or text.
 struct Shown {
   std::vector<Array> leaves;
   std::vector<std::string> paths;
@@ -98,7 +100,8 @@ TESSERA_API void print(std::string_view format, std::vector<Shown> values,
 TESSERA_API void check(const std::vector<Array>& leaves, const std::vector<std::string>& paths,
                        const debug::CheckOptions& options, const std::source_location& loc);
 
-/// Places for values in a format: "{}" and "{:.3f}", not "{{"; -1 where a brace has no partner.
+/// The number of placeholders in a format: "{}" and "{:.3f}" count, "{{" does not; -1 if a brace is
+/// unmatched.
 constexpr int placeholders(std::string_view format) {
   int count = 0;
   for (std::size_t i = 0; i < format.size(); ++i) {
@@ -122,11 +125,11 @@ constexpr int placeholders(std::string_view format) {
 
 namespace debug {
 
-// Not defined: what the compiler says of a format that does not fit.
+// Deliberately undefined: its name is the compiler's error message for a format with the wrong
+// number of placeholders.
 void a_format_has_one_placeholder_for_each_value();
 
-/// A literal such as "loss {} of {:.3f}", checked when it is compiled: as many placeholders as
-/// values.
+/// A literal such as "loss {} of {:.3f}". The number of placeholders is checked at compile time.
 template <class... T>
 class Format {
  public:
@@ -145,20 +148,20 @@ class Format {
   std::source_location loc_;
 };
 
-/// Prints values when they are computed, in traced functions too:
+/// Prints values when they are computed, also in traced functions:
 ///
 ///   auto step = ts::jit([](Params p, Array x) {
 ///     Array loss = f(p, x);
 ///     ts::debug::print("loss {:.4f}, weights {}", loss, p.w);
 ///     ...
 ///
-/// A placeholder takes an array of any shape, a tree of arrays, a number or a text; behind a colon
-/// stands a format of std::format for numbers, which goes for each element. Large arrays are
-/// summarised. A print happens whether results are used or not: in loops at each turn, in branches
-/// where they are taken, at each device of pmap and shard_map, for each member of vmap, and once
-/// with whole values in programs that are partitioned automatically. Derivatives print once, when
-/// the function is computed. The lines of one device come in the program's order. save_stablehlo
-/// leaves prints out. Error for a format that its numbers do not take.
+/// A placeholder accepts an array of any shape, a tree of arrays, a number or text. After a colon
+/// it may have a numeric std::format specification, which applies to each element. Large arrays are
+/// summarised. A print runs whether or not the results are used: in each iteration of a loop, in
+/// the branch taken, on each device of pmap and shard_map, for each member of vmap, and once with
+/// whole values in automatically partitioned programs. Derivatives do not print again. The lines of
+/// one device come in program order. save_stablehlo omits prints. Throws Error for a format that
+/// does not suit its numbers.
 template <class... T>
 void print(Format<std::type_identity_t<T>...> format, const T&... values) {
   std::vector<detail::Shown> all;
@@ -166,10 +169,10 @@ void print(Format<std::type_identity_t<T>...> format, const T&... values) {
   detail::print(format.text(), std::move(all), format.loc());
 }
 
-/// Refuses values with NaN, infinities or numbers beyond bounds, with the line of this call, the
-/// leaf's path, how many there are, the first one and its place. Outside of traced functions it
-/// throws the CheckError; inside it is thrown where results of the function's call are read. It costs
-/// reductions of the values at each call.
+/// Throws a CheckError if a value is NaN, infinite or out of bounds, with the line of this call,
+/// the leaf's path, the number of such values, and the first one with its position. In a traced
+/// function the error is thrown when results of the call are read. Each call costs reductions over
+/// the values.
 template <class T>
 void check(const T& tree, const CheckOptions& options = {},
            std::source_location loc = std::source_location::current()) {
@@ -178,8 +181,8 @@ void check(const T& tree, const CheckOptions& options = {},
 
 }  // namespace debug
 
-/// Returns when all calls under way have run, and with them their prints. Errors of theirs are thrown
-/// where their results are read.
+/// Waits until all calls in progress and their prints have run. Errors are still thrown where the
+/// calls' results are read.
 TESSERA_API void effects_barrier();
 
 }  // namespace tessera::inline v0

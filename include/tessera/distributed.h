@@ -1,14 +1,14 @@
-// Several processes that run one program together.
+// Support for several processes that run one program together.
 //
-// A launcher starts them (mpirun -n 2 ./program), each makes the same calls, and their devices are
-// one list: process p has devices p * n to p * n + n - 1. A program for one process with eight
-// devices runs on two with four each as it is, and gives the same bits. Arrays over devices of
-// several processes are whole arrays to those who compute with them; a process reads the blocks
-// that its own devices have. What is placed nowhere each process has for itself, and all are to
-// have the same.
+// A launcher starts the processes (mpirun -n 2 ./program), and each of them makes the same calls.
+// Their devices form one list: process p has devices p * n to p * n + n - 1. A program written for
+// one process with eight devices runs unchanged on two processes with four each and gives the same
+// bits. An array over devices of several processes is a whole array to computations, and each
+// process can read the shards of its own devices. Arrays without a placement are per process, and
+// must be equal in all of them.
 //
-// Without a launcher there is one process, and nothing here costs anything. Processes are joined by
-// a plug-in over MPI, which is loaded then and only then.
+// Without a launcher there is a single process, and nothing here has a cost. Processes communicate
+// through a plug-in based on MPI, which is loaded only if there are several.
 #pragma once
 
 #include <tessera/device.h>
@@ -18,41 +18,42 @@
 
 namespace tessera::inline v0 {
 
-/// 0 to process_count() - 1; 0 of 1 where no launcher started others.
+/// From 0 to process_count() - 1. Without a launcher the index is 0 and the count 1.
 TESSERA_API int process_index();
 TESSERA_API int process_count();
-/// Those of devices() that are this process's.
+/// The entries of devices() that belong to this process.
 TESSERA_API std::vector<Device> local_devices();
-/// The process that a device is of; DeviceError where there is no such device.
+/// The process that owns a device. Throws DeviceError if there is no such device.
 TESSERA_API int process_of(Device device,
                            std::source_location loc = std::source_location::current());
 
-/// The whole of x in every process, on its first device, not committed: all processes call it. Of an
-/// x on one device, which each process has for itself, one entry a process along a new dimension 0,
-/// unless all processes mean the same device.
+/// Returns the whole of x in every process, on its first device, uncommitted. All processes must
+/// call it. If x is on a single device, so that each process has its own, the result has a new
+/// dimension 0 with one entry per process, unless all processes name the same device.
 TESSERA_API Array process_allgather(Operand x);
 
 namespace distributed {
 
 struct InitializeOptions {
   detail::Named named = detail::Named();
-  /// Others wait so long, in seconds, for a process that does not come to what all do together, this
-  /// call too. More than 0.
+  /// How many seconds processes wait for one that does not reach a common operation, including this
+  /// call. Must be positive.
   double timeout = 60;
-  /// Several threads of each process make calls that all processes make. They come in the order in
-  /// which those of process 0 do, which costs each call a look at what it says. A thread is known by
-  /// the first program that it calls: one that no other thread calls first.
+  /// Set this if several threads of each process make calls that all processes make. Calls are then
+  /// executed in the order of process 0, which each call has to look up. A thread is identified by
+  /// the first program that it calls, which must differ between threads.
   bool several_threads = false;
 };
-/// Joins the processes that a launcher started. The first question about devices does it, so that
-/// it is called for its options, and before them. Nothing happens where nobody started others.
-/// Error where they cannot be joined or the timeout is not positive; CollectiveError where not all
-/// come in time, or settings that all are to have differ (docs/processes.md).
+/// Joins the processes that a launcher started. The first query about devices does this implicitly,
+/// so call it before then, and only to set options. It does nothing without a launcher. Throws
+/// Error if the processes cannot be joined or the timeout is not positive, and CollectiveError if
+/// one is late or if settings that must agree differ (docs/processes.md).
 TESSERA_API void initialize(const InitializeOptions& options = {},
                             std::source_location loc = std::source_location::current());
-/// How many seconds a process is waited for: InitializeOptions::timeout.
+/// The timeout in seconds, InitializeOptions::timeout.
 TESSERA_API double timeout();
-/// Returns when all processes have called it; CollectiveError where one does not come.
+/// Returns when all processes have called it. Throws CollectiveError if one does not within the
+/// timeout.
 TESSERA_API void barrier(std::source_location loc = std::source_location::current());
 
 }  // namespace distributed

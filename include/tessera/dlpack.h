@@ -1,5 +1,5 @@
-// Arrays of other libraries without a copy, and ours to them, as DLPack tensors: what __dlpack__ of
-// NumPy, PyTorch and JAX hands over.
+// Exchanges arrays with other libraries without copying, as the DLPack tensors that __dlpack__ of
+// NumPy, PyTorch and JAX returns.
 #pragma once
 
 #include <tessera/array.h>
@@ -10,16 +10,16 @@ struct DLManagedTensor;  // <dlpack/dlpack.h>
 
 namespace tessera::inline v0 {
 
-/// A view of x, row-major on the CPU, which lives until its deleter is called, whatever becomes of
-/// x. Waits for x; one over several devices is put together first. Arrays do not change, so who
-/// takes the view must not write to it. Booleans are bytes of DLPack's code 6.
+/// Returns a row-major CPU view of x, which keeps the memory alive until its deleter is called.
+/// Waits for x; an array over several devices is assembled first. Arrays are immutable, so the
+/// consumer must not write to the view. Booleans are bytes with DLPack's type code 6.
 TESSERA_API DLManagedTensor* to_dlpack(const Array& x,
                                        std::source_location loc = std::source_location::current());
-/// Takes the tensor over, and calls its deleter: when the last array that reads it is gone, or at
-/// once where it is copied or refused. Memory of the CPU that is row-major and 64-byte aligned is
-/// read in place and must not change meanwhile; with other strides or another alignment it is copied.
-/// DTypeError for elements that no dtype here has, ShapeError for negative extents and sizes that
-/// memory cannot have, Error for memory that is not the CPU's or is missing.
+/// Takes ownership of the tensor. Its deleter is called when the last array that reads it is
+/// destroyed, or at once if the tensor is copied or rejected. Row-major, 64-byte aligned CPU memory
+/// is used in place and must not change meanwhile; memory with other strides or alignment is
+/// copied. Throws DTypeError for unsupported element types, ShapeError for negative extents and
+/// impossible sizes, and Error for memory that is not on the CPU or is missing.
 TESSERA_API Array from_dlpack(DLManagedTensor* tensor,
                               std::source_location loc = std::source_location::current());
 

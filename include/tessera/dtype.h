@@ -1,8 +1,8 @@
 // Element types and the promotion rules between them.
 //
-// A dtype is *weak* when it came from a bare C++ number: a weak dtype gives way to a strong one of
-// the same or a higher kind, so `x + 1.5` keeps the dtype of a float array `x`. 64-bit types are
-// always available; defaults are 32-bit.
+// A dtype is *weak* if it came from a bare C++ number. A weak dtype yields to a strong one of the
+// same or a higher kind, so `x + 1.5` keeps the dtype of a float array `x`. 64-bit types are always
+// available; defaults are 32-bit.
 #pragma once
 
 #include <tessera/config.h>
@@ -35,7 +35,7 @@ enum class DType : std::uint8_t {
   complex128,
 };
 
-// By their short names and by NumPy's.
+// The dtypes under their short names and NumPy's names.
 inline constexpr DType bool_ = DType::boolean;
 inline constexpr DType i8 = DType::int8;
 inline constexpr DType i16 = DType::int16;
@@ -67,17 +67,17 @@ inline constexpr DType complex64 = DType::complex64;
 inline constexpr DType complex128 = DType::complex128;
 inline constexpr int kDTypeCount = 15;
 
-/// Real floats; `is_inexact` is these and complex numbers.
+/// is_floating covers real floats only; is_inexact also covers complex numbers.
 constexpr bool is_floating(DType d) { return d >= DType::float16 && d <= DType::float64; }
 constexpr bool is_complex(DType d) { return d >= DType::complex64; }
 constexpr bool is_inexact(DType d) { return d >= DType::float16; }
-/// Whether values of it have derivatives.
+/// Whether values of this dtype have derivatives.
 constexpr bool is_differentiable(DType d) { return is_inexact(d); }
 constexpr bool is_signed_integer(DType d) { return d >= DType::int8 && d <= DType::int64; }
 constexpr bool is_unsigned_integer(DType d) { return d >= DType::uint8 && d <= DType::uint64; }
 constexpr bool is_integer(DType d) { return d >= DType::int8 && d <= DType::uint64; }
 
-/// Bytes of one element.
+/// The size of one element in bytes.
 constexpr int size_of(DType d) {
   switch (d) {
     case DType::boolean:
@@ -99,11 +99,11 @@ constexpr int size_of(DType d) {
   return 0;
 }
 
-/// The dtype of the real and the imaginary part; a dtype that is not complex is its own.
+/// The dtype of the real and imaginary parts; a real dtype is its own.
 constexpr DType real_dtype(DType d) {
   return d == DType::complex64 ? DType::float32 : d == DType::complex128 ? DType::float64 : d;
 }
-/// The complex dtype that holds numbers of `d`: complex128 of float64 and of integers that need
+/// The complex dtype for numbers of dtype `d`: complex128 for float64 and for integers that need
 /// its precision, else complex64.
 constexpr DType complex_dtype(DType d) {
   return d == DType::float64 || d == DType::int64 || d == DType::uint64 || d == DType::complex128
@@ -115,7 +115,7 @@ constexpr DType complex_dtype(DType d) {
 TESSERA_API std::string_view name_of(DType d);
 /// The short name used in printed programs and types: "bool", "i32", "bf16", "f32", ...
 TESSERA_API std::string_view short_name_of(DType d);
-/// As name_of.
+/// Same as name_of.
 TESSERA_API std::string to_string(DType d);
 TESSERA_API std::ostream& operator<<(std::ostream& out, DType d);
 
@@ -169,8 +169,7 @@ template <class T>
 inline constexpr bool is_complex_v =
     detail::is_one_of<T, std::complex<float>, std::complex<double>>;
 
-/// C++ types that are elements of arrays. long long is int64_t where the platform has that for
-/// long.
+/// The C++ types of array elements. long long counts as int64_t on platforms where int64_t is long.
 template <class T>
 concept Element = detail::is_one_of<T, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
                                     std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
@@ -219,7 +218,8 @@ decltype(auto) dispatch(DType d, F&& f) {
   return f(std::complex<double>{});
 }
 
-/// As dispatch, for what complex numbers do not have and callers refuse: an order, a fraction.
+/// Like dispatch, but without the complex types, for functions whose callers have rejected these
+/// (comparison, fractions).
 template <class F>
 decltype(auto) dispatch_real(DType d, F&& f) {
   switch (d) {

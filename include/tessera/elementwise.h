@@ -1,11 +1,11 @@
-// Elementwise functions, as NumPy and JAX name them. Binary ones broadcast and promote their
-// operands.
+// Elementwise functions under the names of NumPy and JAX. Binary functions broadcast and promote
+// their operands.
 //
-// Functions "in floats" convert integers and booleans to float32 (64-bit integers to float64)
-// first. All of them keep a weak dtype weak. A bare integer takes the dtype of the integers that it
-// meets, and is refused by DTypeError where that does not hold it; comparisons answer as the
-// numbers are. Values at the edges (NaN, infinities, branch points) are those of the C++ function
-// of the same name.
+// Functions "in floats" first convert integers and booleans to float32 (64-bit integers to
+// float64). A weak dtype stays weak. A bare integer takes the dtype of the integers that it is
+// combined with, and DTypeError is thrown if that cannot hold it; comparisons, however, compare the
+// actual numbers. Values at edge cases (NaN, infinities, branch points) are those of the C++
+// function of the same name.
 #pragma once
 
 #include <tessera/array.h>
@@ -15,12 +15,12 @@ namespace tessera::inline v0 {
 // --- one operand, in floats
 TESSERA_API Array exp(Operand x);
 TESSERA_API Array exp2(Operand x);
-/// exp(x) - 1, exact near 0.
+/// exp(x) - 1, accurate near 0.
 TESSERA_API Array expm1(Operand x);
 TESSERA_API Array log(Operand x);
 TESSERA_API Array log2(Operand x);
 TESSERA_API Array log10(Operand x);
-/// log(1 + x), exact near 0.
+/// log(1 + x), accurate near 0.
 TESSERA_API Array log1p(Operand x);
 TESSERA_API Array sqrt(Operand x);
 /// 1 / sqrt(x)
@@ -44,19 +44,20 @@ TESSERA_API Array erf_inv(Operand x);
 /// 1 / (1 + exp(-x))
 TESSERA_API Array sigmoid(Operand x);
 TESSERA_API Array reciprocal(Operand x);
-/// Largest integer value not above x; integers are returned as they are.
+/// The largest integer not above x (floor), and the smallest not below it (ceil); integers are
+/// returned unchanged.
 TESSERA_API Array floor(Operand x);
 TESSERA_API Array ceil(Operand x);
-/// To the nearest integer value, halves to even.
+/// Rounds to the nearest integer, halves to even.
 TESSERA_API Array round(Operand x);
-/// Towards zero.
+/// Rounds towards zero.
 TESSERA_API Array trunc(Operand x);
 
 // --- one operand, dtype kept
 TESSERA_API Array negative(Operand x);
-/// Absolute value, real where x is complex; its derivative at 0 is 1, of complex numbers 0.
+/// The absolute value, real if x is complex. Its derivative at 0 is 1, or 0 for complex numbers.
 TESSERA_API Array abs(Operand x);
-/// -1, 0 or 1; NaN stays NaN. x / |x| of complex numbers.
+/// -1, 0 or 1; NaN gives NaN. For complex numbers x / |x|.
 TESSERA_API Array sign(Operand x);
 TESSERA_API Array square(Operand x);
 TESSERA_API Array logical_not(Operand x);
@@ -67,13 +68,13 @@ TESSERA_API Array isinf(Operand x);
 TESSERA_API Array isfinite(Operand x);
 
 // --- complex numbers. Real operands are their own real part and conjugate.
-/// re + im i: complex128 where a part is float64 or a 64-bit integer, else complex64. Broadcasts;
-/// DTypeError for complex parts.
+/// re + im i: complex128 if a part is float64 or a 64-bit integer, else complex64. The parts
+/// broadcast. Throws DTypeError for complex parts.
 TESSERA_API Array complex(Operand re, Operand im);
-/// The parts, float32 of complex64 and float64 of complex128.
+/// The real and imaginary parts, float32 for complex64 and float64 for complex128.
 TESSERA_API Array real(Operand x);
 TESSERA_API Array imag(Operand x);
-/// The imaginary part negated.
+/// Negates the imaginary part.
 TESSERA_API Array conj(Operand x);
 TESSERA_API Array conjugate(Operand x);
 /// The angle of x in [-pi, pi], in floats.
@@ -93,17 +94,18 @@ TESSERA_API Array subtract(Operand x, Operand y);
 TESSERA_API Array multiply(Operand x, Operand y);
 /// True division, in floats.
 TESSERA_API Array divide(Operand x, Operand y);
-/// floor(x / y); for integers towards minus infinity, and 0 where y is 0. Booleans become int32.
+/// floor(x / y); integers round towards minus infinity and give 0 if y is 0. Booleans become int32.
 TESSERA_API Array floor_divide(Operand x, Operand y);
-/// x - y * floor(x / y): has the sign of y; 0 for integers where y is 0. Booleans become int32.
+/// x - y * floor(x / y), which has the sign of y; for integers 0 if y is 0. Booleans become int32.
 TESSERA_API Array remainder(Operand x, Operand y);
-/// x ** y. Integers to integer powers stay integers, exact but for wrapping; to negative ones they
-/// are 1 / x^-y cut to a whole number (0 where x is 0), and DTypeError for a bare negative number.
-/// A C++ integer exponent is repeated multiplication.
+/// x ** y. Integers to integer powers stay integers, exact except for wrapping. To a negative power
+/// they are 1 / x^-y truncated (0 if x is 0), but a bare negative number throws DTypeError. A C++
+/// integer exponent is computed by repeated multiplication.
 TESSERA_API Array power(Operand x, Operand y);
 TESSERA_API Array pow(Operand x, Operand y);
 TESSERA_API Array arctan2(Operand y, Operand x);
-/// The larger of two; NaN wins. At a tie each gets half of the derivative.
+/// The larger (smaller) of two; NaN if one is NaN. For equal operands each gets half of the
+/// derivative.
 TESSERA_API Array maximum(Operand x, Operand y);
 TESSERA_API Array minimum(Operand x, Operand y);
 /// log(exp(x) + exp(y)) without overflow.
@@ -119,18 +121,18 @@ TESSERA_API Array logical_and(Operand x, Operand y);
 TESSERA_API Array logical_or(Operand x, Operand y);
 TESSERA_API Array logical_xor(Operand x, Operand y);
 
-// --- choices
+// --- selection
 /// x where condition is true, y elsewhere; all three broadcast.
 TESSERA_API Array where(Operand condition, Operand x, Operand y);
-/// min(max(x, lo), hi): at a bound half of the derivative goes to x.
+/// min(max(x, lo), hi). At a bound, half of the derivative goes to x.
 TESSERA_API Array clip(Operand x, Operand lo, Operand hi);
-/// Zeros in place of NaN, the largest finite values in place of infinities.
+/// Replaces NaN by zero, and infinities by the largest finite values.
 TESSERA_API Array nan_to_num(Operand x);
 
-/// x converted to `dtype`; floats to integers truncate and saturate. DTypeError for complex to real:
-/// take real(x), imag(x) or abs(x).
+/// x converted to `dtype`. Floats converted to integers are truncated and saturate. Throws
+/// DTypeError for complex to real: use real(x), imag(x) or abs(x).
 TESSERA_API Array astype(Operand x, DType dtype);
-/// x, as a constant for differentiation.
+/// Returns x as a constant for differentiation.
 TESSERA_API Array stop_gradient(Operand x);
 
 }  // namespace tessera::inline v0

@@ -1,7 +1,8 @@
 // The exceptions of the library.
 //
-// A message says, in this order: the function; what is wrong with the values found; the rule with
-// its arithmetic; where in the arguments (a key path) and in the user's source; one thing to try.
+// A message states, in this order: the function; the problem with the values found; the rule with
+// its arithmetic; the location in the arguments (a key path) and in the user's source; one thing to
+// try.
 #pragma once
 
 #include <tessera/config.h>
@@ -12,28 +13,28 @@
 
 namespace tessera::inline v0 {
 
-/// Base of everything a user's input can cause.
+/// The base of all errors that user input can cause.
 class TESSERA_API Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
 };
 
-/// Shapes, axes or sizes that do not agree.
+/// Shapes, axes or sizes that do not match.
 class TESSERA_API ShapeError : public Error {
  public:
   using Error::Error;
 };
-/// An element type that an operation does not take.
+/// An element type that an operation does not support.
 class TESSERA_API DTypeError : public Error {
  public:
   using Error::Error;
 };
-/// Trees of different structure, or a specification that is no prefix of one.
+/// Trees of different structure, or a specification that is not a prefix of one.
 class TESSERA_API TreeError : public Error {
  public:
   using Error::Error;
 };
-/// Placements that disagree, or a sharding that does not fit.
+/// Devices or shardings that conflict, or a sharding that does not divide a shape.
 class TESSERA_API ShardingError : public Error {
  public:
   using Error::Error;
@@ -43,8 +44,8 @@ class TESSERA_API CollectiveError : public Error {
  public:
   using Error::Error;
 };
-/// A traced value used as a concrete one, out of its trace or on another thread; derivatives that
-/// do not exist.
+/// A traced value that is used as a concrete one, outside its trace or on another thread; or a
+/// derivative that does not exist.
 class TESSERA_API TraceError : public Error {
  public:
   using Error::Error;
@@ -60,13 +61,13 @@ class TESSERA_API IoError : public Error {
   using Error::Error;
 };
 
-/// Values that debug::check refuses.
+/// Values that debug::check rejects.
 class TESSERA_API CheckError : public Error {
  public:
   using Error::Error;
 };
 
-/// A broken promise of Tessera itself, never of its user. The message asks for a report.
+/// A bug in Tessera itself, never the user's fault. The message asks for a report.
 class TESSERA_API InternalError : public std::logic_error {
  public:
   explicit InternalError(const std::string& what,

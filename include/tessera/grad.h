@@ -1,15 +1,15 @@
-// Derivatives. Every function here takes a callable over trees of arrays and differentiates the
-// program that it traces to.
+// Derivatives. Every function here takes a callable over trees of arrays, traces it, and
+// differentiates the resulting program.
 //
 //   auto [loss, grads] = ts::value_and_grad(mse)(model, x, y);   // grads is a tree like model
 //   auto [dw, db] = ts::grad<0, 1>(f)(w, b);
 //
-// A gradient has its argument's tree type. Leaves that are integer, boolean or empty have an empty
-// leaf in it. Values that the callable captures are constants to it; an outer transformation still
-// sees them.
+// A gradient has the tree type of its argument, with an empty leaf for every leaf that is integer,
+// boolean or empty. Captured values are constants to the differentiated callable, but outer
+// transformations still see them.
 //
-// A function that returns std::pair<Array, Aux> has auxiliary results: grad gives (gradients, aux)
-// and value_and_grad ((value, aux), gradients).
+// A function that returns std::pair<Array, Aux> has auxiliary results: grad returns (gradients,
+// aux), and value_and_grad returns ((value, aux), gradients).
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -28,24 +28,27 @@ namespace detail {
 struct GradOutcome {
   Outcome result;
   std::vector<Array>
-      gradients;  // one a leaf of the differentiated arguments, in the order of `argnums`
+      gradients;  // one per leaf of the differentiated arguments, in the order of `argnums`
 };
 TESSERA_API GradOutcome value_and_grad(const char* function, Call& call,
                                        std::span<const int> argnums, std::source_location loc);
 
 struct JvpOutcome {
   Outcome result;
-  std::vector<Array> tangents;  // one a leaf of the result
+  std::vector<Array> tangents;  // one per leaf of the result
 };
 TESSERA_API JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree,
                            std::source_location loc);
 
-/// A linear function of leaves, its residuals inside. Immutable; copies share.
+/// A linear function of leaves, which holds its residuals. It is immutable, and copies share its
+/// state.
 class TESSERA_API LinearMap {
  public:
   struct State;
   explicit LinearMap(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  /// `names` says how to call the argument in errors.
+  /// Applies the map to an argument given by its leaves and its structure. Throws TreeError for a
+  /// wrong structure, ShapeError for a wrong dtype or shape, and CollectiveError if it varies over
+  /// mapped axes that the value it belongs to does not vary over.
   std::vector<Array> operator()(const Recorder& in, const TreeDef& tree,
                                 std::source_location loc) const;
 
@@ -56,13 +59,13 @@ struct LinearOutcome {
   Outcome result;
   LinearMap map;
 };
-/// Forward: tangents of the arguments to tangents of the result.
+/// Forward mode: the map takes tangents of the arguments to tangents of the result.
 TESSERA_API LinearOutcome linearize(Call& call, std::source_location loc);
-/// Backward: cotangents of the result to cotangents of the arguments.
+/// Reverse mode: the map takes cotangents of the result to cotangents of the arguments.
 TESSERA_API LinearOutcome vjp(Call& call, std::source_location loc);
 
-/// The Jacobian with respect to the arguments in `argnums`: for each leaf of the result, for each
-/// leaf of them.
+/// Computes the Jacobian with respect to the arguments in `argnums`. `blocks` has one entry per
+/// leaf of the result and leaf of these arguments, the latter varying faster.
 TESSERA_API Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
                              bool forward, std::vector<Array>& blocks, std::source_location loc);
 
@@ -71,7 +74,7 @@ inline constexpr bool is_pair_with_aux = false;
 template <class Aux>
 inline constexpr bool is_pair_with_aux<std::pair<Array, Aux>> = true;
 
-/// A bare C++ number in a differentiated place of a generic callable becomes a scalar array.
+/// A C++ number passed to a generic callable as a differentiated argument becomes a scalar array.
 template <class P>
 using Differentiable = std::conditional_t<std::is_arithmetic_v<P>, Array, P>;
 template <int I, class... P, std::size_t... K>
@@ -104,8 +107,8 @@ constexpr auto differentiable_types_at(Types<P...> t) {
   }
 }
 
-/// Trees like the differentiated arguments of `call` with these leaves; the tree itself where there
-/// is one.
+/// Returns trees like the differentiated arguments of `call`, with these leaves. A single argument
+/// gives the tree itself, not a tuple.
 template <int... I, class C>
 auto gradients_like(C& call, std::span<const Array> leaves) {
   auto take = [&](auto index) {
@@ -129,7 +132,8 @@ class GradOf {
 
   template <class... A>
   auto operator()(A&&... args) const {
-    // A number in a differentiated place of a generic callable is an array to it.
+    // A generic callable receives a differentiated number as an array, so only other callables are
+    // checked.
     if constexpr (detail::Deduced<F>::known) {
       TESSERA_CHECK_CALL_(F, A);
     }
@@ -161,7 +165,7 @@ class GradOf {
 };
 
 namespace detail {
-/// What other libraries name the arguments to differentiate by.
+/// The names that other libraries use for this function's options.
 struct NoGradOption {
   Named named = Named();
   Anything argnums{}, argnum{}, wrt{}, has_aux{}, holomorphic{}, allow_int{}, reduce_axes{};
@@ -184,9 +188,10 @@ TESSERA_NO_ARGNUMS_(value_and_grad);
 #undef TESSERA_NO_ARGNUMS_
 #undef TESSERA_ARGNUMS_
 
-/// grad(f)(args...) is the gradient of the scalar f(args...) with respect to argument 0; grad<1,
-/// 2>(f) gives a tuple of the gradients with respect to arguments 1 and 2. Throws ShapeError when
-/// the result is no scalar, DTypeError when it or an argument to differentiate is not floating.
+/// grad(f)(args...) returns the gradient of the scalar f(args...) with respect to argument 0;
+/// grad<1, 2>(f) returns a tuple of the gradients with respect to arguments 1 and 2. Throws
+/// ShapeError if the result is not a scalar, and DTypeError if the result or an argument to
+/// differentiate is not floating.
 template <int... I, class F>
 auto grad(F&& f, std::source_location loc = std::source_location::current()) {
   if constexpr (sizeof...(I) == 0)
@@ -195,7 +200,7 @@ auto grad(F&& f, std::source_location loc = std::source_location::current()) {
     return GradOf<false, std::decay_t<F>, I...>(std::forward<F>(f), loc);
 }
 
-/// As grad, with the value: a pair (value, gradients).
+/// Like grad, but returns the pair (value, gradients).
 template <int... I, class F>
 auto value_and_grad(F&& f, std::source_location loc = std::source_location::current()) {
   if constexpr (sizeof...(I) == 0)
@@ -227,10 +232,10 @@ struct Converted<Types<P...>, std::tuple<T...>> {
 };
 }  // namespace detail
 
-/// The value of f and its derivative along `tangents`: a pair of trees like the result. `primals`
-/// and `tangents` are one argument each, or std::tuples of all arguments; tangents have the
-/// arguments' trees, dtypes and shapes, and are empty at integer leaves (an empty tangent is zero).
-/// An integer result has an empty tangent.
+/// Returns the value of f and its derivative along `tangents`: a pair of trees like the result.
+/// `primals` and `tangents` are a single argument each, or std::tuples of all arguments. Tangents
+/// have the arguments' trees, dtypes and shapes, and are empty at integer leaves (an empty tangent
+/// is zero). An integer result has an empty tangent.
 template <class F, class P, class T>
 auto jvp(F&& f, const P& primals, const T& tangents,
          std::source_location loc = std::source_location::current()) {
@@ -266,13 +271,14 @@ auto jvp(F&& f, const P& primals, const T& tangents,
 }
 
 /// The pullback of f at a point: a function from a cotangent of the result to cotangents of the
-/// arguments (the tree itself for one argument, else a tuple of trees).
+/// arguments (a single tree for one argument, else a tuple of trees).
 template <class Result, class... P>
 class Vjp {
  public:
   Vjp(detail::LinearMap map, std::tuple<P...> args, Result result)
       : map_(std::move(map)), args_(std::move(args)), result_(std::move(result)) {}
-  /// TreeError, ShapeError or DTypeError where the cotangent is not like the result.
+  /// Throws TreeError if the cotangent has another structure than the result, ShapeError if a dtype
+  /// or shape differs, and CollectiveError if it varies over mapped axes that the result does not.
   auto operator()(const Result& cotangent,
                   std::source_location loc = std::source_location::current()) const {
     detail::Recorder in;
@@ -347,10 +353,11 @@ template <class F, class... A>
 using LinearPair = decltype(linearize_at({}, std::declval<F&>(), std::declval<A&>()...));
 }  // namespace detail
 
-// vjp and linearize are constructors of the pairs that they give: behind a parameter pack a
-// function has no place for the caller's line, and a constructor has.
+// vjp and linearize are constructors of the pairs that they return, because a function with a
+// parameter pack cannot have the caller's location as a defaulted last parameter, whereas a
+// constructor with a deduction guide can.
 
-/// The value f(args...) and its pullback: auto [y, back] = ts::vjp(f, args...).
+/// Returns f(args...) and its pullback: auto [y, back] = ts::vjp(f, args...).
 template <class F, class... A>
 struct vjp : detail::VjpPair<F, A...> {
   vjp(F&& f, A&&... args, std::source_location loc = std::source_location::current())
@@ -359,8 +366,8 @@ struct vjp : detail::VjpPair<F, A...> {
 template <class F, class... A>
 vjp(F&&, A&&...) -> vjp<F, A...>;
 
-/// The value f(args...) and its derivative there as a linear function, whose repeated use is cheap:
-/// auto [y, forward] = ts::linearize(f, args...).
+/// Returns f(args...) and the derivative there as a linear function, which is cheap to apply
+/// repeatedly: auto [y, forward] = ts::linearize(f, args...).
 template <class F, class... A>
 struct linearize : detail::LinearPair<F, A...> {
   linearize(F&& f, A&&... args, std::source_location loc = std::source_location::current())
@@ -369,10 +376,10 @@ struct linearize : detail::LinearPair<F, A...> {
 template <class F, class... A>
 linearize(F&&, A&&...) -> linearize<F, A...>;
 
-/// Jacobians. Leaves of the Jacobian have shape result.shape + argument.shape. Where the result is
-/// one Array the Jacobian is a tree like the argument, where the argument is one a tree like the
-/// result. Where both are trees it is a std::map from the path of each leaf of the result ("" for
-/// none, "layers/0/w") to a tree like the argument.
+/// Jacobians. Each leaf of a Jacobian has shape result.shape + argument.shape. If the result is a
+/// single Array, the Jacobian is a tree like the argument; if the argument is a single Array, it is
+/// a tree like the result. If both are trees, it is a std::map from the path of each leaf of the
+/// result ("" for a bare leaf, "layers/0/w") to a tree like the argument.
 template <bool Forward, class F, int I>
 class JacobianOf {
  public:
@@ -410,25 +417,26 @@ class JacobianOf {
   std::source_location loc_;
 };
 
-/// A tree whose leaves are constants to every derivative.
+/// Returns a tree whose leaves are constants to every derivative.
 template <class T>
 requires(!std::is_convertible_v<T, Operand>) T stop_gradient(const T& x) {
   return tree::map([](const Array& a) { return stop_gradient(Operand(a)); }, x);
 }
 
-/// Column by column, with forward mode: for functions with few inputs.
+/// The Jacobian column by column, in forward mode: best for functions with few inputs.
 template <int I = 0, class F>
 auto jacfwd(F&& f, std::source_location loc = std::source_location::current()) {
   return JacobianOf<true, std::decay_t<F>, I>(std::forward<F>(f), loc);
 }
-/// Row by row, with reverse mode: for functions with few outputs.
+/// The Jacobian row by row, in reverse mode: best for functions with few outputs.
 template <int I = 0, class F>
 auto jacrev(F&& f, std::source_location loc = std::source_location::current()) {
   return JacobianOf<false, std::decay_t<F>, I>(std::forward<F>(f), loc);
 }
-/// Second derivatives, forward over reverse. Of a function of one Array: of shape result.shape +
-/// x.shape + x.shape. Of a scalar function of a tree: a std::map from the path of a leaf to a tree
-/// like the argument, hessian(f)(model)["w"].b being d2f / dw db of shape w.shape + b.shape.
+/// Second derivatives, computed forward over reverse. For a function of one Array the shape is
+/// result.shape + x.shape + x.shape. For a scalar function of a tree the result is a std::map from
+/// the path of a leaf to a tree like the argument: hessian(f)(model)["w"].b is d2f / dw db, of
+/// shape w.shape + b.shape.
 template <int I = 0, class F>
 auto hessian(F&& f, std::source_location loc = std::source_location::current()) {
   return jacfwd<I>(jacrev<I>(std::forward<F>(f), loc), loc);

@@ -1,4 +1,4 @@
-// What an index is made of: positions, ranges, whole axes, new axes and arrays of positions.
+// The parts of an index: positions, ranges, whole axes, new axes and arrays of positions.
 #pragma once
 
 #include <tessera/axis_list.h>
@@ -16,8 +16,8 @@ class Array;
 struct Operand;
 struct LogicOptions;
 
-/// The whole of an axis in an index, x(0, all); called, the logical reduction: all(x > 0), all(x,
-/// axis, keepdims), all(x, {.axis = 0}).
+/// In an index, the whole of an axis: x(0, all). Called as a function, the logical reduction: all(x
+/// > 0), all(x, axis, keepdims), all(x, {.axis = 0}).
 struct All {
   TESSERA_API Array operator()(const Operand& x) const;
   TESSERA_API Array operator()(const Operand& x, const LogicOptions& options) const;
@@ -31,12 +31,12 @@ struct All {
   }
 };
 inline constexpr All all{};
-/// A new axis of one element in an index.
+/// In an index, a new axis of one element.
 struct NewAxis {};
 inline constexpr NewAxis newaxis{};
 
-/// start:stop:step of an index, as Python has it: negative positions count from the end, absent
-/// ones mean "to the end".
+/// start:stop:step, as in Python: negative positions count from the end, absent ones mean "to the
+/// end".
 struct Range {
   std::optional<std::int64_t> start, stop;
   std::int64_t step = 1;
@@ -55,14 +55,14 @@ template <class T>
 concept IndexWord = std::same_as<std::remove_cvref_t<T>, All> ||
     std::same_as<std::remove_cvref_t<T>, NewAxis> || std::same_as<std::remove_cvref_t<T>, Range>;
 }  // namespace detail
-// In C++20 x[all, 0] is the comma operator, which would drop everything but the last index.
+// In C++20 x[all, 0] is the comma operator, which would discard all but the last index.
 template <class A, class B>
 requires(detail::IndexWord<A> || detail::IndexWord<B>) __attribute__((
     unavailable("tessera: an index of several axes goes in parentheses: x(all, 0)"))) Range
 operator,(A&&, B&&);
 
-/// One entry of a multi-axis index: a position, a range, `all`, `newaxis`, or an integer array
-/// (gathered positions).
+/// One entry of a multi-axis index: a position, a range, `all`, `newaxis`, or an integer array of
+/// positions to gather.
 class AxisIndex {
  public:
   enum class Kind { position, range, all, newaxis, array };
@@ -77,7 +77,7 @@ class AxisIndex {
       : kind_(Kind::range), range_(r), loc_(l) {}
   TESSERA_API AxisIndex(const Array& positions,
                         std::source_location l = std::source_location::current());
-  // A move copies, so that an index that was moved from can still be used.
+  // There are no move operations, so that a moved-from index can still be used.
   AxisIndex(const AxisIndex&) = default;
   AxisIndex& operator=(const AxisIndex&) = default;
 
@@ -85,7 +85,7 @@ class AxisIndex {
   std::int64_t position() const { return position_; }
   const Range& range() const { return range_; }
   const Array& array() const { return *array_; }
-  /// The caller's line, which errors show.
+  /// The caller's source line, which errors show.
   std::source_location loc() const { return loc_; }
 
  private:

@@ -1,5 +1,5 @@
-// A vector of trivially copyable values that lives inline while it is short: shapes and index lists
-// are built on the hot path of every call and must not touch the heap there.
+// A vector of trivially copyable values that is stored inline while it is short. Shapes and index
+// lists are built on the hot path of every call, which must not allocate.
 #pragma once
 
 #include <algorithm>
@@ -119,7 +119,7 @@ class InlineVector {
     o.size_ = 0;
   }
 
-  // Compilers print the next line where a Shape is bound to names.
+  // Compilers print the next line in the error for a structured binding of a Shape.
   T* heap_ = nullptr;  // tessera: write auto [a, b] = x.shape().unpack<2>()
   std::size_t size_ = 0;
   std::size_t capacity_ = N;

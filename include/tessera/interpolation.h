@@ -1,4 +1,4 @@
-// Values between the elements of an array.
+// Interpolation between the elements of an array.
 #pragma once
 
 #include <tessera/array.h>
@@ -15,12 +15,12 @@ struct MapCoordinatesOptions {
   std::string mode = "constant";
   double cval = 0;
 };
-/// x between its elements: at the places that one array of coordinates an axis says, of one shape or
-/// broadcast, by the nearest element (`order` 0) or linearly between those around (1). Outside by
-/// `mode`: "constant" has `cval` there, "nearest" the last element, "wrap" begins again, "mirror" and
-/// "reflect" go back, from the last element or from behind it. In x's dtype; of integers the nearest.
-/// ShapeError unless there are as many coordinates as x has axes and x has elements, Error for another
-/// mode or order.
+/// Interpolates x at coordinates given by one array per axis, of equal shape or broadcast: the
+/// nearest element (`order` 0), or linear interpolation (1). `mode` says what lies outside:
+/// "constant" is `cval`, "nearest" the last element, "wrap" repeats x, and "mirror" and "reflect"
+/// mirror x about the last element or beyond it. The result has x's dtype; integers are rounded.
+/// Throws ShapeError unless there are as many coordinates as x has axes and x has elements, and
+/// Error for any other mode or order.
 TESSERA_API Array map_coordinates(Operand x, const std::vector<Array>& coordinates,
                                   const MapCoordinatesOptions& options = {});
 

@@ -1,25 +1,27 @@
-// jit: trace a function once for each kind of arguments, compile it, and run the compiled program
-// from then on.
+// jit traces a function once per signature of its arguments, compiles the trace, and runs the
+// compiled program on every further call.
 //
 //   auto step = ts::jit([](Mlp model, Array x) { return model(x); });
 //   Array y = step(model, x);
 //
-// The kind of arguments is: the tree types and structure with their static values, dtype, shape and
-// weakness of each leaf, the axis names bound around the call, and the mesh of the scope. A number
-// passed for an Array parameter is a weakly typed scalar; a parameter that is a C++ number, enum,
-// string or StaticArray is static. A generic lambda takes numbers as they are: static.
+// The signature consists of the tree types and structure with their static values, the dtype, shape
+// and weak-type flag of each leaf, the axis names bound around the call, and the mesh of the scope.
+// A number passed for an Array parameter is a weakly typed scalar. A parameter whose type is a C++
+// number, enum, string or StaticArray is static. A generic lambda receives numbers unchanged, so
+// they are static.
 //
-// It runs where its arguments are: those that lie on several devices (tessera/sharding.h) get a
-// program that each of these runs on its parts, others of the same kind another, without tracing
-// again. Arguments that are committed nowhere follow; ShardingError where two are on different
+// The program runs on the devices that hold its arguments. Arguments sharded over several devices
+// (tessera/sharding.h) get a program that every device runs on its shard; arguments of the same
+// signature on other devices get another program without retracing. Uncommitted arguments are moved
+// to the committed ones; ShardingError is thrown if two arguments are committed to different
 // devices.
 //
-// C++ side effects of the function happen when it is traced, not when it runs, and what it captures
-// is frozen then; with TESSERA_CHECK_CAPTURES=1 in the environment each call traces again and
-// throws where that would change the program. Inside another trace the program is inlined.
+// The function's C++ side effects happen when it is traced, not when the program runs, and its
+// captures are frozen at that time. With TESSERA_CHECK_CAPTURES=1 in the environment each call
+// traces again and throws if the program would differ. Inside another trace the program is inlined.
 //
 // Concurrent calls of one jitted function are safe. No lock is held while the user's function runs,
-// and a trace that throws leaves nothing behind.
+// and a trace that throws leaves no state behind.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -41,50 +43,50 @@
 namespace tessera::inline v0 {
 
 struct JitOptions {
-  /// The mesh of the specs below, and of constraints inside. By default that of the scope
-  /// (use_mesh), when it is made or else when it is called.
+  /// The mesh of the specs below and of sharding constraints in the function. The default is the
+  /// mesh of the scope (use_mesh) in which the jit is made, or else of the one in which it is
+  /// called.
   Mesh mesh = {};
-  /// How the arguments are cut, as a prefix of their tree; what is left unconstrained stays as it
-  /// lies on this mesh, or else is placed as the program likes. Arguments that lie otherwise are
-  /// moved. Static arguments have an entry too;
-  /// it is ignored, as are entries of parameters left to their defaults. With a mesh or specs, here
-  /// or for the results, the program is partitioned: each device computes its part, and collectives
-  /// are put where parts have to meet. Values are those of the whole program; sums over several
-  /// devices may be added in another order.
+  /// The shardings of the arguments, as a prefix of their tree. Arguments with another sharding are
+  /// moved. An unconstrained argument keeps its current sharding if it is already on this mesh;
+  /// otherwise the compiler chooses one. Entries for static arguments and for parameters left to
+  /// their defaults are ignored. If a mesh or any spec is given, here or for the results, the
+  /// program is partitioned: each device computes its shard, and collectives are inserted where
+  /// shards must be combined. The values are those of the unpartitioned program, except that sums
+  /// over several devices may be added in another order.
   SpecTree in_shardings = unconstrained;
-  /// How the results lie, as a prefix of their tree.
+  /// The shardings of the results, as a prefix of their tree.
   SpecTree out_shardings = unconstrained;
-  /// Positions of arguments to give away: whatever their size, their arrays are deleted, copies of
-  /// the handles included, and the results may have their memory. An array passed with std::move is
-  /// donated too, where nobody else holds it. Other arrays that share memory with one (rows,
-  /// shards, reshapes of it) keep their values. Of two calls that donate one array at once, one
-  /// takes it and the other throws. A call that fails gives back what it has not written over.
+  /// Positions of arguments to donate. Their arrays are deleted whatever their size, including all
+  /// copies of the handles, and the results may reuse their memory. An array passed with std::move
+  /// is also donated if no other handle refers to it. Other arrays that share its memory (rows,
+  /// shards, reshapes) keep their values. If two concurrent calls donate the same array, one of
+  /// them throws. A failing call returns every donated array that it has not overwritten.
   std::vector<int> donate = {};
-  /// For errors and profiles; the line of the jit call when empty.
+  /// The name in errors and profiles. The default is the line of the jit call.
   std::string name = {};
-  /// What links along the mesh's axes are like, by axis, where they differ: values then go where
-  /// that takes the least time, and not where the fewest bytes move. An axis that is not among them
-  /// has a LinkSpeed as it comes. All processes say the same.
+  /// Link speed per mesh axis. If given, the partitioner minimises communication time instead of
+  /// bytes. Axes not listed get the default LinkSpeed. Must be equal in all processes.
   std::map<std::string, LinkSpeed> links = {};
 };
 
-/// Bytes of one call.
+/// Memory of one call, in bytes.
 struct MemoryUse {
   std::int64_t arguments = 0, outputs = 0, temporaries = 0;
 };
 
-/// A collective of a program, and what it moves in a call.
+/// A collective of a program and the bytes that it moves in one call.
 struct CollectiveUse {
   std::string op;                 // "psum"
-  std::vector<std::string> axes;  // names of the mesh axes that it runs over
-  /// How often it runs: the product of the lengths of the loops around it (scan, map, fori_loop
-  /// between C++ numbers). Where only the run knows the number of rounds of a loop around it
-  /// (while_loop, fori_loop between arrays), `in_loop` is set, and `times` and `bytes` are for one
-  /// round.
+  std::vector<std::string> axes;  // the mesh axes that it runs over
+  /// How often it runs: the product of the trip counts of the enclosing loops (scan, map, fori_loop
+  /// with C++ bounds). If an enclosing loop has a trip count known only at run time (while_loop,
+  /// fori_loop with array bounds), `in_loop` is set, and `times` and `bytes` count one iteration
+  /// of that loop.
   std::int64_t times = 1;
-  std::int64_t bytes = 0;  // that each device puts in, all times together
+  std::int64_t bytes = 0;  // contributed by each device, over all `times`
   bool in_loop = false;
-  bool in_branch = false;  // of cond or switch_: perhaps it does not run at all
+  bool in_branch = false;  // inside cond or switch_, so it may not run
   bool operator==(const CollectiveUse&) const = default;
 };
 /// "psum over 'i': 40 bytes", "all_gather over 'i', 8 times: 32 bytes", "psum over 'i', in a loop:
@@ -97,8 +99,8 @@ struct CacheEntry;      // src/api/trace/entry.h
 struct CallPlaces;      // src/api/trace/entry.h
 struct TracedFunction;  // src/api/trace/traced.h
 
-/// Programs of one function by the kind of its arguments. What becomes of the traced function is up
-/// to the subclass.
+/// The programs of one function, cached by the signature of its arguments. Subclasses decide how
+/// the traced function becomes a program.
 class TESSERA_API CachedFunction {
  public:
   CachedFunction(std::string name, std::vector<int> donate, std::source_location loc);
@@ -106,27 +108,27 @@ class TESSERA_API CachedFunction {
   CachedFunction& operator=(const CachedFunction&) = delete;
   virtual ~CachedFunction();
 
-  /// Bit i of `moved` says that argument i may be donated.
+  /// Bit i of `moved` says whether argument i may be donated.
   Outcome run(Call& call, std::uint64_t moved);
-  /// As run, for arguments of the kind that `entry` was made for; TraceError listing the
-  /// differences otherwise.
+  /// Like run, but only for arguments with the signature of `entry`; otherwise throws a TraceError
+  /// that lists the differences.
   Outcome run_only(Call& call, const CacheEntry& entry);
   std::shared_ptr<const CacheEntry> find_or_build(Call& call);
-  /// Where the arguments of a call of `entry` lie.
+  /// Where the arguments of a call of `entry` are placed.
   static std::shared_ptr<const CallPlaces> places(const Call& call, const CacheEntry& entry);
   std::size_t trace_count() const;
   const std::string& name() const { return name_; }
 
  protected:
-  /// Traces; called without locks, perhaps by several threads at once.
+  /// Traces the function. It is called without locks, possibly by several threads at once.
   virtual TracedFunction build(Call& call) const = 0;
-  /// Appends what else the program depends on.
+  /// Appends everything else that the program depends on.
   virtual void extend_key(InlineVector<std::uint64_t, 16>& words) const;
 
  private:
   std::shared_ptr<const CacheEntry> build_entry(Call& call);
   Outcome run_entry(Call& call, const CacheEntry& entry, std::uint64_t moved) const;
-  /// What arrays given to it remember (src/runtime/claim.h).
+  /// The name that donated arrays record for error messages (src/runtime/claim.h).
   std::uint32_t taker() const;
 
   struct State;
@@ -155,7 +157,7 @@ constexpr std::uint64_t moved_mask() {
 
 }  // namespace detail
 
-/// A program made for one kind of arguments, before it runs.
+/// A program lowered for one signature and not yet run.
 class TESSERA_API Lowered {
  public:
   Lowered(std::shared_ptr<detail::CachedFunction> cache,
@@ -165,17 +167,17 @@ class TESSERA_API Lowered {
         entry_(std::move(entry)),
         places_(std::move(places)),
         made_(made) {}
-  /// As traced.
+  /// The program as traced.
   std::string ir() const;
-  /// As it runs on each device, collectives explicit.
+  /// The program that each device runs, with explicit collectives.
   std::string partitioned() const;
   /// The tape: kernels, calls and collectives in order.
   std::string schedule() const;
   MemoryUse memory() const;
-  /// What the devices exchange in a call, in the program's order, each collective once with how
-  /// often it runs.
+  /// The collectives of one call in program order, each listed once with the number of times it
+  /// runs.
   std::vector<CollectiveUse> collectives() const;
-  /// What partitioning made of it, why, and what it will cost (tessera/plan.h).
+  /// How the program was partitioned, why, and its predicted cost (tessera/plan.h).
   Plan plan(const PlanOptions& options = {}) const;
 
  protected:
@@ -189,12 +191,13 @@ class TESSERA_API Lowered {
   std::source_location made_;
 };
 
-/// A compiled program: takes arguments of the one kind it was made for.
+/// A compiled program, which accepts only arguments of the signature it was compiled for.
 template <class F>
 class Compiled : public Lowered {
  public:
   Compiled(const Lowered& l, std::shared_ptr<F> f) : Lowered(l), f_(std::move(f)) {}
-  /// TraceError listing the leaves that differ in type when these arguments are of another kind.
+  /// Throws a TraceError that lists the leaves whose types differ if the arguments have another
+  /// signature.
   template <class... A>
   auto operator()(A&&... args) const {
     TESSERA_CHECK_CALL_(F, A);
@@ -219,14 +222,14 @@ class LoweredFunction : public Lowered {
   std::shared_ptr<F> f_;
 };
 
-/// A function whose programs are kept by the kind of its arguments: what jit, pmap and shard_map
-/// give.
+/// A function with a cache of compiled programs, one per signature; jit, pmap and shard_map return
+/// it.
 template <class F>
 class Jit {
  public:
   using tessera_function = F;
 
-  /// `what` made it at `loc`.
+  /// `what` is the function that made this object, and `loc` the line of its caller.
   Jit(F f, std::shared_ptr<detail::CachedFunction> cache, const char* what,
       std::source_location loc)
       : f_(std::make_shared<F>(std::move(f))), cache_(std::move(cache)), what_(what), made_(loc) {}
@@ -239,7 +242,7 @@ class Jit {
         [&](auto& call) { return call.result(cache_->run(call, detail::moved_mask<A...>())); },
         args...);
   }
-  /// Traces without running; arguments may be abstract.
+  /// Traces without running. Arguments may be abstract.
   template <class... A>
   LoweredFunction<F> lower(A&&... args) const {
     TESSERA_CHECK_CALL_(F, A);
@@ -253,12 +256,12 @@ class Jit {
         },
         args...);
   }
-  /// The plan of these arguments' program, which may be abstract; so may the mesh be.
+  /// The plan of the program for these arguments. The arguments and the mesh may be abstract.
   template <class... A>
   Plan explain(A&&... args) const {
     return lower(std::forward<A>(args)...).plan();
   }
-  /// How often the function was traced to the end.
+  /// How many traces were completed.
   std::size_t trace_count() const { return detail::still_here(cache_, what_, made_).trace_count(); }
 
  private:
@@ -269,7 +272,8 @@ class Jit {
 };
 
 namespace detail {
-/// Options of other libraries, and slips of the pen, in the order of those that they stand for.
+/// Option names of other libraries and common misspellings, each listed at the position of the
+/// option that it stands for.
 struct NoJitOption {
   Anything axis_name{}, device{}, devices{}, backend{}, mesh{}, in_axes{}, in_specs{},
       in_axis_resources{}, in_shardings{}, out_axes{}, out_specs{}, out_axis_resources{},
@@ -284,33 +288,34 @@ __attribute__((unavailable(
 detail::Anything
 jit(detail::AnyFunction, const detail::NoJitOption&);
 
-/// Copies of the result share the cache.
+/// Copies of the returned object share one cache.
 template <class F>
 Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {},
                          std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), detail::make_jit_cache("jit", options, loc), "jit", loc};
 }
-/// jit, as it was called where shardings came first.
+/// jit under the name that JAX once used for jit with shardings.
 template <class F>
 Jit<std::decay_t<F>> pjit(F&& f, const JitOptions& options = {},
                           std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), detail::make_jit_cache("pjit", options, loc), "pjit", loc};
 }
 
-/// The result of f(args...) as abstract arrays; nothing is computed, and arguments may be abstract.
+/// Returns the result of f(args...) as abstract arrays. Nothing is computed, and the arguments may
+/// be abstract.
 template <class F, class... A>
 auto eval_shape(F&& f, A&&... args) {
   return detail::with_call(
       f, [&](auto& call) { return call.result(detail::eval_shape(call)); }, args...);
 }
 
-/// Dtypes and shapes of a tree's leaves without their values.
+/// Returns the tree with abstract leaves, which have dtypes and shapes but no values.
 template <class T>
 T abstract_like(const T& x) {
   return tree::map([](const Array& a) { return detail::abstract_like(a); }, x);
 }
 
-/// make_ir(f)(args...) is the program that f traces to, as text.
+/// make_ir(f)(args...) returns the program that f traces to, as text.
 template <class F>
 auto make_ir(F f, std::string name = "f") {
   return [f = std::move(f), name = std::move(name)]<class... A>(A&&... args) mutable {

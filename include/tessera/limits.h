@@ -1,4 +1,4 @@
-// What numbers of a dtype are like, as NumPy says it.
+// The limits of dtypes, as in NumPy.
 #pragma once
 
 #include <tessera/dtype.h>
@@ -9,7 +9,7 @@
 
 namespace tessera::inline v0 {
 
-/// The limits of an integer dtype: iinfo(ts::i32).max. DTypeError for another.
+/// The limits of an integer dtype: iinfo(ts::i32).max. Throws DTypeError for any other dtype.
 struct iinfo {
   TESSERA_API explicit iinfo(DType dtype,
                              std::source_location loc = std::source_location::current());
@@ -19,9 +19,9 @@ struct iinfo {
   std::uint64_t max = 0;
 };
 
-/// The limits and the precision of a floating dtype, of the parts of a complex one:
+/// The limits and precision of a floating dtype, or of the parts of a complex one:
 /// finfo(ts::f32).eps. `eps` is the distance from 1 to the next larger number, `epsneg` to the next
-/// smaller one; `tiny` the least normal number. DTypeError for an integer dtype.
+/// smaller one; `tiny` is the least normal number. Throws DTypeError for an integer dtype.
 struct finfo {
   TESSERA_API explicit finfo(DType dtype,
                              std::source_location loc = std::source_location::current());

@@ -1,10 +1,10 @@
-// Meshes: devices along named axes.
+// Meshes arrange devices along named axes.
 //
 //   ts::Mesh mesh({{"data", 2}, {"model", 4}});             // the first eight devices
-//   Array a = ts::device_put(x, mesh, ts::P("data"));       // rows over two, each part on four
+//   Array a = ts::device_put(x, mesh, ts::P("data"));       // rows over two, each shard on four
 //
-// Specs (tessera/partition_spec.h) say which dimensions of an array the axes cut. A scope says
-// which mesh is meant where none is named:
+// Specs (tessera/partition_spec.h) say which dimensions of an array are sharded over which axes. A
+// scope sets the mesh for specs that do not name one:
 //
 //   const auto scope = ts::use_mesh(mesh);
 //   Array b = ts::device_put(y, ts::P(ts::none, "model"));
@@ -26,7 +26,7 @@ namespace detail {
 struct MeshData;  // src/api/devices/mesh_data.h
 }
 
-/// Immutable and cheap to copy; equal meshes are one object.
+/// A mesh is immutable and cheap to copy; equal meshes share one object.
 class TESSERA_API Mesh {
  public:
   struct Axis {
@@ -35,33 +35,33 @@ class TESSERA_API Mesh {
     bool operator==(const Axis&) const = default;
   };
 
-  /// No axes and no devices.
+  /// A mesh without axes and devices.
   Mesh() = default;
-  /// Device i has the place i in row-major order: along the last axis they are neighbours in the
-  /// list. Any devices of one platform, each once, in any order; the CPU's first ones when none are
-  /// given. ShardingError for names that are empty, equal or of odd characters, sizes below 1, and
-  /// a number of devices that is not the product of the sizes; DeviceError for devices that are not
-  /// there.
+  /// Places the devices in row-major order, so that devices that are adjacent in the list are
+  /// neighbours along the last axis. The devices are distinct devices of one platform in any order;
+  /// the default is the first ones of the CPU. Throws ShardingError for names that are empty,
+  /// repeated or contain unsupported characters, for sizes below 1, and if the number of devices is
+  /// not the product of the sizes; DeviceError for devices that do not exist.
   explicit Mesh(std::vector<Axis> axes, std::vector<Device> devices = {},
                 std::source_location loc = std::source_location::current());
-  /// Without devices, and of any size: something to plan for.
+  /// A mesh of any size without devices, for planning.
   static Mesh abstract(std::vector<Axis> axes,
                        std::source_location loc = std::source_location::current());
 
   const std::vector<Axis>& axes() const;
   std::vector<std::string> axis_names() const;
   std::vector<std::int64_t> axis_sizes() const;
-  /// Devices in all; 0 without any axis or device.
+  /// The total number of devices; 0 for an empty mesh.
   std::int64_t size() const;
-  /// Devices along an axis. ShardingError when there is no such axis.
+  /// The number of devices along an axis. Throws ShardingError if there is no such axis.
   std::int64_t size(std::string_view axis,
                     std::source_location loc = std::source_location::current()) const;
-  /// Row-major; none in an abstract mesh.
+  /// The devices in row-major order; none for an abstract mesh.
   const std::vector<Device>& devices() const;
   bool is_abstract() const;
   bool empty() const { return data_ == nullptr; }
   bool operator==(const Mesh& other) const { return data_ == other.data_; }
-  /// Equal meshes have one, which is nobody else's while one of them lives.
+  /// The identity that equal meshes share; no other mesh has it while one of them lives.
   const void* id() const { return data_.get(); }
 
  private:
@@ -81,8 +81,8 @@ TESSERA_API Mesh make_mesh(const std::vector<std::int64_t>& sizes,
 namespace detail {
 struct MeshInScope;
 }
-/// While it lives, its mesh is that of the thread that made it. Scopes nest; one may end before
-/// those inside it, which then go on.
+/// Sets the mesh of the thread that made it for its lifetime. Scopes nest; an outer one may end
+/// before the scopes inside it, which remain in effect.
 class TESSERA_API MeshScope {
  public:
   explicit MeshScope(Mesh mesh);
@@ -93,11 +93,11 @@ class TESSERA_API MeshScope {
  private:
   std::shared_ptr<detail::MeshInScope> mesh_;
 };
-/// The mesh of specs that come without one, on this thread and until the result goes.
+/// Sets the mesh of specs without one, on this thread and for the lifetime of the result. Throws
 /// ShardingError for an empty mesh.
 [[nodiscard]] TESSERA_API MeshScope
 use_mesh(const Mesh& mesh, std::source_location loc = std::source_location::current());
-/// Of the innermost scope; empty outside.
+/// The mesh of the innermost scope; empty outside any scope.
 TESSERA_API Mesh current_mesh();
 
 }  // namespace tessera::inline v0

@@ -1,5 +1,5 @@
-// Builds error messages in the house order: function, problem, rule, place, advice. For libraries
-// on top of this one, so that their errors read like its own.
+// Builds error messages in the house order: function, problem, rule, location, advice. Libraries on
+// top of Tessera can use it to give their errors the same form.
 //
 //   Message("Linear").problem("...").rule("...").from(loc).advice("...").raise<ShapeError>();
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace tessera::inline v0 {
 
-/// A line of the user's program; `file` and `function` point at static storage.
+/// A line of the user's program. `file` and `function` point to static storage.
 struct SourceLoc {
   const char* file = nullptr;
   const char* function = nullptr;
@@ -28,12 +28,12 @@ struct SourceLoc {
   explicit operator bool() const { return file != nullptr; }
 };
 
-/// "name.cc:12", the directory left out; empty where the location is unknown.
+/// "name.cc:12" without the directory; empty if the location is unknown.
 TESSERA_API std::string to_string(const SourceLoc& loc);
 
-/// While it lives, errors and warnings of this thread are headed by the function that the user
-/// called, and show his line where they have none of their own: a function that is made of others
-/// begins with one. Inside another it changes nothing: the outermost counts.
+/// Errors and warnings raised on this thread while it is alive name the user-facing function and,
+/// if they have no location of their own, the user's source line. Composite functions start with
+/// one. When nested, the outermost wins.
 class TESSERA_API InFunction {
  public:
   InFunction(const char* function, const SourceLoc& loc);
@@ -48,7 +48,8 @@ class TESSERA_API InFunction {
   const char* function_;
   SourceLoc loc_;
 };
-/// While it lives the user's own code runs, which calls functions of its own.
+/// Marks that the user's own code is running: functions that it calls count as called by the user
+/// again.
 class TESSERA_API InUserCode {
  public:
   InUserCode();
@@ -68,7 +69,7 @@ class TESSERA_API InUserCode {
 ///     at: args[0]
 ///     from: main.cc:12
 ///     try: <advice>
-/// Parts that are empty are left out; `offender` adds a bullet under the problem.
+/// Empty parts are omitted; `offender` adds a bullet under the problem.
 class TESSERA_API Message {
  public:
   explicit Message(std::string_view function) : function_(function) {}

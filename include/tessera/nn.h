@@ -1,6 +1,6 @@
-// Neural networks in Equinox's manner: a layer is a plain struct of arrays with a call operator,
-// made by a function that takes a key. Structs of layers are models; trees of arrays are all that
-// the rest of the library sees. All of nn at once.
+// Neural networks in the style of Equinox: a layer is a plain struct of arrays with a call
+// operator, made by a function that takes a key. Models are structs of layers; the rest of the
+// library sees only trees of arrays. This header includes all of nn.
 #pragma once
 
 #include <tessera/nn/activations.h>

@@ -1,4 +1,5 @@
-// One array in a file, in NumPy's format (.npy): what numpy.save writes and numpy.load reads.
+// A single array in a file in NumPy's format (.npy), as written by numpy.save and read by
+// numpy.load.
 #pragma once
 
 #include <tessera/array.h>
@@ -10,15 +11,17 @@
 
 namespace tessera::inline v0 {
 
-/// Writes beside the file and renames: a failure leaves what was there before. bfloat16, which NumPy
-/// has no name for, is written as '<V2', as ml_dtypes writes it. IoError with the reason.
+/// Writes to a temporary file and renames it, so a failure leaves the previous file intact.
+/// bfloat16, for which NumPy has no name, is written as '<V2', as ml_dtypes does. Throws IoError
+/// with the reason.
 TESSERA_API void save_npy(const std::string& path, const Array& x,
                           std::source_location loc = std::source_location::current());
-/// Row-major or column-major, little-endian. IoError names what is damaged or not supported: a
-/// header that is no dictionary, a dtype of Python objects, sizes that the file does not have.
+/// Reads row-major or column-major, little-endian arrays. Throws an IoError that names what is
+/// damaged or unsupported: a header that is not a dictionary, a dtype of Python objects, or sizes
+/// that the file does not have.
 TESSERA_API Array load_npy(const std::string& path,
                            std::source_location loc = std::source_location::current());
-/// The same from the bytes of such a file.
+/// Reads the array from the bytes of such a file.
 TESSERA_API Array load_npy(std::span<const std::byte> bytes,
                            std::source_location loc = std::source_location::current());
 

@@ -1,4 +1,4 @@
-// Several named arrays in one file, as numpy.savez and numpy.savez_compressed write them (.npz): a
+// Several named arrays in one file (.npz), as written by numpy.savez and numpy.savez_compressed: a
 // zip archive of .npy files.
 #pragma once
 
@@ -13,22 +13,22 @@
 namespace tessera::inline v0 {
 
 struct NpzOptions {
-  bool compressed = false;  // by deflate, as savez_compressed
+  bool compressed = false;  // with deflate, like savez_compressed
 };
 
-/// Writes each array as the member "<name>.npy". The same arrays give the same bytes. Puts the
-/// archive together in memory, writes it beside the file and renames: a failure leaves what was
-/// there before. IoError with the reason; for names that are empty, hold a zero byte or end in
-/// ".npy", which would not be read back under the same name.
+/// Writes each array as the member "<name>.npy". Equal arrays give equal bytes. The archive is
+/// assembled in memory, written to a temporary file and renamed, so a failure leaves the previous
+/// file intact. Throws IoError with the reason, and for names that are empty, contain a zero byte
+/// or end in ".npy", because they could not be read back.
 TESSERA_API void save_npz(const std::string& path, const std::map<std::string, Array>& arrays,
                           const NpzOptions& options = {},
                           std::source_location loc = std::source_location::current());
-/// The arrays by their names, without ".npy". IoError names the file and the member that is damaged
-/// or not supported: a checksum that disagrees, a size that deflate cannot give, encryption, two
-/// members of one name, a member that is no .npy file.
+/// Returns the arrays by name, without ".npy". Throws an IoError that names the file and the
+/// damaged or unsupported member: a wrong checksum, a size that deflate cannot give, encryption,
+/// two members of the same name, or a member that is not a .npy file.
 TESSERA_API std::map<std::string, Array> load_npz(
     const std::string& path, std::source_location loc = std::source_location::current());
-/// The same from the bytes of such a file.
+/// Reads the arrays from the bytes of such a file.
 TESSERA_API std::map<std::string, Array> load_npz(
     std::span<const std::byte> bytes, std::source_location loc = std::source_location::current());
 

@@ -1,5 +1,5 @@
-// The operators of arrays: NumPy broadcasting and promotion. Comparisons give boolean arrays; whole
-// arrays compare with array_equal and allclose.
+// The operators of arrays, with NumPy's broadcasting and promotion. Comparisons return boolean
+// arrays; use array_equal and allclose to compare whole arrays.
 #pragma once
 
 #include <tessera/array.h>
@@ -13,7 +13,7 @@ TESSERA_API Array operator-(Operand x, Operand y);
 TESSERA_API Array operator*(Operand x, Operand y);
 /// True division: integers give floats.
 TESSERA_API Array operator/(Operand x, Operand y);
-/// Remainder with the sign of the divisor, as NumPy has it.
+/// The remainder with the sign of the divisor, as in NumPy.
 TESSERA_API Array operator%(Operand x, Operand y);
 TESSERA_API Array operator-(Operand x);
 TESSERA_API Array operator+(Operand x);
@@ -29,10 +29,10 @@ TESSERA_API Array operator^(Operand x, Operand y);
 TESSERA_API Array operator~(Operand x);
 TESSERA_API Array operator<<(Operand x, Operand y);
 TESSERA_API Array operator>>(Operand x, Operand y);
-// An Array converts explicitly to bool, which makes the language's own && || ! candidates: an exact
-// match on the left wins over them, and leaves the right operand to bring the caller's line. Where
-// a number is on one side both have to match exactly, as for !, and there is no line. Both sides
-// are always evaluated.
+// An Array converts explicitly to bool, which makes the built-in && || ! viable candidates. Taking
+// the left operand as an exact match wins over these, while the right operand can still capture the
+// caller's line. If one side is a number, both must match exactly, as for !, so no line is
+// captured. Both sides are always evaluated.
 TESSERA_API Array operator&&(const Array& x, Operand y);
 TESSERA_API Array operator||(const Array& x, Operand y);
 TESSERA_API Array operator!(const Array& x);

@@ -1,4 +1,4 @@
-// Partition specs: for each dimension of an array, the mesh axes that cut it.
+// A partition spec gives, for each dimension of an array, the mesh axes over which it is sharded.
 //
 //   P("data")                     rows over "data"; what is not named is not cut
 //   P(none, "model")              columns over "model"
@@ -6,8 +6,9 @@
 //   P("data", unconstrained)      columns as the compiler likes
 //   P()                           whole on every device
 //
-// For several arrays there is a SpecTree: one spec for all leaves, a list with an entry a child
-// (argument, element, field in order), each again any of these, or rules by path:
+// A SpecTree gives specs for several arrays. It is one spec for all leaves, or a list with one
+// entry per child (argument, element or field, in order), each again a SpecTree; or it is made from
+// rules by path:
 //
 //   ts::specs(model, {{"layers/*/w", P(none, "model")}, {"layers/*/b", P("model")}, {"**", P()}})
 #pragma once
@@ -27,16 +28,16 @@
 
 namespace tessera::inline v0 {
 
-/// A dimension that no axis cuts.
+/// A dimension that is not sharded.
 struct None {};
 inline constexpr None none{};
-/// What is cut as others want it: a dimension, or a whole array.
+/// A dimension or array whose sharding is left to the compiler.
 struct Unconstrained {};
 inline constexpr Unconstrained unconstrained{};
 
 class TESSERA_API PartitionSpec {
  public:
-  /// Of one dimension: axes, major first, or `none`, or `unconstrained`.
+  /// One dimension: mesh axes, major first, or `none`, or `unconstrained`.
   class Dim {
    public:
     Dim(None) {}
@@ -55,27 +56,27 @@ class TESSERA_API PartitionSpec {
     bool unconstrained_ = false;
   };
 
-  /// Nothing is cut.
+  /// No dimension is sharded.
   PartitionSpec() = default;
   explicit PartitionSpec(std::vector<Dim> dims) : dims_(std::move(dims)) {}
 
-  /// As they were given.
+  /// The dimensions as given, without implicit trailing ones.
   const std::vector<Dim>& dims() const { return dims_; }
   /// Dimension d; `none` past the end.
   const Dim& operator[](std::size_t d) const;
-  /// Trailing dimensions that are not cut make no difference.
+  /// Ignores trailing dimensions that are not sharded.
   bool operator==(const PartitionSpec& other) const;
 
  private:
   std::vector<Dim> dims_;
 };
 
-/// A spec by its dimensions.
+/// Makes a spec from its dimensions.
 template <class... D>
 requires(std::convertible_to<D, PartitionSpec::Dim>&&...) PartitionSpec P(D&&... dims) {
   return PartitionSpec(std::vector<PartitionSpec::Dim>{PartitionSpec::Dim(dims)...});
 }
-// Axes in braces have no type that a parameter pack could take.
+// Overloads for axes in braces, which a parameter pack cannot deduce.
 inline PartitionSpec P(PartitionSpec::Dim d0) { return PartitionSpec({d0}); }
 inline PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1) {
   return PartitionSpec({d0, d1});
@@ -97,15 +98,15 @@ class TESSERA_API SpecTree {
  public:
   enum class Kind { spec, unconstrained, list, leaves };
 
-  /// Every leaf is whole on every device.
+  /// Every leaf is replicated.
   SpecTree() = default;
   SpecTree(PartitionSpec spec) : spec_(std::move(spec)) {}
-  /// Nothing is said of these leaves.
+  /// The sharding of these leaves is unconstrained.
   SpecTree(Unconstrained) : kind_(Kind::unconstrained) {}
-  /// TreeError where lists are nested deeper than 1000 levels.
+  /// Throws TreeError if lists are nested deeper than 1000 levels.
   SpecTree(std::initializer_list<SpecTree> children) : SpecTree(std::vector<SpecTree>(children)) {}
   SpecTree(std::vector<SpecTree> children);
-  /// One spec a leaf, in order.
+  /// One spec per leaf, in order.
   static SpecTree of_leaves(std::vector<PartitionSpec> specs);
 
   Kind kind() const { return kind_; }
@@ -120,17 +121,18 @@ class TESSERA_API SpecTree {
 /// "P('x')", "{P('x'), {unconstrained, P(none, 'x')}}".
 TESSERA_API std::string to_string(const SpecTree& tree);
 
-/// A rule for leaves whose path fits the pattern: '*' stands for any part of a name, '**' for any
-/// part of a path.
+/// A rule for leaves whose path matches the pattern: '*' matches any part of a name, '**' any part
+/// of a path.
 struct PathRule {
   std::string pattern;
   PartitionSpec spec;
 };
 
 namespace detail {
-/// As rules do.
+/// Whether the path matches the pattern of a PathRule.
 TESSERA_API bool fits_pattern(std::string_view pattern, std::string_view path);
-/// `empty`: by leaf, whether it is an empty array, which needs no rule; nothing: none is.
+/// `empty` says for each leaf whether it is an empty array, which needs no rule. If `empty` is
+/// itself empty, no leaf is.
 TESSERA_API std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
                                                      const std::vector<PathRule>& rules,
                                                      std::source_location loc,
@@ -141,8 +143,8 @@ std::vector<bool> empty_leaves(const T& tree) {
   for (const Array& leaf : tree::leaves(tree)) empty.push_back(leaf.is_empty());
   return empty;
 }
-/// The spec of every leaf; none where it is unconstrained. TreeError where `specs` is no prefix of
-/// the tree.
+/// The spec of every leaf, or none for an unconstrained one. Throws TreeError if `specs` is not a
+/// prefix of the tree.
 TESSERA_API std::vector<std::optional<PartitionSpec>> specs_by_leaf(const char* function,
                                                                     const SpecTree& specs,
                                                                     const TreeDef& tree,
@@ -150,8 +152,9 @@ TESSERA_API std::vector<std::optional<PartitionSpec>> specs_by_leaf(const char* 
                                                                     const SourceLoc& loc);
 }  // namespace detail
 
-/// The specs of a tree's leaves ("layers/0/w") by the first rule that fits each. An empty leaf
-/// needs no rule. TreeError that lists other leaves that no rule fits, and rules that fit no leaf.
+/// Assigns each leaf of a tree ("layers/0/w") the spec of the first rule that matches its path.
+/// Empty leaves need no rule. Throws a TreeError that lists other leaves without a rule, and rules
+/// that match no leaf.
 template <class T>
 SpecTree specs(const T& tree, const std::vector<PathRule>& rules,
                std::source_location loc = std::source_location::current()) {

@@ -1,26 +1,26 @@
-// Pipelines: the layers of a network on the devices of a mesh axis, a batch that passes through
-// them in microbatches, and the timetable that says who does what when.
+// Pipeline parallelism: the layers of a network are partitioned over a mesh axis, a batch passes
+// through them in microbatches, and a schedule says what each device does when.
 //
 //   ts::Mesh mesh({{"stage", 4}});
 //   auto layer = [](const Layer& p, Array x) { return ts::tanh(ts::dot(x, p.w) + p.b); };
 //   auto network = ts::pipeline(layer, {.mesh = mesh, .microbatches = 8});
-//   Array y = network(layers, x);     // layers.w of shape (12, n, n): three layers a device
+//   Array y = network(layers, x);     // layers.w of shape (12, n, n): three layers per device
 //
 //   auto step = ts::jit(ts::pipeline_value_and_grad(
 //       layer, mse, {.mesh = mesh, .microbatches = 8, .schedule = ts::Schedule::one_f_one_b}));
 //   auto [loss, gradients] = step(layers, x, targets);
 //
-// Every leaf of the parameters has the layers along its leading dimension, as many on each device
-// as on any other, neighbours together. A layer takes the parameters of one layer and an
-// activation, and gives an activation of the same structure, dtypes and shapes. The batch is cut
-// into microbatches along the leading dimension of every leaf; values are those of one layer after
-// the other on each microbatch, one microbatch after the other.
+// Every leaf of the parameters has the layers along its leading dimension, which is partitioned
+// evenly, so each device has consecutive layers. A layer takes the parameters of one layer and an
+// activation, and returns an activation of the same structure, dtypes and shapes. The batch is
+// divided into microbatches along the leading dimension of every leaf. The values are those of
+// applying all layers in turn to each microbatch, one microbatch after the other.
 //
-// Devices along other axes of the mesh do the same work, but for `batch_axis`, along which each has
-// its own rows of the batch and gradients are summed: data parallelism around the pipeline. Layers
-// may use collectives over other axes.
+// Devices along other mesh axes do the same work. The exception is `batch_axis`: along it each
+// device has its own rows of the batch, and gradients are summed, which is data parallelism around
+// the pipeline. Layers may use collectives over the other axes.
 //
-// Both functions trace at each call; put them, or what calls them, into a jit.
+// Both functions trace on each call, so wrap them or their caller in a jit.
 #pragma once
 
 #include <tessera/grad.h>
@@ -37,20 +37,20 @@
 
 namespace tessera::inline v0 {
 
-/// In which order a device works on microbatches.
+/// The order in which a device processes microbatches.
 enum class Schedule {
-  /// All forwards, then all backwards, the last microbatch first (Huang et al. 2019). A stage holds
-  /// what all microbatches left for their backwards.
+  /// All forward passes, then all backward passes in reverse order (Huang et al. 2019). A stage
+  /// holds the residuals of all microbatches.
   gpipe,
-  /// A backward as soon as there is one, from then on one forward, one backward (Narayanan et al.
-  /// 2019 and 2021, with a flush at the end of the batch). Stage s of p holds what p - s
-  /// microbatches left at most, in the same time.
+  /// Each backward pass as soon as possible, and from then on one forward, one backward (Narayanan
+  /// et al. 2019 and 2021, with a flush at the end of the batch). Takes the same time as gpipe, but
+  /// stage s of p holds the residuals of at most p - s microbatches.
   one_f_one_b,
 };
 /// "GPipe", "1F1B".
 TESSERA_API std::string to_string(Schedule schedule);
 
-/// What a device does in a tick.
+/// What a device does in one tick.
 struct PipelineWork {
   enum class Kind { idle, forward, backward };
   Kind kind = Kind::idle;
@@ -58,68 +58,73 @@ struct PipelineWork {
   bool operator==(const PipelineWork&) const = default;
 };
 
-/// A timetable. A tick is the time of one forward or one backward of one microbatch in one stage;
-/// what a stage makes in a tick its neighbour has in the next.
+/// A pipeline schedule. A tick is the time of one forward or backward pass of one microbatch
+/// through one stage; the next stage can use a result one tick later.
 struct TESSERA_API PipelineSchedule {
   Schedule schedule = Schedule::gpipe;
   std::int64_t stages = 0, microbatches = 0;
-  /// By stage, by tick.
+  /// Indexed by stage, then by tick.
   std::vector<std::vector<PipelineWork>> work;
 
   /// 2 (microbatches + stages - 1).
   std::int64_t ticks() const;
-  /// Ticks in which a device has nothing to do, of all devices together.
+  /// The number of idle ticks, summed over all devices.
   std::int64_t idle() const;
-  /// Their share, the bubble: (stages - 1) / (microbatches + stages - 1).
+  /// The bubble, or fraction of ticks that are idle: (stages - 1) / (microbatches + stages - 1).
   double bubble() const;
-  /// The most microbatches whose forward in this stage is over and whose backward is not.
+  /// The maximum number of microbatches that have finished their forward pass in this stage but not
+  /// their backward pass.
   std::int64_t in_flight(std::int64_t stage) const;
   bool operator==(const PipelineSchedule&) const = default;
 };
 
-/// The timetable that pipelines follow. ShardingError for fewer than one stage or microbatch, and
-/// for so many that the table has more than 2^28 entries.
+/// Returns the schedule that pipelines follow. Throws ShardingError for fewer than one stage or
+/// microbatch, and if the table would have more than 2^28 entries.
 TESSERA_API PipelineSchedule
 pipeline_schedule(std::int64_t stages, std::int64_t microbatches, Schedule schedule,
                   std::source_location loc = std::source_location::current());
-/// A drawing for a terminal: a row a stage, a column a tick, F0 for the forward of microbatch 0.
+/// Draws the schedule for a terminal: one row per stage, one column per tick, F0 for the forward
+/// pass of microbatch 0.
 TESSERA_API std::string to_string(const PipelineSchedule& schedule);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const PipelineSchedule& schedule);
-/// The same as SVG, forwards and backwards in two colours.
+/// The same drawing as SVG, with forward and backward passes in two colours.
 TESSERA_API std::string schedule_svg(const PipelineSchedule& schedule);
 
 struct PipelineOptions {
-  /// Whose devices run it. By default the mesh of the scope (use_mesh) when it is called.
+  /// The mesh whose devices run the pipeline. The default is the mesh of the scope (use_mesh) at
+  /// the call.
   Mesh mesh = {};
-  /// The axis with a stage on each device.
+  /// The mesh axis along which each device is a stage.
   std::string axis = "stage";
-  /// Into how many parts each device's rows of the batch are cut. The bubble is
-  /// (stages - 1) / (microbatches + stages - 1), so several times the number of stages.
+  /// The number of microbatches into which each device's rows of the batch are divided. The bubble
+  /// is (stages - 1) / (microbatches + stages - 1), so choose several times the number of stages.
   std::int64_t microbatches = 0;
-  /// Of pipeline_value_and_grad. `pipeline` itself is GPipe's: its backwards begin when a loss of
-  /// the whole result was computed.
+  /// The schedule of pipeline_value_and_grad. `pipeline` always uses GPipe, because its backward
+  /// passes can begin only after a loss of the whole result is computed.
   Schedule schedule = Schedule::gpipe;
-  /// Another axis, along which the rows of the batch are cut; none when empty.
+  /// Another mesh axis, along which the rows of the batch are partitioned; none if empty.
   std::string batch_axis = {};
-  /// Of `pipeline`: whether its derivative keeps only what goes into a stage and computes what is
-  /// inside again. pipeline_value_and_grad always does.
+  /// Whether the derivative of `pipeline` keeps only each stage's input and recomputes the rest.
+  /// pipeline_value_and_grad always does so.
   bool remat = false;
 };
 
 namespace detail {
-/// Stage: (parameters of a layer, activation), given the stacked parameters and the batch.
+/// `stage` has the signature (parameters of a layer, activation), and is called with the stacked
+/// parameters and the batch.
 TESSERA_API Outcome pipeline(Call& stage, const PipelineOptions& options, std::source_location loc);
 
-/// Which derivatives are wanted besides those of the parameters.
+/// The derivatives that are needed besides those of the parameters.
 struct PipelineWanted {
   bool batch = false, head = false;
 };
 struct PipelineGradients {
   Array loss;
-  /// By leaf of the parameters, of the batch and of the head, as they are wanted.
+  /// One per leaf of the parameters, then of the batch and of the head as far as they are wanted.
   std::vector<Array> gradients;
 };
-/// Loss: (activation, targets, head if there is one), given the batch, the targets and the head.
+/// `loss` has the signature (activation, targets, head if any), and is called with the batch, the
+/// targets and the head.
 TESSERA_API PipelineGradients pipeline_value_and_grad(Call& layer, Call& loss,
                                                       PipelineWanted wanted,
                                                       const PipelineOptions& options,
@@ -162,12 +167,12 @@ class Pipeline {
   std::source_location loc_;
 };
 
-/// pipeline(layer, options)(params, x) is what the layers make of the batch x, one after the other:
-/// an activation with all rows, the same on all devices along the axis. Differentiable, in GPipe's
-/// order. Errors when it is called: ShardingError for axes that the mesh does not have, fewer than
-/// one microbatch, layers that the devices do not divide, and a batch that the microbatches do not;
-/// TreeError, DTypeError or ShapeError where a layer changes its activation, or leaves have no
-/// leading dimension.
+/// pipeline(layer, options)(params, x) applies the layers to the batch x in turn, and returns the
+/// activation for all rows, replicated along the pipeline axis. It is differentiable, in GPipe's
+/// order. The call throws ShardingError for axes that the mesh does not have, for fewer than one
+/// microbatch, and if the layers do not divide over the devices or the batch over the microbatches;
+/// it throws TreeError, DTypeError or ShapeError if a layer changes the type of its activation, or
+/// if a leaf has no leading dimension.
 template <class F>
 Pipeline<std::decay_t<F>> pipeline(F&& layer, const PipelineOptions& options,
                                    std::source_location loc = std::source_location::current()) {
@@ -225,17 +230,17 @@ class PipelineGrad {
   std::source_location loc_;
 };
 
-/// A step of training: pipeline_value_and_grad(layer, loss, options)(params, x, targets) is the
-/// mean over all microbatches of loss(activation, targets), where both are of one microbatch, and
-/// its gradient with respect to the parameters, a pair. With a head, which all microbatches share,
-/// it is of loss(activation, targets, head), called with (params, x, targets, head). Template
-/// arguments are positions of arguments to differentiate: <0, 1> gives a tuple of the gradients
-/// with respect to the parameters and the batch, <0, 1, 3> that of the head too.
+/// A training step. pipeline_value_and_grad(layer, loss, options)(params, x, targets) returns a
+/// pair: the mean over all microbatches of loss(activation, targets), with both arguments of one
+/// microbatch, and its gradient with respect to the parameters. With a head, which all microbatches
+/// share, the loss is loss(activation, targets, head) and the call is (params, x, targets, head).
+/// Template arguments are the positions of arguments to differentiate: <0, 1> returns a tuple of
+/// the gradients with respect to the parameters and the batch, and <0, 1, 3> adds that of the head.
 ///
-/// Forwards and backwards go by the timetable, in one loop. A stage keeps what goes into it and
-/// computes what is inside again in the backward: with 1F1B of as many microbatches as there are
-/// stages at most, however many there are. Errors as those of `pipeline`; and as those of
-/// value_and_grad for a loss that is no floating scalar and arguments that are not floating.
+/// Forward and backward passes follow the schedule in a single loop. A stage keeps its inputs and
+/// recomputes the rest in the backward pass; with 1F1B it keeps at most as many inputs as there are
+/// stages, however many microbatches there are. Throws the errors of `pipeline`, and those of
+/// value_and_grad if the loss is not a floating scalar or an argument is not floating.
 template <int... I, class F, class G>
 auto pipeline_value_and_grad(F&& layer, G&& loss, const PipelineOptions& options,
                              std::source_location loc = std::source_location::current()) {

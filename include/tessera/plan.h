@@ -1,14 +1,14 @@
-// Plans: what the partitioner made of a program, why, and what it will cost, before anything runs.
+// Plans describe how a program was partitioned, why, and what it will cost, before it runs.
 //
 //   auto step = ts::jit(train, {.mesh = mesh, .in_shardings = specs});
 //   std::cout << step.explain(model, x, y);            // a table
 //   ts::save_html(step.explain(model, x, y), "plan.html");
 //
-// Nothing is computed and no array is made: arguments may be abstract (ts::abstract,
-// ts::abstract_like), and so may the mesh, of any size (Mesh::abstract).
+// Nothing is computed and no array is allocated: the arguments may be abstract (ts::abstract,
+// ts::abstract_like), and so may the mesh, whatever its size (Mesh::abstract).
 //
-// All figures are of one device. Bytes and flops are counted, exactly, in the program that each
-// device runs; seconds are a model's, by the speeds in PlanOptions.
+// All figures are for one device. Bytes and flops are exact counts of the program that each device
+// runs; seconds are estimated from the speeds in PlanOptions.
 #pragma once
 
 #include <tessera/config.h>
@@ -25,61 +25,64 @@ namespace tessera::inline v0 {
 
 class Mesh;
 
-/// What a device has along one axis of a mesh.
+/// The link of one device along one mesh axis.
 struct LinkSpeed {
-  double latency = 1e-6;    // seconds that a message takes beside its bytes
-  double bandwidth = 5e10;  // bytes a second that a device receives
+  double latency = 1e-6;    // seconds per message, independent of its size
+  double bandwidth = 5e10;  // bytes per second that a device receives
   bool operator==(const LinkSpeed&) const = default;
 };
 
-/// Speeds are those of an accelerator of today, rounded, unless somebody says better. They price a
-/// plan and do not change it: the program is the one that is run, which heeds the `links` of its jit.
-/// Those count here too, unless an axis is given another speed. Where several machines run the
-/// program, an axis between them that nobody said anything of has `between_machines`.
+/// Parameters of the cost model; the defaults are round numbers for a current accelerator. They
+/// affect only the estimated times, never the program, which is partitioned with the `links` given
+/// to jit. An axis not listed here uses the jit's `links` if there are any, else `between_machines`
+/// if it crosses machines, and `other_links` if not.
 ///
-/// Where links differ by how far apart devices are, the mesh has an axis for each distance, such as
-/// {"rack", 8}, {"machine", 64}, {"device", 8}; a spec names those that cut a dimension together,
-/// P({"rack", "machine"}). A collective over several axes goes axis by axis, most of its bytes along
-/// the fastest.
+/// If link speed depends on the distance between devices, give the mesh one axis per level, such as
+/// {"rack", 8}, {"machine", 64}, {"device", 8}; a spec lists the axes that shard a dimension
+/// together, as in P({"rack", "machine"}). A collective over several axes runs axis by axis and
+/// sends most of its bytes along the fastest one.
 struct PlanOptions {
-  std::map<std::string, LinkSpeed> links = {};  // by axis
-  LinkSpeed other_links = {};                   // of axes that are not among them
-  LinkSpeed between_machines = {5e-6, 2.5e10};  // of those along which machines differ
-  double peak_flops = 1e14;                     // floating-point operations a second
-  double memory_bandwidth = 1e12;               // bytes a second
-  /// Values of so many bytes are listed where they end up whole on every device.
+  std::map<std::string, LinkSpeed> links = {};  // by mesh axis
+  LinkSpeed other_links = {};                   // for axes not listed in `links`
+  LinkSpeed between_machines = {5e-6, 2.5e10};  // for unlisted axes that cross machines
+  double peak_flops = 1e14;                     // floating-point operations per second
+  double memory_bandwidth = 1e12;               // bytes per second
+  /// Values of at least this many bytes are listed if they end up replicated on every device.
   std::int64_t large = std::int64_t{1} << 20;
-  /// Plan the memory of temporaries too, which compiles the program's kernels.
+  /// Also plan the memory of temporaries, which requires compiling the program's kernels.
   bool memory = true;
-  /// How many other plans are made at most to find advice.
+  /// The most alternative plans to make in search of advice.
   int alternatives = 12;
 };
 
-/// Measures the links between the devices of a mesh, all of them at work, and what each computes and
-/// reads of memory: `links`, `peak_flops` and `memory_bandwidth`, the same in all processes that run
-/// this. It takes some seconds an axis. All processes that have devices of the mesh call it.
+/// Measures the links between the devices of a mesh while all of them are busy, and each device's
+/// arithmetic and memory speed, and returns them as `links`, `peak_flops` and `memory_bandwidth`.
+/// All processes that have devices of the mesh must call it, and all get the same result. It takes
+/// a few seconds per axis.
 ///
 ///   const ts::PlanOptions speeds = ts::calibrate_links(mesh);
 ///   auto step = ts::jit(train, {.mesh = mesh, .in_shardings = specs, .links = speeds.links});
 ///   std::cout << step.lower(model, x, y).plan(speeds);
 ///
-/// Latency and bandwidth are those under which a plan's model is nearest, relatively, to the times of
-/// chains of collectives of 4 KiB to 2 MiB. Error for an abstract mesh.
+/// Latency and bandwidth are fitted, by least relative error, to the times of chains of collectives
+/// of 4 KiB to 2 MiB. Throws Error for an abstract mesh.
 TESSERA_API PlanOptions calibrate_links(const Mesh& mesh,
                                         std::source_location loc = std::source_location::current());
-/// What the command `calibrate_links` has written (bench/calibrate_links.cc). IoError for a file that cannot be
-/// read, Error for one that says something else.
+/// Loads a file written by the command `calibrate_links` (bench/calibrate_links.cc). Throws IoError
+/// if the file cannot be read, and Error if its content is not valid.
 TESSERA_API PlanOptions load_links(const std::string& path,
                                    std::source_location loc = std::source_location::current());
 
 struct PlannedAxis {
   std::string name;
   std::int64_t size = 1;
-  /// Over which its devices lie, where several run this: 1, they are neighbours in one.
+  /// How many processes and machines the devices along this axis span; 1 if neighbouring devices
+  /// along it are in the same one.
   std::int64_t processes = 1, machines = 1;
   LinkSpeed link;
-  /// Of all collectives; of one over several axes its share along this one.
-  std::int64_t moved_bytes = 0;  // that a device receives
+  /// Totals over all collectives. A collective over several axes counts with its share along this
+  /// one.
+  std::int64_t moved_bytes = 0;  // received by each device
   double seconds = 0;
   bool operator==(const PlannedAxis&) const = default;
 };
@@ -87,44 +90,47 @@ struct PlannedAxis {
 /// An argument, a captured array or a result.
 struct PlannedEnd {
   std::string name;        // "args[0]/w", "capture 0", "result[1]"
-  std::string type, part;  // "f32[16,32]", "f32[16,8]"
+  std::string type, part;  // of the whole value, "f32[16,32]", and of one shard, "f32[16,8]"
   std::string spec;        // "P(none, 'model')"
-  std::int64_t bytes = 0;  // of the part
+  std::int64_t bytes = 0;  // of one shard
   bool asked = false;      // the user specified its sharding
-  std::string why;         // otherwise how it came by its first axis, "follows args[1] through add"
+  /// Otherwise, the operations through which its first axis was propagated: "follows args[1]
+  /// through add".
+  std::string why;
   bool operator==(const PlannedEnd&) const = default;
 };
 
-/// A value that a collective carries, and what it is there for.
+/// A value that a collective carries, and the operation that needs it.
 struct PlannedValue {
-  std::string op;          // that needed it; "output" at the program's end
-  std::string line, code;  // of the user; what is written there, if it can be read
-  std::string type;        // of the whole value
-  std::string from, to;    // how it lies, and how the op wants it
-  std::int64_t bytes = 0;  // of it that a device receives each time
-  /// In Plan::equations, or PlannedCollective::none.
+  std::string op;          // the op that needs the value; "output" at the end of the program
+  std::string line, code;  // the user's source line, and its text if the file can be read
+  std::string type;        // of the unsharded value
+  std::string from, to;    // its sharding, and the sharding that the op needs
+  std::int64_t bytes = 0;  // of this value that a device receives each time
+  /// An index into Plan::equations, or PlannedCollective::none.
   std::size_t equation = static_cast<std::size_t>(-1);
   bool operator==(const PlannedValue&) const = default;
 };
 
-/// A collective. Small ones over the same devices that wait for nothing of each other are one, which
-/// carries the values of all: it waits for the latency of its links once. They are combined up to
-/// the bytes that a link moves in its latency, by the `links` of the jit.
+/// A collective. Small independent collectives over the same devices are combined into one that
+/// carries all their values and pays the link latency once. They are combined up to the number of
+/// bytes that a link moves during its latency, according to the `links` of the jit.
 struct PlannedCollective {
   std::string kind;                  // "all_reduce"
-  std::vector<std::string> axes;     // it runs over
-  std::vector<PlannedValue> values;  // in the order of the program; at least one
-  /// They describe its value. If several values differ in one of them, it is the first value's with
-  /// the number of others: "dot and 2 more".
+  std::vector<std::string> axes;     // the mesh axes that it runs over
+  std::vector<PlannedValue> values;  // in program order; at least one
+  /// These fields describe the collective's value. If it has several values that differ in a field,
+  /// the field gives the first value's and the number of others: "dot and 2 more".
   std::string op, line, code;
-  std::string type;             // of several: "3 values, f32"
-  std::string from, to;         // of several, where all agree
-  std::int64_t bytes = 0;       // that a device receives each time
-  std::int64_t times = 1;       // by the lengths of the loops around it
-  bool in_while = false;        // and by turns that only the run knows
-  bool in_branch = false;       // perhaps it does not run
-  double seconds = 0;           // each time
-  std::size_t equation = none;  // in Plan::equations; of several values the first one's
+  std::string type;        // for several values "3 values, f32"
+  std::string from, to;    // for several values only if all agree
+  std::int64_t bytes = 0;  // received by each device, each time
+  std::int64_t times = 1;  // the product of the trip counts of the enclosing loops
+  bool in_while = false;   // an enclosing loop has a trip count known only at run time
+  bool in_branch = false;  // inside a branch, so it may not run
+  double seconds = 0;      // each time
+  /// An index into Plan::equations; for several values that of the first.
+  std::size_t equation = none;
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   std::int64_t total_bytes() const { return bytes * times; }
@@ -132,49 +138,51 @@ struct PlannedCollective {
   bool operator==(const PlannedCollective&) const = default;
 };
 
-/// A value.
+/// A result of an equation.
 struct PlannedResult {
   std::string name;  // "%12"
   std::string type, spec;
-  std::int64_t bytes = 0;  // of a device's part
+  std::int64_t bytes = 0;  // of one shard
   bool operator==(const PlannedResult&) const = default;
 };
 
-/// A large value that every device holds whole.
+/// A large value that is replicated on every device.
 struct PlannedWhole {
   std::string name, type;
   std::int64_t bytes = 0;
-  std::string op, line;  // that made it; "argument"
+  std::string op, line;  // of the equation that made it; `op` is "argument" for an argument
   std::string why;
   bool operator==(const PlannedWhole&) const = default;
 };
 
-/// An equation of the whole program. Those of a loop's body or a branch follow theirs, deeper.
+/// An equation of the unpartitioned program. The equations of a loop body or a branch follow their
+/// loop or branch, with greater `depth`.
 struct PlannedEquation {
   int depth = 0;
   std::string op, line, scope;
   std::vector<std::string> operands;
   std::vector<PlannedResult> results;
-  std::vector<std::size_t> collectives;  // that it needed
+  std::vector<std::size_t> collectives;  // needed by it, as indices into Plan::collectives
   bool operator==(const PlannedEquation&) const = default;
 };
 
-/// Temporaries that are alive while a step of the compiled program runs, in a device's memory.
+/// The temporaries of one device that are live during a step of the compiled program.
 struct PlannedStep {
   std::string name, line;
   std::int64_t live = 0;  // bytes
   bool operator==(const PlannedStep&) const = default;
 };
 
-/// A temporary that is alive where most are.
+/// A temporary that is live at the step of peak memory.
 struct PlannedLive {
   std::string name, line;  // of the step that makes it
-  std::string type;        // where one is known
+  std::string type;        // if known
   std::int64_t bytes = 0;
   bool operator==(const PlannedLive&) const = default;
 };
 
-/// A stretch of time. What a loop runs stands there once, for all its turns together.
+/// An interval of the timeline. A loop's work appears once, with the duration of all its
+/// iterations.
 struct PlannedSpan {
   std::string lane;  // "compute", or the axes of a collective
   std::string name, line;
@@ -182,37 +190,40 @@ struct PlannedSpan {
   bool operator==(const PlannedSpan&) const = default;
 };
 
-/// Devices that do the same.
+/// Consecutive devices that do the same work.
 struct PlannedDevices {
   std::int64_t first = 0, count = 1;
   std::vector<PlannedSpan> spans;
   bool operator==(const PlannedDevices&) const = default;
 };
 
-/// One program on one mesh. Figures are those of one device.
+/// The plan of one program on one mesh. All figures are for one device.
 struct Plan {
   std::string name, mesh;  // "jit(main.cc:12)", "AbstractMesh('data': 64)"
   std::vector<PlannedAxis> axes;
   std::int64_t devices = 1;
 
-  /// By the ops' counts: 2mnk of a product, one an element of simple arithmetic. Of a while loop
-  /// one turn counts, of branches the costliest.
+  /// Floating-point operations, by each op's own count: 2mnk for a matrix product, one per element
+  /// for simple arithmetic. A while loop counts one iteration, and a conditional its most expensive
+  /// branch.
   double flops = 0;
-  /// Bytes that its work reads from memory and writes there, where chains of elementwise operations
-  /// pass values on without storing them.
+  /// Bytes read from and written to memory. Chains of elementwise operations are fused, so values
+  /// within them do not count.
   double memory_traffic = 0;
-  double compute_seconds = 0;    // each equation at the slower of peak_flops and bandwidth
-  std::int64_t moved_bytes = 0;  // that it receives in all collectives
+  /// Each equation takes the longer of its arithmetic and its memory traffic.
+  double compute_seconds = 0;
+  std::int64_t moved_bytes = 0;  // received by the device in all collectives
   double communication_seconds = 0;
   double seconds() const { return compute_seconds + communication_seconds; }
 
-  /// Parts of arguments and captured arrays, and of results: what memory_stats counts.
+  /// The shards of arguments and captured arrays, and of results, as counted by memory_stats.
   std::int64_t argument_bytes = 0, result_bytes = 0;
-  /// Of the results, those that lie where arguments lay that the jit's `donate` gives away. 0 where
-  /// temporary memory was not asked for, since the same planner says it.
+  /// Bytes of the results that reuse the memory of donated arguments (the jit's `donate`). It is 0
+  /// if the memory of temporaries was not planned, because the memory planner determines it.
   std::int64_t donated_bytes = 0;
-  /// What the runtime's planner lays out for one device that shares with nobody: values between
-  /// phases, packed, and the most that a phase needs of its own. -1 where it was not asked for.
+  /// Temporary memory that the runtime's planner lays out for one device, without sharing between
+  /// devices: the packed values that live across phases plus the largest phase's own temporaries.
+  /// It is -1 if not planned.
   std::int64_t temporary_bytes = -1;
   std::int64_t peak_bytes() const {
     return argument_bytes + result_bytes - donated_bytes +
@@ -220,53 +231,54 @@ struct Plan {
   }
 
   std::vector<PlannedEnd> arguments, results;
-  std::vector<PlannedCollective> collectives;  // in the order of the program
-  std::vector<PlannedWhole> wholes;            // the largest first
+  std::vector<PlannedCollective> collectives;  // in program order
+  std::vector<PlannedWhole> wholes;            // largest first
   std::vector<PlannedEquation> equations;
   std::vector<PlannedStep> steps;
-  /// Temporaries that are alive in the step with the most of them, the largest first; behind 64 the
-  /// others together.
+  /// The temporaries that are live at the step of peak memory, largest first. All but the first 64
+  /// are merged into one entry.
   std::vector<PlannedLive> peak;
   std::vector<PlannedDevices> timeline;
-  /// What makes the costliest collective cheaper, with figures of the plan that was made to see;
-  /// empty where nothing was found.
+  /// Suggests a sharding that makes the most expensive collective cheaper, with figures from a plan
+  /// made for that sharding. Empty if none was found.
   std::string advice;
 
   bool operator==(const Plan&) const = default;
 };
 
-/// Where the time goes, in a sentence: the shares of communication and work, and what takes most of
-/// each. Empty where a plan takes no time.
+/// Summarises the predicted time in one sentence: the shares of communication and computation, and
+/// the largest contributor to each. Empty if the plan takes no time.
 TESSERA_API std::string headline(const Plan& plan);
-/// Its figures: work, communication and memory, a line each.
+/// The plan's figures in three lines: computation, communication and memory.
 TESSERA_API std::string summary(const Plan& plan);
-/// A table for the terminal: these figures, the headline, collectives by cost, what is whole
-/// everywhere, arguments and results, advice. Collectives that are alike are one row.
+/// A table for the terminal: the summary, the headline, collectives by cost (identical ones share a
+/// row), replicated values, arguments and results, and the advice.
 TESSERA_API std::string to_string(const Plan& plan);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const Plan& plan);
-/// All of it. Names are those of the members above.
+/// The whole plan. Keys are the names of the members above.
 TESSERA_API std::string to_json(const Plan& plan);
-/// One page that needs nothing else, with the JSON in it.
+/// A self-contained HTML page, which embeds the JSON.
 TESSERA_API std::string to_html(const Plan& plan);
-/// IoError where the file cannot be written.
+/// Throws IoError if the file cannot be written.
 TESSERA_API void save_html(const Plan& plan, const std::string& path,
                            std::source_location loc = std::source_location::current());
 
-/// Its timeline in the format of Chrome's traces, which Perfetto and chrome://tracing show: a process
-/// for devices that do the same, a row for work and one for the axes of collectives.
+/// The timeline in Chrome's trace format, which Perfetto and chrome://tracing display. Each group
+/// of devices that do the same work is a process with one row for computation and one per set of
+/// axes for collectives.
 TESSERA_API std::string to_trace(const Plan& plan);
-/// IoError where the file cannot be written.
+/// Throws IoError if the file cannot be written.
 TESSERA_API void save_trace(const Plan& plan, const std::string& path,
                             std::source_location loc = std::source_location::current());
 
-/// What a second plan has otherwise than a first.
+/// The differences between two plans.
 struct PlanDiff {
   struct Figure {
     std::string name, before, after;
   };
-  std::vector<Figure> figures;          // those that differ
-  std::vector<std::string> gone, came;  // collectives
-  std::vector<std::string> placed;      // arguments and results that lie otherwise
+  std::vector<Figure> figures;          // only those that differ
+  std::vector<std::string> gone, came;  // collectives only in `before`, and only in `after`
+  std::vector<std::string> placed;      // arguments and results whose sharding differs
   bool empty() const { return figures.empty() && gone.empty() && came.empty() && placed.empty(); }
 };
 TESSERA_API PlanDiff diff(const Plan& before, const Plan& after);

@@ -1,23 +1,22 @@
-// pmap: one function, run by several devices on different parts of its arguments.
+// pmap runs one function on several devices, each on its own slice of the arguments.
 //
 //   auto total = ts::pmap([](Array x) { return ts::psum(ts::sum(x), "i"); }, {.axis_name = "i"});
-//   total(x)   // x has one row a device; the result one element a device
+//   total(x)   // x has one row per device; the result one element per device
 //
-// An argument's mapped axis has as many entries as devices take part; the function sees one of
-// them, without that axis. Collectives (tessera/collectives.h) let the devices talk. The call is
-// traced and compiled once for each kind of arguments, as jit does it, and may be differentiated,
-// mapped, jitted and inlined like any other function. Inside the function every device
-// differentiates its own computation: combine gradients with pmean.
+// The size of the mapped axis is the number of devices that take part; the function sees one entry,
+// without that axis. Devices communicate through collectives (tessera/collectives.h). As with jit,
+// the call is traced and compiled once per signature, and it may be differentiated, mapped, jitted
+// and inlined like any other function. Inside the function every device differentiates its own
+// computation, so combine gradients with pmean.
 //
-// A pmap inside another one runs on devices of its own for each device of the one around, so that
-// together they take the product of the two sizes. Inside, collectives may name both axes.
+// A nested pmap runs on separate devices for each device of the outer one, so that together they
+// use the product of the two sizes. Collectives inside may name both axes.
 //
-// Errors come before anything runs, and name every argument that is in the way: ShapeError for
-// mapped sizes that disagree, DeviceError for more rows than devices, TreeError for axes that are
-// no prefix of the arguments, ShardingError for a result declared replicated that differs from
-// device to device, CollectiveError for a collective under a branch that the devices take
-// differently. Where a state enters the same on all devices and leaves different there is a
-// warning.
+// All errors are thrown before anything runs, and name every argument involved. ShapeError: mapped
+// sizes disagree. DeviceError: there are more rows than devices. TreeError: the axes are not a
+// prefix of the arguments. ShardingError: a result declared replicated differs between devices.
+// CollectiveError: a collective is in a branch that devices may take differently. A state that
+// enters replicated and leaves differing between devices causes a warning.
 #pragma once
 
 #include <tessera/device.h>
@@ -26,24 +25,24 @@
 namespace tessera::inline v0 {
 
 struct PmapOptions {
-  /// What collectives call the mapped axis. With an empty name there are no collectives over it.
+  /// The name of the mapped axis in collectives. If empty, there can be no collectives over it.
   std::string axis_name = "i";
-  /// The mapped axis of each argument, as a prefix of the arguments' tree: an int, which may count
-  /// from the end, `replicated` for what all devices share, or a list of such. Static arguments
-  /// have an entry too; it is ignored, as are entries of parameters left to their defaults.
+  /// The mapped axis of each argument, as a prefix of the arguments' tree: an int, which may be
+  /// negative, `replicated` for arguments shared by all devices, or a list of these. Entries for
+  /// static arguments and for parameters left to their defaults are ignored.
   Axes in_axes = 0;
-  /// Where the devices' results are stacked. `replicated` gives one copy of what all devices have,
-  /// which is proven.
+  /// The axes along which the devices' results are stacked. `replicated` returns a single copy,
+  /// after proving that all devices have the same value.
   Axes out_axes = 0;
-  /// Which devices take part, in order; the first ones when empty. Only as many as there are rows
-  /// are used. Not for a pmap inside a pmap.
+  /// The devices to use, in order; the default is the first ones. Only as many as there are rows
+  /// are used. Not allowed for a nested pmap.
   std::vector<Device> devices = {};
-  /// Number of devices where no argument is mapped; 0: all of them. Otherwise checked against the
-  /// arguments.
+  /// The number of devices if no argument is mapped; 0 means all devices. Otherwise it is checked
+  /// against the arguments.
   std::int64_t axis_size = 0;
-  /// Positions of arguments to give away, as for jit.
+  /// Positions of arguments to donate, as for jit.
   std::vector<int> donate = {};
-  /// For errors and profiles; the line of the pmap call when empty.
+  /// The name in errors and profiles. The default is the line of the pmap call.
   std::string name = {};
 };
 
@@ -53,7 +52,8 @@ TESSERA_API std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& o
 }
 
 namespace detail {
-/// Options of other libraries, and slips of the pen, in the order of those that they stand for.
+/// Option names of other libraries and common misspellings, each listed at the position of the
+/// option that it stands for.
 struct NoPmapOption {
   Anything axis{}, axis_names{}, axisname{}, axis_name{}, in_axis{}, in_specs{}, in_axes{},
       out_axis{}, out_specs{}, out_axes{}, device{}, num_devices{}, device_count{}, backend{},
@@ -68,19 +68,19 @@ __attribute__((unavailable(
 detail::Anything
 pmap(detail::AnyFunction, const detail::NoPmapOption&);
 
-/// Copies of the result share the cache.
-/// pmap(f) names its axis "i".
+/// Copies of the returned object share one cache. pmap(f) names its axis "i".
 template <class F>
 Jit<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
                           std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), detail::make_pmap_cache(options, loc), "pmap", loc};
 }
 
-// --- state with a row a device, as in_axes = 0 wants it
+// --- state with one row per device, as in_axes = 0 expects
 
-/// x with a new leading axis of `devices` equal rows, stored once. DeviceError unless devices >= 1.
+/// Returns x with a new leading axis of `devices` equal rows, stored once. Throws DeviceError
+/// unless devices >= 1.
 TESSERA_API Array replicate(Operand x, std::int64_t devices);
-/// Each leaf of a tree, step counters too; empty leaves stay empty.
+/// Replicates each leaf of a tree, including step counters; empty leaves stay empty.
 template <class T>
 requires(!std::convertible_to<T, Operand>) T
     replicate(const T& x, std::int64_t devices,
@@ -93,9 +93,10 @@ TESSERA_API std::vector<Array> unreplicate(const std::vector<Array>& leaves,
                                            const std::vector<std::string>& paths,
                                            std::source_location loc);
 }
-/// The one state behind equal rows: the first row of each leaf, after all rows are compared bit for
-/// bit. ShardingError listing every leaf whose rows differ: replicas that ran apart. ShapeError for
-/// a leaf without rows. Waits; traced leaves are not compared.
+/// Undoes replicate: returns the first row of each leaf, after comparing all rows bit for bit.
+/// Throws a ShardingError that lists every leaf whose rows differ, that is, whose replicas
+/// diverged; ShapeError for a leaf without rows. Waits for the values; traced leaves are not
+/// compared.
 template <class T>
 T unreplicate(const T& x, std::source_location loc = std::source_location::current()) {
   return tree::unflatten(x, detail::unreplicate(tree::leaves(x), tree::paths(x), loc));

@@ -1,9 +1,9 @@
-// Random numbers as pure functions of a key: the Threefry-2x32 counter generator of Salmon et al.
-// (SC 2011) in the layout of JAX's default generator, so that integer streams equal JAX's bit for
-// bit and floats to rounding.
+// Random numbers are pure functions of a key. The generator is the counter-based Threefry-2x32 of
+// Salmon et al. (SC 2011) in the layout of JAX's default generator, so that integer streams equal
+// JAX's bit for bit, and floats agree up to rounding.
 //
-// A key is a uint32 array of shape (2,). Use a key once: derive new ones with split and fold_in.
-// The value at a position depends on the key and the position only, so results do not depend on
+// A key is a uint32 array of shape (2,). Use each key only once, and derive new ones with split and
+// fold_in. Each value depends only on the key and its position, so results do not depend on
 // sharding or on the number of devices.
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace tessera::inline v0::random {
 
-/// The key of a seed.
+/// Returns the key of a seed.
 TESSERA_API Array key(std::uint64_t seed);
-/// Two keys: an array of shape (2, 2) that binds to two names.
+/// Two keys: an array of shape (2, 2) that supports structured bindings of two names.
 class TESSERA_API KeyPair : public Array {
  public:
   explicit KeyPair(Array keys) : Array(std::move(keys)) {}
@@ -38,7 +38,8 @@ std::array<Array, N> split(Operand k) {
   for (std::size_t i = 0; i < N; ++i) out[i] = all[i];
   return out;
 }
-/// The key for a number (a step, a device): an integer or an integer scalar array.
+/// Derives a key from `key` and a number (a step, a device), given as an integer or an integer
+/// scalar array.
 TESSERA_API Array fold_in(Operand key, Operand data);
 
 /// Uniform bits; dtype uint8, uint16, uint32 or uint64.
@@ -54,25 +55,25 @@ TESSERA_LATER_SHAPE_IN_BRACES_(normal, "random::normal(key, {2, 3})");
 /// Uniform integers in [minval, maxval).
 TESSERA_API Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval,
                           DType dtype = DType::int32);
-/// 0 ... n-1 in random order, int32, from 2^31 on int64.
+/// 0 ... n-1 in random order, as int32, or int64 if n >= 2^31.
 TESSERA_API Array permutation(Operand key, std::int64_t n);
 /// x with its entries along `axis` in random order.
 TESSERA_API Array permutation(Operand key, Operand x, std::int64_t axis = 0);
-/// True with probability p. Without a shape, that of p.
+/// True with probability p. The default shape is that of p.
 TESSERA_API Array bernoulli(Operand key, Operand p = 0.5, std::optional<Shape> shape = {});
 /// Standard Gumbel: -log(-log(u)).
 TESSERA_API Array gumbel(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
 TESSERA_LATER_SHAPE_IN_BRACES_(gumbel, "random::gumbel(key, {2, 3})");
-/// Positions along `axis` drawn with probability softmax(logits): argmax(logits + gumbel). They are
-/// int32, along 2^31 elements and more int64.
+/// Indices along `axis` drawn with probability softmax(logits), computed as argmax(logits +
+/// gumbel). They are int32, or int64 if the axis has 2^31 elements or more.
 TESSERA_API Array categorical(Operand key, Operand logits, std::int64_t axis = -1);
-/// Standard normal cut to (lower, upper).
+/// Standard normal truncated to (lower, upper).
 TESSERA_API Array truncated_normal(Operand key, Operand lower, Operand upper,
                                    const Shape& shape = {}, DType dtype = DType::float32);
-/// Draws from 0 ... n-1, with replacement or without; `p` are probabilities.
+/// Draws from 0 ... n-1, with or without replacement; `p` gives the probabilities.
 TESSERA_API Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace = true,
                          const Array& p = {});
-/// Rows of x (along axis 0).
+/// Draws rows of x (along axis 0).
 TESSERA_API Array choice(Operand key, Operand x, const Shape& shape, bool replace = true,
                          const Array& p = {});
 /// Exponential of rate 1: -log1p(-u).

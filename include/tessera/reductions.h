@@ -1,11 +1,10 @@
-// Reductions and cumulative functions, as NumPy has them: over all axes, or over those named, which
-// may count from the end.
+// Reductions and cumulative functions under NumPy's names, over all axes or over those given.
+// Negative axes count from the end.
 //
 //   sum(x)   sum(x, 0)   sum(x, {0, 1})   sum(x, -1, true)   x.sum(0)
 //   sum(x, {.axis = 0, .keepdims = true, .dtype = f64})   x.sum({.axis = {0, 1}})
 //
-// An axis, then whether reduced axes stay with one element, may be given without names; every other
-// option has one.
+// The axes and keepdims may be given by position; every other option is given by name.
 #pragma once
 
 #include <tessera/array.h>
@@ -13,10 +12,10 @@
 
 namespace tessera::inline v0 {
 
-/// `dtype` is that of the result and of the accumulation; by default booleans and small integers
-/// sum in int32 (uint32), and float16 and bfloat16 accumulate in float32. `initial`, a scalar, is
-/// one more element of every sum, product or extremum. `where`, which broadcasts to x, says which
-/// elements count.
+/// `dtype` is the dtype of the result and of the accumulation. By default booleans and small
+/// integers are summed in int32 (uint32), and float16 and bfloat16 accumulate in float32.
+/// `initial`, a scalar, is an additional element of every sum, product or extremum. `where`, which
+/// broadcasts to x, selects the elements that count.
 struct ReduceOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -32,7 +31,7 @@ struct MeanOptions {
   std::optional<DType> dtype = {};
   std::optional<Array> where = {};
 };
-/// The sum of squares is divided by the count less `ddof`.
+/// The sum of squares is divided by the count minus `ddof`.
 struct VarOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -47,9 +46,9 @@ struct LogicOptions {
   bool keepdims = false;
   std::optional<Array> where = {};
 };
-/// `ord` as in NumPy: of vectors any number (0 counts what is not zero, inf and -inf take the
-/// largest and the smallest magnitude), of matrices, where two axes are named, 1, -1, inf and -inf
-/// (sums of columns or rows). Without one: the root of the sum of squares.
+/// `ord` is as in NumPy. For vectors it is any number (0 counts non-zero elements, inf and -inf
+/// give the largest and the smallest magnitude); for matrices, that is if two axes are given, 1,
+/// -1, inf or -inf (sums of columns or rows). The default is the root of the sum of squares.
 struct NormOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -71,8 +70,8 @@ struct CumulativeExtremumOptions {
   std::int64_t axis = 0;
 };
 
-// The ways to call a reduction, and what is refused: options that it does not have, and a third
-// argument that is no bool.
+// Declares the call forms of a reduction, and overloads that reject unknown options and a third
+// argument that is not a bool.
 #define TESSERA_UNAVAILABLE_(text) __attribute__((unavailable("tessera: " text)))
 #define TESSERA_NO_OPTION_(name, options)                                                         \
   template <class = void>                                                                         \
@@ -110,13 +109,13 @@ TESSERA_REDUCE_(mean, MeanOptions, "axis, keepdims, dtype, where");
 /// mean(|x - mean(x)|^2), and its root.
 TESSERA_REDUCE_(var, VarOptions, "axis, keepdims, dtype, ddof, where");
 TESSERA_REDUCE_(std, VarOptions, "axis, keepdims, dtype, ddof, where");
-/// NaN wins. The derivative is shared equally by tied elements. ShapeError for a reduction over no
-/// elements without `initial`, and for `where` without it.
+/// NaN if any element is NaN. Tied elements share the derivative equally. Throws ShapeError for a
+/// reduction over no elements without `initial`, and for `where` without it.
 TESSERA_REDUCE_(max, ReduceOptions, "axis, keepdims, dtype, initial, where");
 TESSERA_REDUCE_(min, ReduceOptions, "axis, keepdims, dtype, initial, where");
-// all is an object: tessera/index.h.
+// `all` is an object, declared in tessera/index.h.
 TESSERA_REDUCE_(any, LogicOptions, "axis, keepdims, where");
-/// Number of elements that are not zero, int32, or int64 where 2^31 and more are counted.
+/// The number of non-zero elements, as int32, or int64 if 2^31 elements or more are counted.
 TESSERA_REDUCE_(count_nonzero, LogicOptions, "axis, keepdims, where");
 /// log(sum(exp(x))) without overflow.
 TESSERA_REDUCE_(logsumexp, LogicOptions, "axis, keepdims, where");
@@ -130,8 +129,8 @@ requires(std::same_as<Y, Array> || (Number<Y> && !std::integral<Y>))
     TESSERA_UNAVAILABLE_("min reduces axes; the smaller of two is minimum(x, y)")
 Array min(Operand, const Y&);
 
-/// Magnitudes: sqrt(sum(x^2)), or what `ord` says. What a number alone would mean is the order to
-/// some and the axis to others, so both are named.
+/// The norm: sqrt(sum(x^2)), or what `ord` says. Options must be named, because different libraries
+/// take an unnamed number as the order or as the axis.
 TESSERA_API Array norm(Operand x, const NormOptions& o = {});
 TESSERA_NO_OPTION_(norm, "axis, keepdims, ord");
 template <NamesAxes A, class... More>
@@ -141,8 +140,8 @@ template <class = void>
 TESSERA_UNAVAILABLE_("axes are named: norm(x, {.axis = {0, 1}})")
 Array norm(Operand, const detail::BracedAxes&);
 
-/// Position of the first largest element along an axis, or in the flattened array: int32, or int64
-/// where there are 2^31 elements and more. NaN wins.
+/// The position of the first largest (smallest) element along an axis, or in the flattened array:
+/// int32, or int64 if there are 2^31 elements or more. NaN counts as the extremum.
 TESSERA_ALONG_(argmax, ArgOptions, NamesAxis, "axis, keepdims");
 TESSERA_ALONG_(argmin, ArgOptions, NamesAxis, "axis, keepdims");
 template <NamesAxis A, std::same_as<bool> K>
@@ -153,7 +152,8 @@ template <NamesAxis A, std::same_as<bool> K>
 Array argmin(Operand x, A axis, K keepdims) {
   return argmin(std::move(x), ArgOptions{.axis = axis, .keepdims = keepdims});
 }
-/// Running sum (product) along an axis, or of the flattened array.
+/// The running sum, product or extremum along an axis; cumsum and cumprod default to the flattened
+/// array.
 TESSERA_ALONG_(cumsum, CumulativeOptions, NamesAxis, "axis, dtype");
 TESSERA_ALONG_(cumprod, CumulativeOptions, NamesAxis, "axis, dtype");
 TESSERA_ALONG_(cummax, CumulativeExtremumOptions, Position, "axis");
@@ -163,10 +163,10 @@ TESSERA_ALONG_(cummin, CumulativeExtremumOptions, Position, "axis");
 #undef TESSERA_REDUCE_
 #undef TESSERA_NO_OPTION_
 
-/// Whether shapes and all elements are equal: a boolean scalar.
+/// Whether the shapes and all elements are equal, as a boolean scalar.
 TESSERA_API Array array_equal(Operand x, Operand y);
-/// |x - y| <= atol + rtol * |y| everywhere: a boolean scalar. The arrays may live on different
-/// devices.
+/// Whether |x - y| <= atol + rtol * |y| everywhere, as a boolean scalar. The arrays may be on
+/// different devices.
 TESSERA_API Array allclose(Operand x, Operand y, double rtol = 1e-5, double atol = 1e-8,
                            bool equal_nan = false);
 TESSERA_API Array isclose(Operand x, Operand y, double rtol = 1e-5, double atol = 1e-8,

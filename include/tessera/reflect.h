@@ -1,8 +1,8 @@
-// Reflection of aggregates: how many fields a struct has, references to them, and their names.
+// Reflection of aggregates: the number of fields of a struct, references to them, and their names.
 //
-// Takes any aggregate of up to 32 fields without base classes, C arrays, references or bit-fields;
-// those are refused in one line. It costs nothing at run time. Nothing here knows about arrays or
-// trees.
+// Supports any aggregate of up to 32 fields without base classes, C arrays, references or
+// bit-fields; those give a one-line error. It has no cost at run time. Nothing here knows about
+// arrays or trees.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tessera::inline v0::detail::reflect {
 
 inline constexpr std::size_t kMaxFields = 32;
 
-/// Initialises a field of any type. Never evaluated; it has a body because initialising an optional
-/// instantiates its use.
+/// Initialises a field of any type. The conversions are never evaluated, but need a body because
+/// initialising an optional instantiates their use.
 template <class T>
 struct Any {
   template <class U>
@@ -53,8 +53,9 @@ inline constexpr bool takes<T, std::index_sequence<I...>> = requires {
   T{AnyAt<T, I>{}...};
 };
 
-/// The numbers of initialisers that T takes are a range; its end is the number of fields, where a C
-/// array counts as its elements. A reference moves the range's begin past zero.
+/// The numbers of initialisers that T accepts form a range. Its maximum is the number of fields,
+/// where each element of a C array counts as one. With a reference field the range does not begin
+/// at zero.
 template <class T, std::size_t N = 0, bool Found = false>
 constexpr std::size_t initialisers() {
   if constexpr (N > kMaxFields + 1)
@@ -67,8 +68,8 @@ constexpr std::size_t initialisers() {
     return initialisers<T, N + 1, false>();
 }
 
-/// Whether initialiser I alone makes up a field: `{}` in its place takes one initialiser's room, a
-/// C array's takes more.
+/// Whether initialiser I by itself makes up a field: `{}` in its place stands for one initialiser,
+/// but for a C array it stands for several.
 template <class T, class Before, class After>
 inline constexpr bool is_field = false;
 template <class T, std::size_t... I, std::size_t... J>
@@ -82,7 +83,7 @@ constexpr bool all_fields(std::index_sequence<I...>) {
   return (is_field<T, std::make_index_sequence<I>, std::make_index_sequence<N - I - 1>> && ...);
 }
 
-/// Number of fields of an aggregate.
+/// The number of fields of an aggregate.
 template <class T>
 constexpr std::size_t field_count() {
   static_assert(!has_base<T>,
@@ -102,11 +103,11 @@ constexpr std::size_t field_count() {
   }
 }
 
-/// Takes what references bind to: no bit-fields.
+/// Accepts lvalues that references can bind to, which excludes bit-fields.
 template <class... Fields>
 void references(Fields&...);
 
-/// Calls f(field...) with lvalues of the fields of `x`, in order.
+/// Calls f(field...) with the fields of `x` as lvalues, in order.
 template <class T, class F>
 constexpr decltype(auto) with_fields(T& x, F&& f) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
@@ -192,8 +193,8 @@ constexpr std::string_view printed() {
   return __PRETTY_FUNCTION__;
 }
 
-/// "name" of the spelling of an address: "[with auto Address = (& fake<T>...::name); ...]",
-/// "[Address = &fake.value.name]".
+/// Extracts "name" from the spelling of an address: "[with auto Address = (& fake<T>...::name);
+/// ...]" or "[Address = &fake.value.name]".
 constexpr std::string_view last_identifier(std::string_view s) {
   std::size_t end = s.rfind(");");
   if (end == std::string_view::npos) end = s.rfind(']');
@@ -203,13 +204,13 @@ constexpr std::string_view last_identifier(std::string_view s) {
   return s.substr(begin, end - begin);
 }
 
-/// Name of field I of an aggregate.
+/// The name of field I of an aggregate.
 template <class T, std::size_t I>
 constexpr std::string_view field_name() {
   return last_identifier(printed<with_fields(fake<T>.value, AddressAt<I>{})>());
 }
 
-/// A type as the compiler spells it, for messages.
+/// The compiler's spelling of a type, for messages.
 template <class T>
 constexpr std::string_view type_spelling() {
   std::string_view s = __PRETTY_FUNCTION__;

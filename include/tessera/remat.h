@@ -2,8 +2,8 @@
 //
 //   auto layer = ts::remat(f, {.policy = ts::policies::dots_saveable()});
 //
-// The forward pass of such a function keeps only its inputs and what a policy allows; the backward
-// pass computes the rest again.
+// The forward pass of a rematerialised function keeps only its inputs and the values that a policy
+// allows; the backward pass recomputes the rest.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -19,23 +19,25 @@ namespace tessera::inline v0 {
 struct RematPolicy;
 using RematPolicyPtr = std::shared_ptr<const RematPolicy>;
 
-/// What the forward pass may keep.
+/// Policies for what the forward pass may keep.
 namespace policies {
-/// Nothing but the inputs: the default.
+/// Keeps only the inputs: the default.
 TESSERA_API RematPolicyPtr nothing_saveable();
-/// Everything, as without remat.
+/// Keeps everything, as without remat.
 TESSERA_API RematPolicyPtr everything_saveable();
-/// Results of contractions and convolutions.
+/// Keeps the results of contractions and convolutions.
 TESSERA_API RematPolicyPtr dots_saveable();
-/// Results of contractions without batch dimensions: those against weights.
+/// Keeps the results of contractions without batch dimensions, which are typically those with
+/// weights.
 TESSERA_API RematPolicyPtr dots_with_no_batch_dims_saveable();
-/// Values marked by checkpoint_name with one of these names, or with any other.
+/// Keeps values marked by checkpoint_name, with one of these names or with any other name
+/// respectively.
 TESSERA_API RematPolicyPtr save_only_these_names(std::vector<std::string> names);
 TESSERA_API RematPolicyPtr save_any_names_but_these(std::vector<std::string> names);
 }  // namespace policies
 
 struct RematOptions {
-  /// None: nothing_saveable.
+  /// The default is nothing_saveable.
   RematPolicyPtr policy = nullptr;
 };
 
@@ -63,15 +65,15 @@ class Remat {
   std::source_location loc_;
 };
 
-/// f, whose values are computed again in the backward pass instead of being kept. Results and
-/// derivatives are those of f, to the bit.
+/// Returns f with its values recomputed in the backward pass instead of kept. Results and
+/// derivatives equal those of f bit for bit.
 template <class F>
 Remat<std::decay_t<F>> remat(F&& f, RematOptions options = {},
                              std::source_location loc = std::source_location::current()) {
   return {std::forward<F>(f), std::move(options), loc};
 }
 
-/// x, marked for the policies that go by name.
+/// Returns x marked with a name for the policies that go by name.
 TESSERA_API Array checkpoint_name(Operand x, const std::string& name);
 
 }  // namespace tessera::inline v0

@@ -1,9 +1,9 @@
-// Sets of values, and places where something holds.
+// Sets of values, and positions of elements that satisfy a condition.
 //
-// How many there are is a matter of values. Outside traces they are read; in a traced function the
-// option `size` says it beforehand, TraceError without: more are cut off, and where there are fewer
-// `fill_value` stands for those that are missing. Positions and counts are int32, of
-// arrays of 2^31 elements and more int64.
+// The sizes of these results depend on values. Outside traces the values are read; in a traced
+// function the option `size` must give the size in advance, or TraceError is thrown. Surplus
+// results are dropped, and missing ones are replaced by `fill_value`. Positions and counts are
+// int32, or int64 for arrays of 2^31 elements or more.
 #pragma once
 
 #include <tessera/array.h>
@@ -17,15 +17,15 @@ struct SizeOptions {
   std::optional<std::int64_t> size = {};
   std::optional<Array> fill_value = {};
 };
-/// The positions of the elements that are not zero, one array an axis; the fill is 0.
+/// The positions of the non-zero elements, one array per axis. The default fill is 0.
 TESSERA_API std::vector<Array> nonzero(Operand x, const SizeOptions& options = {});
-/// The same of a condition.
+/// The positions where a condition holds, as nonzero returns them.
 TESSERA_API std::vector<Array> where(Operand condition, const SizeOptions& options = {});
-/// The same in the flattened array, and as rows.
+/// The positions of the non-zero elements in the flattened array, and as rows of positions.
 TESSERA_API Array flatnonzero(Operand x, const SizeOptions& options = {});
 TESSERA_API Array argwhere(Operand x, const SizeOptions& options = {});
-/// The elements of the flattened array where the flattened condition holds; the fill is 0.
-/// ShapeError where their numbers differ.
+/// The elements of the flattened array where the flattened condition holds. The default fill is 0.
+/// Throws ShapeError if the operands have different sizes.
 TESSERA_API Array extract(Operand condition, Operand x, const SizeOptions& options = {});
 
 struct UniqueOptions {
@@ -35,20 +35,20 @@ struct UniqueOptions {
   std::optional<Array> fill_value = {};
   bool equal_nan = true;
 };
-/// The values that occur, ascending, of the flattened array or as slices along an axis; the fill is
-/// the first.
+/// The distinct values in ascending order, of the flattened array or as slices along an axis. The
+/// default fill is the first value.
 TESSERA_API Array unique(Operand x, const UniqueOptions& options = {});
-/// With the first positions of the values, for each element the position of its value, and how
-/// often each occurs.
+/// unique together with the first position of each value, the position of each element's value, and
+/// the count of each value.
 struct UniqueAll {
   Array values, indices, inverse_indices, counts;
 };
 TESSERA_API UniqueAll unique_all(Operand x, const UniqueOptions& options = {});
 
-/// For each element of x whether it is among those of `test`; NaN never is.
+/// Whether each element of x is among those of `test`; NaN never is.
 TESSERA_API Array isin(Operand x, Operand test, bool invert = false);
-/// The values that are in both, in either, in the first alone, in one alone: ascending, of the
-/// flattened arrays. The fill is the first value, of setdiff1d 0.
+/// The intersection, union, difference and symmetric difference of the values of the flattened
+/// arrays, in ascending order. The default fill is the first value, and 0 for setdiff1d.
 TESSERA_API Array intersect1d(Operand x, Operand y, const SizeOptions& options = {});
 TESSERA_API Array union1d(Operand x, Operand y, const SizeOptions& options = {});
 TESSERA_API Array setdiff1d(Operand x, Operand y, const SizeOptions& options = {});

@@ -16,7 +16,7 @@
 
 namespace tessera::inline v0 {
 
-/// One extent. Takes any integer type, so that `{n, 784}` works whatever type `n` has.
+/// One extent. Any integer type converts to it, so `{n, 784}` works whatever the type of `n`.
 struct Dim {
   std::int64_t value = 0;
   Dim() = default;
@@ -25,14 +25,14 @@ struct Dim {
   operator std::int64_t() const { return value; }
 };
 
-/// Extents, outermost first; row-major. A scalar has none.
+/// The extents, outermost first; arrays are row-major. A scalar has none.
 class Shape : public InlineVector<std::int64_t, 6> {
  public:
   Shape() = default;
   Shape(std::initializer_list<Dim> dims) {
     for (Dim d : dims) push_back(d.value);
   }
-  /// One extent: zeros(3) is zeros({3}).
+  /// A single extent: zeros(3) is zeros({3}).
   template <std::integral I>
   requires(!std::is_same_v<I, bool>) Shape(I extent) : Shape({Dim(extent)}) {}
   template <std::integral I>
@@ -43,8 +43,8 @@ class Shape : public InlineVector<std::int64_t, 6> {
   Shape(It first, It last) : InlineVector(first, last) {}
 
   int rank() const { return static_cast<int>(size()); }
-  /// Number of elements: the product of the extents, 1 for a scalar. ShapeError where that is no
-  /// 64-bit integer.
+  /// The number of elements: the product of the extents, 1 for a scalar. Throws ShapeError if it
+  /// exceeds 64 bits.
   std::int64_t count() const {
     std::int64_t n = 1;
     bool wraps = false;
@@ -52,8 +52,8 @@ class Shape : public InlineVector<std::int64_t, 6> {
     return wraps ? count_of_large() : n;
   }
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
-  /// The extents by name: auto [rows, columns] = x.shape().unpack<2>(). A binding needs to know how
-  /// many there are when it is compiled; ShapeError unless the rank is N.
+  /// The extents for a structured binding, which needs their number at compile time: auto [rows,
+  /// columns] = x.shape().unpack<2>(). Throws ShapeError unless the rank is N.
   template <std::size_t N>
   std::array<std::int64_t, N> unpack(
       std::source_location loc = std::source_location::current()) const {
@@ -70,16 +70,17 @@ class Shape : public InlineVector<std::int64_t, 6> {
   TESSERA_API void require_rank(std::size_t rank, std::source_location loc) const;
 };
 
-/// As NumPy prints it: "()", "(3,)", "(2, 3)".
+/// NumPy's notation: "()", "(3,)", "(2, 3)".
 TESSERA_API std::string to_string(const Shape& shape);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
-/// NumPy broadcasting of two shapes; throws ShapeError naming `function` when they do not agree.
+/// Broadcasts two shapes by NumPy's rules. Throws a ShapeError that names `function` if they do not
+/// match.
 TESSERA_API Shape broadcast_shapes(const Shape& a, const Shape& b,
                                    const char* function = "broadcast_shapes");
 
-/// Brings `axis`, which may count from the end, into [0, rank); throws ShapeError naming `function`
-/// otherwise.
+/// Normalises `axis`, which may be negative, to [0, rank). Throws a ShapeError that names
+/// `function` if it is out of range.
 TESSERA_API int normalize_axis(std::int64_t axis, int rank, const char* function);
 
 }  // namespace tessera::inline v0

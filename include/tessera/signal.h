@@ -1,4 +1,4 @@
-// Convolutions of signals, as NumPy and SciPy have them.
+// Convolutions of signals under the names of NumPy and SciPy.
 #pragma once
 
 #include <tessera/array.h>
@@ -8,14 +8,14 @@
 
 namespace tessera::inline v0 {
 
-/// The sums of products of x and the reversed y where they overlap, along every axis, in floats.
-/// `mode` "full" has all overlaps, "same" as many as x has elements (as the longer one has, of
-/// vectors), from the middle, "valid" those where one lies within the other. ShapeError unless both
-/// have elements, as many axes, 1 or more, and one is as large as the other or larger along every
-/// axis; Error for another mode.
+/// The convolution of x and y along every axis, in floats: sums of products of x and the reversed y
+/// where they overlap. `mode` "full" keeps all overlaps; "same" the middle ones, as many as x has
+/// elements (for vectors, as the longer operand has); "valid" those where one operand lies within
+/// the other. Throws ShapeError unless both are non-empty, have the same number of axes (at least
+/// 1), and one is at least as large as the other along every axis; Error for any other mode.
 TESSERA_API Array convolve(Operand x, Operand y, const std::string& mode = "full");
 TESSERA_API Array convolve2d(Operand x, Operand y, const std::string& mode = "full");
-/// The sums of products of x and conj(y), not reversed, of vectors.
+/// The cross-correlation of vectors: sums of products of x and conj(y), which is not reversed.
 TESSERA_API Array correlate(Operand x, Operand y, const std::string& mode = "valid");
 
 struct ConvTransposeOptions {
@@ -24,10 +24,10 @@ struct ConvTransposeOptions {
   Padding padding = "SAME";
   bool transpose_kernel = false;
 };
-/// The convolution of x with `strides` - 1 zeros between its elements, "SAME" (result extents n *
-/// stride) or "VALID"; of (batch, spatial..., channels) and a kernel (spatial..., in, out). With
-/// `transpose_kernel` the kernel is that of the convolution that this is the transpose of: it is
-/// reversed, and its channels change places.
+/// The transposed convolution of x (batch, spatial..., channels) with a kernel (spatial..., in,
+/// out): a convolution of x with `strides` - 1 zeros inserted between its elements. The padding is
+/// "SAME" (result extents n * stride) or "VALID". With `transpose_kernel` the kernel is that of the
+/// forward convolution: it is reversed, and its channels are swapped.
 TESSERA_API Array conv_transpose(Operand x, Operand kernel,
                                  const ConvTransposeOptions& options = {});
 

@@ -1,21 +1,22 @@
-// Models that other frameworks export, and functions for them: StableHLO modules.
+// Loads models that other frameworks exported as StableHLO modules, and exports functions to such
+// modules.
 //
-//   auto f = ts::load_stablehlo("model.mlir");       // what jax.jit(f).lower(x).as_text() writes
-//   auto g = ts::load_stablehlo("model.bin");        // what jax.export.export(f)(x).serialize() gives
+//   auto f = ts::load_stablehlo("model.mlir");       // from jax.jit(f).lower(x).as_text()
+//   auto g = ts::load_stablehlo("model.bin");        // from jax.export.export(f)(x).serialize()
 //   auto h = ts::load_stablehlo(bytes);              // the bytes of either, from memory
 //   std::vector<Array> y = f(x);
 //   auto gradient = ts::grad(f.single())(x);         // a function like any other
-//   ts::save_stablehlo(g, x, y, "g.mlir");           // any function of ours, for other frameworks
+//   ts::save_stablehlo(g, x, y, "g.mlir");           // any Tessera function, for other frameworks
 //
-// A module's @main is read once and becomes a program; calling it inlines that into whatever is
-// traced, so jit, grad, vmap and pmap work on it, and outside any trace it is compiled once.
+// A module's @main is read once and becomes a program. A call inlines that program into the current
+// trace, so jit, grad, vmap and pmap work on it; outside any trace it is compiled once.
 //
-// Supported are functions over the dtypes of this library: text in the pretty and the generic form of
-// any version, portable artifacts (MLIR bytecode of StableHLO 0.9 to 1.22), files of jax.export, whose
-// functions take all arguments of the exported one, those that it does not use included. Dimensions
-// that the file leaves open are settled by each call's arguments, one program a size. What is not
-// supported is refused by its name and place when it is read: quantized types, custom calls, shapes
-// that depend on the values of data.
+// Functions over the dtypes of this library are supported, as text in the pretty or generic form of
+// any version, as portable artifacts (MLIR bytecode of StableHLO 0.9 to 1.22), and as files of
+// jax.export, whose functions take all arguments of the exported one, even unused ones. Dimensions
+// that the file leaves open are determined by each call's arguments, with one program per size.
+// Unsupported features are rejected with their name and location when the file is read: quantized
+// types, custom calls, and shapes that depend on data.
 #pragma once
 
 #include <tessera/array.h>
@@ -37,18 +38,18 @@ namespace tessera::inline v0 {
 
 /// An argument or a result of a loaded function.
 struct ArrayType {
-  std::string
-      name;  // "x", "params['w']", or "arg0" where no name is in the file; of a result its path in
-             // what the exported function gave
+  /// "x", "params['w']", or "arg0" if the file has no name. For a result, its path in the exported
+  /// function's result.
+  std::string name;
   DType dtype = DType::float32;
-  Shape shape;  // -1 for a dimension that each call settles
+  Shape shape;  // -1 for a dimension determined by each call
   bool operator==(const ArrayType&) const = default;
 };
 
 struct LoadOptions {
   std::string function = "main";
-  /// Whether meshes and shardings in the module are kept where there are as many devices as it
-  /// asks for; without them the function is for whole arrays wherever they lie.
+  /// Whether to keep meshes and shardings of the module if there are as many devices as it needs;
+  /// without them the function takes whole arrays, wherever they are.
   bool shardings = true;
 };
 
@@ -56,7 +57,7 @@ namespace detail {
 struct LoadedModule;  // src/api/interop/loaded.h
 }
 
-/// A function that was loaded. Copies share it; calls of several threads at once are safe.
+/// A loaded function. Copies share it, and concurrent calls are safe.
 class TESSERA_API LoadedFunction {
  public:
   LoadedFunction() = default;
@@ -66,8 +67,8 @@ class TESSERA_API LoadedFunction {
   const std::vector<ArrayType>& inputs() const;
   const std::vector<ArrayType>& outputs() const;
 
-  /// Its results. A bare number takes the dtype of its argument. ShapeError or DTypeError listing
-  /// the arguments that are not as `inputs()` says.
+  /// Returns the results. A bare number takes the dtype of its parameter. Throws a ShapeError or
+  /// DTypeError that lists the arguments that do not match `inputs()`.
   std::vector<Array> operator()(const std::vector<Array>& arguments,
                                 std::source_location loc = std::source_location::current()) const {
     return call(arguments, loc);
@@ -77,9 +78,9 @@ class TESSERA_API LoadedFunction {
     return call(std::vector<Array>{Array(arguments)...}, {});
   }
 
-  /// The same function, giving its only result as an Array: what grad takes.
+  /// The same function returning its only result as an Array, as grad requires.
   class Single;
-  /// ShapeError where it has several results, or none.
+  /// Throws ShapeError unless the function has exactly one result.
   Single single(std::source_location loc = std::source_location::current()) const;
 
  private:
@@ -99,16 +100,17 @@ class LoadedFunction::Single {
   LoadedFunction function_;
 };
 
-/// Reads a file of one module, whichever its form. IoError where there is no such file, where it is no
-/// module (with line and column, or byte, and what should stand there), and where something in it is not supported.
+/// Reads a file with one module in any of these forms. Throws IoError if the file does not exist,
+/// if it is not a module (with line and column or byte offset, and what was expected), or if it
+/// uses an unsupported feature.
 TESSERA_API LoadedFunction
 load_stablehlo(const std::string& path, const LoadOptions& options = {},
                std::source_location loc = std::source_location::current());
-/// The same from the bytes of such a file, of which none are kept.
+/// Reads the module from the bytes of such a file; they are not needed afterwards.
 TESSERA_API LoadedFunction
 load_stablehlo(std::span<const std::byte> bytes, const LoadOptions& options = {},
                std::source_location loc = std::source_location::current());
-/// The same from a text.
+/// Reads the module from text.
 TESSERA_API LoadedFunction
 load_stablehlo_text(std::string_view text, const LoadOptions& options = {},
                     std::source_location loc = std::source_location::current());
@@ -118,12 +120,13 @@ TESSERA_API std::string stablehlo_of(Call& call, const char* function);
 TESSERA_API void write_stablehlo(const std::string& path, const std::string& text);
 }  // namespace detail
 
-/// What f(args...) traces to as a StableHLO module that XLA compiles; nothing is computed, and
-/// arguments may be abstract. Its @main takes the arguments' leaves, whose paths are their locations
-/// ("args[0]/w"), and gives the result's; arrays that f reads from outside are constants in it. Ops
-/// that StableHLO does not have are composites named "tessera.", with what they stand for: other
-/// readers use that, and load_stablehlo gives the op back. Maps over devices are Shardy's manual
-/// computations. TraceError where something has no form there, naming the op and the line.
+/// Returns what f(args...) traces to as a StableHLO module that XLA compiles. Nothing is computed,
+/// and the arguments may be abstract. The module's @main takes the leaves of the arguments, whose
+/// paths are their locations ("args[0]/w"), and returns those of the result; captured arrays become
+/// constants. Ops that StableHLO lacks become composites named "tessera." with their decomposition:
+/// other readers use that, and load_stablehlo restores the op. Maps over devices become Shardy's
+/// manual computations. Throws a TraceError with the op and the line if something cannot be
+/// expressed.
 template <class F, class... A>
 std::string stablehlo_text(F&& f, A&&... args) {
   using Function = std::remove_reference_t<F>;
@@ -131,8 +134,8 @@ std::string stablehlo_text(F&& f, A&&... args) {
   return detail::with_call(
       f, [](auto& call) { return detail::stablehlo_of(call, "stablehlo_text"); }, args...);
 }
-/// save_stablehlo(f, args..., path) writes that to a file, in the place of one that is there as a
-/// whole. IoError where it cannot.
+/// save_stablehlo(f, args..., path) writes this module to a file, replacing an existing one
+/// atomically. Throws IoError if it cannot.
 template <class F, class... A>
 void save_stablehlo(F&& f, A&&... args_and_path) {
   static_assert(sizeof...(A) > 0, "tessera: save_stablehlo takes the path of the file last");
@@ -150,21 +153,22 @@ void save_stablehlo(F&& f, A&&... args_and_path) {
   detail::write_stablehlo(std::get<kArgs>(all), text);
 }
 
-/// A module that was run for the checks in it (custom calls and operations named `check.`).
+/// The result of running a module for the checks in it (custom calls and operations named
+/// `check.`).
 struct StableHloCheck {
   enum Outcome { passed, failed, refused } outcome = passed;
-  std::string module;      // "file.mlir", or "file.mlir, line 12" of one of several
-  std::size_t checks = 0;  // that were made
-  std::string message;     // why it failed, or what is not supported
+  std::string module;      // "file.mlir", or "file.mlir, line 12" if the file has several
+  std::size_t checks = 0;  // how many were made
+  std::string message;     // why it failed, or which feature is not supported
 };
 /// Runs @main, or the function without arguments, of each module of a file; modules are separated
-/// by lines "// -----". Values are compared as StableHLO's interpreter does: equal, by units in the
-/// last place, or by an absolute difference. IoError where the file cannot be read.
+/// by lines "// -----". Values are compared as in StableHLO's interpreter: for equality, in units
+/// in the last place, or by absolute difference. Throws IoError if the file cannot be read.
 TESSERA_API std::vector<StableHloCheck> check_stablehlo(
     const std::string& path, std::source_location loc = std::source_location::current());
-/// The program of a function as text (docs/ir.md). Dimensions that the file leaves open have the
-/// extent `open`. IoError as load_stablehlo; ShapeError where the module asserts that they have
-/// another.
+/// The program of a function as text (docs/ir.md). Dimensions that the file leaves open get the
+/// extent `open`. Throws IoError as load_stablehlo does, and ShapeError if the module asserts
+/// another extent.
 TESSERA_API std::string stablehlo_program(
     const std::string& path, const LoadOptions& options = {}, std::int64_t open = 1,
     std::source_location loc = std::source_location::current());

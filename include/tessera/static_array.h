@@ -1,4 +1,4 @@
-// StaticArray: an array whose values are part of the program, as those of a C++ number are.
+// StaticArray is an array whose values are part of the program, like those of a C++ number.
 //
 //   auto filter = ts::pmap([](Array x, ts::StaticArray taps) {
 //     Array y = 0;
@@ -7,15 +7,15 @@
 //   }, {.in_axes = {0, ts::replicated}});
 //   filter(x, ts::array({0.25, 0.5, 0.25}));
 //
-// A parameter of this type makes the array that is passed for it static: it is part of the compile
-// key, so that each content is traced and compiled anew, and an equal content, whatever object
-// holds it, finds the program again. Contents are told apart by dtype, weakness, shape and a
-// 128-bit hash of the bytes. In a tree it is a static value: no leaf, nothing to map or to
-// differentiate.
+// A parameter of this type makes the array that is passed for it static: its content is part of the
+// compile key, so each content is traced and compiled separately, and an equal content finds the
+// program again, whichever object holds it. Contents are compared by dtype, weak-type flag, shape
+// and a 128-bit hash of the bytes. In a tree a StaticArray is a static value: it is not a leaf, and
+// cannot be mapped or differentiated.
 //
-// Passing an Array reads and hashes it at each call; a StaticArray that is kept has done so once.
-// For tables of a few values: jit and pmap warn where the static part of an argument is larger
-// than 64 KiB.
+// Passing an Array reads and hashes it on every call, whereas a StaticArray has been hashed once.
+// It is intended for tables of a few values: jit and pmap warn if the static part of an argument is
+// larger than 64 KiB.
 #pragma once
 
 #include <tessera/array.h>
@@ -29,20 +29,20 @@ namespace tessera::inline v0 {
 
 class TESSERA_API StaticArray {
  public:
-  /// No array; equal to another such.
+  /// Holds no array. All such objects are equal.
   StaticArray() = default;
-  /// Waits for the values; TraceError where there are none: x is empty, traced or abstract.
+  /// Waits for the values. Throws TraceError if x has none because it is empty, traced or abstract.
   StaticArray(const Array& x);
 
-  /// The array in host memory order on the default device, not committed; a constant of a function
-  /// that uses it while it is traced.
+  /// The array in host memory order on the default device, uncommitted. It is a constant in
+  /// functions that use it while they are traced.
   const Array& array() const { return array_; }
   operator const Array&() const { return array_; }
   std::int64_t nbytes() const { return bytes_; }
-  /// By content.
+  /// Compares contents.
   bool operator==(const StaticArray& other) const { return content_ == other.content_; }
 
-  // What a walk over trees sees.
+  // The fields that tree traversal sees.
   auto tessera_fields() { return std::tie(content_, bytes_); }
   static constexpr std::string_view tessera_field_names() { return "content, bytes"; }
 

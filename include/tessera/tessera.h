@@ -1,4 +1,4 @@
-// Everything public.
+// Includes the whole public interface.
 #pragma once
 
 #include <tessera/arithmetic.h>

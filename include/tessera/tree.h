@@ -1,14 +1,14 @@
-// Trees of arrays: any C++ value made of Arrays, numbers, strings, standard containers and plain
+// A tree of arrays is any C++ value made of Arrays, numbers, strings, standard containers and plain
 // structs.
 //
 //   struct Layer { Array w, b; };
 //   struct Mlp { std::vector<Layer> layers; int heads = 4; };
 //
-// The leaves of an Mlp are its Arrays, in order of declaration, an empty one too. Everything else
-// (heads, the number of layers, keys of maps, absent optionals) is its structure. Leaves have
+// The leaves of an Mlp are its Arrays in order of declaration, including empty ones. Everything
+// else (heads, the number of layers, keys of maps, absent optionals) is its structure. Leaves have
 // paths: "layers/0/w". A class with constructors registers its members with TESSERA_FIELDS(w, b),
-// or a foreign one with a function `auto tessera_fields(T& x) { return std::tie(x.w, x.b); }` in
-// its namespace.
+// and a third-party class with a function `auto tessera_fields(T& x) { return std::tie(x.w, x.b);
+// }` in its namespace.
 #pragma once
 
 #include <tessera/axes.h>
@@ -32,18 +32,18 @@ namespace detail {
 TESSERA_API TreeDef describe(void (*walk)(const void*, Visitor&), const void* x);
 TESSERA_API void collect(void (*walk)(const void*, Visitor&), const void* x,
                          std::vector<Array>& leaves);
-/// Replaces the leaves of `x` in order. The count must be right; `loc` is for the error where it is
-/// not.
+/// Replaces the leaves of `x` in order. Throws an error at `loc` if the count is wrong.
 TESSERA_API void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves,
                       std::source_location loc = {});
-/// Throws TreeError naming `function` and listing where the structures part, unless they are equal.
+/// Throws a TreeError that names `function` and lists the differences, unless the structures are
+/// equal.
 TESSERA_API void require_same_structure(const char* function, const TreeDef& first,
                                         const std::string& first_name, const TreeDef& other,
                                         const std::string& other_name, const SourceLoc& loc = {});
 TESSERA_API void require_leaf_count(const char* function, std::size_t expected, std::size_t got,
                                     std::source_location loc = {});
 
-/// The walk of T behind a pointer: the one instantiation that everything in this header shares.
+/// The traversal of a T behind a pointer. Everything in this header shares this one instantiation.
 template <class T>
 void walk_erased(const void* x, Visitor& v) {
   walk(*static_cast<T*>(const_cast<void*>(x)), v);
@@ -75,7 +75,7 @@ TreeDef structure(const T& x) {
   return detail::describe(&detail::walk_erased<T>, &x);
 }
 
-/// The leaves in order, empty ones too.
+/// The leaves in order, including empty ones.
 template <class T>
 std::vector<Array> leaves(const T& x) {
   std::vector<Array> out;
@@ -83,7 +83,7 @@ std::vector<Array> leaves(const T& x) {
   return out;
 }
 
-/// Paths of the leaves: "layers/0/w".
+/// The paths of the leaves: "layers/0/w".
 template <class T>
 std::vector<std::string> paths(const T& x) {
   return structure(x).paths();
@@ -98,8 +98,8 @@ Flat flatten(const T& x) {
   return {leaves(x), structure(x)};
 }
 
-/// A tree with the structure and static values of `like` and these leaves; TreeError when their
-/// number differs.
+/// Returns a tree with the structure and static values of `like` and these leaves. Throws TreeError
+/// if their number differs.
 template <class T>
 T unflatten(const T& like, std::span<const Array> leaves,
             std::source_location loc = std::source_location::current()) {
@@ -112,9 +112,9 @@ T unflatten(const T& like, std::span<const Array> leaves,
 
 namespace detail {
 
-/// A function of N leaves, with the line of the user's that passes it: a parameter of this type
-/// takes no part in deduction, so the caller's line follows any number of trees. It refers to the
-/// function and lives as long as the call.
+/// A function of N leaves together with the user's source line that passes it. A parameter of this
+/// type does not take part in deduction, so it can capture the caller's line although any number of
+/// trees follows. It refers to the function and must not outlive the call.
 template <std::size_t N>
 struct LeafFunction {
   template <class F>
@@ -152,7 +152,7 @@ struct PathFunction {
   Array (*call)(void* function, const std::string& path, std::span<const Array>);
 };
 
-/// The trees' leaves, one vector a tree, once their structures are found to be one.
+/// Returns the leaves of each tree, after checking that all trees have the same structure.
 template <class T, class... Rest>
 std::array<std::vector<Array>, 1 + sizeof...(Rest)> aligned_leaves(const char* function,
                                                                    std::source_location loc,
@@ -172,17 +172,18 @@ std::array<std::vector<Array>, 1 + sizeof...(Rest)> aligned_leaves(const char* f
 
 namespace tree {
 
-/// Applies f to corresponding leaves of trees of one structure and gives a tree like the first.
-/// Where a leaf of any of them is empty, f is not called and the first tree's leaf stays: a
-/// gradient's empty leaf leaves its parameter alone. TreeError listing the paths where the
-/// structures differ. A function that passes its own caller's line on writes map({f, loc}, trees).
+/// Applies f to corresponding leaves of trees with the same structure and returns a tree like the
+/// first. If a leaf of any tree is empty, f is not called and the first tree's leaf is kept: a
+/// gradient's empty leaf leaves its parameter unchanged. Throws a TreeError that lists the paths
+/// where the structures differ. To pass on its own caller's line, a function calls map({f, loc},
+/// trees).
 template <class T, class... Rest>
 T map(detail::LeafFunction<1 + sizeof...(Rest)> f, const T& first, const Rest&... rest) {
   const auto rows = detail::aligned_leaves("tree::map", f.loc, first, rest...);
   return unflatten(first, detail::mapped_leaves("tree::map", rows, f.call, f.function), f.loc);
 }
 
-/// As map, for f(path, leaves...).
+/// Like map, but calls f(path, leaves...).
 template <class T, class... Rest>
 T map_with_path(detail::PathFunction<1 + sizeof...(Rest)> f, const T& first, const Rest&... rest) {
   const auto rows = detail::aligned_leaves("tree::map_with_path", f.loc, first, rest...);
@@ -198,7 +199,7 @@ T map_with_path(detail::PathFunction<1 + sizeof...(Rest)> f, const T& first, con
                    f.loc);
 }
 
-/// Calls f(path, leaf) on every leaf that is not empty.
+/// Calls f(path, leaf) for every non-empty leaf.
 template <class F, class T>
 void for_each(F&& f, const T& x) {
   const std::vector<std::string> names = paths(x);
@@ -207,8 +208,8 @@ void for_each(F&& f, const T& x) {
     if (!all[i].is_empty()) f(names[i], all[i]);
 }
 
-/// Same structure, and leaf by leaf the same dtype, shape and values, as == compares them: a NaN
-/// equals nothing. Waits.
+/// Whether the structures are equal, and each leaf has the same dtype, shape and values as compared
+/// by ==, so NaN equals nothing. Waits for the values.
 template <class T>
 bool equal(const T& a, const T& b, std::source_location loc = std::source_location::current()) {
   const InFunction called("tree::equal", loc);
@@ -219,7 +220,8 @@ bool equal(const T& a, const T& b, std::source_location loc = std::source_locati
   return true;
 }
 
-/// Same structure and shapes, and |a - b| <= atol + rtol |b| everywhere. Waits.
+/// Whether the structures and shapes are equal and |a - b| <= atol + rtol |b| everywhere. Waits for
+/// the values.
 template <class T>
 bool allclose(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-8,
               std::source_location loc = std::source_location::current()) {
@@ -231,7 +233,7 @@ bool allclose(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-8,
   return true;
 }
 
-/// Number of elements of all leaves together, and their bytes.
+/// The total number of elements of all leaves.
 TESSERA_API std::int64_t element_count(std::span<const Array> leaves);
 template <class T>
 std::int64_t size(const T& x) {
@@ -242,12 +244,12 @@ std::int64_t size(const T& x) {
 
 namespace detail {
 
-/// The axis of a leaf that is not mapped.
+/// Marks a leaf that is not mapped.
 inline constexpr int kReplicated = -2147483647;
 
-/// One axis a leaf of a tree that `axes` is a prefix of, not yet normalised. TreeError naming
-/// `function` and listing every place where it is no prefix. `spec` and `tree` name the two in
-/// messages: "in_axes", "args".
+/// Returns one axis per leaf of a tree that has `axes` as a prefix, not yet normalised. Throws a
+/// TreeError that names `function` and lists every place where `axes` is not a prefix. `spec` and
+/// `tree` name the two in messages: "in_axes", "args".
 TESSERA_API std::vector<int> broadcast_axes(const char* function, const Axes& axes,
                                             const std::string& spec, const TreeDef& def,
                                             const std::string& tree, const SourceLoc& loc = {});

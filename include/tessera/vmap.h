@@ -1,10 +1,10 @@
-// vmap: a function over single examples becomes one over a stack of them.
+// vmap turns a function of single examples into one of stacked examples.
 //
 //   auto rows = ts::vmap([](Array x, Array w) { return ts::dot(x, w); },
 //                        {.in_axes = {0, ts::replicated}});
 //
-// The function is traced on examples (the mapped axis removed) and its program rewritten; nothing
-// loops.
+// The function is traced on one example (without the mapped axis), and its program is rewritten to
+// process all of them at once, without a loop.
 #pragma once
 
 #include <tessera/axes.h>
@@ -18,15 +18,16 @@
 namespace tessera::inline v0 {
 
 struct VmapOptions {
-  /// The axis mapped in each leaf of the arguments: one for all, or a list with an entry an
-  /// argument. Entries of parameters left to their defaults are ignored.
+  /// The mapped axis of each leaf of the arguments: one for all, or a list with one entry per
+  /// argument. Entries for parameters left to their defaults are ignored.
   Axes in_axes = 0;
-  /// Where the stack goes in each leaf of the result. A result that does not depend on a mapped
-  /// argument is repeated; `replicated` leaves it alone, and is an error for one that does depend.
+  /// The axis along which each leaf of the result is stacked. A result that does not depend on a
+  /// mapped argument is repeated. `replicated` returns it unstacked, and is an error for a result
+  /// that does depend on one.
   Axes out_axes = 0;
   /// A name for collectives over the mapped axis: ts::psum(x, "batch").
   std::string axis_name = {};
-  /// Needed where no argument is mapped.
+  /// The size of the axis; required only if no argument is mapped.
   std::int64_t axis_size = 0;
 };
 
@@ -55,7 +56,8 @@ class Vmap {
 };
 
 namespace detail {
-/// Options of other libraries, and slips of the pen, in the order of those that they stand for.
+/// Option names of other libraries and common misspellings, each listed at the position of the
+/// option that it stands for.
 struct NoVmapOption {
   Anything in_axis{}, in_dims{}, in_axes{}, out_axis{}, out_dims{}, out_axes{}, axis{}, axes{},
       axisname{}, spmd_axis_name{}, name{}, axis_name{}, size{}, axis_size{}, randomness{},
@@ -67,9 +69,9 @@ __attribute__((unavailable(
     "axis_name, axis_size (ts::map has batch_size)"))) detail::Anything
 vmap(detail::AnyFunction, const detail::NoVmapOption&);
 
-/// Maps f over an axis of its arguments. Static arguments pass through. Throws ShapeError listing
-/// every leaf when the mapped sizes disagree or an axis does not exist, TreeError when in_axes or
-/// out_axes fit no prefix of the tree.
+/// Maps f over an axis of its arguments; static arguments are passed through. Throws a ShapeError
+/// that lists every leaf if the mapped sizes disagree or an axis does not exist, and TreeError if
+/// in_axes or out_axes are not a prefix of the tree.
 template <class F>
 Vmap<std::decay_t<F>> vmap(F&& f, VmapOptions options = {},
                            std::source_location loc = std::source_location::current()) {

@@ -1,4 +1,4 @@
-// Where warnings go. They go to stderr unless a handler is set.
+// The destination of warnings, by default stderr.
 #pragma once
 
 #include <tessera/config.h>
@@ -9,7 +9,7 @@
 namespace tessera::inline v0 {
 
 using WarningHandler = std::function<void(const std::string& message)>;
-/// Replaces the handler, for the whole process, and gives the one before; an empty one prints to
+/// Replaces the process's warning handler and returns the previous one. An empty handler prints to
 /// stderr. It may be called from any thread.
 TESSERA_API WarningHandler set_warning_handler(WarningHandler handler);
 

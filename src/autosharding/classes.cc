@@ -63,7 +63,7 @@ DimClasses dim_classes(const Program& program, const Space& space) {
       if (rule.factors()[f].blocked || rule.factors()[f].size == 1) continue;
       std::optional<std::size_t> first;
       for (std::size_t t = 0; t < node.count; ++t) {
-        // An axis cuts the major factor of a dimension first.
+        // An axis partitions the major factor of a dimension first.
         const spmd::CutRule::Place& place = rule.place(t, f);
         if (!place || place.before != 1) continue;
         const std::size_t here = number(graph.ends[node.first + t], place.dim);

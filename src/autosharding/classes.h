@@ -1,20 +1,21 @@
-// Dimensions that go together: cut alike they need no communication where they meet.
+// Groups of dimensions that need no communication where they meet if they are sharded alike.
 #pragma once
 
 #include "autosharding/variables.h"
 
 namespace tessera::inline v0::autosharding {
 
-/// Classes of the dimensions of arguments, by the factors that the rules of a program's equations
-/// share. Those in which most elements of the program's values have a dimension come first.
+/// Classes of argument dimensions, connected through the factors that the rules of the program's
+/// equations share. Classes are ordered by the total number of elements of the program's values
+/// that have a dimension in the class, largest first.
 struct DimClasses {
-  /// By variable and dimension; -1: an axis goes nowhere from it.
+  /// By variable and dimension; -1: no axis propagates from this dimension.
   std::vector<std::vector<int>> of;
-  /// Of the dimensions of each result; -1: of no argument's.
+  /// By result and dimension; -1: not the class of any argument's dimension.
   std::vector<std::vector<int>> of_results;
   int count = 0;
 
-  /// The first dimension of a variable in the class; -1: none.
+  /// The first dimension of a variable that is in the class; -1: none.
   int dim(std::size_t variable, int number) const;
 };
 DimClasses dim_classes(const Program& program, const Space& space);

@@ -28,7 +28,7 @@ bool Descent::fits(const Figures& f) const {
 }
 
 bool Descent::better(const Figures& a, const Figures& b) const {
-  constexpr double kSame = 1e-9;  // of sums of doubles in another order
+  constexpr double kSame = 1e-9;  // relative rounding error of sums in another order
   const bool fits_a = fits(a), fits_b = fits(b);
   if (fits_a != fits_b) return fits_a;
   const bool same = std::abs(a.seconds - b.seconds) <= kSame * std::max(a.seconds, b.seconds);
@@ -40,7 +40,7 @@ bool Descent::better(const Figures& a, const Figures& b) const {
 bool Descent::visit(const Choice& choice) {
   if (judge_.known(choice)) return true;
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-  // The first is always judged, so that there is one.
+  // The first choice is always judged, so that there is a result.
   if (judge_.count() > 0 &&
       (judge_.count() >= judge_.budget() || passed.count() > options_.seconds))
     return false;
@@ -71,7 +71,8 @@ bool Descent::take(Choice& now, const Choice& to) {
   return true;
 }
 
-// An axis onto a class of dimensions, beside what it cuts or instead, or away from it.
+// Tries each axis on each class of dimensions: added to its present dimensions, instead of them, or
+// removed from them.
 void Descent::change_classes(Choice& now) {
   constexpr int kMost = 8;
   for (std::size_t a = 0; a < space_.axes().size(); ++a)

@@ -1,4 +1,4 @@
-// A walk through choices, from better to better.
+// Local search: moves from one choice to a better one.
 #pragma once
 
 #include "autosharding/search.h"
@@ -12,28 +12,28 @@ class Descent {
   Descent(Judge& judge, const Space& space, const DimClasses& classes,
           const SearchOptions& options);
 
-  /// All choices, if there are few enough; says whether.
+  /// Judges all choices if there are few enough; returns whether it did.
   bool try_all();
-  /// Judges it. False where there is no time for that.
+  /// Judges a choice. Returns false if there is no time left.
   bool visit(const Choice& choice);
-  /// From there as long as changes of variables, and of classes of dimensions, make it much better;
-  /// where there are few, as long as they make it better.
+  /// Descends from a choice as long as changing a variable or a class of dimensions makes it much
+  /// better, or better at all if the alternatives are few.
   void improve(Choice from);
 
-  /// What fits goes before what does not, quicker before slower, and of equal ones the smaller. What
-  /// does not fit goes by its size.
+  /// Choices that fit come before others and are ordered by time, then by size. Choices that do not
+  /// fit are ordered by size.
   bool better(const Figures& a, const Figures& b) const;
   bool fits(const Figures& f) const;
-  /// All that were judged, the best first.
+  /// The best of all judged choices, best first.
   std::vector<Choice> best(std::size_t count) const;
-  /// That with the least memory.
+  /// The judged choice with the least memory.
   Choice smallest() const;
 
-  double scale = 1;     // from live bytes to temporaries
+  double scale = 1;     // ratio of temporary bytes to live bytes
   bool limited = true;  // whether the memory limit counts
 
  private:
-  /// Whether `to` was better and is taken.
+  /// Judges `to`; if it is better, assigns it to `now` and returns true.
   bool take(Choice& now, const Choice& to);
   void change_classes(Choice& now);
   void change_variables(Choice& now);
@@ -43,9 +43,9 @@ class Descent {
   const DimClasses& classes_;
   const SearchOptions& options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::vector<std::size_t> order_;         // of variables: large first
-  std::vector<std::vector<Choice>> ways_;  // of each variable
-  bool thorough_;  // all ways of a variable are tried, else those that move one axis
+  std::vector<std::size_t> order_;         // variables, largest first
+  std::vector<std::vector<Choice>> ways_;  // by variable: its possible specs
+  bool thorough_;  // try all specs of a variable instead of only those that move one axis
 };
 
 }  // namespace tessera::inline v0::autosharding

@@ -1,4 +1,4 @@
-// What a choice costs: by the program that it makes, partitioned as it would be run.
+// The cost of a choice, taken from the program that it produces, partitioned as for execution.
 #pragma once
 
 #include "autosharding/subject.h"
@@ -8,11 +8,11 @@
 
 namespace tessera::inline v0::autosharding {
 
-/// Of one device.
+/// Predicted figures for one device.
 struct Figures {
   double seconds = 0;
   double argument_bytes = 0, result_bytes = 0;
-  double live = 0;  // bytes of temporaries, by when they are needed (explain/live.h)
+  double live = 0;  // bytes of temporaries by liveness (explain/live.h)
   double peak(double temporaries_scale = 1) const {
     return argument_bytes + result_bytes + temporaries_scale * live;
   }
@@ -20,21 +20,21 @@ struct Figures {
 
 class Judge {
  public:
-  /// `evaluations`: how many choices are to be judged at most; 0: as many as the programs' sizes
-  /// allow.
+  /// `evaluations`: the most choices to judge; 0: as many as the sizes of the programs allow.
   Judge(const explain::Question& question, const Space& space, const PlanOptions& options,
         int evaluations);
 
-  /// Kept: equal choices are judged once. By the shortened program where there is one.
+  /// The figures of a choice, from the shortened program if there is one. Cached.
   const Figures& operator()(const Choice& choice);
   bool known(const Choice& choice) const { return known_.count(choice) > 0; }
-  /// By the whole program.
+  /// The figures from the whole program.
   const Figures& whole(const Choice& choice);
-  /// What the plan says of its memory: temporaries as they are packed.
+  /// The bytes of temporaries as packed by the memory planner, like those in a plan.
   std::int64_t temporaries(const Choice& choice) const;
   explain::ProgramOnMesh divided(const Choice& choice) const { return divided(whole_, choice); }
 
-  /// Layers that stand for all; 0: it is judged whole.
+  /// The number of repeated layers that the shortened program represents; 0: the whole program is
+  /// judged.
   int repeats() const { return shortened_ ? shortened_->layers : 0; }
   void use_whole();
   const std::map<Choice, Figures>& all() const { return known_; }

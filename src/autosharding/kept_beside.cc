@@ -9,11 +9,11 @@ namespace tessera::inline v0::autosharding {
 
 namespace {
 
-/// Arguments [begin, end) are all that is below a path.
+/// A subtree: its arguments [begin, end) all lie below one path.
 struct Below {
   std::size_t begin, end;
   std::ptrdiff_t depth;
-  bool list;  // of arrays
+  bool list;  // its children are arrays with numbers as names
 };
 
 bool is_number(const std::string& path, std::size_t from) {
@@ -44,8 +44,8 @@ std::vector<Below> trees_of(const std::vector<std::string>& paths, std::size_t a
 }  // namespace
 
 std::vector<std::size_t> kept_beside(const explain::Question& question, std::size_t arguments) {
-  constexpr std::size_t kFewest = 2;     // arrays: one alone may be anything
-  constexpr std::ptrdiff_t kDeeper = 2;  // a list of lists, or a field of a state, at least
+  constexpr std::size_t kFewest = 2;     // arrays; a single one may be anything
+  constexpr std::ptrdiff_t kDeeper = 2;  // levels between a tree and such a list
   const Program& p = *question.program;
   std::vector<std::size_t> with(arguments);
   std::iota(with.begin(), with.end(), std::size_t{0});

@@ -10,9 +10,9 @@ namespace tessera::inline v0::autosharding {
 
 namespace {
 
-constexpr std::size_t kPolished = 3;  // templates that a walk starts from
-constexpr double kHopeless = 1.5;     // times the best one's seconds: no walk starts there
-constexpr double kAllowed = 0.02;     // by which a program with fewer layers may be wrong
+constexpr std::size_t kPolished = 3;  // number of choices that a descent starts from
+constexpr double kHopeless = 1.5;     // a start may take this many times the best time
+constexpr double kAllowed = 0.02;     // tolerated error of the shortened program
 
 class Searcher {
  public:
@@ -39,7 +39,7 @@ class Searcher {
   }
 
  private:
-  // A program with fewer layers tells about the whole one what that says of itself.
+  // Whether the shortened program's time agrees with that of the whole program.
   bool agrees(const Choice& choice) {
     const double few = judge_(choice).seconds, all = judge_.whole(choice).seconds;
     return std::abs(few - all) <= kAllowed * all;
@@ -55,7 +55,8 @@ class Searcher {
   void walk() {
     if (exhaustive_ || (exhaustive_ = walk_.try_all())) return;
     for (const Template& t : templates_) walk_.visit(t.choice);
-    // Where nothing fits yet, what is quick is small as often as what is small by itself.
+    // If nothing fits yet, descend without the memory limit first: fast choices are often small as
+    // well.
     if (!walk_.fits(judge_(walk_.best(1)[0]))) {
       walk_.limited = false;
       walk_.improve(walk_.best(1)[0]);
@@ -81,8 +82,8 @@ class Searcher {
     return all;
   }
 
-  // The best by the whole program whose memory is as it has to be. Where what was taken for it is
-  // otherwise than it is planned, the next round knows.
+  // Picks the best finalist by the whole program and by its planned memory. Returns false if the
+  // memory estimate was wrong about whether it fits; the next round then uses the corrected scale.
   bool settle() {
     std::vector<Choice> finalists = walk_.best(1);
     const Figures best = judge_(finalists[0]);

@@ -1,4 +1,4 @@
-// Runs of equal stretches of equations, and the program without some of them.
+// Finds repeated layers in a program and removes some of them.
 #include "autosharding/subject.h"
 
 #include "autosharding/kept_beside.h"
@@ -16,11 +16,11 @@ namespace tessera::inline v0::autosharding {
 
 namespace {
 
-constexpr std::size_t kSmall = 1500;  // equations; of a program that is judged as it is
+constexpr std::size_t kSmall = 1500;  // equations; smaller programs are not shortened
 constexpr int kFewestLayers = 8;
 
-/// Equations [begin, begin + repeats * period) are `repeats` times the same, as far as ops,
-/// attributes and types tell.
+/// Equations [begin, begin + repeats * period) consist of `repeats` equal stretches, judging by
+/// ops, attributes and types.
 struct Run {
   std::size_t begin, period;
   int repeats;
@@ -47,17 +47,17 @@ std::vector<std::size_t> hashes(const Program& p) {
   return all;
 }
 
-/// Runs of about `layers` stretches, the first first. A layer that is itself made of equal
-/// stretches is one.
+/// Runs of about `layers` stretches, in program order. If a layer itself consists of equal
+/// stretches, these are combined.
 std::vector<Run> runs_of(const std::vector<std::size_t>& hash, int layers) {
   constexpr int kTried = 24;
-  std::vector<std::size_t> next(hash.size(), hash.size());  // that is the same
+  std::vector<std::size_t> next(hash.size(), hash.size());  // next equal equation
   std::unordered_map<std::size_t, std::size_t> latest;
   for (std::size_t i = hash.size(); i-- > 0;) {
     const auto [it, fresh] = latest.try_emplace(hash[i], i);
     if (!fresh) next[i] = std::exchange(it->second, i);
   }
-  std::unordered_map<std::size_t, std::size_t> ends;  // by period, of the run that was seen last
+  std::unordered_map<std::size_t, std::size_t> ends;  // by period: end of the last run seen
   std::vector<Run> runs;
   for (std::size_t i = 0; i < hash.size();) {
     std::optional<Run> found;
@@ -82,7 +82,7 @@ std::vector<Run> runs_of(const std::vector<std::size_t>& hash, int layers) {
   return runs;
 }
 
-// The first number behind the root: of "args[0]/layers/3/w" it is 3; -1: there is none.
+// The first number after the root, such as 3 in "args[0]/layers/3/w"; -1 if there is none.
 int layer_of(const std::string& path) {
   const std::string rest = explain::behind_root(path), pattern = explain::pattern_of(path);
   const std::size_t star = explain::behind_root(pattern).find('*');
@@ -91,10 +91,10 @@ int layer_of(const std::string& path) {
   return std::stoi(rest.substr(star, kDigits));
 }
 
-/// By stretch of each run, the layer that it is of: whose arguments and values it reads.
+/// By run and stretch, the layer whose arguments and values the stretch reads most.
 std::vector<std::vector<int>> layers_of(const Program& p, const std::vector<Run>& runs,
                                         const std::vector<std::string>& paths, int layers) {
-  constexpr int kOfArgument = 4;  // against one for a value, which may be the layer's before
+  constexpr int kOfArgument = 4;  // votes; a value, perhaps of the previous layer, has 1
   std::vector<int> layer(p.types.size(), -1);
   std::vector<bool> is_input(p.types.size());
   for (std::size_t i = 0; i < p.inputs.size() && i < paths.size(); ++i) {
@@ -124,9 +124,10 @@ std::vector<std::vector<int>> layers_of(const Program& p, const std::vector<Run>
   return all;
 }
 
-/// With the first `half` layers and as many last ones: who reads a stretch of a layer between them
-/// reads the last stretch before it. Both ends, because what goes through the layers backwards
-/// then has those that went forwards. Nothing where a layer between has nothing before it.
+/// The program with only the first and last `half` layers. Readers of a removed stretch read the
+/// last kept stretch before it. Layers are kept at both ends, so that the backward pass through a
+/// layer still finds the values of its forward pass. Absent if a removed stretch has no kept one
+/// before it.
 std::optional<Subject> without(const Subject& all, const std::vector<Run>& runs,
                                const std::vector<std::vector<int>>& layers_of, int layers,
                                int half) {
@@ -148,7 +149,7 @@ std::optional<Subject> without(const Subject& all, const std::vector<Run>& runs,
   for (std::size_t n = 0; n < runs.size(); ++n) {
     const Run& r = runs[n];
     keep_to(r.begin);
-    std::optional<std::size_t> kept;  // the last stretch
+    std::optional<std::size_t> kept;  // begin of the last kept stretch
     for (int j = 0; j < r.repeats; ++j) {
       const int layer = layers_of[n][static_cast<std::size_t>(j)];
       const std::size_t begin = k;
@@ -200,15 +201,15 @@ Subject whole_subject(const explain::Question& question, const Space& space) {
 std::optional<Shortened> shortened(const explain::Question& question, const Space& space) {
   const Program& p = *question.program;
   if (p.equations.size() < kSmall) return std::nullopt;
-  // As many layers as the largest group of equal arguments has; what an optimiser keeps makes a
-  // group two or three times as large.
+  // The number of layers is the size of the largest group of equal arguments, or a fraction of it,
+  // since optimiser state makes groups two or three times as large.
   std::vector<std::size_t> sizes;
   for (const Variable& v : space.variables()) sizes.push_back(v.inputs.size());
   std::sort(sizes.rbegin(), sizes.rend());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   const Subject whole = whole_subject(question, space);
   const std::vector<std::size_t> hash = hashes(p);
-  std::vector<std::string> paths = question.inputs;  // of parameters, for what is kept beside them
+  std::vector<std::string> paths = question.inputs;  // optimiser state has its parameter's path
   const std::vector<std::size_t> beside = kept_beside(question, paths.size());
   for (std::size_t i = 0; i < paths.size(); ++i) paths[i] = question.inputs[beside[i]];
   for (std::size_t size : sizes)

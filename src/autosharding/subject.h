@@ -1,4 +1,4 @@
-// A program whose choices are judged: the whole one, or one with fewer of its repeated layers.
+// The program used to judge choices: the whole one, or one with fewer of its repeated layers.
 #pragma once
 
 #include "autosharding/variables.h"
@@ -7,22 +7,22 @@
 
 namespace tessera::inline v0::autosharding {
 
-/// A program with the variables of its inputs and outputs; -1: nothing is asked of it.
+/// A program with the variable of each input and output; -1: its sharding is not chosen.
 struct Subject {
   ProgramPtr program;
   std::vector<int> inputs, outputs;
 };
 Subject whole_subject(const explain::Question& question, const Space& space);
 
-/// Two programs that have `fewer` and `fewer + 2` layers where the whole one has `layers`. Types and
-/// ops are those of the whole one, so a figure that grows with the number of layers by the same for
-/// each is, of the whole one, that of the first and `times()` the difference.
+/// Two programs with `fewer` and `fewer + 2` layers instead of `layers`. They have the types and
+/// ops of the whole program, so a figure that is linear in the number of layers can be
+/// extrapolated: it is that of `first` plus `times()` the difference.
 struct Shortened {
   Subject first, second;
   int layers = 0, fewer = 0;
   double times() const { return 0.5 * (layers - fewer); }
 };
-/// Nothing where the program is small, or no layers repeat in it.
+/// Absent if the program is small or has no repeated layers.
 std::optional<Shortened> shortened(const explain::Question& question, const Space& space);
 
 }  // namespace tessera::inline v0::autosharding

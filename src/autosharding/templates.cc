@@ -20,7 +20,7 @@ class Maker {
         if (variables[v].outputs.empty() && variables[v].type.shape.rank() > 0)
           batch_.insert(classes_.of[v][0]);
     } else {
-      // What the first result has for its rows.
+      // Without state, the batch is the class of the first result's rows.
       for (const std::vector<int>& dims : classes_.of_results)
         if (!dims.empty() && batch_.empty()) batch_.insert(dims[0]);
     }
@@ -88,8 +88,8 @@ class Maker {
           }
     return c;
   }
-  // Along the largest dimensions, or the first ones: a product whose inner dimension is cut gathers
-  // its weights, and one whose features are cut moves what it gives.
+  // Tries the largest dimensions or the first ones, because the communication differs: sharding the
+  // inner dimension of a product gathers weights, and sharding its features moves the result.
   Choice sharded(const AxisList& axes, Choice c, bool largest = true) const {
     for (std::size_t v = 0; v < is_data_.size(); ++v) {
       if (is_data_[v]) continue;
@@ -105,7 +105,7 @@ class Maker {
     }
     return c;
   }
-  // Elements of a part along a dimension.
+  // The extent of a device's part along a dimension.
   std::int64_t left(const Choice& c, std::size_t v, int dim) const {
     std::int64_t n = space_.variables()[v].type.shape[static_cast<std::size_t>(dim)];
     for (std::size_t a = 0; a < space_.axes().size(); ++a)
@@ -120,8 +120,8 @@ class Maker {
     return c;
   }
 
-  // Classes of the largest parameters one by one; and all but one of those that most have, which is
-  // what goes from layer to layer.
+  // Each class of the largest parameters by itself, and all classes except one of those that occur
+  // in most parameters, which is the one that connects the layers.
   std::vector<std::set<int>> tensor_sets() const {
     constexpr std::size_t kMost = 4;
     std::vector<double> bytes(static_cast<std::size_t>(classes_.count));

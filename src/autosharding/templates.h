@@ -1,4 +1,4 @@
-// Choices that anybody would write down first.
+// Standard parallelisation schemes, which start the search.
 #pragma once
 
 #include "autosharding/classes.h"
@@ -14,9 +14,10 @@ struct Template {
   Choice choice;
 };
 
-/// Data parallel: what is no state is cut along its batch. Fully sharded: parameters too, along
-/// their largest dimensions or their first ones. Tensor parallel: one axis cuts dimensions of parameters that go
-/// together, the others as before. Each over some axes or all. What is settled stays.
+/// Data parallel: arguments other than state are sharded along their batch dimension. Fully
+/// sharded: parameters, too, along their largest or their first dimensions. Tensor parallel: one
+/// axis shards dimensions of parameters that belong to one class, and the other axes do as above.
+/// Each scheme is generated over some axes or all. Settled specs are kept.
 std::vector<Template> templates(const Space& space, const DimClasses& classes);
 
 }  // namespace tessera::inline v0::autosharding

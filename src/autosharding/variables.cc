@@ -10,7 +10,7 @@ namespace tessera::inline v0::autosharding {
 
 namespace {
 
-// "0" of "args[0]/w" and of "args[0]"; empty for "result".
+// The root's index, "[0" for "args[0]/w" and for "args[0]"; empty for "result".
 std::string place_of(const std::string& path) {
   const std::size_t open = path.find('['), close = path.find(']');
   return open == std::string::npos || open > path.find('/') ? std::string()
@@ -55,7 +55,7 @@ void Space::tie_arguments(const explain::Question& question, std::size_t argumen
     return i < settled.size() ? settled[i] : free;
   };
   const std::vector<std::size_t> beside = kept_beside(question, arguments);
-  // By pattern; several of one that differ in shape or in what is settled.
+  // By pattern; one pattern has several variables if shapes or settled specs differ.
   std::multimap<std::string, std::size_t> known;
   for (std::size_t i = 0; i < arguments; ++i) {
     if (beside[i] != i) continue;
@@ -76,8 +76,8 @@ void Space::tie_arguments(const explain::Question& question, std::size_t argumen
     }
     variables_[number].inputs.push_back(i);
   }
-  // What has the shape of another, and a path that ends as that one's does, goes with it: the
-  // shortest such path is the parameter's.
+  // A variable is tied to another one of the same shape whose path is a suffix of its path. The
+  // variable with the shortest such path is the parameter.
   std::vector<std::string> rests;
   for (const Variable& v : variables_) rests.push_back(explain::behind_root(name_of(v.inputs[0])));
   std::vector<std::size_t> goes_with(variables_.size());
@@ -116,8 +116,8 @@ void Space::tie_arguments(const explain::Question& question, std::size_t argumen
   for (Variable& v : variables_) std::sort(v.inputs.begin(), v.inputs.end());
 }
 
-// A result of the path of an argument is what becomes of it: of the one in its own place among the
-// arguments if there is one, else of the first.
+// A result with the path of an argument is that argument's new value. If several arguments match,
+// the one with the result's own root index is preferred, then the first.
 void Space::tie_results(const explain::Question& question) {
   const Program& p = *question.program;
   std::multimap<std::string, std::size_t> by_rest;

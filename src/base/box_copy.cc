@@ -36,8 +36,8 @@ BoxCopy::BoxCopy(const Shape& extents, const Shape& from, const Shape& to,
   }
 }
 
-// f(from, to, n, from_stride, to_stride) for n lines along the innermost dimension, from those
-// offsets on.
+// Calls f(from, to, n, from_stride, to_stride) for runs of n lines along the innermost dimension,
+// which start at these offsets.
 template <class F>
 void BoxCopy::segments(std::int64_t begin, std::int64_t end, F&& f) const {
   if (begin >= end) return;
@@ -88,7 +88,8 @@ void copy_lines(std::int64_t bytes, const std::byte* from, std::byte* to, std::i
   }
 }
 
-// Shorter lines are copied box by box: going from one to the other would take longer than they do.
+// Shorter lines are copied box by box, because switching between boxes would cost more than the
+// copy.
 constexpr std::int64_t kLongLine = 512;
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 namespace tessera::inline v0 {
 
-/// Copies an n-dimensional box; strides are in bytes. Made once, run often: dims that are
-/// contiguous in both are merged.
+/// Copies an n-dimensional box; strides are in bytes. Constructed once and run often: dimensions
+/// that are contiguous in both blocks are merged.
 class BoxCopy {
  public:
   BoxCopy() = default;
@@ -21,21 +21,22 @@ class BoxCopy {
   std::int64_t bytes() const { return total_; }
   bool operator==(const BoxCopy&) const = default;
 
-  /// The box is copied line by line; a line is of contiguous bytes in both blocks.
+  /// The box is copied line by line; a line is a run of bytes that is contiguous in both blocks.
   std::int64_t lines() const { return run_ ? total_ / run_ : 0; }
   std::int64_t line_bytes() const { return run_; }
-  /// Whether lines that follow one another are apart in what is read, or written.
+  /// Whether consecutive lines have gaps between them in the source, or in the destination.
   bool reads_apart() const { return !dims_.empty() && dims_.back().from != run_; }
   bool writes_apart() const { return !dims_.empty() && dims_.back().to != run_; }
 
-  /// Where a box is copied from and to.
+  /// One source and destination for the box.
   struct Way {
     const std::byte* from;
     std::byte* to;
   };
   enum class Stores { cached, past_caches };
-  /// The lines from `begin` to before `end` of the same box at several places: all of a line, then
-  /// all of the next, so that boxes side by side are read, or written, in the order of memory.
+  /// Copies the lines [begin, end) of the same box for several sources and destinations: first this
+  /// line of every box, then the next line of every box, so that adjacent boxes are read, or
+  /// written, in memory order.
   void run(std::span<const Way> ways, std::int64_t begin, std::int64_t end, Stores stores) const;
 
  private:

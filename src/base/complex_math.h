@@ -1,5 +1,5 @@
-// Products and quotients of complex numbers by the formulas that kernels emit. The operators of
-// std::complex depend on compile flags, and try to repair results that are NaN.
+// Products and quotients of complex numbers by the same formulas as emitted kernels. The operators
+// of std::complex depend on compile flags and try to repair NaN results.
 #pragma once
 
 #include <tessera/dtype.h>
@@ -9,9 +9,9 @@
 
 namespace tessera::inline v0 {
 
-/// x * y, of real numbers too. Where the squares of equal complex numbers' parts are out of range,
-/// the real part is (re - im)(re + im). It goes by their values, so that it does not matter whether
-/// a program knows that they are one.
+/// x * y, for real numbers too. If two equal complex numbers are multiplied and the squares of
+/// their parts are out of range, the real part is (re - im)(re + im). This depends on values alone,
+/// so the result does not depend on whether the program knows that the operands are the same value.
 template <class T>
 T times(T x, T y) {
   if constexpr (is_complex_v<T>) {
@@ -25,7 +25,7 @@ T times(T x, T y) {
 }
 
 /// x / y by R. L. Smith's formula ("Algorithm 116: complex division", 1962), whose intermediate
-/// numbers stay in range; by zero it is infinite or NaN part by part.
+/// numbers stay in range. Division by zero gives an infinity or NaN for each part.
 template <class T>
 T over(T x, T y) {
   if constexpr (!is_complex_v<T>) {

@@ -27,13 +27,13 @@ std::string_view short_name_of(DType d) {
 
 namespace {
 
-// Nodes of the promotion lattice: the strong dtypes, then the weak integer, float and complex
-// number.
+// The nodes of the promotion lattice: the strong dtypes, then weak integer, weak float and weak
+// complex.
 constexpr int kWeakInt = kDTypeCount, kWeakFloat = kDTypeCount + 1, kWeakComplex = kDTypeCount + 2,
               kNodes = kDTypeCount + 3;
 
-// Reachability in the lattice of semantics of JAX with 64-bit types: up[n] is the set of nodes
-// above or equal to n.
+// Reachability in JAX's promotion lattice with 64-bit types: up[n] is the set of nodes at or above
+// n.
 const std::array<unsigned, kNodes>& upper_sets() {
   static const std::array<unsigned, kNodes> up = [] {
     auto id = [](DType d) { return static_cast<int>(d); };
@@ -90,20 +90,20 @@ const std::array<unsigned, kNodes>& upper_sets() {
 
 namespace {
 
-// Of two dtypes the wider one of a kind; `otherwise` where neither is of it. Both are weak where
-// they are of the kind.
+// Returns the wider of the two dtypes that are of the kind, or `otherwise` if neither is. A dtype
+// of the kind must be weak.
 DType weakest_that_holds(DType a, DType b, bool (*kind)(DType), DType otherwise) {
   if (!kind(a)) return kind(b) ? b : otherwise;
   if (!kind(b)) return a;
   if (size_of(a) == size_of(b) && a != b && is_floating(a)) return DType::float32;
-  if (size_of(a) == size_of(b)) return std::max(a, b);  // unsigned where one is
+  if (size_of(a) == size_of(b)) return std::max(a, b);  // unsigned if one of them is
   return size_of(a) > size_of(b) ? a : b;
 }
 
 }  // namespace
 
 Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
-  // A weak value of a narrow dtype (a loop counter, say) stands for its kind.
+  // A weak value of a narrow dtype (a loop counter, say) is represented by its kind's weak node.
   auto node = [](DType d, bool weak) {
     if (!weak || d == DType::boolean) return static_cast<int>(d);
     return is_complex(d) ? kWeakComplex : is_floating(d) ? kWeakFloat : kWeakInt;
@@ -112,11 +112,11 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
   const auto& up = upper_sets();
   unsigned common =
       up[static_cast<std::size_t>(node(a, a_weak))] & up[static_cast<std::size_t>(node(b, b_weak))];
-  // The least common upper bound is the one whose own upper set is the whole of what is common.
+  // The least upper bound is the common node whose own upper set contains all common nodes.
   for (int n = 0; n < kNodes; ++n) {
     if (!(common & (1u << n)) || up[static_cast<std::size_t>(n)] != common) continue;
     if (n == kWeakInt) return {weakest_that_holds(a, b, is_integer, DType::int32), true};
-    // 64-bit integers of both kinds have no integer above them; a weak float would lose their bits.
+    // No integer dtype holds both int64 and uint64, and a weak float would lose their bits.
     if (n == kWeakFloat && !a_weak && !b_weak) return {DType::float64, false};
     if (n == kWeakFloat || n == kWeakComplex) {
       const DType x = a_weak ? a : DType::boolean, y = b_weak ? b : DType::boolean;

@@ -1,8 +1,8 @@
-// Polynomials for erf_inv(x) / x, highest power first, in w = -log(1 - x^2) less the middle of its
-// range, or its root: the ranges of M. Giles, "Approximating the erfinv function", GPU Computing
-// Gems (2011). The float32 ones are those that JAX evaluates, so normal samples agree with its; the
-// float64 ones are interpolations at Chebyshev's points, with 60 digits, to 1e-18. 1 - x^2 is
-// (1 - x)(1 + x), whose error stays small near 1.
+// Polynomials for erf_inv(x) / x, highest power first, in w = -log(1 - x^2) minus the middle of its
+// range, or in the root of w. The ranges are those of M. Giles, "Approximating the erfinv
+// function", GPU Computing Gems (2011). The float32 coefficients are those that JAX uses, so normal
+// samples agree with JAX; the float64 ones interpolate at Chebyshev points, computed with 60
+// digits, to 1e-18. 1 - x^2 is computed as (1 - x)(1 + x), whose error stays small near 1.
 #pragma once
 
 namespace tessera::inline v0::erf_inv_polynomials {
@@ -40,7 +40,7 @@ inline constexpr double kFar64[] = {
     2.29051847746938e-07,    -9.930254702606188e-07,  4.526052682126254e-06,
     -1.9681771198830477e-05, 7.59952780839523e-05,    -0.00021503011979904854,
     -0.00013871931837973543, 1.0103004648645448,      4.849906401408584};
-// What the last coefficient of the first lacks.
+// The rounding error of the last coefficient of kNear64.
 inline constexpr double kNearRest64 = -2.1639339883896223e-17;
 
 }  // namespace tessera::inline v0::erf_inv_polynomials

@@ -1,4 +1,4 @@
-// What floating dtypes tell apart.
+// The precision and range of floating-point dtypes.
 #pragma once
 
 #include <tessera/dtype.h>
@@ -6,8 +6,8 @@
 namespace tessera::inline v0 {
 
 struct FloatFormat {
-  int significand_bits = 0;  // the implicit one included; of dtypes that are not floating 0
-  int least_exponent = 0;    // of the least positive normal number, a power of two
+  int significand_bits = 0;  // including the implicit bit; 0 for dtypes that are not floating
+  int least_exponent = 0;    // of the smallest positive normal number, a power of two
 };
 
 constexpr FloatFormat float_format(DType d) {

@@ -12,7 +12,7 @@ namespace tessera::inline v0 {
 namespace {
 
 #if defined(__x86_64__)
-// Results that would be subnormal are zeros, and so are operands that are.
+// Flush subnormal results to zero (FTZ) and treat subnormal operands as zero (DAZ).
 constexpr unsigned kFlush = 0x8000 | 0x0040;
 unsigned mode() { return _mm_getcsr(); }
 void set_mode(unsigned m) { _mm_setcsr(m); }

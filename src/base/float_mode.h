@@ -1,16 +1,16 @@
-// What threads do with subnormal numbers, the floats nearest to zero: compute with them, which takes
-// many processors a hundred times as long, or take them for zeros.
+// How threads treat subnormal numbers, the floats nearest to zero: compute with them, which on many
+// processors is a hundred times slower, or flush them to zero.
 #pragma once
 
 namespace tessera::inline v0 {
 
-/// For programs that begin from now on, in all threads.
+/// Applies to programs that begin after this call, on all threads.
 void flush_subnormals(bool on);
-/// As it was set last; TESSERA_FLUSH_DENORMAL before.
+/// The value last set; initially TESSERA_FLUSH_DENORMAL.
 bool flushes_subnormals();
 
-/// While it lives its thread computes as was set; then as before. Costs nothing but a look where
-/// subnormal numbers are computed with.
+/// While alive, its thread computes in the mode that is set; the destructor restores the previous
+/// mode. Costs only one check if subnormal numbers are not flushed.
 class ProgramFloats {
  public:
   ProgramFloats() {
@@ -29,8 +29,8 @@ class ProgramFloats {
   unsigned before_ = 0;
 };
 
-/// While it lives the user's code runs on this thread, in the middle of a program: subnormal numbers
-/// are numbers.
+/// While alive, this thread runs user code in the middle of a program: subnormal numbers are not
+/// flushed.
 class UserFloats {
  public:
   UserFloats();

@@ -1,4 +1,4 @@
-// Hashes of values put together.
+// Combines the hashes of several values.
 #pragma once
 
 #include <concepts>

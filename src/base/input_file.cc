@@ -17,7 +17,7 @@ InputFile::InputFile(const std::string& path) {
     advice_ = "check how the path is made";
     return;
   }
-  // Opening a pipe would wait for who writes it.
+  // O_NONBLOCK: opening a pipe would otherwise wait for its writer.
   do file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   while (file_ < 0 && errno == EINTR);
   struct stat found {};

@@ -1,4 +1,4 @@
-// Values that are held once, so that comparing them is comparing pointers.
+// Values stored once, so that equality is pointer comparison.
 #pragma once
 
 #include "base/process.h"
@@ -12,14 +12,14 @@
 
 namespace tessera::inline v0 {
 
-/// One of the values of T that somebody holds; equal ones are the same object, which goes with its
-/// last holder. T has == and `std::size_t hash_of(const T&)`, which looks at the value alone, so
-/// that the hash is the same in every process. Copies are cheap; thread-safe.
+/// An interned value of T: equal values are the same object, which is destroyed with its last
+/// holder. T needs == and `std::size_t hash_of(const T&)`. The hash must depend on the value alone,
+/// so that it is the same in every process. Copies are cheap; thread-safe.
 template <class T>
 class Interned {
  public:
   Interned() {
-    static const auto* none = new Interned(T{});  // never destroyed: threads run on at exit
+    static const auto* none = new Interned(T{});  // never destroyed: threads may still run at exit
     node_ = none->node_;
   }
   explicit Interned(T value) : node_(intern(std::move(value))) {}
@@ -27,7 +27,7 @@ class Interned {
   const T& operator*() const { return node_->value; }
   const T* operator->() const { return &node_->value; }
   std::size_t hash() const { return node_->hash; }
-  /// The value, for as long as the pointer lives.
+  /// A pointer that keeps the value alive.
   std::shared_ptr<const T> pointer() const { return {node_, &node_->value}; }
   friend bool operator==(const Interned& a, const Interned& b) { return a.node_ == b.node_; }
 
@@ -36,7 +36,7 @@ class Interned {
     T value;
     std::size_t hash;
   };
-  // By hash; whoever lets go of the last takes it out.
+  // Keyed by hash; `release` removes an entry when its last holder goes.
   struct Table {
     std::mutex mutex;
     std::unordered_multimap<std::size_t, std::pair<const Node*, std::weak_ptr<const Node>>> all;
@@ -49,7 +49,7 @@ class Interned {
   static std::shared_ptr<const Node> intern(T value) {
     const std::size_t hash = hash_of(value);
     std::shared_ptr<const Node> made;
-    // Let go of after the lock, which whoever lets go of the last takes.
+    // These are released after the lock, because releasing a last holder takes the same lock.
     std::vector<std::shared_ptr<const Node>> others;
     Table& t = table();
     Locked lock(t.mutex);

@@ -13,9 +13,9 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Whether a line is the library's own: of its sources, or of operators that cannot take their
-// caller's; or the standard library's, which calls where a std::function stands between. It tells a
-// user nothing.
+// Whether a source line is uninformative for users: it is in the library's own sources, in
+// operators that cannot take their caller's location, or in the standard library, which is the
+// caller if a std::function is in between.
 bool is_own(const char* file) {
   constexpr std::string_view here = __FILE__, mine = "base/message.cc";
   constexpr std::string_view root = here.substr(0, here.size() - mine.size());
@@ -37,8 +37,7 @@ std::string to_string(const SourceLoc& loc) {
 
 namespace {
 
-// Types that give way in promotions are printed with a star in programs: f32[]*. Whoever reads an
-// error has not asked for that.
+// Programs print weak types with a star: f32[]*. That is noise in an error message.
 std::string without_stars(std::string s) {
   for (std::size_t at = 0; (at = s.find("]*", at)) != std::string::npos;) s.erase(++at, 1);
   return s;

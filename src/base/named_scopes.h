@@ -1,11 +1,11 @@
-// The names that code gives to what it does (tessera/debug.h), for errors.
+// The named scopes (tessera/debug.h) that errors show.
 #pragma once
 
 #include <string>
 
 namespace tessera::inline v0 {
 
-/// Of this thread, from the outermost: "model/layer_0"; empty where there are none.
+/// The scopes of this thread from the outermost, e.g. "model/layer_0"; empty if there are none.
 std::string& named_scopes();
 
 }  // namespace tessera::inline v0

@@ -1,4 +1,4 @@
-// How deep lists in lists may be: they are copied, printed, compared and destroyed by recursion.
+// Limits the depth of nested lists, which are copied, printed, compared and destroyed recursively.
 #pragma once
 
 #include "base/message.h"
@@ -15,8 +15,8 @@ int nesting_of(const List& list) {
   for (const List& child : list.children()) depth = std::max(depth, nesting_of(child));
   return depth + 1;
 }
-/// The children of a list; TreeError headed by `function` where it would be nested deeper than 1000
-/// levels. Children that are made through this are not deeper themselves.
+/// Returns the children of a list. Throws TreeError from `function` if the list would be nested
+/// deeper than 1000 levels, so lists made through this function never are.
 template <class List>
 std::vector<List> not_too_deep(const char* function, std::vector<List> children) {
   constexpr int kDeepest = 1000;

@@ -1,4 +1,4 @@
-// Copies of what nobody reads soon.
+// Copies that bypass the caches, for data that is not read soon.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace tessera::inline v0 {
 
-/// As memcpy, but what is written goes to memory past the caches: a store into a cache reads the
-/// line first, a third of what a copy moves, and drives out what is of use. For values that are
-/// larger than the caches: whoever reads the result soon reads it from memory. Other threads may
-/// be told of it after past_caches_done().
+/// Like memcpy, but writes past the caches. A store into a cache first reads the line, a third of
+/// the traffic of a copy, and evicts useful data. This suits values larger than the caches; a
+/// reader that follows soon must fetch the result from memory. Other threads may be told about the
+/// result only after past_caches_done().
 inline void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
 #ifdef __SSE2__
   const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % 64;
   if (head < bytes) {
     if (head) std::memcpy(to, from, head);
     std::size_t at = head;
-    for (; at + 64 <= bytes; at += 64)  // whole lines, which are written at once
+    for (; at + 64 <= bytes; at += 64)  // whole lines, each written at once
       for (std::size_t k = at; k < at + 64; k += 16)
         _mm_stream_si128(reinterpret_cast<__m128i*>(to + k),
                          _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k)));
@@ -33,7 +33,7 @@ inline void copy_past_caches(std::byte* to, const std::byte* from, std::size_t b
   std::memcpy(to, from, bytes);
 }
 
-/// What this thread copied past the caches comes before what it does next.
+/// Orders this thread's copies past the caches before its later stores.
 inline void past_caches_done() {
 #ifdef __SSE2__
   _mm_sfence();

@@ -18,15 +18,15 @@ namespace {
 
 enum class State { open, forking, ending };
 
-// What one thread tells the others.
-// A thread that came in after the end began: it takes nothing that the end takes away, so that
-// the end need not wait for it, which might be for ever where it comes again and again.
+// The state that a thread publishes. `after_the_end`: the thread entered after the process began to
+// end. It uses nothing that is destroyed at exit, so exit need not wait for it; that wait might
+// never end if the thread enters again and again.
 enum class Where : std::uint8_t { outside, inside, after_the_end };
 
 struct Record {
   std::atomic<Where> where{Where::outside};
   std::atomic<bool> taken{true};  // by a living thread
-  /// The thread that gives it back, which ends, or ends the process.
+  /// The thread that is releasing the record because it ends or calls exit.
   std::atomic<pid_t> leaving{0};
 };
 
@@ -34,12 +34,12 @@ struct All {
   std::atomic<State> state{State::open};
   std::atomic<bool> forked{false};
   std::atomic<void (*)()> wait{nullptr};
-  std::atomic<int> beginning{0};  // libraries
+  std::atomic<int> beginning{0};  // library initialisations in progress
   std::atomic<int> about_to_leave{0};
   std::mutex records_lock;
-  std::vector<Record*> records;   // of all threads that ever came; taken over by later ones
+  std::vector<Record*> records;   // of all threads that ever entered; later threads reuse them
   std::mutex forking;             // one fork at a time
-  std::vector<std::mutex*> held;  // over forks, with records_lock
+  std::vector<std::mutex*> held;  // over fork, together with records_lock
 };
 All& all() {
   static All* a = new All;
@@ -48,8 +48,8 @@ All& all() {
 
 thread_local constinit Record* g_mine = nullptr;
 
-// The wait is rare and its length a call's: asking now and then is as good as being told, and costs
-// those who leave nothing.
+// The wait is rare and as short as a call. Polling is good enough, and costs nothing for threads
+// that leave.
 void a_moment(int& turn) {
   if (++turn < 64) {
     ::sched_yield();
@@ -59,19 +59,21 @@ void a_moment(int& turn) {
   ::nanosleep(&some, nullptr);
 }
 
-// Another thread of this number lives; that this one has it, the system may have given it again.
+// Whether another thread with this id is alive. If the id is this thread's own, the system has
+// reused it.
 bool is_alive(pid_t thread) {
   return thread != 0 && thread != ::gettid() && ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0;
 }
 
-// Gives the thread's record back when the thread ends or calls exit. The main thread keeps its own:
-// it still computes while static objects are destroyed.
+// Releases the thread's record when the thread ends or calls exit. The main thread keeps its
+// record, because it still computes while static objects are destroyed.
 struct GiveBack {
   ~GiveBack() {
     All& a = all();
     const bool keeps = ::gettid() == ::getpid();
-    // Either it sees a library that begins, or that sees it leave. Others begin when it is through,
-    // or it might wait for one after the other.
+    // Either this thread sees the library initialisation in progress, or the initialising thread
+    // sees this one leaving. New initialisations wait until this thread is through; otherwise it
+    // might have to wait for one after another.
     a.about_to_leave.fetch_add(1, std::memory_order_relaxed);
     for (int turn = 0;; a_moment(turn)) {
       if (!keeps) g_mine->leaving.store(::gettid(), std::memory_order_seq_cst);
@@ -106,13 +108,15 @@ Record& mine() {
   return *g_mine;
 }
 
-// Until nobody else is inside, or after the end either.
+// Waits until no other thread is inside. If the process is ending, threads that entered after the
+// end began do not count.
 void wait_for_others(State why) {
   All& a = all();
   const auto gone = [why](Where w) {
     return w == Where::outside || (w == Where::after_the_end && why == State::ending);
   };
-  // Threads that come for the first time see the state: their record is made before they look.
+  // Threads that enter for the first time see the state, because they create their record before
+  // they check it.
   std::size_t i = 0;
   for (int turn = 0;;) {
     Record* r = nullptr;
@@ -134,7 +138,7 @@ void wait_for_others(State why) {
 void begin_to_end() {
   All& a = all();
   State now = State::open;
-  // A thread that forks is nearly done: its child and it go on before the end begins.
+  // A fork in progress is nearly done; it completes, in parent and child, before the end begins.
   for (int turn = 0; !a.state.compare_exchange_weak(now, State::ending);) {
     if (now == State::ending) return;
     if (now == State::forking) a_moment(turn);
@@ -171,16 +175,16 @@ void after_fork_in_child() {
   after_fork_in_parent();
 }
 
-// exit() first destroys the variables of the thread that calls it, before anything of static
-// storage, so the main thread's end is noticed first of all. pthread_exit does not come here.
+// exit() destroys the calling thread's thread_local variables before any static object, so this
+// destructor is the first to see the main thread's end. It does not run for pthread_exit.
 struct EndOfMain {
   ~EndOfMain() {
     if (::gettid() == ::getpid()) begin_to_end();
   }
 };
 
-// Before main, so that no variable of the main thread outlives the watch over it, and so that these
-// handlers run before those of the libraries below, which were loaded earlier.
+// Initialised before main, so that no thread_local variable of the main thread outlives `end`, and
+// so that these handlers run before those of the libraries that were loaded earlier.
 [[maybe_unused]] const bool g_watching = [] {
   all();
   static thread_local const EndOfMain end;
@@ -221,7 +225,8 @@ bool forked() { return all().forked.load(std::memory_order_relaxed); }
 void wait_at_the_end_for(void (*wait)()) { all().wait.store(wait, std::memory_order_release); }
 
 void library_was_used() {
-  // Each takes a few bytes for good; what libraries make, they make early.
+  // Each registration permanently takes a few bytes, so their number is limited; libraries create
+  // their static variables early.
   static std::atomic<int> times{0};
   if (times.load(std::memory_order_relaxed) < 4096 &&
       times.fetch_add(1, std::memory_order_relaxed) < 4096)
@@ -229,26 +234,26 @@ void library_was_used() {
 }
 
 namespace {
-// Each beginning may keep a thread that leaves waiting, and registers a few bytes for good. What
-// libraries make, they make early.
+// Each initialisation may block a thread that is leaving, and permanently takes a few bytes.
+// Libraries create their static variables early, so only the first scopes count.
 bool is_early() {
   constexpr int kEarly = 1024;
   static std::atomic<int> times{0};
   return times.load(std::memory_order_relaxed) < kEarly &&
          times.fetch_add(1, std::memory_order_relaxed) < kEarly;
 }
-thread_local constinit int g_begun = 0;  // libraries, by this thread
+thread_local constinit int g_begun = 0;  // initialisation scopes of this thread
 }  // namespace
 
-// A thread that gave its record back and lives may be about to end the process: what the library
-// makes now would be destroyed at once, by whoever runs the handlers of the end from the last to the
-// first. Either it is gone in a moment, or it says that the end has begun, which then waits for this
-// thread. It may also be held up by a variable of its own that waits for something else: then this
-// goes on.
+// A thread that has released its record but is still alive may be about to call exit. The variables
+// that the library creates at this moment would then be destroyed at once, because exit handlers
+// run from last to first. So this waits briefly: either that thread is gone soon, or it announces
+// the end, which then waits for this thread. The wait is bounded, because a thread_local destructor
+// of that thread may itself wait for something else.
 LibraryBegins::LibraryBegins() : counts_(g_begun > 0 || is_early()) {
   if (!counts_ || g_begun++ > 0) return;
   All& a = all();
-  constexpr int kAWhile = 2000;  // turns, a second
+  constexpr int kAWhile = 2000;  // iterations, about a second
   int turn = 0;
   while (turn < kAWhile && a.about_to_leave.load() > 0 && a.state.load() != State::ending)
     a_moment(turn);

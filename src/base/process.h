@@ -1,18 +1,18 @@
-// The life of the process: its end, and fork.
+// Process exit and fork.
 //
-// Both need a moment at which no thread is inside the library: at the end the libraries that it
-// uses destroy their variables, and a child of fork has the memory of all threads but only one of
-// them. So work that takes locks or calls such libraries says that it is inside; the end and fork
-// wait until everybody else is out, and calls that are queued have run. No code of the user runs
-// inside, so that nobody is waited for who waits himself.
+// Both need a moment at which no thread is inside the library: at exit, the libraries that it uses
+// destroy their static variables, and a forked child has the memory of all threads but runs only
+// one. Work that takes locks or calls such libraries therefore declares itself inside. Exit and
+// fork wait until all other threads are outside and queued calls have run. User code never runs
+// inside, so no thread that is waited for can itself be waiting.
 #pragma once
 
 #include <mutex>
 
 namespace tessera::inline v0 {
 
-/// This thread is inside for a scope; it may be nested. A fork that is under way on another thread
-/// is waited for first.
+/// Marks this thread as inside for a scope; scopes may nest. Waits first for a fork that is in
+/// progress on another thread.
 class Inside {
  public:
   Inside() {
@@ -24,8 +24,8 @@ class Inside {
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 
-  /// Of a thread that is inside: whether the process had not begun to end when it came in. It may
-  /// compile, call libraries and have others work for it; what comes in later may not.
+  /// For a thread that is inside: whether it entered before the process began to end. Only then may
+  /// it compile, call libraries and use other threads.
   static bool libraries() { return libraries_; }
 
  private:
@@ -36,7 +36,8 @@ class Inside {
   static thread_local constinit bool libraries_;
 };
 
-/// This thread works for one that is inside and waits for it: it passes as that one would.
+/// Marks this thread as working for a thread that is inside and waits for it: it has the same
+/// permissions.
 class OnBehalf {
  public:
   OnBehalf() {
@@ -47,7 +48,7 @@ class OnBehalf {
   OnBehalf& operator=(const OnBehalf&) = delete;
 };
 
-/// A lock that no child of fork finds taken by a thread that it does not have.
+/// A lock that a forked child never finds held by a thread that does not exist there.
 template <class Mutex = std::mutex>
 class Locked {
  public:
@@ -58,28 +59,29 @@ class Locked {
   std::lock_guard<Mutex> lock_;
 };
 
-/// For a lock that is taken more often than it is worth to come in, and only ever for moments: fork
-/// takes it, once everybody is out, for as long as it lasts. The mutex lives as long as the
-/// process.
+/// Registers a lock that is taken too often to pay for Inside, and only ever held briefly. fork
+/// takes it, once all threads are outside, and holds it until the fork is over. The mutex must live
+/// as long as the process.
 void hold_over_fork(std::mutex& mutex);
 
 /// Whether the process has begun to end.
 bool process_is_ending();
-/// Whether this is the child of a fork: there are no workers.
+/// Whether this process is the child of a fork, which has no worker threads.
 bool forked();
 
-/// Calls `wait` when the process ends and before it forks, once everybody is out: it returns when
-/// what is queued has run. One at most.
+/// Registers `wait`, which is called at exit and before fork, once all other threads are outside;
+/// it returns when queued work has run. At most one function can be registered.
 void wait_at_the_end_for(void (*wait)());
-/// To be called when a library was used in a way that is new. The variables that it made then are
-/// destroyed before what was registered earlier for the process's end, which therefore is
-/// registered again.
+/// Must be called when a library has been used in a new way. The static variables that it created
+/// are destroyed before the exit handlers registered earlier run, so this registers our exit
+/// handler again.
 void library_was_used();
 
-/// A library may make variables now, as the first calls of it do. A thread that has been inside and
-/// ends, or ends the process, waits for that; one that has never been inside is not known here, and
-/// would destroy what is being made. So this is to be short, and waits for no other thread. It may
-/// be nested. After the first thousand it does nothing.
+/// Marks a scope in which a library may create static variables, as its first calls do. A thread
+/// that has been inside waits for such scopes before it ends or calls exit. A thread that has never
+/// been inside is unknown here and could destroy the variables while they are created, so the scope
+/// must be short and must not wait for other threads. Scopes may nest. After the first thousand
+/// scopes this does nothing.
 class LibraryBegins {
  public:
   LibraryBegins();

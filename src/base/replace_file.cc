@@ -18,8 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// While it lives, a write beyond the limit on the size of files fails instead of ending the
-// process.
+// While alive, a write beyond the file size limit fails instead of killing the process.
 class NoSignalAtTheLimit {
  public:
   NoSignalAtTheLimit() {
@@ -54,7 +53,7 @@ bool write_all(int file, std::string_view part) {
   return true;
 }
 
-// File systems that cannot bring files to the disk at once say so.
+// fsync fails with one of these errors on file systems that do not support it; that is no failure.
 bool sync_all(int file) {
   while (::fsync(file) != 0) {
     if (errno == EINTR) continue;
@@ -63,8 +62,8 @@ bool sync_all(int file) {
   return true;
 }
 
-// The file that takes the place of another has its permissions, and its owner where this process
-// may give files away. Where it may not, no other group gets what the file's own could do.
+// Gives the new file the permissions of the file it replaces, and its owner if this process may
+// change owners. If not, drops permissions that would give another group the old file's rights.
 bool take_permissions(int file, const struct stat& from) {
   struct stat now {};
   if (::fstat(file, &now) != 0) return false;
@@ -78,7 +77,7 @@ bool take_permissions(int file, const struct stat& from) {
   return ::fchmod(file, mode) == 0;
 }
 
-// Follows links, also one that leads to what is not there yet. False where they go round.
+// Follows symbolic links, including one to a file that does not exist. Returns false for a cycle.
 bool follow(fs::path& target) {
   std::error_code ec;
   for (int links = 0; fs::is_symlink(target, ec); ++links) {
@@ -104,7 +103,7 @@ std::string why_not_replaceable(const std::string& path) {
   if (there && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
     return std::strerror(errno);
   if (!follow(target)) return std::strerror(ELOOP);
-  // The nearest folder that is there is the one to be written in.
+  // The nearest existing folder must be writable.
   std::error_code ec;
   fs::path folder = fs::absolute(target, ec).parent_path();
   while (folder.has_relative_path() && !fs::exists(folder, ec) && !ec)

@@ -63,7 +63,7 @@ struct Mistake {
 };
 
 [[noreturn]] void raise(const std::vector<Mistake>& mistakes) {
-  const InUserCode outside;  // the function that asks first has no part in it
+  const InUserCode outside;  // the function that queries first is not at fault
   const Mistake& first = mistakes[0];
   if (mistakes.size() == 1)
     Message(first.variable->name)
@@ -78,11 +78,11 @@ struct Mistake {
     m.offender(x.variable->name + ("='" + x.value) + "' is " + x.what + ": it takes " +
                rule(*x.variable));
   m.rule("every TESSERA_ variable is read before the first computation")
-      .advice("unset them, or see docs/architecture.md for what each does")
+      .advice("unset them, or see docs/debugging.md for what each does")
       .raise<Error>();
 }
 
-// Letters to add, drop or change.
+// The Levenshtein distance: the number of letters to add, drop or change.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -98,7 +98,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Names that are not ours may belong to programs on top; those that are nearly ours are slips.
+// Unknown names may belong to programs built on the library; names close to ours are typos.
 void warn_of_slips() {
   const InUserCode outside;
   constexpr std::string_view prefix = "TESSERA_";
@@ -133,7 +133,7 @@ void check_all() {
   if (!warned.exchange(true)) warn_of_slips();
 }
 
-// The value of a variable, once all have been looked at.
+// Returns the value of a variable, after checking all variables once.
 std::string_view checked(const char* name) {
   static std::atomic<bool> all_checked{false};
   if (!all_checked.load(std::memory_order_acquire)) {

@@ -28,7 +28,7 @@ std::int64_t Shape::count_of_large() const {
 }
 
 void need_countable(std::string_view function, const Shape& shape, const SourceLoc& loc) {
-  // Kernels, printing and derivatives nest a loop a dimension; NumPy draws the line here too.
+  // Kernels, printing and derivatives nest one loop per dimension; NumPy has the same limit.
   constexpr int kMostDims = 64;
   if (shape.rank() > kMostDims)
     Message(function)

@@ -26,7 +26,7 @@ constexpr std::size_t kDigits = 16;
 std::string fresh_name() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
-    // Before the system has random numbers: O_EXCL finds the names that are taken.
+    // The system has no random numbers yet (early boot): O_EXCL detects names that are taken.
     static std::atomic<std::uint64_t> count{0};
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
@@ -53,7 +53,7 @@ bool lock(int file) {
   return !failed;
 }
 
-// Where there are no locks, nobody removes what is left either.
+// If the file system has no locks, remove_left_temporaries removes nothing either.
 bool lock_unless_unsupported(int file) { return lock(file) || errno != EWOULDBLOCK; }
 
 constexpr int kTries = 100;
@@ -73,12 +73,12 @@ TemporaryFile::~TemporaryFile() {
 bool TemporaryFile::open_without_a_name(mode_t mode) {
 #ifdef O_TMPFILE
   file_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
-  // A name is given through /proc, which a sandbox may lack.
+  // The file is named later through /proc, which a sandbox may lack.
   if (file_ >= 0 && ::access("/proc/self/fd", X_OK) != 0) {
     ::close(file_);
     file_ = -1;
   }
-  // The lock is on the file, so it holds from before the file has a name.
+  // The lock belongs to the file, so it is held before the file has a name.
   if (file_ >= 0) lock(file_);
 #endif
   return file_ >= 0;
@@ -90,7 +90,7 @@ bool TemporaryFile::open_with_a_name(mode_t mode) {
     file_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (file_ < 0 && errno == EEXIST) continue;
     if (file_ < 0) return false;
-    // Another process may have taken it for one that was left, before it was locked.
+    // Another process may have removed the file as a leftover before it was locked.
     struct stat now {};
     if (lock_unless_unsupported(file_) && ::fstat(file_, &now) == 0 && now.st_nlink > 0) {
       name_ = name;
@@ -118,8 +118,8 @@ std::string TemporaryFile::move_to(const fs::path& target) {
   if (name_.empty()) return std::strerror(EEXIST);
   if (::rename(name_.c_str(), target.c_str()) != 0) return std::strerror(errno);
   name_.clear();
-  // The new name is in the folder, which is brought to the disk by itself; the file is there
-  // already where that fails.
+  // The rename is flushed by syncing the folder. A failure is ignored, because the file is already
+  // in place.
   const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);
@@ -140,7 +140,7 @@ void remove_left_temporaries(const fs::path& folder) {
     if (file < 0) continue;
     struct stat opened {
     }, named{};
-    // The name may mean another file by now.
+    // The name may refer to another file by the time that this one is open.
     if (::fstat(file, &opened) == 0 && S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid() &&
         lock(file) && ::lstat(name.c_str(), &named) == 0 && named.st_ino == opened.st_ino &&
         named.st_dev == opened.st_dev)

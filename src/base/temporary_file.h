@@ -1,4 +1,4 @@
-// A file that is written beside the one it will replace.
+// A file that is written next to the file it will replace.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +8,9 @@
 
 namespace tessera::inline v0::detail {
 
-/// Without a name where the file system has such files, so that a process that is killed leaves
-/// nothing; else under a name that no other file has, ".tessera-<16 hexadecimal digits>.tmp", and
-/// locked for as long as it is in use. Gone when this object goes, unless it was moved.
+/// The file has no name if the file system supports that, so a killed process leaves nothing
+/// behind. Otherwise it has a unique name, ".tessera-<16 hexadecimal digits>.tmp", and is locked
+/// while in use. The destructor removes it unless it was moved.
 class TemporaryFile {
  public:
   enum class Name { later, now };
@@ -19,13 +19,13 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  /// Why there is none, in the system's words; empty when it is open.
+  /// The system's message if the file could not be opened; else empty.
   const std::string& problem() const { return problem_; }
   int descriptor() const { return file_; }
-  /// Whether it was made without a name and then could not be given one: some sandboxes forbid
-  /// that.
+  /// Whether the file was made without a name and could not be given one later: some sandboxes
+  /// forbid that.
   bool stays_without_a_name() const { return stays_without_a_name_; }
-  /// Puts it in the place of `target`, in the same folder. Gives the reason where that fails.
+  /// Moves the file over `target`, which must be in the same folder. Returns the reason on failure.
   std::string move_to(const std::filesystem::path& target);
 
  private:
@@ -37,8 +37,8 @@ class TemporaryFile {
   bool stays_without_a_name_ = false;
 };
 
-/// Removes what processes that were killed left in a folder: files of this user with names of the
-/// kind above that nobody holds a lock on.
+/// Removes files in `folder` that killed processes left behind: files of this user with names of
+/// the form above that are not locked.
 void remove_left_temporaries(const std::filesystem::path& folder);
 
 }  // namespace tessera::inline v0::detail

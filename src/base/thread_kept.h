@@ -1,4 +1,4 @@
-// Variables of a thread that programs may still use while the process ends.
+// Thread-local variables that remain usable while the process ends.
 #pragma once
 
 #include <pthread.h>
@@ -8,10 +8,10 @@
 
 namespace tessera::inline v0 {
 
-/// A T for each thread: `thread_local ThreadKept<T> x`. It goes with its thread, but not when the
-/// thread calls exit, nor when main returns: objects of static storage may compute while they are
-/// destroyed, on that thread, after its own thread_local variables are gone. So it is not of those:
-/// what ends with a thread's key ends only with the thread.
+/// A T per thread: `thread_local ThreadKept<T> x`. It is destroyed when its thread ends, but not
+/// when the thread calls exit or main returns: destructors of static objects may still compute on
+/// that thread after its ordinary thread_local variables are gone. The value is therefore owned by
+/// a pthread key, whose destructor runs only when a thread ends.
 template <class T>
 class ThreadKept {
  public:

@@ -9,10 +9,10 @@ namespace {
 
 struct Character {
   std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0: none of UTF-8 begins here
+  std::size_t bytes = 0;  // 0: not valid UTF-8
 };
 
-// The character of UTF-8 that the text begins with: no longer form than needed, no surrogate.
+// Decodes the first UTF-8 character of the text; rejects overlong forms and surrogates.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -31,8 +31,8 @@ Character first_of(std::string_view text) {
 }
 
 bool is_control(std::uint32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
-// Separators of lines, marks and overrides of direction, and spaces without a width. Joiners stay:
-// words are spelled with them.
+// Line separators, directional marks and overrides, and zero-width spaces. Joiners stay, because
+// the spelling of words needs them.
 bool changes_others(std::uint32_t code) {
   return code == 0x200b || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2060 && code <= 0x206f) || code == 0x061c || code == 0xfeff;

@@ -1,4 +1,4 @@
-// Warnings: things that are allowed and probably not meant.
+// Warnings about usage that is allowed but probably a mistake.
 #pragma once
 
 #include "base/message.h"
@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0 {
 
-/// Hands the message to the user's handler, or prints it to stderr.
+/// Passes the message to the user's handler, or prints it to stderr.
 void warn(const Message& message);
 
 }  // namespace tessera::inline v0

@@ -12,7 +12,7 @@
 namespace tessera::inline v0::checkpoints {
 namespace {
 
-// Of each process as many, one process after the other.
+// The values of all processes, concatenated; each process passes equally many.
 std::vector<std::uint64_t> of_all(const std::vector<std::uint64_t>& mine) {
   return process_allgather(Array(mine)).to_vector<std::uint64_t>();
 }
@@ -42,7 +42,7 @@ std::string first_line(const std::exception_ptr& error) {
   }
 }
 
-// What another process said keeps this one from going on.
+// Throws because other processes reported errors.
 [[noreturn]] void refuse(const char* function, const std::string& doing,
                          const std::vector<std::string>& said, const SourceLoc& loc) {
   Message m(function);
@@ -55,7 +55,7 @@ std::string first_line(const std::exception_ptr& error) {
       .raise<IoError>();
 }
 
-// Takes a line from the front.
+// Removes and returns the first line.
 std::string take_line(std::string_view& rest) {
   const std::size_t end = std::min(rest.find('\n'), rest.size());
   const std::string line(rest.substr(0, end));

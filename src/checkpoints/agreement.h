@@ -1,5 +1,5 @@
-// What the processes of a program tell each other about checkpoints, on the thread of the program:
-// all of them come here, in one order.
+// Agreement between the processes of a program about checkpoint operations. Runs on the program's
+// thread; all processes must make these calls in the same order.
 #pragma once
 
 #include <tessera/message.h>
@@ -11,27 +11,27 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// What is to be the same in all processes, a line each, and what to say where it is not.
+/// Lines that must be equal in all processes, each with the text to report if it is not.
 struct Asked {
   std::vector<std::string> lines = {};
 };
-/// What a process says.
+/// The contribution of one process.
 struct Said {
   std::exception_ptr error = nullptr;
-  /// Numbers that the others are told, of which those of the first process count.
+  /// Numbers sent to the others; those of the first process count.
   std::uint64_t first = 0, second = 0;
-  /// It is to be tried again: others changed the files meanwhile.
+  /// The operation must be retried, because other processes changed the files meanwhile.
   bool again = false;
 };
 
-/// Throws the error of this process where it has one; where another process has one, an IoError
-/// that says what, so that none goes on alone. TreeError where what was asked for is not the same
-/// everywhere: it names the first difference. `doing` is what they are at: "save step 7". Gives the
-/// numbers of the first process, and `again` where any process says so and none has an error. One
-/// exchange.
+/// Rethrows this process's error if it has one. If another process has an error, throws an IoError
+/// that describes it, so that no process continues alone. Throws TreeError, which names the first
+/// difference, if `asked` is not equal everywhere. `doing` describes the operation, such as "save
+/// step 7". Returns the numbers of the first process, with `again` set if any process set it and
+/// none has an error. Takes one exchange.
 Said agree(const char* function, const std::string& doing, const Said& mine, const Asked& asked,
            const SourceLoc& loc);
-/// Nothing but the error.
+/// The same for an error only.
 void agree(const char* function, const std::string& doing, const std::exception_ptr& mine,
            const SourceLoc& loc);
 

@@ -54,7 +54,7 @@ std::string type_text(DType dtype, const Shape& shape) {
   return std::string(name_of(dtype)) + to_string(shape);
 }
 
-// Where a leaf of the tree is; nothing for one that is where new arrays are.
+// The sharding of a leaf; absent if it is on the default device, where new arrays are created.
 std::optional<Sharding> place_of(const Array& like) {
   if (!like.is_concrete()) return {};
   Sharding s = like.sharding();
@@ -63,7 +63,7 @@ std::optional<Sharding> place_of(const Array& like) {
   return s;
 }
 
-// Which entries the leaves are, by leaf; none for those that stay.
+// Matches leaves to entries of the manifest; absent for leaves that are not restored.
 class Match {
  public:
   Match(const std::string& dir, const Manifest& manifest, const std::vector<std::string>& paths,
@@ -133,7 +133,7 @@ Mesh mesh_of(const CheckpointRestoreOptions& options, const SourceLoc& loc) {
   return mesh;
 }
 
-// ShardingError that lists all leaves that do not divide.
+// Throws ShardingError that lists all leaves which do not divide evenly.
 void need_fit(const Manifest& manifest, const std::vector<RequestedLeaf>& wanted,
               const SourceLoc& loc) {
   Message m(kRestore);
@@ -158,7 +158,7 @@ void need_fit(const Manifest& manifest, const std::vector<RequestedLeaf>& wanted
       .raise<ShardingError>();
 }
 
-// Where a leaf of `like` lies: restored arrays go there.
+// The placement of a leaf of `like`, to which the restored array goes.
 std::string place_text(const Array& like) {
   if (!like.is_concrete()) return "without a place";
   const Sharding s = like.sharding();
@@ -172,7 +172,7 @@ std::string joined(const std::vector<std::string>& texts) {
   return all.empty() ? "nothing" : all;
 }
 
-// All that a restore is given, where there are other processes to compare it with.
+// Everything that must be equal in all processes when they restore together.
 Asked asked_of(const std::string& dir, const CheckpointRestoreOptions& options,
                const std::vector<std::string>& paths, const std::vector<Array>& like,
                const std::vector<std::optional<PartitionSpec>>& specs) {
@@ -187,7 +187,7 @@ Asked asked_of(const std::string& dir, const CheckpointRestoreOptions& options,
   for (const auto& [here, there] : options.renamed)
     lines.push_back(fmt::format("renamed '{}' to '{}'", here, there));
   lines.push_back(options.verify ? "verify" : "not verify");
-  // The mesh of the scope counts where there are specs.
+  // The mesh of the scope matters only if there are specs.
   const bool placed = std::ranges::any_of(specs, [](const auto& s) { return s.has_value(); });
   const Mesh mesh = options.mesh.empty() && placed ? current_mesh() : options.mesh;
   lines.push_back(mesh.empty() ? "no mesh" : to_string(mesh));
@@ -232,9 +232,9 @@ std::exception_ptr no_memory(const std::string& dir, std::int64_t step, const So
   }
 }
 
-// Reads one save in all processes: the first one chooses the step, and the others look for the same
-// save. Where somebody removes or replaces it before all have read it, they choose again. `read`
-// takes the open step and gives an RestoredArrays.
+// Reads the same save in all processes: the first process chooses the step, and the others look for
+// the same save. If it is removed or replaced before all have read it, they start over. `read`
+// takes the open step and returns a RestoredArrays.
 template <class Read>
 RestoredArrays in_agreement(const std::string& dir, const CheckpointRestoreOptions& options,
                             const SourceLoc& loc, const std::function<Asked()>& asked, Read read) {
@@ -258,7 +258,8 @@ RestoredArrays in_agreement(const std::string& dir, const CheckpointRestoreOptio
     RestoredArrays out;
     try {
       if (process_index() != 0) folder = StepFolder(dir, step);
-      // Of another save, or not to be had: others may be about to change it.
+      // The step is from another save or unreadable, perhaps because it is being changed. Try
+      // again.
       if (folder.problem() || folder.mark() != first.second) {
         mine.again = tries < kTries && (!folder.problem() || !folder.is_current());
         if (!mine.again && folder.problem())
@@ -283,7 +284,7 @@ RestoredArrays in_agreement(const std::string& dir, const CheckpointRestoreOptio
   }
 }
 
-// What is asked for of an array, by the spec that it was saved with.
+// The sharding of an array on `mesh` by the spec that it was saved with.
 std::optional<Sharding> as_saved(const Entry& e, const Mesh& mesh) {
   if (mesh.empty()) return {};
   return Sharding(mesh, e.spec);
@@ -302,7 +303,7 @@ CheckpointSaving::~CheckpointSaving() {
 CheckpointSaving::CheckpointSaving(CheckpointSaving&& other) noexcept
     : job_(std::move(other.job_)), moved_(std::exchange(other.moved_, true)) {}
 CheckpointSaving& CheckpointSaving::operator=(CheckpointSaving&& other) noexcept {
-  // The other one waits for what this one had.
+  // The swapped-out save is waited for by the other object.
   std::swap(job_, other.job_);
   moved_ = std::exchange(other.moved_, !other.job_);
   return *this;
@@ -396,7 +397,7 @@ namespace {
       .advice("check the path, and the permissions of the folder")
       .raise<IoError>();
 }
-// What is wrong with a step; IoError where nobody can say, since this process may not read it.
+// The problems of a step. Throws IoError if they are unknown because this process may not read it.
 std::optional<std::vector<Problem>> verified(const char* function, const std::string& dir,
                                              std::int64_t step, const SourceLoc& loc) {
   std::optional<std::vector<Problem>> problems = verify_step(dir, step);
@@ -424,7 +425,7 @@ std::optional<std::int64_t> CheckpointFiles::latest_step(const std::string& dir,
 
 std::optional<std::int64_t> CheckpointFiles::latest_intact_step(const std::string& dir,
                                                                 std::source_location loc) {
-  // Others may remove the last ones while these are read, and make newer ones.
+  // Other processes may remove the newest steps while they are verified, and add newer ones.
   for (int tries = 1;; ++tries) {
     const std::vector<std::int64_t> steps = all_steps(dir, loc);
     const auto intact = std::find_if(steps.rbegin(), steps.rend(), [&](std::int64_t step) {
@@ -459,7 +460,7 @@ std::vector<std::string> CheckpointFiles::verify(const std::string& dir, std::in
   for (;;) {
     (void)choose_step(function, dir, step, loc);
     const auto problems = verified(function, dir, step, loc);
-    if (!problems) continue;  // it went this moment
+    if (!problems) continue;  // it was removed meanwhile
     std::vector<std::string> texts;
     for (const Problem& p : *problems) texts.push_back(p.text);
     return texts;

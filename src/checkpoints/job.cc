@@ -27,14 +27,14 @@
 namespace tessera::inline v0::checkpoints {
 namespace {
 
-// The jobs of this process, which its end waits for.
+// The jobs of this process, for which process exit waits.
 struct UnderWay {
   const pid_t pid = ::getpid();
   std::mutex mutex;
   std::set<std::shared_ptr<Job>> jobs;
 };
-// A child of fork has none of its parent's, nor its parent's lock, which a thread may hold that the
-// child lacks.
+// After fork, the child must not use its parent's jobs or lock, which may be held by a thread that
+// the child lacks. It gets its own.
 UnderWay& under_way() {
   static std::atomic<UnderWay*> all{new UnderWay};
   UnderWay* now = all.load();
@@ -84,7 +84,7 @@ void is_over(const std::shared_ptr<Job>& job) {
       .raise<IoError>();
 }
 
-// A place for the step, or a step that it may replace.
+// Checks that the step does not exist, or that this save may replace it.
 void need_place(const std::string& dir, std::int64_t step, bool overwrite, const SourceLoc& loc) {
   const Standing standing = standing_of(dir, step);
   if (standing == Standing::none || (is_own(standing) && overwrite)) return;
@@ -107,7 +107,7 @@ void need_place(const std::string& dir, std::int64_t step, bool overwrite, const
       .raise<IoError>();
 }
 
-// Sound ones with greater numbers.
+// Intact steps with greater numbers.
 std::vector<std::int64_t> later_steps(const std::string& dir, std::int64_t step) {
   std::vector<std::int64_t> later = numbers_in(dir);
   std::erase_if(later, [&](std::int64_t s) {
@@ -143,7 +143,7 @@ std::string absolute(const std::string& dir, const SourceLoc& loc) {
   return absolute_path(dir);
 }
 
-// All blocks that there are, by what each process wrote.
+// Adds the files and blocks that one process wrote to the manifest.
 void merge(Manifest& m, Written written) {
   const std::size_t first = m.files.size();
   for (File& f : written.files) m.files.push_back(std::move(f));
@@ -153,7 +153,7 @@ void merge(Manifest& m, Written written) {
   }
 }
 
-// What is placed nowhere is one array, which the first process writes.
+// Checks that arrays which every process holds itself are equal; the first process writes them.
 void need_equal(const Manifest& head, const std::vector<ShardPiece>& own, const Part& mine,
                 const Part& other, int process) {
   for (std::size_t i = 0; i < mine.own.size(); ++i)
@@ -171,7 +171,7 @@ void write_manifest(const Staging& folder, const Manifest& m) {
   } catch (const std::exception&) {
     throw Trouble("a key, a metric or metadata is not UTF-8", "use plain text for them");
   }
-  // What a restore would refuse is not written.
+  // Do not write a manifest that a restore would reject.
   if (text.size() > kMostManifest)
     throw Trouble(fmt::format("{} would have {} bytes, and a manifest has at most {}", kManifest,
                               text.size(), kMostManifest),
@@ -211,7 +211,7 @@ std::shared_ptr<Job> Job::begin(const SaveRequest& order) {
         const bool overwrite = order.options.overwrite;
         need_place(dir, order.step, overwrite, order.loc);
         if (order.then) later = later_steps(dir, order.step);
-        // Whoever replaces an earlier step says so.
+        // An explicit overwrite may replace an earlier step.
         const bool replaces = overwrite && is_own(standing_of(dir, order.step));
         if (order.is_newest && !later.empty() && !replaces)
           refuse_later(dir, order.step, later, order.loc);
@@ -261,7 +261,8 @@ Job::Job(const SaveRequest& order, std::vector<std::int64_t> later, Snapshot sna
       staging_(std::move(staging)) {}
 
 void Job::run() noexcept {
-  // Whoever asks throws an exception of its own, so that this thread has no part in it.
+  // The error is kept as text, so that a waiting thread throws its own exception object,
+  // independent of this thread.
   Failure failure;
   try {
     write();
@@ -274,7 +275,7 @@ void Job::run() noexcept {
   } catch (...) {
     failure.other = std::current_exception();
   }
-  // Lets go of arrays, locks and what was not made before anybody learns that it is over.
+  // Release arrays, locks and an uncommitted folder before the save counts as done.
   { const Staging gone(std::move(staging_)); }
   snapshot_.held.clear();
   pieces_ = {};
@@ -311,8 +312,8 @@ void Job::write() {
     put_part(staging_, process_, snapshot_.head, part);
   } catch (const std::exception& e) {
     if (process_ == 0) throw;
-    // The others are told where that can be written; else they see that this process is not at
-    // work any more.
+    // Report the error to the others if possible; otherwise they notice that this process has
+    // released its lock.
     try {
       const std::string text = e.what();
       put_part(staging_, process_, snapshot_.head, {{}, {}, text.substr(0, text.find('\n'))});
@@ -357,7 +358,7 @@ void Job::wait() {
   if (!failure_.text.empty()) throw IoError(failure_.text);
 }
 
-// In a child of fork the lock may be one that nobody gives back.
+// In a child of fork, the lock may be held by a thread that does not exist there.
 bool Job::is_done() const {
   if (::getpid() != pid_) return false;
   const std::lock_guard lock(mutex_);

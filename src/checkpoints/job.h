@@ -1,4 +1,4 @@
-// A save that is under way.
+// A save in progress.
 #pragma once
 
 #include "checkpoints/snapshot.h"
@@ -20,7 +20,7 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// What is asked for, on the thread of the program.
+/// The request for a save, as made on the program's thread.
 struct SaveRequest {
   const std::string& dir;
   std::int64_t step;
@@ -28,28 +28,28 @@ struct SaveRequest {
   const std::vector<Array>& leaves;
   const CheckpointSaveOptions& options;
   SourceLoc loc;
-  /// An earlier save of this process that failed, of which it is told now; then nothing is saved.
+  /// The error of an earlier save of this process. If set, it is reported and nothing is saved.
   std::exception_ptr before = nullptr;
-  /// Called in the first process when the step is there, on the job's thread, with the later steps
-  /// that were there when the save began.
+  /// Called in the first process when the step is complete, on the job's thread, with the later
+  /// steps that existed when the save began.
   std::function<void(const std::vector<std::int64_t>& later)> then = {};
-  /// Whether it is an error that there are later ones.
+  /// Whether the existence of later steps is an error.
   bool is_newest = false;
 };
 
 class Job {
  public:
-  /// Comes to terms with the other processes, and begins.
+  /// Agrees with the other processes on the save, and starts it.
   static std::shared_ptr<Job> begin(const SaveRequest& order);
 
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  /// Returns when it is over; throws its error, as often as it is asked.
+  /// Waits until the save is over; throws its error on every call.
   void wait();
   bool is_done() const;
-  /// It is over and somebody has been told of its error, or there is none; or it is another
-  /// process's, that forked this one.
+  /// Whether the save is over and its error, if any, has been reported; also true if the job
+  /// belongs to the process that forked this one.
   bool is_settled() const;
 
  private:
@@ -75,7 +75,7 @@ class Job {
   std::condition_variable changed_;
   struct Failure {
     std::string text;
-    std::exception_ptr other;  // what is no Trouble
+    std::exception_ptr other;  // an exception other than Trouble
     bool there() const { return other || !text.empty(); }
   };
   Failure failure_;

@@ -28,7 +28,8 @@ class Manager {
         options(std::move(options)),
         retention(std::make_shared<Retention>(dir, this->options)) {}
 
-  /// Waits until at most so many saves are under way; gives the first error of those that are over.
+  /// Waits until at most `left` saves are in progress; returns the first error of those that have
+  /// finished.
   std::exception_ptr wait_for_all_but(std::size_t left) {
     std::exception_ptr error;
     while (!jobs.empty() && (jobs.size() > left || jobs.front().job->is_done())) {
@@ -42,7 +43,8 @@ class Manager {
     return error;
   }
 
-  /// A step that is saved now is to be the newest: what is under way counts.
+  /// Whether a save in progress has a step that is not earlier than `step`, which must be the
+  /// newest.
   bool has_later_under_way(std::int64_t step) const {
     return std::ranges::any_of(jobs, [&](const Saving& s) { return s.step >= step; });
   }
@@ -52,17 +54,17 @@ class Manager {
     std::shared_ptr<Job> job;
   };
   const std::string given;
-  /// The same folder, wherever the program goes.
+  /// Absolute, so that it does not depend on the working directory.
   const std::string dir;
   const CheckpointManagerOptions options;
   const std::shared_ptr<Retention> retention;
   std::deque<Saving> jobs;
   std::uint64_t saves = 0;
-  /// The last step that was saved, unless another one was restored since.
+  /// The step saved last; absent once another step has been restored.
   std::optional<std::int64_t> saved;
 
  private:
-  // What is no path is an error of the first save.
+  // An invalid path is reported by the first save.
   static std::string resolved(const std::string& dir) {
     return dir.empty() || dir.find('\0') != std::string::npos ? dir : absolute_path(dir);
   }
@@ -136,7 +138,8 @@ void CheckpointManager::save_leaves(std::int64_t step, const std::vector<std::st
                                     std::source_location loc) {
   Manager& m = checkpoints::here(manager_, loc);
   CheckpointSaveOptions how = options;
-  // A step of the run that is left behind makes room, as all later ones do.
+  // With discard_later_steps, a step of the abandoned run is overwritten, as the later ones are
+  // removed.
   if (m.options.discard_later_steps && (!m.saved || *m.saved < step)) how.overwrite = true;
   checkpoints::SaveRequest order{m.dir, step, paths, leaves, how, loc};
   order.before = m.wait_for_all_but(
@@ -177,7 +180,7 @@ std::optional<std::int64_t> CheckpointManager::latest_step(std::source_location 
 }
 std::optional<std::int64_t> CheckpointManager::best_step(std::source_location loc) const {
   const Manager& m = checkpoints::here(manager_, loc);
-  (void)all_steps(loc);  // its error where the folder cannot be read
+  (void)all_steps(loc);  // throws if the folder cannot be read
   const std::vector<std::int64_t> best =
       checkpoints::by_merit(m.retention->steps(), m.options.best_mode);
   return best.empty() ? std::nullopt : std::optional(best[0]);

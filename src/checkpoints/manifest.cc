@@ -59,7 +59,7 @@ Ordered json_of(const Entry& e) {
   return out;
 }
 
-// What a manifest with a right checksum can still be: of a later version, or made up.
+// Even with a correct checksum, a manifest can be of a later version or forged.
 [[noreturn]] void wrong(const std::string& why) { throw std::runtime_error(why); }
 
 std::uint64_t unhex(std::string_view digits) {
@@ -86,7 +86,7 @@ Shape shape_of(const Json& list) {
   }
   return out;
 }
-// Bytes of a shape; the product of what a file claims may be beyond all numbers.
+// Bytes of an array; throws if the sizes that the file claims overflow.
 std::uint64_t bytes_of(const Shape& shape, DType dtype) {
   auto n = static_cast<std::uint64_t>(size_of(dtype));
   for (const std::int64_t extent : shape) {
@@ -114,7 +114,8 @@ void read_block(const Json& json, const Entry& e, const std::vector<File>& files
     b.checksums.push_back(unhex(std::string_view(sums).substr(at, kSumDigits)));
 }
 
-// Blocks are all of one shape and lie on the grid that it makes, each place once.
+// Checks that all blocks have one shape, lie on the grid that this shape defines, and cover each
+// position once.
 void need_whole(const Entry& e) {
   const std::string problem = "the blocks of '" + e.path + "' are not the array";
   const std::uint64_t whole = bytes_of(e.shape, e.stored());
@@ -127,7 +128,7 @@ void need_whole(const Entry& e) {
     for (int d = 0; d < e.shape.rank(); ++d)
       if (b.start[d] > e.shape[d] - b.shape[d] || (b.shape[d] && b.start[d] % b.shape[d]))
         wrong(problem);
-    // Where there is nothing, many blocks of it begin at one place.
+    // In an array without elements, several blocks may start at the same position.
     if (!starts.insert(b.start.to_vector()).second && whole > 0) wrong(problem);
     bytes += b.bytes;
   }
@@ -207,7 +208,7 @@ std::string to_text(const Manifest& m) {
                   m.time, m.processes, m.nonce);
   text += fmt::format("\"chunk_bytes\": {},\n\"metrics\": {},\n\"metadata\": {},\n", kChunk,
                       metrics.dump(), m.metadata.empty() ? "{}" : metadata.dump());
-  // A line a file and a line an array, so that people can read it too.
+  // One line per file and per array, for human readers.
   const auto list = [&](const char* name, const auto& all, auto json_of_one) {
     text += fmt::format("\"{}\": [", name);
     bool first = true;

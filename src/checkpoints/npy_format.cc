@@ -13,13 +13,14 @@ namespace tessera::inline v0::npy_format {
 
 namespace {
 
-// "\x93NUMPY", two bytes of version, then the header's length in two bytes, or four from version 2.
+// A file begins with "\x93NUMPY" and two bytes of version; then follows the header's length in two
+// bytes, or in four from version 2.
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr std::size_t kAlignment = 64, kMostHeader = 1 << 20, kMostDims = 64;
 
 struct Row {
   DType dtype;
-  std::string_view text;  // of the header
+  std::string_view text;  // in the header
 };
 constexpr Row kRows[] = {
     {DType::boolean, "|b1"}, {DType::int8, "|i1"},      {DType::int16, "<i2"},
@@ -35,12 +36,12 @@ struct Header {
   Shape shape;
 };
 
-// A dictionary as Python writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
+// Parses a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text) {}
 
-  /// What is wrong; empty where it is a header.
+  /// Returns a description of the first error, or an empty string.
   std::string read(Header& h) {
     bool descr = false, order = false, shape = false;
     if (!take('{')) return "its header is no dictionary";
@@ -112,7 +113,7 @@ class HeaderReader {
   std::size_t at_ = 0;
 };
 
-// Bytes of an array of this shape; none where no machine holds them.
+// Bytes of an array of this shape; absent if no machine could hold them.
 std::optional<std::uint64_t> bytes_of(const Shape& shape, DType dtype) {
   std::uint64_t n = static_cast<std::uint64_t>(size_of(dtype));
   for (std::int64_t d : shape)

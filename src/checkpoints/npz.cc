@@ -19,8 +19,8 @@ namespace {
 using npy_format::Complaint;
 
 constexpr std::string_view kSuffix = ".npy";
-// What deflate can give for a byte: 258 bytes from two bits. A member that claims more is damaged,
-// or made to fill the memory.
+// The highest expansion that deflate can reach: 258 bytes from two bits. A member that claims more
+// is damaged, or crafted to exhaust memory.
 constexpr std::uint64_t kRatio = 1032;
 
 struct Discard {
@@ -46,7 +46,7 @@ std::string reason(int code) {
       "write it again with numpy.savez");
 }
 Archive open(const detail::InputFile& in, const Complaint& complaint) {
-  // The archive closes the descriptor that it is given.
+  // The archive closes the descriptor, so give it a duplicate.
   const int own = ::dup(in.descriptor());
   int code = ZIP_ER_OPEN;
   Archive archive(own >= 0 ? zip_fdopen(own, ZIP_CHECKCONS, &code) : nullptr);
@@ -55,7 +55,7 @@ Archive open(const detail::InputFile& in, const Complaint& complaint) {
   refuse(code, complaint);
 }
 Archive open(std::span<const std::byte> bytes, const Complaint& complaint) {
-  if (bytes.empty()) refuse(ZIP_ER_NOZIP, complaint);  // libzip would begin an archive
+  if (bytes.empty()) refuse(ZIP_ER_NOZIP, complaint);  // libzip would create an archive
   zip_error_t error;
   zip_error_init(&error);
   Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error));
@@ -64,7 +64,7 @@ Archive open(std::span<const std::byte> bytes, const Complaint& complaint) {
   const int code = zip_error_code_zip(&error);
   zip_error_fini(&error);
   if (!archive) refuse(code, complaint);
-  (void)source.release();  // the archive has it
+  (void)source.release();  // owned by the archive
   return archive;
 }
 
@@ -104,22 +104,23 @@ Array read_member(zip_t* archive, std::uint64_t index, const zip_stat_t& about,
   try {
     x = npy_format::read_npy({about.size, read}, complaint);
   } catch (const IoError&) {
-    // Damaged bytes may look like a damaged header first.
+    // The content may fail to parse because the compressed bytes are damaged; report the damage
+    // then.
     if (!damage.empty()) complaint.fail("it is damaged (" + damage + ")", again);
     throw;
   }
-  // The checksum is compared at the end of the member.
+  // libzip compares the checksum when the end of the member is read.
   char beyond = 0;
   if (zip_fread(member.get(), &beyond, 1) != 0)
     complaint.fail(std::string("it is damaged (") + zip_file_strerror(member.get()) + ")", again);
   return x;
 }
 
-// All members of an archive of `size` bytes.
+// Reads all members of an archive of `size` bytes.
 std::map<std::string, Array> members_of(const Archive& archive, std::uint64_t size,
                                         const Complaint& complaint) {
   std::map<std::string, Array> arrays;
-  std::uint64_t claimed = 0;  // by all members, which may share their bytes
+  std::uint64_t claimed = 0;  // over all members, which may share bytes
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint64_t>(i);
@@ -172,8 +173,8 @@ void save_npz(const std::string& path, const std::map<std::string, Array>& array
     complaint.fail("the archive cannot be put together: " + why, "write fewer or smaller arrays");
   };
   if (!archive) failed(zip_error_strerror(&error));
-  zip_source_keep(memory.get());     // the archive owns it too
-  std::vector<std::string> members;  // what the archive reads when it is closed
+  zip_source_keep(memory.get());     // the archive takes one reference
+  std::vector<std::string> members;  // the archive reads them when it is closed
   members.reserve(arrays.size());
   for (const auto& [name, x] : arrays) {
     const Complaint here = complaint.about(name);
@@ -193,15 +194,16 @@ void save_npz(const std::string& path, const std::map<std::string, Array>& array
       failed(zip_strerror(archive.get()));
     }
     const auto at = static_cast<std::uint64_t>(index);
-    // One time for all, so that the same arrays give the same bytes: the first that the format has.
+    // The same timestamp for all members (the earliest in the format), so that equal arrays give
+    // equal bytes.
     if (zip_file_set_dostime(archive.get(), at, 0, (1 << 5) | 1, 0) != 0 ||
         zip_set_file_compression(archive.get(), at,
                                  options.compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) != 0)
       failed(zip_strerror(archive.get()));
   }
   if (zip_close(archive.get()) != 0) failed(zip_strerror(archive.get()));
-  (void)archive.release();  // closing has freed it
-  // Nothing is written for no members: this is the end of a directory that has none.
+  (void)archive.release();  // freed by zip_close
+  // libzip writes nothing if there are no members, so an empty central directory is written here.
   std::string whole = arrays.empty() ? "PK\5\6" + std::string(18, '\0') : "";
   if (!arrays.empty() && zip_source_open(memory.get()) == 0) {
     zip_stat_t about;

@@ -22,9 +22,9 @@
 namespace tessera::inline v0::checkpoints {
 namespace {
 
-// How many seconds nothing is heard of a process of another machine, whose locks may be its own
-// affair: there the launcher is who finds that it is gone. One that has not begun is waited for no
-// longer than in other calls of all processes.
+// Seconds to wait for a sign of life from a process on another machine, whose locks may not be
+// visible here; there, the launcher detects that it died. A process that has not started yet is
+// only waited for as long as in other collective calls.
 constexpr double kPatienceElsewhere = 3600;
 
 std::optional<std::string> read_text(const std::string& path) {
@@ -44,7 +44,7 @@ std::string host_name() {
 }
 
 enum class Sign { of_life, none, elsewhere, of_death };
-// Of a process that holds a lock on a file while it is at work.
+// The sign of life of a process, which holds a lock on a file while it works.
 Sign sign_at(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return Sign::none;
@@ -53,11 +53,11 @@ Sign sign_at(const std::string& path) {
   return errno == EWOULDBLOCK ? Sign::of_life : Sign::elsewhere;
 }
 
-// Asks again and again until something is there.
+// Polls until something happens.
 class Waiting {
  public:
   explicit Waiting(int process) : process_(process) {}
-  /// Sleeps a little. Trouble when nothing was heard for too long.
+  /// Sleeps briefly. Throws Trouble if there was no sign of life for too long.
   void go_on(Sign sign) {
     const auto now = std::chrono::steady_clock::now();
     if (sign == Sign::of_life) heard_ = now;
@@ -78,7 +78,7 @@ class Waiting {
 }  // namespace
 
 Descriptor announce(const Staging& folder, int process) {
-  // It has its lock before others can see it.
+  // The file is locked before it becomes visible under its name.
   const std::string name = folder.path(alive_name(process)), made = unfinished(name);
   Descriptor file(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!file) throw Trouble::of_system(alive_name(process) + " cannot be written");
@@ -92,7 +92,8 @@ Descriptor announce(const Staging& folder, int process) {
 }
 
 void put_part(const Staging& folder, int process, const Manifest& head, const Part& part) {
-  // A manifest of blocks that need not fill their arrays: each is an entry of its own here.
+  // A report has the format of a manifest in which each block is an entry of its own, because the
+  // blocks of one process need not cover their arrays.
   Manifest m;
   m.step = head.step;
   m.nonce = head.nonce;
@@ -105,7 +106,7 @@ void put_part(const Staging& folder, int process, const Manifest& head, const Pa
     e.blocks = {block};
     e.blocks[0].start = Shape(std::vector<std::int64_t>(block.shape.size(), 0));
     e.mesh.clear();
-    // Where it is in the whole.
+    // The block's position in the whole array.
     std::string start;
     for (const std::int64_t s : block.start) start += std::to_string(s) + ' ';
     m.metadata["start " + std::to_string(m.entries.size())] = start;
@@ -155,7 +156,8 @@ Part wait_for_part(const Staging& folder, int process, const Manifest& head) {
                     alive = folder.path(alive_name(process));
   Waiting waiting(process);
   for (;;) {
-    // The sign first: a process that is done puts its part before it lets go of its lock.
+    // Check the sign of life first: a finished process writes its report before it releases its
+    // lock.
     const Sign sign = sign_at(alive);
     if (const std::optional<std::string> text = read_text(path)) {
       Manifest m;
@@ -183,8 +185,8 @@ void wait_for_step(const Staging& folder, const std::string& dir, std::int64_t s
     const Sign sign = sign_at(alive);
     const bool there = ::access(folder.path().c_str(), F_OK) == 0;
     if (!there || sign == Sign::of_death) {
-      // Looked at behind the sign, so that a step that was made between the two is seen. It may be
-      // gone again by now, where several saves are under way.
+      // Check this after the sign of life, so that a step committed in between is seen. With
+      // several saves in progress, the step may already have been removed.
       if (is_made() || folder.was_made()) return;
       if (!there) throw Trouble("process 0 gave it up", last_of(0));
       throw Trouble("process 0 ended, or gave it up", last_of(0));

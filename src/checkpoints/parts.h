@@ -1,5 +1,5 @@
-// What each of several processes wrote, told by files in the folder of the step: the threads that
-// write do not communicate otherwise, since the order of the program's collectives is not theirs.
+// Reports between the processes that write a step, as files in the step's folder. The writing
+// threads must not use collectives, whose order belongs to the program's thread.
 #pragma once
 
 #include "checkpoints/manifest.h"
@@ -12,27 +12,28 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// Of one process: what it wrote, and the checksums of what each process has for itself.
+/// The report of one process: what it wrote, and the checksums of the data that each process holds
+/// itself.
 struct Part {
   Written written;
   std::vector<std::vector<std::uint64_t>> own;
-  std::string problem;  // why there is nothing else here
+  std::string problem;  // why the rest is missing
 };
 
-/// Says to the others that this process is at work on the step, for as long as somebody has what it
-/// gives: a lock, which goes with the process however it ends.
+/// Announces that this process is working on the step, as long as the returned descriptor is open.
+/// This is a file lock, which disappears with the process however it ends.
 Descriptor announce(const Staging& folder, int process);
 
-/// Puts it into the folder, at one moment. Throws Trouble.
+/// Writes the report into the folder atomically. Throws Trouble.
 void put_part(const Staging& folder, int process, const Manifest& head, const Part& part);
-/// Waits for that of another process, as long as it is at work; Trouble where it is not, and did
-/// not say why. `head` is what all agreed on.
+/// Waits for the report of another process as long as that process is alive. Throws Trouble if it
+/// died without a report. `head` is the manifest that all processes agreed on.
 Part wait_for_part(const Staging& folder, int process, const Manifest& head);
-/// Waits until the process that makes the step has made it. Trouble where it has given up, or is
-/// gone.
+/// Waits until the process that completes the step has done so. Throws Trouble if it gave up or
+/// died.
 void wait_for_step(const Staging& folder, const std::string& dir, std::int64_t step,
                    const std::string& nonce);
-/// What processes said is no part of the step.
+/// Removes the reports, which are not part of the step.
 void remove_parts(const Staging& folder, int processes);
 
 }  // namespace tessera::inline v0::checkpoints

@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kRestore = "checkpoint::restore";
 
-// Memory of a block. Large ones in large pages: the first touch of small ones takes as long as
-// reading.
+// Allocates memory for a block. Large blocks use huge pages, because the first touch of small pages
+// takes as long as reading.
 std::shared_ptr<std::byte> allocate(std::uint64_t bytes, const std::string& path,
                                     const SourceLoc& loc) {
   constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
@@ -47,9 +47,9 @@ Shape start_of(const std::vector<Range>& index) {
   return start;
 }
 
-// The blocks of an array that this process needs, by where they begin.
+// The blocks of an array that this process needs, by their start indices.
 struct Needed {
-  Shape shape;  // of each
+  Shape shape;  // of each block
   std::map<std::vector<std::int64_t>, std::shared_ptr<std::byte>> blocks;
 };
 
@@ -98,7 +98,7 @@ Array assemble(const Entry& e, const std::optional<Sharding>& where, const Neede
       e.shape, *where, [&](const std::vector<Range>& index) { return block(start_of(index)); });
 }
 
-// Bytes that no bool has.
+// Whether all bytes of a bool array are 0 or 1.
 bool is_sound(const Entry& e, const Needed& n) {
   if (e.dtype != DType::boolean) return true;
   return std::ranges::all_of(n.blocks, [&](const auto& block) {
@@ -168,7 +168,7 @@ std::int64_t choose_step(const char* function, const std::string& dir,
         .rule("checkpoints lie in a folder, each step in one of its own")
         .advice("check the path; latest_step(dir) says whether there is one")
         .raise<IoError>();
-  if (!step) return steps.back();  // it came this moment
+  if (!step) return steps.back();  // it was created meanwhile
   m.problem(fmt::format("there is no step {} in {}", *step, detail::shown_path(dir)))
       .rule(numbers(steps))
       .advice("take one of these, or leave the step out for the newest")

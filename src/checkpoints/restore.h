@@ -1,4 +1,4 @@
-// From a step on the disk to arrays on devices.
+// Restores arrays on devices from a step on disk.
 #pragma once
 
 #include "checkpoints/step_folder.h"
@@ -15,29 +15,30 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// An entry that is wanted, and where; nowhere: whole, and not committed.
+/// An entry to restore and its sharding; without one, the array is whole and uncommitted.
 struct RequestedLeaf {
   std::size_t entry = 0;
   std::optional<Sharding> where;
 };
 
-/// What reading came to: arrays, or what of the step cannot be had.
+/// The result of reading: arrays, or the problems with the step.
 struct RestoredArrays {
   std::vector<Array> arrays;
   std::vector<Problem> problems;
 };
-/// Reads what the devices of this process need. DeviceError where there is no memory for it.
+/// Reads what the devices of this process need. Throws DeviceError if there is not enough memory.
 RestoredArrays read_arrays(const StepFolder& folder, const std::vector<RequestedLeaf>& wanted,
                            bool verify, const SourceLoc& loc);
 
-/// The step that is asked for, or the newest; IoError that lists those that are there.
+/// The requested step, or the newest. Throws IoError, which lists the existing steps, if there is
+/// none.
 std::int64_t choose_step(const char* function, const std::string& dir,
                          std::optional<std::int64_t> step, const SourceLoc& loc);
-/// Opens the step that is asked for, or the newest; where others remove or replace it at that
-/// moment, the one that is there then. IoError where it is damaged or may not be read.
+/// Opens the requested step, or the newest. If other processes remove or replace it meanwhile,
+/// opens the one that exists then. Throws IoError if it is damaged or not readable.
 StepFolder open_step(const char* function, const std::string& dir, std::optional<std::int64_t> step,
                      const SourceLoc& loc);
-/// The IoError of a step of which something cannot be had: it is damaged, or may not be read.
+/// Throws the IoError for a step that is damaged or not readable.
 [[noreturn]] void refuse_step(const char* function, const std::string& dir, std::int64_t step,
                               const std::vector<Problem>& problems, const SourceLoc& loc);
 

@@ -79,7 +79,7 @@ std::vector<Saved> Retention::steps() {
 
 void Retention::made(std::int64_t step, std::uint64_t number,
                      const std::vector<std::int64_t>& later) {
-  // Several saves may be over at once.
+  // Several saves may finish at once.
   const std::lock_guard one_at_a_time(removing_);
   if (number > last_number_) {
     last_number_ = number;

@@ -1,4 +1,4 @@
-// Which steps are kept.
+// Decides which steps are kept.
 #pragma once
 
 #include <tessera/checkpoint_manager.h>
@@ -12,28 +12,30 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// A step that is there, and its metric where it has one.
+/// An existing step and its metric, if it has one.
 struct Saved {
   std::int64_t step = 0;
   std::optional<double> metric = {};
 };
 
-/// The best first; steps without a metric, and with NaN, are left out. Of equal ones the newer is
-/// the better.
+/// Sorted best first. Steps whose metric is missing or NaN are left out. Of equal ones, the newer
+/// is better.
 std::vector<std::int64_t> by_merit(std::vector<Saved> steps, BestMode mode);
-/// Ascending, of steps in ascending order. `made`, the last one that was made, is kept in any case.
+/// The steps to remove, ascending, given `steps` in ascending order. `made`, the step that was made
+/// last, is always kept.
 std::vector<std::int64_t> to_remove(const std::vector<Saved>& steps, std::int64_t made,
                                     const CheckpointManagerOptions& options);
 
-/// The steps of a folder with their metrics, and which of them are kept. Only sound steps that were
-/// saved in this folder count, and no others are removed. A manifest is read once.
+/// The steps of a folder with their metrics, and the removal of those that are not kept. Only
+/// intact steps that were saved in this folder are considered. Each manifest is read once.
 class Retention {
  public:
   Retention(std::string dir, CheckpointManagerOptions options)
       : dir_(std::move(dir)), options_(std::move(options)) {}
   std::vector<Saved> steps();
-  /// The `number`th save of this manager made a step; `later` ones were there when it began.
-  /// Removes what the options do not keep. IoError where that cannot be done.
+  /// Called after the manager's save with number `number` made a step; `later` are the later steps
+  /// that existed when it began. Removes the steps that the options do not keep. Throws IoError if
+  /// that fails.
   void made(std::int64_t step, std::uint64_t number, const std::vector<std::int64_t>& later);
 
  private:
@@ -42,11 +44,11 @@ class Retention {
   const std::string dir_;
   const CheckpointManagerOptions options_;
   std::mutex removing_;
-  // Saves may end in another order than they began in.
+  // Saves may finish in a different order than they began.
   std::uint64_t last_number_ = 0;
   std::int64_t last_made_ = 0;
 
-  // What is known of a step's manifest, as long as that is the same file.
+  // Identifies a manifest file, whose content is cached as long as the file is the same.
   struct Known {
     std::uint64_t device = 0, node = 0;
     std::int64_t seconds = 0, nanoseconds = 0;

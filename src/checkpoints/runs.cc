@@ -43,7 +43,7 @@ Overlap::Overlap(const Shape& from_start, const Shape& from_shape, const Shape& 
 void Overlap::runs(std::uint64_t begin, std::uint64_t end, std::vector<Run>& out) const {
   if (empty() || begin >= end) return;
   for (std::uint64_t row = begin / row_; row * row_ < end; ++row) {
-    // Which row it is along each dimension, the last first, and its number in the other box.
+    // The row's index along each dimension, last one first, and its number in the other box.
     std::uint64_t rest = row, number = 0, stride = 1;
     bool inside = true;
     for (int d = grid_.rank(); d-- > 0 && inside;) {

@@ -18,9 +18,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kLength = 8;  // bytes of the header's own length
+constexpr std::size_t kLength = 8;  // bytes that hold the header's length
 
-// A problem with a file; fails with it.
+// Reports problems with one file as IoErrors.
 class Complaint {
  public:
   Complaint(const char* function, const std::string& path, const SourceLoc& line)
@@ -41,7 +41,7 @@ class Complaint {
   SourceLoc line_;
 };
 
-// Elements are stored as the program has them, but a byte that is neither 0 nor 1 is no bool.
+// Elements are stored as in memory, except that a bool must be 0 or 1.
 bool is_sound(DType dtype, const char* bytes, std::size_t n) {
   return dtype != DType::boolean ||
          std::all_of(bytes, bytes + n, [](char c) { return c == 0 || c == 1; });
@@ -87,8 +87,8 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
     complaint.fail("a tensor's name or a metadata entry is not UTF-8",
                    "use plain text for keys and metadata");
   }
-  while (text.size() % 8) text += ' ';  // tensors begin aligned
-  // What load would refuse is not written.
+  while (text.size() % 8) text += ' ';  // aligns the tensors
+  // Do not write a file that load would reject.
   std::string why;
   safetensors::Header again;
   if (text.size() > safetensors::kMaxHeader)
@@ -144,7 +144,7 @@ SafeTensors read_tensors(const npy_format::ByteSource& in, const Complaint& comp
     complaint.fail("its tensors take " + std::to_string(body) + " bytes, but this machine has " +
                        std::to_string(detail::machine_memory()) + " of memory",
                    "load it on a larger machine, or split the file");
-  // Every entry is checked before any tensor is read.
+  // Check all entries before reading any tensor.
   safetensors::Header header;
   try {
     std::string text(static_cast<std::size_t>(n), ' ');

@@ -15,8 +15,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40;
 constexpr std::size_t kMaxAxes = 64, kMaxDepth = 64, kMaxFields = 64, kShown = 60;
 
-// For a message: of bounded length, in one line. Headers are UTF-8, whose characters are kept
-// whole.
+// Text for a message: shortened to one line without splitting a UTF-8 character.
 std::string shown(std::string_view text) {
   std::string s;
   for (char c : text.substr(0, kShown)) s += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
@@ -32,7 +31,7 @@ std::optional<DType> dtype_of(std::string_view code) {
   return std::nullopt;
 }
 
-// A list of numbers of which only so many are kept as the format has a use for, and its text.
+// A list of numbers as read, of which only as many are stored as the format can use, and its text.
 struct Numbers {
   std::vector<std::uint64_t> values;
   std::string text = "[";
@@ -45,8 +44,8 @@ struct Numbers {
   std::string str() const { return text.size() < kShown ? text + "]" : text + ",...]"; }
 };
 
-// Takes the parser's events, in which nesting is a counter and not a stack of calls, and stops at
-// the first mistake.
+// Handles the parser's events and stops at the first error. Nesting is a counter, so deep nesting
+// cannot overflow the call stack.
 class Reader : public nlohmann::json_sax<Json> {
  public:
   Reader(std::uint64_t body, Header& out) : body_(body), out_(out) {}
@@ -117,7 +116,7 @@ class Reader : public nlohmann::json_sax<Json> {
     return wrong("its header is no JSON object");
   }
 
-  // What can be said when all is read.
+  // Checks that need all entries.
   void check_places() {
     std::vector<Entry>& all = out_.tensors;
     std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
@@ -160,7 +159,7 @@ class Reader : public nlohmann::json_sax<Json> {
     if (in_metadata_) return nullptr;
     return field_ == "shape" ? &shape_ : field_ == "data_offsets" ? &offsets_ : nullptr;
   }
-  // What an entry has besides its three fields is left alone.
+  // Unknown fields of an entry are ignored.
   bool is_known() const {
     return in_metadata_ || field_ == "dtype" || field_ == "shape" || field_ == "data_offsets";
   }

@@ -1,4 +1,4 @@
-// The header of a safetensors file: JSON that says where each tensor lies.
+// The header of a safetensors file: JSON that gives the position of each tensor.
 #pragma once
 
 #include <tessera/dtype.h>
@@ -12,7 +12,7 @@
 
 namespace tessera::inline v0::safetensors {
 
-/// Bytes of a header at most, as in the format's own library.
+/// The largest header accepted, as in the format's reference library.
 inline constexpr std::uint64_t kMaxHeader = 100'000'000;
 
 struct Entry {
@@ -26,12 +26,13 @@ struct Header {
   std::map<std::string, std::string> metadata;
 };
 
-/// Empty where the format has none.
+/// The format's name for a dtype, or an empty string if it has none.
 const char* code_of(DType d);
 
-/// Reads `text`, the header of a file whose tensors take `body` bytes. Gives what is wrong with it,
-/// nothing where every tensor's type, shape and place are sound and the places fill the body
-/// without overlaps. What it needs of memory and stack does not grow with what the text claims.
+/// Parses `text`, the header of a file whose tensors take `body` bytes. Returns a description of
+/// the first error, or an empty string if every tensor's type, shape and position are valid and the
+/// positions cover the body without overlaps. Memory and stack use do not grow with the sizes that
+/// the text claims.
 std::string parse_header(std::string_view text, std::uint64_t body, Header& out);
 
 }  // namespace tessera::inline v0::safetensors

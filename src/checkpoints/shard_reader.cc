@@ -22,7 +22,7 @@ namespace {
 
 std::atomic<std::uint64_t> g_bytes_read{0};
 
-// Why not all of it was read: an errno, or that the file ends before.
+// Error codes of read_all besides errno: success, and a file that ends too early.
 constexpr int kRead = 0, kEnds = -1;
 int read_all(int fd, void* to, std::uint64_t n, std::uint64_t at) {
   auto* out = static_cast<char*>(to);
@@ -42,7 +42,7 @@ Problem unread(int error, const std::string& what) {
   return problem_of(error, what + "cannot be read: ");
 }
 
-// "a, b and 3 more".
+// For example "a, b and 3 more".
 std::string listed(const std::set<std::string>& names) {
   constexpr std::size_t kShown = 4;
   std::string text;
@@ -79,7 +79,7 @@ class Reader {
   }
 
  private:
-  // A block that targets need something of.
+  // A block of which targets need a part.
   struct Source {
     const Entry* entry;
     const Block* block;
@@ -106,7 +106,7 @@ class Reader {
     }
   }
 
-  // The files that are needed. Blocks that are not in them are damaged already.
+  // Opens the files that are needed. The blocks of a file that cannot be used are reported at once.
   void open() {
     std::map<std::size_t, std::set<std::string>> needs;
     for (const Source& s : sources_) needs[s.block->file].insert(s.entry->path);
@@ -150,9 +150,10 @@ class Reader {
     const std::uint64_t n = task.end - task.begin;
     thread_local std::vector<Run> runs;
     thread_local std::vector<std::byte> room;
-    std::byte* whole = nullptr;  // where all of it goes
+    std::byte* whole = nullptr;  // where the whole chunk is read to
     bool needed = false;
-    // Straight to the one that takes all of it; the others copy from there.
+    // If one target takes the whole chunk, read it straight into that target, and copy to the
+    // others from there.
     for (const auto& [t, overlap] : s.overlaps) {
       runs.clear();
       overlap.runs(task.begin, task.end, runs);
@@ -197,7 +198,7 @@ class Reader {
   static std::string range(const Source& s, const Task& task) {
     return fmt::format("bytes {} to {} ", s.block->offset + task.begin, s.block->offset + task.end);
   }
-  // One line a leaf and file: the first bytes that are wrong say enough.
+  // Reports one line per leaf and file, with the first damaged range.
   void damaged(const Source& s, const Task& task, Problem problem) {
     const std::lock_guard lock(mutex_);
     const std::string name = manifest_.files[s.block->file].name + ": " +
@@ -244,7 +245,7 @@ std::vector<Problem> verify_all(const StepFolder& folder) {
       if (b.bytes > 0) used.insert(b.file);
   }
   std::vector<Problem> problems = read_targets(folder, targets, true);
-  // Files of which no array has a byte: headers alone.
+  // Files without data of any array: check their headers only.
   for (std::size_t i = 0; i < m.files.size(); ++i) {
     if (used.count(i)) continue;
     const File& f = m.files[i];

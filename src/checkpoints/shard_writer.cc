@@ -24,11 +24,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kUnit = 8 * kChunk;              // one write
-constexpr std::uint64_t kWorthAFile = 64 * kUnit;        // several threads write several files
+constexpr std::uint64_t kUnit = 8 * kChunk;              // bytes per write
+constexpr std::uint64_t kWorthAFile = 64 * kUnit;        // bytes per file worth a thread
 constexpr std::uint64_t kMostOfAFile = kWorthAFile * 8;  // 4 GiB
 
-// The bytes of a piece in host memory, for as long as its array lives.
+// The bytes of a piece in host memory; valid as long as its array lives.
 class Bytes {
  public:
   Bytes() = default;
@@ -66,7 +66,7 @@ std::uint64_t size_of(const Manifest& head, const ShardPiece& p) {
          static_cast<std::uint64_t>(v0::size_of(head.entries[p.entry].stored()));
 }
 
-// What becomes a file: the pieces in it, by their index, and where each lies.
+// The plan of a file: the indices of its pieces, and its size.
 struct ShardFile {
   std::vector<std::size_t> pieces;
   std::uint64_t bytes = 0;
@@ -90,7 +90,7 @@ std::vector<ShardFile> shard_files(const Manifest& head, const std::vector<Shard
     least.pieces.push_back(p);
     least.bytes += size_of(head, pieces[p]);
   }
-  // Of a process that has nothing to write there is a file too.
+  // Every process writes at least one file, even if it has no pieces.
   files.erase(std::remove_if(files.begin() + 1, files.end(),
                              [](const ShardFile& f) { return f.pieces.empty(); }),
               files.end());
@@ -110,13 +110,13 @@ void write_all(int fd, const char* from, std::uint64_t n, std::uint64_t at,
   }
 }
 
-// A file of which the header is written.
+// A file whose header has been written.
 struct Open {
   File file;
   Descriptor fd;
 };
 
-// "w[0:4,8:16]"; the name alone of a whole array.
+// For example "w[0:4,8:16]", or only the name for a whole array.
 std::string tensor_name(const Entry& e, const ShardPiece& p) {
   std::string name = dotted(e.path);
   if (p.shape == e.shape) return name;
@@ -124,7 +124,7 @@ std::string tensor_name(const Entry& e, const ShardPiece& p) {
     name += fmt::format("{}{}:{}", d ? "," : "[", p.start[d], p.start[d] + p.shape[d]);
   return name + "]";
 }
-// Complex128 is no type of the format: it is two doubles.
+// The format has no complex128, so it is stored as pairs of doubles.
 Json json_of(const Entry& e, const ShardPiece& p, std::uint64_t begin, std::uint64_t end) {
   std::vector<std::int64_t> shape = p.shape.to_vector();
   DType dtype = e.stored();
@@ -158,10 +158,10 @@ Open begin_file(const Staging& folder, const Manifest& head, const std::vector<S
     throw Trouble(name + " cannot be written: a key of the tree is not UTF-8",
                   "use plain text for keys");
   }
-  while (text.size() % 64) text += ' ';  // blocks begin aligned
+  while (text.size() % 64) text += ' ';  // aligns the blocks
   for (std::size_t i = 0; i < 8; ++i)
     text[i] = static_cast<char>(static_cast<std::uint64_t>(text.size() - 8) >> (8 * i));
-  // A header that a restore would refuse is not written.
+  // Do not write a header that a restore would reject.
   if (text.size() > kMostHeader)
     throw Trouble(fmt::format("{} cannot be written: its header would have {} bytes, and a header "
                               "has at most {}",
@@ -172,7 +172,7 @@ Open begin_file(const Staging& folder, const Manifest& head, const std::vector<S
   o.fd = Descriptor(::open(folder.path(name).c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!o.fd) throw Trouble::of_system(name + " cannot be written");
-  // A full disk is found before the work; where space cannot be asked for, it is found later.
+  // Detects a full disk before the work starts, on file systems that can allocate space in advance.
   if (::fallocate(o.fd.get(), 0, 0, static_cast<off_t>(o.file.bytes)) != 0 &&
       (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
     throw Trouble::of_system(name + " cannot be written");
@@ -195,7 +195,7 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Sh
   Written out;
   const std::vector<ShardFile> plans = shard_files(head, pieces);
   std::vector<Open> files;
-  // A piece's part of a write, in the order of the blocks.
+  // The part of a piece that one write covers, in the order of the blocks.
   struct Unit {
     std::size_t block, piece;
     std::uint64_t begin;
@@ -212,7 +212,7 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Sh
       ++block;
     }
   }
-  // In turn, so that threads write different files.
+  // Interleave the files, so that threads write to different ones.
   std::vector<Unit> units;
   for (std::size_t i = 0, left = by_file.size(); left > 0; ++i) {
     left = 0;
@@ -235,7 +235,7 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Sh
     sum_up(bytes[u.piece], u.begin, end, b.checksums);
     write_all(to.fd.get(), bytes[u.piece].data() + u.begin, end - u.begin, b.offset + u.begin,
               to.file.name);
-    // The disk begins now, and not when all is written.
+    // Start writing to disk at once instead of at the final sync.
     if (end - u.begin >= kChunk)
       (void)::sync_file_range(to.fd.get(), static_cast<off_t>(b.offset + u.begin),
                               static_cast<off_t>(end - u.begin), SYNC_FILE_RANGE_WRITE);

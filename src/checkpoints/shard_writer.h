@@ -1,4 +1,4 @@
-// Writing the blocks of one process.
+// Writes the blocks of one process.
 #pragma once
 
 #include "checkpoints/manifest.h"
@@ -13,17 +13,17 @@ namespace tessera::inline v0::checkpoints {
 
 struct Written {
   std::vector<File> files;
-  /// By entry; their files are those above.
+  /// By entry; each block's file is one of the above.
   std::vector<std::pair<std::size_t, Block>> blocks;
 };
 
-/// Writes the pieces as safetensors files of the folder, on several threads, and brings them to the
-/// disk. Waits for the values of arrays that are being computed, and lets go of each piece when it
-/// is written. Throws Trouble, or what was wrong with the computation of an array.
+/// Writes the pieces as safetensors files into the folder, on several threads, and syncs them to
+/// disk. Waits for arrays that are still being computed, and releases each piece once it is
+/// written. Throws Trouble, or the error of an array's computation.
 Written write_shards(const Staging& folder, const Manifest& head, std::vector<ShardPiece>& pieces,
                      int process, int processes);
 
-/// Checksums of pieces, by piece and chunk.
+/// Checksums by piece and chunk.
 std::vector<std::vector<std::uint64_t>> checksums_of(const Manifest& head,
                                                      const std::vector<ShardPiece>& pieces);
 

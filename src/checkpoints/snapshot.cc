@@ -103,7 +103,7 @@ Snapshot snapshot_of(std::int64_t step, const std::vector<std::string>& paths,
     if (several)
       out.lines.push_back(fmt::format("{} {}{} {}", e.path, to_string(e.dtype), to_string(e.shape),
                                       own ? "in each process" : to_string(where)));
-    out.held.push_back({+x, own});  // whatever the caller gives away, this one stays
+    out.held.push_back({+x, own});  // keeps the values even if the caller donates them
     out.head.entries.push_back(std::move(e));
   }
   need_names(out.head.entries, loc);

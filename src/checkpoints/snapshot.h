@@ -1,5 +1,5 @@
-// What a save is of: the arrays as they are when it is asked for, and what of them this process
-// writes.
+// The content of a save: the arrays as they are when it is requested, and the blocks that this
+// process writes.
 #pragma once
 
 #include "checkpoints/manifest.h"
@@ -14,8 +14,8 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// A block that this process has. Its memory stays as it is while somebody has the array: a call
-/// that the whole is donated to writes over no memory that a part still needs.
+/// A block that this process holds. Its memory stays unchanged while `data` is alive: if the whole
+/// array is donated to a call, the call does not overwrite memory that a part still needs.
 struct ShardPiece {
   std::size_t entry = 0;
   Shape start, shape;
@@ -24,31 +24,33 @@ struct ShardPiece {
 
 struct Snapshot {
   Manifest head;  // entries without their blocks, and no files
-  /// By entry. What lies on this process's devices alone, of several, is placed nowhere.
+  /// By entry. `own`: in a run with several processes, the array is on this process's devices only;
+  /// every process then has its own copy.
   struct Held {
     Array array;
     bool own = false;
   };
   std::vector<Held> held;
-  /// A line an entry: what is to be the same in all processes.
+  /// One line per entry that must be equal in all processes.
   std::vector<std::string> lines;
 };
 
-/// What of it this process has, block by block: that takes a while with many devices, and is not for
-/// the program's thread.
+/// The blocks that this process holds. Computing them can take a while with many devices, so it is
+/// not done on the program's thread.
 struct Pieces {
-  /// Those that this process is to write.
+  /// Blocks that this process must write.
   std::vector<ShardPiece> written;
-  /// Blocks of arrays that are placed nowhere, which each process has for itself; the first one
-  /// writes them, and all are to have the same.
+  /// Blocks of arrays that are `own`. The first process writes them, and their contents must be
+  /// equal in all processes.
   std::vector<ShardPiece> own;
 };
 Pieces pieces_of(std::vector<Snapshot::Held> held);
 
-/// The name of a leaf in a file: its path with dots.
+/// A leaf's name in a file: its key path with dots.
 std::string dotted(std::string path);
 
-/// TraceError and TreeError list the leaves that cannot be saved. Waits for nothing.
+/// Throws TraceError or TreeError that lists the leaves that cannot be saved. Does not wait for
+/// values.
 Snapshot snapshot_of(std::int64_t step, const std::vector<std::string>& paths,
                      const std::vector<Array>& leaves, const CheckpointSaveOptions& options,
                      const SourceLoc& loc);

@@ -28,11 +28,11 @@ namespace fs = std::filesystem;
 
 std::string reason() { return std::strerror(errno); }
 
-// A folder of our own, which is no link.
+// Opens a folder created by this library, which must not be a symbolic link.
 Descriptor open_own(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
 }
-// A folder of the user's, which may be a link to one.
+// Opens a user's folder, which may be a symbolic link.
 Descriptor open_users(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
@@ -42,7 +42,7 @@ bool lock(int fd, int kind) {
   while (failed && errno == EINTR);
   return !failed;
 }
-// Where there are no locks nobody removes what is left, either.
+// If the file system has no locks, proceed: there, sweep() cannot lock and removes nothing either.
 bool lock_unless_unsupported(int fd, int kind) { return lock(fd, kind) || errno != EWOULDBLOCK; }
 
 std::uint64_t fresh_number() {
@@ -56,14 +56,14 @@ std::uint64_t fresh_number() {
   }
   return number;
 }
-// What names entries of a folder is brought to the disk by whoever may read it, which takes no more
-// than the right to enter it to make them.
+// Flushes a folder's entries to disk if this process may read the folder. Creating entries only
+// requires the right to enter it.
 std::string sync_folder(const Descriptor& folder) {
   if (!folder) return errno == EACCES ? "" : reason();
   return sync_all(folder.get()) ? "" : reason();
 }
 
-// Some file systems keep a file that was removed while somebody has it open: it goes by itself.
+// Some file systems rename a removed file that is still open; it disappears when it is closed.
 bool is_removed_already(std::string_view name) {
   return name.starts_with(".nfs") || name.starts_with(".fuse_hidden");
 }
@@ -81,8 +81,9 @@ Entries entries_of(const std::string& folder) {
   return all;
 }
 
-// Removes our files of a folder, and the folder where nothing else is in it. The manifest goes
-// first: without it nothing is a step. Gives the errno where not even that can be removed, or 0.
+// Removes our files from a folder, and the folder if it is then empty. The manifest goes first,
+// because a folder without it is not a step. Returns an errno if the manifest cannot be removed,
+// else 0.
 int remove_files(const std::string& path) {
   const Descriptor folder = open_own(path);
   if (!folder) return errno;
@@ -93,21 +94,21 @@ int remove_files(const std::string& path) {
   return 0;
 }
 
-// What others put into a step stays at the step's name when the step itself is gone.
+// If foreign files remain of a removed step, moves its folder back under the step's name.
 void give_back(const std::string& removed, const std::string& to) {
   const Entries left = entries_of(removed);
   if (left.ours.empty() && !left.others.empty())
     (void)::renameat2(AT_FDCWD, removed.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
 }
 
-// The same for a step that another one took the place of.
+// Moves foreign files from a replaced step into the step that replaced it.
 void hand_on(const std::string& replaced, const std::string& to) {
   for (const std::string& name : entries_of(replaced).others)
     (void)::renameat2(AT_FDCWD, (replaced + "/" + name).c_str(), AT_FDCWD,
                       (to + "/" + name).c_str(), RENAME_NOREPLACE);
 }
 
-// Follows links, also one that leads to what is not there yet.
+// Follows symbolic links, even to a target that does not exist yet.
 fs::path followed(fs::path target) {
   std::error_code ec;
   for (int links = 0; links < 40 && fs::is_symlink(target, ec); ++links) {
@@ -129,7 +130,7 @@ void Descriptor::reset() {
 }
 
 bool sync_all(int fd) {
-  // File systems that cannot bring files to the disk at once say so.
+  // File systems that cannot sync a file return EINVAL or ENOTSUP, which is not an error here.
   while (::fsync(fd) != 0) {
     if (errno == EINTR) continue;
     return errno == EINVAL || errno == ENOTSUP;
@@ -140,7 +141,7 @@ bool sync_all(int fd) {
 std::string absolute_path(const std::string& dir) {
   const fs::path path = fs::absolute(dir);
   std::string text = path.string();
-  // "link/.." is not what it looks like.
+  // Normalising "link/.." lexically would change its meaning.
   if (std::ranges::find(path, fs::path("..")) == path.end())
     text = path.lexically_normal().string();
   while (text.size() > 1 && text.back() == '/') text.pop_back();
@@ -163,7 +164,7 @@ std::string Staging::make(const std::string& dir, std::int64_t step) {
       return reason();
     }
     mine_ = true;
-    // Whoever looks for what was left may take it for that before it is locked, and remove it.
+    // A concurrent sweep() may remove the folder before it is locked.
     lock_ = open_own(path_);
     if (!lock_ && errno != ENOENT) return reason();
     struct stat now {};
@@ -212,20 +213,20 @@ std::string Staging::commit(const std::string& dir, std::int64_t step, bool over
   if (error == 0) {
     mine_ = false;
   } else if (error == EEXIST && overwrite && is_own(standing_of(dir, step))) {
-    // What was there is here then, and goes with this object.
+    // After the exchange, path_ is the previous step, which this object removes.
     back = RENAME_EXCHANGE;
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), back) != 0) return reason();
   } else if (error == EINVAL && ::access(target.c_str(), F_OK) != 0) {
-    // A file system without such renames; a step that came meanwhile is no empty folder, which is
-    // all that this one replaces.
+    // The file system does not support such renames. A plain rename is safe, because it only
+    // replaces an empty folder, which a finished step is not.
     if (::rename(path_.c_str(), target.c_str()) != 0) return reason();
     mine_ = false;
   } else {
     return std::strerror(error);
   }
   std::string why = sync_folder(open_users(dir));
-  // Nobody knows whether the disk has the new name: it is taken back, since what is said not to be
-  // saved is no step.
+  // It is unknown whether the new name is on disk. The rename is undone, because a save that failed
+  // must not leave a step.
   if (!why.empty() && ::renameat2(AT_FDCWD, target.c_str(), AT_FDCWD, path_.c_str(), back) == 0)
     mine_ = true;
   else if (back == RENAME_EXCHANGE)
@@ -235,13 +236,13 @@ std::string Staging::commit(const std::string& dir, std::int64_t step, bool over
 
 std::string remove_step(const std::string& dir, std::int64_t step) {
   const std::string path = step_path(dir, step), away = removing_path(dir, step, fresh_number());
-  // Another process may have removed it.
+  // Another process may have removed it already.
   if (::rename(path.c_str(), away.c_str()) != 0) return errno == ENOENT ? "" : reason();
   if (const int error = remove_files(away); error != 0) {
     (void)::renameat2(AT_FDCWD, away.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
     return std::strerror(error);
   }
-  // It is no step any more. What could not be removed of it is swept up later.
+  // The step is gone. sweep() later removes what could not be removed.
   give_back(away, path);
   return {};
 }

@@ -1,10 +1,10 @@
-// The folder in which a step is made, beside those of the steps that are there, and how steps go.
+// The temporary folder in which a step is written, beside the finished steps, and the removal of
+// steps.
 //
-// A folder that is being written has a lock for as long as one of its writers lives, so that what a
-// killed run left can be told from what another one writes just now.
+// A folder that is being written is locked as long as one of its writers is alive, so that
+// leftovers of killed runs can be told from saves in progress.
 //
-// Only files that saves make are removed (step_names.h). Whatever else lies in the folder of a step
-// stays there.
+// Only files that saves create are removed (step_names.h). Any other file in a step's folder stays.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// A descriptor that is closed.
+/// A file descriptor that is closed by the destructor.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -31,14 +31,15 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// All problems are in the system's words, and empty where there is none.
+/// Functions that return a string give the system's error text, or an empty string on success.
 class Staging {
  public:
-  /// Makes `dir` and the folder in it; it goes with this object unless it was committed.
+  /// Creates `dir` and the temporary folder in it. The folder is removed with this object unless it
+  /// was committed.
   std::string make(const std::string& dir, std::int64_t step);
-  /// That of another process, which makes it and removes it.
+  /// Opens the folder of another process, which creates and removes it.
   std::string join(const std::string& dir, std::int64_t step, std::uint64_t nonce);
-  /// A number that no other one has.
+  /// A number that is unique to this save.
   std::uint64_t nonce() const { return nonce_; }
   Staging() = default;
   Staging(Staging&& other) noexcept;
@@ -47,32 +48,32 @@ class Staging {
 
   const std::string& path() const { return path_; }
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
-  /// Whether it was made a step, whatever became of the step since: its folder has another name
-  /// than the one that it was made under.
+  /// Whether the folder was committed, whatever happened to the step since: the folder was renamed.
   bool was_made() const;
-  /// Makes the step of it: all of it is on the disk, or nothing has happened. With `overwrite` it
-  /// takes the place of a step that is there.
+  /// Turns the folder into the step atomically: either everything is on disk, or nothing has
+  /// happened. With `overwrite`, it replaces an existing step.
   std::string commit(const std::string& dir, std::int64_t step, bool overwrite);
 
  private:
   std::string path_;
   Descriptor lock_;
-  // Folders of which an entry was made on the way, for the step's writer to bring to the disk: that
-  // may take long.
+  // Parent folders that received a new entry. The step's writer must sync them, which may take
+  // long.
   std::vector<std::string> has_new_;
   std::uint64_t nonce_ = 0;
   bool mine_ = false;
 };
 
-/// Removes a step, under another name first, so that no part of a step is ever there as a step.
+/// Removes a step. It is renamed first, so that an incomplete step never appears under a step's
+/// name.
 std::string remove_step(const std::string& dir, std::int64_t step);
-/// Removes what killed runs left.
+/// Removes what killed runs left behind.
 void sweep(const std::string& dir);
 
-/// The path from the root that a save into `dir` writes to. Links stay in it.
+/// The absolute path that a save into `dir` writes to; symbolic links are not resolved.
 std::string absolute_path(const std::string& dir);
 
-/// Brings a file or a folder to the disk; false with errno.
+/// Flushes a file or folder to disk; false with errno set on failure.
 bool sync_all(int fd);
 
 }  // namespace tessera::inline v0::checkpoints

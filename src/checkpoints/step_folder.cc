@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder needs no right to be listed, only to be entered.
+// Opens a folder for access to its files, which does not require permission to list it.
 Descriptor enter(const std::string& path) {
   int fd = -1;
   do fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -29,7 +29,7 @@ Descriptor enter(const std::string& path) {
   return Descriptor(fd);
 }
 
-// The first `most` bytes, or all that there are. An errno, or 0.
+// Reads the first `most` bytes, or fewer if the file is shorter. Returns an errno or 0.
 int read_front(int fd, std::string& text, std::size_t most) {
   text.resize(most);
   std::size_t got = 0;
@@ -44,7 +44,8 @@ int read_front(int fd, std::string& text, std::size_t most) {
   return 0;
 }
 
-// The first line has the checksum of all others. Nothing where there is no such file.
+// The checksum of the manifest's first line, which contains a checksum of the rest. Absent if there
+// is no manifest.
 std::optional<std::uint64_t> mark_in(int folder) {
   const StepFile file(folder, kManifest);
   std::string head;
@@ -59,7 +60,7 @@ bool has_shards(const std::string& path) {
   return false;
 }
 
-// No folder, or one that may not be entered.
+// For a path that is not a folder, or a folder that may not be entered.
 Standing standing_without_folder(int error) {
   return error == EACCES || error == EPERM ? Standing::unreadable : Standing::foreign;
 }
@@ -95,7 +96,7 @@ Problem problem_of(int error, const std::string& what) {
 
 StepFile::StepFile(int folder, const std::string& name) {
   int fd = -1;
-  // Opening a pipe would wait for who writes it.
+  // O_NONBLOCK, because opening a pipe would wait for a writer.
   do fd = ::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   while (fd < 0 && errno == EINTR);
   const int error = errno;
@@ -133,7 +134,7 @@ std::vector<std::int64_t> numbers_in(const std::string& dir, std::string* proble
     if (const auto step = step_of(at->path().filename().native())) all.push_back(*step);
   if (problem && ec && ec != std::errc::no_such_file_or_directory) *problem = ec.message();
   std::ranges::sort(all);
-  // A name that is exchanged while the folder is read may come twice.
+  // A name that is replaced during the listing may appear twice.
   const auto twice = std::ranges::unique(all);
   all.erase(twice.begin(), twice.end());
   return all;
@@ -169,7 +170,7 @@ std::optional<Problem> StepFolder::read(std::int64_t step) {
   if (const int error = read_front(file.descriptor(), text, kHeadBytes); error != 0)
     return problem_of(error, unread);
   mark_ = checksum(text.data(), text.size());
-  // Its size and its beginning are looked at before memory is taken for it.
+  // Check size and beginning before allocating memory for the file.
   if (file.size() > kMostManifest)
     return damaged(
         fmt::format("it has {} bytes, and a manifest has at most {}", file.size(), kMostManifest));
@@ -187,7 +188,7 @@ std::optional<Problem> StepFolder::read(std::int64_t step) {
 }
 
 bool StepFolder::is_current() const {
-  // A folder without a manifest is no step, or not any more.
+  // A folder without a manifest is not a step, or has been removed.
   if (problem_ && problem_->kind == Problem::Kind::gone) return false;
   const Descriptor now = enter(path_);
   return (now ? mark_in(now.get()) : std::nullopt) == mark_;

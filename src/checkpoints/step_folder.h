@@ -1,12 +1,12 @@
-// Which folders are steps, and a step that is being read.
+// Which folders are steps, and reading of a step.
 //
 // A folder is a step if its name is a number and it holds a manifest that a finished save wrote.
-// Everything else in a folder of checkpoints belongs to somebody else: it is not listed, counted,
+// Everything else in a checkpoint folder belongs to someone else: it is not listed, counted,
 // replaced or removed.
 //
 // Other processes may replace or remove a step while it is read. Its folder is therefore opened
-// once and its files are opened relative to it, so that all of them are of one save, whatever the
-// step's name stands for by then.
+// once, and its files are opened relative to it, so that all of them belong to one save, whatever
+// folder has the step's name by then.
 #pragma once
 
 #include "checkpoints/manifest.h"
@@ -21,49 +21,49 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// What stands at the name of a step.
+/// What exists under a step's name.
 enum class Standing {
   none,        // nothing
   foreign,     // something that no save made
-  unreadable,  // a folder into which this process may not look
-  damaged,     // a step whose manifest does not begin as ours do
-  linked,      // a symbolic link to a step elsewhere: it is read, never replaced or removed
+  unreadable,  // a folder that this process may not read
+  damaged,     // a step whose manifest does not begin like ours
+  linked,      // a symbolic link to a step elsewhere: readable, never replaced or removed
   made,        // a step
 };
-/// Looks at the beginning of the manifest only.
+/// Reads only the beginning of the manifest.
 Standing standing_of(const std::string& dir, std::int64_t step);
-/// Whether a restore may name it: a step, also one that is damaged or cannot be looked into.
+/// Whether a restore may request it: any step, even if it is damaged or unreadable.
 inline bool is_listed(Standing s) { return s > Standing::foreign; }
-/// Whether a save made it here, so that another one may replace it.
+/// Whether a save made it in this folder, so that another save may replace it.
 inline bool is_own(Standing s) { return s == Standing::made || s == Standing::damaged; }
 
-/// Names that are numbers, ascending, whatever they stand for. A folder that cannot be read has
-/// none, and `problem` says why unless the folder is missing.
+/// The entries whose names are numbers, ascending, whatever they are. If the folder cannot be read,
+/// the list is empty and `problem` says why, unless the folder does not exist.
 std::vector<std::int64_t> numbers_in(const std::string& dir, std::string* problem = nullptr);
-/// The listed steps of these.
+/// The entries that is_listed() accepts.
 std::vector<std::int64_t> steps_in(const std::string& dir, std::string* problem = nullptr);
-/// The last of them, without looking at the others.
+/// The last of steps_in(), without looking at the others.
 std::optional<std::int64_t> newest_in(const std::string& dir, std::string* problem = nullptr);
 
-/// Why something of a step cannot be had.
+/// Why a part of a step cannot be read.
 struct Problem {
   enum class Kind {
-    gone,        // it is not there, or not any more
-    unreadable,  // the system does not let this process have it
-    damaged,     // it is not what was written
+    gone,        // it does not exist, or has been removed
+    unreadable,  // this process has no permission
+    damaged,     // its content is not what was written
   };
   Kind kind = Kind::damaged;
   std::string text;
 };
-/// Whether something is not as it was written; else all of it only cannot be had by this process.
+/// Whether some problem is more than missing permissions.
 inline bool is_damaged(const std::vector<Problem>& problems) {
   return std::ranges::any_of(problems,
                              [](const Problem& p) { return p.kind != Problem::Kind::unreadable; });
 }
-/// The text of an errno that opening or reading a file gave.
+/// A Problem from the errno of opening or reading a file.
 Problem problem_of(int error, const std::string& what);
 
-/// A file of a step, open.
+/// An open file of a step.
 class StepFile {
  public:
   StepFile() = default;
@@ -81,20 +81,20 @@ class StepFile {
 class StepFolder {
  public:
   StepFolder() = default;
-  /// Opens it and reads the manifest.
+  /// Opens the folder and reads its manifest.
   StepFolder(const std::string& dir, std::int64_t step);
 
-  /// Why there is no manifest; nothing where it is sound.
+  /// Why there is no manifest; absent if it is valid.
   const std::optional<Problem>& problem() const { return problem_; }
   const Manifest& manifest() const { return manifest_; }
-  /// A number that no other save's manifest has; none where there is no manifest.
+  /// A number that is unique to the save that wrote the manifest; absent without a manifest.
   std::optional<std::uint64_t> mark() const { return mark_; }
   StepFile open(const std::string& name) const { return StepFile(folder_.get(), name); }
 
-  /// Whether the step's name stands for what it stood for when this object was made. If not, others
-  /// replaced or removed the step, which may be all that is wrong with it.
+  /// Whether the step's name still refers to the folder that this object opened. If not, the step
+  /// was replaced or removed, which may explain any other problem.
   bool is_current() const;
-  /// Whether the files may have been written over in place since the manifest was read.
+  /// Whether files may have been overwritten in place since the manifest was read.
   bool is_torn() const;
 
  private:
@@ -107,7 +107,7 @@ class StepFolder {
   std::optional<Problem> problem_;
 };
 
-/// How often a step that others replace or remove while it is read is looked for again.
+/// How often a step that others replace or remove during reading is looked up again.
 inline constexpr int kTries = 100;
 
 }  // namespace tessera::inline v0::checkpoints

@@ -28,7 +28,7 @@ std::optional<std::int64_t> hidden_step_of(std::string_view name, std::string_vi
   return step_of(step);
 }
 
-// Takes it from the front.
+// Removes a prefix.
 bool take(std::string_view& text, std::string_view what) {
   if (!text.starts_with(what)) return false;
   text.remove_prefix(what.size());

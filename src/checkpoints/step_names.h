@@ -1,8 +1,8 @@
-// The names of what a save makes.
+// File and folder names used by saves.
 //
 //   run/40/                              a step: a folder whose name is a number
-//   run/.saving-50-0123456789abcdef/     one that is being written
-//   run/.removing-30-0123456789abcdef/   one that is being removed
+//   run/.saving-50-0123456789abcdef/     a step that is being written
+//   run/.removing-30-0123456789abcdef/   a step that is being removed
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 namespace tessera::inline v0::checkpoints {
 
 std::string step_path(const std::string& dir, std::int64_t step);
-/// "40"; "007" is no step.
+/// The step number in a name such as "40"; "007" is not a step.
 std::optional<std::int64_t> step_of(std::string_view name);
-/// For messages: "10, 20, 30 and 4 more".
+/// Text for messages: "10, 20, 30 and 4 more".
 std::string steps_text(const std::vector<std::int64_t>& steps);
 
 std::string saving_path(const std::string& dir, std::int64_t step, std::uint64_t nonce);
 std::string removing_path(const std::string& dir, std::int64_t step, std::uint64_t nonce);
-/// The step of a folder that is being written, or removed.
+/// The step of a folder that is being written, or that is being removed.
 std::optional<std::int64_t> saving_step_of(std::string_view name);
 std::optional<std::int64_t> removing_step_of(std::string_view name);
 
 std::string shard_name(int process, int processes, std::size_t part);
 bool is_shard(std::string_view name);
 
-/// What a process tells the others that save the same step.
+/// The file in which a process reports to the others that save the same step, and its lock file.
 std::string part_name(int process);
 std::string alive_name(int process);
-/// Such a file is written under this name first.
+/// The name under which a report is written before it is renamed.
 std::string unfinished(const std::string& name);
 
-/// Whether saves make files of this name in the folder of a step. Other files there are somebody
-/// else's.
+/// Whether saves create files of this name in a step's folder. Other files there belong to someone
+/// else.
 bool is_file_of_step(std::string_view name);
 
 }  // namespace tessera::inline v0::checkpoints

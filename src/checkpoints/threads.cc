@@ -13,7 +13,7 @@
 namespace tessera::inline v0::checkpoints {
 namespace {
 
-// Disks are as fast with a few threads as with many, and the program wants the cores.
+// A few threads saturate a disk, and the program needs the cores.
 constexpr std::size_t kMost = 8;
 
 }  // namespace
@@ -21,7 +21,7 @@ constexpr std::size_t kMost = 8;
 std::thread quiet_thread(std::function<void()> work) {
   sigset_t all, before;
   sigfillset(&all);
-  // A thread is made with the mask of the one that makes it.
+  // A new thread inherits the signal mask of its creator.
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     std::thread made(std::move(work));
@@ -58,7 +58,7 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
     try {
       others.push_back(quiet_thread(run));
     } catch (const std::system_error&) {
-      break;  // then there are fewer
+      break;  // continue with fewer threads
     }
   }
   run();

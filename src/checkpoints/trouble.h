@@ -1,4 +1,5 @@
-// Why a file cannot be written or read, before it is known who is told.
+// The reason why a file cannot be written or read, before the public function that reports it is
+// known.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +10,7 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// "shards-0-of-1.safetensors cannot be written: No space left on device".
+/// For example "shards-0-of-1.safetensors cannot be written: No space left on device".
 class Trouble : public std::runtime_error {
  public:
   explicit Trouble(const std::string& what,
@@ -17,11 +18,11 @@ class Trouble : public std::runtime_error {
                        "check that the folder is writable, and the space that is "
                        "left on the disk")
       : std::runtime_error(what), advice_(std::move(advice)) {}
-  /// With the reason in errno.
+  /// Appends the text of errno.
   static Trouble of_system(const std::string& what) {
     return Trouble(what + ": " + std::strerror(errno));
   }
-  /// One thing to try.
+  /// One thing for the user to try.
   const std::string& advice() const { return advice_; }
 
  private:

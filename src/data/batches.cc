@@ -27,7 +27,7 @@ std::string sizes_that_work(std::int64_t batch, std::int64_t devices) {
   return below > 0 ? std::to_string(below) + " or " + std::to_string(above) : std::to_string(above);
 }
 
-// DeviceError where there is no memory for that many batches of that size.
+// Throws DeviceError if there is not enough memory for the batches.
 void need_memory(std::int64_t examples, std::int64_t batch, LastBatch last, const SourceLoc& loc) {
   const std::int64_t count =
       examples / batch + (last == LastBatch::pad && examples % batch ? 1 : 0);
@@ -65,8 +65,8 @@ Split split_per_class(const Array& key, const Array& labels, double share,
       shuffled(random::fold_in(key, 0), static_cast<std::int64_t>(of.size()));
   std::map<std::int32_t, std::int64_t> size, taken;
   for (std::int32_t label : of) ++size[label];
-  // One walk in random order: the first of each class go to the first set, so both sets come out
-  // shuffled.
+  // One pass in random order: the first examples of each class go to the first set, so that both
+  // sets are shuffled.
   std::vector<std::int32_t> first, second;
   for (std::int32_t i : order) {
     std::int32_t label = of[static_cast<std::size_t>(i)];
@@ -151,7 +151,7 @@ void check_shardable(const std::vector<Array>& leaves, const std::vector<std::st
 std::vector<std::int32_t> process_part(const std::vector<std::int32_t>& batch,
                                        const Sharding& sharding, std::source_location loc) {
   const InFunction called("process_part", loc);
-  // The sharding of the batch alone, whatever the examples are.
+  // Only the sharding of the batch dimension matters, whatever the shape of the examples.
   const std::vector<PartitionSpec::Dim>& dims = sharding.spec().dims();
   const Sharding rows(sharding.mesh(), dims.empty() ? PartitionSpec() : P(dims[0]));
   const auto indices = rows.indices({std::ssize(batch)}, loc);

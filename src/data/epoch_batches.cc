@@ -7,7 +7,7 @@ namespace tessera::inline v0::data {
 
 namespace {
 
-// Strong, so that it comes back from a file as it was.
+// A strong int64, so that it is restored from a file with the same type.
 Array number(std::int64_t n) { return Array::from_bytes(DType::int64, {}, &n); }
 
 }  // namespace
@@ -33,7 +33,7 @@ void EpochBatches::begin_epoch() {
 }
 
 namespace {
-// An epoch has a batch at least, unless the batches are another object's by now.
+// An epoch has at least one batch, so an empty list means that the object was moved from.
 void need(const std::vector<BatchIndices>& batches, const std::source_location& loc = {}) {
   if (batches.empty()) tessera::detail::moved_from("EpochBatches", loc);
 }

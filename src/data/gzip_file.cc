@@ -9,13 +9,13 @@
 namespace tessera::inline v0::data {
 
 namespace {
-constexpr std::uint64_t kRatio = 1032;  // of deflate: 258 bytes from two bits
+constexpr std::uint64_t kRatio = 1032;  // of deflate: two bits encode up to 258 bytes
 constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
 }  // namespace
 
 GzipFile::GzipFile(const std::string& path) : file_(path) {
   if (!file_.problem().empty()) return;
-  // The stream closes the descriptor that it is given.
+  // gzclose closes its descriptor, so give it a duplicate.
   const int own = ::fcntl(file_.descriptor(), F_DUPFD_CLOEXEC, 0);
   if (own >= 0) stream_ = gzdopen(own, "rb");
   if (!stream_ && own >= 0) ::close(own);
@@ -40,7 +40,7 @@ bool GzipFile::read(std::vector<unsigned char>& to, std::uint64_t n) {
     to.resize(before + static_cast<std::size_t>(std::max(0, got)));
     int code = Z_OK;
     const char* why = gzerror(stream_, &code);
-    // A stream that ends early gives what it has and this code.
+    // A truncated stream returns the bytes it has, with this code.
     if (got < 0 || code == Z_BUF_ERROR) {
       damage_ = "its compression is damaged";
       if (got < 0 && why && *why) damage_ += std::string(" (") + why + ")";

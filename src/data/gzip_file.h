@@ -1,4 +1,4 @@
-// Reading a file that may be gzipped, never further than asked.
+// Reads a file, which may be gzipped, only as far as requested.
 #pragma once
 
 #include <tessera/detail/input_file.h>
@@ -18,16 +18,16 @@ class GzipFile {
   GzipFile(const GzipFile&) = delete;
   GzipFile& operator=(const GzipFile&) = delete;
 
-  /// As of tessera::detail::InputFile.
+  /// See tessera::detail::InputFile.
   const tessera::detail::InputFile& file() const { return file_; }
 
-  /// Appends the next n bytes to `to`, or those that there are. False where they are damaged;
-  /// damage says how.
+  /// Appends the next n bytes to `to`, or fewer at the end of the file. Returns false if they are
+  /// corrupt; damage() then says how.
   bool read(std::vector<unsigned char>& to, std::uint64_t n);
   const std::string& damage() const { return damage_; }
-  /// Bytes of contents that the file can hold at most: deflate does not compress further.
+  /// An upper bound of the uncompressed size: deflate does not compress further.
   std::uint64_t most() const;
-  /// Whether it holds its contents as they are.
+  /// Whether the file is not compressed.
   bool is_plain() const { return plain_; }
 
  private:

@@ -40,7 +40,7 @@ struct Format {
   std::size_t size = 0;
 };
 
-// Of no size where there is no such type.
+// The size is 0 if there is no such type.
 Format format_of(unsigned char code) {
   switch (code) {
     case 0x08: return {DType::uint8, 1};
@@ -53,7 +53,7 @@ Format format_of(unsigned char code) {
   }
 }
 
-// The names in a folder, in order.
+// The sorted names in a folder.
 std::vector<std::string> names_in(const std::string& directory, const std::source_location& loc) {
   std::error_code ec;
   std::vector<std::string> names;
@@ -85,7 +85,7 @@ namespace {
 
 const char* const kFetch = "fetch the file again";
 
-// A file whose header has been read and held against its size.
+// A file whose header has been read and checked against the size of the file.
 class Idx {
  public:
   Idx(const char* function, const std::string& path, const std::source_location& loc)
@@ -115,12 +115,12 @@ class Idx {
     for (std::size_t i = 0; i < rank; ++i) {
       const std::uint32_t extent = big_endian(&b[4 + 4 * i]);
       shape_.push_back(extent);
-      // Far above any real file, and far below overflow.
+      // Far larger than any real file, and far from overflow.
       if (extent && count_ > (std::uint64_t{1} << 40) / extent)
         refuse("its header claims an absurd size", kFetch);
       count_ *= extent;
     }
-    // The header is held against the file before anything is read for it.
+    // Check the size that the header claims before reading or allocating anything for it.
     if (in_.is_plain() && in_.file().size() - header_ != bytes())
       refuse(claim() + std::to_string(in_.file().size() - header_) + " follow", kFetch);
     if (bytes() > in_.most())
@@ -134,7 +134,7 @@ class Idx {
   bool is_plain() const { return in_.is_plain(); }
   std::uint64_t bytes() const { return count_ * format_.size; }
 
-  // Everything that follows the header.
+  // All data after the header.
   Array all() {
     need_memory(bytes());
     std::vector<unsigned char> b;
@@ -145,13 +145,13 @@ class Idx {
       refuse(claim() + "there is no memory for them", "let go of arrays");
     }
     if (b.size() < bytes()) refuse(claim() + std::to_string(b.size()) + " follow", kFetch);
-    // The end of a compressed file has a checksum of what was before.
+    // Read past the end, so that the checksum of a compressed file is verified.
     read(b, 1);
     if (b.size() > bytes()) refuse(claim() + "more follow", kFetch);
     return array(shape_, b);
   }
 
-  // Some entries of a plain file.
+  // The entries with these indices, from an uncompressed file.
   Array rows(const std::vector<std::int32_t>& indices, const std::source_location& loc) const {
     Shape shape = shape_;
     shape[0] = std::ssize(indices);
@@ -219,7 +219,7 @@ struct IdxFile::Impl {
   Impl(const std::string& path, const std::source_location& loc) : idx("IdxFile", path, loc) {}
   Idx idx;
   std::once_flag read;
-  Array whole;  // of a compressed file
+  Array whole;  // for a compressed file
 };
 
 IdxFile::IdxFile(const std::string& path, std::source_location loc)

@@ -19,7 +19,7 @@ struct PrefetchQueue::Impl {
   bool finished = false, stop = false;
   std::thread thread;
   const pid_t process = ::getpid();
-  bool is_of_parent() const { return ::getpid() != process; }  // its thread is not here
+  bool is_of_parent() const { return ::getpid() != process; }  // this process has no such thread
 };
 
 PrefetchQueue::PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<void>()> next)
@@ -41,7 +41,7 @@ PrefetchQueue::PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<vo
       }
       std::lock_guard lock(impl->mutex);
       if (!item) {
-        impl->error = std::move(error);  // the last owner is who rethrows it
+        impl->error = std::move(error);  // its last owner is the thread that rethrows it
         impl->finished = true;
         impl->ready.notify_all();
         return;
@@ -63,7 +63,7 @@ PrefetchQueue::PrefetchQueue(std::size_t depth, std::function<std::shared_ptr<vo
 
 PrefetchQueue::~PrefetchQueue() {
   if (impl_->is_of_parent()) {
-    (void)impl_.release();  // what the parent's thread holds is held for good
+    (void)impl_.release();  // leaked: what the parent's thread holds is never released
     return;
   }
   {
@@ -77,7 +77,7 @@ PrefetchQueue::~PrefetchQueue() {
 std::shared_ptr<void> PrefetchQueue::pop() {
   std::unique_lock lock(impl_->mutex, std::defer_lock);
   if (impl_->is_of_parent()) {
-    // Where the parent's thread had the lock nothing is certain.
+    // The parent's thread may have held the lock during fork, so do not wait for it.
     if (!lock.try_lock() || (impl_->items.empty() && !impl_->finished))
       Message("Prefetch::next")
           .problem("its thread belongs to the process that forked this one")

@@ -13,14 +13,14 @@ namespace tessera::inline v0::explain {
 
 namespace {
 
-/// Ends of a program that are changed together.
+/// Inputs and outputs of a program that are changed together.
 struct Kind {
   std::vector<std::size_t> inputs, outputs;
   std::string name;
 };
 struct Alternative {
   const Kind* kind = nullptr;
-  std::optional<spmd::Placement> placement;  // none: nothing is asked
+  std::optional<spmd::Placement> placement;  // absent: request nothing
 };
 
 bool contains(const Program& p, const Equation* wanted) {
@@ -38,7 +38,7 @@ class AdviceSearch {
                const PlanOptions& options)
       : q_(q), d_(d), now_(now), options_(options) {}
 
-  /// `value`: the largest of the worst collective's.
+  /// `value` is the largest value of the worst collective.
   std::string run(const PlannedCollective& worst, const PlannedValue& value,
                   const Equation* equation) {
     for (std::size_t i : equation ? inputs_behind(equation) : std::vector<std::size_t>{})
@@ -53,7 +53,7 @@ class AdviceSearch {
     std::string said;
     double best = 0.99 * (now_.compute_seconds + now_.communication_seconds);
     int left = options_.alternatives;
-    // Each kind's likeliest first.
+    // Try the most promising alternative of each kind first, then the second ones.
     for (std::size_t turn = 0; left > 0; ++turn) {
       bool any = false;
       for (const auto& list : by_kind) {
@@ -68,7 +68,7 @@ class AdviceSearch {
   }
 
  private:
-  // Nearest first.
+  // The inputs on which the equation depends, nearest first.
   std::vector<std::size_t> inputs_behind(const Equation* equation) const {
     const Program& p = d_.placed();
     const auto begin =
@@ -141,7 +141,8 @@ class AdviceSearch {
     return i < list.size() && list[i].has_value();
   }
 
-  // With the axes of the collective elsewhere or nowhere; as it comes; whole.
+  // The alternatives for a kind: unconstrained, with the collective's axes on other dimensions or
+  // removed, and replicated.
   std::vector<Alternative> alternatives(const Kind& k, const PlannedCollective& worst) const {
     std::vector<Alternative> all;
     const spmd::Placement before = now(k);
@@ -175,7 +176,7 @@ class AdviceSearch {
     return all;
   }
 
-  // The program without the constraints on what is changed: how that lies, the cutting says.
+  // The program without constraints on the changed values, whose shardings are in the request.
   ProgramPtr without_constraints(const Kind& k) const {
     auto p = std::make_shared<Program>(*d_.whole);
     std::set<Var> in, out;

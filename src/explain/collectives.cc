@@ -1,4 +1,4 @@
-// Which cause a collective of the device's program has.
+// Matches the collectives of the device's program with their causes.
 #include "explain/listing.h"
 
 #include <tessera/detail/input_file.h>
@@ -15,14 +15,14 @@ namespace tessera::inline v0::explain {
 
 namespace {
 
-// Causes and what is emitted for them come in one order, and agree in these.
+// Causes and emitted collectives are in the same order and agree in this key.
 using Key = std::tuple<const char*, int, std::vector<std::string>>;
 Key key_of(const SourceLoc& loc, std::vector<std::string> axes) {
   std::sort(axes.begin(), axes.end());
   return {loc.file, loc.line, std::move(axes)};
 }
 
-// "first", or "first and 2 more" where there are others.
+// For example "first", or "first and 2 more" if the values differ.
 std::string shared(const std::vector<PlannedValue>& values, std::string PlannedValue::*member) {
   std::set<std::string> distinct;
   for (const PlannedValue& v : values) distinct.insert(v.*member);
@@ -37,7 +37,7 @@ std::string agreed(const std::vector<PlannedValue>& values, std::string PlannedV
   return agree ? values[0].*member : "";
 }
 
-// Fills in what a row says about its values.
+// Fills in the fields of a collective that summarise its values.
 void sum_up(PlannedCollective& c) {
   const std::vector<PlannedValue>& values = c.values;
   c.op = shared(values, &PlannedValue::op);
@@ -106,7 +106,7 @@ std::vector<PlannedCollective> collectives_of(const ProgramOnMesh& d, const Work
     causes.erase(cause);
     return v;
   };
-  // Causes come in the order of the program, and a message stands where its last value does.
+  // Causes are in program order, while a message is emitted at the position of its last value.
   struct Place {
     std::size_t collective, value;
   };

@@ -1,4 +1,4 @@
-// What two plans have otherwise.
+// Compares two plans.
 #include "explain/grouped.h"
 #include "explain/units.h"
 
@@ -18,7 +18,7 @@ std::string text_of(const explain::Grouped& g) {
   return s + ", " + explain::bytes_text(static_cast<double>(c.bytes));
 }
 
-// By what they are, how often.
+// The number of occurrences of each collective, by its description.
 std::map<std::string, std::int64_t> counted(const Plan& p, std::vector<std::string>& order) {
   std::map<std::string, std::int64_t> all;
   for (const explain::Grouped& g : explain::grouped(p)) {

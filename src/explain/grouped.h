@@ -1,4 +1,4 @@
-// Collectives that are alike as one.
+// Groups equal collectives.
 #pragma once
 
 #include <tessera/plan.h>
@@ -10,15 +10,15 @@ namespace tessera::inline v0::explain {
 
 struct Grouped {
   const PlannedCollective* one = nullptr;
-  std::int64_t times = 0;  // of all
+  std::int64_t times = 0;  // sum over the group
   double seconds() const { return one->seconds * static_cast<double>(times); }
 };
-/// Costliest first. The plan lives as long.
+/// Costliest first. The plan must outlive the result.
 std::vector<Grouped> grouped(const Plan& plan);
 
-/// "'data', 'model'"
+/// For example "'data', 'model'".
 std::string axes_text(const std::vector<std::string>& axes);
-/// "P('x') -> P()"; empty where nobody knows.
+/// For example "P('x') -> P()"; empty if unknown.
 std::string moves_text(const PlannedCollective& collective);
 
 }  // namespace tessera::inline v0::explain

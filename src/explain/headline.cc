@@ -1,4 +1,4 @@
-// Where the time of a plan goes.
+// Summarises where the time of a plan goes.
 #include "explain/grouped.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ std::string percent(double part, double whole) {
 
 std::string at_line(const std::string& line) { return line.empty() ? "" : " at " + line; }
 
-// The costliest of several things, and the time that it takes.
+// The costliest of several items and its time.
 struct Most {
   std::string name;
   double seconds = 0;
@@ -30,7 +30,7 @@ Most most_of(const std::map<std::string, double>& seconds) {
   return most;
 }
 
-// "all_gather over 'data' for dot_general at model.cc:12"
+// For example "all_gather over 'data' for dot_general at model.cc:12".
 Most most_communication(const Plan& p) {
   std::map<std::string, double> seconds;
   for (const PlannedCollective& c : p.collectives)
@@ -40,7 +40,7 @@ Most most_communication(const Plan& p) {
 }
 
 Most most_work(const Plan& p) {
-  // Compute that follows on compute of the same line is one span, which has the name of the longest.
+  // Consecutive computation of one line forms one span, named after its longest operation.
   std::map<std::string, double> seconds;
   std::map<std::string, const PlannedSpan*> longest;
   for (const PlannedDevices& d : p.timeline)
@@ -63,7 +63,8 @@ std::string headline(const Plan& p) {
   const double all = p.seconds();
   if (!(all > 0)) return "";
   std::string text;
-  // "57 % of the predicted time is communication, the largest part of it all_reduce over 'data' (22 %)"
+  // For example "57 % of the predicted time is communication, the largest part of it all_reduce
+  // over 'data' (22 %)".
   const auto add = [&](double seconds, const char* what, const Most& most) {
     if (!(seconds > 0)) return;
     text += text.empty() ? percent(seconds, all) + " of the predicted time is "

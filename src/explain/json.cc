@@ -1,4 +1,4 @@
-// Plans as JSON.
+// Converts plans to JSON.
 #include <tessera/plan.h>
 
 #include <nlohmann/json.hpp>
@@ -125,7 +125,7 @@ std::string to_json(const Plan& p) {
                                     {"seconds", s.seconds}};
                       })}};
        })}};
-  // Names that a user gives may be no UTF-8.
+  // Names given by the user may not be valid UTF-8.
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

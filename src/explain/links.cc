@@ -1,4 +1,4 @@
-// Speeds from a file.
+// Reads link speeds from a file.
 #include <tessera/detail/input_file.h>
 #include <tessera/plan.h>
 
@@ -51,7 +51,8 @@ PlanOptions load_links(const std::string& path, std::source_location line) {
   if (file.size() > kMost) refuse(path, "it has " + std::to_string(file.size()) + " bytes", loc);
   std::string text(file.size(), '\0');
   if (!file.read(text.data(), text.size())) refuse(path, "it ends early", loc);
-  // The reader keeps the last of several members of one name.
+  // The JSON parser keeps the last of several members with one name, so duplicates are detected
+  // here.
   std::set<std::string> axes;
   std::string member, twice;
   const auto look = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& key) {

@@ -11,7 +11,7 @@ namespace {
 
 std::string name_of(Var v) { return "%" + std::to_string(v); }
 
-// Where a value lies as far as it can be cut so.
+// A placement without partial results and without axes on dimensions that cannot be cut.
 spmd::Placement fitted(spmd::Placement p, const Shape& shape) {
   p.unreduced = {};
   for (int d = 0; d < shape.rank(); ++d)
@@ -44,7 +44,7 @@ std::size_t Listing::index_of(const Equation* equation) const {
   return it == index_.end() ? PlannedCollective::none : it->second;
 }
 
-// With everything but its results.
+// Adds an equation without its results.
 PlannedEquation& Listing::listed(const Equation& eqn, int depth) {
   index_[&eqn] = equations.size();
   PlannedEquation& e = equations.emplace_back();
@@ -72,7 +72,7 @@ void Listing::scope(std::size_t number, int depth) {
   }
 }
 
-// On one device, or as the user divided it.
+// Lists a program on one device, or one that the user divided.
 void Listing::program(const Program& p, int depth) {
   for (const Equation& eqn : p.equations) {
     PlannedEquation& e = listed(eqn, depth);
@@ -85,7 +85,8 @@ void Listing::program(const Program& p, int depth) {
 
 void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Var v) {
   const spmd::Propagation& where = *d_.made->where;
-  // Constants, and what is made of scalars alone: each device makes the part that it needs.
+  // Constants, and values computed from scalars, are not listed: each device computes only its
+  // part.
   if (std::all_of(eqn.inputs.begin(), eqn.inputs.end(),
                   [&](Var u) { return p.types[u].shape.empty(); }))
     return;
@@ -110,15 +111,15 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
 
 namespace {
 
-// Names the value that a cut was asked of: an end of the program, which the user knows by its name,
-// or a value in the middle of it.
+// Names the value for which the sharding was requested: an argument or result, by its key path, or
+// a value inside the program.
 std::string asked_of(const spmd::Origin& origin, const ProgramOnMesh& d, const Question& q) {
   using Kind = spmd::Origin::Kind;
   if (origin.kind == Kind::input) return q.inputs[origin.index];
   if (origin.kind == Kind::output) return q.outputs[origin.index];
   const Program& scope = d.made->where->program(origin.scope);
   const Equation& eqn = scope.equations[origin.index];
-  // The program holds what is asked of its ends as constraints on them.
+  // Requests for arguments and results are also present in the program as constraints.
   if (origin.scope == 0 && eqn.op->constrains) {
     const auto in = std::find(scope.inputs.begin(), scope.inputs.end(), eqn.inputs[0]);
     if (in != scope.inputs.end())
@@ -132,7 +133,7 @@ std::string asked_of(const spmd::Origin& origin, const ProgramOnMesh& d, const Q
          (line.empty() ? "" : " at " + line);
 }
 
-// "follows args[1] through dot_general, add"; a long way is told by its ends.
+// For example "follows args[1] through dot_general, add". A long path is abbreviated.
 std::string way_of(const spmd::Origin& origin, const ProgramOnMesh& d, const Question& q) {
   constexpr std::size_t kMost = 8, kEnds = 3;
   std::string s = "follows " + asked_of(origin, d, q);

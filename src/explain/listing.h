@@ -1,4 +1,4 @@
-// The parts of a plan that list what is in a program.
+// The parts of a plan that list the contents of a program.
 #pragma once
 
 #include "explain/work.h"
@@ -9,15 +9,15 @@
 
 namespace tessera::inline v0::explain {
 
-/// The traced program's equations with where their results lie, each before those nested in it.
-/// `where` is null where the partitioner was not asked: then everything is whole.
+/// The equations of the traced program with the placements of their results, each followed by those
+/// nested in it. Everything is whole if the partitioner did not run, that is, if `made` is absent.
 class Listing {
  public:
   Listing(const ProgramOnMesh& divided, const Question& question, const PlanOptions& options);
 
   std::vector<PlannedEquation> equations;
   std::vector<PlannedWhole> wholes;
-  /// Of an equation of the traced program; PlannedCollective::none for others.
+  /// The index of an equation of the traced program; PlannedCollective::none for others.
   std::size_t index_of(const Equation* equation) const;
 
  private:
@@ -32,16 +32,16 @@ class Listing {
   std::unordered_map<const Equation*, std::size_t> index_;
 };
 
-/// The collectives of the device's program with their causes, which come in the same order. What
-/// simplification made one of several has the first one's cause.
+/// Pairs the collectives of the device's program with their causes, which are in the same order.
+/// Collectives that simplification merged get the cause of the first.
 std::vector<PlannedCollective> collectives_of(const ProgramOnMesh& divided, const Work& work,
                                               const Listing& listing);
 
 std::vector<PlannedEnd> arguments_of(const ProgramOnMesh& divided, const Question& question);
 std::vector<PlannedEnd> results_of(const ProgramOnMesh& divided, const Question& question);
 
-/// What is written in a line of a file, without the spaces before it; empty where it cannot be
-/// read. Files are read once for an object.
+/// Returns a source line without its indentation; empty if the file cannot be read. Each object
+/// reads a file once.
 class SourceText {
  public:
   std::string line(const SourceLoc& loc);

@@ -38,8 +38,9 @@ std::vector<bool> stored(const Program& p) {
 
 std::int64_t live_bytes(const Program& p) {
   const std::vector<bool> is_stored = stored(p);
-  // What holds a value's bytes: itself, or what it is a view of. What is not stored holds nothing,
-  // but what it is made of is needed until it is read.
+  // `holder` is the value whose buffer holds a value's bytes: itself, or the value that it is a
+  // view of. A value that is not stored has no buffer, but its operands are needed until it is
+  // read.
   std::vector<Var> holder(p.types.size());
   for (std::size_t v = 0; v < holder.size(); ++v) holder[v] = static_cast<Var>(v);
   std::vector<bool> elsewhere(p.types.size());
@@ -54,7 +55,7 @@ std::int64_t live_bytes(const Program& p) {
   const auto bytes = [&](Var v) {
     return holder[v] != v || elsewhere[v] || !is_stored[v] ? 0 : p.types[v].bytes();
   };
-  // Backwards, so that what is not stored hands its reader on to what it reads.
+  // Backwards, so that a fused value extends its operands' lifetimes to its reader.
   for (std::size_t k = p.equations.size(); k-- > 0;) {
     const Equation& eqn = p.equations[k];
     std::size_t at = k;

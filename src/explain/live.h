@@ -1,4 +1,4 @@
-// Temporaries of a device by when values are needed, without planning its memory.
+// Estimates a device's temporaries by liveness, without planning its memory.
 #pragma once
 
 #include "ir/program.h"
@@ -8,13 +8,12 @@
 
 namespace tessera::inline v0::explain {
 
-/// By variable, whether it is stored: not where the equation that makes it is computed where the
-/// only one that reads it is.
+/// By variable, whether it is stored. It is not if its equation is fused into its only reader.
 std::vector<bool> stored(const Program& p);
 
-/// The most bytes that stored values take together at any time, but for the program's inputs and
-/// outputs. What runs another program has the most that one takes beside. Of values that share
-/// memory (views) the first counts, as long as the last is needed.
+/// The peak bytes of stored values that are alive at the same time, excluding the program's inputs
+/// and outputs. An equation that runs other programs adds the peak of the largest of these. Of
+/// values that share memory (views), the first counts, until the last of them is dead.
 std::int64_t live_bytes(const Program& p);
 
 }  // namespace tessera::inline v0::explain

@@ -9,7 +9,7 @@ namespace tessera::inline v0::explain {
 
 namespace {
 
-// First and last step of each place.
+// The first and last step that touch a place.
 struct Life {
   std::int64_t first = -1, last = -1;
 };
@@ -35,7 +35,7 @@ std::vector<Life> lives_of(const tape::Tape& tape) {
   return life;
 }
 
-// By place, what made it: the first step that touches it.
+// By place, the first step that touches it.
 std::vector<PlannedLive> makers_of(const tape::Tape& tape) {
   std::vector<PlannedLive> makers(tape.slots.size());
   for (const tape::Phase& phase : tape.phases)
@@ -55,7 +55,7 @@ std::vector<PlannedLive> makers_of(const tape::Tape& tape) {
   return makers;
 }
 
-// The largest first, few of them.
+// The largest entries; the rest are summed into one.
 std::vector<PlannedLive> largest(std::vector<PlannedLive> all) {
   constexpr std::size_t kMost = 64;
   std::stable_sort(all.begin(), all.end(),
@@ -68,7 +68,8 @@ std::vector<PlannedLive> largest(std::vector<PlannedLive> all) {
   return all;
 }
 
-// Of the tape and those inside: devices take turns, each with all of it.
+// The largest local memory of the tape and of the tapes inside it. Devices run in turn, each with
+// all of it.
 std::int64_t most_local(const tape::Tape& tape) {
   std::int64_t most = tape.local_bytes;
   for (const tape::Phase& phase : tape.phases)
@@ -85,8 +86,8 @@ struct Traffic {
   }
 };
 
-// Of one device, which has its instance of each step. Of a while loop one turn counts, of branches
-// the costliest.
+// The memory traffic of one device, which runs its own instance of each step. A while loop counts
+// as one iteration; of several branches, the costliest counts.
 Traffic traffic_of(const tape::Tape& tape, const PlanOptions& options) {
   Traffic all;
   for (const tape::Phase& phase : tape.phases)
@@ -112,7 +113,7 @@ Traffic traffic_of(const tape::Tape& tape, const PlanOptions& options) {
 
 DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
                        const PlanOptions& plan_options) {
-  // The planner has tables by device.
+  // The planner allocates tables per device.
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   if (d.mesh->size() > kMost)
     Message("plan")
@@ -120,7 +121,7 @@ DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
         .rule("memory is planned for at most " + std::to_string(kMost))
         .advice("a smaller mesh, or f.lower(...).plan({.memory = false}), which has all else")
         .raise<ShardingError>();
-  // Each device for itself: every value is there once a device.
+  // Plan with separate memory per device, so that every value is stored once per device.
   tape::TapeOptions options;
   options.apart.all = true;
   options.donated = donated;
@@ -170,7 +171,8 @@ DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
     alive.back().bytes = bytes_of(i);
   }
   m.peak = largest(std::move(alive));
-  // Of a program around regions the arena has values of all devices and such as are whole.
+  // In a program around several regions, the arena contains whole values as well as one part per
+  // device, so the peak is computed from lifetimes.
   if (!d.made && devices > 1 && d.of_device() == d.simplified) m.bytes = most;
   return m;
 }

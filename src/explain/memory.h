@@ -1,4 +1,4 @@
-// What the runtime's planner says of a device: its temporaries, and what its kernels read and write.
+// The runtime's memory plan of a device: its temporaries, and what its kernels read and write.
 #pragma once
 
 #include "explain/program_on_mesh.h"
@@ -7,13 +7,13 @@ namespace tessera::inline v0::explain {
 
 struct DeviceMemory {
   std::int64_t bytes = 0;
-  std::int64_t donated = 0;  // of results that lie where donated arguments did
-  double traffic = 0;        // bytes that steps read and write, as Plan::memory_traffic
+  std::int64_t donated = 0;  // bytes of results that reuse donated arguments
+  double traffic = 0;        // bytes that steps read and write, as in Plan::memory_traffic
   std::vector<PlannedStep> steps;
-  std::vector<PlannedLive> peak;  // as Plan's
+  std::vector<PlannedLive> peak;  // as in Plan
 };
-/// `donated`: by input; none: nothing is. By the speeds in `options` one of several branches is the
-/// costliest.
+/// `donated`: by input; empty: none. Of several branches, the costliest by the speeds in `options`
+/// counts.
 DeviceMemory memory_of(const ProgramOnMesh& divided, const std::vector<bool>& donated = {},
                        const PlanOptions& options = {});
 

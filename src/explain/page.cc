@@ -1,4 +1,4 @@
-// A plan as one page.
+// Renders a plan as an HTML page.
 #include "base/message.h"
 #include "explain/page_template.h"
 
@@ -12,7 +12,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// No text in a script may end it, or begin a comment in it.
+// Escapes '<', so that no text can end the script or open a comment in it.
 std::string for_script(const std::string& json) {
   std::string out;
   out.reserve(json.size());

@@ -1,4 +1,4 @@
-// page.html as it is in the source, with marks where a plan goes.
+// The source text of page.html, with placeholders for a plan.
 #pragma once
 
 #include <string_view>

@@ -12,7 +12,7 @@ namespace tessera::inline v0::explain {
 
 namespace {
 
-// The per-device program in it; null: there is none, or several.
+// The only region in the program; null if there is none or several.
 const Equation* lone_region(const Program& p) {
   const Equation* found = nullptr;
   for (const Equation& eqn : p.equations) {
@@ -24,7 +24,8 @@ const Equation* lone_region(const Program& p) {
   return found;
 }
 
-// The one of all regions in it, loops and branches too; without axes where they differ.
+// The mesh of all regions in the program, including loops and branches; without axes if they
+// differ.
 void find_mesh(const Program& p, std::optional<MeshRef>& mesh) {
   for (const Equation& eqn : p.equations) {
     const std::optional<Flow> flow = flow_of(eqn);
@@ -38,7 +39,8 @@ void find_mesh(const Program& p, std::optional<MeshRef>& mesh) {
   }
 }
 
-// How the regions take or give a value: where they do it in one way, and nobody else reads it.
+// The spec with which regions read or produce a value, if all of them use the same and nothing else
+// reads it.
 std::optional<Spec> spec_in_regions(const Program& p, Var v, bool input) {
   std::optional<Spec> spec;
   for (const Equation& eqn : p.equations) {
@@ -87,7 +89,7 @@ MessageSize message_size_of(const MeshRef& mesh, const spmd::ProgramShardings* c
   };
 }
 
-// Of the line of devices that is spread most.
+// The maximum over all lines of devices along the axis.
 Spread spread_along(const DeviceMesh& mesh, std::size_t axis) {
   Spread most;
   if (processes::count() == 1) return most;
@@ -99,7 +101,7 @@ Spread spread_along(const DeviceMesh& mesh, std::size_t axis) {
     for (std::int64_t k = 0; k < mesh.sizes[axis]; ++k) {
       const int device = mesh.devices[first + static_cast<std::size_t>(k * stride)];
       const int process = device / processes::devices_each();
-      if (process >= processes::count()) return {};  // a plan for other devices than there are
+      if (process >= processes::count()) return {};  // the plan is for devices that do not exist
       processes.insert(process);
       machines.insert(processes::machine_of(process));
     }
@@ -131,7 +133,7 @@ ProgramOnMesh program_on_mesh(const ProgramPtr& program, const spmd::ProgramShar
                   simplified,
                   {},
                   {}};
-  // What goes past the regions is whole.
+  // Values that are not inputs or outputs of a region are whole.
   const auto placed = [&](Var v, bool input) {
     const int rank = simplified->types[v].shape.rank();
     if (!mesh->axes.empty())

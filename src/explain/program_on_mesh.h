@@ -1,4 +1,4 @@
-// A program and the one that each device runs, with what is asked of one device.
+// A program, the program that each device runs, and the placements of its values.
 #pragma once
 
 #include "explain/question.h"
@@ -11,20 +11,20 @@
 namespace tessera::inline v0::explain {
 
 struct ProgramOnMesh {
-  MeshRef mesh;  // without axes: one device, or several meshes
+  MeshRef mesh;  // without axes if there is one device or several meshes
   spmd::AtomMesh atoms;
   spmd::Links links;
-  MessageSize message_size;               // of the program, whatever a plan is priced by
-  std::optional<spmd::Partitioned> made;  // where the partitioner made it
-  ProgramPtr whole;                       // as traced, kept for the causes
-  /// What the platforms compile: the device's program stands in it as a region.
+  MessageSize message_size;               // for the program, whatever speeds the plan assumes
+  std::optional<spmd::Partitioned> made;  // absent if the partitioner did not run
+  ProgramPtr whole;                       // as traced; keeps the equations of causes alive
+  /// What the platforms compile; the device's program is a region in it.
   ProgramPtr simplified;
   std::vector<spmd::Placement> inputs, outputs;
 
-  /// Whose values have placements and whose equations are causes: the program, or what the
-  /// partitioner made of it first, of the same inputs and outputs.
+  /// The program whose values have placements and whose equations are causes: the traced program or
+  /// the partitioner's rewritten form of it, which has the same inputs and outputs.
   const Program& placed() const { return made ? *made->whole : *whole; }
-  /// What a device runs: the region's body, or all of it.
+  /// The program that a device runs: the region's body, or the whole program.
   ProgramPtr of_device() const;
   std::string spec(const spmd::Placement& p) const { return atoms.to_string(p); }
   Type part(const Type& whole_type, const spmd::Placement& p) const {
@@ -32,22 +32,23 @@ struct ProgramOnMesh {
   }
 };
 
-/// Whose devices are neighbours along an axis of a mesh.
+/// How many processes and machines the devices along a mesh axis are spread over.
 struct Spread {
   std::int64_t processes = 1, machines = 1;
 };
 Spread spread_along(const DeviceMesh& mesh, std::size_t axis);
 
-/// Speeds along the axes of a mesh.
+/// Link speeds along the axes of a mesh.
 spmd::Links links_of(const DeviceMesh& mesh, const spmd::ProgramShardings* cutting,
                      const PlanOptions& options);
 
-/// The bytes that a link carries while a message waits for its latency. The links are those that the
-/// program was cut for, or default ones.
+/// The number of bytes that a link could carry during its latency. Uses the links that the program
+/// was partitioned for, or default ones.
 MessageSize message_size_of(const MeshRef& mesh, const spmd::ProgramShardings* cutting);
 
-/// By the cutting; else by the shard_maps in it, where they are over one mesh; else one device has
-/// all of it. What shard_maps neither take nor give is whole.
+/// Partitions the program according to `cutting`. Without it, follows the shard_maps in the program
+/// if they are all over one mesh; otherwise one device holds everything. Values that are not inputs
+/// or outputs of a shard_map are whole.
 ProgramOnMesh program_on_mesh(const ProgramPtr& program, const spmd::ProgramShardings* cutting,
                               const PlanOptions& options);
 

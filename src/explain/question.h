@@ -1,4 +1,4 @@
-// What a plan is made of: a traced program, and how it is to be cut.
+// The input of a plan: a traced program and the shardings requested for it.
 #pragma once
 
 #include "spmd/partition/program_shardings.h"
@@ -12,13 +12,13 @@
 namespace tessera::inline v0::explain {
 
 struct Question {
-  std::string name;  // for people
+  std::string name;  // shown to the user
   ProgramPtr program;
-  /// Null: it runs as it is, on one device or by a shard_map of its own.
+  /// Null: the program runs as it is, on one device or through its own shard_map.
   std::shared_ptr<const spmd::ProgramShardings> cutting;
-  /// Of the program's inputs and outputs.
+  /// Key paths of the program's inputs and outputs.
   std::vector<std::string> inputs, outputs;
-  std::vector<bool> donated = {};  // by input; none: nothing is
+  std::vector<bool> donated = {};  // by input; empty: none
 };
 
 Plan make(const Question& question, const PlanOptions& options);

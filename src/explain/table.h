@@ -1,4 +1,4 @@
-// Columns for the terminal.
+// Formats tables for the terminal.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace tessera::inline v0::explain {
 
-/// Rows of cells under headings, each column as wide as its widest cell, indented by two; those in
-/// `right` are set to the right. Nothing for no rows.
+/// Formats rows of cells under headings, indented by two, each column as wide as its widest cell.
+/// Columns marked in `right` are right-aligned. Empty if there are no rows.
 std::string table(const std::vector<std::string>& head,
                   const std::vector<std::vector<std::string>>& rows,
                   const std::vector<bool>& right);

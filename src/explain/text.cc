@@ -1,4 +1,4 @@
-// Plans as tables for the terminal.
+// Renders plans as tables for the terminal.
 #include "explain/grouped.h"
 #include "explain/table.h"
 #include "explain/units.h"
@@ -53,7 +53,7 @@ std::string more(std::size_t all, const char* what) {
                           : "  and " + std::to_string(all - kMostRows) + " more " + what + "\n";
 }
 
-// The share of each axis, where there are several, or several processes.
+// The share of each axis, if several axes or several processes communicate.
 std::string axes_of(const Plan& p) {
   std::string s;
   int several = 0;

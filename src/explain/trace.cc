@@ -1,4 +1,4 @@
-// A plan's timeline as a Chrome trace.
+// Exports a plan's timeline as a Chrome trace.
 #include "base/message.h"
 
 #include <tessera/detail/input_file.h>
@@ -51,7 +51,7 @@ std::string to_trace(const Plan& plan) {
     }
   }
   const Json trace{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  // Names that a user gives may be no UTF-8.
+  // Names given by the user may not be valid UTF-8.
   return trace.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

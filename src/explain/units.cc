@@ -10,7 +10,7 @@ namespace {
 std::string scaled(double x, const char* unit) {
   static constexpr std::array<const char*, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
   std::size_t power = 0;
-  // 999.95 and more would be written 1000.
+  // From 999.5 on, a scaled value would be printed as 1000.
   while (x >= (power == 0 ? 1000 : 999.5) && power + 1 < kPrefixes.size()) {
     x /= 1000;
     ++power;

@@ -1,4 +1,4 @@
-// Figures for people: three digits and a unit.
+// Formats figures with three digits and a unit.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace tessera::inline v0::explain {
 
-/// "0 B", "512 B", "12.6 MB": powers of 1000.
+/// For example "0 B", "512 B", "12.6 MB"; units are powers of 1000.
 std::string bytes_text(double bytes);
-/// "1.23 Gflop"
+/// For example "1.23 Gflop".
 std::string flops_text(double flops);
-/// "0 s", "12.3 us", "1.2 ms"
+/// For example "0 s", "12.3 us", "1.2 ms".
 std::string seconds_text(double seconds);
 
 }  // namespace tessera::inline v0::explain

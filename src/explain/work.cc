@@ -45,7 +45,7 @@ class Walk {
   Work result() { return std::move(work_); }
 
  private:
-  // What collectives run over.
+  // The mesh that collectives run over.
   struct Site {
     const DeviceMesh* mesh;
     const spmd::AtomMesh* atoms;
@@ -60,7 +60,7 @@ class Walk {
     nested(flow, around);
     sites_.pop_back();
   }
-  // The innermost that has the axis.
+  // The innermost mesh with the axis, else the plan's.
   const Site& site_of(const std::string& axis) const {
     for (std::size_t i = sites_.size(); i-- > 1;)
       if (sites_[i].mesh->find(axis) >= 0) return sites_[i];
@@ -101,11 +101,11 @@ class Walk {
     }
   }
 
-  // What a branch adds to, but for what counts of all of them.
+  // The accumulated figures of which only the costliest branch counts.
   struct End {
     double flops, traffic, compute_seconds, longest;
     std::size_t spans;
-    PlannedSpan last;  // goes on where compute follows on compute
+    PlannedSpan last;  // it grows if more computation follows
   };
   End end() const {
     return {work_.flops,           work_.traffic,
@@ -121,7 +121,7 @@ class Walk {
     if (spans > 0) work_.spans.back() = e.last;
   }
 
-  // One message carries all of these equations, so it waits for the latency once.
+  // One message carries the values of all these equations, so its latency counts once.
   void collective(const Program& p, std::span<const std::uint32_t> message, const Around& around) {
     const Equation& eqn = p.equations[message[0]];
     Emitted e;
@@ -168,7 +168,7 @@ class Walk {
       for (Var v : ends)
         if (is_stored[v]) traffic += static_cast<double>(p.types[v].bytes());
     const Cost cost = tape::cost_of(p, eqn);
-    // An op that reads a few elements of a large operand says so.
+    // The cost of an op that reads only a few elements of a large operand is lower.
     traffic = std::min(traffic, cost.bytes);
     const auto times = static_cast<double>(around.times);
     const double seconds =
@@ -203,10 +203,10 @@ class Walk {
   const ProgramOnMesh& d_;
   const PlanOptions& options_;
   bool spans_;
-  std::vector<Site> sites_;            // from the outside in; the first is the plan's
+  std::vector<Site> sites_;            // outermost first; the first is the plan's
   std::vector<std::uint32_t> around_;  // as Moved::place
   Work work_;
-  double longest_ = 0;  // equation of the last span
+  double longest_ = 0;  // seconds of the longest equation in the last span
 };
 
 }  // namespace

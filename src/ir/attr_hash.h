@@ -7,8 +7,8 @@
 
 namespace tessera::inline v0 {
 
-/// Cheap rather than complete: what it leaves out, a comparison sees. Literals count by their
-/// bytes, for there are many of one shape.
+/// A cheap, incomplete hash: equality decides between attributes with equal hashes. Literals are
+/// hashed by their bytes, because a program may hold many of the same shape.
 std::size_t hash_of(const AttrValue& value);
 
 }  // namespace tessera::inline v0

@@ -28,20 +28,22 @@ using Strings = std::vector<std::string>;
 using Programs = std::vector<ProgramPtr>;
 using Specs = std::vector<Spec>;
 
-/// A small dense constant: row-major bytes of `type`. Large arrays are captured as inputs instead.
+/// A small dense constant: row-major elements of `dtype`. Large arrays are captured as inputs
+/// instead.
 struct Literal {
   DType dtype = DType::float32;
   Shape shape;
   std::shared_ptr<const std::vector<std::byte>> bytes;
   bool operator==(const Literal& o) const;
 };
-/// A literal of one element; `value` is converted as C++ converts it.
+/// A literal with one element; `value` is converted by a static_cast.
 Literal scalar_literal(DType dtype, double value);
 Literal scalar_literal(DType dtype, std::int64_t value);
 Literal scalar_literal(DType dtype, std::complex<double> value);
 
-/// Rules given by user code (custom derivatives, remat policies): compared by identity,
-/// printed by name, and so the one kind of attribute that text cannot carry.
+/// A rule given by user code (a custom derivative or a remat policy). Hooks are compared by
+/// identity and printed by name, so they are the only kind of attribute that the text form cannot
+/// carry.
 struct Hook {
   virtual ~Hook() = default;
   virtual std::string name() const = 0;
@@ -127,7 +129,7 @@ class Attrs {
   Attrs& operator=(Attrs&& other) noexcept;
   ~Attrs();
 
-  /// The value called `name`; InternalError when it is absent or of another kind.
+  /// Returns the value called `name`; throws InternalError if it is absent or has another type.
   template <class T>
   const T& get(std::string_view name) const {
     const AttrValue* v = find(name);
@@ -135,10 +137,10 @@ class Attrs {
     if (!p) missing(name);
     return *p;
   }
-  /// nullptr when there is none.
+  /// Returns nullptr if there is no attribute of that name.
   const AttrValue* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// Adds or replaces.
+  /// Adds the attribute or replaces its value.
   void set(std::string_view name, AttrValue value);
 
   std::int64_t i(std::string_view name) const { return get<std::int64_t>(name); }
@@ -151,7 +153,7 @@ class Attrs {
   bool empty() const { return entries_.empty(); }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
-  /// Deep: nested programs compare by structure.
+  /// Deep comparison: nested programs are compared by structure.
   bool operator==(const Attrs& o) const;
 
  private:

@@ -24,8 +24,8 @@ Value Builder::input(Type type) {
 
 namespace {
 
-// The types of operands, one behind the other. Most ops have few, and a program has many equations,
-// so those take no memory of their own.
+// A contiguous copy of the operands' types. Most ops have few operands, and a program has many
+// equations, so a few types are stored inline without an allocation.
 class OperandTypes {
  public:
   OperandTypes(const Builder& b, std::span<const Value> values) : size_(values.size()) {
@@ -46,7 +46,7 @@ class OperandTypes {
   std::size_t size_;
   std::vector<Type> many_;
   union {
-    Type few_[kFew];  // those that there are
+    Type few_[kFew];  // only the first size_ are constructed
   };
 };
 
@@ -59,9 +59,9 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
       throw InternalError("an operand of '" + op.name + "' belongs to another builder");
     any_varying = any_varying || !type(v.var).varying.empty();
   }
-  // An ordinary op takes operands that vary over the same axes. The cast is explicit in the program
-  // because its transpose is a sum: the gradient of a value that all devices share collects from
-  // all of them.
+  // The operands of an ordinary op must vary over the same axes. The cast is explicit in the
+  // program because its transpose is a sum: the gradient of a value that all devices share is
+  // collected from all of them.
   Values cast;
   if (any_varying && inputs.size() > 1 && needs_equal_varying(op, attrs)) {
     AxisSet all;
@@ -153,7 +153,7 @@ std::shared_ptr<Program> Builder::finish(std::span<const Value> outputs) {
 
 namespace {
 
-// Of each equation, whether an output needs it.
+// For each equation, whether it has an effect or an output needs it.
 std::vector<bool> needed_equations(const Program& p) {
   std::vector<bool> needed(p.types.size());
   for (Var v : p.outputs) needed[v] = true;
@@ -168,8 +168,8 @@ std::vector<bool> needed_equations(const Program& p) {
   return keep;
 }
 
-// Removes what is not needed and numbers the variables in the order in which they are defined. What
-// stays in its place is not touched.
+// Removes unneeded equations and numbers the variables in the order in which they are defined.
+// Equations that keep their position are not moved.
 void prune_own(Program& p) {
   const std::vector<bool> keep = needed_equations(p);
   std::vector<Var> renamed(p.types.size()), defined;

@@ -1,5 +1,5 @@
-// Builds a program equation by equation. Every transformation and every trace writes through one of
-// these.
+// Builds a program equation by equation. Every trace and every transformation writes through a
+// Builder.
 #pragma once
 
 #include "ir/program.h"
@@ -11,7 +11,7 @@ namespace tessera::inline v0 {
 
 class Builder;
 
-/// A variable of the program that a builder is writing. Cheap to copy; dead once the builder has
+/// A variable of the program that a builder is writing. Cheap to copy; invalid once the builder has
 /// finished.
 struct Value {
   Builder* builder = nullptr;
@@ -24,7 +24,7 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 using Values = std::vector<Value>;
-/// Absent means: symbolically zero (tangents, cotangents).
+/// An absent value is a symbolic zero (of a tangent or a cotangent).
 using MaybeValue = std::optional<Value>;
 using MaybeValues = std::vector<MaybeValue>;
 
@@ -35,40 +35,42 @@ class Builder {
   Builder& operator=(const Builder&) = delete;
 
   Value input(Type type);
-  /// Infers the result types, which may throw the user's ShapeError or DTypeError, and appends the
-  /// equation. All inputs must be values of this builder. In a typed per-device program, where
-  /// operands of an ordinary op vary over different axes, those that vary over fewer go through a
-  /// `pvary` first.
+  /// Appends an equation and returns its results, whose types are inferred by the op (which may
+  /// throw the user's ShapeError or DTypeError). All inputs must be values of this builder. In a
+  /// typed per-device program, if the operands of an ordinary op vary over different axes, a
+  /// `pvary` is emitted first for each operand that varies over fewer axes than the others.
   Values emit(const Op& op, std::span<const Value> inputs, Attrs attrs = {});
   Values emit(std::string_view op, std::span<const Value> inputs, Attrs attrs = {});
-  /// For ops of one result.
+  /// For ops with exactly one result.
   Value emit1(std::string_view op, std::initializer_list<Value> inputs, Attrs attrs = {});
   Value emit1(std::string_view op, std::span<const Value> inputs, Attrs attrs = {});
 
-  /// `x` typed as varying over `axes` too: a `pvary` where its type lacks some.
+  /// Returns `x` typed as varying over `axes` as well, through a `pvary` if its type lacks any of
+  /// them.
   Value vary_over(Value x, const AxisSet& axes);
 
-  /// Copies the equations of `p` here with its inputs bound to `inputs`; gives its outputs.
+  /// Copies the equations of `p` into this program with its inputs bound to `inputs`; returns its
+  /// outputs.
   Values inline_program(const Program& p, std::span<const Value> inputs);
   /// Copies one equation of another program with its inputs already mapped.
   Values copy(const Equation& eqn, std::span<const Value> inputs);
 
   const Type& type(Var v) const { return program_->types[v]; }
   const Program& so_far() const { return *program_; }
-  /// The equation of `so_far` that makes `v`; nullptr for an input. Good until the next one is
-  /// written.
+  /// The equation of `so_far` that defines `v`; nullptr for an input. The pointer is invalidated by
+  /// the next emit.
   const Equation* producer(Var v) const {
     return made_by_[v] == kInput ? nullptr : &program_->equations[made_by_[v]];
   }
-  /// Its place among the equations; kInput for an input.
+  /// The index of that equation; kInput for an input.
   std::size_t producer_index(Var v) const { return made_by_[v]; }
   static constexpr std::size_t kInput = static_cast<std::size_t>(-1);
   /// Ends the program. The builder must not be used afterwards.
   std::shared_ptr<Program> finish(std::span<const Value> outputs);
-  /// As finish, and removes equations whose results nobody needs.
+  /// Like finish, but also removes equations whose results are not needed.
   std::shared_ptr<Program> finish_pruned(std::span<const Value> outputs);
 
-  /// The user's line and name stack that new equations get.
+  /// The user's source line and the name stack that new equations are given.
   SourceLoc loc;
   std::string scope;
 

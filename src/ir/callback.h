@@ -12,17 +12,18 @@
 namespace tessera::inline v0 {
 
 struct Callback : Hook {
-  /// Where the call comes from: along each named axis around it ("i", 2), and along each vmap that
-  /// has no name ("vmap", 5).
+  /// The position of the call: its index along each named axis around it, e.g. ("i", 2), and along
+  /// each unnamed vmap, e.g. ("vmap", 5).
   using Position = std::vector<std::pair<std::string, std::int64_t>>;
 
-  /// Called on any thread, for several positions at once; for one position in the program's order.
-  /// What it throws becomes the error of the results of the program's call. It may not compute with
-  /// arrays: what it would wait for may wait for it.
+  /// May be called on any thread, and concurrently for different positions; calls for the same
+  /// position come in program order. An exception becomes the error of the results of the program's
+  /// call. A callback must not compute with arrays: the computation could wait for work that itself
+  /// waits for the callback.
   virtual void call(const Position& position, std::span<const HostArray> values) const = 0;
 };
 
-/// This thread runs a callback. Calls of programs refuse it, and so does waiting for one.
+/// Marks this thread as running a callback. Calling a program, or waiting for one, is then refused.
 class InCallback {
  public:
   InCallback() : before_(inside_) { inside_ = true; }

@@ -1,4 +1,4 @@
-// How values that meet become one: in reductions, running totals, scatters, and sums over devices.
+// How values that meet are combined: in reductions, running totals, scatters and sums over devices.
 #pragma once
 
 #include <string_view>

@@ -9,7 +9,7 @@
 namespace tessera::inline v0 {
 namespace {
 
-// R: the type that is computed in, of more bits than the elements have.
+// R is the type used for the computation; it is wider than the parts of the elements.
 template <class R>
 struct Functions {
   using C = std::complex<R>;
@@ -37,7 +37,7 @@ struct Functions {
     const R ln2 = std::numbers::ln2_v<R>;
     return std::exp(C(x.real() * ln2, x.imag() * ln2));
   }
-  // exp(a) cos(b) - 1 without the cancellation near 0.
+  // The real part is exp(a) cos(b) - 1, without the cancellation near 0.
   static C expm1(C x, C) {
     const R a = x.real(), b = x.imag();
     if (b == 0) return {std::expm1(a), b};
@@ -49,7 +49,7 @@ struct Functions {
     return {std::expm1(a) * std::cos(b) - 2 * half * half, std::exp(a) * std::sin(b)};
   }
   static C log(C x, C) { return std::log(x); }
-  // 2 a + a^2 + b^2, which cancel where |1 + x| is near 1, to the last place.
+  // 2 a + a^2 + b^2, which cancels where |1 + x| is near 1, computed to the last place.
   static R square_less_one(R a, R b) {
     const R a_square = a * a, b_square = b * b;
     R rest = std::fma(a, a, -a_square) + std::fma(b, b, -b_square), sum = 2 * a;
@@ -60,7 +60,7 @@ struct Functions {
     }
     return sum + rest;
   }
-  // The logarithm of |1 + x| without the cancellation near 0.
+  // The logarithm of 1 + x, without the cancellation near 0.
   static C log1p(C x, C) {
     const R a = x.real(), b = x.imag();
     const R angle = std::atan2(b, 1 + a);
@@ -68,8 +68,9 @@ struct Functions {
       return {std::log(C(1 + a, b)).real(), angle};
     return {std::log1p(square_less_one(a, b)) / 2, angle};
   }
-  // With x = a + b i it is (exp(a) + cos(b) + i sin(b)) / 2 (cosh(a) + cos(b)): around its poles, where
-  // a and 1 + cos(b) are zero, by sums of squares, and far away without what would overflow.
+  // For x = a + b i the result is (exp(a) + cos(b) + i sin(b)) / (2 (cosh(a) + cos(b))). Near the
+  // poles, where a and 1 + cos(b) are zero, it is computed by sums of squares, and far away without
+  // the terms that would overflow.
   static C logistic(C x, C) {
     const R a = x.real(), b = x.imag();
     if (!std::isfinite(b)) {
@@ -125,7 +126,7 @@ ComplexParts in_parts(double real, double imag, double other_real, double other_
 using Table = std::map<std::pair<Arith, bool>, ComplexFunction>;
 
 const Table& table() {
-  // Leaked, as all tables here: threads may compile while the process ends.
+  // Leaked, like all such tables: threads may still compile while the process ends.
   static const auto& rows = *new Table{
 #define TESSERA_ROWS(op)                                                                       \
   {{Arith::op, false}, {"tessera_complex64_" #op, &in_parts<double, &Functions<double>::op>}}, \

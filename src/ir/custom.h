@@ -1,9 +1,9 @@
-// Derivative rules given by user code, as the ops that carry them see them.
+// Derivative rules given by user code, as seen by the ops that carry them.
 //
-// The op's body is the function itself; a rule is asked for a program only when the function is
-// differentiated, so user code is traced then and not before. Types are those of the op's operands
-// at that time. Programs may be asked for more than once, from any thread, and must be the same
-// each time.
+// The op's body is the function itself. A rule is asked for a program only when the function is
+// differentiated, so user code for derivatives is traced only then. The types passed are those of
+// the op's operands at that time. A rule may be asked more than once, from any thread, and must
+// return the same program each time.
 #pragma once
 
 #include "ir/program.h"
@@ -14,7 +14,8 @@ namespace tessera::inline v0 {
 
 struct CustomJvpRule : Hook {
   /// (inputs..., tangents of the inputs where `nonzero`...) -> (outputs..., tangents of the
-  /// floating outputs...). Linear in the tangents, or else only forward mode works.
+  /// floating outputs...). The program must be linear in the tangents; otherwise only forward mode
+  /// works.
   virtual ProgramPtr rule(const std::vector<Type>& inputs,
                           const std::vector<bool>& nonzero) const = 0;
 };
@@ -22,8 +23,9 @@ struct CustomJvpRule : Hook {
 struct CustomVjpRule : Hook {
   /// (inputs...) -> (outputs..., residuals...)
   virtual ProgramPtr forward(const std::vector<Type>& inputs) const = 0;
-  /// (residuals..., cotangents of the floating outputs...) -> cotangents of the floating inputs, of
-  /// their dtypes and shapes. `residuals` are the types that `forward` gave for the same inputs.
+  /// (residuals..., cotangents of the floating outputs...) -> cotangents of the floating inputs,
+  /// with their dtypes and shapes. `residuals` are the types that `forward` gave for the same
+  /// inputs.
   virtual ProgramPtr backward(const std::vector<Type>& inputs,
                               const std::vector<Type>& residuals) const = 0;
 };

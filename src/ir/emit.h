@@ -1,5 +1,6 @@
-// How an op says what its value at an output index is. The code generator implements these
-// interfaces; op files write against them. Composing the rules is fusion.
+// How an op describes the value of its result at one output index. The code generator implements
+// these interfaces and the files of ops are written against them. Fusion is the composition of
+// these rules.
 #pragma once
 
 #include "ir/attrs.h"
@@ -31,11 +32,11 @@ class Index {
 Index operator+(const Index& a, const Index& b);
 Index operator-(const Index& a, const Index& b);
 Index operator*(const Index& a, std::int64_t b);
-/// Floor division and its non-negative remainder, by a positive constant.
+/// Floor division by a positive constant, and its non-negative remainder.
 Index floor_div(const Index& a, std::int64_t b);
 Index floor_mod(const Index& a, std::int64_t b);
 
-/// A number in the kernel: one a lane where the loop is vectorised. Copies are cheap.
+/// A scalar in the kernel, or one scalar per lane in a vectorised loop. Copies are cheap.
 struct Lane {
   const void* handle = nullptr;
   DType dtype = DType::float32;
@@ -47,10 +48,10 @@ struct Bound {
   std::int64_t lo, hi;
 };
 
-/// Elementwise arithmetic of the emitter. Semantics are the op's of the same name: integers wrap,
-/// integer division by zero and shifts past the width are defined as in docs/ops.md, max and min
-/// propagate NaN, nothing is contracted or reassociated. Complex numbers have no order, and abs of
-/// them is real.
+/// Elementwise arithmetic of the emitter, with the semantics of the ops of the same names: integers
+/// wrap, integer division by zero and shifts past the width are defined as in docs/ops.md, max and
+/// min propagate NaN, and nothing is contracted or reassociated. Complex numbers are not ordered,
+/// and their abs is real.
 enum class Arith {
   // unary
   neg,
@@ -89,7 +90,7 @@ enum class Arith {
   lgamma,
   popcount,
   clz,
-  // of complex numbers; real and imag give one part
+  // complex numbers; real and imag return one part
   real,
   imag,
   conj,
@@ -109,8 +110,8 @@ enum class Arith {
   shift_left,
   shift_right_logical,
   shift_right_arithmetic,
-  complex,  // of a real and an imaginary part
-  // comparisons, giving booleans; a comparison with NaN is false except ne
+  complex,  // from a real and an imaginary part
+  // comparisons, which return booleans; a comparison with NaN is false, except ne
   eq,
   ne,
   lt,
@@ -126,7 +127,7 @@ class Emitter {
   virtual const Type& operand_type(int i) const = 0;
   virtual const Type& result_type() const = 0;
 
-  /// Operand i at an index that is in bounds (or under a `guarded` that makes it so).
+  /// The element of operand i at an index that is in bounds (or made so by an enclosing `guarded`).
   virtual Lane operand(int i, std::span<const Index> at) = 0;
   Lane operand(int i, std::initializer_list<Index> at) {
     return operand(i, std::span<const Index>(at.begin(), at.size()));
@@ -135,32 +136,32 @@ class Emitter {
   virtual Lane constant(DType dtype, double value) = 0;
   virtual Lane constant(DType dtype, std::int64_t value) = 0;
   virtual Lane literal(const Literal& literal, std::span<const Index> at) = 0;
-  /// The index as a number (iota).
+  /// The value of the index as a number (for iota).
   virtual Lane number(const Index& index, DType dtype) = 0;
-  /// A number of the data as an index (gather), clamped to [lo, hi].
+  /// A data value used as an index (for gather), clamped to [lo, hi].
   virtual Index index(const Lane& number, std::int64_t lo, std::int64_t hi) = 0;
 
   virtual Lane unary(Arith op, Lane x) = 0;
   virtual Lane binary(Arith op, Lane x, Lane y) = 0;
   virtual Lane select(Lane condition, Lane on_true, Lane on_false) = 0;
-  /// Saturating from float to integer (NaN gives 0), wrapping between integers; to bool is != 0.
+  /// Saturates from float to integer (NaN gives 0) and wraps between integers; to bool, 0 is false.
   virtual Lane convert(Lane x, DType to) = 0;
   virtual Lane bitcast(Lane x, DType to) = 0;
 
-  /// `inside()` where all bounds hold, `outside` elsewhere; loads of `inside` are not executed
-  /// elsewhere.
+  /// Evaluates to `inside()` where all bounds hold and to `outside` elsewhere; loads in `inside`
+  /// are executed only where the bounds hold.
   virtual Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
                        Lane outside) = 0;
 
-  /// Folds `element` over the row-major box `extents`, starting from `init`, an identity of
-  /// `combine`: partial results start from it, too. A rule calls it once. The association is fixed
-  /// by the shape alone (lane-wise partial results, then a fixed tree), so results do not depend on
-  /// fusion or on the number of workers.
+  /// Folds `element` over the row-major box `extents`, starting from `init`, which must be an
+  /// identity of `combine` because partial results start from it too. A rule calls this at most
+  /// once. The association depends on the shape alone (one partial result per lane, then a fixed
+  /// tree), so results depend neither on fusion nor on the number of workers.
   virtual Lane reduce(std::span<const std::int64_t> extents, Lane init,
                       const std::function<Lane(std::span<const Index>)>& element,
                       const std::function<Lane(Lane, Lane)>& combine) = 0;
-  /// As reduce, over several values at once, strictly in row-major order (argmax, select in a
-  /// window).
+  /// Like reduce, but over several values at once and strictly in row-major order (for argmax and
+  /// for select within a window).
   virtual std::vector<Lane> fold(
       std::span<const std::int64_t> extents, std::vector<Lane> init,
       const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>&

@@ -1,4 +1,4 @@
-// How sharding a dimension of one operand relates to the others, as data that a partitioner reads.
+// Describes as data, read by the partitioner, how sharding one dimension affects the other tensors.
 #pragma once
 
 #include "ir/combiner.h"
@@ -11,58 +11,59 @@
 
 namespace tessera::inline v0 {
 
-/// Every dimension of every operand and result is a product of factors, major to minor. A factor
-/// that appears in several tensors cuts them alike; what else it does where it is cut, its marks
-/// say. One without marks passes through: each part of the results needs its part of the operands
-/// alone.
+/// Every dimension of every operand and result is a product of factors, major to minor. Sharding a
+/// factor shards it in all tensors that have it; marks say what else that requires. A factor
+/// without marks passes through: each shard of the results needs only the matching shards of the
+/// operands.
 class FactorRule {
  public:
   enum class Kind {
     reduction,    // partial results are combined over the devices
-    indexed,      // positions come from data: a part finds its own and combines
-    prefix,       // running: a part needs the combined total of those before it
-    contest,      // parts offer their best elements, of which the op chooses
-    permutation,  // parts change places
-    window,       // a part needs neighbours' edges
-    need_repl,    // it cannot be cut
-    blocked,      // axes do not go along it, whatever else it is
+    indexed,      // positions come from data: a shard looks up its own, then shards are combined
+    prefix,       // running total: a shard needs the combined total of the shards before it
+    contest,      // each shard offers its best elements, among which the op chooses
+    permutation,  // shards change places
+    window,       // a shard needs halos from its neighbours
+    need_repl,    // it cannot be sharded
+    blocked,      // no axes propagate along it, whatever its other marks
   };
   struct Factor {
-    std::string name;  // a letter, and digits where there are more than letters
+    std::string name;  // a letter, with a number once the letters are used up
     std::int64_t size = 1;
   };
   struct Mark {
     Kind kind;
     int factor;
-    /// How a reduction, an indexed or a prefix factor combines its parts. For a contest it says which
-    /// elements win, max or min; it is replace if the op's local rule itself leaves out what lies
-    /// behind the end of an operand.
+    /// How the shards of a reduction, an indexed or a prefix factor are combined. For a contest,
+    /// the elements that win: max or min, or replace if the op's local rule itself excludes the
+    /// padding at the end of an operand.
     Combiner combiner = Combiner::replace;
   };
-  /// What a part of the results along a factor is made of: of the input's dimension that has the
-  /// factor alone, whose elements lie `dilation` apart, results from j on, c of them, need those in
-  /// [j * stride - low, (j + c - 1) * stride - low + span); where it is mirrored, counted from the
-  /// other end.
+  /// The input elements that a shard of the results along a factor needs. The factor has an input
+  /// dimension to itself, whose elements are `dilation` apart. The c results from j on need the
+  /// input positions [j * stride - low, (j + c - 1) * stride - low + span), counted from the other
+  /// end if `mirrored`.
   struct Window {
     int factor = 0;
     std::size_t input = 0;
     std::int64_t extent = 0, results = 0;  // of the input's dimension; along the factor
     std::int64_t stride = 1, low = 0, span = 1, dilation = 1;
     bool mirrored = false;
-    /// Whether the op may have the operand with its holes filled in, where the parts' windows do not
-    /// all begin at the same place between two elements.
+    /// Whether the op accepts the operand with its dilation holes filled in. That is needed if the
+    /// windows of different shards begin at different offsets between two elements.
     bool spreads = false;
-    int fill = -1;  // the operand, a scalar, that lies around the elements and between them
+    int fill = -1;  // the scalar operand that fills the space around and between elements
   };
-  using Dims = std::vector<std::vector<int>>;  // by dimension, its factors
+  using Dims = std::vector<std::vector<int>>;  // the factors of each dimension
 
-  /// A new factor, named by the first free letter from `first` on: by custom 'a' for shared
-  /// factors, 'p' for private ones and 'u' for those of size one.
+  /// Adds a factor, named by the first free letter from `first` on. By convention names start at
+  /// 'a' for shared factors, 'p' for private ones and 'u' for those of size one.
   int factor(std::int64_t size, char first = 'a');
-  /// One pass-through factor a dimension.
+  /// Adds one pass-through factor per dimension.
   std::vector<int> factors(const Shape& shape);
 
-  /// The next operand or result, with one factor a dimension or with several.
+  /// Adds the next operand or result, with one factor per dimension; input_dims and output_dims
+  /// take several per dimension.
   void input(const std::vector<int>& dims);
   void output(const std::vector<int>& dims);
   void input_dims(Dims dims) { inputs_.push_back(std::move(dims)); }
@@ -72,7 +73,8 @@ class FactorRule {
     marks_.push_back({kind, factor, combiner});
   }
 
-  /// Of a factor whose parts can be fetched from where they lie; one an input that has it.
+  /// Describes a factor whose shards can be fetched from other devices; one per input that has the
+  /// factor.
   void window(Window w) { windows_.push_back(w); }
 
   const std::vector<Factor>& all() const { return factors_; }
@@ -92,8 +94,8 @@ class FactorRule {
 ///
 ///     ([a,bc],[])->([ab,c]) {a=2,b=2,c=6} reduction={b:+} need_repl={c}
 ///
-/// A list a tensor, an entry a dimension, its factors one after the other; then the factors' sizes,
-/// then the marks by kind, with their combiners.
+/// Each tensor is a list with one entry per dimension, the concatenation of its factors. Then come
+/// the factors' sizes, and the marks by kind with their combiners.
 std::string to_string(const FactorRule& rule);
 
 }  // namespace tessera::inline v0

@@ -1,4 +1,4 @@
-// One view of loops, branches and calls, for everything that walks programs.
+// A uniform view of loops, branches and calls for all code that walks programs.
 #pragma once
 
 #include "ir/attrs.h"
@@ -10,32 +10,33 @@ namespace tessera::inline v0 {
 
 struct Flow {
   enum class Kind {
-    call,    // programs[0] once, on the operands, giving the results
-    branch,  // that of `programs` which operand 0 selects, on the other operands
-    /// `length` turns of programs[0], from the last to the first where `reverse`: operands are
-    /// (consts, carry, arrays), a turn maps (consts, carry, a row of each array) to (carry, a row
-    /// of each stacked result), results are (carry, stacked rows).
+    call,    // runs programs[0] once on the operands; its outputs are the results
+    branch,  // runs the program selected by operand 0 on the other operands
+    /// Runs `length` iterations of programs[0], from last to first if `reverse`. The operands are
+    /// (consts, carry, arrays). An iteration maps (consts, carry, one row of each array) to (carry,
+    /// one row of each stacked result). The results are (carry, stacked rows).
     scan,
-    /// programs[1] as long as programs[0] holds: operands are (cond_consts, consts, carry), the
-    /// condition takes (cond_consts, carry), the body (consts, carry) and gives the carry.
+    /// Runs programs[1] while programs[0] holds. The operands are (cond_consts, consts, carry); the
+    /// condition takes (cond_consts, carry); the body takes (consts, carry) and returns the carry.
     loop,
-    region,  // programs[0] on every device of a mesh, on blocks of the operands
+    region,  // programs[0] on every device of a mesh, on shards of the operands
   };
   Kind kind = Kind::call;
   Programs programs;
   std::size_t cond_consts = 0, consts = 0, carry = 0;
   std::int64_t length = 1;
   bool reverse = false;
-  /// Of a region: the axes that the devices of its mesh lie along. Inside, they hide those of the
-  /// same names around it.
+  /// For a region: the axes of its mesh. Inside the region they hide axes of the same names
+  /// outside.
   Strings axes;
-  /// Nothing inside starts before all operands are there: it would lie in memory until they are.
+  /// Nothing inside starts before all operands are ready, because its results would occupy memory
+  /// until they are.
   bool waits = false;
 
   const ProgramPtr& condition() const { return programs.front(); }  // of a loop
-  const ProgramPtr& body() const { return programs.back(); }        // of the others but branches
+  const ProgramPtr& body() const { return programs.back(); }        // of all kinds except branch
   bool repeats() const { return kind == Kind::scan || kind == Kind::loop; }
-  /// Of what repeats: the operand that carry k comes from.
+  /// For scan and loop: the operand that initialises carry k.
   std::size_t carry_operand(std::size_t k) const { return cond_consts + consts + k; }
 };
 

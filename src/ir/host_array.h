@@ -1,4 +1,4 @@
-// A dense row-major array in host memory: what evaluators read and write.
+// A dense row-major array in host memory, which evaluators read and write.
 #pragma once
 
 #include "base/function_ref.h"
@@ -19,9 +19,9 @@ struct HostArray {
   std::byte* bytes = nullptr;
 
   HostArray() = default;
-  /// Allocates; uninitialised.
+  /// Allocates uninitialised memory.
   HostArray(DType d, Shape s);
-  /// A view of memory that someone else keeps alive.
+  /// Creates a view of memory that the caller keeps alive.
   HostArray(DType d, Shape s, void* memory)
       : dtype(d), shape(std::move(s)), bytes(static_cast<std::byte*>(memory)) {}
   static HostArray from(const Literal& literal);
@@ -40,11 +40,11 @@ struct HostArray {
   double number(std::int64_t flat) const;
 };
 
-/// Evaluates a program equation by equation with the ops' evaluators; control flow included,
-/// collectives not.
+/// Evaluates a program equation by equation with the ops' evaluators, including control flow but
+/// not collectives.
 std::vector<HostArray> evaluate(const Program& p, std::span<const HostArray> inputs);
 
-/// Walks all multi-indices of `shape` in row-major order.
+/// Calls `f` for all multi-indices of `shape` in row-major order.
 void for_each_index(const Shape& shape, FunctionRef<void(const Shape& index)> f);
 inline std::int64_t flat_index(const Shape& index, const Shape& strides) {
   std::int64_t f = 0;

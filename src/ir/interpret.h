@@ -1,5 +1,5 @@
-// The program-to-program transformations, as the rules of ops with nested programs see them.
-// Implemented in src/transform.
+// The program-to-program transformations that rules of ops with nested programs call. They are
+// implemented in src/transform.
 #pragma once
 
 #include "ir/builder.h"
@@ -9,14 +9,14 @@
 
 namespace tessera::inline v0 {
 
-/// Emits `p` with `inputs` and the tangents of its outputs into `b`. Missing tangents are zero.
+/// Emits `p` with `inputs`, and the tangents of its outputs, into `b`. A missing tangent is zero.
 struct JvpBoth;
 JvpBoth jvp_inline(Builder& b, const Program& p, std::span<const Value> inputs,
                    std::span<const MaybeValue> tangents);
 
 /// The program (inputs..., tangents of inputs where `nonzero_in`) -> (outputs..., tangents of
-/// outputs where `nonzero_out`). `nonzero_out` is what the program makes of `nonzero_in`; outputs
-/// that are asked for in `instantiate` get explicit zeros.
+/// outputs where `nonzero_out`). `nonzero_out` follows from `nonzero_in`; outputs marked in
+/// `instantiate` are given explicit zeros.
 struct JvpProgram {
   ProgramPtr program;
   std::vector<bool> nonzero_out;
@@ -24,9 +24,9 @@ struct JvpProgram {
 JvpProgram jvp_program(const Program& p, const std::vector<bool>& nonzero_in,
                        const std::vector<bool>& instantiate = {});
 
-/// Splits `p`: `known` computes from the known inputs the known outputs, then the residuals;
-/// `unknown` computes from (residuals..., unknown inputs...) the unknown outputs. An output is
-/// unknown when it depends on an unknown input, or when `force_unknown_out` says so.
+/// Splits `p` in two: `known` computes (known outputs..., residuals...) from the known inputs;
+/// `unknown` computes the unknown outputs from (residuals..., unknown inputs...). An output is
+/// unknown if it depends on an unknown input or is marked in `force_unknown_out`.
 struct PartialEvaluation {
   ProgramPtr known;
   ProgramPtr unknown;
@@ -36,31 +36,32 @@ struct PartialEvaluation {
 PartialEvaluation partial_eval(const Program& p, const std::vector<bool>& unknown_in,
                                const std::vector<bool>& force_unknown_out = {});
 
-/// As partial_eval, where only the inputs and what `policy` lets be kept become residuals:
-/// `unknown` computes the rest again.
+/// Like partial_eval, but only the inputs and the values that `policy` lets be saved become
+/// residuals; `unknown` recomputes the rest.
 struct RematPolicy;
 PartialEvaluation partial_eval_saving(const Program& p, const std::vector<bool>& unknown_in,
                                       const RematPolicy& policy);
 
-/// Transposes a program that is linear in the inputs marked so, given cotangents of its outputs;
-/// emits into `b`. `inputs[i]` is the value of a non-linear input. Gives one cotangent an input,
-/// absent where zero or not linear.
+/// Transposes a program that is linear in the inputs marked in `linear`, given the cotangents of
+/// its outputs, and emits the result into `b`. `inputs[i]` is the value of a non-linear input.
+/// Returns one cotangent per input, absent if it is zero or the input is not linear.
 MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const MaybeValue> inputs,
                              const std::vector<bool>& linear,
                              std::span<const MaybeValue> cotangents);
-/// As a program: (non-linear inputs..., cotangents of outputs where `nonzero_ct`...) -> cotangents
-/// of the linear inputs, all instantiated.
+/// The transpose as a program: (non-linear inputs..., cotangents of outputs where `nonzero_ct`...)
+/// -> cotangents of the linear inputs, all instantiated.
 ProgramPtr transpose_program(const Program& p, const std::vector<bool>& linear,
                              const std::vector<bool>& nonzero_ct);
 
-/// Emits `p` over stacked inputs into `b`. Results have the dims they come out with.
+/// Emits `p` over stacked inputs into `b`. The batch dimension of each result is whatever the rules
+/// give.
 struct BatchResult;
 BatchResult batch_inline(Builder& b, const Program& p, std::span<const Value> inputs,
                          std::span<const int> dims, std::int64_t size,
                          const std::string& axis_name);
-/// As a program. Inputs with dims >= 0 are stacked along that dimension. Outputs marked in
-/// `force_batched` come out stacked along dimension 0; all stacked outputs do. `batched_out` says
-/// which.
+/// The batched program. An input with dims >= 0 is stacked along that dimension. Every stacked
+/// output is stacked along dimension 0; outputs marked in `force_batched` always are. `batched_out`
+/// says which outputs are stacked.
 struct BatchProgram {
   ProgramPtr program;
   std::vector<bool> batched_out;

@@ -10,20 +10,21 @@
 
 namespace tessera::inline v0 {
 
-/// How an equation runs the programs nested in it; nothing where it runs none.
+/// How an equation runs its nested programs; nullopt if it runs none.
 std::optional<Flow> flow_of(const Equation& eqn);
 
-/// The program that an equation of lowering `expanded` stands for, on the equation's operands.
+/// The program that an equation with Lowering::expanded stands for, over the equation's operands.
 ProgramPtr expansion(const Equation& eqn);
 
-/// Whether the programs nested in it have an axis of this name of their own, that hides another.
+/// Whether the equation binds an axis of this name for its nested programs, hiding an outer one.
 bool hides(const Equation& eqn, std::string_view axis);
 
-/// Whether it does something besides its results (Op::effect), or a program nested in it does.
+/// Whether the equation (or program) or any program nested in it has side effects (Op::effect).
 bool has_effects(const Equation& eqn);
 bool has_effects(const Program& p);
 
-/// Whether `f` holds of a program among the attributes, one that is kept and not run included.
+/// Whether `f` holds for any program among the attributes, including those that are stored but not
+/// run.
 template <class F>
 bool any_nested(const Attrs& attrs, F&& f) {
   for (const auto& [name, value] : attrs) {
@@ -34,7 +35,7 @@ bool any_nested(const Attrs& attrs, F&& f) {
   }
   return false;
 }
-/// Calls `f` with each of them.
+/// Calls `f` with each program among the attributes.
 template <class F>
 void for_each_nested(const Attrs& attrs, F&& f) {
   any_nested(attrs, [&](const ProgramPtr& p) {

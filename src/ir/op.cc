@@ -3,7 +3,7 @@
 namespace tessera::inline v0 {
 
 Registry& Registry::get() {
-  // Leaked on purpose: programs that outlive main's statics still point at their ops.
+  // Leaked on purpose: programs that outlive main's static objects still point at their ops.
   static Registry* registry = [] {
     auto* r = new Registry;
     register_all_ops(*r);

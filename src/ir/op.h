@@ -1,5 +1,5 @@
-// What the library knows about one operation: a row of rules. Everything else (printer, parser,
-// documentation, fusibility, tests) is derived from the rows.
+// Everything the library knows about one operation, as a row of rules. Printer, parser,
+// documentation, fusibility and tests are all derived from these rows.
 #pragma once
 
 #include "ir/builder.h"
@@ -44,7 +44,8 @@ struct AttrSpec {
   std::string doc;
 };
 
-/// Types of the results; throws the user's error, its message headed by the op's name.
+/// Returns the types of the results. Throws the user's error, with a message that begins with the
+/// op's name.
 struct InferArgs {
   const Op& op;
   std::span<const Type> inputs;
@@ -53,8 +54,8 @@ struct InferArgs {
 };
 using InferRule = std::function<std::vector<Type>(const InferArgs&)>;
 
-/// Tangents of the results. `outputs` are the primal results, already emitted. A missing tangent is
-/// zero.
+/// Returns the tangents of the results. `outputs` are the primal results, already emitted. A
+/// missing tangent is zero.
 struct JvpArgs {
   Builder& b;
   const Op& op;
@@ -79,9 +80,10 @@ struct JvpBothArgs {
 };
 using JvpBothRule = std::function<JvpBoth(const JvpBothArgs&)>;
 
-/// Cotangents of the inputs of an equation that is linear in the inputs marked so. `inputs[i]` is
-/// the value of a non-linear input, absent for a linear one, whose type is `types[i]`. The result
-/// has one entry an input; absent is zero and the entries of non-linear inputs are ignored.
+/// Returns the cotangents of the inputs of an equation that is linear in the inputs marked in
+/// `linear`. `inputs[i]` is the value of a non-linear input; it is absent for a linear one, whose
+/// type is `types[i]`. The result has one entry per input: absent means zero, and entries of
+/// non-linear inputs are ignored.
 struct TransposeArgs {
   Builder& b;
   const Op& op;
@@ -93,8 +95,8 @@ struct TransposeArgs {
 };
 using TransposeRule = std::function<MaybeValues(const TransposeArgs&)>;
 
-/// The op over a stack of its inputs. `dims[i]` is the stacked dimension of input i, or kUnbatched;
-/// at least one is stacked.
+/// Emits the op over a stack of inputs. `dims[i]` is the stacked dimension of input i, or
+/// kUnbatched; at least one input is stacked.
 inline constexpr int kUnbatched = -1;
 struct BatchArgs {
   Builder& b;
@@ -111,131 +113,132 @@ struct BatchResult {
 };
 using BatchRule = std::function<BatchResult(const BatchArgs&)>;
 
-/// Splits an equation with nested programs when some of its inputs are unknown (tangents): emits
-/// what the known inputs suffice for into `known`, and says what remains as an equation over
-/// residuals and unknown inputs.
+/// Splits an equation with nested programs when some of its inputs are unknown (tangents). Emits
+/// into `known` all that can be computed from the known inputs, and returns the rest as an equation
+/// over residuals and unknown inputs.
 struct PartialEvalArgs {
   Builder& known;
   const Op& op;
   const Attrs& attrs;
-  std::span<const MaybeValue> inputs;  // of `known`; absent where unknown
+  std::span<const MaybeValue> inputs;  // values of `known`; absent if unknown
   std::span<const Type> types;
 };
 struct PartialEvalResult {
-  /// One an output: its value in `known`, or absent where unknown.
+  /// For each output, its value in `known`, or absent if unknown.
   MaybeValues outputs;
-  /// The equation for the unknown outputs, in order. Its inputs are: all `residuals`, then the
-  /// unknown inputs in order. None where every output is known.
+  /// The equation that computes the unknown outputs, in order. Its inputs are all `residuals`, then
+  /// the unknown inputs in order. Null if every output is known.
   const Op* op = nullptr;
   Attrs attrs;
   Values residuals;
-  /// Where its inputs come in another order: for each, its position in the list above.
+  /// If its inputs come in another order: for each input, its position in the list above.
   std::vector<std::size_t> input_order;
-  /// Where it has further results: for each unknown output, which result it is.
+  /// If it has additional results: for each unknown output, the result that holds it.
   std::vector<std::size_t> taken_outputs;
 };
 using PartialEvalRule = std::function<PartialEvalResult(const PartialEvalArgs&)>;
 
-/// An equation as far as its shapes go.
+/// The types and attributes of an equation.
 struct TypedArgs {
   std::span<const Type> inputs;
   std::span<const Type> outputs;
   const Attrs& attrs;
 };
 
-/// How sharding a dimension of one operand relates to the others.
+/// Returns how sharding a dimension of one operand relates to the other tensors.
 using ShardArgs = TypedArgs;
 using ShardRule = std::function<FactorRule(const ShardArgs&)>;
 
-/// An equation as one device of a mesh computes it, on its parts of the operands. A spec says for
-/// each dimension the mesh axes that cut it. All parts are of one shape: where the devices do not
-/// divide an extent, what the last parts hold behind the end of the whole is anything.
+/// An equation as one device of a mesh computes it, on its shards of the operands. A spec lists for
+/// each dimension the mesh axes that shard it. All shards have the same shape: if the devices do
+/// not divide an extent, the last shards end in padding with arbitrary contents.
 struct LocalArgs {
   Builder& b;
   const Op& op;
-  const Attrs& attrs;  // of the whole
+  const Attrs& attrs;  // of the unpartitioned equation
   std::span<const Type> whole_inputs, whole_outputs;
-  std::span<const Value> inputs;   // parts
-  std::span<const Shape> outputs;  // of the parts that the rule gives
+  std::span<const Value> inputs;   // shards
+  std::span<const Shape> outputs;  // of the shards that the rule returns
   std::span<const Spec> input_specs, output_specs;
   const MeshShape& mesh;
-  /// Over these axes, of so many devices together, the results are combined afterwards.
+  /// The results are summed (or otherwise combined) afterwards over these axes, which together have
+  /// `partial_size` devices.
   Strings partial;
   std::int64_t partial_size = 1;
 
   std::int64_t parts(const Strings& axes) const { return mesh.size_of(axes); }
 };
-/// The parts of the results. It is asked for cuts along factors that are not marked, that reduce,
-/// and that are `indexed`, `prefix` or a `contest`, where the op's attributes, or positions in its
-/// data, are not the part's as they are the whole's; and along factors with windows, where it
-/// fetches what the part is made of (ops/fetch.h), of operands that lie in as many parts or whole.
-/// Along a `contest` it gives results that are the same on all devices. What lies behind the end of
-/// an operand along a reduction or a contest changes no result when it is asked; of what it reads
-/// besides it sees to that itself.
+/// Returns the shards of the results. The rule is called if a sharded factor is unmarked or a
+/// reduction; if it is `indexed`, `prefix` or a `contest`, where attributes, or positions in the
+/// data, differ between shard and whole; or if it has windows, in which case the rule fetches the
+/// elements it needs (ops/fetch.h) from operands that are replicated or sharded into equally many
+/// parts. Along a `contest` the rule returns the same results on all devices. The caller ensures
+/// that padding along a reduction or a contest does not change the results; the rule itself must
+/// handle any other padding that it reads.
 using LocalRule = std::function<Values(const LocalArgs&)>;
 
-/// What fusion may do with an equation.
+/// How an equation may take part in fusion.
 enum class FuseRole {
-  free,         // repeated in every kernel that reads it: constants, broadcasts, identities
-  elementwise,  // computed where it is read
+  free,         // recomputed in every kernel that reads it: constants, broadcasts, identities
+  elementwise,  // computed where its result is read
   movement,     // reads every element of its operands about once
   reduction,
-  window,  // operands are read more than once: they are not computed inside
-  apart,   // no kernel
+  window,  // operands are read more than once, so they are not computed inside the kernel
+  apart,   // not part of any kernel
 };
 using FuseRule = std::function<FuseRole(const TypedArgs&)>;
 inline FuseRule fuses_as(FuseRole role) {
   return [role](const TypedArgs&) { return role; };
 }
 
-/// What a collective does with the devices' values; `Op::attrs` have its axes and groups.
+/// What a collective does with the devices' values; its axes and groups are in the equation's
+/// attributes.
 enum class Exchange {
   none,
-  combine,          // everybody gets all values combined by `Op::combiner`
-  combine_scatter,  // everybody gets a part of that
+  combine,          // every device gets all values combined by `Op::combiner`
+  combine_scatter,  // every device gets a shard of the combined values
   gather,
   all_to_all,
   permute,
   broadcast
 };
 
-/// For policies of remat: what a product costs to compute again.
+/// For remat policies: the class of product, which decides how costly it is to recompute.
 enum class Product { none, plain, batched };
 
-/// Which operand a result is written over where nobody needs that any longer, because it holds all
-/// elements but a few; -1: it is not worth it, or none.
+/// Returns the operand whose buffer the result may overwrite once nobody needs the operand, because
+/// the result keeps all but a few of its elements; -1 if there is none or it does not pay.
 using OverwriteRule = std::function<int(const TypedArgs&, std::size_t output)>;
 
-/// The result is a box of its operand: elements start + i * strides.
+/// A result that is a strided box of its operand: the elements start + i * strides.
 struct StridedBox {
   Ints start, limit, strides;
 };
 
-/// The elements of results that somebody reads: the first so many along a dimension, or the last.
+/// The elements of the results that are read: the first (or last) `count` along a dimension.
 struct Ends {
   int dimension = 0;
   std::int64_t count = 0;
   bool last = false;
 };
 
-/// What a user asks of where a value lies: for each dimension the axes that cut it. Behind them
-/// others may cut it too where it is in `open`.
+/// A user's sharding constraint: for each dimension, the axes that shard it. Dimensions in `open`
+/// may be sharded over further, minor axes.
 struct Constraint {
   MeshRef mesh;
   Spec spec;
   Ints open;  // dimensions
 };
 
-/// Whether an equation that has a transpose is linear in those of its operands together that
-/// `linear` marks.
+/// Whether an equation that has a transpose is jointly linear in the operands marked in `linear`.
 using LinearRule = std::function<bool(std::span<const bool> linear)>;
 
-/// From the sets of mesh axes of the inputs to those of the results. Two rules have this form, for
-/// two questions: `Op::vary` types the values of a typed per-device program, for differentiation
-/// (which transposes need a psum); `Op::uniform` says which results the devices may hold different
-/// bits of. They differ: an all_gather gives the same bits everywhere, but its result is typed
-/// varying, because its transpose sums over devices. Either defaults to the union of the inputs'
-/// sets; for `vary` an op with nested programs keeps what its infer rule says.
+/// Maps the sets of mesh axes of the inputs to those of the results. Two rules have this form.
+/// `Op::vary` types the values of a typed per-device program for differentiation (it decides which
+/// transposes need a psum). `Op::uniform` says over which axes the devices may hold results with
+/// different bits. They differ: an all_gather gives the same bits everywhere, but its result is
+/// typed varying, because its transpose sums over devices. Both default to the union of the inputs'
+/// sets, except that `vary` of an op with nested programs keeps the sets given by its infer rule.
 struct VaryArgs {
   const Op& op;
   const Attrs& attrs;
@@ -243,35 +246,36 @@ struct VaryArgs {
 };
 using VaryRule = std::function<std::vector<AxisSet>(const VaryArgs&)>;
 
-/// Operands that a result is an update of: it holds their elements, moved, chosen, with something
-/// added, or times what all devices hold alike (`same[i]` says so of operand i). By this a value is
-/// known again as the next state of a training step. Absent where the result is an update of
-/// nothing.
+/// Returns the operands that the result is an update of: the result holds their elements moved,
+/// selected, with something added, or multiplied by a value that is equal on all devices (`same[i]`
+/// says whether operand i is). This is how the next state of a training step is recognised. Empty
+/// if the result is an update of nothing.
 struct UpdateArgs {
   const Attrs& attrs;
-  std::span<const bool> same;  // one an operand
+  std::span<const bool> same;  // one per operand
   std::size_t output;
 };
 using UpdateRule = std::function<std::vector<std::size_t>(const UpdateArgs&)>;
 
-/// The sum of an equation's results over all places of a dimension 0 that each of its operands has
-/// in addition: one equation, which reads every element once.
+/// Emits the sum of an equation's results over an additional leading dimension of all its operands,
+/// as one equation that reads every element once.
 struct SummedArgs {
   Builder& b;
   const Op& op;
-  const Attrs& attrs;  // of the equation at one place
+  const Attrs& attrs;  // of the unstacked equation
   std::span<const Value> stacks;
 };
 using SummedRule = std::function<Value(const SummedArgs&)>;
 
 struct Cost {
   double flops = 0;
-  double bytes = 0;  // read and written once
+  double bytes = 0;  // reading and writing each value once
 };
 using CostRule =
     std::function<Cost(std::span<const Type> inputs, std::span<const Type> outputs, const Attrs&)>;
 
-/// Plain and naive: the oracle for everything faster. Outputs are allocated and uninitialised.
+/// A plain, naive evaluator: the oracle for every faster implementation. Outputs are allocated but
+/// uninitialised.
 struct EvalArgs {
   const Attrs& attrs;
   std::span<const HostArray> inputs;
@@ -279,10 +283,10 @@ struct EvalArgs {
 };
 using EvalRule = std::function<void(const EvalArgs&)>;
 
-/// How the compiled form is made.
+/// How the compiled form of an op is produced.
 enum class Lowering {
   emitted,     // by `emit`, fused with its neighbours
-  called,      // by the routine that `call` makes
+  called,      // by the routine that `call` returns
   view,        // no code: the result shares the operand's memory (reshape of contiguous memory)
   control,     // the executor runs its nested programs
   collective,  // the executor moves data between devices
@@ -291,45 +295,46 @@ enum class Lowering {
 
 struct Op {
   std::string name;
-  /// What users call it, where that is not its name: collectives have twins for typed programs.
+  /// The name that users call, if it differs: collectives have twins for typed programs.
   std::string called = {};
   const std::string& shown() const { return called.empty() ? name : called; }
-  std::string doc;        // one paragraph: what, shapes, dtypes, source of the formula
-  std::string stablehlo;  // spelling there; empty where it has none
+  std::string doc;        // one paragraph: meaning, shapes, dtypes, source of the formula
+  std::string stablehlo;  // its name in StableHLO; empty if there is none
   std::vector<AttrSpec> attrs;
   int inputs = -1;  // -1: any number
   int outputs = 1;  // -1: any number
   bool elementwise =
       false;  // every result element depends on the operands' elements at the same index only
-  bool cheap = true;  // fusion may repeat it
+  bool cheap = true;  // fusion may recompute it
   Lowering lowering = Lowering::emitted;
 
-  /// Result k is operand k, all of it: views, marks for transformations.
+  /// Result k is all of operand k: views and marks for transformations.
   bool forwards = false;
-  /// Every element of the result is one of operand 0, so that a number that fills the operand fills
-  /// the result.
+  /// Every element of the result is an element of operand 0, so if one number fills the operand it
+  /// fills the result.
   bool rearranges = false;
-  /// Operand 0 chooses, element by element, between operand 1 where it holds and operand 2 elsewhere.
+  /// Operand 0 selects, element by element, operand 1 where it is true and operand 2 elsewhere.
   bool selects = false;
   /// Every implementation gives the same bits: IEEE arithmetic, integers, movement.
   bool exact = false;
-  /// It stands where it is: no equation is equal to it, and it does not leave a loop.
+  /// An optimisation barrier: it equals no other equation and is not moved out of a loop.
   bool barrier = false;
-  /// It does something besides its results: it runs as often as the program says, whether somebody
-  /// needs these or not, where operand 0, a boolean scalar, holds.
+  /// It has a side effect: it runs as often as the program says, whether or not its results are
+  /// needed, if operand 0, a boolean scalar, is true.
   bool effect = false;
-  /// Cheaper to compute again than to keep, where its operands are at hand.
+  /// Recomputing it from available operands is cheaper than keeping its result.
   bool recomputed = false;
-  /// Worth computing once before a loop though it is cheap: it has a pass over memory of its own.
+  /// Worth hoisting out of a loop although it is cheap, because it makes its own pass over memory.
   bool own_pass = false;
-  /// The result is a number that each device knows of itself, without communication.
+  /// The result is a number that each device knows about itself without communication.
   bool position = false;
-  /// A tangent of which only the backward pass exists.
+  /// A tangent for which only the backward pass exists.
   bool backward_only = false;
   Exchange exchange = Exchange::none;
-  /// Of a permutation: by number of the device that receives the one that sends; -1: none, zeros.
+  /// For a permutation: for each receiving device the number of the sender; -1: none, the device
+  /// receives zeros.
   std::function<std::vector<std::int64_t>(const Attrs&)> sources;
-  /// Of sums, reductions, running totals, scatters and collectives that combine.
+  /// For sums, reductions, running totals, scatters and collectives that combine.
   Combiner combiner = Combiner::replace;
 
   InferRule infer;
@@ -339,75 +344,77 @@ struct Op {
   BatchRule batch;
   PartialEvalRule partial_eval;
   ShardRule sharding;
-  /// Absent: the same equation, on parts.
+  /// Absent: the same equation, applied to the shards.
   LocalRule local;
   VaryRule vary;
   VaryRule uniform;
   UpdateRule updates;
-  /// Absent where there is no such equation.
+  /// Absent if there is no such equation.
   SummedRule summed;
   CostRule cost;
   EvalRule evaluate;
   EmitRule emit;
 
-  /// Programs nested in an equation, and how they are run; absent where none is run.
+  /// The programs nested in an equation and how they are run; absent if none is run.
   FlowRule flow;
-  /// Attributes of an equation whose flow is changed to this one, its operands and results with it.
-  /// Absent where other attributes go by these (specs, derivative rules).
+  /// The attributes of an equation whose flow, operands and results are changed to match this flow.
+  /// Absent if further attributes depend on them (specs, derivative rules).
   RewriteFlow with_flow;
-  /// Absent: `elementwise`, else `window`.
+  /// Absent: `elementwise` if the op is elementwise, else `window`.
   FuseRule fuse;
   SimplifyRule simplify;
-  /// Other equations that give the same values and are quicker.
+  /// Rewrites the equation into others that give the same values and are faster.
   DecomposeRule decompose;
-  /// Absent: in all together.
+  /// Absent: linear in all marked operands together.
   LinearRule linear;
   OverwriteRule overwrites;
   std::function<Product(const Attrs&)> product;
-  /// The result dimension that each of the operand's becomes, of an op that repeats it along the
-  /// others.
+  /// For ops that repeat their operand: the result dimension to which each of the operand's
+  /// dimensions maps.
   std::function<const Ints&(const Attrs&)> spreads;
-  /// The value itself, of constants.
+  /// The value of a constant.
   std::function<const Literal*(const Attrs&)> literal;
   /// The name that the user gave to the result.
   std::function<const std::string*(const Attrs&)> label;
   std::function<StridedBox(const Attrs&)> strided_box;
-  /// Where the value shall lie, of identities that say that and nothing else.
+  /// For identities that only constrain the sharding of their operand: that constraint.
   std::function<Constraint(const Attrs&)> constrains;
-  /// The dimension along which the operands, one after the other, are the result.
+  /// The dimension along which the result is the concatenation of the operands.
   std::function<int(const Attrs&)> joins;
-  /// The result is a sum over dimension 0 of all operands, so that a sum over devices of it is one
-  /// of it over all their rows, and these are fewer bytes than the result.
+  /// Whether the result is a sum over dimension 0 of all operands, and the operands have fewer
+  /// bytes than the result: a sum of the result over devices can then be computed by gathering the
+  /// operands' rows.
   std::function<bool(const TypedArgs&)> sums_rows;
-  /// The equation that gives no more than these elements of every result, where that is cheaper.
+  /// The equation that gives only these elements of every result, if that is cheaper.
   std::function<std::optional<std::pair<const Op*, Attrs>>(const TypedArgs&, const Ends&)> ends_of;
-  /// The routine that carries it out, of ops whose lowering is `called` and of others where
-  /// `prefers_call` says so.
+  /// The routine that executes the op if its lowering is `called`, or if `prefers_call` returns
+  /// true.
   CallRule call;
   std::function<bool(const TypedArgs&)> prefers_call;
-  std::size_t library_bytes = 0;  // of code that a library makes for a call; 0: it is our own
+  std::size_t library_bytes = 0;  // of code that a library generates for a call; 0: our own code
 
   /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "updates",
-  /// "evaluate", "emit", "cost", "stablehlo"): a row lacks a rule only with a reason.
+  /// "evaluate", "emit", "cost", "stablehlo"). A row may lack a rule only with a reason.
   std::map<std::string, std::string> waived;
-  /// Representative equations for the tests that walk the registry.
+  /// Representative equations, for the tests that walk the registry.
   std::function<std::vector<struct OpExample>()> examples;
 };
 
-/// Inputs are drawn by the tests: floats in [lo, hi], integers in [int_lo, int_hi].
+/// Tests draw the inputs at random: floats in [lo, hi], integers in [int_lo, int_hi].
 struct OpExample {
   std::vector<Type> inputs;
   Attrs attrs;
   double lo = -1.0, hi = 1.0;
   std::int64_t int_lo = 0, int_hi = 4;
-  /// The diagonals of operand 0, a stack of matrices, have their length added: they dominate.
+  /// Adds to each diagonal element of operand 0, a stack of matrices, the length of the diagonal,
+  /// so that the matrices are diagonally dominant.
   bool dominant = false;
-  /// Where a derivative does not exist on a set the test could hit (ties, kinks), numeric checks
-  /// are skipped with a reason.
+  /// Why numeric derivative checks are skipped: the derivative does not exist on a set that the
+  /// test could hit (ties, kinks).
   std::string no_numeric_derivative;
 };
 
-/// All ops, by name. Filled once, before main uses it; read without locks.
+/// All ops, by name. Filled once, on first use, then read without locks.
 class Registry {
  public:
   static Registry& get();
@@ -425,11 +432,11 @@ class Registry {
 /// Calls every register function of src/ops (ops/list.h); Registry::get() does so on first use.
 void register_all_ops(Registry& r);
 
-/// The varying sets of an equation's results: `op.vary`, or the union of the inputs' (one entry
-/// stands for all results).
+/// The varying sets of an equation's results by `op.vary`, else the union of the inputs' sets. A
+/// single entry stands for all results.
 std::vector<AxisSet> varying_of(const Op& op, const Attrs& attrs, std::span<const AxisSet> inputs);
-/// The axes along which the devices may hold different results: `op.uniform`, or the union of the
-/// inputs'.
+/// The axes along which devices may hold different results by `op.uniform`, else the union of the
+/// inputs' sets.
 std::vector<AxisSet> nonuniform_of(const Op& op, const Attrs& attrs,
                                    std::span<const AxisSet> inputs);
 

@@ -1,13 +1,12 @@
-// The reference of all ops, made from the registry.
+// The reference documentation of all ops, generated from the registry.
 #pragma once
 
 #include <string>
 
 namespace tessera::inline v0 {
 
-/// Markdown: a section an op, in the order of the registry, with its documentation, attributes,
-/// traits, and where it comes from in StableHLO. What the registry gives a reason for leaving out
-/// is not listed.
+/// Markdown with one section per op, in the order of the registry: its documentation, attributes,
+/// traits and StableHLO counterpart. Rules that the registry waives are not listed.
 std::string op_reference();
 
 }  // namespace tessera::inline v0

@@ -71,7 +71,8 @@ class Hasher {
     for (const Spec& s : v) add(s);
   }
   void add(const MeshRef& m) { add(m.hash()); }
-  // By what it is called, which all processes agree on; a comparison sees which one it is.
+  // Hashes the name of the hook, which is the same in all processes; equality compares the
+  // identity.
   void add(const HookPtr& h) { add(h ? h->name() : std::string()); }
   std::uint64_t digest() const { return XXH3_64bits_digest(state_); }
 
@@ -79,7 +80,7 @@ class Hasher {
   XXH3_state_t* state_;
 };
 
-// Variables numbered in order of definition, so that holes left by pruning do not count.
+// Numbers variables in order of definition, so that gaps left by pruning do not matter.
 std::vector<Var> canonical_numbers(const Program& p) {
   std::vector<Var> n(p.types.size());
   Var next = 0;

@@ -1,9 +1,9 @@
-// A program: a flat list of equations in single-assignment form over typed variables, outermost of
-// the library's data.
+// A program: a flat list of equations in single-assignment form over typed variables. It is the
+// library's central data structure.
 //
 // Programs are immutable once finished and shared by pointer; transformations make new ones.
-// Nothing here recurses over the length of a program, so one of 100,000 equations is walked, copied
-// and destroyed in constant stack.
+// Nothing here recurses over the length of a program, so a program of 100,000 equations is walked,
+// copied and destroyed in constant stack space.
 #pragma once
 
 #include "ir/attrs.h"
@@ -43,18 +43,18 @@ struct Program {
   std::vector<Type> output_types() const;
 };
 
-/// Structural hash and equality: ops, attributes (nested programs too), types and wiring; variable
-/// numbering, names and source locations do not count.
+/// Structural hash and equality over ops, attributes (including nested programs), types and wiring.
+/// Variable numbering, names and source locations are ignored.
 std::uint64_t hash_of(const Program& p);
 bool same_structure(const Program& a, const Program& b);
 
-/// Throws InternalError that names the first broken promise: an undefined or redefined variable, a
-/// type that the op's rule does not give, a nested program that does not fit. `pass` is who made
-/// the program.
+/// Throws InternalError naming the first violated invariant: an undefined or redefined variable, a
+/// type that differs from the op's rule, or a nested program that does not fit. `pass` names the
+/// pass that made the program.
 void verify(const Program& p, const char* pass);
 
-/// The program as text (the grammar is in docs/ir.md); `parse_program` reads it back, throwing
-/// TraceError with line and column on bad input.
+/// The program as text (docs/ir.md has the grammar). `parse_program` reads it back and throws
+/// TraceError with line and column on malformed input.
 struct PrintOptions {
   bool locations = false;
 };

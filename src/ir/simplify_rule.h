@@ -1,4 +1,4 @@
-// What an op knows of its own equations that could be shorter.
+// An op's rules for rewriting its own equations into shorter or faster ones.
 #pragma once
 
 #include "ir/builder.h"
@@ -8,14 +8,14 @@
 
 namespace tessera::inline v0 {
 
-/// What is known around an equation.
+/// Facts about the operands of an equation.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
   virtual const Type& type(Var v) const = 0;
-  /// The equation of the same op that makes `v`; nullptr where another does, or none.
+  /// The equation that defines `v` if it has the same op; else nullptr.
   virtual const Equation* same_op(Var v) const = 0;
-  /// Whether all elements of `v` are known to be `number`, with its sign where it is zero.
+  /// Whether all elements of `v` are known to equal `number`, including the sign of a zero.
   virtual bool is(Var v, double number) const = 0;
 };
 struct SimplifyArgs {
@@ -23,15 +23,15 @@ struct SimplifyArgs {
   const Surroundings& around;
 };
 struct Simplified {
-  /// The variable that the only result equals, bit for bit; its type is compared by the pass.
+  /// The variable that the only result equals bit for bit; the pass checks that the types match.
   std::optional<Var> same;
-  /// Or the same op with these instead.
+  /// Otherwise, the operand and attributes with which the same op gives the same result.
   std::optional<Var> operand;
   Attrs attrs;
 };
 using SimplifyRule = std::function<Simplified(const SimplifyArgs&)>;
 
-/// Nothing: the equation stays as it is.
+/// Returns nullopt if the equation should stay as it is.
 struct DecomposeArgs {
   Builder& b;
   const Op& op;

@@ -1,4 +1,4 @@
-// For each dimension of a value the mesh axes that cut it, major first.
+// A partition spec: for each dimension of a value, the mesh axes that shard it, major first.
 #pragma once
 
 #include "base/interned.h"
@@ -9,31 +9,31 @@
 
 namespace tessera::inline v0 {
 
-/// Interned, and immutable: another spec is made from other dimensions.
+/// Interned and immutable; to change a spec, construct another from its dimensions.
 class Spec {
  public:
   using Axes = std::vector<std::string>;
   using Dims = std::vector<Axes>;
 
   Spec() = default;  // replicated
-  /// Trailing dimensions that nothing cuts may be there or not: the spec is the same.
+  /// Trailing unsharded dimensions may be given or omitted: the spec is the same.
   explicit Spec(Dims dims);
-  /// Dimension `d` cut over one axis, the others by nothing.
+  /// Shards dimension `d` over one axis and no other dimension.
   static Spec cut(int d, std::string axis);
 
-  /// Trailing dimensions that nothing cuts are absent.
+  /// Trailing unsharded dimensions are omitted.
   const Dims& dims() const { return cuts_->dims; }
   bool replicated() const { return dims().empty(); }
   AxisSet axes() const;
-  /// Axes that cut dimension `d`; none past the end.
+  /// The axes that shard dimension `d`; empty past the end.
   const Axes& axes_of(int d) const;
 
   std::size_t hash() const { return cuts_.hash(); }
   friend bool operator==(const Spec&, const Spec&) = default;
-  /// By their axes, dimension by dimension.
+  /// Lexicographic by the dimensions' axes.
   friend bool operator<(const Spec& a, const Spec& b) { return a.dims() < b.dims(); }
 
-  /// What is interned.
+  /// The interned value.
   struct Cuts {
     Dims dims;
     bool operator==(const Cuts&) const = default;
@@ -44,7 +44,7 @@ class Spec {
   Interned<Cuts> cuts_;
 };
 
-/// As the user writes it: "P()", "P('x')", "P(none, ('x', 'y'))".
+/// The spec as the user writes it: "P()", "P('x')", "P(none, ('x', 'y'))".
 std::string to_string(const Spec& spec);
 
 }  // namespace tessera::inline v0

@@ -1,4 +1,4 @@
-// Cuts the text of a program into tokens and knows where each begins.
+// Splits the text of a program into tokens and records where each begins.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,21 @@ namespace tessera::inline v0 {
 
 struct Token {
   enum Kind { identifier, number, string, punctuation, end } kind = end;
-  std::string text;  // of a string: unquoted
+  std::string text;  // unquoted if the token is a string
   int line = 1, column = 1;
 
   bool is(std::string_view punct) const { return kind == punctuation && text == punct; }
-  /// For messages: "'add'", "the string "x"", "the end of the text".
+  /// The token as shown in messages: "'add'", "the string "x"", "the end of the text".
   std::string describe() const;
 };
 
-/// Throws TraceError headed "parse_program" with line and column.
+/// Throws a TraceError from "parse_program" with line and column.
 [[noreturn]] void raise_parse_error(const Token& at, const std::string& problem,
                                     const std::string& advice = "");
 
-/// Spaces, newlines and comments ('#' to the end of the line) separate tokens and mean nothing
-/// else. Punctuation is one of { } ( ) [ ] , : = * < > and "->". A number is anything that begins
-/// like one, "-inf", "inf", "nan", "nan:0x7fc00001" included; whoever reads it says whether it is
-/// well-formed.
+/// Spaces, newlines and comments ('#' to the end of the line) only separate tokens. Punctuation is
+/// one of { } ( ) [ ] , : = * < > and "->". A number is any token that begins like one, including
+/// "-inf", "inf", "nan" and "nan:0x7fc00001"; the parser checks that it is well-formed.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}

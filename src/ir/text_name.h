@@ -6,11 +6,12 @@
 
 namespace tessera::inline v0 {
 
-/// A letter or underscore, then letters, digits and underscores.
+/// Whether `s` is a letter or underscore followed by letters, digits and underscores.
 bool is_identifier(std::string_view s);
-/// In double quotes, with \" \\ \n \t and \xHH for what does not print.
+/// `s` in double quotes, with \" \\
+/// \t and \xHH for unprintable characters.
 std::string quoted(std::string_view s);
-/// As it is where it is an identifier, quoted otherwise.
+/// `s` itself if it is an identifier, else quoted.
 std::string name_text(std::string_view s);
 
 }  // namespace tessera::inline v0

@@ -1,5 +1,5 @@
-// Reads programs back from text; docs/ir.md has the grammar. Attributes are read by the kinds that
-// their op declares, types of results are checked against the op's own rule.
+// Parses programs from text; docs/ir.md has the grammar. Attributes are read by the kinds that
+// their op declares, and result types are checked against the op's infer rule.
 #include "ir/op.h"
 #include "ir/text_lexer.h"
 #include "ir/text_number.h"
@@ -13,7 +13,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-constexpr int kMaxDepth = 64;  // of programs in programs
+constexpr int kMaxDepth = 64;  // of nested programs
 constexpr std::size_t kMaxRank = 32;
 
 class Parser {
@@ -178,8 +178,8 @@ class Parser {
     p.equations.push_back(std::move(e));
   }
 
-  // The mesh axes of the results are taken from the text: they depend on passes that the text may
-  // come after.
+  // The varying axes of the results are taken from the text, because they may come from passes that
+  // ran before the program was printed.
   static void check(const Program& p, const Equation& e, const Token& start, const Token& op) {
     if (e.op->inputs >= 0 && e.inputs.size() != static_cast<std::size_t>(e.op->inputs))
       raise_parse_error(op, "'" + op.text + "' takes " + std::to_string(e.op->inputs) +
@@ -311,7 +311,7 @@ class Parser {
       expect("=");
       const Token at = token_;
       const std::int64_t size = integer();
-      // Devices have numbers that are ints, and so has what is computed of a mesh.
+      // Device numbers and everything computed from a mesh's size are ints.
       if (size < 1 || devices > std::numeric_limits<int>::max() / size)
         raise_parse_error(at, "a mesh has an axis of " + std::to_string(size) + " devices",
                           "an axis has one at least, and a mesh 2147483647 at most");

@@ -1,4 +1,4 @@
-// Programs as text; docs/ir.md has the grammar.
+// Prints programs as text; docs/ir.md has the grammar.
 #include "ir/op.h"
 #include "ir/text_name.h"
 #include "ir/text_number.h"
@@ -36,7 +36,7 @@ class Printer {
       define(p.inputs[i]);
       declare(p, p.inputs[i], names, i);
     }
-    // The header names variables that the equations define further down.
+    // The header refers to variables that only later equations define.
     for (const Equation& e : p.equations)
       for (Var v : e.outputs) define(v);
     out_ += ") -> (";
@@ -81,7 +81,7 @@ class Printer {
     if (!e.scope.empty()) out_ += " in " + name_text(e.scope);
   }
 
-  // On the equation's line; with nested programs, one attribute a line.
+  // On the equation's line, or one attribute per line if there are nested programs.
   void attributes(const Attrs& attrs, bool nested, int indent) {
     out_ += " [";
     bool first = true;

@@ -1,4 +1,5 @@
-// The type of a value in a program: element type, shape, weakness, and how it relates to mesh axes.
+// The type of a value in a program: dtype, shape, weakness, and the mesh axes along which it
+// varies.
 #pragma once
 
 #include "base/message.h"

@@ -73,12 +73,12 @@ class Verifier {
         fail("result " + std::to_string(i) + " is typed " + to_string(t) +
              ", and the op makes it vary over " + axes_text(given[i].varying));
     }
-    // The rule of a shard_map refuses results that are not as it declares them. That may be the
+    // The rule of a shard_map rejects results that do not match its declaration. That may be the
     // user's mistake, so its error is passed on.
     if (op.uniform) nonuniform_of(op, e.attrs, std::vector<AxisSet>(in.size()));
   }
 
-  // Puts the sets of axes that the op gives into `given`.
+  // Sets the varying axes that the op's rule gives in `given`.
   void varying(const Equation& e, const std::vector<Type>& in, std::vector<Type>& given) const {
     const Op& op = *e.op;
     if (needs_equal_varying(op, e.attrs))

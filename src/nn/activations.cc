@@ -14,8 +14,8 @@ namespace tessera::inline v0::nn {
 Array relu(Operand x) {
   const InFunction called("relu", x.loc);
   need_array("relu", "x", x.array, x.loc);
-  // A selection, not maximum(x, 0): at 0 its derivative is 0, where maximum's would be a half. NaN
-  // is not at most 0 and comes through.
+  // A select rather than maximum(x, 0): its derivative at 0 is 0, where that of maximum would be
+  // one half. NaN fails the comparison and is returned.
   return where(Operand(less_equal(x, 0), x.loc), Operand(0, x.loc), x);
 }
 Array leaky_relu(Operand x, double slope) {
@@ -27,8 +27,9 @@ Array leaky_relu(Operand x, double slope) {
 
 namespace {
 
-// x times a gate that is 0 far below zero and 1 far above: `f` sees x within bounds where the gate
-// is still open or shut, so that no infinity is multiplied by 0, in value or derivative.
+// x times a gate that is 0 far below zero and 1 far above. `f` sees x clamped to a range beyond
+// which the gate is constant, so that an infinity is never multiplied by 0, in the value or the
+// derivative.
 template <class F>
 Array gated(const char* function, const Operand& x, F f) {
   const InFunction called(function, x.loc);
@@ -36,7 +37,7 @@ Array gated(const char* function, const Operand& x, F f) {
   return in_float32(x, [&](const Operand& v) {
     constexpr double kFar = 1e4;
     const Operand above(greater(v, kFar), v.loc);
-    // What is compared is what is selected, which is one instruction.
+    // Selects the compared operand, which compiles to one instruction.
     const Operand most(where(above, Operand(kFar, v.loc), v), v.loc);
     const Operand below(less(most, -kFar), v.loc);
     const Array within = where(below, Operand(-kFar, v.loc), most);
@@ -48,10 +49,10 @@ Array gated(const char* function, const Operand& x, F f) {
 
 Array gelu(Operand x, bool approximate) {
   return gated("gelu", x, [&](const Operand& v) {
-    // erfc keeps the digits that 1 + erf loses below zero.
+    // Below zero, erfc keeps the digits that 1 + erf would lose.
     if (!approximate)
       return multiply(multiply(v, 0.5), erfc(Operand(multiply(v, -std::sqrt(0.5)), v.loc)));
-    // (1 + tanh(u)) / 2 = sigmoid(2 u), likewise.
+    // (1 + tanh(u)) / 2 = sigmoid(2 u), for the same reason.
     const Array cube = multiply(Operand(multiply(v, v), v.loc), v);
     const Array inner = multiply(add(v, multiply(cube, 0.044715)), 2 * std::sqrt(2 / M_PI));
     return multiply(v, sigmoid(Operand(inner, v.loc)));
@@ -66,7 +67,7 @@ Array elu(Operand x, double alpha) {
   need_number("elu", "alpha", alpha, -HUGE_VAL, HUGE_VAL, "1.0 is usual", x.loc);
   return in_float32(x, [&](const Operand& v) {
     const Operand curved(less_equal(v, 0), v.loc);
-    // What is not chosen has a finite derivative.
+    // Clamped, so that the branch not selected has a finite derivative.
     const Array below = expm1(Operand(where(curved, v, Operand(0, v.loc)), v.loc));
     return where(curved, Operand(below * alpha, v.loc), v);
   });
@@ -102,8 +103,8 @@ void need_classes(const char* function, const Operand& x, std::int64_t axis) {
         .raise<ShapeError>();
 }
 
-// x minus its maximum along the axis, which cancels in both softmaxes and so is no business of
-// derivatives.
+// x minus its maximum along the axis. The maximum cancels in both softmaxes, so it is constant
+// under differentiation.
 Array shifted(const Operand& x, std::int64_t axis) {
   if (x.array.shape(static_cast<int>(axis)) == 0) return x.array;  // nothing to shift
   const Operand v = in_floats(x);
@@ -120,7 +121,7 @@ Array softmax(Operand x, std::int64_t axis) {
 Array log_softmax(Operand x, std::int64_t axis) {
   const InFunction called("log_softmax", x.loc);
   need_classes("log_softmax", x, axis);
-  // The derivative sums cotangents over all classes.
+  // In float32, because the derivative sums cotangents over all classes.
   return in_float32(x, [&](const Operand& v) {
     const Array s = shifted(v, axis);
     return subtract(s, log(sum(exp(s), axis, true)));
@@ -129,7 +130,7 @@ Array log_softmax(Operand x, std::int64_t axis) {
 
 namespace {
 
-// f of x in floats, rounded once.
+// f of x in floats; the result is rounded once.
 template <class F>
 Array activation(const char* function, const Operand& x, F&& f) {
   const InFunction called(function, x.loc);
@@ -158,7 +159,7 @@ Array celu(Operand x, double alpha) {
           .from(x.loc)
           .advice("1.0 is usual; relu is its limit")
           .raise<Error>();
-    // What is not chosen has a finite derivative.
+    // Clamped, so that the branch not selected has a finite derivative.
     const Array below = expm1(where(v <= 0, v, 0) / alpha) * alpha;
     return where(v <= 0, below, v);
   });
@@ -185,7 +186,7 @@ Array hard_sigmoid(Operand x) { return activation("hard_sigmoid", x, gate6); }
 
 Array hard_silu(Operand x) {
   return activation("hard_silu", x, [](const Array& v) {
-    // No infinity meets the 0 of its gate.
+    // Avoids multiplying an infinity by the gate's 0.
     return where(v <= -3, 0, where(v >= 3, v, v * gate6(v)));
   });
 }
@@ -216,7 +217,8 @@ Array sparse_sigmoid(Operand x) {
 Array squareplus(Operand x, double b) {
   return activation("squareplus", x, [&](const Array& v) {
     need_number("squareplus", "b", b, 0, HUGE_VAL, "4.0 is usual", x.loc);
-    // Below zero v and the root cancel: their product with what they differ by is b.
+    // Below zero, v and the root cancel; the product of their sum and difference is b, so divide b
+    // instead.
     const Array size = hypot(v, std::sqrt(b)), below = less(v, 0);
     const Array half = size * 0.5, difference = half - where(below, v, -1.0) * 0.5;
     return where(below, b * 0.25 / difference, v * 0.5 + half);

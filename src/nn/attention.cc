@@ -58,7 +58,8 @@ Sizes sizes_of(const Operand& query, const Operand& key, const Operand& value) {
   return n;
 }
 
-// A bias or mask (batch, heads, queries, keys), each perhaps 1, as (batch, kv heads, group, ...).
+// A bias or mask of shape (batch, heads, queries, keys), where each extent may be 1, as (batch, kv
+// heads, group, ...).
 Array grouped(const char* what, const Array& x, const Sizes& n, const SourceLoc& loc) {
   need_array("dot_product_attention", what, x, loc);
   const std::int64_t full[] = {n.batch, n.heads, n.queries, n.keys};
@@ -80,7 +81,7 @@ Array grouped(const char* what, const Array& x, const Sizes& n, const SourceLoc&
       Shape{four[0], each_head ? n.kv_heads : 1, each_head ? n.group() : 1, four[2], four[3]});
 }
 
-// (batch,) integers as (batch, 1, 1, 1, 1).
+// Integers of shape (batch,) as (batch, 1, 1, 1, 1).
 Array lengths(const char* what, const Array& x, const Sizes& n, const SourceLoc& loc) {
   need_array("dot_product_attention", what, x, loc);
   if (!is_integer(x.dtype()) || x.shape() != Shape{n.batch})
@@ -93,7 +94,8 @@ Array lengths(const char* what, const Array& x, const Sizes& n, const SourceLoc&
   return x.reshape(Shape{n.batch, 1, 1, 1, 1});
 }
 
-// What a query may attend to, over (batch, kv heads, group, queries, keys); empty for everything.
+// The keys that each query may attend to, over (batch, kv heads, group, queries, keys); empty if
+// there is no restriction.
 Array permitted(const AttentionOptions& o, const Sizes& n, const SourceLoc& loc) {
   Array all_of;
   const auto also = [&](const Array& x) { all_of = all_of.is_empty() ? x : all_of && x; };
@@ -111,7 +113,7 @@ Array permitted(const AttentionOptions& o, const Sizes& n, const SourceLoc& loc)
   return all_of;
 }
 
-// Far below every logit, and finite.
+// Far below all logits, but finite.
 double lowest(DType d) { return -0.7 * (d == DType::float64 ? 1.797e308 : 3.4028234e38); }
 
 }  // namespace
@@ -208,7 +210,7 @@ Array rotary_embedding(Operand x, const std::optional<Array>& positions, double 
   std::vector<double> rates;
   for (std::int64_t i = 0; i < half; ++i)
     rates.push_back(std::pow(base, -static_cast<double>(i) / static_cast<double>(half)));
-  // (..., time, 1, half)
+  // shape (..., time, 1, half)
   const Array angle =
       expand_dims(expand_dims(place.astype(wide), -1) * Array(rates).astype(wide), -2);
   const Array c = cos(angle), s = sin(angle);

@@ -90,7 +90,7 @@ std::pair<Array, BatchNorm> BatchNorm::train(Operand x) const {
     m = pmean({m, x.loc}, axis_name);
     q = pmean({q, x.loc}, axis_name);
   }
-  // E[x^2] - E[x]^2 can fall below 0 by rounding.
+  // Rounding may make E[x^2] - E[x]^2 negative.
   Array v = maximum(q - square(m), 0.0);
   BatchNorm next = *this;
   next.mean = mean * momentum + stop_gradient(m) * (1 - momentum);

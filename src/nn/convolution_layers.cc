@@ -18,8 +18,8 @@ namespace {
 
 Array in(const std::optional<DType>& dtype, const Array& x) { return dtype ? x.astype(*dtype) : x; }
 
-// How a dilated input is padded so that SAME gives n * stride elements and VALID all that a kernel
-// reaches.
+// The padding of the dilated input: SAME gives n * stride elements, VALID every position that the
+// kernel reaches.
 std::pair<std::int64_t, std::int64_t> transposed_padding(const std::string& padding,
                                                          std::int64_t kernel, std::int64_t stride) {
   if (padding == "SAME") {
@@ -100,7 +100,7 @@ Array min_pool(Operand x, const std::vector<std::int64_t>& window,
                const std::vector<std::int64_t>& strides, const Padding& padding) {
   const InFunction called("min_pool", x.loc);
   need_array("min_pool", "x", x.array, x.loc);
-  // The order turned around, which of integers only the complement does without wrapping.
+  // Reverses the order. For integers, only the complement does that without wrapping.
   const auto turned = [&](const Array& v) {
     return Operand(is_floating(v.dtype()) ? -v : bitwise_not(v), x.loc);
   };

@@ -1,5 +1,5 @@
-// Connectionist temporal classification by the forward recursion over labels with a blank around
-// each: state 2i is the blank before label i, state 2i + 1 the label.
+// Connectionist temporal classification by the forward recursion over labels that are separated by
+// blanks: state 2i is the blank before label i, state 2i + 1 is label i.
 #include "nn/checks.h"
 
 #include <tessera/control_flow.h>
@@ -61,7 +61,7 @@ Array ctc_loss(Operand logits, Operand logit_paddings, Operand labels, Operand l
   const Array pairs = stack({blanks, labels.array.astype(DType::int32)}, 2);
   const Array classes = concatenate(
       {pairs.reshape(batch, 2 * length), full({batch, 1}, o.blank_id, DType::int32)}, 1);
-  // A label may follow the one before without a blank where they differ.
+  // A label may directly follow the previous label if the two differ.
   const auto moved = [&](const Array& x, std::int64_t by, const Array& fill) {
     const std::int64_t kept = std::max<std::int64_t>(0, states - by);
     const Array head = broadcast_to(fill, {batch, states - kept});
@@ -84,7 +84,7 @@ Array ctc_loss(Operand logits, Operand logit_paddings, Operand labels, Operand l
     return std::pair<Array, Array>(next, zeros({}, d));
   };
   const Array end = scan(step, start, Frame{frames, padding}).first;
-  // Paths end in the last label or in the blank behind it.
+  // Paths end in the last label or in the blank after it.
   const Array count = sum(1 - label_paddings.array.astype(DType::int32), 1, true);
   const Array in_blank = take_along_axis(end, 2 * count, 1);
   const Array in_label = take_along_axis(end, maximum(2 * count - 1, 0), 1);

@@ -67,7 +67,7 @@ Array VarianceScaling::operator()(const Array& key, const Shape& shape, DType dt
   if (distribution == "uniform")
     return random::uniform({key, loc}, shape, dtype, -1.0, 1.0) * std::sqrt(3 * variance);
   if (distribution == "truncated_normal")
-    // The standard deviation of a standard normal cut at -2 and 2.
+    // Divide by the standard deviation of a standard normal truncated to [-2, 2].
     return random::truncated_normal({key, loc}, -2.0, 2.0, shape, dtype) *
            (std::sqrt(variance) / 0.87962566103423978);
   Message("VarianceScaling")

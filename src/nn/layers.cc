@@ -18,7 +18,7 @@ namespace tessera::inline v0::nn {
 
 namespace {
 
-// In the layer's compute dtype, where it has one.
+// Converts x to the layer's compute dtype, if it has one.
 Array in(const std::optional<DType>& dtype, const Operand& x) {
   return dtype ? astype(x, *dtype) : x.array;
 }

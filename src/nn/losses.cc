@@ -16,7 +16,7 @@ namespace tessera::inline v0::nn {
 
 namespace {
 
-// Logits have a last axis of classes, and at least one.
+// Checks that the logits have a last axis with at least one class.
 void check(const char* function, const Operand& logits, const Operand& labels) {
   need_array(function, "logits", logits.array, logits.loc);
   need_array(function, "labels", labels.array, logits.loc);
@@ -29,7 +29,7 @@ void check(const char* function, const Operand& logits, const Operand& labels) {
       .raise<ShapeError>();
 }
 
-// weights * x, and 0 where the weight is 0 whatever x is: what a mask made infinite is not picked.
+// weights * x, but 0 where the weight is 0 even if x is infinite, as masked values may be.
 Array weighted(const Operand& weights, const Array& x) {
   return where(Operand(equal(weights, 0), weights.loc), Operand(0, weights.loc),
                Operand(multiply(weights, x), weights.loc));
@@ -109,7 +109,7 @@ Array softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels) 
                 : fits                        ? "convert the labels with astype(ts::i32)"
                                               : "pass one label for each row of logits")
         .raise<ShapeError>();
-  // The label's own logit is picked by a comparison, which fuses, rather than by a gather.
+  // Selects the label's logit by a comparison, which fuses, rather than by a gather.
   const Array hot = one_hot(labels, shape[static_cast<std::size_t>(shape.rank() - 1)], bool_);
   const Array picked = where(Operand(hot, logits.loc), Operand(log_softmax(logits), logits.loc),
                              Operand(0, logits.loc));
@@ -158,7 +158,7 @@ Array difference(const char* function, const Operand& predictions, const Operand
   return subtract(as_real(predictions), as_real(targets));
 }
 
-// Vectors along the last axis, there to be summed.
+// Checks that x has a last axis, along which vectors are summed.
 void need_vectors(const char* function, const Operand& x) {
   if (x.array.ndim() >= 1) return;
   Message(function)
@@ -169,8 +169,8 @@ void need_vectors(const char* function, const Operand& x) {
       .raise<ShapeError>();
 }
 
-// x over its length along the last axis. The root is taken of what is more than 0, so that its
-// derivative is finite; a vector without length stays what it is.
+// x divided by its length along the last axis. The square root is taken only of positive numbers,
+// so that its derivative is finite; a zero vector is returned unchanged.
 Array unit(const Array& x, double epsilon) {
   const Array squares = sum(square(x), -1, true);
   const Array length = where(squares > 0, sqrt(where(squares > 0, squares, 1.0)), 0.0);

@@ -29,7 +29,7 @@ void check(const MultiHeadAttention& layer, const SourceLoc& loc) {
       .raise<ShapeError>();
 }
 
-// (..., time, heads * h) as (..., time, heads, h).
+// Reshapes (..., time, heads * h) to (..., time, heads, h).
 Array heads_of(const Array& x, std::int64_t heads) {
   Shape s(x.shape().begin(), x.shape().end() - 1);
   s.push_back(heads);

@@ -18,7 +18,7 @@ namespace {
 
 DType statistics_of(DType d) { return d == DType::float64 ? d : DType::float32; }
 
-// Channels last, as many as the scale has entries.
+// Checks that the last axis of x has as many channels as the scale has entries.
 void need_channels(const char* layer, const Array& scale, const char* maker, const Operand& x,
                    int least_rank) {
   need_parameter(layer, "scale", scale, maker, x.loc);
@@ -120,7 +120,7 @@ Array InstanceNorm::operator()(Operand x) const {
 
 namespace {
 
-// The weight as a matrix, rows before the last axis.
+// The weight as a matrix whose rows are all axes but the last.
 Array matrix_of(const char* layer, const Operand& weight, const Array& own, std::int64_t n) {
   need_array(layer, "the weight", weight.array, weight.loc);
   if (weight.array.ndim() >= 2 && weight.array.shape(-1) == n) return reshape(weight, {-1, n});

@@ -1,4 +1,5 @@
-// Numbers whose squares are in range, for layers that divide by the root of a mean of squares.
+// Scales values so that their squares do not overflow, for layers that divide by a root mean
+// square.
 #pragma once
 
 #include <tessera/detail/square_range.h>
@@ -9,8 +10,9 @@
 
 namespace tessera::inline v0::nn {
 
-/// x times a power of two for each group of elements along `over`, and the layer's epsilon for it.
-/// The factor cancels in what the layer gives; it is 1 but where squares of x would be infinite.
+/// x scaled by a power of two for each group of elements along `over`, and the layer's epsilon
+/// scaled to match. The factor cancels in the layer's result; it is 1 unless squares of x would
+/// overflow.
 struct InRange {
   Array x, epsilon;
 
@@ -18,7 +20,7 @@ struct InRange {
     const DType d = given.dtype();
     const tessera::detail::SpreadRange range = tessera::detail::spread_range(d);
     const Array large = stop_gradient(mean(abs(given), over, true)) > range.large;
-    // Beside scaled squares the epsilon is nothing, and keeps a division by zero away.
+    // The epsilon is negligible against scaled squares, and only prevents division by zero.
     const double least = std::max(epsilon_of_layer * range.down * range.down,
                                   d == DType::float64 ? 0x1p-1000 : 0x1p-120);
     x = given * where(large, range.down, 1.0).astype(d);

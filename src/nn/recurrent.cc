@@ -22,7 +22,7 @@ Maps maps(const char* maker, const Array& key, std::int64_t in, std::int64_t fea
           linear(second, features, gates * features, {!input_bias, o.init, o.dtype}, loc)};
 }
 
-// The carry of a cell: (batch..., features), where x is (batch..., in).
+// Checks that the carry of a cell is (batch..., features), where x is (batch..., in).
 void need_carry(const char* cell, const Array& carry, std::int64_t features, const Operand& x) {
   need_array(cell, "x", x.array, x.loc);
   need_array(cell, "the carry", carry, x.loc);

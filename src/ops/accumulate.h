@@ -1,9 +1,9 @@
-// How contractions add up, for evaluators: operands are widened once, sums are formed in an
-// accumulator, and each result is rounded once.
+// The accumulation rules of contractions, for evaluators: operands are widened once, sums are
+// formed in an accumulator, and each result is rounded once.
 //
-// float16, bfloat16 and float32 add in float32, in row-major order of the contracted indices;
-// float64 and complex numbers in their own dtype. Integers wrap: they add modulo 2^64, which is exact
-// modulo every narrower width. Booleans: or of ands.
+// float16, bfloat16 and float32 are summed in float32, in row-major order of the contracted
+// indices; float64 and complex numbers in their own dtype. Integers are summed modulo 2^64, which
+// is exact modulo every narrower width. For booleans the sum of products is an or of ands.
 #pragma once
 
 #include "base/complex_math.h"
@@ -13,13 +13,13 @@
 
 namespace tessera::inline v0::ops {
 
-/// The dtype in which a contraction of `operand` elements with results of `result` adds up.
+/// The dtype in which a contraction accumulates, given the dtypes of its operands and its result.
 inline DType accumulator_of(DType operand, DType result) {
   if (!is_floating(operand)) return result;
   return operand == DType::float64 || result == DType::float64 ? DType::float64 : DType::float32;
 }
 
-/// Complex numbers with the product of base/complex_math.h.
+/// Complex numbers multiplied by the formula of base/complex_math.h.
 template <class R>
 struct Complex {
   std::complex<R> value;
@@ -34,7 +34,7 @@ inline constexpr bool adds_complex = false;
 template <class R>
 inline constexpr bool adds_complex<Complex<R>> = true;
 
-/// An or of ands, spelled as a sum of products.
+/// An or of ands, written as a sum of products.
 struct Truth {
   bool value = false;
   Truth operator*(Truth o) const { return {value && o.value}; }
@@ -87,7 +87,7 @@ void narrow(const std::vector<A>& from, HostArray& to) {
   });
 }
 
-/// Calls `f(A{})` with the C++ accumulator.
+/// Calls `f(A{})` with the C++ type of the accumulator.
 template <class F>
 void with_accumulator(DType operand, DType result, F&& f) {
   DType acc = accumulator_of(operand, result);

@@ -28,7 +28,8 @@ bool are_scalars(std::span<const Type> types, std::span<const DType> dtypes) {
                     [](const Type& t, DType d) { return t.dtype == d && t.shape.rank() == 0; });
 }
 
-/// What an equation of a body sees: scalars that are known, and the kernel around the body.
+/// The Emitter that an equation of a body sees: operands are scalars that are already emitted, and
+/// everything else is forwarded to the kernel around the body.
 class Inside final : public Emitter {
  public:
   Inside(Emitter& around, const Program& p, std::span<const Lane> in)

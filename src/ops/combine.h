@@ -1,4 +1,4 @@
-// Two elements combined into one, for ops that fold elements in a given order: running totals and
+// Combines two elements into one, for ops that fold elements in a given order: running totals and
 // scatters.
 #pragma once
 
@@ -16,20 +16,20 @@
 
 namespace tessera::inline v0::ops {
 
-/// What running values of element type T are kept in: float for 16-bit floats, else T.
+/// The type in which running values of element type T are kept: float for 16-bit floats, else T.
 template <class T>
 using Total =
     std::conditional_t<std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>, float, T>;
 
-/// Whether the sign bit is set, of zeros and NaN too.
+/// Whether the sign bit is set, also for zeros and NaN.
 template <class T>
 bool negative(T x) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
   return std::bit_cast<Bits>(x) < 0;
 }
 
-/// Integers wrap; in min and max NaN wins over everything, and -0 is less than 0.
-/// For booleans min is "and", max is "or".
+/// Integers wrap. In min and max, NaN wins over everything and -0 is less than 0. For booleans min
+/// is "and" and max is "or".
 template <Combiner how, class T>
 inline T combine(T old, T next) {
   if constexpr (how == Combiner::replace) {
@@ -43,7 +43,7 @@ inline T combine(T old, T next) {
   } else if constexpr (std::is_same_v<T, bool>) {
     return how == Combiner::max || how == Combiner::add ? old || next : old && next;
   } else if constexpr (how == Combiner::max || how == Combiner::min) {
-    // Written without branches, so that loops over it vectorise.
+    // Branch-free, so that loops over it vectorise.
     bool take = how == Combiner::max ? old < next : next < old;
     if constexpr (std::is_floating_point_v<T>) {
       const bool lower =
@@ -69,7 +69,7 @@ decltype(auto) with_combine(Combiner how, F&& f) {
     case Combiner::min: return f(std::integral_constant<Combiner, Combiner::min>{});
     case Combiner::max: return f(std::integral_constant<Combiner, Combiner::max>{});
     case Combiner::and_:
-    case Combiner::or_: break;  // of booleans they are min and max
+    case Combiner::or_: break;  // for booleans these are min and max
   }
   throw InternalError("elements are not combined by " + std::string(name_of(how)));
 }

@@ -1,11 +1,11 @@
-// Factor rules that many ops share.
+// Sharding rules that many ops share.
 #pragma once
 
 #include "ir/factor_rule.h"
 
 namespace tessera::inline v0::ops {
 
-/// All results and operands of one shape, dimension by dimension.
+/// All operands and results have one shape and are related dimension by dimension.
 inline FactorRule pointwise_rule(const Shape& shape, int inputs, int outputs) {
   FactorRule rule;
   const std::vector<int> dims = rule.factors(shape);

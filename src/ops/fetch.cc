@@ -12,7 +12,7 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// Beyond so many sources a device needs most of what there is.
+// With more sources than this, a device needs most of the array anyway.
 constexpr std::int64_t kMostRounds = 8;
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -44,7 +44,7 @@ Value sliced_from(Value x, int dim, Value start, std::int64_t count) {
   return dynamic_slice(x, starts, sizes);
 }
 
-// step * p + first + and_more, of device p.
+// step * p + first + and_more, for device p.
 Value begin_of(Builder& b, const Stretch& s, const Strings& axes, std::int64_t parts,
                std::int64_t and_more) {
   const std::int64_t most = 4 * (s.extent + s.count + std::abs(s.first) + std::abs(and_more)) +
@@ -84,13 +84,13 @@ Value from_parts(Value x, int dim, const Stretch& s, const FetchPlan& plan, cons
   }
   Value all = concatenate(pieces, dim);
   if (plan.begin == plan.latest) return all;
-  // Where the device begins in its first source.
+  // The offset in the device's first source at which its interval begins.
   Value begin;
   if (plan.shift) {
     Stretch from_own = s;
     from_own.step = s.step - part;
     begin = begin_of(b, from_own, axes, parts, -*plan.shift * part);
-  } else {  // of a number that is not negative
+  } else {  // of a non-negative number
     const std::int64_t up = (parts * std::abs(s.step) + std::abs(s.first)) / part + 1;
     begin = begin_of(b, s, axes, parts, up * part);
     begin = rem(begin, full_like(begin, static_cast<double>(part)));
@@ -158,7 +158,7 @@ std::optional<FetchPlan> plan_with(const Stretch& s, std::int64_t parts,
       round.limit = std::max(round.limit, std::min(to, held));
     }
     round.sent = !own && round.limit > round.start;
-    // Behind the end of the whole the last parts hold anything.
+    // The last shards end in padding with arbitrary contents.
     plan.masked = plan.masked ||
                   (outside && round.limit > round.start && (own || s.part * parts != s.extent));
     if (round.sent) {
@@ -175,7 +175,7 @@ std::optional<FetchPlan> plan_with(const Stretch& s, std::int64_t parts,
 
 std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts) {
   if (s.extent < 2) return std::nullopt;
-  std::int64_t before = s.first;  // the least that a stretch begins from its device's own part
+  std::int64_t before = s.first;  // smallest offset of an interval from the own shard
   for (std::int64_t p = 1; p < parts; ++p)
     before = std::min(before, (s.step - s.part) * p + s.first);
   std::optional<FetchPlan> plan = plan_with(s, parts, std::nullopt),

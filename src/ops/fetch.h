@@ -1,5 +1,6 @@
-// How a device gets the stretch of a cut dimension that its part of a result is made of: from its
-// neighbours, by permutations of as much of their parts as anybody needs, or from the whole.
+// Fetches the interval of a sharded dimension from which a device computes its shard of a result:
+// from its neighbours, by permuting only the elements that some device needs, or from the whole
+// array.
 #pragma once
 
 #include "ir/factor_rule.h"
@@ -10,60 +11,62 @@
 
 namespace tessera::inline v0::ops {
 
-/// Device number p needs `count` elements from step * p + first on; those outside [0, extent) are
+/// Device p needs `count` elements from step * p + first on; elements outside [0, extent) are
 /// filled in.
 struct Stretch {
-  std::int64_t extent = 0, part = 0;  // of the whole, and of what a device has of it
+  std::int64_t extent = 0, part = 0;  // of the whole, and of one shard
   std::int64_t step = 0, first = 0, count = 0;
-  /// The padding with which an op of windows gives the part from the stretch: what the first and
-  /// the last element of it are away from the windows' edges; negative where they are beyond.
+  /// The padding with which a windowed op computes the shard from this interval: the distances of
+  /// its first and last element from the edges of the windows; negative if they lie outside.
   std::int64_t low = 0, high = 0;
-  /// All this is of the operand with its elements so far apart, and what is around between them: the
-  /// op is not to dilate it.
+  /// All numbers refer to the operand dilated by this factor, with the fill between its elements;
+  /// the op must then not dilate it itself.
   std::int64_t spread = 1;
 };
 
-/// Absent where the devices' windows do not all begin at the same place between two elements, and
-/// either the op does not have it spread out or that would be more than the whole is.
+/// Returns nullopt if the devices' windows begin at different offsets between two elements and
+/// either the op does not accept an already dilated operand or dilating would cost more than the
+/// whole array.
 std::optional<Stretch> stretch_of(const FactorRule::Window& w, std::int64_t parts);
 
 struct FetchPlan {
-  /// Of one source for each device, the next to the one before; [start, limit) of its part is sent.
+  /// Device p's source in this round is the one after its source in the round before; [start,
+  /// limit) of the source's shard is sent.
   struct Round {
     std::int64_t start = 0, limit = 0;
-    bool sent = false;  // else it is the device's own part, or nobody's
+    bool sent = false;  // else it is the device's own shard, or nobody needs it
   };
   std::vector<Round> rounds;
-  /// Device p has p + shift for its first source: stretches lie near the devices' own parts. Absent:
-  /// the part in which its stretch begins.
+  /// If present, the first source of device p is device p + shift: each interval lies near the
+  /// device's own shard. If absent, it is the device in whose shard the interval begins.
   std::optional<std::int64_t> shift;
-  /// Something else than zero may stand where there are no elements in a stretch.
+  /// Whether positions outside the array may receive values other than zero.
   bool masked = false;
-  /// Devices begin between these elements of their first sources' parts.
+  /// The range of offsets in the first source's shard at which devices' intervals begin.
   std::int64_t begin = 0, latest = 0;
   std::int64_t received = 0;  // elements along the dimension
   int collectives = 0;
 };
-/// Absent where getting all of it is as good.
+/// Returns nullopt if gathering the whole array is as good.
 std::optional<FetchPlan> plan_fetch(const Stretch& s, std::int64_t parts);
 
-/// What lies outside the elements that there are.
+/// The values of positions outside the array.
 struct Around {
-  bool is_read = false;       // else it is anything, and nothing of it counts
-  std::optional<Value> fill;  // a scalar; absent: zero bits
+  bool is_read = false;       // else arbitrary: the result does not depend on them
+  std::optional<Value> fill;  // a scalar; absent: zero
 
   static Around unread() { return {}; }
   static Around zeros() { return {true, {}}; }
   static Around of(Value fill) { return {true, fill}; }
 };
 
-/// The stretch of this device along `dim`: of a part, by the plan, or of a whole. `axes` number the
-/// `parts` devices.
+/// Returns this device's interval along `dim`. x is a shard, from which the plan fetches, or the
+/// whole array. `axes` number the `parts` devices.
 Value fetch(Value x, int dim, const Stretch& s, const Strings& axes, std::int64_t parts,
             const Around& around);
 
-/// Replaces x, an operand along whose dimension the results need windows, by what the windows of
-/// this device's part of them read; the results lie in `parts` over the axes.
+/// Replaces x, an operand with windows along `dim`, by the elements that the windows of this
+/// device's shard of the results read. The results are sharded into `parts` over `axes`.
 Stretch fetch_window(Value& x, int dim, const FactorRule::Window& w, const Strings& axes,
                      std::int64_t parts, const Around& around);
 

@@ -1,5 +1,5 @@
-// The ops. Adding one: a file in this folder that defines `void register_<name>(Registry&)`, and
-// its line in list.inc.
+// Declares all ops. To add one, add a file in this folder that defines `void
+// register_<name>(Registry&)`, and its line in list.inc.
 #pragma once
 
 #include "ir/op.h"

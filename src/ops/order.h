@@ -1,4 +1,4 @@
-// The order of elements that sort and top_k share.
+// The element order that sort and top_k share.
 #pragma once
 
 #include "ir/op.h"
@@ -13,7 +13,7 @@
 
 namespace tessera::inline v0::ops {
 
-/// Throws the user's error for complex elements, of which none is the greatest.
+/// Throws the user's error for complex elements, which have no order.
 inline void check_ordered(const InferArgs& a, const Type& x) {
   if (is_complex(x.dtype))
     Message(a.op.name)
@@ -24,7 +24,8 @@ inline void check_ordered(const InferArgs& a, const Type& x) {
         .raise<DTypeError>();
 }
 
-/// An unsigned integer that orders as the elements shall: NaN last and equal to NaN, -0 equal to 0.
+/// Maps x to an unsigned integer with the order of the sort: NaN comes last and equals NaN, -0
+/// equals 0.
 template <class T>
 auto ordered(T x) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -1,5 +1,6 @@
-// Parts of dimensions that devices do not divide. All are as long as the first; what the last ones
-// hold behind the end of the whole is anything, NaN and all, and is not to change what is not.
+// Shards of dimensions that the number of devices does not divide. All shards have the extent of
+// the first. The padding at the end of the last shards is arbitrary, even NaN, and must not affect
+// real elements.
 #pragma once
 
 #include "ir/builder.h"
@@ -10,8 +11,8 @@ inline std::int64_t part_extent(std::int64_t extent, std::int64_t parts) {
   return (extent + parts - 1) / parts;
 }
 
-/// Replaces what this device's part of a dimension of `extent` elements holds behind them by
-/// `fill`, a scalar; `axes` number the `parts`. The part itself where they divide the extent.
+/// Replaces the padding in this device's shard of a dimension of `extent` elements by `fill`, a
+/// scalar; `axes` number the `parts`. Returns the shard unchanged if they divide the extent.
 Value filled_behind(Value part, int dim, std::int64_t extent, const Strings& axes,
                     std::int64_t parts, const Literal& fill);
 

@@ -1,11 +1,11 @@
-// Stages that the routines of several ops have.
+// Stages that several ops' routines share.
 #pragma once
 
 #include "ir/routine.h"
 
 namespace tessera::inline v0::ops {
 
-/// Copies input 0 to output 0 unless they are one memory.
+/// Copies input 0 to output 0 unless they share memory.
 Stage copy_stage(std::int64_t bytes);
 
 /// A stage of one task.

@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0::ops {
 
-/// Of every operand: sums of them and choices among them.
+/// The result is an update of every operand: sums and selections.
 inline UpdateRule updates_all() {
   return [](const UpdateArgs& a) {
     std::vector<std::size_t> all(a.same.size());
@@ -15,7 +15,7 @@ inline UpdateRule updates_all() {
     return all;
   };
 }
-/// Of these operands, whatever the others are.
+/// The result is an update of these operands, whatever the others are.
 inline UpdateRule updates_of(std::vector<std::size_t> operands) {
   return [operands = std::move(operands)](const UpdateArgs&) { return operands; };
 }

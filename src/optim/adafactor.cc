@@ -1,4 +1,5 @@
-// Adafactor: of the two largest axes of a parameter, rows and columns are averaged apart.
+// Adafactor: second moments are averaged separately over the rows and columns of a parameter's two
+// largest axes.
 #include "optim/checks.h"
 #include "optim/stages.h"
 
@@ -17,7 +18,8 @@ namespace tessera::inline v0::optim {
 
 namespace {
 
-// The second largest axis and the largest, where the moments of a shape are kept by them.
+// The second largest and the largest axis if the moments of a shape are factored along them; else
+// nothing.
 std::optional<std::pair<int, int>> factored_axes(const Shape& shape, const AdafactorOptions& o) {
   if (!o.factored || shape.rank() < 2) return {};
   std::vector<int> order(shape.size());
@@ -35,7 +37,7 @@ Shape without(Shape shape, int axis) {
   return shape;
 }
 
-// Kind 0 is of rows, kind 1 of columns, kind 2 of what is not factored.
+// Kind 0 holds rows, kind 1 columns, and kind 2 moments that are not factored.
 ShapeOf shapes(const AdafactorOptions& o) {
   return [o](std::size_t kind, const Array& p) -> std::optional<Shape> {
     const auto axes = factored_axes(p.shape(), o);
@@ -112,7 +114,7 @@ Optimizer adafactor(std::optional<Rate> rate, AdafactorOptions o, std::source_lo
     need_bound("adafactor", "clipping_threshold", *o.clipping_threshold, loc);
     all = chain({all, clip_by_block_rms(*o.clipping_threshold)});
   }
-  // Signs are turned around at the end, for the decay of weights too.
+  // The sign is flipped here and again at the end, so that weight decay has the right sign, too.
   if (rate) all = chain({all, scale_by_rate(std::move(*rate)), scale(-1.0, loc)});
   if (o.multiply_by_parameter_scale) all = chain({all, scale_by_parameter_rms()});
   if (o.momentum) all = chain({all, ema(*o.momentum, false, loc)});

@@ -19,10 +19,10 @@ void check(const char* name, const AdamOptions& o, const SourceLoc& loc) {
   need_amount(name, "eps_root", o.eps_root, loc);
 }
 
-// What a moment is divided by so that the first steps are not biased towards zero.
+// The divisor that corrects a moment's bias towards zero in the first steps.
 Array bias(double decay, const Array& count) { return 1 - power(Array(decay), count); }
 
-// A stage that counts and keeps `kinds` moments that begin as zeros. `step` gets (gradient, its
+// A stage with a counter and `kinds` moments that start as zeros. `step` receives (gradient, its
 // moments to update, the new count).
 template <class F>
 Optimizer counting(std::size_t kinds, F step) {
@@ -94,7 +94,7 @@ Optimizer radam(Rate rate, AdamOptions o, double threshold, std::source_location
   const InFunction called("radam", loc);
   check("radam", o, loc);
   need_finite("radam", "threshold", threshold, loc);
-  const double most = 2 / (1 - o.b2) - 1;  // degrees of freedom in the end
+  const double most = 2 / (1 - o.b2) - 1;  // degrees of freedom in the limit
   const Optimizer scaled =
       counting(2, [=](const Array& g, const std::vector<Array*>& m, const Array& count) {
         const DType d = g.dtype();
@@ -104,7 +104,7 @@ Optimizer radam(Rate rate, AdamOptions o, double threshold, std::source_location
         const Array now = most - 2 * count * share / (1 - share);
         const Array mean = *m[0] / bias(o.b1, count).astype(d);
         const Array known = now >= threshold;
-        // No root of what is negative, whose derivative would be NaN.
+        // The square root of a negative number would have a NaN derivative.
         const Array safe = where(known, now, most);
         const Array r = sqrt((safe - 4) * (safe - 2) * most / ((most - 4) * (most - 2) * safe));
         const Array deviation = sqrt(*m[1] / bias(o.b2, count).astype(d) + o.eps_root) + o.eps;

@@ -1,4 +1,4 @@
-// Checks of hyperparameters, each in the name of the function that the user called.
+// Checks of hyperparameters; their errors name the function that the user called.
 #pragma once
 
 #include <tessera/message.h>
@@ -7,13 +7,13 @@
 
 namespace tessera::inline v0::optim {
 
-/// A rate of learning, or a bound of a schedule: a finite number, 0 or more.
+/// A learning rate, or a bound of a schedule: a finite number >= 0.
 void need_rate(const char* function, const char* name, double value, const SourceLoc& loc);
-/// What a moving average keeps: at least 0 and less than 1.
+/// The decay of a moving average: in [0, 1).
 void need_decay(const char* function, const char* name, double value, const SourceLoc& loc);
-/// A finite number, 0 or more: an epsilon, a weight decay.
+/// A finite number >= 0, such as an epsilon or a weight decay.
 void need_amount(const char* function, const char* name, double value, const SourceLoc& loc);
-/// A bound, 0 or more, perhaps infinite.
+/// A bound >= 0, possibly infinite.
 void need_bound(const char* function, const char* name, double value, const SourceLoc& loc);
 /// Any finite number.
 void need_finite(const char* function, const char* name, double value, const SourceLoc& loc);

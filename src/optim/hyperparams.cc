@@ -1,4 +1,4 @@
-// Rates that the state keeps.
+// Hyperparameters that are stored in the state.
 #include "optim/stages.h"
 
 #include <tessera/creation.h>
@@ -11,7 +11,7 @@ namespace tessera::inline v0::optim {
 
 namespace {
 
-// A state holds no weak numbers: they are float32 where no parameter is wider.
+// The dtype of numbers in a state, which must not be weak: float64 if a parameter is, else float32.
 DType dtype_for(const Leaves& params) {
   for (const Array& p : params)
     if (!p.is_empty() && p.dtype() == DType::float64) return DType::float64;
@@ -23,7 +23,7 @@ Array as_number(const Rate& rate, const Array& count, DType dtype) {
   return x.astype(x.weak_type() ? dtype : x.dtype());
 }
 
-// Where the number of a name is in a state; null where it is nowhere.
+// The entry for a hyperparameter's name in a state; null if there is none.
 Array* find(std::vector<State::Stage>& stages, const std::string& name) {
   for (State::Stage& stage : stages) {
     for (std::size_t i = 0; i < stage.names.size(); ++i)
@@ -49,7 +49,7 @@ Optimizer inject_hyperparams(const std::function<Optimizer(const Hyperparams&)>&
                              const std::map<std::string, Rate>& values, std::source_location loc) {
   const InFunction called("inject_hyperparams", loc);
   for (const auto& [name, rate] : values) rate.check("inject_hyperparams");
-  // The optimiser with these numbers for rates.
+  // The optimiser with these numbers as its rates.
   const auto with = [make, values](const Leaves& numbers) {
     Hyperparams given;
     std::size_t i = 0;

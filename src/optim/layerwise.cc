@@ -1,4 +1,4 @@
-// Optimisers that look at whole parameter arrays: their norms, rows and columns.
+// Optimisers that use whole parameter arrays: their norms, rows and columns.
 #include "optim/checks.h"
 #include "optim/stages.h"
 
@@ -86,7 +86,7 @@ Optimizer novograd(Rate rate, NovogradOptions o, std::source_location loc) {
 
 namespace {
 
-// The axis of accumulator k of a parameter: as many extents as the array has along it, 1 elsewhere.
+// Reshapes the accumulator of an axis to broadcast against a parameter of this rank.
 Array along(const Array& accumulator, int axis, int rank) {
   Shape s;
   for (int i = 0; i < rank; ++i) s.push_back(i == axis ? accumulator.size() : 1);
@@ -105,7 +105,7 @@ Optimizer sm3(double rate, double momentum, std::source_location loc) {
       if (trainable(x)) most = std::max(most, x.ndim());
     return static_cast<std::size_t>(most) + 1;
   };
-  // Kind 0 is the momentum, kind 1 + k the accumulator along axis k; a scalar has one.
+  // Kind 0 is the momentum, kind 1 + k the accumulator along axis k; a scalar has one accumulator.
   const ShapeOf shape_of = [](std::size_t kind, const Array& p) -> std::optional<Shape> {
     if (kind == 0) return p.shape();
     if (kind == 1 && p.ndim() == 0) return Shape{};

@@ -129,9 +129,9 @@ Optimizer clip_by_value(double most, std::source_location loc) {
 
 namespace {
 
-// The norm of all leaves times a power of two, `factor`, which is 1 but where the sum of squares is
-// out of range. One pass over each leaf makes the sums for all factors, and each sum is one over
-// devices. The derivative at zero is zero.
+// The norm of all leaves times a power of two, `factor`, which is 1 unless the sum of squares is
+// out of range. One pass over each leaf computes the sums for all factors, and each sum is one
+// reduction over the devices. The derivative at zero is zero.
 struct ScaledNorm {
   Array norm, factor;
 };
@@ -161,11 +161,11 @@ Optimizer clip_by_global_norm(double max_norm, std::source_location loc) {
   need_bound("clip_by_global_norm", "max_norm", max_norm, loc);
   return Optimizer({stateless([max_norm](const Leaves& u, const Leaves&) {
     const ScaledNorm n = scaled_norm(u);
-    // Exactly 1 while the norm is small enough.
+    // The factor is exactly 1 while the norm is small enough.
     const Array small = n.norm / n.factor <= max_norm;
     const Array first = where(small, 1.0, n.factor), factor = where(small, 1.0, max_norm / n.norm);
     return each(u, [&](std::size_t i) {
-      // A factor may be too small for 16 bits where its product is not.
+      // The factor may be too small for 16 bits even if the product is not.
       const DType d = u[i].dtype(), wide = size_of(d) < 4 ? DType::float32 : d;
       return (u[i].astype(wide) * first.astype(wide) * factor.astype(wide)).astype(d);
     });
@@ -213,7 +213,7 @@ Optimizer scale_by_adam(AdamOptions o, std::source_location loc) {
           const Leaves &m = moments[0], &v = moments[1];
           after.count = before.count + 1;
           Leaves m1 = m, v1 = v;
-          // 1 - b^t, so that the first steps are not biased towards zero.
+          // 1 - b^t, the divisor that corrects the bias towards zero in the first steps.
           Array c1 = 1 - power(Array(o.b1), after.count), c2 = 1 - power(Array(o.b2), after.count);
           Array next_c1 = 1 - power(Array(o.b1), after.count + 1);
           Leaves u = each(g, [&](std::size_t i) {

@@ -10,11 +10,11 @@
 namespace tessera::inline v0::optim {
 
 namespace {
-// count / steps as a weak number, which has the precision of what it meets.
+// count / steps as a weak number, which takes the precision of its other operand.
 Array share(const Array& count, std::int64_t steps) {
   return count * 1.0 / static_cast<double>(std::max<std::int64_t>(1, steps));
 }
-// Progress through `steps`, from 0 to 1, and 1 afterwards.
+// Progress through `steps`: from 0 to 1, then constant.
 Array progress(const Array& count, std::int64_t steps) {
   return clip(share(count, steps), 0.0, 1.0);
 }
@@ -162,7 +162,7 @@ struct Knot {
   double value;
 };
 
-// From knot to knot, by a line or half a cosine; the last value afterwards.
+// Interpolates between knots linearly or with half a cosine; constant after the last one.
 Schedule through(const std::vector<Knot>& knots, bool cosine) {
   return [=](const Array& count) {
     Array value(knots.back().value);

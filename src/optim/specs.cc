@@ -1,4 +1,4 @@
-// Where an optimiser's state lies, given where the parameters lie.
+// The partition specs of an optimiser's state, given those of the parameters.
 #include <tessera/optim/optimizer.h>
 
 namespace tessera::inline v0::optim {
@@ -7,7 +7,7 @@ namespace {
 
 using OfParameters = std::vector<std::optional<PartitionSpec>>;
 
-// A parameter of which nothing is said leaves each dimension of its moments open.
+// If a parameter has no spec, the dimensions of its moments are unconstrained.
 PartitionSpec spec_of(const std::optional<PartitionSpec>& of_param, const Array& param) {
   if (of_param) return *of_param;
   return PartitionSpec(std::vector<PartitionSpec::Dim>(static_cast<std::size_t>(param.ndim()),
@@ -17,10 +17,10 @@ PartitionSpec spec_of(const std::optional<PartitionSpec>& of_param, const Array&
 void add_stages(const std::vector<State::Stage>& stages, const Leaves& params,
                 const OfParameters& of_params, std::vector<PartitionSpec>& specs) {
   for (const State::Stage& stage : stages) {
-    specs.emplace_back();  // the counter
+    specs.emplace_back();  // counter
     for (const Leaves& moments : stage.moments)
       for (std::size_t i = 0; i < moments.size(); ++i) {
-        // A list of another length holds numbers of the stage's own.
+        // A list of another length holds scalars of the stage.
         const bool of_a_parameter = moments.size() == params.size() && !moments[i].is_empty() &&
                                     !params[i].is_empty() &&
                                     moments[i].shape() == params[i].shape();

@@ -28,7 +28,7 @@ namespace {
 
 std::optional<Shape> own_shape(std::size_t, const Array& parameter) { return parameter.shape(); }
 
-// Whether moment k of each parameter is there and has its shape.
+// Whether moment k of every parameter is present and has its shape.
 bool shapes_fit(Message& m, const Leaves& moments, std::size_t k, const Leaves& params,
                 const ShapeOf& shape_of) {
   bool fits = true;

@@ -60,7 +60,7 @@ Optimizer add_noise(double eta, double gamma, const Array& key, std::source_loca
   const InFunction called("add_noise", loc);
   need_amount("add_noise", "eta", eta, loc);
   need_finite("add_noise", "gamma", gamma, loc);
-  random::split(Operand(key, loc));  // which checks that it is one
+  random::split(Operand(key, loc));  // throws unless it is one key
   return Optimizer(
       {{[key](const Leaves&) {
           return State::Stage{zero_count(), {{key}}};
@@ -96,7 +96,7 @@ Optimizer centralize() {
 
 namespace {
 
-// The norm of each unit, broadcast over it.
+// The norm of each output unit, broadcast over its weights.
 Array unit_norm(const Array& x) {
   int long_axes = 0;
   for (std::int64_t n : x.shape()) long_axes += n != 1;

@@ -1,4 +1,4 @@
-// Optimisers around optimisers. Their states hold those of what is inside.
+// Optimisers that wrap other optimisers. Their states contain those of the inner ones.
 #include "optim/checks.h"
 #include "optim/stages.h"
 
@@ -14,7 +14,7 @@ namespace tessera::inline v0::optim {
 
 namespace {
 
-// The leaves that are meant; the others are empty, which optimisers leave alone.
+// The selected leaves; the others are empty, and optimisers skip empty leaves.
 Leaves only(const Leaves& all, const std::vector<bool>& meant) {
   Leaves some(all.size());
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -15,14 +15,14 @@
 namespace tessera::inline v0::processes {
 namespace {
 
-// They change the programs that are planned, the bits of results that each process computes for
-// itself, or which exchanges there are. The others, as numbers of workers, may differ.
+// Settings that affect the planned programs, the bits of results that each process computes itself,
+// or the exchanges. All others, such as the number of workers, may differ.
 constexpr const char* kAlike[] = {
     "TESSERA_DEVICES",        "TESSERA_ISOLATE",      "TESSERA_EVALUATE", "TESSERA_FLUSH_DENORMAL",
     "TESSERA_DISABLE_PASSES", "TESSERA_GATHER_READS", "TESSERA_COMPARE",  "TESSERA_APART"};
 constexpr const char* kThreads = "InitializeOptions::several_threads";
 
-// A flag that is not set is 0.
+// The value of a setting; "0" for a flag that is not set.
 std::string value_of(const char* name) {
   const std::string text = settings::text(name);
   const auto& all = settings::variables();
@@ -31,7 +31,7 @@ std::string value_of(const char* name) {
   return text.empty() && v->kind == settings::Variable::Kind::flag ? "0" : text;
 }
 
-// As many bytes of each process, so that one exchange does. Longer lists of passes are cut.
+// A fixed size per process, so that one exchange suffices. Longer lists of passes are truncated.
 using Value = std::array<char, 120>;
 struct Told {
   std::array<Value, std::size(kAlike) + 1> values{};
@@ -42,7 +42,7 @@ Value padded(const std::string& text) {
   return v;
 }
 
-// "process 1", "processes 0, 2 and 5 more"
+// For example "process 1" or "processes 0, 2 and 5 more".
 std::string name_of(const std::vector<int>& ranks) {
   constexpr std::size_t kMany = 8;
   std::string text = ranks.size() == 1 ? "process " : "processes ";
@@ -51,7 +51,7 @@ std::string name_of(const std::vector<int>& ranks) {
   if (ranks.size() > kMany) text += " and " + std::to_string(ranks.size() - kMany) + " more";
   return text;
 }
-// "1 in process 1, not set in process 0"; empty where all have one.
+// For example "1 in process 1, not set in process 0"; empty if all are equal.
 std::string differences(const std::vector<std::string>& by_rank) {
   std::map<std::string, std::vector<int>> ranks;
   for (std::size_t r = 0; r < by_rank.size(); ++r) ranks[by_rank[r]].push_back(static_cast<int>(r));
@@ -62,7 +62,7 @@ std::string differences(const std::vector<std::string>& by_rank) {
   return text;
 }
 
-// Whoever goes on all the same finds that processes have lost each other.
+// Throws, and marks this process as broken, so that later collectives fail as well.
 [[noreturn]] void refuse(Message& m) {
   Seat& mine = all().mine();
   set_text(mine, "gave up: " + m.str().substr(0, m.str().find('\n')));

@@ -1,4 +1,4 @@
-// Settings that are to be the same in all processes.
+// Checks that settings are equal in all processes.
 #pragma once
 
 #include "processes/processes.h"
@@ -8,12 +8,13 @@
 
 namespace tessera::inline v0::processes {
 
-/// Compares those of all processes, which all call it. A CollectiveError in each of them that lists
-/// what differs, by process; nothing is exchanged between them any more then.
+/// Compares the settings of all processes; all of them must call it. If any differ, every process
+/// throws a CollectiveError that lists the differences by process, and they exchange nothing
+/// further.
 void need_like_settings(const JoinOptions& options);
 
-/// Compares a number that all processes say in `function`, which is how many `what` there are;
-/// CollectiveError in each of them where it differs.
+/// Compares a number that all processes pass to `function`, the number of `what`. Throws
+/// CollectiveError in every process if it differs.
 void need_like_number(std::string_view function, std::string_view what, std::int64_t mine,
                       const SourceLoc& loc);
 

@@ -22,12 +22,12 @@
 namespace tessera::inline v0::processes {
 namespace {
 
-// A program, or what a call was given, as a process shows it to others: this, and the text behind it.
+// The header of a published program, or of a call's inputs; the text follows it.
 enum class Kind : std::uint64_t { program, given };
 struct Shown {
   Kind kind;
   std::uint64_t program;
-  std::uint64_t asked;  // the program of who reads it that is another one
+  std::uint64_t asked;  // number of the reader's program that is requested
   std::uint64_t bytes;
   char subject[sizeof(Title::text)];
 };
@@ -36,8 +36,8 @@ struct Other {
   std::string subject, listing;
 };
 
-// The last ones: a process comes to two rounds at most that another one has not come to. Rounds are made
-// one at a time; a thread that waits for something else may look meanwhile.
+// The most recent programs. A process is at most two rounds ahead of another. Rounds are made one
+// at a time, but a thread that waits for something else may read this meanwhile.
 struct Recent {
   std::mutex mutex;
   std::array<std::shared_ptr<const Listed>, 4> programs;
@@ -47,14 +47,15 @@ Recent& recent() {
   return *r;
 }
 
-// For so long one that found a difference waits for the other's program: it may compute still.
+// How long a process waits for the peer's program after it found a difference; the peer may still
+// be computing.
 double patience() { return all().timeout / 12; }
 
 std::string text_of(const Listed* program) {
   return program && program->text ? program->text() : std::string();
 }
 
-// What this process came to as the program of that number, or comes to now.
+// The remembered program with that number, or the present one.
 std::shared_ptr<const Listed> program_of(const Subject& subject, std::uint64_t number) {
   Recent& r = recent();
   const std::lock_guard lock(r.mutex);
@@ -82,10 +83,10 @@ std::vector<std::byte> shown(const Listed* program, const std::string& subject,
   return shown(Kind::program, program, text_of(program), subject, asked);
 }
 
-// Puts it where the processes of the machine see it, once: whoever finds a difference goes no further.
-// It asks process `rank`, if any, for its program of that number.
+// Publishes the bytes to the processes of this machine, once, because a process that found a
+// difference stops. Requests program `number` from process `rank`, if there is one.
 void show(const std::vector<std::byte>& bytes, int rank, std::uint64_t number) {
-  static std::mutex several;  // threads of this process
+  static std::mutex several;  // threads may report at the same time
   const std::lock_guard lock(several);
   All& a = all();
   Seat& mine = a.mine();
@@ -93,7 +94,7 @@ void show(const std::vector<std::byte>& bytes, int rank, std::uint64_t number) {
   try {
     a.shown = Segment(bytes.size());
   } catch (const CollectiveError&) {
-    return;  // there is a difference to tell of, even if it cannot be shown
+    return;  // report the difference even if it cannot be shown
   }
   std::memcpy(a.shown.half(0), bytes.data(), bytes.size());
   mine.program = a.shown.place();
@@ -129,19 +130,19 @@ std::optional<Other> wait_to_see(int rank, std::uint64_t number) {
   return seen(rank, number);
 }
 
-// Between machines: programs as messages, which both send.
+// Between machines, both processes send their programs as messages.
 class Exchanged {
  public:
-  // Sends it to process `rank`, and waits for what that one sends.
+  // Sends `mine` to process `rank` and waits for its program.
   static std::optional<Other> with(int rank, const std::vector<std::byte>& mine,
                                    std::uint64_t number) {
-    // What a message that never comes would be written to is there to the end.
+    // Never deleted: the receive buffers must outlive a message that may still arrive.
     auto* const e = new Exchanged(rank);
     if (!e->send(mine) || !e->receive()) return std::nullopt;
     if (number && e->theirs_.program != number) return std::nullopt;
     return e->other();
   }
-  // The other one sent first: what it is asked for.
+  // Answers a process that sent first, with the program that it requested.
   template <class Make>
   static std::optional<Other> after(int rank, const Make& make) {
     auto* const e = new Exchanged(rank);
@@ -203,7 +204,7 @@ class Exchanged {
   TesseraRequest* sent_[2] = {};
 };
 
-// Shows process `rank` what this one has, and waits a while for what that one shows.
+// Publishes `mine` to process `rank` and waits a while for its counterpart.
 std::optional<Other> exchange(int rank, const std::vector<std::byte>& mine, std::uint64_t theirs) {
   if (all().seat(rank)) show(mine, rank, theirs);
   return all().peer(rank).direct ? wait_to_see(rank, theirs) : Exchanged::with(rank, mine, theirs);

@@ -1,37 +1,42 @@
-// What processes that came to different programs say of them.
+// Reports that processes reached different programs.
 //
-// Whoever finds that another one laid out something of another program shows its own, so that the
-// other one can compare as well, and waits a little for the other's: each of them names both and the
-// first equation that differs. On one machine it is shown in memory, else by a message, and whoever
-// waits for something looks now and then whether it is asked. Nothing of it costs anything while
-// they agree.
+// A process that detects a mismatch publishes the text of its program and waits briefly for the
+// peer's text, so that both can report the two programs and the first equation that differs. On one
+// machine the text is published in shared memory, otherwise in a message. A process that waits
+// checks from time to time whether its text is requested. There is no cost while all agree.
 #pragma once
 
 #include "processes/patience.h"
 
 namespace tessera::inline v0::processes {
 
-/// What this process comes to, kept for others that came to something else at that time.
+/// Records the program that this process reached, for others that reached a different one at that
+/// time.
 void remember(const Subject& subject);
 
-/// Process `rank` laid out something else, of the title `theirs`: a CollectiveError.
+/// Throws CollectiveError because process `rank` published a round of a different program, titled
+/// `theirs`.
 [[noreturn]] void fail_for_difference(const Subject& subject, int rank, const Title& theirs);
 
-/// Process `rank` came to the same call with other inputs: a CollectiveError that lists those.
+/// Throws CollectiveError that lists the differing inputs, because process `rank` made the same
+/// call with other inputs.
 [[noreturn]] void fail_for_values(const Subject& subject, int rank, const Title& theirs);
 
-/// Whether process `rank`, of this machine, found that this process came to something else.
+/// Whether process `rank` of this machine found that this process reached a different program.
 bool is_asked_by(int rank);
-/// Shows it what it asks for.
+/// Publishes the program text that process `rank` asked for.
 void show_asked(int rank);
-/// Does that, and says what fail_for_difference says there.
+/// Calls show_asked(rank), then throws the same CollectiveError that fail_for_difference throws in
+/// process `rank`.
 [[noreturn]] void answer(const Subject& subject, int rank);
 
-/// The process whose message says so, where messages come from other machines; or -1.
+/// The process whose message asks for the program text, if messages come from other machines; else
+/// -1.
 int asking_by_message();
-/// Sends it what it asks for.
+/// Sends the program text that process `rank` asked for.
 void tell_asked(const Subject& subject, int rank);
-/// Does that, and says what fail_for_difference says there.
+/// Calls tell_asked, then throws the same CollectiveError that fail_for_difference throws in
+/// process `rank`.
 [[noreturn]] void answer_by_message(const Subject& subject, int rank);
 
 }  // namespace tessera::inline v0::processes

@@ -16,12 +16,12 @@ namespace {
 struct Helper {
   std::mutex mutex;
   std::condition_variable changed;
-  std::function<void()> work;  // empty: it has none
+  std::function<void()> work;  // empty: idle
   bool over = false;
   bool lost = false;
   std::exception_ptr error;
 
-  // The program's handlers of signals run on its own threads.
+  // All signals are blocked, so that the program's handlers run on its own threads.
   Helper() {
     sigset_t all, before;
     sigfillset(&all);
@@ -58,7 +58,7 @@ struct Helper {
 }  // namespace
 
 bool run_within(double seconds, std::function<void()> work) {
-  static auto* const helper = new Helper;  // it runs to the end of the process
+  static auto* const helper = new Helper;  // never destroyed
   static std::mutex one_at_a_time;
   const std::lock_guard turn(one_at_a_time);
   std::unique_lock lock(helper->mutex);

@@ -1,14 +1,14 @@
-// A thread for calls of the plug-in that wait for other processes and cannot be told for how long.
+// A thread for calls of the plug-in that wait for other processes and have no time-out.
 #pragma once
 
 #include <functional>
 
 namespace tessera::inline v0::processes {
 
-/// Runs `work` on the helper thread and waits for it; rethrows what it throws. False after so many
-/// seconds: the thread is lost to that call then, which may still read and write what it was given,
-/// and nothing else is run on it. It is one thread to the end of the process, because MPI is to be
-/// ended by the thread that began it.
+/// Runs `work` on the helper thread, waits for it, and rethrows what it throws. Returns false after
+/// `seconds`: the thread is then lost to that call, which may still access its arguments, and runs
+/// nothing else. The same thread serves the whole life of the process, because MPI must be
+/// finalised by the thread that initialised it.
 bool run_within(double seconds, std::function<void()> work);
 
 }  // namespace tessera::inline v0::processes

@@ -10,18 +10,18 @@ namespace {
 
 struct Line {
   std::size_t indent = 0;
-  std::string text;   // without indentation and place: what is compared
-  std::string place;  // " train.cc:12", with its comma
+  std::string text;   // without indentation and location; this is compared
+  std::string place;  // ", train.cc:12"
   bool header = false;
 };
 
-// "{ (a: f32[4]) -> (c)" with what is before it: the arguments are compared where they stand, the results
-// at the end, since they are called by the equations between.
+// A program's header contains "{ (a: f32[4]) -> (c)". The arguments are compared there, but the
+// results at the end, because the equations in between determine their names.
 constexpr std::string_view kInputs = "{ (", kResults = ") -> (";
 
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;
-  std::vector<std::string> results;  // of the programs that are open
+  std::vector<std::string> results;  // of the enclosing programs
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view s = text.substr(0, end);
@@ -63,7 +63,8 @@ bool is_equation(const Line& line) {
   return !line.header && line.text.find(" = ") != std::string::npos;
 }
 
-// What is within brackets is said with the equation that it is of, whose place is behind them.
+// A line within brackets is shown with the equation that contains it, whose location follows the
+// brackets.
 std::string shown(const std::vector<Line>& lines, std::size_t k) {
   if (k >= lines.size()) return "none";
   constexpr std::size_t kMost = 160;
@@ -84,7 +85,7 @@ std::string shown(const std::vector<Line>& lines, std::size_t k) {
         place = lines[end].place;
         break;
       }
-  // What the library adds has no place of its own.
+  // Equations that the library adds have no location of their own.
   for (std::size_t before = owner; place.empty() && before-- > 0;)
     if (!lines[before].place.empty()) place = ", behind" + lines[before].place.substr(1);
   std::string text = lines[owner].text;

@@ -1,4 +1,4 @@
-// Two programs as text (docs/ir.md), and where they part.
+// Compares two program listings (docs/ir.md).
 #pragma once
 
 #include <optional>
@@ -6,12 +6,12 @@
 
 namespace tessera::inline v0::processes {
 
-/// The first equation of each that differs, in one line with its place in the source. What does not
-/// count: names of functions, places, and what variables at the end are called.
+/// The first differing equation of each listing, as one line with its source location. Function
+/// names and locations are ignored; result variables are compared at the end of their program.
 struct Difference {
   std::string here, there;
 };
-/// Of listings with places; nothing where the programs are the same.
+/// Compares listings that include locations; absent if the programs are equal.
 std::optional<Difference> first_difference(const std::string& here, const std::string& there);
 
 }  // namespace tessera::inline v0::processes

@@ -20,17 +20,17 @@
 namespace tessera::inline v0::processes {
 namespace {
 
-// A thread's number in process 0, by the order in which they first came; its counterparts have the
-// same. -1: it has none yet.
+// A thread's number in process 0, assigned in the order in which its threads first make calls. The
+// corresponding threads of other processes have the same number. -1: not assigned yet.
 struct Lane {
   int number = -1;
-  std::uint64_t first = 0;  // what it is known by, as long as it lives
+  std::uint64_t first = 0;  // signature of its first call, which identifies it
   ~Lane();
 };
 thread_local Lane t_lane;
-thread_local int t_depth = 0;  // of calls within calls
+thread_local int t_depth = 0;  // nesting depth of calls
 
-// A message to another machine that is under way.
+// A message to another machine that is still being sent.
 struct Sent {
   std::unique_ptr<OrderEntry> entry;
   TesseraRequest* request;
@@ -39,13 +39,13 @@ struct Sent {
 struct CallOrder {
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint32_t next = 1;           // the call that comes next, from 1
-  bool taken = false;               // it is being made
-  bool asking = false;              // a thread waits for what process 0 says of it
-  std::optional<OrderEntry> known;  // what that says
-  int lanes = 0;                    // process 0: threads that came
-  std::set<int> met;                // others: lanes that have their thread
-  std::set<std::uint64_t> firsts;   // of the threads that live
+  std::uint32_t next = 1;           // number of the next call, from 1
+  bool taken = false;               // the next call is in progress
+  bool asking = false;              // a thread waits for process 0's entry
+  std::optional<OrderEntry> known;  // process 0's entry for the next call
+  int lanes = 0;                    // process 0: number of threads that have made calls
+  std::set<int> met;                // other processes: lanes that have been assigned
+  std::set<std::uint64_t> firsts;   // of living threads
   std::deque<Sent> sent;
 };
 CallOrder& order() {
@@ -60,7 +60,7 @@ Lane::~Lane() {
   o.firsts.erase(first);
 }
 
-// Where one thread is to make all calls: how many do that live.
+// Without several_threads: the number of living threads that have made calls.
 std::atomic<int> g_callers{0};
 std::atomic<bool> g_raced{false};
 struct Caller {
@@ -68,8 +68,9 @@ struct Caller {
   ~Caller() { --g_callers; }
 };
 
-// Two may come to their calls in one order here and in another one elsewhere, and to calls of one
-// program unnoticed. Nobody can tell from outside whether the program keeps them apart.
+// Warns about a second calling thread. Two threads may reach their calls in different orders in
+// different processes, and if they call the same program, this goes unnoticed. It cannot be seen
+// from outside whether the program synchronises them.
 void note_caller(std::string_view name, const SourceLoc& loc) {
   thread_local const Caller caller;
   if (g_callers.load(std::memory_order_relaxed) < 2 || g_raced.exchange(true)) return;
@@ -85,7 +86,7 @@ constexpr const char* kRule =
     "several threads of each process make calls in the order in which those of process 0 do, and a "
     "thread is known by the first program that it calls";
 
-// A thread comes for the first time. Under the lock.
+// Registers a thread at its first call. The caller holds the lock.
 void get_known(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   if (t_lane.first != 0) return;
   if (!o.firsts.insert(signature).second)
@@ -98,7 +99,7 @@ void get_known(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   t_lane.first = signature;
 }
 
-// Process 0 writes down what one of its threads comes to.
+// Publishes in process 0 which call one of its threads has reached.
 void tell(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   All& a = all();
   OrderEntry entry{};
@@ -129,7 +130,7 @@ void tell(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   }
 }
 
-// What process 0 says of a call: waits until it does.
+// Waits for process 0's entry for a call and returns it.
 OrderEntry ask(std::uint32_t number, const Subject& subject) {
   All& a = all();
   OrderEntry entry{};
@@ -152,7 +153,7 @@ OrderEntry ask(std::uint32_t number, const Subject& subject) {
   return entry;
 }
 
-// Whether the next call is this thread's, which gets its lane then. Under the lock.
+// Whether the next call is this thread's; if so, assigns its lane. The caller holds the lock.
 bool comes_next(CallOrder& o, const Subject& subject, std::uint64_t signature) {
   const OrderEntry& entry = *o.known;
   if (t_lane.number == entry.lane) {

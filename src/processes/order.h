@@ -1,8 +1,10 @@
-// One order of the calls that processes make together, whatever their threads do.
+// Establishes one common order for the calls that all processes make, however their threads are
+// scheduled.
 //
-// Where one thread of each process makes them the program's order is everybody's. Where several do,
-// that in which process 0 comes to them is (InitializeOptions::several_threads): it writes down what
-// each of its threads comes to, and a thread of another process waits until it is its turn there.
+// If one thread of each process makes these calls, program order suffices. If several do
+// (InitializeOptions::several_threads), the order is that in which process 0 reaches them: it
+// publishes which of its threads reached which call, and a thread of another process waits for its
+// turn.
 #pragma once
 
 #include "base/message.h"
@@ -12,13 +14,14 @@
 
 namespace tessera::inline v0::processes {
 
-/// A call's place in that order: from here to its end no other one has one in this process. Nothing
-/// where one thread makes the calls, or within another one of the same thread.
+/// Holds a call's place in the order; no other call of this process has one until the destructor
+/// runs. Does nothing if one thread makes the calls, or inside another call of the same thread.
 class InOrder {
  public:
-  /// Waits for its turn. `signature`: of what it is, equal in all processes; `name` and `loc` are for
-  /// errors. CollectiveError where process 0 came to something else on the thread that is this one's
-  /// counterpart, or where two threads come first to the same, so that either may be.
+  /// Waits for this call's turn. `signature` identifies the call and is equal in all processes;
+  /// `name` and `loc` are for errors. Throws CollectiveError if the corresponding thread of process
+  /// 0 reached a different call, or if two threads reach the same call first, so that they cannot
+  /// be told apart.
   InOrder(std::uint64_t signature, std::string_view name, const SourceLoc& loc);
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
@@ -28,7 +31,8 @@ class InOrder {
   bool has_ = false;
 };
 
-/// Whether two threads that lived at one time made such calls although nothing orders them.
+/// Whether two threads that were alive at the same time made such calls although nothing orders
+/// them.
 bool several_threads_call();
 
 }  // namespace tessera::inline v0::processes

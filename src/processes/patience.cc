@@ -13,7 +13,7 @@
 namespace tessera::inline v0::processes {
 namespace {
 
-// Between two looks at whether somebody lives.
+// Seconds between checks that the other process is alive.
 constexpr double kSlice = 0.05;
 
 std::string stand_of(All& a, int rank) {
@@ -28,7 +28,7 @@ std::string stand_of(All& a, int rank) {
   return text + text_of(*seat) + ", " + seconds_text(since) + " ago";
 }
 
-// A message shows some of very many: those first whom it is about.
+// Messages list only some of many offenders, so the processes concerned come first.
 void add_stands(All& a, Message& m, int rank) {
   constexpr int kMany = 12;
   const auto matters = [&](int r) { return a.count > kMany && (r == a.rank || r == rank); };
@@ -140,7 +140,7 @@ void Patience::until(TesseraRequest*& request) {
       const Seat& seat = *a.seat(r);
       if (is_asked_by(r)) show_asked(r);
       if (!long_ago) continue;
-      // One that has come to its end may be gone when this one learns that all have.
+      // A process that is shutting down may be gone before this one learns that all have arrived.
       if (!seat.ending.load() && !lives(seat)) fail_for(subject_, r, "has ended");
       if (rank_ != kAllThatLive && seat.broken.load(std::memory_order_acquire)) left = r;
     }
@@ -149,7 +149,8 @@ void Patience::until(TesseraRequest*& request) {
       if (rank_ != kAllThatLive) answer_by_message(subject_, r);
       tell_asked(subject_, r);
     }
-    // What it gave up at may have come here, too: that is looked at first.
+    // The event that made the other process give up may have reached this one, too, so look for it
+    // once more first.
     if (left >= 0 && std::exchange(gone, true)) fail_for(subject_, left, "gave up");
     if (rank_ != kAllThatLive) look_at_the_clock();
   }
@@ -165,7 +166,7 @@ void Patience::look_at_the_clock() {
        "look at what each did last");
 }
 
-// The watch-dog: where everybody stands, twice as late each time.
+// The watchdog: reports the state of all processes, with the interval doubled each time.
 void Patience::report(double waited) {
   if (waited < expected_) return;
   expected_ = 2 * waited;
@@ -179,7 +180,7 @@ void Patience::report(double waited) {
   add_stands(a, m, rank_);
   m.rule("a wait ends in an error after " + seconds_text(a.timeout)).from(subject_.loc);
   const std::string text = m.str() + "\n";
-  (void)!::write(STDERR_FILENO, text.data(), text.size());  // whole among those of others
+  (void)!::write(STDERR_FILENO, text.data(), text.size());  // one write, so that lines do not mix
 }
 
 }  // namespace tessera::inline v0::processes

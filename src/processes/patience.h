@@ -1,4 +1,4 @@
-// Waiting for other processes.
+// Waits for other processes, and reports those that do not come.
 #pragma once
 
 #include "processes/joined.h"
@@ -10,36 +10,36 @@
 
 namespace tessera::inline v0::processes {
 
-/// What else there is to say of a failure.
+/// Additional information about a failure.
 struct Details {
-  int rank = -1;  // whom it is about
+  int rank = -1;  // the process it is about
   std::vector<std::string> lines;
 };
-/// This process waits for nobody any more, and says so, and why, to those who wait for it. A
-/// CollectiveError that says where every process stands.
+/// Throws a CollectiveError that reports the state of every process. Before that, this process
+/// publishes that it stopped waiting for others, and why, to those that wait for it.
 [[noreturn]] void fail(const Subject& subject, std::string problem, std::string rule,
                        std::string advice, const Details& details = {});
-/// A CollectiveError where this process gave up before.
+/// Throws CollectiveError if this process gave up before.
 void need_others(const Subject& subject);
-/// "psum of 'step', train.cc:88"
+/// For example "psum of 'step', train.cc:88".
 std::string subject_text(const Subject& s);
 std::string seconds_text(double s);
-/// Those who sleep on what this process counts look again.
+/// Wakes the threads that sleep on this process's counters, so that they check again.
 void wake_all(All& a);
 
-/// How one waits: looks a while where cores are idle anyhow, then sleeps, and now and then looks
-/// whether the other one is there. After the time-out it is an error.
+/// A wait for another process. It spins for a while if cores are idle anyway, then sleeps, and
+/// checks periodically that the other process is alive. Throws after the time-out.
 class Patience {
  public:
-  /// Instead of a rank: all processes, and those on this machine while they live.
+  /// Pseudo-ranks: all processes, or all processes of this machine while they are alive.
   static constexpr int kAll = -1, kAllThatLive = -2;
-  /// The subject outlives it.
+  /// `subject` must outlive this object.
   Patience(const Subject& subject, int rank)
       : subject_(subject), rank_(rank), begin_(monotonic_ns()), expected_(all().timeout / 12) {}
 
-  /// Until `counter` of the seat has come to `number`.
+  /// Waits until `counter` of the seat reaches `number`.
   void until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint32_t number);
-  /// Until a request of the plug-in is over.
+  /// Waits until a request of the plug-in is complete.
   void until(TesseraRequest*& request);
 
  private:
@@ -49,7 +49,7 @@ class Patience {
   const Subject& subject_;
   const int rank_;
   const std::int64_t begin_;
-  double expected_;  // of the watch-dog
+  double expected_;  // of the watchdog, in seconds
 };
 
 }  // namespace tessera::inline v0::processes

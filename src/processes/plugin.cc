@@ -21,9 +21,9 @@ namespace {
 
 constexpr const char* kName = "libtessera_mpi.so";
 
-// Where the file lies that this function is part of: the program, by the system's word and not by
-// the path that it was started by, or the library. Empty where only a relative path is known, which
-// means another folder once the working folder has changed.
+// The folder of the file that contains this function: the library, or the program, whose path is
+// taken from the system and not from argv. Empty if only a relative path is known, because that
+// becomes invalid when the working directory changes.
 std::filesystem::path own_folder() {
   Dl_info here{};
   link_map* file = nullptr;
@@ -35,14 +35,14 @@ std::filesystem::path own_folder() {
   std::filesystem::path path = *file->l_name
                                    ? std::filesystem::path(file->l_name)
                                    : std::filesystem::read_symlink("/proc/self/exe", none);
-  // Whoever links a program that has more rights than themselves into a folder of theirs has not
-  // written it.
+  // A user can link a setuid program into a folder of their own, so the folder of such a program is
+  // not trusted.
   if (!*file->l_name && ::getauxval(AT_SECURE)) return {};
   return path.is_absolute() ? path.parent_path() : std::filesystem::path();
 }
 
-// Beside the library, or the program where it is in that; then where plug-ins were built and are
-// installed. All are absolute.
+// Candidate paths, all absolute: beside the library (or the program that contains it), then where
+// plug-ins were built or installed.
 std::vector<std::filesystem::path> places() {
   if (const std::string given = settings::text("TESSERA_TRANSPORT"); !given.empty()) return {given};
   std::vector<std::filesystem::path> all;
@@ -68,7 +68,7 @@ void open_plugin(TesseraTransport& out, const SourceLoc& loc) {
       nowhere.offender(path.string() + ": there is no such file");
       continue;
     }
-    // Open MPI's own plug-ins look for its symbols among those of the program.
+    // RTLD_GLOBAL, because Open MPI's own plug-ins look up its symbols globally.
     library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library) break;
     nowhere.offender(::dlerror());
@@ -81,7 +81,7 @@ void open_plugin(TesseraTransport& out, const SourceLoc& loc) {
             "installed")
         .advice("install libopenmpi-dev and build again, or set TESSERA_TRANSPORT to the plug-in")
         .raise<Error>();
-  // Where it was looked for before matters no more.
+  // From here on, messages omit the failed candidates.
   Message m("initialize");
   m.from(loc);
   const auto open =

@@ -1,4 +1,4 @@
-// Finds and opens the library that joins processes.
+// Finds and opens the plug-in library that connects processes.
 #pragma once
 
 #include "base/message.h"
@@ -6,9 +6,8 @@
 
 namespace tessera::inline v0::processes {
 
-/// The plug-in is TESSERA_TRANSPORT where that is set, else libtessera_mpi.so beside this library,
-/// or where it was built or installed. Error where there is none that can be loaded, or where it
-/// does not join.
+/// Opens TESSERA_TRANSPORT if it is set, else libtessera_mpi.so beside this library or where it was
+/// built or installed. Throws Error if no plug-in can be loaded or if it cannot join the processes.
 void open_plugin(TesseraTransport& out, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::processes

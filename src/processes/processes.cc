@@ -28,7 +28,7 @@
 namespace tessera::inline v0::processes {
 
 All& all() {
-  static All* a = new All;  // others may be waited for to the very end of the process
+  static All* a = new All;  // never destroyed: waits may last until the process exits
   return *a;
 }
 
@@ -45,8 +45,8 @@ void check(int code, std::string_view function, const SourceLoc& loc) {
 
 namespace {
 
-// What a process comes to beside rounds, and with how many bytes: told to the others first, so that
-// processes that come to different things find out.
+// The header of an operation other than a round: its function and number of bytes. It is exchanged
+// first, so that processes that reached different operations find out.
 struct Purpose {
   std::uint64_t bytes;
   char function[48];
@@ -77,9 +77,10 @@ void meet(const Subject& subject, std::size_t bytes, int who) {
   }
 }
 
-// Takes a seat for each process of the machine, in memory that all of them see.
+// Allocates the seats of all processes of this machine in shared memory.
 void take_seats(All& a, const SourceLoc& loc) {
-  // MPI aligns them to 8 bytes; from a page's beginning they are as far for all.
+  // MPI aligns the memory to 8 bytes. Since it begins at a page boundary, the offset to the seat is
+  // the same in all processes.
   const std::size_t bytes = seat_bytes(a.node.size()) + alignof(Seat);
   std::vector<void*> segments(a.node.size());
   std::lock_guard lock(a.plugin);
@@ -90,15 +91,15 @@ void take_seats(All& a, const SourceLoc& loc) {
   }
 }
 
-// Which processes are on one machine, and which read each other's memory there. One that may not look
-// at another's descriptors, as in containers of their own, gets messages.
+// Finds out which processes are on one machine and which of them can read each other's memory. A
+// process that may not open another's descriptors, for example in another container, uses messages.
 void look_around(All& a, const SourceLoc& loc) {
   a.memory = Segment(Segment::kLeast);
   std::memcpy(a.memory.half(0), &a.rank, sizeof a.rank);
   a.mine().memory = a.memory.place();
   barrier("initialize", loc);
   const auto count = static_cast<std::size_t>(a.count), self = static_cast<std::size_t>(a.rank);
-  // By rank whether it is seen; then the machine, and the cores.
+  // By rank: whether its memory is readable; then the machine, and the number of cores.
   std::vector<std::int32_t> told(count + 2);
   for (const int r : a.node) {
     if (r == a.rank) continue;
@@ -123,15 +124,16 @@ void look_around(All& a, const SourceLoc& loc) {
   a.cores_of_first = all[count + 1];
 }
 
-// At the end of the process, behind everything that was queued.
+// Runs at process exit, after all queued work.
 void leave() {
   All& a = all();
   if (!a.joined || forked()) return;
   a.joined = false;
   Seat& mine = a.mine();
   if (mine.broken.load()) {
-    // Whatever this process thinks of how it ends, its work was not done. Those who waited for it
-    // have time to say so, too; those of other machines, who cannot be seen, a second of it.
+    // This process failed, whatever its own exit code will be. The processes that wait for it get
+    // time to report their errors; those on other machines, which are not visible here, get one
+    // second.
     const std::int64_t begin = monotonic_ns();
     const auto waited = [&] { return static_cast<double>(monotonic_ns() - begin) * 1e-9; };
     const auto is_over = [](const Seat* s) { return s->ending.load() || !lives(*s); };
@@ -150,9 +152,9 @@ void leave() {
     set_text(mine, "has come to its end");
     mine.ending.store(1, std::memory_order_release);
     wake_all(a);
-    // Another one may still write what was computed: it is waited for as long as it lives.
+    // Another process may still write its results; wait for it as long as it is alive.
     meet(Subject{0, "", "exit", {}}, 0, Patience::kAllThatLive);
-    // All of them are here.
+    // All processes have arrived.
     (void)run_within(std::numeric_limits<double>::infinity(), [&a] {
       std::lock_guard lock(a.plugin);
       (void)a.transport.unshare(&a.transport, a.seating);
@@ -168,7 +170,7 @@ void leave() {
 }  // namespace
 
 namespace {
-// How many processes this one's step has; 0 where srun did not start it.
+// The number of processes in this process's srun step; 0 if srun did not start it.
 long started_by_srun() {
   const std::string n = settings::environment("SLURM_STEP_NUM_TASKS");
   return n.empty() ? 0 : std::atol(n.c_str());
@@ -179,8 +181,8 @@ bool launched() {
   if (settings::text("TESSERA_TRANSPORT") == "none") return false;
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const std::string value = settings::environment(name); !value.empty()) return value != "1";
-  // PMIx itself does not say how many there are. srun does, where it is srun's; of jobs that are put
-  // together from several it says it of each.
+  // PMIx does not give the number of processes. srun does, if it started this PMIx job; but in
+  // heterogeneous jobs it gives the number of each component.
   if (!settings::environment("PMIX_RANK").empty())
     return !settings::environment("PMIX_NAMESPACE").starts_with("slurm.") ||
            !settings::environment("SLURM_HET_SIZE").empty() || started_by_srun() != 1;
@@ -189,7 +191,8 @@ bool launched() {
 }
 
 namespace {
-// Without PMI srun starts processes that cannot find each other. That may be meant.
+// Warns if srun started several processes without PMI, which cannot find each other. This may be
+// intended.
 void warn_of_strangers(const SourceLoc& loc) {
   static std::atomic<bool> warned{false};
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
@@ -226,10 +229,10 @@ void join(const JoinOptions& options) {
   std::lock_guard lock(once);
   All& a = all();
   if (a.joined) return;
-  static bool tried = false;  // a question about devices tries again, with no options
+  static bool tried = false;  // a query for devices joins again, with default options
   if (!std::exchange(tried, true)) a.timeout = options.timeout_seconds;
-  // Both wait for all processes, MPI as long as it takes. What a process that is not waited for any
-  // more would write to is there to the end.
+  // Opening the plug-in and sharing memory both wait for all processes, MPI without a time-out. `a`
+  // is never destroyed, so an abandoned call can still write to it.
   a.transport.apart = settings::flag("TESSERA_APART");
   const bool came = run_within(a.timeout, [&a, loc = options.loc] {
     open_plugin(a.transport, loc);
@@ -264,7 +267,7 @@ void join(const JoinOptions& options) {
   mine.pid.store(static_cast<std::int32_t>(::getpid()), std::memory_order_release);
   a.joined = true;
   std::atexit(leave);
-  library_was_used();  // so that what is queued runs before
+  library_was_used();  // registers its exit handler, which then runs before leave()
   look_around(a, options.loc);
   need_like_settings(options);
   a.several_threads = options.several_threads;
@@ -296,7 +299,7 @@ void set_devices_each(int count) { g_devices_each.store(count, std::memory_order
 int devices_each() { return g_devices_each.load(std::memory_order_relaxed); }
 
 namespace {
-// What all do together beside rounds, as others see it.
+// Publishes that this process is in an operation other than a round.
 class Meeting {
  public:
   explicit Meeting(const Subject& subject) : subject_(subject) {
@@ -315,7 +318,7 @@ class Meeting {
 };
 }  // namespace
 
-// By its name: what it is of is told by the processes when they meet.
+// Identifies the call by its name only; meet() compares the rest.
 namespace {
 std::uint64_t signature_of(std::string_view function) {
   return std::hash<std::string_view>{}(function);
@@ -344,7 +347,7 @@ std::vector<std::byte> all_gather_unordered(std::string_view function,
   const Subject subject{0, "", function, loc};
   const Meeting meeting(subject);
   meet(subject, mine.size(), Patience::kAll);
-  // In parts whose bytes an int counts.
+  // Gathers in parts whose size fits an int.
   constexpr std::size_t kPart = std::size_t{1} << 28;
   const auto count = static_cast<std::size_t>(a.count);
   std::vector<std::byte> out(mine.size() * count), parts(std::min(kPart, mine.size()) * count);
@@ -392,8 +395,8 @@ std::vector<std::vector<std::byte>> gather(std::string_view function,
   return of_all;
 }
 
-// An exchange ends nowhere before it has begun everywhere: that bounds the difference of two clocks
-// from both sides.
+// No process leaves an exchange before every process has entered it. This bounds the difference of
+// two clocks from both sides.
 std::vector<std::int64_t> clock_offsets(std::string_view function, const SourceLoc& loc) {
   All& a = all();
   const auto count = static_cast<std::size_t>(a.count);

@@ -1,15 +1,15 @@
 // The processes that run one program together.
 //
-// A launcher starts them (mpirun, srun, whatever speaks PMI), and a plug-in that is loaded then and
-// only then joins them (transport_abi.h). All of them make the same calls, so what they have to do
-// together is numbered alike in each: a round is what one phase of collectives exchanges. On one
-// machine a process writes what others read of it into memory that they see, and says so; between
-// machines the plug-in carries it. Rounds are counted by pair of processes: those that exchange
-// nothing do not know of each other's.
+// A launcher starts them (mpirun, srun, or anything that speaks PMI), and a plug-in joins them
+// (transport_abi.h); it is loaded only then. All processes make the same calls, so their joint work
+// has the same numbers in each. A round is the exchange of one phase of collectives. On one
+// machine, a process writes data for others into shared memory and signals them; between machines,
+// the plug-in sends it. Rounds are counted per pair of processes, so processes that exchange
+// nothing need not know of each other's rounds.
 //
-// Nobody waits for ever. A process that waits looks whether those that it waits for live, and how
-// long they have been at what they are at; what it finds is a CollectiveError that says where every
-// process stands, and then nobody waits for this one any more either.
+// No wait is unlimited. A waiting process checks whether its peers are alive and how long they have
+// been in their present state. If one has failed, it throws a CollectiveError that reports the
+// state of every process, and processes that wait for it fail in turn.
 #pragma once
 
 #include "base/message.h"
@@ -27,66 +27,66 @@
 
 namespace tessera::inline v0::processes {
 
-/// Of the launcher's environment: whether there are other processes to join, and
-/// TESSERA_TRANSPORT=none does not say that this one is for itself.
+/// Whether the launcher's environment says that there are other processes to join, and
+/// TESSERA_TRANSPORT=none is not set.
 bool launched();
 
 struct JoinOptions {
-  /// After so long without a sign of a process, others stop waiting for it.
+  /// A process that shows no sign of life for this long is given up by the others.
   double timeout_seconds = 60;
-  bool several_threads = false;  // of each process make calls (order.h)
+  bool several_threads = false;  // several threads per process make calls (order.h)
   SourceLoc loc;
 };
-/// Joins the processes that were started with this one. Nothing happens where that was done, or
-/// where none were. Error where the plug-in cannot be loaded or the launcher's processes cannot be
-/// joined, or the timeout is no positive number; CollectiveError where not all of them come in time
-/// or have the same settings (alike.h).
+/// Joins the processes that were started with this one. Does nothing if they are joined already or
+/// if there are none. Throws Error if the plug-in cannot be loaded, the launcher's processes cannot
+/// be joined, or the timeout is not positive; CollectiveError if some processes do not join in time
+/// or have different settings (alike.h).
 void join(const JoinOptions& options = {});
 
-/// Of join(): no wait for another process is longer.
+/// The timeout given to join(): the longest wait for another process.
 double timeout_seconds();
-/// 0 and 1 before join() and where the process is alone.
+/// 0 and 1 before join() and in a single-process run.
 int rank();
 int count();
 /// Whether several threads of each process make calls that all processes make.
 bool several_threads();
-/// Those on this machine.
+/// The number of processes on this machine.
 int count_here();
 
-/// Cores for this process's work: TESSERA_WORKERS, else those that it may use. Processes of one
-/// machine share its cores, unless the launcher has dealt them out.
+/// Cores for this process's work: TESSERA_WORKERS if set, else the cores that it may use. Processes
+/// of one machine share its cores unless the launcher has already bound them.
 int cores();
-/// Those of process 0, which is joined.
+/// The cores() of process 0, which must be joined.
 int cores_of_first();
 
-/// The first process of the machine that process `rank` is on; 0 before join().
+/// The first process on the machine of process `rank`; 0 before join().
 int machine_of(int rank);
-/// Devices of each process: device d is of process d / devices_each(). The runtime, which has them,
-/// says how many there are.
+/// Devices per process: device d belongs to process d / devices_each(). The runtime, which owns the
+/// devices, sets the number.
 void set_devices_each(int count);
 int devices_each();
 
-/// A program, for those who find that processes came to different ones.
+/// A program's listing, for reports that processes reached different programs.
 struct Listed : std::enable_shared_from_this<Listed> {
   Listed(std::string called, std::function<std::string()> listing);
 
   std::string name;
-  std::function<std::string()> text;  // with the places of its equations (docs/ir.md)
-  std::uint64_t number;               // of this process's
+  std::function<std::string()> text;  // with source locations (docs/ir.md)
+  std::uint64_t number;               // unique within this process
 };
 
-/// What the call of a round was given that is to be the same in all processes, told with its
-/// exchanges.
+/// The inputs of a call that must be equal in all processes. Their digests are sent along with the
+/// exchanges of the call's rounds.
 class Given {
  public:
   virtual ~Given() = default;
-  /// Of values that every process has for itself.
+  /// Digest of values that every process holds itself.
   std::uint64_t values = 0;
-  /// Of how the other arrays were made; 0 where that is not known.
+  /// Digest of how the other arrays were made; 0 if unknown.
   std::uint64_t origin = 0;
-  /// What another process compares with its own.
+  /// A text that another process can compare with its own.
   virtual std::string shown() const = 0;
-  /// A line for each input that differs from those that process `rank` shows.
+  /// One line per input that differs from `theirs`, the text of process `rank`.
   virtual std::vector<std::string> differences(const std::string& theirs, int rank) const = 0;
 
   bool agrees(std::uint64_t their_values, std::uint64_t their_origin) const {
@@ -94,25 +94,26 @@ class Given {
   }
 };
 
-/// What a round is of: what the others say where this process does not come to it.
+/// The call that a round belongs to, as other processes report it if this process does not reach
+/// it.
 struct Subject {
-  std::uint64_t signature = 0;  // of the program and the step; equal in all processes
+  std::uint64_t signature = 0;  // of the program and step; equal in all processes
   std::string_view program, collective;
   SourceLoc loc;
-  const Listed* program_text = nullptr;  // shared; null where it has none
-  const Given* given = nullptr;          // null: nothing is compared
+  const Listed* program_text = nullptr;  // owned by a shared_ptr; null if there is none
+  const Given* given = nullptr;          // null: no inputs are compared
 };
 
-/// Who reads how much of whom in a round; a process is not in its own lists.
+/// Which processes read how much of whom in a round. A process is not in its own lists.
 struct Traffic {
-  std::vector<std::size_t> bytes;  // by rank: what it lays out for others
-  std::vector<int> from, to;       // ranks that this one reads, and that read this one
-  /// Bytes of what a process lays out.
+  std::vector<std::size_t> bytes;  // by rank: bytes that it publishes
+  std::vector<int> from, to;       // ranks that this process reads, and that read it
+  /// A byte range of the data that a process publishes.
   struct Part {
     std::size_t begin, bytes;
   };
-  /// By rank: what this one reads of what that one lays out, and that one of what this one does.
-  /// Empty: all of it.
+  /// By rank: the range that this process reads of the other's data, and that the other reads of
+  /// this one's. Empty: all of it.
   std::vector<Part> read, sent;
   Part read_of(int rank) const { return part(read, rank, rank); }
   Part sent_to(int rank, int own) const { return part(sent, rank, own); }
@@ -124,29 +125,30 @@ struct Traffic {
   }
 };
 
-/// One exchange, of the processes that are in each other's lists. All make their rounds in one order,
-/// one at a time: whoever runs programs sees to that (runtime/turns.h). One may be laid out before the
-/// one before it is read.
+/// One exchange between the processes in each other's lists. All processes run their rounds in the
+/// same order, one at a time, which the caller ensures (runtime/turns.h). A round may be published
+/// before the previous one has been read.
 class Round {
  public:
-  /// Waits until there is room to lay out what others read. Both outlive it.
+  /// Waits until there is space to publish this process's data. Both arguments must outlive the
+  /// round.
   Round(const Subject& subject, const Traffic& traffic);
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
 
-  /// Where to lay it out, 64-byte aligned.
+  /// The buffer to write the data into, 64-byte aligned.
   std::byte* own() const { return own_; }
-  /// It is laid out.
+  /// Publishes the data in own().
   void post();
-  /// What another process laid out: waits until it is there. One of `from`.
+  /// Waits for the data of another process, one of `from`, and returns it.
   const std::byte* of(int rank);
-  /// What others laid out has been read; the memory is a later round's.
+  /// Tells the others that their data has been read, so that later rounds may reuse the memory.
   void finish();
 
  private:
   struct Received {
     int rank = 0;
-    std::unique_ptr<Title> title;  // of the round that it is of
+    std::unique_ptr<Title> title;  // of the round that the message belongs to
     std::vector<std::byte> bytes;
     TesseraRequest *titled = nullptr, *request = nullptr;
   };
@@ -156,24 +158,24 @@ class Round {
 
   const Subject& subject_;
   const Traffic& traffic_;
-  std::uint32_t half_ = 0;  // of the memory that others see
+  std::uint32_t half_ = 0;  // of the shared memory
   std::byte* own_ = nullptr;
   std::vector<Received> received_;  // messages
   std::vector<TesseraRequest*> sending_;
 };
 
-/// Waits for all processes.
+/// Waits until all processes have called it.
 void barrier(std::string_view function, const SourceLoc& loc);
-/// The bytes of all processes, as many of each, by rank.
+/// Concatenates the bytes of all processes by rank; each contributes equally many.
 std::vector<std::byte> all_gather(std::string_view function, std::span<const std::byte> mine,
                                   const SourceLoc& loc);
 
-/// The bytes of each process, by rank, in process 0; nothing in the others.
+/// The bytes of each process, by rank, in process 0; empty in the others.
 std::vector<std::vector<std::byte>> gather(std::string_view function,
                                            std::span<const std::byte> mine, const SourceLoc& loc);
-/// By rank, nanoseconds that are added to what a process's steady clock says for what that of process
-/// 0 says. All processes call it. Machines' clocks are known to half of what the quickest of some
-/// exchanges takes.
+/// For each rank, the offset in ns to add to its steady clock to get process 0's. All processes
+/// must call it. Between machines the error is at most half the duration of the fastest of several
+/// exchanges.
 std::vector<std::int64_t> clock_offsets(std::string_view function, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::processes

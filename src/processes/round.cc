@@ -1,4 +1,4 @@
-// One exchange between processes.
+// Implements one exchange between processes.
 #include "base/process.h"
 #include "processes/disagreement.h"
 #include "processes/patience.h"
@@ -31,8 +31,8 @@ Round::Round(const Subject& subject, const Traffic& traffic)
     if (!a.peer(r).direct) receive(r);
 }
 
-// The half was another round's, two before this one. What is too large for it gets other memory:
-// readers find the old one where it was until they are done with it.
+// Waits until the half is free; the round before the previous one used it. If this round is too
+// large, a new segment is allocated, and the old one is kept until its readers are done.
 void Round::make_room() {
   All& a = all();
   for (const int r : a.readers[half_])
@@ -49,7 +49,7 @@ void Round::make_room() {
   own_ = a.memory.half(half_);
 }
 
-// What says of which round it is comes before what was laid out.
+// The title, which identifies the round, is received before the data.
 void Round::receive(int rank) {
   All& a = all();
   const int tag = tag_of(++a.peer(rank).begun);

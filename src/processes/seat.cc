@@ -33,7 +33,7 @@ void set_text(Seat& mine, std::string_view text) {
 }
 
 std::string text_of(const Seat& seat) {
-  // Whoever writes is done in a moment, or died meanwhile: then half a text is what there is.
+  // Retries while the owner writes. If it died during a write, the text may be torn.
   char text[sizeof seat.text];
   for (int turn = 0; turn < 1000; ++turn) {
     const std::uint32_t before = seat.version.load(std::memory_order_acquire);
@@ -46,7 +46,8 @@ std::string text_of(const Seat& seat) {
 }
 
 void wake(Seat& seat, std::atomic<std::uint32_t>& counter) {
-  // Either whoever goes to sleep sees the counter, or this sees the sleeper.
+  // The fence guarantees that either the sleeper sees the new counter, or this thread sees the
+  // sleeper.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (seat.sleepers.load(std::memory_order_relaxed) == 0) return;
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&counter), FUTEX_WAKE, INT_MAX, nullptr,
@@ -67,7 +68,7 @@ bool lives(const Seat& seat) {
   const std::int32_t pid = seat.pid.load(std::memory_order_acquire);
   if (pid == 0) return true;
   if (::kill(pid, 0) != 0 && errno == ESRCH) return false;
-  // One that ended and that nobody has asked about yet is there by its number alone.
+  // A process that ended but has not been reaped still has its pid.
   char path[32], line[256] = {};
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   std::FILE* file = std::fopen(path, "r");

@@ -1,4 +1,4 @@
-// Where a process stands, in memory that those of its machine share.
+// The state that a process publishes in memory shared with the processes of its machine.
 #pragma once
 
 #include "processes/segment.h"
@@ -11,50 +11,52 @@
 
 namespace tessera::inline v0::processes {
 
-/// What a round is of.
+/// Describes the call that a round belongs to.
 struct Title {
   std::atomic<std::uint64_t> signature;
-  std::uint64_t program;         // by the number that the process gives it; 0: none
-  std::uint64_t values, origin;  // of what the call was given (processes.h); 0: not compared
+  std::uint64_t program;         // the process's own number for it; 0: none
+  std::uint64_t values, origin;  // of the call's inputs (processes.h); 0: not compared
   char text[240];
 };
 
-/// Zero is a seat that nobody took.
+/// A process's seat. All zeros mean that no process has taken it yet.
 struct alignas(64) Seat {
   std::atomic<std::uint32_t> sleepers;
-  /// It waits for nobody any more: what it found is in `text`.
+  /// Set when the process stops waiting for others because of an error, which is in `text`.
   std::atomic<std::uint32_t> broken;
-  /// It has come to its end, and to no more rounds.
+  /// Set when the process is shutting down and will start no more rounds.
   std::atomic<std::uint32_t> ending;
-  /// Calls whose order process 0 has said, or the others know (order.h).
+  /// The number of calls whose order process 0 has published, or another process has read
+  /// (order.h).
   std::atomic<std::uint32_t> ordered;
   char host[64];
-  std::atomic<std::int32_t> pid;  // written behind what is before it
+  std::atomic<std::int32_t> pid;  // written after everything above
 
-  /// Where it lays out what others read, at first.
+  /// The first segment that holds data for others.
   SegmentPlace memory;
-  Title rounds[2];  // by the half of the memory that they are in
+  Title rounds[2];  // by the half of the memory that holds the round
 
-  /// It found that process `asks` - 1 came to another program, which has the number `asked` there, and
-  /// shows its own (disagreement.h). Or it is that one, and shows what it was asked for.
-  std::atomic<std::uint32_t> shown;  // written behind what follows
+  /// Set when this process publishes its program text in `program`: either because process `asks -
+  /// 1` is running a different program (numbered `asked` there), or because another process asked
+  /// for it.
+  std::atomic<std::uint32_t> shown;  // written after the fields below
   SegmentPlace program;
   std::int32_t asks;
   std::uint64_t asked;
 
-  /// What it does, and since when (CLOCK_MONOTONIC, ns, one for all processes of a machine). Odd
-  /// while it is written.
+  /// What the process is doing, and since when (CLOCK_MONOTONIC in ns, the same for all processes
+  /// of a machine). `version` is odd during writes.
   std::atomic<std::uint32_t> version;
   std::atomic<std::int64_t> since;
   char text[1000];
 };
 
-/// What a process has to do with another one of its machine: behind its seat, by place.
+/// The state of a process towards another one of its machine; stored after its seat, by place.
 struct alignas(64) Pair {
-  /// Counters that the other one sleeps on: rounds that are laid out for it, and rounds of its that
-  /// have been read.
+  /// Counters that the other process sleeps on: rounds published for it, and rounds of the other
+  /// that this process has read.
   std::atomic<std::uint32_t> posted, done;
-  /// Where the last two of the first are.
+  /// The locations of the last two published rounds.
   struct Place {
     SegmentPlace segment;
     std::uint32_t half;
@@ -63,8 +65,8 @@ struct alignas(64) Pair {
 };
 inline Pair* pairs_of(Seat& seat) { return reinterpret_cast<Pair*>(&seat + 1); }
 
-/// A call that all processes make: which thread of process 0 makes it. The last ones are behind the
-/// pairs.
+/// One call that all processes make, with the thread (lane) of process 0 that makes it. A ring of
+/// the latest entries is stored after the pairs.
 struct OrderEntry {
   std::int32_t lane;
   std::uint64_t signature;
@@ -74,7 +76,7 @@ constexpr std::uint32_t kOrderEntries = 64;
 inline OrderEntry* entries_of(Seat& seat, std::size_t seats) {
   return reinterpret_cast<OrderEntry*>(pairs_of(seat) + seats);
 }
-/// Bytes of a seat with what is behind it, among so many.
+/// The bytes of a seat and everything stored after it, for `seats` processes.
 constexpr std::size_t seat_bytes(std::size_t seats) {
   return sizeof(Seat) + seats * sizeof(Pair) + kOrderEntries * sizeof(OrderEntry);
 }
@@ -84,16 +86,16 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
 
 std::int64_t monotonic_ns();
 
-/// Says what this process does.
+/// Publishes what this process is doing.
 void set_text(Seat& mine, std::string_view text);
 std::string text_of(const Seat& seat);
 
-/// Wakes whoever sleeps on a counter of this seat.
+/// Wakes all threads that sleep on a counter of this seat.
 void wake(Seat& seat, std::atomic<std::uint32_t>& counter);
-/// Sleeps while the counter is `seen`, for so long at most. It may return earlier.
+/// Sleeps while the counter equals `seen`, for the given time at most. May return early.
 void sleep_on(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint32_t seen,
               double at_most_seconds);
-/// Whether the process of a seat on this machine is there still, or has not come to its seat yet.
+/// Whether the process of a seat on this machine is alive, or has not taken its seat yet.
 bool lives(const Seat& seat);
 
 }  // namespace tessera::inline v0::processes

@@ -50,7 +50,7 @@ Segment::~Segment() {
 }
 
 std::size_t Segment::fit(std::size_t bytes) {
-  // Others map it again where it changes, and pages are made anew: seldom enough to cost nothing.
+  // Resizing makes readers map the segment again and touches new pages, so it must be rare.
   constexpr int kRounds = 4096;
   constexpr std::size_t kSmall = std::size_t{1} << 20, kFar = 4;
   const auto power = [](std::size_t n) {

@@ -1,7 +1,7 @@
-// Memory of one process that others of its machine read.
+// Memory of one process that other processes of its machine read.
 //
-// It has no name that would outlive a process that is killed, and whoever owns it makes it larger or
-// smaller alone: others find it by its descriptor, among those of the process.
+// It has no name in the file system that would outlive a killed process, and its owner can resize
+// it without the others. They find it through its file descriptor, in the owner's /proc entry.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@
 
 namespace tessera::inline v0::processes {
 
-/// Where another process finds it.
+/// Tells another process where to find a segment.
 struct SegmentPlace {
   std::int32_t descriptor;
-  std::uint32_t generation;  // of those of one process; from 1
-  std::uint64_t size;        // bytes of a half
+  std::uint32_t generation;  // counts the segments of one process, from 1
+  std::uint64_t size;        // bytes per half
 };
 
-/// Two halves. Moves only.
+/// Memory in two halves. Move-only.
 class Segment {
  public:
   static constexpr std::size_t kLeast = std::size_t{1} << 16;
 
   Segment() = default;
-  /// Halves of `size` bytes, zero. Throws CollectiveError where the system refuses.
+  /// Allocates two zeroed halves of `size` bytes. Throws CollectiveError if the system refuses.
   explicit Segment(std::size_t size);
   Segment(Segment&& other) noexcept;
   Segment& operator=(Segment&& other) noexcept;
@@ -31,18 +31,18 @@ class Segment {
   std::byte* half(std::size_t which) const { return base_ + which * size(); }
   std::size_t size() const { return static_cast<std::size_t>(place_.size); }
   const SegmentPlace& place() const { return place_; }
-  /// The size of halves for a round that needs so many bytes: a power of two, that of these where
-  /// they fit. What is far too large, and was for many rounds, is not kept.
+  /// The half size for a round that needs `bytes`: the current size if the round fits, else the
+  /// next power of two. Shrinks after many rounds that needed far less.
   std::size_t fit(std::size_t bytes);
 
  private:
   std::byte* base_ = nullptr;
   SegmentPlace place_{-1, 0, 0};
-  std::size_t most_ = 0;  // of the last rounds
+  std::size_t most_ = 0;  // the largest need of the last rounds
   int rounds_ = 0;
 };
 
-/// Another process's.
+/// A mapping of another process's segment.
 class SegmentView {
  public:
   SegmentView() = default;
@@ -50,8 +50,8 @@ class SegmentView {
   SegmentView& operator=(SegmentView&&) = delete;
   ~SegmentView();
 
-  /// A half of the segment that process `pid` has there; what was read of an earlier one is gone.
-  /// Null where this process may not see it.
+  /// Maps a half of the segment of process `pid`; the mapping of an earlier segment is released.
+  /// Null if this process has no access.
   const std::byte* at(std::int32_t pid, const SegmentPlace& place, std::size_t half);
 
  private:

@@ -76,7 +76,7 @@ LayoutPtr place_of_whole(const LayoutPtr& single) {
 }
 
 LayoutPtr default_layout() {
-  // Asked for before the processes are joined, it would be another's.
+  // Join the other processes first: before that, device 0 may belong to another process.
   static auto* layout = [] {
     (void)device_count();
     return new LayoutPtr(intern(on_device(first_local_device(), false)));
@@ -135,7 +135,7 @@ namespace {
       .advice("gather it in all processes with process_allgather(x), or read x.shards()")
       .raise<ShardingError>();
 }
-// By block number, the first shard that holds it; null for what other processes have.
+// For each block, the first shard that holds it; null if only other processes have it.
 std::vector<const Shard*> holders(const ArrayData& a, const spmd::Blocks& blocks) {
   std::vector<const Shard*> of(static_cast<std::size_t>(blocks.count()), nullptr);
   for (std::size_t k = 0; k < a.shards.size(); ++k) {
@@ -151,10 +151,10 @@ bool is_whole(const ArrayData& a) {
   return !a.shards.empty() && (a.layout->spec.replicated() || a.layout->devices().size() == 1);
 }
 
-// Transfers under way into or out of memory of this scope.
+// Transfers into or out of memory of this scope.
 class Transfers {
  public:
-  ~Transfers() {  // whatever went wrong, nobody writes any more
+  ~Transfers() {  // even after an error, wait until no transfer writes any more
     try {
       wait();
     } catch (...) {
@@ -169,7 +169,7 @@ class Transfers {
   std::vector<std::shared_ptr<Completion>> under_way_;
 };
 
-// All blocks from the devices of another platform into the dense whole, at once.
+// Copies all blocks from another platform's devices into the dense array, concurrently.
 void fetch(const ArrayData& a, const spmd::Blocks& blocks, const std::vector<const Shard*>& of,
            std::byte* whole) {
   const Type block(a.type.dtype, blocks.block(), a.type.weak);
@@ -285,8 +285,7 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
   for (std::int64_t d = 0; d < n; ++d) mesh.devices.push_back(static_cast<int>(d));
   Layout layout{MeshRef(std::move(mesh)), Spec::cut(0, "stack"), false};
   out->layout = intern(std::move(layout));
-  // Each device is charged its own copy in the logical account; physically there is the one that
-  // exists.
+  // In the logical accounting each device is charged its own copy; physically there is one block.
   const Shard& block = a->shards.at(0);
   BufferPtr view = Buffer::share(block.buffer);
   view->charge(out->layout, a->type.bytes());
@@ -304,7 +303,7 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
   row.shape.erase(row.shape.begin());
   const std::size_t bytes = static_cast<std::size_t>(row.bytes());
   const Layout& layout = *a->layout;
-  // All processes go one way, whoever has the row.
+  // All processes must take the same path, whichever of them has the row.
   if (layout.devices().size() > 1 && processes::count() > 1) return nullptr;
   ArrayDataPtr out;
   if (layout.devices().size() == 1) {
@@ -318,7 +317,8 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
     for (std::int64_t p = 0; p < blocks.positions(); ++p) {
       if (blocks.block_of(p) != i / rows || layout.shard_at(p) < 0) continue;
       const Shard& s = a->shards.at(static_cast<std::size_t>(layout.shard_at(p)));
-      // Not committed: rows of one array compute together, though they lie on several devices.
+      // Uncommitted, so that rows of one array can be combined although they are on several
+      // devices.
       LayoutPtr one = intern(on_device(layout.devices()[static_cast<std::size_t>(p)], false));
       out = single(row, one, s.buffer, s.offset + static_cast<std::size_t>(i % rows) * bytes);
       break;

@@ -1,4 +1,4 @@
-// What a concrete array is: a type, where its shards live, and the memory they share.
+// The data of a concrete array: its type, the placement of its shards, and the memory they share.
 #pragma once
 
 #include "base/message.h"
@@ -24,69 +24,69 @@ using BufferPtr = std::shared_ptr<Buffer>;
 
 struct History;  // runtime/history.h
 class Backend;   // runtime/backend.h
-/// The CPU.
+/// The CPU backend.
 Backend& default_backend();
 
 /// How an array is laid out over devices. Interned: equal layouts are the same object.
 struct Layout {
-  MeshRef mesh;  // with its devices, of the platform; without axes a single one
+  MeshRef mesh;  // including its devices, on the platform; a mesh without axes has one device
   Spec spec;
   bool committed = false;
   Backend* backend = &default_backend();  // the platform
-  /// The places in the mesh whose devices are this process's, ascending, where others' are among
-  /// them: intern() finds them.
+  /// If some devices belong to other processes, `everywhere` is false and `here` holds the mesh
+  /// positions of this process's devices, ascending. Set by intern().
   bool everywhere = true;
   std::vector<std::int64_t> here = {};
   const std::vector<int>& devices() const { return mesh->devices; }
-  /// Shards that this process has, and the place of the k-th.
+  /// The number of shards that this process holds, and the mesh position of the k-th.
   std::size_t shards() const { return everywhere ? devices().size() : here.size(); }
   std::int64_t place(std::size_t k) const {
     return everywhere ? static_cast<std::int64_t>(k) : here[k];
   }
-  /// The shard at a place; -1 where it is another process's.
+  /// The index of the shard at a mesh position; -1 if it belongs to another process.
   std::int64_t shard_at(std::int64_t place) const;
-  /// The same without axes of one device in the spec, which cut nothing; null where there are none.
-  /// What is compiled for one is for the other: intern() finds it.
+  /// The same layout without mesh axes of size 1 in the spec, which cut nothing; null if there are
+  /// none. Code compiled for one also fits the other. Set by intern().
   std::shared_ptr<const Layout> plain = nullptr;
   bool operator==(const Layout&) const = default;
 };
-/// The whole of an array on one device.
+/// The layout of a whole array on one device.
 Layout on_device(int device, bool committed, Backend* backend = &default_backend());
 using LayoutPtr = std::shared_ptr<const Layout>;
-/// Where a whole lies that is computed from an array on the one device of a layout: a mesh of one
-/// device may cut dimensions that the whole does not have.
+/// The layout of a whole array that is computed from an array on a single-device layout. They can
+/// differ, because a mesh of one device may name dimensions that the result does not have.
 LayoutPtr place_of_whole(const LayoutPtr& single);
 LayoutPtr intern(Layout layout);
-/// The first of this process's CPU devices, uncommitted: where new arrays live.
+/// The layout of new arrays: this process's first CPU device, uncommitted.
 LayoutPtr default_layout();
 
-/// Block `offset` bytes into `buffer`: dense and row-major, of the layout's shard shape. Memory
-/// that is not the host's has one block a buffer, at offset 0.
+/// A block that starts `offset` bytes into `buffer`: dense and row-major, of the layout's shard
+/// shape. Memory that is not the host's holds one block per buffer, at offset 0.
 struct Shard {
   BufferPtr buffer;
   std::size_t offset = 0;
 };
 
-/// Immutable. One shard a device of the layout that is this process's; shards may share a buffer: blocks that are adjacent
-/// in one buffer make the whole array readable without a copy, and shards that are all the same
-/// block (`uniform`) are stored once.
+/// Immutable. Has one shard for each of the layout's devices that belongs to this process. Shards
+/// may share a buffer: if their blocks are adjacent in it, the whole array can be read without a
+/// copy, and if all shards are the same block (`uniform`), it is stored once.
 struct ArrayData {
   Type type;  // of the whole array
   LayoutPtr layout;
   std::vector<Shard> shards;
-  bool uniform =
-      false;  // all shards are one block, although the spec cuts the array: a stack of one value
+  // All shards are the same block although the spec cuts the array: a stack of one value.
+  bool uniform = false;
   std::shared_ptr<Completion> pending;  // null when complete
 
-  /// Who reads it, and which call it was donated to.
+  /// Tracks the array's readers, and the call to which it was donated.
   mutable Claim claim;
-  /// A pointer into the shards was given out for as long as the array lives, so nothing writes over
-  /// them even when it is donated.
+  /// A pointer into the shards was handed out for the lifetime of the array, so they are never
+  /// overwritten, even if the array is donated.
   mutable std::atomic<bool> exposed{false};
-  /// What host_view() gathered, and what guards the gathering.
+  /// The buffer that host_view() gathered, and the mutex for gathering.
   mutable BufferPtr gathered;
   mutable std::mutex gathering;
-  /// Of an array over devices of several processes, where it is known.
+  /// The history of an array over devices of several processes, if known.
   std::shared_ptr<const History> history;
 
   bool deleted() const { return claim.taken() != 0; }
@@ -94,8 +94,8 @@ struct ArrayData {
 };
 using ArrayDataPtr = std::shared_ptr<ArrayData>;
 
-/// A reader of an array: while it lives, the array may be donated, but nothing writes over its
-/// memory. False where it had been donated before; then there is nothing to read.
+/// Registers a reader of an array: while it lives, the array may be donated, but its memory is not
+/// overwritten. Converts to false if the array had been donated before; then it must not be read.
 class Use {
  public:
   explicit Use(const ArrayData& a) : a_(a.claim.enter() ? &a : nullptr) {}
@@ -110,39 +110,41 @@ class Use {
   const ArrayData* a_;
 };
 
-// What reads elements or shards below is for arrays that the caller is a user of.
+// The caller of functions below that read elements or shards must be registered as a user of the
+// array.
 
-/// The story of a deleted array, for the error of whoever uses it.
+/// The error message for the use of a deleted array, with the call that it was donated to.
 Message deleted_message(std::string_view function, const ArrayData& a);
 
 /// Copies row-major bytes of `type` to the default device.
 ArrayDataPtr from_host(const Type& type, const void* bytes);
-/// Takes over host memory that `owner` keeps alive (64-byte aligned memory is not copied).
+/// Adopts host memory that `owner` keeps alive. It is copied unless it is 64-byte aligned.
 ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner);
-/// Whether this process has all blocks of an array.
+/// Whether this process holds all blocks of an array.
 bool is_addressable(const ArrayData& a);
-/// The whole array as dense row-major host memory; waits. A view where the shards allow it, else a
-/// copy that `hold` keeps, gathered from the devices. ShardingError where other processes have
-/// blocks of it.
+/// The whole array as dense row-major host memory; waits for the array. Returns a view if the
+/// shards allow it, else a copy gathered from the devices, which `hold` owns. Throws ShardingError
+/// if other processes hold blocks that are missing here.
 const std::byte* dense_bytes(const ArrayData& a, BufferPtr& hold);
-/// As dense_bytes, of what this process has: nobody is asked, whatever the settings say.
+/// Like dense_bytes, but uses only this process's blocks, regardless of TESSERA_GATHER_READS.
 const std::byte* own_bytes(const ArrayData& a, BufferPtr& hold);
-/// As dense_bytes, for as long as the array lives. Locks while it gathers, not while it waits.
+/// Like dense_bytes, but valid for the lifetime of the array. Holds a lock while gathering, not
+/// while waiting.
 const std::byte* host_view(const ArrayData& a);
-/// As dense_bytes where the shards are one row-major whole in host memory, without waiting for its
-/// contents; else nullptr.
+/// Like dense_bytes if the shards form one row-major array in host memory, but does not wait for
+/// its contents; else nullptr.
 const std::byte* dense_view(const ArrayData& a, BufferPtr& hold);
-/// An array of its own with the same shards: donating one leaves the other as it is.
+/// A separate array with the same shards: donating one leaves the other intact.
 ArrayDataPtr alias(const ArrayData& a);
-/// The array placed as `layout` says, on another platform too: shares shards where it can, and is
-/// `a` itself where it is placed so already.
+/// The array with another layout, possibly on another platform. Shares shards if possible; returns
+/// `a` itself if it has this layout already.
 ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout);
-/// `n` times the array along a new dimension 0, one entry for each of the first n devices, stored
-/// once (`uniform`). Null when there are fewer devices, the array itself is cut or it is not in
-/// host memory.
+/// The array repeated `n` times along a new dimension 0, one entry for each of the first n devices,
+/// but stored once (`uniform`). Null if there are fewer devices, or if the array is sharded or not
+/// in host memory.
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
-/// The part of `a` at index `i` of dimension 0 without copying, where one shard in host memory
-/// holds it; null otherwise.
+/// A view of the part of `a` at index `i` of dimension 0, if one shard in host memory contains it;
+/// else null.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
 
 }  // namespace tessera::inline v0::runtime

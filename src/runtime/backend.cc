@@ -12,7 +12,7 @@ std::unique_ptr<Backend> make_cpu_backend();  // runtime/cpu/cpu_backend.cc
 
 namespace {
 
-// Leaked: arrays may outlive main's statics.
+// Leaked, because arrays may outlive main's statics.
 struct Backends {
   std::mutex mutex;
   std::vector<std::unique_ptr<Backend>> all;
@@ -25,7 +25,7 @@ struct Backends {
     }();
     return *b;
   }
-  // Under the lock.
+  // Requires the lock.
   Backend* find(std::string_view platform) const {
     for (const auto& b : all)
       if (b->platform() == platform) return b.get();

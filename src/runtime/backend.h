@@ -1,10 +1,10 @@
-// The door to a platform: where programs are compiled and run, and where arrays lie.
+// The interface to a platform, which compiles and runs programs and stores arrays.
 //
-// The CPU is one (runtime/cpu), always there and the first; others are added when the process
-// starts to use them and stay as long as it lives. What a platform's memory is only itself knows: a
-// buffer that is not host memory is a handle, which transfers read and write, and nothing else
-// does. Layouts say which platform their devices are of, so every array knows who runs programs on
-// it; an array lies on one platform.
+// The CPU (runtime/cpu) is always available and comes first. Other platforms are added when the
+// process starts to use them and stay until it ends. Only the platform itself understands its
+// memory: a buffer outside host memory is an opaque handle that is read and written by transfers
+// alone. Layouts name the platform of their devices, so every array, which lives on one platform,
+// determines where programs that use it run.
 #pragma once
 
 #include "runtime/array_data.h"
@@ -20,10 +20,10 @@
 
 namespace tessera::inline v0::runtime {
 
-/// A block that is on its way to a device.
+/// A block on a device, possibly still in transfer.
 struct Placed {
   Shard shard;
-  std::shared_ptr<Completion> pending;  // null: it is there
+  std::shared_ptr<Completion> pending;  // null: the transfer is complete
 };
 
 /// All functions are safe to call from any thread.
@@ -34,49 +34,49 @@ class Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  /// "cpu", what users call it.
+  /// The name that users see, such as "cpu".
   const std::string& platform() const { return platform_; }
-  /// Devices are 0 to this.
+  /// Device ids are 0 to device_count() - 1.
   virtual int device_count() const = 0;
   virtual MemoryStats memory_stats(int device) const = 0;
 
-  /// The program as it was traced, ready to run; a program of the same structure is compiled once.
+  /// Compiles a traced program to an executable; programs of equal structure are compiled once.
   virtual std::shared_ptr<const Executable> compile(const ProgramPtr& program,
                                                     const CompileOptions& options) = 0;
-  /// What compiling depends on besides its arguments, for those who remember executables.
+  /// Settings other than the arguments that affect compilation, for callers that cache executables.
   virtual unsigned mode() const { return 0; }
 
-  // Transfers of one dense, row-major block, whose dtype and shape `block` has. They may return
-  // before they are over, and the errors of what has begun are the completion's.
+  // Transfers of one dense, row-major block with the dtype and shape of `block`. They may return
+  // before they complete; errors of a transfer that has started are reported by its completion.
 
-  /// `host` is host memory, which stays as it is while somebody has its buffer.
+  /// `host` is host memory that does not change while its buffer is referenced.
   virtual Placed to_device(const Type& block, const Shard& host, int device) = 0;
-  /// Into `host`, which lives until it is over. Null: it is over.
+  /// Copies into `host`, which must live until the transfer completes. Null: it is complete.
   virtual std::shared_ptr<Completion> to_host(const Type& block, const Shard& from,
                                               std::byte* host) = 0;
-  /// From one device of the platform to another.
+  /// Copies from one device of the platform to another.
   virtual Placed copy(const Type& block, const Shard& from, int device) = 0;
 
  private:
   const std::string platform_;
 };
 
-/// The CPU: where new arrays live, and where what is committed nowhere runs.
+/// The CPU backend: new arrays live there, and uncommitted inputs run there.
 Backend& default_backend();
-/// Error where the platform is there already. It stays as long as the process.
+/// Throws InternalError if the platform exists already. The backend lives as long as the process.
 Backend& add_backend(std::unique_ptr<Backend> backend);
-/// Null where there is none of this name.
+/// Null if there is no platform of this name.
 Backend* find_backend(std::string_view platform);
-/// Names of all platforms, the CPU's first.
+/// The names of all platforms, with the CPU's first.
 std::vector<std::string> platforms();
 
-/// "CpuDevice(id=0)".
+/// The name of a device in messages, such as "CpuDevice(id=0)".
 std::string device_text(std::string_view platform, int id);
 
-/// Who runs a program on these inputs: the platform that the committed ones are on, else the one
-/// that others than the default's are on. ShardingError in the name of `name` where they disagree.
+/// The backend that runs a program on these inputs: that of the committed inputs, else that of an
+/// input outside the default backend. Throws ShardingError in the name of `name` if they disagree.
 Backend& backend_for(std::string_view name, std::span<const ArrayDataPtr> inputs);
-/// The ShardingError of inputs that are committed to different places.
+/// Throws the ShardingError for inputs that are committed to different places.
 [[noreturn]] void refuse_places(std::string_view name, std::span<const ArrayDataPtr> inputs);
 
 }  // namespace tessera::inline v0::runtime

@@ -11,14 +11,15 @@
 
 namespace tessera::inline v0::runtime {
 
-// Its caller is inside and waits for it, so that the end of the process and fork wait for it too.
+// The caller is in an Inside and waits for the work, so the end of the process and fork wait for it
+// too.
 class Communicator {
  public:
   static Communicator& instance() {
     static auto* c = new Communicator;  // leaked: its thread ends with the process
     return *c;
   }
-  /// False where there is no thread.
+  /// False if there is no thread.
   bool begin(Beside& work) {
     std::lock_guard lock(mutex_);
     if (!started_ && !start()) return false;
@@ -40,7 +41,7 @@ class Communicator {
   }
 
  private:
-  // The system may have no thread now and one later.
+  // Retried on every call: the system may have a thread to spare later.
   bool start() {
     try {
       std::thread([this] { loop(); }).detach();

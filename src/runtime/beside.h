@@ -1,4 +1,4 @@
-// Communication that goes on while its caller computes.
+// Communication that overlaps the caller's computation.
 #pragma once
 
 #include <exception>
@@ -6,19 +6,19 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Runs something on the thread that is for communication; one at a time, which is what calls that
-/// communicate are (turns.h). Where the system has no such thread to give, in a child of fork and
-/// once the process has begun to end it runs at once. To be made inside (base/process.h).
+/// Runs `work` on the communication thread, one piece at a time, as calls that communicate do
+/// (turns.h). If that thread cannot be created, in a forked child, and once the process has begun
+/// to end, `work` runs immediately in the constructor. Requires an Inside (base/process.h).
 class Beside {
  public:
   explicit Beside(std::function<void()> work);
-  /// Waits until it is over. An exception that nobody has waited for is forgotten: another one is
-  /// under way.
+  /// Waits for completion. An exception that nobody has waited for is dropped, because another one
+  /// is propagating.
   ~Beside();
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
 
-  /// Returns when it is over; rethrows its exception, once.
+  /// Waits for completion; rethrows the exception of `work`, once.
   void wait();
 
  private:

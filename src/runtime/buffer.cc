@@ -22,13 +22,14 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHuge = std::size_t{2} << 20;
-// Free memory that the pool keeps beyond a half of what is in use: a program whose temporaries fit
-// finds warm pages at each call. A fresh page costs as much as writing it several times.
+// The free memory that the pool keeps in addition to half of the memory in use. A program whose
+// temporaries fit finds warm pages at each call; a fresh page costs as much as writing it several
+// times.
 std::size_t kept_free() {
   return std::max(std::size_t{512} << 20, static_cast<std::size_t>(memory_limit()) / 16);
 }
 
-// Four classes a power of two, so that at most a quarter of a block is wasted.
+// Four size classes per power of two, so that at most a quarter of a block is wasted.
 constexpr int kClasses = 4 * 64;
 struct SizeClass {
   int index;
@@ -52,7 +53,7 @@ class Pool {
   Pool() { hold_over_fork(mutex_); }
 
   Block acquire(std::size_t bytes) {
-    // More than there is would be given out all the same, and the process killed as it writes.
+    // The system would overcommit, and kill the process when it writes to the memory.
     const auto limit = static_cast<std::size_t>(memory_limit());
     if (bytes > limit) throw std::bad_alloc();
     SizeClass c = class_of(bytes);
@@ -124,8 +125,8 @@ class Pool {
     return static_cast<std::byte*>(p);
   }
 
-  // Of the large blocks the one that was released first: the programs that run now have no use for
-  // it. False where there is none.
+  // Drops the large free block that was released first, as the current programs have no use for it.
+  // Returns false if there is none.
   bool drop_oldest(std::vector<std::byte*>& dropped) {
     std::vector<Free>* oldest = nullptr;
     for (int i = class_of(kHuge).index; i < kClasses; ++i)
@@ -140,7 +141,7 @@ class Pool {
 
   struct Free {
     std::byte* data;
-    std::uint64_t released;  // a count of releases; ascending in each list
+    std::uint64_t released;  // release counter; ascending in each list
   };
   const std::size_t keep_ = kept_free();
   std::mutex mutex_;
@@ -150,11 +151,11 @@ class Pool {
 };
 
 Pool& pool() {
-  static Pool* p = new Pool;  // leaked: arrays may outlive main's statics
+  static Pool* p = new Pool;  // leaked, because arrays may outlive main's statics
   return *p;
 }
 
-// Guards the first sharing of a buffer, which moves its block to an owner.
+// Guards the first sharing of a buffer, which moves its block to a shared owner.
 std::mutex& sharing() {
   static std::mutex* m = [] {
     auto* made = new std::mutex;

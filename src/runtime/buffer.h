@@ -1,5 +1,5 @@
-// Array memory: on the host 64-byte aligned blocks from a pool that hands warm pages out again; of
-// other platforms handles that they understand.
+// Array memory. On the host, it consists of 64-byte aligned blocks from a pool that reuses warm
+// pages; on other platforms, of their handles.
 #pragma once
 
 #include "runtime/array_data.h"
@@ -12,18 +12,18 @@
 
 namespace tessera::inline v0::runtime {
 
-/// A block of memory with its owner. Freed to the pool; what was lent, to whoever lent it.
+/// A block of memory. The destructor returns it to the pool or, if it was lent, to its owner.
 class Buffer {
  public:
-  /// Host memory: at least `bytes`, uninitialised. The block comes from the free list of its size
-  /// class where that holds one.
+  /// Allocates at least `bytes` of uninitialised host memory, from the free list of its size class
+  /// if possible.
   static BufferPtr allocate(std::size_t bytes);
-  /// Host memory of someone else, which `owner` keeps alive. It is read and never written.
+  /// Wraps host memory of someone else, which `owner` keeps alive. The memory is never written.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);
-  /// Memory of another platform, which `handle` stands for and keeps alive.
+  /// Wraps memory of another platform, which `handle` represents and keeps alive.
   static BufferPtr remote(std::shared_ptr<void> handle, std::size_t bytes);
-  /// The memory of another buffer, which lives as long as any of them; what each is charged with is
-  /// its own.
+  /// A buffer with the memory of another buffer, which lives as long as either of them. Their
+  /// charges are separate.
   static BufferPtr share(const BufferPtr& buffer);
 
   ~Buffer();
@@ -32,25 +32,26 @@ class Buffer {
 
   /// Whether the process can read it in place.
   bool is_host() const { return host_; }
-  /// InternalError where it is not host memory.
+  /// Throws InternalError if it is not host memory.
   std::byte* host_data() const {
     if (!host_) not_host();
     return data_;
   }
-  /// What remote memory is to its platform; null for host memory.
+  /// The platform's handle of remote memory; null for host memory.
   void* handle() const { return host_ ? nullptr : owner_.get(); }
   std::size_t size() const { return size_; }
 
-  /// Whether another buffer has this memory too.
+  /// Whether another buffer has the same memory.
   bool is_shared() const;
-  /// Whether it is memory of someone else's.
+  /// Whether the memory belongs to someone else.
   bool is_lent() const { return lent_; }
 
-  /// Counts `bytes_per_device` on every device of the layout until this buffer dies. Once a buffer.
+  /// Counts `bytes_per_device` on every device of the layout for the lifetime of this buffer. May
+  /// be called once.
   void charge(const LayoutPtr& layout, std::int64_t bytes_per_device);
 
-  /// References that queued calls hold. A call that wants the buffer for itself does not count
-  /// them: the queue is in order.
+  /// References held by queued calls. A call that wants exclusive use of the buffer ignores them,
+  /// because the queue runs in order.
   std::atomic<int> in_flight{0};
 
  private:
@@ -60,13 +61,13 @@ class Buffer {
   bool host_ = true, lent_ = false;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;     // 0: the memory is the owner's
-  std::shared_ptr<void> owner_;  // of lent and remote memory, and once the memory is shared
+  std::size_t capacity_ = 0;     // 0: owner_ holds the memory
+  std::shared_ptr<void> owner_;  // for lent, remote and shared memory
   LayoutPtr charged_;
   std::int64_t charge_ = 0;
 };
 
-/// Names what memory is asked for on this thread, in errors: a call, else "Array".
+/// Sets the name for allocation errors on this thread: that of a call, or "Array" by default.
 class AllocatingFor {
  public:
   explicit AllocatingFor(std::string_view name);
@@ -78,18 +79,18 @@ class AllocatingFor {
   std::string_view before_;
 };
 
-/// Raw blocks of the pool, for the arenas of calls. `capacity` is what release needs.
+/// Raw blocks of the pool, for the arenas of calls. release_block needs `capacity`.
 struct Block {
   std::byte* data = nullptr;
   std::size_t capacity = 0;
 };
-/// DeviceError where there is no memory.
+/// Throws DeviceError if there is not enough memory.
 Block acquire_block(std::size_t bytes);
 void release_block(Block block);
-/// What a thread kept for itself (small_blocks.h), by its size class.
+/// Returns a block that a thread had kept (small_blocks.h), by its size class.
 void give_to_pool(std::byte* block, int size_class);
 
-/// A block for a scope.
+/// A block that is released at the end of a scope.
 class ScopedBlock {
  public:
   explicit ScopedBlock(std::size_t bytes) : block_(bytes ? acquire_block(bytes) : Block{}) {}

@@ -16,7 +16,7 @@ struct Names {
   std::map<std::string, std::uint32_t, std::less<>> numbers;
 };
 Names& names() {
-  static auto* n = new Names;  // leaked: arrays may outlive main's statics
+  static auto* n = new Names;  // leaked, because arrays may outlive main's statics
   return *n;
 }
 

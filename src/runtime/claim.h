@@ -1,4 +1,5 @@
-// Who may use an array: any number of reads and calls at once, until one call takes it for itself.
+// Access to an array: any number of concurrent reads and calls, until one call takes it
+// exclusively.
 #pragma once
 
 #include <atomic>
@@ -8,16 +9,16 @@
 
 namespace tessera::inline v0::runtime {
 
-/// A name that arrays given away remember; equal names are the same number, which is not 0.
+/// A number, not 0, for the name of a call that takes arrays. Equal names have equal numbers.
 std::uint32_t taker(std::string_view name);
 /// The name of a taker.
 const std::string& name_of_taker(std::uint32_t taker);
 
-/// Users and the taker are one word, so that of two calls that take an array exactly one does, and
-/// whoever finds it taken knows by whom.
+/// Users and taker are stored in one word, so that exactly one of several concurrent takers
+/// succeeds, and everyone else can see which one.
 class Claim {
  public:
-  /// One more user; false where the array was given away.
+  /// Adds a user; returns false if the array has been taken.
   bool enter() {
     if (taken_of(word_.fetch_add(1, std::memory_order_acquire)) == 0) return true;
     leave();
@@ -27,10 +28,10 @@ class Claim {
 
   enum class Taken {
     no,      // another call was first
-    shared,  // somebody else was using it just now: its memory is to be left alone
+    shared,  // others were using it at that moment, so its memory must not be overwritten
     alone
   };
-  /// Gives the array to `taker`, which is one of its users: nobody can enter any more.
+  /// Gives the array to `taker`, which must be one of its users. No more users can enter.
   Taken take(std::uint32_t taker) {
     std::uint64_t now = word_.load(std::memory_order_relaxed);
     do {
@@ -39,12 +40,12 @@ class Claim {
                                           std::memory_order_acq_rel, std::memory_order_relaxed));
     return now == 1 ? Taken::alone : Taken::shared;
   }
-  /// Undoes take(): the array is as before.
+  /// Undoes take(); the array is usable as before.
   void give_back() { word_.fetch_and(0xffffffffu, std::memory_order_release); }
-  /// What took it failed when it had begun to write over it.
+  /// The taker failed after it had begun to overwrite the array.
   void lose() { word_.fetch_or(kLost, std::memory_order_relaxed); }
 
-  /// Who it was given to; 0 while it was not.
+  /// The call that has taken it; 0 if there is none.
   std::uint32_t taken() const { return taken_of(word_.load(std::memory_order_relaxed)); }
   bool lost() const { return word_.load(std::memory_order_relaxed) & kLost; }
 
@@ -53,7 +54,7 @@ class Claim {
   static std::uint32_t taken_of(std::uint64_t word) {
     return static_cast<std::uint32_t>((word & ~kLost) >> 32);
   }
-  std::atomic<std::uint64_t> word_{0};  // users, and above 32 bits the taker
+  std::atomic<std::uint64_t> word_{0};  // number of users; the taker in the upper 32 bits
 };
 
 }  // namespace tessera::inline v0::runtime

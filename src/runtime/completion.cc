@@ -60,7 +60,7 @@ class All : public Completion {
     struct Rest {
       Then f;
       std::atomic<std::size_t> open;
-      std::vector<std::exception_ptr> errors;  // a place a part
+      std::vector<std::exception_ptr> errors;  // by part
     };
     auto rest = std::make_shared<Rest>(std::move(f), parts_.size());
     rest->errors.resize(parts_.size());

@@ -12,19 +12,19 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-// Copies below this are not worth handing out.
+// Copies of fewer bytes than this are not worth distributing.
 constexpr std::int64_t kParallelBytes = 1 << 18;
-// What one worker copies before it looks for more.
+// The bytes that one worker copies per task.
 constexpr std::int64_t kTaskBytes = 1 << 20;
-// Copies of so many bytes together are in no cache any more when the last is done.
+// After copies of this many bytes in total, none of them remains in the caches.
 constexpr std::int64_t kPastCachesTogether = 32 << 20;
 
-// Copies of one box whose lines lie side by side; or a copy alone.
+// Copies of equal boxes with adjacent lines, or a single copy.
 struct Neighbours {
   const BoxCopy* box;
   std::vector<BoxCopy::Way> ways;
   std::int64_t bytes() const { return box->bytes() * std::ssize(ways); }
-  // The copy is one run of bytes, of which any part can be copied.
+  // Whether the copy is one run of bytes, of which any part can be copied.
   bool is_run() const { return box->lines() == 1; }
   std::int64_t tasks() const {
     const std::int64_t most = is_run() ? box->bytes() / 64 : box->lines();
@@ -32,8 +32,9 @@ struct Neighbours {
   }
 };
 
-// `at` is the end of a way that is to be in order, `apart` whether a box's lines leave room there
-// for others'. Copies that have neighbours go from `copies` to `found`.
+// `at` selects the source or the destination, whose addresses are compared; `apart` tells whether a
+// box's lines leave gaps there for those of others. Copies with neighbours move from `copies` to
+// `found`.
 template <class At, class Apart>
 void find_neighbours(std::vector<const PlacedBox*>& copies, std::vector<Neighbours>& found, At at,
                      Apart apart) {
@@ -79,7 +80,7 @@ void run(const Neighbours& some, std::int64_t task, std::int64_t tasks, BoxCopy:
   const BoxCopy& box = *some.box;
   if (!some.is_run())
     return box.run(some.ways, box.lines() * task / tasks, box.lines() * (task + 1) / tasks, stores);
-  const auto part = [&](std::int64_t k) {  // in whole lines of the cache
+  const auto part = [&](std::int64_t k) {  // rounded to cache lines
     return k == tasks ? box.bytes() : box.bytes() * k / tasks / 64 * 64;
   };
   const auto bytes = static_cast<std::size_t>(part(task + 1) - part(task));
@@ -102,7 +103,8 @@ void copy_all(std::span<const PlacedBox> copies, bool spread) {
   const std::vector<Neighbours> all = neighbours_of(copies);
   const BoxCopy::Stores stores =
       bytes >= kPastCachesTogether ? BoxCopy::Stores::past_caches : BoxCopy::Stores::cached;
-  std::vector<std::pair<const Neighbours*, std::int64_t>> tasks;  // of whom, and which of them
+  // The group, and the number of the task in it.
+  std::vector<std::pair<const Neighbours*, std::int64_t>> tasks;
   for (const Neighbours& some : all)
     for (std::int64_t k = 0; k < some.tasks(); ++k) tasks.emplace_back(&some, k);
   const auto work = [&](std::int64_t i) {

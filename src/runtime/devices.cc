@@ -70,7 +70,7 @@ std::atomic<int>& count() {
   return *n;
 }
 
-// Whether arrays on several devices say whose each is.
+// Whether the assignment of devices to processes is fixed, because of arrays on several devices.
 std::atomic<bool> g_settled{false};
 
 std::atomic<bool>& isolation() {

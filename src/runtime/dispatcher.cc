@@ -33,7 +33,7 @@ class Call : public Event {
     } catch (...) {
       error = named(std::current_exception());
     }
-    work_ = nullptr;  // lets go of the inputs before anyone learns that it is over
+    work_ = nullptr;  // releases the inputs before anyone sees that the call is over
     turn.reset();
     end(std::move(error));
   }
@@ -45,7 +45,7 @@ class Call : public Event {
           .rule("fork waits for calls under way, but not for the call that forks")
           .advice("fork outside of the library's functions")
           .raise<Error>();
-    // The call that runs the callback may be the one that this one waits behind.
+    // This call may be queued behind the call that runs the callback.
     if (!done() && InCallback::is())
       Message(name_)
           .problem("a handler of prints waits for the call")
@@ -56,7 +56,7 @@ class Call : public Event {
   }
 
  private:
-  // The same type as thrown, with the call's name, where it is one of ours.
+  // Adds the call's name to an error of ours, keeping its type.
   std::exception_ptr named(const std::exception_ptr& error) const {
     std::exception_ptr named;
     if (rename<ShapeError>(error, named) || rename<CollectiveError>(error, named) ||
@@ -93,8 +93,8 @@ class Dispatcher {
     return *d;
   }
 
-  /// False where there is no thread to run it. Turns are taken under the lock, so that calls stand
-  /// in the queue in the order of their turns.
+  /// Returns false if there is no thread to run it. Turns are taken under the lock, so that calls
+  /// are queued in the order of their turns.
   bool submit(const std::shared_ptr<Call>& call, bool in_turn) {
     std::unique_lock lock(mutex_);
     if (!started_ && !start()) return false;
@@ -114,7 +114,7 @@ class Dispatcher {
   }
 
  private:
-  // The system may have no thread now and one later.
+  // Retried on every call: the system may have a thread to spare later.
   bool start() {
     try {
       std::thread([this] { loop(); }).detach();

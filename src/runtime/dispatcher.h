@@ -1,4 +1,4 @@
-// Runs large calls in order on one thread, behind a queue of bounded depth.
+// Runs large calls in order on one thread, from a queue of bounded depth.
 #pragma once
 
 #include "runtime/completion.h"
@@ -9,18 +9,18 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Queues `work` and gives its completion. Blocks while the queue is full. An exception of `work`
-/// is kept: waiting rethrows it as often as it is asked, with `name` and the word that the call was
-/// asynchronous in front of library errors. The queue is drained at exit and before a fork. Where
-/// there is no thread for it, in a child of fork, once the process has begun to end, or when the
-/// system gives none, work runs at once on the caller, after what is queued. `in_turn`: it takes a
-/// turn among the calls that communicate (runtime/turns.h). To be called inside (base/process.h).
+/// Queues `work` and returns its completion. Blocks while the queue is full. An exception of `work`
+/// is kept, and every wait rethrows it; library errors are prefixed with `name` and the fact that
+/// the call was asynchronous. The queue is drained at exit and before a fork. Without a thread (in
+/// a forked child, once the process has begun to end, or if the system has none left), `work` runs
+/// immediately on the caller, after all queued calls. `in_turn`: the call takes a turn among calls
+/// that communicate (runtime/turns.h). Requires an Inside (base/process.h).
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work,
                                            bool in_turn = false);
 
-/// Calls queued or running.
+/// The number of calls that are queued or running.
 int calls_in_flight();
-/// Returns when those have run that were queued before.
+/// Waits for all calls that are queued at this moment.
 void wait_for_calls();
 
 }  // namespace tessera::inline v0::runtime

@@ -14,33 +14,35 @@ namespace tessera::inline v0::runtime {
 
 struct CompileOptions {
   std::string name;           // for profiles and errors
-  std::vector<bool> donated;  // by input: its memory may become a result's
+  std::vector<bool> donated;  // by input: a result may reuse its memory
 };
 
 struct MemoryPlan {
   std::int64_t arguments = 0, outputs = 0, temporaries = 0;  // bytes, all devices
 };
 
-/// Immutable and shared; any number of threads may run it at once. Each platform has its own kind.
+/// Immutable and shared; may run on any number of threads at once. Each platform has its own
+/// subclass.
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// Inputs are as the program's; they are placed as it needs (sharded over the mesh of a shard_map
-  /// at the top, else on one device), from other platforms too. Throws before anything runs when an
-  /// input cannot be used. Results may be pending. `holds` are of these inputs, and none is
-  /// refused.
+  /// Inputs correspond to the program's. They are moved to where it needs them (sharded over the
+  /// mesh of a top-level shard_map, else on one device), also from other platforms. Throws before
+  /// anything runs if an input cannot be used. Results may be pending. `holds` must hold these
+  /// inputs, with none refused.
   virtual std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs,
                                         Holds& holds) const = 0;
-  /// Takes the inputs that the options say are donated; TraceError where one was before.
+  /// Takes the inputs that the options declare as donated; TraceError if one was donated before.
   std::vector<ArrayDataPtr> run(std::span<const ArrayDataPtr> inputs) const;
   virtual const CompileOptions& options() const = 0;
   virtual const Program& program() const = 0;
   virtual MemoryPlan memory() const = 0;
-  /// What it does as text: segments, kernels, calls, collectives, and which devices each runs on.
+  /// The program's execution as text: segments, kernels, calls, collectives, and the devices of
+  /// each.
   virtual std::string schedule() const = 0;
 };
 
-/// The user's line of the eager call under way on this thread: what errors of its executable say.
+/// The user's line of the eager call that is running on this thread, for errors of its executable.
 class CallerLine {
  public:
   explicit CallerLine(const SourceLoc& loc) : before_(now_) { now_ = &loc; }
@@ -54,8 +56,8 @@ class CallerLine {
   const SourceLoc* before_;
 };
 
-/// Compiles for a platform, or finds a program of the same structure among those compiled before.
-/// Thread-safe.
+/// Compiles a program for a platform, or returns the executable of a program with the same
+/// structure. Thread-safe.
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options = {},
                                           Backend& backend = default_backend());
 

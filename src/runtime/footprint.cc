@@ -49,7 +49,8 @@ std::int64_t footprint(const Program& p) {
 }
 
 std::int64_t footprint(const Tape& tape) {
-  constexpr std::size_t kLinked = 12 << 10;  // pages and tables of a kernel beside its code
+  // Pages and tables of a linked kernel in addition to its code.
+  constexpr std::size_t kLinked = 12 << 10;
   std::size_t n = sizeof tape + tape.constants.size() + tape.slots.size() * sizeof(Slot) +
                   tape.arguments.size() * sizeof(Argument) + tape.results.size() * sizeof(Result);
   std::int64_t inside = 0;

@@ -1,4 +1,4 @@
-// How much memory programs and tapes take, roughly: what caches weigh them by.
+// Approximate memory use of programs and tapes, by which caches weigh them.
 #pragma once
 
 #include "codegen/tape/tape.h"
@@ -6,9 +6,9 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Its own bytes with those of nested programs and literals.
+/// The program's own bytes, including nested programs and literals.
 std::int64_t footprint(const Program& p);
-/// Its own bytes with those of its loops' bodies and its routines' machine code.
+/// The tape's own bytes, including loop bodies and the routines' machine code.
 std::int64_t footprint(const tape::Tape& tape);
 
 }  // namespace tessera::inline v0::runtime

@@ -13,7 +13,7 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-/// By block, whether a process has it: rows of as many entries as there are blocks.
+/// For each process and block, whether the process holds the block.
 std::vector<std::vector<bool>> held(const ArrayData& a, const spmd::Blocks& blocks) {
   std::vector<std::vector<bool>> by_process(
       static_cast<std::size_t>(processes::count()),
@@ -29,7 +29,8 @@ std::vector<std::vector<bool>> held(const ArrayData& a, const spmd::Blocks& bloc
 
 bool is_gathered(const ArrayData& a) {
   if (processes::count() == 1 || !settings::flag("TESSERA_GATHER_READS")) return false;
-  // What lies on one device a process has for itself, but where the program chose the device.
+  // An uncommitted array on one device exists in each process separately. A committed one is on the
+  // device that the program chose.
   if (a.layout->devices().size() == 1) return a.layout->committed;
   const auto by_process = held(a, spmd::Blocks(a.type, *a.layout->mesh, a.layout->spec));
   return std::any_of(by_process.begin(), by_process.end(), [](const std::vector<bool>& blocks) {
@@ -39,7 +40,7 @@ bool is_gathered(const ArrayData& a) {
 
 BufferPtr gather(const ArrayData& a) {
   const spmd::Blocks blocks(a.type, *a.layout->mesh, a.layout->spec);
-  // The first process that has a block gives it.
+  // The first process that holds a block contributes it.
   const auto by_process = held(a, blocks);
   std::vector<std::vector<std::int64_t>> gives(by_process.size());
   for (std::int64_t b = 0; b < blocks.count(); ++b)

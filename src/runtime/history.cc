@@ -18,7 +18,7 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-// Words of a large value that are looked at where not all are.
+// The number of words that are sampled from a large value.
 constexpr std::size_t kSample = 64;
 
 std::uint64_t never_0(std::uint64_t h) { return h ? h : 1; }
@@ -61,7 +61,8 @@ std::shared_ptr<const History> history_of_values(const Type& type, const std::by
 std::shared_ptr<const History> history_of_parts(const Layout& layout) {
   if (compares() == Compare::off || ::gettid() != ::getpid() || processes::several_threads())
     return nullptr;
-  // Who has none of the devices need not make the array.
+  // Processes without any of the devices need not make the array, so the count is per list of
+  // devices.
   static auto* const mutex = new std::mutex;
   static auto* const made = new std::map<std::vector<int>, std::uint64_t>;
   std::size_t h = 0;

@@ -22,7 +22,7 @@ Holds::Holds(std::span<const ArrayDataPtr> inputs, const std::vector<bool>& give
 bool Holds::take(std::size_t i, std::uint32_t taker) {
   const ArrayData& a = *inputs_[i];
   const Claim::Taken got = a.claim.take(taker);
-  if (got == Claim::Taken::no) {  // by another call, or by this one where it stands twice
+  if (got == Claim::Taken::no) {  // taken by another call, or by this one if the input occurs twice
     const auto here = inputs_.begin() + static_cast<std::ptrdiff_t>(i);
     return std::find(inputs_.begin(), here, inputs_[i]) != here;
   }

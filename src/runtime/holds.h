@@ -1,4 +1,4 @@
-// What a call holds of its inputs.
+// The inputs that a call holds.
 #pragma once
 
 #include "runtime/array_data.h"
@@ -12,37 +12,39 @@
 
 namespace tessera::inline v0::runtime {
 
-/// An array that a queued call has taken, to give back where it fails.
+/// An array that a queued call has taken, to be given back if the call fails.
 struct Taken {
   ArrayDataPtr array;
-  std::vector<Shard> shards;  // of the array, which has none meanwhile; empty where it kept them
-  bool overwritten = false;   // a result has its memory
+  // Removed from the array for the time of the call; empty if the array kept them.
+  std::vector<Shard> shards;
+  bool overwritten = false;  // a result uses its memory
 };
 
-/// Is a user of every input, and takes those that are given away. Unless the call says how it ended
-/// they are given back. An input that stands twice among them is taken if it is given away in one
-/// place; its memory is then left alone.
+/// Registers the call as a user of every input, and takes those that are given away. Unless the
+/// call reports its outcome, they are given back. An input that occurs twice is taken if it is
+/// given away in one place; its memory is then not reused.
 class Holds {
  public:
-  /// `given` is by input, or shorter: what it does not reach is not given away.
+  /// `given` is by input; inputs beyond its end are not given away.
   explicit Holds(std::span<const ArrayDataPtr> inputs, const std::vector<bool>& given = {},
                  std::uint32_t taker = 0);
   ~Holds() { let_go(); }
   Holds(const Holds&) = delete;
   Holds& operator=(const Holds&) = delete;
 
-  /// The first input that had been given away before; then none is held.
+  /// The first input that had been given away before. If there is one, no input is held.
   std::optional<std::size_t> refused() const { return refused_; }
-  /// Whether this input was taken, and nobody reads it nor has a pointer to it from before.
+  /// Whether this input was taken, without concurrent readers and without pointers handed out
+  /// earlier.
   bool alone(std::size_t input) const { return state_[input] == kAlone; }
-  /// A result gets the memory of this input, which is held alone.
+  /// A result uses the memory of this input, which must be held alone.
   void overwrite(std::size_t input) { state_[input] = kOverwritten; }
 
-  /// The call has what it took, and arrays held alone let go of their memory.
+  /// The call succeeded: it keeps what it took, and arrays held alone release their memory.
   void keep();
-  /// The call has failed when it had begun to write: what was overwritten is lost.
+  /// The call failed after it had begun to write: overwritten inputs are lost.
   void lose();
-  /// The call is queued: what it took is the queue's to give back.
+  /// The call is queued: the queue becomes responsible for giving back what it took.
   std::vector<Taken> hand_over();
 
  private:

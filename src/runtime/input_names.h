@@ -1,4 +1,4 @@
-// What a call's inputs are called.
+// The names of a call's inputs.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Names of the inputs of the call under way on this thread, for errors.
+/// The names of the inputs of the call that is running on this thread, for errors.
 class InputNames {
  public:
   using Names = std::shared_ptr<const std::vector<std::string>>;

@@ -36,7 +36,7 @@ struct Keeping {
     item->counted_ = true;
     bytes += n;
   }
-  // Under the lock.
+  // Requires the lock.
   Counted take(const Kept& item) {
     Counted c = std::move(*item.place_);
     bytes -= c.bytes;
@@ -45,11 +45,11 @@ struct Keeping {
     return c;
   }
   void forget(const Kept& item) {
-    Counted gone;  // what `drop` holds may go with it, outside the lock
+    Counted gone;  // destroyed after the lock is released, together with what `drop` holds
     Locked lock(mutex);
     if (item.counted_) gone = take(item);
   }
-  // Drops the oldest until at most `most` bytes are left.
+  // Drops the least recently used items until at most `most` bytes remain.
   void shrink(std::int64_t most, bool for_the_limit) {
     std::vector<Counted> going;
     std::vector<std::shared_ptr<const Kept>> held;
@@ -88,7 +88,7 @@ void keep(const std::shared_ptr<const Kept>& item, std::int64_t bytes, std::func
 void trim_kept() {
   Keeping& k = Keeping::instance();
   const std::int64_t limit = kept_limit();
-  // Some room, so that the next ones do not sort again.
+  // Leave some room, so that the next additions do not sort again.
   if (k.bytes.load(std::memory_order_relaxed) > limit) k.shrink(limit - limit / 8, true);
 }
 

@@ -10,7 +10,7 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-// What a file of the control group says; no limit where it says "max", or is not there.
+// The limit in a control group file; infinite if it says "max" or does not exist.
 double limit_in(const char* path) {
   double limit = 0;
   std::ifstream(path) >> limit;

@@ -1,4 +1,4 @@
-// How much memory there is.
+// The available memory.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Bytes that the process can have at most: the machine's memory with its swap space, or the limit
-/// of its control group. What asks for more would be killed, and not told.
+/// The most bytes that the process can have: RAM plus swap, or the limit of its control group. A
+/// process that exceeds it would be killed without an error.
 std::int64_t memory_limit();
 
-/// "512 B", "1.5 KiB", "23.4 GiB".
+/// A number of bytes as text: "512 B", "15.0 KiB", "23.4 GiB".
 std::string bytes_text(double bytes);
 
 }  // namespace tessera::inline v0::runtime

@@ -27,14 +27,13 @@ int initial_worker_count() {
 
 tbb::task_arena& arena() {
   static tbb::task_arena* a =
-      new tbb::task_arena(worker_count());  // leaked: joined threads at exit can deadlock
+      new tbb::task_arena(worker_count());  // leaked, because joining threads at exit can deadlock
   return *a;
 }
 
-// Whether the system has given the workers their threads. oneTBB starts them when work first comes,
-// one after the other, and does not survive it everywhere when there is none to have; so as many
-// threads as it will want are tried first, and what they were to do is done without them until
-// there are.
+// Whether the system has provided the workers' threads. oneTBB starts them one by one when work
+// first arrives, and may not survive if it cannot get one. Therefore as many threads as it needs
+// are created on trial first; until that succeeds, loops run without workers.
 bool have_workers() {
   static std::atomic<bool> have{false};
   if (have.load(std::memory_order_acquire)) return true;

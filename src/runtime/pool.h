@@ -1,5 +1,5 @@
-// The process's workers: as many threads as cores (TESSERA_WORKERS changes it), none of them stands
-// for a device.
+// The process's workers: one thread per core, or TESSERA_WORKERS. Workers are independent of
+// devices.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace detail {
 void parallel_for(std::int64_t n, void (*f)(void*, std::int64_t), void* context);
 }
 
-/// Calls f(i) for i in [0, n) on the workers and the caller, and returns when all are done. A
-/// caller that waits runs tasks of this loop only, never someone else's. The first exception is
-/// rethrown once the others have ended. May be nested.
+/// Calls f(i) for i in [0, n) on the workers and the caller, and returns when all calls have
+/// finished. While it waits, the caller runs only tasks of this loop. The first exception is
+/// rethrown after the other calls have ended. May be nested.
 template <class F>
 void parallel_for(std::int64_t n, F&& f) {
   if (n == 1) return f(std::int64_t{0});

@@ -22,7 +22,7 @@ struct Event {
   const char* kind;
   std::int64_t row, begin, end;  // nanoseconds
 };
-// Events of one thread. The lock is uncontended but while a trace is taken.
+// The events of one thread. The lock is uncontended except while a trace is collected.
 struct Thread {
   std::mutex mutex;
   std::vector<Event> events;
@@ -105,7 +105,7 @@ std::string stop(const Among& among) {
     bool any = false;
     for (const Event& e : t->events) {
       const bool on_host = e.row == kHost;
-      // Rows in the order: shared work, collectives, device 0, ...
+      // Rows in this order: shared work, collectives, device 0, ...
       const std::int64_t tid = on_host                 ? t->number
                                : e.row == kShared      ? 0
                                : e.row == kCollectives ? 1

@@ -1,4 +1,5 @@
-// Records what ran when, for chrome://tracing and Perfetto. Off, a scope costs one relaxed load.
+// Records a timeline for chrome://tracing and Perfetto. While it is off, a scope costs one relaxed
+// load.
 #pragma once
 
 #include <atomic>
@@ -12,30 +13,31 @@ namespace tessera::inline v0::runtime {
 
 namespace profiler {
 
-/// Rows of the trace: a device by number; work done once for all devices; collectives; the thread
-/// that runs the scope.
+/// Rows of the trace other than device numbers: work done once for all devices; collectives; the
+/// thread that runs the scope.
 inline constexpr std::int64_t kShared = -1, kCollectives = -2, kHost = -3;
 
 extern std::atomic<bool> g_on;
 inline bool on() { return g_on.load(std::memory_order_relaxed); }
 
-/// Forgets earlier events and records from now on.
+/// Discards earlier events and starts recording.
 void start();
-/// Stops, and gives how the events of this process stand in a Chrome trace, without the brackets of
-/// their list: a process "devices" with a row a virtual device and rows for shared work and
-/// collectives, a process "host" with a row a thread. Times are microseconds since `origin`, of the
-/// steady clock in nanoseconds; by default that of start(). Of several processes each says so.
+/// Stops recording and returns this process's events as the elements of a Chrome trace's JSON list,
+/// without the brackets. A process "devices" has a row per virtual device and rows for shared work
+/// and collectives; a process "host" has a row per thread. With several processes, the names say
+/// which. Times are microseconds since `origin` (nanoseconds of the steady clock; default: the time
+/// of start()).
 struct Among {
   int process = 0, processes = 1;
   std::optional<std::int64_t> origin;
 };
 std::string stop(const Among& among = {});
-/// When it was started.
+/// The steady-clock time of start(), in nanoseconds.
 std::int64_t origin();
-/// A Chrome trace (a JSON object with "traceEvents") of what processes gave.
+/// A Chrome trace (a JSON object with "traceEvents") from the results of stop() in all processes.
 std::string trace(std::span<const std::string> events);
 
-/// An event from construction to destruction; `kind` is a category and lives on.
+/// An event from construction to destruction. `kind` is its category and must outlive the trace.
 class Scope {
  public:
   Scope(std::string_view name, const char* kind, std::int64_t row) {
@@ -51,7 +53,7 @@ class Scope {
   void begin(std::string_view name, const char* kind, std::int64_t row);
   void end();
   std::int64_t begin_ = -1;
-  std::string name_;  // a copy, for callers compose names
+  std::string name_;  // a copy, because callers pass temporaries
   const char* kind_ = nullptr;
   std::int64_t row_ = 0;
 };

@@ -1,4 +1,4 @@
-// Arrays at other places: on other devices, cut in another way.
+// Moves arrays to other devices and other shardings.
 #include "base/box_copy.h"
 #include "runtime/array_data.h"
 #include "runtime/backend.h"
@@ -15,7 +15,7 @@ namespace tessera::inline v0::runtime {
 
 namespace {
 
-// On another platform, or on other devices of the same one, which has memory of its own.
+// Sends an array to another platform, or to other devices of a platform with separate memories.
 ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
   Backend& to = *layout->backend;
   auto out = std::make_shared<ArrayData>();
@@ -57,7 +57,7 @@ ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
   return out;
 }
 
-// One of the parts of a grid: where it lies in the whole.
+// A box of the whole array.
 struct Box {
   Shape start, extent;
 };
@@ -71,13 +71,13 @@ Box box_of(std::int64_t block, const Shape& extent, const Shape& whole) {
   return box;
 }
 
-// A box that is common to a block of the source and one of the target.
+// The intersection of a source block and a target block.
 struct BlockPart {
-  std::int64_t from;  // block of the source
-  Box box;            // in the whole
+  std::int64_t from;  // number of the source block
+  Box box;            // in the whole array
 };
-// What of the source a box of the whole consists of. The source's blocks are of one size, so those
-// that it meets along a dimension are neighbours.
+// The parts of source blocks that make up a target box. Source blocks have equal size, so those
+// that overlap the box are consecutive along each dimension.
 std::vector<BlockPart> pieces_of(const Box& target, const Shape& source_block, const Shape& whole) {
   const std::size_t rank = whole.size();
   std::vector<BlockPart> pieces;
@@ -105,14 +105,14 @@ std::vector<BlockPart> pieces_of(const Box& target, const Shape& source_block, c
   }
 }
 
-// Offset of a box in a dense block that holds it.
+// The offset of a box in a dense block that contains it.
 std::int64_t offset_in(const Box& box, const Box& block, const Shape& strides) {
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < strides.size(); ++d)
     offset += (box.start[d] - block.start[d]) * strides[d];
   return offset;
 }
-// Whether the box is one run of the dense block that holds it.
+// Whether the box is contiguous in a dense block that contains it.
 bool is_run(const Box& box, const Box& block) {
   bool inside = false;
   for (std::size_t d = 0; d < box.extent.size(); ++d) {
@@ -122,7 +122,7 @@ bool is_run(const Box& box, const Box& block) {
   return true;
 }
 
-// Blocks of one size, row-major, by whoever holds each.
+// Blocks of equal size in row-major order, with a shard that holds each.
 struct Source {
   Shape block;
   std::vector<Shard> holders;
@@ -152,8 +152,8 @@ Source source_of(const ArrayData& a, bool same_platform) {
       .raise<ShardingError>();
 }
 
-// By block of the target: a view of a block of the source that has it in one run, else copied into
-// new memory, straight from those that have pieces of it.
+// For each target block: a view of a source block if it is contiguous there, else a copy in new
+// memory, assembled directly from the source blocks.
 std::vector<Shard> blocks_from(const Source& source, const Type& type, const spmd::Blocks& target,
                                const Layout& layout) {
   const Shape& whole = type.shape;
@@ -220,7 +220,7 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   const Layout& from = *a->layout;
   const bool same_platform = from.backend == layout->backend;
   if (same_platform && spmd::same_cut(*from.mesh, from.spec, *layout->mesh, layout->spec)) {
-    ArrayDataPtr same = alias(*a);  // only the names differ, or `committed`
+    ArrayDataPtr same = alias(*a);  // only axis names or `committed` differ
     same->layout = layout;
     return same;
   }
@@ -231,8 +231,9 @@ ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
   out->layout = layout;
-  // What is charged to other devices, or to none yet, is charged to these by buffers that own it:
-  // one where all blocks are of one memory, so that they can be read as one, else one a device.
+  // The new layout's devices are charged by buffers of its own. If all blocks are in one buffer, a
+  // single buffer is charged, so that they can be read as one array; otherwise there is one per
+  // device.
   const auto block_of = [&](std::size_t k) -> const Shard& {
     return blocks[static_cast<std::size_t>(target.block_of(layout->place(k)))];
   };

@@ -1,5 +1,5 @@
-// Tells the address and thread sanitizers what they cannot see: blocks of the pool that nobody
-// holds, and memory that compiled kernels and libraries work on. Nothing in other builds.
+// Informs the address and thread sanitizers of what they cannot see: free blocks in the pool, and
+// memory accesses of compiled kernels and libraries. Does nothing in other builds.
 #pragma once
 
 #include <cstddef>
@@ -39,13 +39,13 @@ inline constexpr bool kWatching = true;
 inline constexpr bool kWatching = false;
 #endif
 
-/// A block was given back: touching it is an error until it is given out.
+/// A block was returned: accessing it is an error until it is allocated again.
 inline void given_back([[maybe_unused]] void* p, [[maybe_unused]] std::size_t capacity) {
 #ifdef TESSERA_ASAN
   __asan_poison_memory_region(p, capacity);
 #endif
 }
-/// The first `bytes` of a block were given out; touching the rest stays an error.
+/// The first `bytes` of a block were allocated; accessing the rest stays an error.
 inline void given_out([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes,
                       [[maybe_unused]] std::size_t capacity) {
 #ifdef TESSERA_ASAN
@@ -54,17 +54,17 @@ inline void given_out([[maybe_unused]] void* p, [[maybe_unused]] std::size_t byt
 #endif
 }
 
-/// Code that is not instrumented is about to read `bytes` at `p`.
+/// Uninstrumented code is about to read `bytes` at `p`.
 inline void reads([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
 #if defined(TESSERA_ASAN)
   if (auto* bad =
           static_cast<volatile char*>(__asan_region_is_poisoned(const_cast<void*>(p), bytes)))
-    (void)*bad;  // the report is the sanitizer's
+    (void)*bad;  // triggers the sanitizer's report
 #elif defined(TESSERA_TSAN)
   __tsan_read_range(const_cast<void*>(p), bytes);
 #endif
 }
-/// Code that is not instrumented is about to write them.
+/// Uninstrumented code is about to write `bytes` at `p`.
 inline void writes([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
 #if defined(TESSERA_ASAN)
   reads(p, bytes);
@@ -73,8 +73,8 @@ inline void writes([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes)
 #endif
 }
 
-/// What happened before release(p) on any thread happened before acquire(p) returned: an edge that
-/// a library makes which is not instrumented.
+/// Whatever happened before release(p) on any thread happens before acquire(p) returns. Declares an
+/// edge made by an uninstrumented library.
 inline void release([[maybe_unused]] void* p) {
 #ifdef TESSERA_TSAN
   __tsan_release(p);

@@ -4,8 +4,8 @@
 
 namespace tessera::inline v0::runtime {
 
-// Plain memory, which is there while the thread's variables are destroyed, too: these may hold
-// arrays.
+// Plain memory, which is still usable while the thread's other thread_local variables, which may
+// hold arrays, are destroyed.
 thread_local constinit std::array<SmallBlocks::Kept, SmallBlocks::kClasses> SmallBlocks::kept_{};
 thread_local constinit SmallBlocks::State SmallBlocks::state_ = State::unused;
 

@@ -1,5 +1,5 @@
-// Free blocks of few bytes that each thread keeps for itself, so that results of small operations
-// take and give back memory without a lock.
+// Small free blocks that each thread keeps, so that results of small operations are allocated and
+// freed without a lock.
 #pragma once
 
 #include <array>
@@ -8,19 +8,19 @@
 
 namespace tessera::inline v0::runtime {
 
-/// At most kEach blocks a size class, of the lowest kClasses: 410 KB a thread. To the pool they are
-/// in use.
+/// At most kEach blocks for each of the lowest kClasses size classes: 410 KB per thread. The pool
+/// considers them in use.
 class SmallBlocks {
  public:
   static constexpr int kClasses = 25;  // up to 4096 bytes
   static constexpr int kEach = 16;
 
-  /// The block that this thread gave back last; null where it has none.
+  /// The block that this thread freed last; null if it has none.
   static std::byte* take(int index) {
     Kept& k = kept_[static_cast<std::size_t>(index)];
     return k.count ? k.blocks[--k.count] : nullptr;
   }
-  /// False where the thread has enough of these, or is ending: the block is the pool's then.
+  /// False if the thread has enough of these blocks or is ending: the block then goes to the pool.
   static bool keep(int index, std::byte* block) {
     Kept& k = kept_[static_cast<std::size_t>(index)];
     if (k.count == kEach || (state_ != State::open && !open())) return false;
@@ -34,7 +34,7 @@ class SmallBlocks {
     std::uint8_t count = 0;
   };
   enum class State : std::uint8_t { unused, open, over };
-  struct AtTheEnd;  // gives a thread's blocks back
+  struct AtTheEnd;  // returns a thread's blocks
   static bool open();
 
   static thread_local constinit std::array<Kept, kClasses> kept_;

@@ -9,9 +9,9 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-// Numbers wrap; they are compared for equality only.
-std::atomic<unsigned> g_taken{0};  // the next number
-std::atomic<unsigned> g_turn{0};   // whose turn it is
+// Numbers wrap around; they are compared for equality only.
+std::atomic<unsigned> g_taken{0};  // the next free number
+std::atomic<unsigned> g_turn{0};   // the number whose turn it is
 
 bool communicates(const Equation& e) {
   return (e.op->lowering == Lowering::collective && !e.op->position) ||
@@ -42,7 +42,7 @@ void Turn::wait() const {
 
 Turn::~Turn() {
   if (!has_) return;
-  wait();  // one that was not used keeps its place until it comes
+  wait();  // an unused turn keeps its position until it comes
   g_turn.store(number_ + 1, std::memory_order_release);
   g_turn.notify_all();
 }

@@ -1,9 +1,10 @@
 // The order of calls that communicate.
 //
-// Devices that work together, in this process or in several, have to come to their collectives in
-// one order. So a call of a program with collectives takes a turn when it is made, by the program
-// alone, and runs when all turns before it are over: how long calls are thought to take, and
-// whether they run here or in the queue (runtime/dispatcher.h), never changes the order.
+// Devices that work together, in one process or in several, must reach their collectives in the
+// same order. A call of a program with collectives therefore takes a turn when it is made, which
+// depends on the user's program alone, and runs when all earlier turns are over. Neither the
+// estimated duration of calls nor running them in the queue (runtime/dispatcher.h) changes the
+// order.
 #pragma once
 
 #include "ir/program.h"
@@ -13,16 +14,16 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Whether a program has collectives, in itself or in programs nested in it: whether its calls take
-/// turns.
+/// Whether a program contains collectives, also in nested programs, so that its calls take turns.
 bool communicates(const Program& p);
 
-/// A place in the order, until it is destroyed.
+/// A position in the order; the destructor ends it.
 class Turn {
  public:
-  /// The next one where nobody has one, so that it has come already; else none.
+  /// Takes the next turn if it can start immediately, because all others are over; else returns
+  /// nothing.
   static std::optional<Turn> at_once();
-  /// Behind all that were taken.
+  /// Takes a turn after all that have been taken.
   static Turn behind_all();
 
   Turn(Turn&& other) noexcept : number_(other.number_), has_(other.has_) { other.has_ = false; }
@@ -33,7 +34,7 @@ class Turn {
   }
   ~Turn();
 
-  /// Returns when all turns before it are over. They have to come to an end without this thread.
+  /// Waits until all earlier turns are over. They must be able to finish without this thread.
   void wait() const;
 
  private:

@@ -1,5 +1,5 @@
-// Counts what programs do on a device, while somebody wants to know. Off, a call costs one relaxed
-// load.
+// Counts the work that programs do on a device while there are readers. Otherwise a call costs one
+// relaxed load.
 #pragma once
 
 #include "ir/op.h"
@@ -13,12 +13,12 @@ namespace tessera::inline v0::runtime {
 
 struct Work {
   Cost cost;
-  double received = 0;                       // bytes, in collectives
-  std::map<std::string, double> along = {};  // of these, by mesh axis
+  double received = 0;                       // bytes received in collectives
+  std::map<std::string, double> along = {};  // `received` by mesh axis
 };
 
-/// Of one call, for all its devices; several threads add to it. What they add are whole numbers, so
-/// that it does not matter in which order they come.
+/// The work of one call, for all its devices; several threads add to it. The summands are whole
+/// numbers, so their order does not matter.
 class CallWork {
  public:
   void add(double times, const Cost& work) {
@@ -39,7 +39,7 @@ class CallWork {
   std::map<std::string, double> along_;
 };
 
-/// Who counts a tape that runs, and for how many devices it does.
+/// Where a running tape counts its work, and for how many devices.
 struct WorkShare {
   CallWork* call = nullptr;
   double devices = 0;
@@ -49,9 +49,9 @@ namespace work_ledger {
 
 extern std::atomic<int> g_readers;
 inline bool on() { return g_readers.load(std::memory_order_relaxed) > 0; }
-/// What one device did in a call.
+/// Adds the work that one device did in a call.
 void add(const Work& work);
-/// Of all calls that were counted. While there are no readers it stays as it is.
+/// The sum over all counted calls. It does not change while there are no readers.
 Work total();
 
 }  // namespace work_ledger

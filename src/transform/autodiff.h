@@ -1,5 +1,5 @@
-// Reverse mode from its parts: linearisation is jvp followed by partial evaluation, a vjp its
-// transposition.
+// Reverse mode composed from its parts: linearisation is jvp followed by partial evaluation, and a
+// vjp is the transpose of the linear part.
 #pragma once
 
 #include "ir/program.h"
@@ -7,24 +7,24 @@
 namespace tessera::inline v0 {
 
 /// `known`: (inputs...) -> (outputs..., residuals...). `linear`: (residuals..., tangents of the
-/// inputs in `wrt`...) -> the tangents of the outputs where `nonzero_out`; the others are zero
-/// whatever the tangents are.
+/// inputs in `wrt`...) -> the tangents of the outputs where `nonzero_out`; the tangents of the
+/// other outputs are always zero.
 struct Linearized {
   ProgramPtr known;
   ProgramPtr linear;
   std::size_t residuals = 0;
   std::vector<bool> nonzero_out;
 };
-/// `wrt[i]` says whether to differentiate with respect to input i, which must be floating then.
+/// `wrt[i]` says whether to differentiate with respect to input i, which must then be floating.
 Linearized linearize_program(const Program& p, const std::vector<bool>& wrt);
 
 /// (inputs..., cotangents of the floating outputs...) -> (outputs..., cotangents of the inputs in
-/// `wrt`...). Cotangents have the dtype and shape of what they belong to.
+/// `wrt`...). A cotangent has the dtype and shape of its primal value.
 ProgramPtr vjp_program(const Program& p, const std::vector<bool>& wrt);
 
-/// Throws TraceError where `p` holds the tangent of a function with a custom_vjp rule that was
-/// never transposed: the rule has no forward mode. For programs made by jvp_program that are to be
-/// run as they are.
+/// Throws TraceError if `p` contains the tangent of a function with a custom_vjp rule that was
+/// never transposed, because such a rule has no forward mode. Call it on a program made by
+/// jvp_program that will be run as it is.
 void require_forward_mode(const Program& p);
 
 }  // namespace tessera::inline v0

@@ -1,5 +1,5 @@
-// Vectorisation: each equation that has a stacked input becomes its op's batched form; the others
-// are copied once.
+// Vectorisation (vmap): each equation with a stacked input is replaced by its op's batched form;
+// the others are copied once.
 #include "ir/interpret.h"
 #include "ir/nested.h"
 #include "ir/op.h"
@@ -13,8 +13,8 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Whether a collective over `axis` is in an equation, however deeply: it has to be batched even
-// when no operand is stacked.
+// Finds collectives over `axis` in an equation, at any nesting depth: such an equation must be
+// batched even if no operand is stacked.
 class AxisUses {
  public:
   explicit AxisUses(const std::string& axis) : axis_(axis) {}

@@ -1,4 +1,5 @@
-// Operations that give back what they got, and two in a row that are one, as their ops say.
+// Removes operations that return their operand and merges pairs of operations into one, by the ops'
+// simplify rules.
 #include "ir/builder.h"
 #include "ir/op.h"
 #include "transform/scalars.h"
@@ -51,7 +52,7 @@ class Canceller : public Surroundings {
   std::shared_ptr<Program> q_;
   Scalars scalars_;
   std::vector<const Equation*> made_by_;
-  const Op* op_ = nullptr;  // of the equation that is looked at
+  const Op* op_ = nullptr;  // of the equation being simplified
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Common subexpressions.
+// Common subexpression elimination.
 #include "base/hash.h"
 #include "ir/attr_hash.h"
 #include "ir/builder.h"

@@ -48,8 +48,8 @@ std::size_t count(const Mask& mask, std::size_t from, std::size_t number) {
       std::count(first, first + static_cast<std::ptrdiff_t>(number), true));
 }
 
-// Each of these drops from the programs what is not in `needed`, by result, and what only that
-// used. `needed` may grow. They give the operands that are left.
+// Each of these functions removes from the nested programs the results that are not in `needed`,
+// and everything that only they used. `needed` may grow. Each returns which operands remain.
 
 Mask narrow_loop(Flow& f, Mask& needed) {
   const bool tested = f.kind == Flow::Kind::loop;
@@ -112,7 +112,7 @@ Mask narrow(Flow& f, Mask& needed, std::size_t operands) {
     case Flow::Kind::branch: return narrow_branches(f, needed, operands);
     case Flow::Kind::scan:
     case Flow::Kind::loop: return narrow_loop(f, needed);
-    case Flow::Kind::region: break;  // its specs go by its operands and results
+    case Flow::Kind::region: break;  // its specs depend on its operands and results
   }
   return Mask(operands, true);
 }
@@ -130,7 +130,7 @@ std::shared_ptr<Program> dead_code(const Program& p) {
     if (!any && !has_effects(eqn)) continue;
     kept.push_back(eqn);
     Equation& k = kept.back();
-    // What runs for its effects alone stays as it is.
+    // An equation that runs only for its effects is kept unchanged.
     if (any && eqn.op->with_flow) {
       Mask results;
       for (Var v : eqn.outputs) results.push_back(needed[v]);

@@ -1,15 +1,15 @@
-// Removal of what no output needs, inside loops, branches and checkpointed regions too.
+// Dead-code elimination, also inside loops, branches and checkpointed regions.
 #pragma once
 
 #include "ir/program.h"
 
 namespace tessera::inline v0 {
 
-/// As prune, and narrows control flow: results, carries and operands that nobody needs leave the
-/// nested programs. Keeps the program's inputs. Never changes the value of an output.
+/// Like prune, but also narrows control flow: unused results, carries and operands are removed from
+/// nested programs. Keeps the program's inputs and never changes the value of an output.
 std::shared_ptr<Program> dead_code(const Program& p);
 
-/// For each input whether an equation or an output reads it.
+/// For each input, whether an equation or an output reads it.
 std::vector<bool> used_inputs(const Program& p);
 
 }  // namespace tessera::inline v0

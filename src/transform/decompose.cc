@@ -1,4 +1,4 @@
-// Operations that several others carry out quicker, as their ops say.
+// Replaces operations by several faster ones, by the ops' decompose rules.
 #include "ir/op.h"
 #include "transform/at_equation.h"
 #include "transform/simplify.h"
@@ -9,7 +9,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// The equations that stand for this one, as a program of its operands; nullptr where it stays.
+// Returns the equations that replace this one, as a program over its operands; nullptr if it stays.
 std::shared_ptr<Program> parts_of(const Program& p, const Equation& eqn) {
   if (!eqn.op->decompose) return nullptr;
   Builder b;
@@ -18,7 +18,7 @@ std::shared_ptr<Program> parts_of(const Program& p, const Equation& eqn) {
   for (Var v : eqn.inputs) in.push_back(b.input(p.types[v]));
   std::optional<Values> out = eqn.op->decompose({b, *eqn.op, eqn.attrs, in});
   if (!out) return nullptr;
-  // Parts may tell apart which results an operand that varies goes into, where the op does not.
+  // The parts may track which results a varying operand flows into, although the op does not.
   for (std::size_t i = 0; i < out->size(); ++i)
     (*out)[i] = b.vary_over((*out)[i], p.types[eqn.outputs[i]].varying);
   return b.finish(*out);
@@ -66,7 +66,7 @@ class Decomposer {
 
  private:
   std::shared_ptr<Program> q_;
-  std::vector<Var> instead_;  // of the program's variables
+  std::vector<Var> instead_;  // for each variable of the program
 };
 
 }  // namespace

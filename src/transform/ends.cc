@@ -1,5 +1,5 @@
-// Equations of whose results only the first or last elements along a dimension are read become ones
-// that give no more (`Op::ends_of`).
+// Shortens equations of whose results only the first or last elements along a dimension are read
+// (`Op::ends_of`).
 #include "ir/op.h"
 #include "transform/simplify.h"
 
@@ -28,7 +28,8 @@ class Shortener {
   }
 
  private:
-  // How many elements along a dimension, from its start or its end, hold all that is read.
+  // The smallest number of elements, counted from the start or the end of dimension d, that covers
+  // all elements read.
   Ends ends_read(const Equation& e, std::size_t d) const {
     const std::int64_t n = p_.types[e.outputs[0]].shape[d];
     std::int64_t first = 0, last = 0;
@@ -50,7 +51,7 @@ class Shortener {
       read = read || !readers_[v].empty();
       out.push_back(p_.types[v]);
     }
-    if (!read) return;  // nothing is: it goes as a whole
+    if (!read) return;  // nothing is read: dead-code elimination removes it all
     for (Var v : e.inputs) in.push_back(p_.types[v]);
     for (int d = 0; d < out[0].shape.rank(); ++d) {
       const Ends ends = ends_read(e, static_cast<std::size_t>(d));
@@ -69,7 +70,7 @@ class Shortener {
     }
   }
 
-  // What is cut out of the whole, cut out of what begins so many elements later.
+  // Adjusts a slice of the full result to a result that begins `before` elements later.
   static void move(Equation& slice, std::size_t d, std::int64_t before) {
     StridedBox at = slice.op->strided_box(slice.attrs);
     const bool empty = at.start[d] == at.limit[d];
@@ -80,8 +81,8 @@ class Shortener {
   }
 
   const Program& p_;
-  std::vector<std::vector<std::size_t>> readers_;  // by value, equations
-  std::vector<bool> whole_;                        // somebody reads all of it
+  std::vector<std::vector<std::size_t>> readers_;  // for each value, its equations
+  std::vector<bool> whole_;                        // some reader needs all of it
   bool changed_ = false;
 };
 

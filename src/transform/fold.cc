@@ -1,4 +1,4 @@
-// Scalars computed from constant scalars when the program is made.
+// Constant folding of scalars.
 #include "ir/builder.h"
 #include "ir/host_array.h"
 #include "ir/op.h"
@@ -11,7 +11,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// The number that an equation is, or nullptr.
+// The scalar constant that an equation defines, or nullptr.
 const Literal* scalar_of(const Equation* eqn) {
   const Literal* literal = eqn && eqn->op->literal ? eqn->op->literal(eqn->attrs) : nullptr;
   return literal && literal->shape.empty() ? literal : nullptr;

@@ -1,4 +1,4 @@
-// What a scan computes anew in every turn although it is the same.
+// Hoists computations out of scans that are the same in every iteration.
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "transform/simplify.h"
@@ -9,26 +9,27 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Worth an array of its own, and without effects of where it runs.
+// Whether the equation is worth an array of its own and may run anywhere.
 bool moves(const Equation& e) {
   const bool worth = e.op->own_pass || !e.op->cheap;
   return worth && !e.op->barrier && !e.inputs.empty() &&
          (e.op->lowering == Lowering::emitted || e.op->lowering == Lowering::called);
 }
 
-// Between devices, which all turn as often: what each turn would send again is sent once.
+// Collectives whose devices all run the same number of iterations: the message of every iteration
+// is sent once, before the loop.
 bool sends(const Equation& e) {
   return e.op->lowering == Lowering::collective && e.op->exchange != Exchange::none &&
          !e.op->barrier && !has_effects(e);
 }
-// On the way to what is sent.
+// Equations that may be hoisted because a hoisted collective needs them.
 bool goes_along(const Equation& e) {
   return !e.op->barrier && !has_effects(e) &&
          (e.op->lowering == Lowering::emitted || e.op->lowering == Lowering::called ||
           e.op->lowering == Lowering::collective);
 }
 
-// By equation of a scan's body, whether it leaves the loop.
+// For each equation of a scan's body, whether it is hoisted.
 std::vector<bool> leaving(const Program& body, std::size_t consts) {
   std::vector<bool> leaves(body.equations.size());
   std::vector<bool> fixed(body.types.size()), same(body.types.size());
@@ -47,7 +48,7 @@ std::vector<bool> leaving(const Program& body, std::size_t consts) {
     for (Var v : e.outputs) same[v] = true;
     leaves[i] = leaves[i] || (sends(e) && !e.inputs.empty());
   }
-  // And what these are made of.
+  // The equations that hoisted collectives depend on are hoisted too.
   for (std::size_t i = body.equations.size(); i-- > 0;) {
     const Equation& e = body.equations[i];
     leaves[i] = leaves[i] ||

@@ -1,4 +1,4 @@
-// Slices of one array that are put together again: one slice, or one gather.
+// Joins slices of one array that are concatenated again into one slice or one gather.
 #include "ir/op.h"
 #include "transform/simplify.h"
 
@@ -9,7 +9,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Fewer pieces than this are read from their places by the concatenation itself.
+// The concatenation itself reads fewer pieces than this directly from the sliced array.
 constexpr std::size_t kWorthGathering = 8;
 
 class Joiner {
@@ -23,7 +23,7 @@ class Joiner {
   ProgramPtr run() { return changed_ ? ProgramPtr(prune(*q_)) : nullptr; }
 
  private:
-  // Whether two pieces are slices of one array that differ along dimension `d` alone.
+  // Whether two operands are slices of one array that differ only along dimension `d`.
   bool alike(Var a, Var b, std::size_t d) const {
     const Equation *x = slice_of(a), *y = slice_of(b);
     if (!x || !y || x->inputs != y->inputs) return false;
@@ -56,7 +56,7 @@ class Joiner {
     q_->equations.push_back(std::move(joined));
   }
 
-  // The pieces [first, last) as one array; kNone where they are better left alone.
+  // Joins the operands [first, last) into one array; kNone if they are better left alone.
   Var together(const Equation& e, std::size_t first, std::size_t last, std::size_t d) {
     const Equation& slice = *slice_of(e.inputs[first]);
     Ints positions;
@@ -81,7 +81,7 @@ class Joiner {
     return gathered(slice, std::move(positions), t, d);
   }
 
-  // The slice with another extent along dimension `d`.
+  // The slice with another range along dimension `d`.
   static Equation sliced(const Equation& slice, std::size_t d, std::int64_t start,
                          std::int64_t limit, std::int64_t step) {
     StridedBox at = piece(slice);
@@ -92,7 +92,7 @@ class Joiner {
     return made;
   }
 
-  // The block that the slices share, and of it the entries along dimension `d` at `positions`.
+  // Gathers the entries at `positions` along dimension `d` from the block that the slices share.
   Var gathered(const Equation& slice, Ints positions, const Type& t, std::size_t d) {
     const std::int64_t extent = q_->types[slice.inputs[0]].shape[d];
     Equation block = sliced(slice, d, 0, extent, 1);

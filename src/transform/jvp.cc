@@ -69,7 +69,8 @@ JvpBoth jvp_inline(Builder& b, const Program& p, std::span<const Value> inputs,
       primal[v] = both.outputs[i];
       if (!both.tangents[i] || !is_differentiable(p.types[v].dtype)) continue;
       check_tangent(*eqn.op, p.types[v], both.tangents[i]->type());
-      // Whoever sums the result over an axis sums its tangent, so it is typed as varying there too.
+      // Wherever the result is summed over an axis, so is its tangent, which must be typed as
+      // varying there too.
       tangent[v] = b.vary_over(*both.tangents[i], primal[v].type().varying);
     }
   }

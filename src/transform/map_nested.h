@@ -1,4 +1,4 @@
-// Rewriting the programs inside a program's equations.
+// Rewrites the programs nested in a program's equations.
 #pragma once
 
 #include "ir/program.h"
@@ -7,13 +7,13 @@
 
 namespace tessera::inline v0 {
 
-/// Attributes with each nested program q replaced by f(q). `changed` is set where one differs, and
-/// left alone otherwise.
+/// Returns the attributes with each nested program q replaced by f(q). Sets `changed` if any
+/// differs, and otherwise leaves it alone.
 Attrs map_nested(const Attrs& attrs, const std::function<ProgramPtr(const ProgramPtr&)>& f,
                  bool& changed);
 
-/// `p` with the programs nested in its equations replaced, one level deep; `p` itself where nothing
-/// changes.
+/// Returns `p` with the programs nested in its equations replaced, one level deep; `p` itself if
+/// nothing changes.
 ProgramPtr map_nested(const ProgramPtr& p, const std::function<ProgramPtr(const ProgramPtr&)>& f);
 
 }  // namespace tessera::inline v0

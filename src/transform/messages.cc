@@ -19,8 +19,8 @@ bool communicates(const Equation& e) {
          e.inputs.size() == 1 && !e.op->barrier && !has_effects(e);
 }
 
-// Whether one message can carry both: the same operation between the same devices. Where values are
-// gathered or shared out, the dimension may be another for each.
+// Whether one message can carry both collectives: the same operation between the same devices.
+// Collectives that gather or scatter may do so along different dimensions.
 bool alike(const Program& p, const Equation& a, const Equation& b) {
   if (a.op != b.op || p.types[a.inputs[0]].dtype != p.types[b.inputs[0]].dtype) return false;
   if (a.op->exchange == Exchange::permute || a.op->exchange == Exchange::broadcast)
@@ -43,10 +43,10 @@ void join(Numbers& to, const Numbers& more) {
 struct Carried {
   Numbers equations;
   std::int64_t bytes = 0, most = 0;
-  Numbers after;  // messages whose results it needs, without others in between
+  Numbers after;  // messages on which it depends directly
 };
 
-// Joins each collective to the first message that has room for it and that it does not wait for.
+// Adds each collective to the first message that has room for it and on which it does not depend.
 class Combining {
  public:
   Combining(const Program& p, const MessageSize& most)
@@ -57,7 +57,7 @@ class Combining {
       const Equation& e = p_.equations[k];
       Numbers before;
       for (Var v : e.inputs) join(before, behind_[v]);
-      if (has_effects(e)) {  // they keep their order
+      if (has_effects(e)) {  // effects keep their order
         join(before, effects_);
         effects_ = before;
       }
@@ -88,7 +88,7 @@ class Combining {
     return static_cast<std::uint32_t>(messages_.size() - 1);
   }
 
-  // Whether one of the messages is `wanted`, or waits for it.
+  // Whether `wanted` is one of the messages `some`, or one of them depends on it.
   bool waits(const Numbers& some, std::uint32_t wanted) {
     ++turn_;
     Numbers left = some;
@@ -105,14 +105,15 @@ class Combining {
 
   const Program& p_;
   const MessageSize& most_;
-  std::vector<Numbers> behind_;  // by value, messages that it needs, without others in between
-  Numbers effects_;              // that the last effect needs
+  std::vector<Numbers> behind_;  // for each value, the messages on which it depends directly
+  Numbers effects_;              // the same for the last effect
   std::vector<Carried> messages_;
-  std::vector<std::size_t> seen_;  // by message: the last search that came by
+  std::vector<std::size_t> seen_;  // for each message, the last search that visited it
   std::size_t turn_ = 0;
 };
 
-// Few programs have two collectives that could be one: others are not looked at any further.
+// Checks whether any two collectives could be combined. Few programs have such a pair; the others
+// are not analysed further.
 bool may_combine(const Program& p, const MessageSize& most) {
   std::vector<const Equation*> small;
   for (const Equation& e : p.equations) {
@@ -143,7 +144,7 @@ Messages::Messages(const Program& p, const MessageSize& most)
     return;
   }
 
-  // By equation: the last one of its message, which stands for all of them.
+  // For each equation, the last equation of its message, which represents the whole message.
   Numbers stands(n);
   std::iota(stands.begin(), stands.end(), std::uint32_t{0});
   std::vector<const Numbers*> carried(n, nullptr);
@@ -159,7 +160,7 @@ Messages::Messages(const Program& p, const MessageSize& most)
     readers[producer].push_back(reader);
     ++waiting[reader];
   };
-  std::uint32_t effect = kNone;  // the last so far
+  std::uint32_t effect = kNone;  // the last effect so far
   for (std::uint32_t k = 0; k < n; ++k) {
     const Equation& e = p.equations[k];
     for (Var v : e.inputs)

@@ -1,9 +1,8 @@
-// Splits a program by dataflow into what known inputs suffice for and the rest.
+// Splits a program by dataflow into the part that the known inputs suffice for, and the rest.
 //
-// A value that crosses from the known to the unknown program does so in one of three ways: as a
-// residual (an output of the known program, an input of the unknown one); computed again, because
-// it is as cheap as a constant; or computed again because a policy of remat does not let it be
-// kept.
+// A value crosses from the known to the unknown program in one of three ways: as a residual (an
+// output of the known program, an input of the unknown one); recomputed because it is as cheap as a
+// constant; or recomputed because a remat policy does not save it.
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ir/policy.h"
@@ -53,7 +52,7 @@ class Splitter {
         known_out.push_back(*known_of_[v]);
     }
 
-    // Residuals come first, and only those that something still needs.
+    // Residuals come first; those that are not needed are dropped.
     std::shared_ptr<Program> rest = unknown_.finish(unknown_out);
     std::rotate(rest->inputs.begin(),
                 rest->inputs.begin() + static_cast<std::ptrdiff_t>(unknown_inputs_),
@@ -135,8 +134,8 @@ class Splitter {
   // Variable `v` of the program as a value of the unknown program.
   Value across(Var v) { return known_of_[v] ? across_known(known_of_[v]->var) : *unknown_of_[v]; }
 
-  // Variable `root` of the known program as a value of the unknown one. The stack stands for
-  // recursion over the equations that are computed again.
+  // Returns variable `root` of the known program as a value of the unknown one. An explicit stack
+  // replaces recursion over the recomputed equations.
   Value across_known(Var root) {
     learn();
     std::vector<Var> stack{root};
@@ -163,14 +162,14 @@ class Splitter {
       if (!ready) continue;
       Values in;
       for (Var i : eqn.inputs) in.push_back(*moved_[i]);
-      // What it does besides is not done again.
+      // Side effects are not repeated.
       Values out = unknown_.copy(ops::without_effects(eqn), in);
       for (std::size_t i = 0; i < out.size(); ++i) moved_[eqn.outputs[i]] = out[i];
     }
     return *moved_[root];
   }
 
-  // Takes note of the known equations added since the last time.
+  // Records the known equations added since the last call.
   void learn() {
     const Program& known = known_.so_far();
     moved_.resize(known.types.size());
@@ -193,11 +192,11 @@ class Splitter {
   const Program& p_;
   const RematPolicy* policy_;
   Builder known_, unknown_;
-  MaybeValues known_of_, unknown_of_;  // by variable of p
+  MaybeValues known_of_, unknown_of_;  // for each variable of p
   std::size_t unknown_inputs_ = 0;
   Values residuals_;
-  MaybeValues moved_;  // by variable of the known program: its value in the unknown one
-  // By equation of the known program.
+  MaybeValues moved_;  // for each variable of the known program, its value in the unknown one
+  // For each equation of the known program.
   std::vector<bool> cheap_, again_;
 };
 

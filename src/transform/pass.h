@@ -1,8 +1,8 @@
-// The one door that passes go through, those of simplify and those of the planner.
+// Runs every pass, both those of simplify and those of the planner.
 //
-// The door times a pass, leaves it out where the environment says so (TESSERA_DISABLE_PASSES=cse,
-// fold), writes the program before and after to a directory (TESSERA_DUMP_PASSES=dir:
-// 0001-cse-before.txt and so on), and in builds with TESSERA_VERIFY_PASSES verifies the result.
+// Each run of a pass is timed, skipped if disabled (TESSERA_DISABLE_PASSES=cse,fold), dumped to a
+// directory as the program before and after (TESSERA_DUMP_PASSES=dir: 0001-cse-before.txt and so
+// on), and verified in builds with TESSERA_VERIFY_PASSES.
 #pragma once
 
 #include "ir/program.h"
@@ -15,28 +15,30 @@
 
 namespace tessera::inline v0 {
 
-/// A pass from a program to a program that computes the same outputs.
+/// A pass maps a program to a program that computes the same outputs.
 struct Pass {
   const char* name;
-  /// May give back what it got. Sees one level: `run_pass` takes it through nested programs,
+  /// May return its argument. Sees one level: `run_pass` applies it to nested programs first,
   /// innermost first.
   ProgramPtr (*run)(const ProgramPtr& p);
 };
 
 ProgramPtr run_pass(const Pass& pass, const ProgramPtr& p);
 
-/// One run of a pass of another form: made where it begins, told what came of it where it ends.
+/// One run of a pass that has another signature: construct it when the pass begins, and call `gave`
+/// when it ends.
 class PassRun {
  public:
   PassRun(const char* name, const Program& before);
   PassRun(const PassRun&) = delete;
   PassRun& operator=(const PassRun&) = delete;
 
-  /// Whether it is left out; then nothing else is asked of it.
+  /// Whether the pass is disabled; then nothing else may be called.
   bool off() const { return off_; }
-  /// Another program.
+  /// The pass returned another program.
   void gave(const Program& after);
-  /// What it got, or what is no program; the text is made where somebody wants it.
+  /// The pass returned its argument, or something other than a program; `text` is called only for a
+  /// dump.
   void gave(const std::function<std::string()>& text);
 
  private:
@@ -44,12 +46,12 @@ class PassRun {
 
   const char* name_;
   bool off_;
-  int number_ = 0;  // of the dump; 0: there is none
+  int number_ = 0;  // number of the dump; 0: no dump
   std::string directory_;
   std::chrono::steady_clock::time_point start_;
 };
 
-/// What each pass has taken in this process, in order of first use. Thread-safe.
+/// The accumulated time of each pass in this process, in order of first use. Thread-safe.
 struct PassTime {
   std::string name;
   std::int64_t runs = 0;

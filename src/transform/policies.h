@@ -1,4 +1,4 @@
-// The policies of remat of the library.
+// The library's remat policies.
 #pragma once
 
 #include "ir/policy.h"
@@ -11,18 +11,18 @@ namespace tessera::inline v0 {
 
 using RematPolicyPtr = std::shared_ptr<const RematPolicy>;
 
-/// Keeps nothing but the inputs: the default.
+/// Saves nothing but the inputs: the default.
 RematPolicyPtr nothing_saveable();
-/// Keeps everything, as if there were no remat.
+/// Saves everything, as if there were no remat.
 RematPolicyPtr everything_saveable();
-/// Keeps the results of contractions and convolutions.
+/// Saves the results of contractions and convolutions.
 RematPolicyPtr dots_saveable();
-/// Keeps the results of contractions without batch dimensions: those against weights, not
-/// attention's.
+/// Saves the results of contractions without batch dimensions: products with weights, but not those
+/// of attention.
 RematPolicyPtr dots_with_no_batch_dims_saveable();
-/// Keeps the values marked by checkpoint_name with one of these names.
+/// Saves the values marked by checkpoint_name with one of these names.
 RematPolicyPtr save_only_these_names(std::vector<std::string> names);
-/// Keeps the values marked by checkpoint_name with any other name.
+/// Saves the values marked by checkpoint_name with any other name.
 RematPolicyPtr save_any_names_but_these(std::vector<std::string> names);
 
 }  // namespace tessera::inline v0

@@ -1,4 +1,4 @@
-// What is known about values that are one number everywhere.
+// Tracks values whose elements are all one known number.
 #pragma once
 
 #include "ir/program.h"
@@ -7,16 +7,16 @@
 
 namespace tessera::inline v0 {
 
-/// For each variable the number that all its elements have, where it is a constant of one element
-/// or one rearranged (`Op::rearranges`). Built in one walk; add equations as they are
-/// met.
+/// For each variable, the number that all its elements equal if the variable is a one-element
+/// constant or a rearrangement of one (`Op::rearranges`). Filled in one walk: call `learn` for each
+/// equation as it is met.
 class Scalars {
  public:
   explicit Scalars(std::size_t variables) : literal_(variables) {}
   void learn(const Equation& eqn);
-  /// A literal of one element, or nullptr.
+  /// The number as a literal of one element, or nullptr.
   const Literal* of(Var v) const { return literal_[v]; }
-  /// Whether it is this number, with this sign: a zero is +0 or -0.
+  /// Whether `v` is known to equal `number`, distinguishing +0 from -0.
   bool is(Var v, double number) const;
 
  private:

@@ -1,5 +1,5 @@
-// Transposition: a backward walk over the equations that are linear in the marked inputs; the
-// others run forward first.
+// Transposition: a backward walk over the equations that are linear in the marked inputs, after a
+// forward pass over the others.
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -11,7 +11,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Variables that depend on a linear input.
+// Marks the variables that depend on a linear input.
 std::vector<bool> linear_variables(const Program& p, const std::vector<bool>& linear) {
   std::vector<bool> is_linear(p.types.size());
   for (std::size_t i = 0; i < p.inputs.size(); ++i) is_linear[p.inputs[i]] = linear[i];
@@ -24,9 +24,9 @@ std::vector<bool> linear_variables(const Program& p, const std::vector<bool>& li
   return is_linear;
 }
 
-// Cotangents by variable, added up in the order in which they arrive. Each varies over the axes of
-// its variable: the transposes of collectives give every device a part of its own, which the type
-// of a cotangent that is the same everywhere would deny.
+// The cotangent of each variable, summed in order of arrival. Each is typed as varying over the
+// axes of its variable: transposes of collectives give every device its own contribution, which a
+// cotangent typed as equal on all devices would contradict.
 class Cotangents {
  public:
   explicit Cotangents(const Program& p) : p_(p), values_(p.types.size()) {}
@@ -50,7 +50,7 @@ class Cotangents {
   MaybeValues values_;
 };
 
-// The library's own derivative rules are linear in the tangents: this one is a user's.
+// The library's own derivative rules are linear in the tangents, so this rule is a user's.
 [[noreturn]] void not_linear(const Equation& eqn) {
   Message("custom_jvp")
       .problem("reverse mode meets a rule whose tangent goes through '" + eqn.op->name +
@@ -119,7 +119,8 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
     if (eqn.op->linear && !eqn.op->linear(in)) not_linear(eqn);
     AtEquation at(b, eqn);
     std::optional<ops::Unselected> unselected;
-    // A selection is made behind the equation; not behind a sum over devices, which differ in it.
+    // The selects are applied after the transposed equation. They cannot be moved past a sum over
+    // devices, because the devices' conditions differ.
     if (eqn.op->elementwise && !eqn.op->vary && out_cts.size() == 1) {
       unselected.emplace(*out_cts[0]);
       out_cts[0] = unselected->raw();

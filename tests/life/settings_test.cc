@@ -56,7 +56,7 @@ TEST(Settings, SeveralMistakesAreListedTogether) {
                   "  - TESSERA_DEVICES='-1' is too small: it takes an integer from 1 to 4096\n"
                   "  - TESSERA_SYNC='on' is neither 0 nor 1: it takes 0 or 1\n"
                   "  rule: every TESSERA_ variable is read before the first computation\n"
-                  "  try: unset them, or see docs/architecture.md for what each does\n"));
+                  "  try: unset them, or see docs/debugging.md for what each does\n"));
 }
 
 TEST(Settings, NamesThatAreNearlyOursAreWarnedOf) {

@@ -38,7 +38,7 @@ inline bool is_here(const MeshShape& mesh) {
 /// What a device received otherwise than the plan says, where the program alone decides that; empty
 /// where nothing. In a process that has none of its devices nothing is counted.
 inline std::string moved_otherwise(const ProgramPtr& partitioned, const MeasuredWork& work) {
-  const explain::Divided divided = explain::divide(partitioned, nullptr, {});
+  const explain::ProgramOnMesh divided = explain::program_on_mesh(partitioned, nullptr, {});
   if (data_decides(*divided.simplified)) return "";
   const auto planned = static_cast<double>(explain::work_of(divided, {}, false).moved);
   if (work.moved_bytes == (is_here(*divided.mesh) ? planned : 0)) return "";

@@ -1,5 +1,5 @@
-// What stands for the options that a function does not have, in overloads that the compiler refuses
-// with a sentence.
+// Placeholders for options that a function does not have. Overloads that take them are unavailable,
+// with an explanation as the compiler's error.
 #pragma once
 
 #include <tessera/axis_list.h>
@@ -9,8 +9,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// What an option that does not exist may be given, and what comes of a call with one: takes and
-/// gives anything, so that the one error is about the option's name.
+/// The type of a nonexistent option, and of the result of a call with one. It converts from
+/// anything and can be called with anything, so that the only error is about the option's name.
 struct Anything {
   Anything() = default;
   template <class T>
@@ -22,8 +22,8 @@ struct Anything {
   }
 };
 
-/// Options of reductions: those of other libraries, slips of the pen, and those that another
-/// function has, in the order of those that they stand for.
+/// Option names for reductions that do not exist: those of other libraries, common misspellings,
+/// and options of other reductions, each listed at the position of the option that it stands for.
 struct NoReduceOption {
   Named named = Named();
   Anything dim{}, dims{}, axes{}, axis{}, keepdim{}, keep_dims{}, keepdims{}, out{}, type{},

@@ -1,8 +1,8 @@
-// A call of a user's function with its arguments as trees, for the parts of the library that are no
-// templates.
+// A call of a user's function with its arguments as trees, for the non-template parts of the
+// library.
 //
-// Templates do three things: flatten the arguments into a Call, hand it to a function of the
-// library, and put the resulting leaves into a tree of the result's type.
+// Templates do three things: they flatten the arguments into a Call, pass it to a library function,
+// and assemble the resulting leaves into a tree of the result's type.
 #pragma once
 
 #include <tessera/detail/function.h>
@@ -20,8 +20,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// A tree as leaves and words: the words tell trees of one C++ type apart by structure and static
-/// values. Neither the heap nor a string is touched while a tree is small.
+/// Records a tree as leaves and words. The words distinguish trees of one C++ type by their
+/// structure and static values. Small trees need no heap allocation and no strings.
 class TESSERA_API Recorder final : public Visitor {
  public:
   void leaf(Array& x) override { leaves.push_back(&x); }
@@ -36,36 +36,38 @@ class TESSERA_API Recorder final : public Visitor {
 
 class TESSERA_API Call {
  public:
-  /// The arguments' leaves, and the end of each argument's in them.
+  /// The leaves of all arguments, and for each argument the end of its leaves in them.
   Recorder args;
   InlineVector<std::size_t, 8> arg_ends;
-  /// Parameters that the call leaves to their defaults; 0 where the signature is not known.
+  /// The number of parameters that the call leaves to their defaults; 0 if the signature is
+  /// unknown.
   std::size_t defaulted = 0;
-  /// The result with empty leaves, once the function ran: what gives results their static values.
+  /// The result with empty leaves, set by invoke. It provides the static values of results.
   std::shared_ptr<void> prototype;
 
   std::size_t arg_count() const { return arg_ends.size(); }
   std::size_t arg_begin(std::size_t i) const { return i == 0 ? 0 : arg_ends[i - 1]; }
-  /// The arguments as a tuple.
+  /// The structure of the arguments as a tuple.
   virtual TreeDef describe_args() const = 0;
-  /// Of the result; after invoke.
+  /// The structure of the result, available after invoke.
   virtual TreeDef describe_result() const = 0;
-  /// Calls the function on copies of the arguments with these leaves; gives the result's leaves.
+  /// Calls the function on copies of the arguments with these leaves and returns the result's
+  /// leaves.
   virtual std::vector<Array> invoke(std::span<const Array> leaves) = 0;
 
  protected:
   ~Call() = default;
 };
 
-/// Result leaves, and the tree that they belong in.
+/// The leaves of a result, and a prototype of the tree that they belong to.
 struct Outcome {
   std::vector<Array> leaves;
   std::shared_ptr<const void> prototype;
 };
 
-/// Throws Error: `what`, made at that line, was moved away and then used.
+/// Throws Error because `what`, made at that line, was used after being moved from.
 [[noreturn]] TESSERA_API void moved_away(const char* what, const std::source_location& made);
-/// What a transformed function or program holds, which is nothing once it was moved from.
+/// Returns what a transformed function or program holds; throws if it was moved from.
 template <class F>
 F& still_here(const std::shared_ptr<F>& held, const char* what, const std::source_location& made) {
   if (!held) moved_away(what, made);
@@ -78,7 +80,8 @@ R restore(const Outcome& o) {
   fill(&walk_erased<R>, &r, o.leaves);
   return r;
 }
-/// A tree like `like` with leaves taken from the front of `leaves`, which shrinks.
+/// Returns a tree like `like` with leaves taken from the front of `leaves`, which are removed from
+/// it.
 template <class T>
 T restore_like(const T& like, std::size_t count, std::span<const Array>& leaves) {
   T x = like;
@@ -170,8 +173,8 @@ class CallOf final : public Call {
   std::tuple<P&...> values_;
 };
 
-/// What is wrong with a call of F with A..., told before anything is instantiated for it: asked in
-/// the function that the user calls, so that the sentence is the first line that the compiler says.
+/// Checks a call of F with A... before anything is instantiated for it. The check is made in the
+/// function that the user calls, so that its message is the first line of the compiler's output.
 template <class F, class... A>
 struct CallCheck {
   static constexpr bool counted() {
@@ -243,7 +246,7 @@ struct CallCheck {
                 "tessera: the result is no tree: it is neither Array, number, enum, string, "      \
                 "standard container nor aggregate; register a class with TESSERA_FIELDS")
 
-/// Builds the Call of `f` on these arguments and gives what `use(call)` gives.
+/// Builds the Call of `f` with these arguments and returns use(call).
 template <class F, class Use, class... P, class... A>
 auto with_call_as(Types<P...>, F& f, Use& use, A&... args) {
   std::tuple<Held<P, A>...> held(hold<P>(args)...);

@@ -1,5 +1,4 @@
-// What a callable takes: its parameter types where they can be deduced, else the types it is called
-// with.
+// The parameter types of a callable if they can be deduced, else the types of its arguments.
 #pragma once
 
 #include <tessera/detail/anything.h>
@@ -50,7 +49,7 @@ TESSERA_DEDUCE_(const& noexcept)
 template <class F>
 requires requires { &F::operator(); }
 struct Deduced<F> : DeducedMember<decltype(&F::operator())> {};
-/// A transformed function takes what its function takes.
+/// A transformed function has the parameters of the original function.
 template <class F>
 requires requires { typename F::tessera_function; }
 struct Deduced<F> : Deduced<typename F::tessera_function> {};
@@ -82,8 +81,8 @@ requires(N > 0) struct FirstOf<N, Types<T...>, Types<Next, Rest...>>
     : FirstOf<N - 1, Types<T..., Next>, Types<Rest...>> {
 };
 
-/// The types of the arguments of F called with A...: its parameters (as many as there are
-/// arguments: the rest have defaults), else the arguments' own types.
+/// The types of the arguments when F is called with A...: its parameter types (as many as there are
+/// arguments; the rest have defaults), or if unknown, the arguments' own types.
 template <class F, class... A>
 constexpr auto argument_types() {
   if constexpr (Deduced<F>::known) {
@@ -98,8 +97,8 @@ constexpr auto argument_types() {
   }
 }
 
-/// An argument as the tree type P: itself where it has that type, else converted (a number to a
-/// weak scalar Array).
+/// An argument as the tree type P: itself if it has that type, else converted (a number to a weakly
+/// typed scalar Array).
 template <class P, class A>
 using Held = std::conditional_t<std::is_same_v<P, std::remove_cvref_t<A>>, P&, P>;
 
@@ -116,7 +115,7 @@ Held<P, A> hold(A& a) {
   }
 }
 
-/// A worse match for a function than the function itself.
+/// Accepts any function, but is a worse match than a template parameter for the function itself.
 struct AnyFunction {
   template <class F>
   AnyFunction(F&&) {}

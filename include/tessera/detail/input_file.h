@@ -1,4 +1,4 @@
-// Reading a file whose size is known before.
+// Reads files of known size.
 #pragma once
 
 #include <tessera/config.h>
@@ -9,8 +9,7 @@
 
 namespace tessera::inline v0::detail {
 
-/// A regular file open for reading. Pipes, folders and devices are refused without waiting for
-/// them.
+/// A regular file opened for reading. Pipes, folders and devices are rejected without blocking.
 class TESSERA_API InputFile {
  public:
   explicit InputFile(const std::string& path);
@@ -18,14 +17,14 @@ class TESSERA_API InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// Why it is not open, and what to try; empty when it is.
+  /// Why the file is not open, and what to try; both are empty if it is open.
   const std::string& problem() const { return problem_; }
   const std::string& advice() const { return advice_; }
   bool missing() const { return missing_; }
 
   std::uint64_t size() const { return size_; }
   int descriptor() const { return file_; }
-  /// The next n bytes; false where the file ends before, or cannot be read.
+  /// Reads the next n bytes. Returns false if the file ends before that or cannot be read.
   bool read(void* to, std::size_t n);
 
  private:
@@ -35,10 +34,10 @@ class TESSERA_API InputFile {
   bool missing_ = false;
 };
 
-/// A path for a message: in one line, with nothing in it that ends a text.
+/// A path for use in a message: on one line, without characters that would end a text.
 TESSERA_API std::string shown_path(const std::string& path);
 
-/// Bytes of memory that this machine has.
+/// The memory of this machine in bytes.
 TESSERA_API std::uint64_t machine_memory();
 
 }  // namespace tessera::inline v0::detail

@@ -1,4 +1,4 @@
-// Objects that were moved away and are then used.
+// The error for objects that are used after being moved from.
 #pragma once
 
 #include <tessera/config.h>
@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0::detail {
 
-/// Throws Error: an object of class `what` has nothing in it, since it was moved away.
+/// Throws Error because an object of class `what` is used after being moved from.
 [[noreturn]] TESSERA_API void moved_from(const char* what, std::source_location used = {});
 
 }  // namespace tessera::inline v0::detail

@@ -1,4 +1,4 @@
-// Writing a file as a whole.
+// Writes files atomically.
 #pragma once
 
 #include <tessera/config.h>
@@ -9,18 +9,18 @@
 
 namespace tessera::inline v0::detail {
 
-/// Puts a file of these parts, one after the other, in the place of `path`: written beside it,
-/// brought to the disk and renamed, so that a failure leaves what was there before and nothing
-/// else, and so that each of several threads that write one path leaves a whole file. The file that
-/// was there hands on its permissions. Links are followed; only files that may be written are
-/// replaced, never folders and devices. Makes the folder where it is missing, and removes what
-/// processes that were killed left in it. Gives the reason in the system's words, nothing when it
-/// is done.
+/// Replaces the file at `path` by the concatenation of these parts. They are written to a temporary
+/// file in the same folder, synced to disk and renamed, so that a failure leaves the previous file
+/// and nothing else, and concurrent writers of one path each leave a complete file. The new file
+/// keeps the permissions of the old one. Links are followed; only writable files are replaced,
+/// never folders or devices. Creates the folder if it is missing, and removes temporary files that
+/// killed processes left in it. Returns the system's reason for a failure, or an empty string on
+/// success.
 TESSERA_API std::string replace_file(const std::string& path,
                                      std::span<const std::string_view> parts);
 
-/// Why replace_file would refuse `path`, as far as that can be known without writing; nothing where
-/// it would try.
+/// Why replace_file would refuse `path`, as far as that is known without writing; empty if it would
+/// try.
 TESSERA_API std::string why_not_replaceable(const std::string& path);
 
 }  // namespace tessera::inline v0::detail

@@ -1,13 +1,13 @@
-// Powers of two by which numbers are multiplied, where their squares would leave the range of their
-// dtype.
+// Powers of two that rescale numbers whose squares would leave the range of their dtype.
 #pragma once
 
 #include <tessera/dtype.h>
 
 namespace tessera::inline v0::detail {
 
-/// For sums of squares. Where the sum is infinite the numbers are multiplied by `down` and squared
-/// again; where it is less than `least`, and small squares may have been lost, by `up`.
+/// For sums of squares. If the sum is infinite, the numbers are multiplied by `down` and squared
+/// again. If it is less than `least`, so that small squares may have underflowed, they are
+/// multiplied by `up`.
 struct SquareRange {
   double least, down, up;
 };
@@ -16,8 +16,8 @@ constexpr SquareRange square_range(DType d) {
   return {0x1p-100, 0x1p-80, 0x1p75};
 }
 
-/// For squares of distances from a mean, which may be much smaller than the numbers: these are
-/// multiplied by `down` where their mean size is more than `large`, by `up` where it is less than
+/// For squares of distances from a mean, which may be much smaller than the numbers. These are
+/// multiplied by `down` if their mean magnitude exceeds `large`, and by `up` if it is less than
 /// `small`.
 struct SpreadRange {
   double large, down, small, up;

@@ -1,4 +1,4 @@
-// Text from outside (names in files, paths, messages of modules) as a terminal may be given it.
+// Makes external text (names in files, paths, messages of modules) safe to print on a terminal.
 #pragma once
 
 #include <tessera/config.h>
@@ -8,11 +8,10 @@
 
 namespace tessera::inline v0::detail {
 
-/// The text in one line of valid UTF-8. Control characters and bytes that are no UTF-8 become
-/// "\x1b", characters that only change how others are shown (such as those that turn the direction
-/// of writing) "\u{202e}".
+/// The text as one line of valid UTF-8. Control characters and invalid bytes become "\x1b", and
+/// characters that only affect how others are shown (such as direction marks) "\u{202e}".
 TESSERA_API std::string visible(std::string_view text);
-/// The same for text of several lines: ends of lines and tabs stay.
+/// The same for text of several lines: newlines and tabs are kept.
 TESSERA_API std::string visible_lines(std::string_view text);
 
 }  // namespace tessera::inline v0::detail

@@ -1,9 +1,9 @@
-// How the library sees a C++ value as a tree: one walk over it, for a visitor that is not a
-// template.
+// Defines how the library sees a C++ value as a tree: a single traversal, which calls a
+// non-template visitor.
 //
-// Leaves are Arrays. std::vector, array, map (its keys are strings or integers), tuple, pair, optional
-// and aggregates are inner nodes; numbers, bools, enums, strings and Shapes are static. The walk allocates nothing and
-// makes no strings.
+// Leaves are Arrays. std::vector, array, map (with string or integer keys), tuple, pair, optional
+// and aggregates are inner nodes; numbers, bools, enums, strings and Shapes are static. The
+// traversal neither allocates nor makes strings.
 #pragma once
 
 #include <tessera/array.h>
@@ -25,8 +25,8 @@
 
 namespace tessera::inline v0 {
 
-/// Makes a class with constructors or bases a tree of the members listed. Inside the class, where
-/// it is public:
+/// Makes a class with constructors or bases a tree of the listed members. It goes in the public
+/// part of the class:
 ///   TESSERA_FIELDS(weight, bias)
 #define TESSERA_FIELDS(...)                               \
   auto tessera_fields() { return std::tie(__VA_ARGS__); } \
@@ -47,20 +47,20 @@ enum class FixedKind : std::uint8_t {
   shape
 };
 
-/// What the walk knows of an inner node's type, shared by all its values.
+/// What the traversal knows about the type of an inner node, shared by all its values.
 struct NodeType {
   NodeKind kind;
-  std::string_view spelling;                              // of records, as the compiler prints it
-  std::string_view (*field_name)(std::size_t) = nullptr;  // of records
+  std::string_view spelling;                              // for records, as the compiler prints it
+  std::string_view (*field_name)(std::size_t) = nullptr;  // for records
 };
 
 class TESSERA_API Visitor {
  public:
   virtual void leaf(Array& x) = 0;
-  /// A static value: `bits` of a number, `text` of a string.
+  /// A static value: `bits` for a number, `text` for a string.
   virtual void fixed(FixedKind kind, std::uint64_t bits, std::string_view text) = 0;
   virtual void enter(const NodeType& type, std::size_t children) = 0;
-  /// Before each child of a map.
+  /// Called before each child of a map.
   virtual void key(std::string_view) = 0;
   virtual void leave() = 0;
 
@@ -79,7 +79,7 @@ template <class T>
 inline constexpr bool is_std_array = false;
 template <class T, std::size_t N>
 inline constexpr bool is_std_array<std::array<T, N>> = true;
-/// A map whose keys name its children: strings, or integers in decimal.
+/// A map whose keys, strings or integers in decimal, name its children.
 template <class T>
 inline constexpr bool is_map = false;
 template <class T, class C, class A>
@@ -97,7 +97,7 @@ inline constexpr bool is_tuple<std::tuple<T...>> = true;
 template <class A, class B>
 inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
-/// An Array, or one with more functions.
+/// An Array, or a subclass that only adds functions.
 template <class T>
 inline constexpr bool is_array = false;
 template <class T>
@@ -179,7 +179,7 @@ template <class T>
 concept Fixed =
     Number<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Shape>;
 
-// Types that are no trees for a reason of their own.
+// Types that are not trees, each with an error message of its own.
 template <class T>
 concept Unordered = requires {
   typename T::hasher;
@@ -197,7 +197,7 @@ concept PointerLike = std::is_pointer_v<T> || requires(T& x) {
   x.get();
 };
 
-/// A type that the walk knows at its outermost level.
+/// A type that the traversal supports at its outermost level.
 template <class T>
 concept TreeNode = is_array<T> || Fixed<T> || is_vector<T> || is_std_array<T> || is_map<T> ||
     is_optional<T> || is_tuple<T> || RegisteredByMember<T> || RegisteredByFunction<T> ||
@@ -264,7 +264,7 @@ void walk(T& x, Visitor& v) {
   }
 }
 
-/// The walk of a visitor that only reads.
+/// The traversal for a visitor that only reads.
 template <class T>
 void walk_const(const T& x, Visitor& v) {
   walk(const_cast<T&>(x), v);

@@ -1,7 +1,8 @@
-// Attention: scaled dot products, masks, rotary positions, and the layer with several heads.
+// Attention: scaled dot products, masks, rotary positions, and multi-head layers.
 //
-// Axes are (batch, time, heads, features of a head), as jax.nn.dot_product_attention has them. Keys
-// and values may have fewer heads than queries, each for a group of them (Ainslie et al. 2023).
+// Axes are (batch, time, heads, features of a head), as in jax.nn.dot_product_attention. Keys and
+// values may have fewer heads than queries, each shared by a group of query heads (Ainslie et al.
+// 2023).
 #pragma once
 
 #include <tessera/nn/layers.h>
@@ -10,50 +11,51 @@
 
 namespace tessera::inline v0::nn {
 
-/// `bias` is added to the logits; where the boolean `mask` is false nothing is attended to. Both
-/// broadcast to (batch, query heads, query time, key time). A query that may attend to nothing
-/// takes the mean of all values.
+/// `bias` is added to the logits; positions where the boolean `mask` is false are not attended to.
+/// Both broadcast to (batch, query heads, query time, key time). A query whose mask is false
+/// everywhere gets the mean of all values.
 struct AttentionOptions {
   std::optional<Array> bias = {}, mask = {};
-  std::optional<double> scale = {};  // of the logits; 1 / sqrt(features) where it is left out
+  std::optional<double> scale = {};  // of the logits; default 1 / sqrt(features)
   bool is_causal = false;            // query i attends to keys 0 ... i
-  /// Integers (batch,): how many of the queries and keys count. Results of other queries are 0.
+  /// Integers (batch,): how many of the queries and keys count. The results of other queries are 0.
   std::optional<Array> query_seq_lengths = {}, key_value_seq_lengths = {};
-  /// How many keys before and after its own place a query attends to.
+  /// How many keys before and after its own position a query attends to.
   std::optional<std::pair<std::int64_t, std::int64_t>> local_window_size = {};
 };
-/// softmax(query key^T * scale + bias) value for each head, the softmax in float32 or wider. query
-/// (batch, t, n, h), key and value (batch, s, k, h) where k divides n, or all without the batch.
-/// Gives the shape of the query, and its dtype. ShapeError and DTypeError where they do not fit.
+/// softmax(query key^T * scale + bias) value for each head, with the softmax in float32 or wider.
+/// The shapes are query (batch, t, n, h), key and value (batch, s, k, h) where k divides n, or all
+/// without the batch. The result has the shape and dtype of the query. Throws ShapeError or
+/// DTypeError if the operands do not match.
 TESSERA_API Array dot_product_attention(Operand query, Operand key, Operand value,
                                         const AttentionOptions& options = {});
-/// The same by its other name.
+/// Another name for dot_product_attention.
 TESSERA_API Array scaled_dot_product_attention(Operand query, Operand key, Operand value,
                                                const AttentionOptions& options = {});
 
-/// (batch..., 1, time, time) of zeros and ones, from x (batch..., time): 1 where the key is not
-/// behind the query.
+/// A mask (batch..., 1, time, time) of zeros and ones for x (batch..., time): 1 where the key is
+/// not after the query.
 TESSERA_API Array make_causal_mask(Operand x, DType dtype = DType::float32);
-/// (batch..., 1, queries, keys): the product of each query's entry with each key's, such as x > 0
-/// of both for padding.
+/// A mask (batch..., 1, queries, keys): the product of each query's entry and each key's, for
+/// example of x > 0 as a padding mask.
 TESSERA_API Array make_attention_mask(Operand query, Operand key, DType dtype = DType::float32);
-/// The masks multiplied, or combined by a logical and where the dtype is boolean.
+/// The product of the masks, or their logical and if the dtype is boolean.
 TESSERA_API Array combine_masks(const std::vector<Array>& masks, DType dtype = DType::float32,
                                 std::source_location loc = std::source_location::current());
 
-/// Turns pairs of features (i, i + h/2) of x (..., time, heads, h) by position * base^(-2i/h) (Su et
-/// al. 2021). `positions` are integers (..., time), 0, 1, ... where they are left out. ShapeError
+/// Rotates pairs of features (i, i + h/2) of x (..., time, heads, h) by position * base^(-2i/h) (Su
+/// et al. 2021). `positions` are integers (..., time), by default 0, 1, ... Throws ShapeError
 /// unless h is even.
 TESSERA_API Array rotary_embedding(Operand x, const std::optional<Array>& positions = {},
                                    double base = 10000.0);
-/// The same as a layer.
+/// rotary_embedding as a layer.
 struct RotaryPositionalEmbedding {
   double base = 10000.0;
   TESSERA_API Array operator()(Operand x, const std::optional<Array>& positions = {}) const;
 };
 
-/// Keys and values of the places before, for one token after the other: (batch, longest, heads, h)
-/// each, and how many places are filled, an int32 scalar. A tree like any other.
+/// The keys and values of previous positions for token-by-token decoding, (batch, longest, heads,
+/// h) each, and the number of positions filled, an int32 scalar. A tree like any other.
 struct KvCache {
   Array key, value, length;
 };
@@ -63,33 +65,36 @@ struct AttentionCall {
   bool is_causal = false;
   std::optional<Array> positions = {};  // of the queries, for rotary embedding
 };
-/// Attention with projections of queries, keys, values and results. weight (in, heads * h); kv_heads
-/// are those of keys and values.
+/// Attention with projections of queries, keys, values and results. Weights are (in, heads * h);
+/// keys and values have kv_heads.
 struct MultiHeadAttention {
   Linear query, key, value, out;
   std::int64_t heads = 1, kv_heads = 1;
-  std::optional<double> rotary_base;  // turns queries and keys where it is set
-  /// x attends to itself: (..., time, features).
+  std::optional<double> rotary_base;  // if set, queries and keys are rotated
+  /// Self-attention of x (..., time, features).
   TESSERA_API Array operator()(Operand x, const AttentionCall& call = {}) const;
-  /// x attends to `memory`.
+  /// Attention of x to `memory`.
   TESSERA_API Array operator()(Operand x, Operand memory, const AttentionCall& call = {}) const;
-  /// Room for `longest` places; TraceError and ShapeError where the layer is not made.
+  /// Returns a cache for `longest` positions. Throws TraceError or ShapeError if the layer is not
+  /// initialised.
   TESSERA_API KvCache cache(std::int64_t batch, std::int64_t longest, DType dtype = DType::float32,
                             std::source_location loc = std::source_location::current()) const;
-  /// x (batch, time, features) are the next places, which attend to those before and to themselves
-  /// causally. Gives (result, cache to go on with). Places beyond the longest overwrite the last.
+  /// Processes the next positions x (batch, time, features), which attend to the previous ones and
+  /// causally to themselves. Returns (result, next cache). Positions beyond the longest overwrite
+  /// the last one.
   TESSERA_API std::pair<Array, KvCache> decode(Operand x, const KvCache& cache) const;
 };
 struct MultiHeadAttentionOptions {
-  std::optional<std::int64_t> kv_heads = {};       // as many as heads
-  std::optional<std::int64_t> head_features = {};  // features / heads
-  std::optional<std::int64_t> out_features = {};   // features
+  std::optional<std::int64_t> kv_heads = {};       // default: heads
+  std::optional<std::int64_t> head_features = {};  // default: features / heads
+  std::optional<std::int64_t> out_features = {};   // default: features
   std::optional<double> rotary_base = {};
   bool bias = true;
   Initializer init = VarianceScaling{};
   std::optional<DType> dtype = {};
 };
-/// For inputs of `features`. ShapeError where heads do not divide them, or kv_heads not the heads.
+/// Makes a layer for inputs of `features`. Throws ShapeError if the heads do not divide them, or
+/// kv_heads does not divide the heads.
 TESSERA_API MultiHeadAttention
 multi_head_attention(const Array& key, std::int64_t features, std::int64_t heads,
                      const MultiHeadAttentionOptions& options = {},

@@ -1,5 +1,5 @@
-// Initialisers: functions from a key, a shape and a dtype to an array, as jax.nn.initializers names
-// them, with the same values for the same key to rounding.
+// Initialisers: functions from a key, a shape and a dtype to an array, under the names of
+// jax.nn.initializers, with the same values for the same key up to rounding.
 #pragma once
 
 #include <tessera/array.h>
@@ -10,8 +10,8 @@
 namespace tessera::inline v0::nn {
 
 /// Normal or uniform with variance scale / fan; `fan` is "in", "out" or "average". The receptive
-/// field (all axes but the last two) counts in both fans. "truncated_normal" is cut at two standard
-/// deviations and rescaled (He et al. 2015, Glorot and Bengio 2010, LeCun et al. 1998).
+/// field (all axes but the last two) counts in both fans. "truncated_normal" is truncated at two
+/// standard deviations and rescaled (He et al. 2015, Glorot and Bengio 2010, LeCun et al. 1998).
 struct VarianceScaling {
   double scale = 1.0;
   std::string fan = "in";
@@ -20,8 +20,8 @@ struct VarianceScaling {
                                std::source_location loc = std::source_location::current()) const;
 };
 
-/// Any initialiser: one of those here, or a function (key, shape, dtype) that gives an array of that
-/// shape and dtype.
+/// Any initialiser: one from this header, or a function (key, shape, dtype) that returns an array
+/// of that shape and dtype.
 class Initializer {
  public:
   using Function = std::function<Array(const Array& key, const Shape& shape, DType dtype)>;
@@ -31,8 +31,8 @@ class Initializer {
            !std::is_same_v<std::decay_t<F>, Initializer> &&
            !std::is_same_v<std::decay_t<F>, VarianceScaling>) Initializer(F f)
       : function_(std::move(f)) {}
-  /// ShapeError for a key that is none, a negative extent or a result of another shape, DTypeError
-  /// for a dtype that holds no fractions.
+  /// Throws ShapeError for an invalid key, a negative extent or a result of another shape, and
+  /// DTypeError for a dtype without fractions.
   TESSERA_API Array operator()(const Array& key, const Shape& shape, DType dtype = DType::float32,
                                std::source_location loc = std::source_location::current()) const;
 
@@ -55,38 +55,39 @@ using nn::he_normal;
 using nn::he_uniform;
 using nn::lecun_normal;
 inline VarianceScaling lecun_uniform() { return {1.0, "in", "uniform"}; }
-/// The names of He's and Glorot's by their first names.
+/// The initialisers of He and Glorot, named after their first names.
 inline VarianceScaling kaiming_normal() { return he_normal(); }
 inline VarianceScaling kaiming_uniform() { return he_uniform(); }
 inline VarianceScaling xavier_normal() { return glorot_normal(); }
 inline VarianceScaling xavier_uniform() { return glorot_uniform(); }
 
-/// `mode` is "fan_in", "fan_out" or "fan_avg", `distribution` "truncated_normal", "normal" or
-/// "uniform". Error for others.
+/// `mode` is "fan_in", "fan_out" or "fan_avg", and `distribution` "truncated_normal", "normal" or
+/// "uniform". Throws Error for any other.
 TESSERA_API VarianceScaling
 variance_scaling(double scale, const std::string& mode, const std::string& distribution,
                  std::source_location loc = std::source_location::current());
-/// `value` everywhere; zeros and ones are the constants of their names.
+/// Constant initialisers: `value`, 0 or 1 everywhere.
 TESSERA_API Initializer constant(double value);
 TESSERA_API Initializer zeros();
 TESSERA_API Initializer ones();
-/// Normal of this standard deviation.
+/// Normal with this standard deviation.
 TESSERA_API Initializer normal(double stddev = 1e-2,
                                std::source_location loc = std::source_location::current());
 /// Uniform in [0, scale).
 TESSERA_API Initializer uniform(double scale = 1e-2,
                                 std::source_location loc = std::source_location::current());
-/// stddev times a standard normal cut to (lower, upper).
+/// stddev times a standard normal truncated to (lower, upper).
 TESSERA_API Initializer
 truncated_normal(double stddev = 1e-2, double lower = -2.0, double upper = 2.0,
                  std::source_location loc = std::source_location::current());
-/// scale times an orthogonal matrix: `column_axis` its columns, all other axes its rows. For shapes
-/// of two axes or more: ShapeError for others, and for a column_axis beyond them.
+/// scale times an orthogonal matrix, whose columns are along `column_axis` and whose rows are all
+/// other axes. Throws ShapeError for shapes with fewer than two axes, and for a column_axis out of
+/// range.
 TESSERA_API Initializer orthogonal(double scale = 1.0, int column_axis = -1,
                                    std::source_location loc = std::source_location::current());
-/// The weights of a convolution, of shape (..., in, out) with one to three axes of its window: an
-/// orthogonal matrix in the window's middle, zeros around it, so that norms are kept (Xiao et al.
-/// 2018). ShapeError for another number of axes, and for more inputs than outputs.
+/// Weights of a convolution, of shape (..., in, out) with one to three window axes: an orthogonal
+/// matrix at the window's centre and zeros elsewhere, which preserves norms (Xiao et al. 2018).
+/// Throws ShapeError for another number of axes, and if there are more inputs than outputs.
 TESSERA_API Initializer
 delta_orthogonal(double scale = 1.0, int column_axis = -1,
                  std::source_location loc = std::source_location::current());

@@ -1,8 +1,8 @@
-// Layers: dense, convolutional, embedding, dropout, and what puts layers together.
+// Layers: dense, convolutional, embedding, dropout, and containers of layers.
 //
 // A layer is a plain struct of arrays with a call operator, made by a function that takes a key. A
-// compute dtype (`dtype` of a layer) converts the input and the parameters before the layer's
-// arithmetic: float32 parameters with bfloat16 arithmetic is mixed precision.
+// layer's `dtype` is its compute dtype: input and parameters are converted to it first, so float32
+// parameters with bfloat16 arithmetic give mixed precision.
 #pragma once
 
 #include <tessera/array.h>
@@ -23,7 +23,7 @@ namespace tessera::inline v0::nn {
 /// x @ weight + bias over the last axis. weight (in, out), bias (out,) or empty.
 struct Linear {
   Array weight, bias;
-  std::optional<DType> dtype;  // of the arithmetic
+  std::optional<DType> dtype;  // compute dtype
   TESSERA_API Array operator()(Operand x) const;
 };
 struct LinearOptions {
@@ -54,12 +54,13 @@ struct ConvLayerOptions {
   Initializer init = VarianceScaling{};
   std::optional<DType> dtype = {};
 };
-/// `kernel` has the spatial extents: {3, 3}.
+/// `kernel` gives the spatial extents: {3, 3}.
 TESSERA_API Conv conv(const Array& key, std::int64_t in, std::int64_t out,
                       const std::vector<std::int64_t>& kernel, const ConvLayerOptions& options = {},
                       std::source_location loc = std::source_location::current());
 
-/// A row of weight (entries, features) for each integer of x. The rows start standard normal.
+/// Looks up a row of weight (entries, features) for each integer of x. The rows are initialised
+/// from a standard normal.
 struct Embedding {
   Array weight;
   TESSERA_API Array operator()(Operand x) const;
@@ -74,54 +75,56 @@ struct Dropout {
   TESSERA_API Array operator()(Operand x, const Array& key, bool train = true) const;
 };
 
-/// Transposed convolution of channels-last input: each element spreads the kernel over the output,
-/// `strides` apart. weight (spatial..., in, out), not flipped, as flax.linen.ConvTranspose has it.
+/// Transposed convolution of channels-last input: each element adds the scaled kernel to the
+/// output, at positions `strides` apart. weight (spatial..., in, out) is not flipped, as in
+/// flax.linen.ConvTranspose.
 struct ConvTranspose {
   Array weight, bias;
   std::vector<std::int64_t> strides, dilation;
-  std::string padding = "SAME";  // output extent n * stride; "VALID": all that is reached
+  std::string padding = "SAME";  // output extent n * stride; "VALID": every position reached
   std::optional<DType> dtype;
   TESSERA_API Array operator()(Operand x) const;
 };
-/// `options.groups` is 1.
+/// `options.groups` must be 1.
 TESSERA_API ConvTranspose
 conv_transpose(const Array& key, std::int64_t in, std::int64_t out,
                const std::vector<std::int64_t>& kernel, const ConvLayerOptions& options = {},
                std::source_location loc = std::source_location::current());
-/// Each channel with `multiplier` kernels of its own: a convolution of as many groups as channels.
+/// A depthwise convolution, with `multiplier` kernels per channel and as many groups as channels.
 TESSERA_API Conv depthwise_conv(const Array& key, std::int64_t channels, std::int64_t multiplier,
                                 const std::vector<std::int64_t>& kernel,
                                 const ConvLayerOptions& options = {},
                                 std::source_location loc = std::source_location::current());
 
-/// The least element of each window; windows as in max_pool.
+/// The minimum of each window, with windows as in max_pool.
 TESSERA_API Array min_pool(Operand x, const std::vector<std::int64_t>& window,
                            const std::vector<std::int64_t>& strides = {},
                            const Padding& padding = "VALID");
-/// The mean over windows of nearly one size that share x (batch, spatial..., channels) out over
-/// `sizes`: window i of n elements over m goes from floor(i n / m) to ceil((i + 1) n / m).
+/// The mean over windows that partition the spatial axes of x (batch, spatial..., channels) into
+/// `sizes` of nearly equal, possibly overlapping windows: with n elements and m windows, window i
+/// goes from floor(i n / m) to ceil((i + 1) n / m).
 TESSERA_API Array adaptive_avg_pool(Operand x, const std::vector<std::int64_t>& sizes);
-/// As a layer.
+/// adaptive_avg_pool as a layer.
 struct AdaptiveAvgPool {
   std::vector<std::int64_t> sizes;
   TESSERA_API Array operator()(Operand x) const;
 };
 
-/// Dropout that zeroes whole slices: along `broadcast_dims` all elements share one draw.
+/// Dropout that zeroes whole slices: all elements along `broadcast_dims` share one draw.
 struct BroadcastDropout {
   double rate = 0.5;
   std::vector<std::int64_t> broadcast_dims;
   TESSERA_API Array operator()(Operand x, const Array& key, bool train = true) const;
 };
-/// Dropout of whole channels: x (batch, spatial..., channels) (Tompson et al. 2015).
+/// Dropout of whole channels of x (batch, spatial..., channels) (Tompson et al. 2015).
 struct SpatialDropout {
   double rate = 0.5;
   TESSERA_API Array operator()(Operand x, const Array& key, bool train = true) const;
 };
 
-/// x above 0, slope * x below, with a slope that is trained (He et al. 2015).
+/// x for x > 0, slope * x otherwise, with a trainable slope (He et al. 2015).
 struct PReLU {
-  Array slope;  // a scalar, or one a channel
+  Array slope;  // a scalar, or one per channel
   TESSERA_API Array operator()(Operand x) const;
 };
 TESSERA_API PReLU prelu(double slope = 0.01);
@@ -132,17 +135,17 @@ struct Einsum {
   std::string subscripts;
   TESSERA_API Array operator()(Operand x) const;
 };
-/// The bias, of its own shape, is left out where that is empty.
+/// `bias` is the shape of the bias; without it there is none.
 TESSERA_API Einsum einsum_layer(const Array& key, const std::string& subscripts,
                                 const Shape& weight_shape, const std::optional<Shape>& bias = {},
                                 const Initializer& init = VarianceScaling{},
                                 std::source_location loc = std::source_location::current());
 
-/// x as it is.
+/// Returns x unchanged.
 struct Identity {
   Array operator()(const Operand& x) const { return x.array; }
 };
-/// Layers one after the other.
+/// Applies layers one after the other.
 template <class... Layers>
 struct Sequential {
   std::tuple<Layers...> layers;
@@ -168,8 +171,8 @@ struct MLP {
   std::string activation = "relu";
   TESSERA_API Array operator()(Operand x) const;
 };
-/// `sizes` are the features from the input to the output: {784, 128, 10}. ShapeError for less than
-/// two, Error for an activation that is none of these.
+/// `sizes` are the numbers of features from input to output: {784, 128, 10}. Throws ShapeError for
+/// fewer than two, and Error for an unknown activation.
 TESSERA_API MLP mlp(const Array& key, const std::vector<std::int64_t>& sizes,
                     const std::string& activation = "relu", const LinearOptions& options = {},
                     std::source_location loc = std::source_location::current());

@@ -1,5 +1,5 @@
-// Normalisation layers. Channels are the last axis; statistics are in float32, or float64 of
-// float64, and results have the input's dtype.
+// Normalisation layers. Channels are the last axis. Statistics are computed in float32 (float64 for
+// float64 input), and results have the input's dtype.
 #pragma once
 
 #include <tessera/array.h>
@@ -9,7 +9,6 @@
 
 namespace tessera::inline v0::nn {
 /// Normalises the last axis to mean 0 and variance 1, then scales and shifts (Ba et al. 2016).
-/// Statistics in float32.
 struct LayerNorm {
   Array scale, bias;
   double epsilon = 1e-5;
@@ -19,14 +18,14 @@ TESSERA_API LayerNorm layer_norm(std::int64_t features, double epsilon = 1e-5,
                                  std::source_location loc = std::source_location::current());
 
 /// Normalises each channel (the last axis) over all other axes (Ioffe and Szegedy 2015). Training
-/// uses the batch's own statistics, averaged over the devices of `axis_name` when one is given, and
-/// returns the layer with updated running statistics; evaluation uses these.
+/// uses the batch's own statistics, averaged over the devices of `axis_name` if one is given, and
+/// returns the layer with updated running statistics, which evaluation uses.
 struct BatchNorm {
   Array scale, bias;
-  Array mean, var;  // running; no gradients flow to them
+  Array mean, var;  // running statistics; no gradients flow to them
   double momentum = 0.9, epsilon = 1e-5;
   std::string axis_name;
-  /// (result, layer to use from now on)
+  /// Returns (result, updated layer).
   TESSERA_API std::pair<Array, BatchNorm> train(Operand x) const;
   TESSERA_API Array operator()(Operand x) const;
 };
@@ -46,20 +45,20 @@ struct RMSNorm {
 TESSERA_API RMSNorm rms_norm(std::int64_t features, double epsilon = 1e-6,
                              std::source_location loc = std::source_location::current());
 
-/// Normalises each group of channels over the group and all axes between the first and the last (Wu
-/// and He 2018): x (batch, ..., channels).
+/// Normalises each group of channels of x (batch, ..., channels) over the group and all axes
+/// between the first and the last (Wu and He 2018).
 struct GroupNorm {
   Array scale, bias;
   std::int64_t groups = 32;
   double epsilon = 1e-6;
   TESSERA_API Array operator()(Operand x) const;
 };
-/// ShapeError unless the groups divide the channels.
+/// Throws ShapeError unless the groups divide the channels.
 TESSERA_API GroupNorm group_norm(std::int64_t channels, std::int64_t groups = 32,
                                  double epsilon = 1e-6,
                                  std::source_location loc = std::source_location::current());
 
-/// Normalises each channel of each example over the axes between (Ulyanov et al. 2016).
+/// Normalises each channel of each example over all axes in between (Ulyanov et al. 2016).
 struct InstanceNorm {
   Array scale, bias;
   double epsilon = 1e-6;
@@ -68,22 +67,22 @@ struct InstanceNorm {
 TESSERA_API InstanceNorm instance_norm(std::int64_t channels, double epsilon = 1e-6,
                                        std::source_location loc = std::source_location::current());
 
-/// A weight matrix (all axes but the last are rows) over its largest singular value, which a step of
-/// the power method a call follows (Miyato et al. 2018).
+/// Divides a weight matrix (all axes but the last are rows) by its largest singular value,
+/// estimated by power iteration with `steps` steps per training call (Miyato et al. 2018).
 struct SpectralNorm {
-  Array u;      // (1, out), of length 1; no gradients flow to it
-  Array sigma;  // the value of the last step
+  Array u;      // (1, out), of length 1; receives no gradients
+  Array sigma;  // the estimate of the last step
   std::int64_t steps = 1;
   double epsilon = 1e-12;
-  /// (normalised weight, what to go on with)
+  /// Returns (normalised weight, updated layer).
   TESSERA_API std::pair<Array, SpectralNorm> train(Operand weight) const;
-  /// By the sigma of the last step.
+  /// Uses the sigma of the last step.
   TESSERA_API Array operator()(Operand weight) const;
 };
 TESSERA_API SpectralNorm spectral_norm(const Array& key, std::int64_t out, std::int64_t steps = 1,
                                        std::source_location loc = std::source_location::current());
 
-/// scale * weight / |weight|, the norm of each entry of the last axis (Salimans and Kingma 2016).
+/// scale * weight / |weight|, with one norm per entry of the last axis (Salimans and Kingma 2016).
 struct WeightNorm {
   Array scale;  // (out,)
   double epsilon = 1e-12;

@@ -1,5 +1,5 @@
-// Recurrent cells and the loops around them. A cell is called as cell(carry, x) and gives (carry,
-// output); x is (batch..., features). Gates are ordered as in their formulas.
+// Recurrent cells and loops over them. A cell is called as cell(carry, x) and returns (carry,
+// output); x is (batch..., features). Gates are stored in the order of their formulas.
 #pragma once
 
 #include <tessera/control_flow.h>
@@ -25,10 +25,10 @@ TESSERA_API SimpleCell simple_cell(const Array& key, std::int64_t in, std::int64
                                    std::source_location loc = std::source_location::current());
 
 /// r, z = sigmoid(...), n = tanh(x W + b + r * (h U + c)), h' = (1 - z) n + z h (Cho et al. 2014).
-/// `input` gives r, z and n of x in a row, `hidden` those of h.
+/// `input` computes the x terms of r, z and n concatenated, `hidden` those of h.
 struct GRUCell {
   Linear input, hidden;
-  Array candidate_bias;  // c, of h in n
+  Array candidate_bias;  // c, the bias of h U in n
   std::int64_t features = 0;
   using Carry = Array;
   TESSERA_API Carry initial(const Shape& batch, DType dtype = DType::float32) const;
@@ -42,7 +42,8 @@ struct LSTMCarry {
   Array cell, hidden;
 };
 /// i, f, o = sigmoid(...), g = tanh(...), c' = f c + i g, h' = o tanh(c') (Hochreiter and
-/// Schmidhuber 1997). `input` gives i, f, g and o of x in a row, `hidden` those of h.
+/// Schmidhuber 1997). `input` computes the x terms of i, f, g and o concatenated, `hidden` those of
+/// h.
 struct LSTMCell {
   Linear input, hidden;
   std::int64_t features = 0;
@@ -55,18 +56,19 @@ TESSERA_API LSTMCell lstm_cell(const Array& key, std::int64_t in, std::int64_t f
                                std::source_location loc = std::source_location::current());
 
 namespace detail {
-/// The batch of x (batch..., time, features); ShapeError where it has no time.
+/// The batch shape of x (batch..., time, features). Throws ShapeError if x has no time axis.
 TESSERA_API Shape batch_of(const char* layer, const Array& x, const SourceLoc& loc);
 }  // namespace detail
 
-/// A cell along the axis before the last: x (batch..., time, features) to outputs (batch..., time,
-/// features of the cell). `reverse` goes from the end, with outputs in the places of their inputs.
+/// Runs a cell along the second to last axis, from x (batch..., time, features) to outputs
+/// (batch..., time, features of the cell). With `reverse` it starts at the end, and each output is
+/// at the position of its input.
 template <class Cell>
 struct RNN {
   Cell cell;
   bool reverse = false;
 
-  /// (last carry, outputs)
+  /// Returns (last carry, outputs).
   std::pair<typename Cell::Carry, Array> run(const Operand& x,
                                              const typename Cell::Carry& start) const {
     const InFunction called("RNN", x.loc);
@@ -85,7 +87,7 @@ struct RNN {
   }
 };
 
-/// One RNN from the beginning and one from the end, their outputs side by side in the last axis.
+/// A forward and a backward RNN, whose outputs are concatenated along the last axis.
 template <class Cell>
 struct Bidirectional {
   Cell forward, backward;

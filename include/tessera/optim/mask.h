@@ -1,4 +1,4 @@
-// Which parameters a transformation is for.
+// Masks select the parameters that a transformation applies to.
 #pragma once
 
 #include <tessera/array.h>
@@ -14,22 +14,22 @@ namespace tessera::inline v0::optim {
 
 using Leaves = std::vector<Array>;
 
-/// Which leaves are meant: a list with an entry a leaf, or a question that is asked of each.
+/// Selects leaves, by a list with one entry per leaf or by a predicate on each leaf.
 class Mask {
  public:
   Mask(std::vector<bool> leaves) : leaves_(std::move(leaves)) {}
   template <class F>
   requires(std::is_invocable_r_v<bool, F&, const Array&>) Mask(F of_parameter)
       : of_parameter_(std::move(of_parameter)) {}
-  /// One entry a leaf; TreeError where there are more or fewer of them than leaves.
+  /// Returns one entry per leaf. Throws TreeError if a list has another number of entries.
   TESSERA_API std::vector<bool> of(const Leaves& params) const;
 
  private:
   std::vector<bool> leaves_;
   std::function<bool(const Array&)> of_parameter_;
 };
-/// A mask by paths and leaves: mask_by_path(params, [](const std::string& path, const Array& p) {
-/// return p.ndim() > 1; }).
+/// Makes a mask from a predicate on paths and leaves: mask_by_path(params, [](const std::string&
+/// path, const Array& p) { return p.ndim() > 1; }).
 template <class Params, class F>
 std::vector<bool> mask_by_path(const Params& params, F&& f) {
   const std::vector<std::string> paths = tree::paths(params);
@@ -38,8 +38,8 @@ std::vector<bool> mask_by_path(const Params& params, F&& f) {
   for (std::size_t i = 0; i < leaves.size(); ++i) out.push_back(f(paths[i], leaves[i]));
   return out;
 }
-/// A mask from a tree like the parameters with a boolean scalar for each leaf:
-/// mask_of(Params{true, false, true}). Empty leaves are not meant.
+/// Makes a mask from a tree like the parameters with a boolean scalar for each leaf:
+/// mask_of(Params{true, false, true}). Empty leaves are not selected.
 template <class Tree>
 std::vector<bool> mask_of(const Tree& booleans) {
   std::vector<bool> out;

@@ -1,5 +1,5 @@
-// What an optimiser is: stages that map gradients to updates, the state between steps, and the state
-// of training around it.
+// The parts of an optimiser: stages that map gradients to updates, the state between steps, and the
+// training state around it.
 #pragma once
 
 #include <tessera/array.h>
@@ -15,23 +15,24 @@
 
 namespace tessera::inline v0::optim {
 
-/// What an optimiser remembers: a step counter (int32 scalar) where it counts, and for each
-/// parameter the moments it keeps. A tree like any other; stages of a chain are in order.
+/// The state of an optimiser: a step counter (int32 scalar) for stages that count, and the moments
+/// of each parameter. It is a tree like any other; the stages are in the order of the chain.
 struct State {
   struct Stage {
     Array count;                              // empty unless the stage counts steps
-    std::vector<std::vector<Array>> moments;  // [kind][parameter], or numbers of the stage's own
-    std::vector<Stage> inner = {};            // of optimisers that the stage runs
-    std::vector<std::string> names = {};      // of its numbers, where they have any
+    std::vector<std::vector<Array>> moments;  // [kind][parameter], or the stage's own numbers
+    std::vector<Stage> inner = {};            // states of optimisers that the stage wraps
+    std::vector<std::string> names = {};      // names of the stage's own numbers, if they have any
   };
   std::vector<Stage> stages;
 };
 
-/// A rate for each step: a function of the int32 step count, from 0, to a scalar. Those of
-/// schedules.h give weak ones, which have the precision of the updates that they scale.
+/// A rate for each step: a function from the int32 step count, starting at 0, to a scalar. The
+/// schedules of schedules.h return weakly typed scalars, which take the precision of the updates
+/// that they scale.
 using Schedule = std::function<Array(const Array& count)>;
 
-/// A rate that is a number or a schedule.
+/// A rate given as a number or as a schedule.
 class Rate {
  public:
   Rate(double value, std::source_location loc = std::source_location::current())
@@ -41,7 +42,7 @@ class Rate {
   bool is_constant() const { return is_constant_; }
   double value() const { return value_; }
   TESSERA_API Array at(const Array& count) const;
-  /// Error for a number that is no rate, and for a schedule that is no function.
+  /// Throws Error if the number is not a valid rate, or if the schedule is an empty function.
   TESSERA_API void check(const char* function) const;
 
  private:
@@ -51,7 +52,7 @@ class Rate {
   std::source_location loc_;
 };
 
-/// One stage: from gradients (and its state, and the parameters) to updates.
+/// A stage maps gradients, its state and the parameters to updates.
 struct Stage {
   std::function<State::Stage(const Leaves& params)> init;
   std::function<Leaves(const Leaves& updates, const State::Stage& before, const Leaves& params,
@@ -59,18 +60,19 @@ struct Stage {
       update;
 };
 
-/// Immutable; copies share their stages.
+/// An optimiser is immutable; copies share their stages.
 class TESSERA_API Optimizer {
  public:
   explicit Optimizer(std::vector<Stage> stages)
       : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
 
-  /// Zeroed moments of the parameters' shapes and dtypes.
+  /// Returns the initial state, usually with zero moments of the parameters' shapes and dtypes.
   template <class Params>
   State init(const Params& params) const {
     return init_leaves(tree::leaves(params));
   }
-  /// (updates, next state). TreeError when gradients and parameters differ in structure.
+  /// Returns (updates, next state). Throws TreeError if gradients and parameters differ in
+  /// structure.
   template <class Params>
   std::pair<Params, State> update(
       const Params& grads, const State& state, const Params& params,
@@ -81,7 +83,7 @@ class TESSERA_API Optimizer {
     Leaves u = update_leaves(tree::leaves(grads), state, tree::leaves(params), next, loc);
     return {tree::unflatten(grads, std::span<const Array>(u)), std::move(next)};
   }
-  /// Error where the optimiser was moved away.
+  /// Throws Error if the optimiser was moved from.
   const std::vector<Stage>& stages() const;
 
  private:
@@ -91,10 +93,10 @@ class TESSERA_API Optimizer {
   std::shared_ptr<const std::vector<Stage>> stages_;
 };
 
-/// One after the other: each works on the updates of the one before.
+/// Composes optimisers: each works on the updates of the one before.
 TESSERA_API Optimizer chain(std::initializer_list<Optimizer> stages);
 
-/// sqrt(sum of squares) over all leaves, a float32 scalar (float64 where a leaf is), also where the
+/// sqrt(sum of squares) over all leaves as a float32 scalar (float64 if a leaf is), even if the
 /// squares themselves would be out of range.
 TESSERA_API Array global_norm(const Leaves& leaves);
 template <class T>
@@ -106,7 +108,8 @@ namespace detail {
 TESSERA_API Array updated(const Array& parameter, const Array& update, std::source_location loc);
 }
 
-/// params + updates, in the parameters' dtypes. ShapeError where an update has another shape.
+/// Returns params + updates in the parameters' dtypes. Throws ShapeError if an update has another
+/// shape.
 template <class Params>
 Params apply_updates(const Params& params, const Params& updates,
                      std::source_location loc = std::source_location::current()) {
@@ -115,17 +118,17 @@ Params apply_updates(const Params& params, const Params& updates,
   return tree::map({add, loc}, params, updates);
 }
 
-/// Everything that training changes, as one tree: the model, what the optimiser remembers, and the
-/// number of steps taken. Replicate, shard and save it like any other; tree::flatten splits it into
-/// leaves and tree::unflatten merges them.
+/// Everything that training changes, as one tree: the model, the optimiser's state and the number
+/// of steps taken. Replicate, shard and save it like any other tree; tree::flatten splits it into
+/// leaves and tree::unflatten reassembles it.
 template <class Model>
 struct TrainState {
   Model model;
   State optimizer;
   Array step;  // int32 scalar
 
-  /// The state after one step of `opt` with these gradients. TreeError when they are no gradients
-  /// of the model.
+  /// Returns the state after one step of `opt` with these gradients. Throws TreeError if they do
+  /// not have the model's structure.
   TrainState apply_gradients(const Optimizer& opt, const Model& grads,
                              std::source_location loc = std::source_location::current()) const {
     auto [updates, next] = opt.update(grads, optimizer, model, loc);
@@ -137,17 +140,17 @@ TESSERA_API SpecTree state_specs(const State& state, const Leaves& params,
                                  const std::vector<std::optional<PartitionSpec>>& of_params);
 }
 
-/// Specs for an optimiser's state: each moment has the spec of its parameter. What does not have the
-/// shape of a parameter is whole on every device: counters, hyperparameters, and moments that are kept by
-/// rows and columns (adafactor). `state` and `params` may be abstract, so that a state can be made where
-/// it belongs:
+/// Returns specs for an optimiser's state: each moment has the spec of its parameter. State without
+/// the shape of a parameter is replicated: counters, hyperparameters, and moments that are kept by
+/// rows and columns (adafactor). `state` and `params` may be abstract, so that a state can be
+/// created with its final sharding:
 ///
 ///   const SpecTree of_model = specs(model, rules);
 ///   const auto init = [&](const Model& m) { return opt.init(m); };
 ///   const State like = eval_shape(init, model);
 ///   jit(init, {.mesh = mesh, .out_shardings = optim::specs(like, model, of_model)})(model);
 ///
-/// TreeError where `of_params` is no prefix of the parameters' tree.
+/// Throws TreeError if `of_params` is not a prefix of the parameters' tree.
 template <class Params>
 SpecTree specs(const State& state, const Params& params, const SpecTree& of_params,
                std::source_location loc = std::source_location::current()) {
@@ -156,14 +159,14 @@ SpecTree specs(const State& state, const Params& params, const SpecTree& of_para
       tessera::detail::specs_by_leaf("optim::specs", of_params, tree::structure(params), "params",
                                      loc));
 }
-/// The same for all that training changes; the step is whole on every device.
+/// Specs for a whole training state; the step counter is replicated.
 template <class Model>
 SpecTree specs(const TrainState<Model>& state, const SpecTree& of_model,
                std::source_location loc = std::source_location::current()) {
   return {of_model, specs(state.optimizer, state.model, of_model, loc), SpecTree()};
 }
 
-/// The state before the first step.
+/// Returns the state before the first step.
 template <class Model>
 TrainState<Model> train_state(Model model, const Optimizer& opt) {
   State state = opt.init(model);

@@ -1,4 +1,4 @@
-// Platforms by the names that users give them.
+// Finds platforms by the names that users give them.
 #pragma once
 
 #include "base/message.h"
@@ -8,7 +8,7 @@
 
 namespace tessera::inline v0::detail {
 
-/// DeviceError in the name of `function` where the process has no such platform.
+/// Throws DeviceError, naming `function`, if the process has no such platform.
 runtime::Backend& need_backend(const char* function, std::string_view platform,
                                const SourceLoc& loc);
 

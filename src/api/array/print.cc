@@ -1,5 +1,5 @@
-// Arrays as NumPy prints them: shortest digits that read back the same, one common format for all
-// elements, lines of at most 75 columns, large arrays summarised.
+// Prints arrays as NumPy does: the shortest digits that read back to the same value, one format for
+// all elements, lines of at most 75 columns, and large arrays summarised.
 #include <tessera/array.h>
 
 #include "api/array/array_impl.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPrecision = 8, kThreshold = 1000, kEdge = 3, kLineWidth = 75;
 
-// Shortest decimal digits that read back as the same value: 0.d1d2d3... * 10^point.
+// The shortest decimal digits that read back to the same value: 0.d1d2d3... * 10^point.
 struct Digits {
   std::string digits;
   int point;
@@ -115,7 +115,7 @@ Parts scientific(double v, DType dtype, int precision) {
   return p;
 }
 
-// With exactly `precision` digits behind the point.
+// Scientific notation with exactly `precision` digits after the point.
 Parts padded_scientific(double v, int precision) {
   char text[512];
   auto r = std::to_chars(text, text + sizeof text, v, std::chars_format::scientific, precision);
@@ -136,7 +136,7 @@ std::string exponent_text(int e, std::size_t digits) {
   return (e < 0 ? "e-" : "e+") + s;
 }
 
-// Where NumPy 2.4 goes over to an exponent: past the digits that the type is sure of.
+// The magnitude from which NumPy 2.4 uses an exponent: beyond the digits that the dtype guarantees.
 double exponent_limit(DType dtype) {
   return dtype == DType::float64 ? 1e16 : dtype == DType::float16 ? 1e3 : 1e6;
 }
@@ -178,7 +178,7 @@ Formatter float_formatter(const HostArray& a, const std::vector<std::int64_t>& s
     if (!std::isfinite(v))
       return pad_left(std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", whole + right + 1);
     Parts p = exponential ? scientific(v, a.dtype, kPrecision) : positional(v, a.dtype, kPrecision);
-    // Fewer digits than the others' are followed by the digits that the number itself goes on with.
+    // If other elements have more digits, continue with the next digits of this number.
     if (exponential && p.fraction.size() < fraction)
       p = padded_scientific(v, static_cast<int>(fraction));
     std::string s = pad_left(p.whole, whole) + "." + p.fraction;
@@ -197,8 +197,8 @@ std::string integer_text(const HostArray& a, std::int64_t i) {
   });
 }
 
-// The parts by a format of their own each, as NumPy does: "1.+2.j", the imaginary one with its sign
-// and padded behind its digits.
+// Formats real and imaginary parts separately, as NumPy does: "1.+2.j". The imaginary part has an
+// explicit sign and is padded after its digits.
 Formatter complex_formatter(const HostArray& a, const std::vector<std::int64_t>& shown) {
   const DType part = real_dtype(a.dtype);
   auto parts = std::make_shared<HostArray>(part, Shape{2 * a.count()}, a.bytes);
@@ -228,12 +228,12 @@ Formatter formatter(const HostArray& a, const std::vector<std::int64_t>& shown) 
   auto text = [&a, boolean](std::int64_t i) {
     return boolean ? std::string(a.data<bool>()[i] ? "True" : "False") : integer_text(a, i);
   };
-  std::size_t width = boolean ? 5 : 0;  // of "False", whether there is one or not
+  std::size_t width = boolean ? 5 : 0;  // the width of "False", even if no element is false
   for (auto i : shown) width = std::max(width, text(i).size());
   return [text, width](std::int64_t i) { return pad_left(text(i), width); };
 }
 
-// The positions of one axis that are shown; -1 stands for the dots.
+// The positions along an axis that are printed; -1 stands for the dots.
 std::vector<std::int64_t> visible(std::int64_t n, bool summarise) {
   std::vector<std::int64_t> v;
   if (!summarise || n <= std::int64_t{2} * kEdge) {
@@ -296,7 +296,7 @@ struct Printer {
 };
 
 std::string scalar_text(const HostArray& a) {
-  if (is_complex(a.dtype)) {  // (1+2j), without points that say nothing
+  if (is_complex(a.dtype)) {  // (1+2j), without trailing points
     const DType part = real_dtype(a.dtype);
     auto text = [&](int which) {
       std::string s =
@@ -335,7 +335,7 @@ std::string to_string(const Array& x) {
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(data, hold);
   HostArray a(x.impl()->type.dtype, x.shape(), const_cast<std::byte*>(bytes));
-  std::vector<float> floats;  // of a weak array, which is held in double
+  std::vector<float> floats;  // of a weak array, whose data are doubles
   if (x.dtype() != a.dtype) {
     floats.assign(a.data<double>(), a.data<double>() + x.size() * (is_complex(a.dtype) ? 2 : 1));
     a = HostArray(x.dtype(), x.shape(), reinterpret_cast<std::byte*>(floats.data()));

@@ -27,7 +27,7 @@ namespace detail {
 
 namespace {
 
-/// The first row that differs in a bit from row 0; 0 where none does.
+/// The first row that is not bitwise equal to row 0, or 0 if there is none.
 std::int64_t differing_row(const Array& x) {
   const ArrayImpl& a = need(x, "unreplicate");
   if (!a.concrete()) return 0;

@@ -7,7 +7,7 @@ namespace {
 
 using Arrays = std::vector<Array>;
 
-/// Every second position of `axis` from `start`, up to `limit`.
+/// The positions start, start + stride, ... below `limit` along `axis`.
 Array strided(const Array& x, int axis, std::int64_t start, std::int64_t limit,
               std::int64_t stride) {
   Ints from(static_cast<std::size_t>(x.ndim()), 0), to(x.shape().begin(), x.shape().end()),
@@ -25,7 +25,7 @@ Array reshaped(const Array& x, const Shape& shape) {
   return bind1("reshape", {x}, {{"shape", Ints(shape.begin(), shape.end())}}, {});
 }
 
-/// e0 o0 e1 o1 ...: as many evens as odds, or one more.
+/// e0 o0 e1 o1 ...: `even` has as many positions as `odd`, or one more.
 Array interleaved(const Array& even, const Array& odd, int axis) {
   const auto a = static_cast<std::size_t>(axis);
   const std::int64_t n = odd.shape()[a], extra = even.shape()[a] - n;
@@ -58,7 +58,7 @@ struct Scan {
     check(a, out);
     return out;
   }
-  /// What comes out is combined again, so it is like what goes in.
+  /// Results are combined again, so they must have the types of the operands.
   void check(const Arrays& in, const Arrays& out) const {
     Message m("associative_scan");
     bool fits = in.size() == out.size();
@@ -83,7 +83,7 @@ struct Scan {
     if (n < 2) return xs;
     const std::int64_t pairs = n / 2;
     const Arrays odd = (*this)(apply(each(xs, 0, 2 * pairs, 2), each(xs, 1, n, 2)), pairs);
-    // Position 2k is the prefix up to 2k - 1, combined with element 2k.
+    // The result at position 2k is the prefix up to 2k - 1, combined with element 2k.
     const std::int64_t inner = (n - 1) / 2;
     Arrays out;
     const Arrays later =

@@ -14,8 +14,8 @@ std::string branch_name(bool predicate, std::size_t i) {
   return "in branch " + std::to_string(i);
 }
 
-/// The types that all branches' results are brought to. Throws listing the leaves where that cannot
-/// be.
+/// The common types of the results of all branches. If there are none, throws an error that lists
+/// the leaves.
 std::vector<Type> agreed_types(const char* function, bool predicate,
                                const std::vector<TracedFunction>& all, const TreeDef& result,
                                const SourceLoc& loc) {
@@ -39,7 +39,7 @@ std::vector<Type> agreed_types(const char* function, bool predicate,
     if (!agree) {
       std::string text = paths[leaf] + ":";
       for (std::size_t i = 0; i < all.size(); ++i) {
-        const std::size_t k = predicate ? all.size() - 1 - i : i;  // true first
+        const std::size_t k = predicate ? all.size() - 1 - i : i;  // the true branch comes first
         std::size_t at = 0;
         for (std::size_t j = 0; j < leaf; ++j) at += all[k].result_present[j];
         text += (i ? ", " : " ") +
@@ -62,7 +62,7 @@ std::vector<Type> agreed_types(const char* function, bool predicate,
   return types;
 }
 
-/// As an int32 scalar.
+/// Converts the index to an int32 scalar.
 Value branch_index(const char* function, Value index, bool predicate, std::size_t branches,
                    const SourceLoc& loc) {
   const Type& t = index.type();
@@ -82,7 +82,7 @@ Value branch_index(const char* function, Value index, bool predicate, std::size_
     m.advice("convert it with astype(ts::i32)").raise<DTypeError>();
   }
   if (!predicate) {
-    // Clamped in its own dtype, so that a large index does not wrap.
+    // Clamp in the index's own dtype, so that a large index does not wrap.
     if (size_of(t.dtype) >= 4 && t.dtype != DType::int32)
       index = ops::clamp(ops::full_like(index, 0), index,
                          ops::full_like(index, static_cast<double>(branches - 1)));
@@ -116,7 +116,7 @@ Outcome branches(const char* function, const Array& index, bool predicate,
   }
   const std::vector<Type> types = agreed_types(function, predicate, all, result, loc);
 
-  // One list of operands for all: the explicit ones, then every capture once.
+  // All branches take the same operands: the explicit ones, then every capture once.
   std::vector<Array> captured;
   auto place = [&](const Array& a) {
     const auto at = std::find_if(captured.begin(), captured.end(),

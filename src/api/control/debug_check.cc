@@ -1,4 +1,4 @@
-// Checks of values while they are computed.
+// Checks values while they are computed.
 #include <tessera/debug.h>
 
 #include "api/control/reports.h"
@@ -20,7 +20,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// What a leaf was looked at for, and what an error says of it.
+// The conditions checked for one leaf, and the text of its error.
 class Check final : public Callback {
  public:
   Check(std::string what, std::string rule, std::string path, Shape shape, SourceLoc loc)
@@ -32,7 +32,8 @@ class Check final : public Callback {
 
   std::string name() const override { return "check at " + to_string(loc_); }
 
-  // How many elements are refused, the number of the first in row-major order, and that element.
+  // The values are: how many elements are rejected, the row-major index of the first, and that
+  // element.
   void call(const Position& position, std::span<const HostArray> values) const override {
     const auto count = static_cast<std::int64_t>(values[0].number(0));
     auto flat = static_cast<std::int64_t>(values[1].number(0));
@@ -73,7 +74,7 @@ std::string rule_of(DType dtype, const debug::CheckOptions& o) {
   return rule;
 }
 
-// Whether each element is refused; empty where nothing is looked for.
+// Whether each element is rejected; an empty array if no condition applies.
 Array refused(const Array& x, const debug::CheckOptions& o) {
   Array bad;
   const auto add = [&](Array b) { bad = bad.is_empty() ? b : logical_or(bad, b); };
@@ -84,8 +85,8 @@ Array refused(const Array& x, const debug::CheckOptions& o) {
   return bad;
 }
 
-// How many elements are refused, the number of the first, and that element. It takes several walks
-// over the array, so this is asked where there are any.
+// How many elements are rejected, the index of the first, and that element. This takes several
+// passes over the array, so it runs only if any element is rejected.
 using Found = std::vector<Array>;
 Found found_in(const Array& x, const Array& bad) {
   const Array flat = bad.ravel(), where = argmax(flat);
@@ -125,7 +126,7 @@ void detail::check(const std::vector<Array>& leaves, const std::vector<std::stri
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].is_empty()) continue;
     check_usable(*leaves[i].impl(), "debug::check", loc, paths[i]);
-    // Bare numbers are doubles that show as what they become.
+    // Bare numbers are stored as doubles; show them in the dtype that users see.
     const Array x = leaves[i].astype(leaves[i].dtype());
     check_options(options, x.dtype(), paths[i], loc);
     const Array bad = refused(x, options);

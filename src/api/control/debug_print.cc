@@ -1,4 +1,4 @@
-// Prints of values when they are computed.
+// Prints values when they are computed.
 #include <tessera/debug.h>
 
 #include "api/control/reports.h"
@@ -26,7 +26,7 @@ struct Handler {
   debug::PrintHandler call;
 };
 Handler& handler() {
-  static Handler* h = new Handler;  // prints may come while the process ends
+  static Handler* h = new Handler;  // never destroyed: prints may arrive during exit
   return *h;
 }
 
@@ -47,9 +47,9 @@ void deliver(const debug::Printed& printed) {
   std::fwrite(line.data(), 1, line.size(), stdout);
 }
 
-// A format between its placeholders.
+// A part of a format that ends at a placeholder.
 struct FormatPart {
-  std::string before, number;  // text in front; the format of each number, or empty
+  std::string before, number;  // the text before it; the format of each number, or empty
 };
 
 std::vector<FormatPart> pieces_of(std::string_view format) {
@@ -68,7 +68,7 @@ std::vector<FormatPart> pieces_of(std::string_view format) {
   return pieces;
 }
 
-// The greatest width or precision in the format of a number; a fill may be a digit itself.
+// The largest width or precision in a number's format; the fill character may itself be a digit.
 std::int64_t greatest_in(std::string_view number) {
   std::int64_t most = 0, here = 0;
   if (number.size() > 2 && std::string_view("<>^").find(number[2]) != number.npos)
@@ -90,7 +90,7 @@ std::string number_text(const HostArray& a, std::int64_t i, const std::string& n
   return fmt::format(fmt::runtime(f), a.number(i));
 }
 
-// As NumPy lays arrays out, with a format of the user's for the numbers.
+// Lays arrays out as NumPy does, but with the user's format for the numbers.
 void lay_out(const HostArray& a, const std::string& number, std::size_t dim, std::int64_t first,
              std::string& out) {
   constexpr std::int64_t kMost = 1000, kEdge = 3;
@@ -123,12 +123,12 @@ std::string value_text(const HostArray& a, const std::string& number) {
   return out;
 }
 
-// What one call of print says, whenever it runs.
+// The message of one call of print, whenever it runs.
 class Print final : public Callback {
  public:
   struct Part {
-    std::string text;                // of a text
-    std::vector<std::string> paths;  // of a tree
+    std::string text;                // of a text argument
+    std::vector<std::string> paths;  // of a tree argument
     std::vector<bool> empty;         // by leaf
     bool is_text = false;
   };
@@ -170,7 +170,7 @@ class Print final : public Callback {
     deliver(p);
   }
 
-  /// Throws where numbers of a leaf do not take their format.
+  /// Throws if the numbers of a leaf do not fit their format.
   void check(std::span<const Array> leaves) const {
     std::size_t next = 0;
     for (std::size_t i = 0; i < parts_.size(); ++i)
@@ -259,7 +259,7 @@ void print(std::string_view format, std::vector<Shown> values, const std::source
   std::vector<runtime::BufferPtr> memory(leaves.size());
   std::vector<HostArray> read;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    // Bare numbers are doubles that show as what they become.
+    // Bare numbers are stored as doubles; show them in the dtype that users see.
     if (leaves[i].dtype() != leaves[i].impl()->type.dtype)
       leaves[i] = leaves[i].astype(leaves[i].dtype());
     reading.push_back(std::make_unique<Reading>(leaves[i], "debug::print", loc));

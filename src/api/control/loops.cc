@@ -95,7 +95,7 @@ Outcome fori_loop(std::int64_t lo, std::int64_t hi, Call& body, std::source_loca
   types[0] = Type(dtype, {});
   const LoopBody loop = trace_loop_body("fori_loop", body, types, 1, false, loc);
 
-  // The body takes (i, carry, captures); a scan's takes (consts, carry, x).
+  // The body takes (i, carry, captures); that of a scan takes (consts, carry, x).
   Builder step("fori_loop body");
   Values consts, carry;
   for (const Array& c : loop.function.captures) consts.push_back(step.input(c.impl()->type));
@@ -136,7 +136,8 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
         .advice("convert with astype(ts::i32), or pass C++ integers")
         .raise<ShapeError>();
   const DType both = promote(l.dtype, l.weak, h.dtype, h.weak).dtype;
-  // Nothing lies beyond the largest int64 that an int64 below it counts to.
+  // Bounds of int64 and uint64 promote to a float. The counter is then int64, which a loop that
+  // starts at an int64 never exceeds.
   const bool mixed = is_floating(both);
   const DType dtype = mixed ? DType::int64 : both;
   check_fits("fori_loop", Operand(lo, where), dtype);
@@ -146,7 +147,7 @@ Outcome fori_loop(const Array& lo, const Array& hi, Call& body, std::source_loca
   const LoopBody loop = trace_loop_body("fori_loop", body, types, 1, false, loc);
   const std::size_t captures = loop.function.captures.size();
 
-  // Carried: i, then the carry. The condition's constant is hi.
+  // The while loop carries i, then the carry. The only constant of its condition is hi.
   Builder test("fori_loop condition");
   {
     Value end = test.input(Type(dtype, {}));
@@ -210,7 +211,7 @@ Batches in_batches(const TreeDef&, const std::vector<Array>& leaves, std::int64_
     agree &= here == n;
   }
   Batches out;
-  // Without batches, and where something is wrong, it is a plain map, which says so.
+  // Without batches, or if something is wrong, this is a plain map, which reports the error.
   if (size == 0 || n < 1 || !agree) return out;
   out.batched = true;
   const std::int64_t whole = n / size;

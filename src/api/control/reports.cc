@@ -24,7 +24,7 @@ std::shared_ptr<const Callback> known_callback(
   struct Known {
     std::mutex lock;
     std::unordered_map<std::string, std::weak_ptr<const Callback>> callbacks;
-    std::size_t enough = 256;  // callbacks, before those are dropped that nobody holds
+    std::size_t enough = 256;  // number of callbacks at which dead ones are removed
   };
   static Known* known = new Known;
   const Locked lock(known->lock);
@@ -44,7 +44,7 @@ void report(Trace& trace, const HookPtr& callback, const Array& holds,
   const AtLocation at(trace.builder(), loc);
   Strings names;
   Values positions, in;
-  std::set<std::string> hidden;  // the innermost axis of a name is the one that is meant
+  std::set<std::string> hidden;  // the innermost axis of a name hides the others
   const std::vector<BoundAxis>& bound = AxisScope::bound();
   for (std::size_t i = bound.size(); i-- > 0;) {
     const std::string name(spoken_name(bound[i].name));

@@ -1,4 +1,4 @@
-// What traced functions tell while they run.
+// Reports from traced functions while they run.
 #pragma once
 
 #include "api/trace/trace.h"
@@ -13,7 +13,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// Counts calls at each position. Positions beyond the first 65,536 are not kept, and are at 0.
+/// Counts calls at each position. Positions beyond the first 65,536 are not stored; their count is
+/// always 0.
 class StepCounter {
  public:
   std::int64_t next(const Callback::Position& position) const;
@@ -23,12 +24,14 @@ class StepCounter {
   mutable std::map<Callback::Position, std::int64_t> steps_;
 };
 
-/// What was made for this key and somebody still holds, or what `make` makes. Programs are equal
-/// where their callbacks are the same, so a gradient that is traced anew at each call compiles once.
+/// The callback made earlier for this key if it is still alive, else the result of `make`. Programs
+/// are equal only if their callbacks are identical, so that a gradient that is traced anew at each
+/// call compiles once.
 std::shared_ptr<const Callback> known_callback(
     const std::string& key, const std::function<std::shared_ptr<const Callback>()>& make);
 
-/// Calls the callback with the values when the traced function runs, where `holds`, a boolean.
+/// Calls the callback with the values when the traced function runs, if the boolean `holds` is
+/// true.
 void report(Trace& trace, const HookPtr& callback, const Array& holds,
             std::span<const Array> values, const SourceLoc& loc);
 

@@ -1,5 +1,5 @@
-// What the links of a mesh are like, measured: chains of collectives over one axis, without what else
-// is in their programs.
+// Measures the speed of a mesh's links with chains of collectives over one axis, from which the
+// cost of the rest of their programs is subtracted.
 #include "spmd/place/links.h"
 
 #include <tessera/collectives.h>
@@ -38,13 +38,14 @@ double seconds(const std::function<void()>& run) {
     }
   };
   repeat(5);
-  // What communicates is called equally often in all processes: for 0.2 s where it takes longest.
+  // All processes must call collectives equally often, so the slowest process determines the number
+  // of calls (about 0.2 s).
   const double slowest = max(process_allgather(best)).item<double>();
   repeat(static_cast<int>(std::clamp(0.2 / slowest, 5.0, 200.0)) - 5);
   return max(process_allgather(best)).item<double>();
 }
 
-/// What a device has of `n` floats, all axes cutting it.
+/// A spec whose first dimension is partitioned over all mesh axes.
 PartitionSpec everywhere(const Mesh& mesh) {
   return PartitionSpec({PartitionSpec::Dim(mesh.axis_names())});
 }
@@ -61,13 +62,13 @@ double chain(const Mesh& mesh, std::int64_t floats, const Body& link) {
   return seconds([&] { f(x).block_until_ready(); }) / kChain;
 }
 
-/// A time, as so many latencies and so many bytes.
+/// A measured time, with the number of latencies and bytes that it consists of.
 struct Sample {
   std::string what;
   double latencies, bytes, seconds;
 };
 
-// Least squares of (a l + b / w - t) / t in l and 1 / w, neither below nothing.
+// Least-squares fit of the relative error (a l + b / w - t) / t in l and 1 / w, both non-negative.
 LinkSpeed fitted(const std::vector<Sample>& samples) {
   double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
   for (const Sample& s : samples) {
@@ -121,7 +122,7 @@ PlanOptions calibrate_links(const Mesh& mesh, std::source_location loc) {
   PlanOptions speeds;
   for (const Mesh::Axis& axis : mesh.axes())
     if (axis.size > 1) speeds.links[axis.name] = fitted(samples_of(mesh, axis.name));
-  // A product of its own for each device, and a pass over its own memory.
+  // A separate product on each device, and a pass over its memory.
   const std::int64_t n = 512;
   const PartitionSpec rows = everywhere(mesh);
   const auto product = shard_map([](Array a) { return dot(a, transpose(a) * 0.5f); },

@@ -1,4 +1,4 @@
-// The children of a node, for errors about lists with one entry a child.
+// Describes the children of a tree node, for errors about lists with one entry per child.
 #pragma once
 
 #include <tessera/tree_def.h>
@@ -7,8 +7,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// "3 children, of which args[0]/heads is static, with an entry that is ignored". `root` is put in
-/// front of paths.
+/// "3 children, of which args[0]/heads is static, with an entry that is ignored". `root` is
+/// prepended to paths.
 std::string children_of(const TreeDef& tree, std::size_t node, const std::string& root);
 
 }  // namespace tessera::inline v0::detail

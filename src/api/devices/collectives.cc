@@ -13,7 +13,7 @@ using detail::members;
 
 namespace {
 
-/// Size of the own group; CollectiveError where they differ.
+/// The size of this device's group; throws CollectiveError if the sizes differ.
 std::int64_t group_size(const char* function, const Members& m, const AxisGroups& groups,
                         const SourceLoc& loc) {
   if (groups.empty()) return m.size;
@@ -28,7 +28,7 @@ std::int64_t group_size(const char* function, const Members& m, const AxisGroups
   return static_cast<std::int64_t>(groups[0].size());
 }
 
-/// Groups are for axes of devices.
+/// Groups are allowed only for device axes.
 void check_groups(const char* function, const Members& m, const AxisGroups& groups,
                   const SourceLoc& loc) {
   if (groups.empty()) return;
@@ -43,7 +43,7 @@ void check_groups(const char* function, const Members& m, const AxisGroups& grou
         .raise<CollectiveError>();
 }
 
-/// What the op inside complains about is said in the name of the function that the user called.
+/// Errors of the op inside are rethrown under the name of the function that the user called.
 template <class Body>
 Array collective(const char* function, const Operand& x, Body&& body) {
   try {
@@ -61,13 +61,13 @@ Value vary(Value x, const Members& m) {
 
 Value emit_psum(Value x, const Members& m, const IntLists& groups) {
   if (x.dtype() == DType::boolean) x = ops::convert(x, DType::int32);
-  // Sums of groups differ from group to group, so the result varies as its operand does.
+  // The sums of the groups differ, so the result varies over the same axes as the operand.
   if (!groups.empty()) return ops::psum(vary(x, m), m.names, m.size, groups);
   x = ops::psum(x, m.untyped_names, m.untyped_size, groups);
   return ops::psum_invariant(vary(x, m), m.typed_names);
 }
 
-/// A bare C++ number stays one: it can be read while tracing.
+/// Bare C++ numbers are handled directly, so that they can still be read while tracing.
 bool is_number(const Array& x) { return !x.is_empty() && x.impl()->is_number; }
 bool is_boolean(const Array& x) { return x.impl()->type.dtype == DType::boolean; }
 Array number_times(const Array& x, std::int64_t n) {
@@ -118,7 +118,7 @@ void some_axis(const char* function, const Members& m, const SourceLoc& loc) {
         .raise<CollectiveError>();
 }
 
-/// For data that moves: the axes of a call that needs one.
+/// The members for a collective that moves data, which needs at least one axis.
 Members moving(const char* function, const AxisNames& axes, const AxisGroups& groups,
                const SourceLoc& loc) {
   Members m = members(function, axes, loc);

@@ -60,7 +60,7 @@ std::string_view version() {
 
 namespace {
 
-// The platform of a device that is there.
+// The platform of a device; throws if the device does not exist.
 runtime::Backend& need_device(const char* function, Device d, const SourceLoc& loc) {
   runtime::Backend& backend = detail::need_backend(function, d.platform, loc);
   const int count = backend.device_count();
@@ -78,7 +78,7 @@ runtime::Backend& need_device(const char* function, Device d, const SourceLoc& l
       .raise<DeviceError>();
 }
 
-// All processes place the same values.
+// Records a history by which processes can check that all of them place the same values.
 void remember_values(const runtime::ArrayData& from, runtime::ArrayData& placed) {
   if (from.layout->devices().size() == 1) {
     runtime::BufferPtr hold;
@@ -102,7 +102,7 @@ Array detail::relaid(const char* function, const Operand& x, runtime::Layout lay
         .advice("pass an array with values")
         .raise<TraceError>();
   detail::check_usable(a, function, x.loc);
-  if (a.traced()) return x.array;  // placement is the compiled program's business
+  if (a.traced()) return x.array;  // the compiled program decides on placement
   const detail::Reading read(x.array, function, x.loc);
   runtime::ArrayDataPtr placed = runtime::relayout(read.data(), runtime::intern(std::move(layout)));
   if (placed == read.data()) placed = runtime::alias(*read);
@@ -153,7 +153,7 @@ Sharding Array::sharding(std::source_location loc) const {
 }
 
 std::vector<Shard> Array::shards(std::source_location loc) const {
-  (void)sharding(loc);  // the same errors
+  (void)sharding(loc);  // throws the same errors
   const detail::Reading read(*this, "shards", loc);
   const runtime::ArrayDataPtr& data = read.data();
   const runtime::Layout& l = *data->layout;
@@ -164,14 +164,14 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
     std::int64_t block = blocks.block_of(static_cast<std::int64_t>(p));
     const int replica = copies[static_cast<std::size_t>(block)]++;
     const std::int64_t at = l.shard_at(static_cast<std::int64_t>(p));
-    if (at < 0) continue;  // another process's
+    if (at < 0) continue;  // on a device of another process
     auto part = std::make_shared<runtime::ArrayData>();
     part->type = Type(data->type.dtype, data->shard_shape(), data->type.weak);
     part->layout = runtime::intern(runtime::on_device(l.devices()[p], true, l.backend));
     part->shards = {data->shards[static_cast<std::size_t>(at)]};
     part->pending = data->pending;
     Shard s{{l.devices()[p], l.backend->platform()}, {}, replica, detail::make_concrete(part)};
-    // Blocks are numbered row-major over the grid that they make.
+    // Blocks are numbered row-major over their grid.
     s.index.resize(part->type.shape.size());
     for (std::size_t i = part->type.shape.size(); i-- > 0;) {
       std::int64_t n = part->type.shape[i], grid = n ? data->type.shape[i] / n : 1;

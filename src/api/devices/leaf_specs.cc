@@ -22,7 +22,7 @@ LeafSpecs argument_specs(const char* function, const Call& call, const SpecTree&
                          const Mesh& mesh, const std::vector<Type>& types, const SourceLoc& loc) {
   const InFunction named(function, loc);
   SpecTree specs = given;
-  // Entries of parameters that the call leaves to their defaults.
+  // Drop the entries of parameters that the call leaves at their defaults.
   if (specs.kind() == SpecTree::Kind::list && call.defaulted > 0 &&
       specs.children().size() == call.arg_count() + call.defaulted)
     specs = SpecTree(std::vector<SpecTree>(
@@ -50,7 +50,8 @@ LeafSpecs argument_specs(const char* function, const Call& call, const SpecTree&
 LeafSpecs result_specs(const char* function, const TracedFunction& f, const TreeDef& result,
                        const SpecTree& specs, const SourceLoc& loc) {
   const InFunction named(function, loc);
-  // Braces around the only entry of a function with one result are the argument list's manner.
+  // For a function with one result, braces around the only spec are just syntax of a braced
+  // argument.
   const bool one =
       specs.kind() == SpecTree::Kind::list && specs.children().size() == 1 &&
       !result.nodes().empty() &&

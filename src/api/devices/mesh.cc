@@ -48,10 +48,10 @@ std::string count_text(std::size_t n) {
   return std::to_string(n) + (n == 1 ? " device" : " devices");
 }
 
-/// What a compiled program tells apart.
+/// The most axes that a compiled program can distinguish.
 constexpr std::size_t kMostAxes = 32;
 
-/// Devices along all axes; raises what is wrong with them.
+/// The number of devices along all axes; throws if the axes are invalid.
 std::int64_t need_axes(const std::vector<Mesh::Axis>& axes, const SourceLoc& loc) {
   Message m("Mesh");
   m.from(loc);

@@ -1,4 +1,4 @@
-// What a Mesh and a Sharding are inside: interned, with their platform.
+// The state behind a Mesh and a Sharding: interned, with their platform.
 #pragma once
 
 #include "base/message.h"
@@ -25,26 +25,27 @@ struct MeshData {
   bool operator==(const MeshData& o) const {
     return ref == o.ref && backend == o.backend && abstract == o.abstract;
   }
-  /// Of a mesh that is not empty.
+  /// The data of a mesh that is not empty.
   static const MeshData& of(const Mesh& mesh) { return *mesh.data_; }
-  /// Interned. `axes` and `devices` follow from the rest.
+  /// Returns the interned mesh; `axes` and `devices` are derived from `ref`.
   static Mesh make(MeshRef ref, runtime::Backend* backend, bool abstract);
 };
 std::size_t hash_of(const MeshData& data);
 
-/// The mesh that a function without one of its own is for: the scope's. ShardingError in the name
-/// of `function` where there is none, or none with axes.
+/// The mesh for a function: `given` or, if that is empty, the scope's. Throws ShardingError, naming
+/// `function`, if there is none or it has no axes.
 Mesh need_scope_mesh(const char* function, const Mesh& given, const SourceLoc& loc);
-/// A spec as programs and layouts have it; unconstrained dimensions are as uncut ones.
+/// A spec in the form that programs and layouts use, where unconstrained dimensions are
+/// unpartitioned.
 Spec spec_of(const PartitionSpec& spec);
 PartitionSpec spec_of(const Spec& spec);
 
-/// Where an array lies that is laid out so, committed. The sharding is of devices.
+/// The committed layout of an array with this sharding, whose mesh has devices.
 runtime::Layout layout_of(const Sharding& sharding);
 Sharding sharding_of(const runtime::Layout& layout);
 
-/// Why a value of this shape cannot be laid out so: what is wrong, the rule with its arithmetic,
-/// and what would work. All empty where it can.
+/// Explains why a value of this shape cannot have a sharding: the problem, the rule with its
+/// arithmetic, and a remedy. All are empty if it can.
 struct Misfit {
   std::string problem, rule, advice;
   explicit operator bool() const { return !problem.empty(); }

@@ -35,7 +35,7 @@ std::optional<std::int64_t> devices_of_pmaps_around(const SourceLoc& loc) {
   std::optional<std::int64_t> devices;
   for (const BoundAxis& a : AxisScope::bound()) {
     if (a.kind == BoundAxis::Kind::vmap) continue;
-    // An untyped shard_map binds its axes as pmap does, on a mesh of its own.
+    // An untyped shard_map binds its axes like pmap does, but has a mesh.
     const bool pmap = a.kind == BoundAxis::Kind::pmap && a.mesh.empty();
     if (!pmap) no_axis_left("pmap", BoundAxis::Kind::shard_map, loc);
     devices = devices.value_or(1) * a.size;

@@ -64,8 +64,9 @@ std::string to_string(const SpecTree& tree) {
 
 namespace detail {
 
-// '*' stands for any characters but '/', '**' for any, and "**/" for nothing too, so that "**/w"
-// is a w at the top as well. By the set of positions that what was read of the pattern can end at.
+// '*' matches any characters except '/', '**' any characters, and "**/" also nothing, so that
+// "**/w" matches a top-level w. Tracks the set of positions at which the pattern read so far may
+// end.
 bool fits_pattern(std::string_view pattern, std::string_view path) {
   std::vector<bool> at(path.size() + 1, false), before;
   at[0] = true;

@@ -1,4 +1,4 @@
-// Arrays laid out by shardings, and made of parts.
+// Creates arrays with shardings, from whole arrays or from shards.
 #include <tessera/sharding.h>
 
 #include "api/array/array_impl.h"
@@ -21,7 +21,7 @@
 namespace tessera::inline v0 {
 namespace {
 
-/// The mesh, or that of the scope; its devices are there.
+/// The given mesh, else the scope's; throws unless its devices exist.
 Mesh need_mesh(const char* function, const Mesh& given, const SourceLoc& loc) {
   const Mesh mesh = given.empty() ? current_mesh() : given;
   Message m(function);
@@ -47,7 +47,7 @@ Mesh need_mesh(const char* function, const Mesh& given, const SourceLoc& loc) {
   return mesh;
 }
 
-/// There are some, and they are there.
+/// Throws unless the sharding has devices and they exist.
 void need_devices(const char* function, const Sharding& sharding, const SourceLoc& loc) {
   if (sharding.mesh().empty())
     Message(function)
@@ -59,7 +59,7 @@ void need_devices(const char* function, const Sharding& sharding, const SourceLo
   need_mesh(function, sharding.mesh(), loc);
 }
 
-/// Empty where the data can lie so.
+/// Empty if data of this shape can have the sharding.
 detail::Misfit place_misfit(const Shape& shape, const Sharding& s) {
   for (std::size_t d = 0; d < s.spec().dims().size(); ++d)
     if (s.spec()[d].is_unconstrained())
@@ -212,7 +212,7 @@ Array make_array_from_single_device_arrays(const Shape& shape, const Sharding& s
   }
   auto whole = std::make_shared<runtime::ArrayData>();
   whole->layout = runtime::intern(detail::layout_of(sharding));
-  // Other processes have the parts of their devices.
+  // Other processes hold the shards of their devices.
   const runtime::Layout& layout = *whole->layout;
   if (parts.size() != layout.shards())
     m.problem("there are " + std::to_string(layout.shards()) + " devices" +
@@ -254,7 +254,7 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
   std::vector<Array> made(static_cast<std::size_t>(blocks.count())), parts;
   const runtime::LayoutPtr layout = runtime::intern(detail::layout_of(sharding));
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (layout->shard_at(static_cast<std::int64_t>(d)) < 0) continue;  // another process's
+    if (layout->shard_at(static_cast<std::int64_t>(d)) < 0) continue;  // not local
     Array& block = made[static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(d)))];
     if (block.is_empty()) {
       InUserCode user;
@@ -267,14 +267,14 @@ Array make_array_from_callback(const Shape& shape, const Sharding& sharding,
 
 namespace {
 
-// What this process's devices have of one dimension.
+// The shards along one dimension that the devices of this process hold.
 struct Own {
-  std::set<std::int64_t> parts;  // by number
-  std::int64_t all = 1;          // parts
+  std::set<std::int64_t> parts;  // their indices
+  std::int64_t all = 1;          // the number of all shards
 };
 std::vector<Own> own_parts(const char* function, const Sharding& sharding, std::size_t rank,
                            const SourceLoc& loc) {
-  // Of a size that is the number of parts, each begins at its own number.
+  // If each extent equals the number of shards, each shard starts at its own index.
   Shape counts;
   for (std::size_t d = 0; d < rank; ++d) {
     std::int64_t n = 1;
@@ -311,7 +311,7 @@ Array make_array_from_process_local_data(const Sharding& sharding, Operand local
         .rule("both have the same dimensions")
         .advice("leave global_shape out: it is found from the sharding")
         .raise<ShapeError>();
-  if (global_shape)  // only a negative extent does not fit no cut
+  if (global_shape)  // an empty spec refuses only negative extents
     need_fit(function, *global_shape, Sharding(sharding.mesh(), {}), local_data.loc);
   const std::vector<Own> own = own_parts(function, sharding, rank, local_data.loc);
   if (rank > 0 && own[0].parts.empty())

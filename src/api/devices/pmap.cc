@@ -17,10 +17,10 @@ namespace tessera::inline v0::detail {
 
 namespace {
 
-/// The mesh axis of a pmap without a name; no collective can say it.
+/// The mesh axis of a pmap without a name; collectives cannot refer to it.
 constexpr const char* kUnnamed = "pmap";
 
-/// The mesh axis of a pmap, which names no other pmap around it.
+/// The mesh axis of a pmap, made distinct from those of the surrounding pmaps.
 std::string mesh_axis(const std::string& name) {
   const auto& around = AxisScope::bound();
   const auto others = std::count_if(around.begin(), around.end(), [&](const BoundAxis& a) {
@@ -29,7 +29,7 @@ std::string mesh_axis(const std::string& name) {
   return inner_name(name.empty() ? kUnnamed : name, others);
 }
 
-/// Subtrees by node, for finding arguments in the result.
+/// Compares subtrees, to find arguments in the result.
 bool same_subtree(const TreeDef& a, std::size_t i, const TreeDef& b, std::size_t j) {
   const TreeDef::Node &x = a.nodes()[i], &y = b.nodes()[j];
   if (x.end - i != y.end - j || x.kind != y.kind || x.text != y.text) return false;
@@ -41,8 +41,8 @@ bool same_subtree(const TreeDef& a, std::size_t i, const TreeDef& b, std::size_t
   return true;
 }
 
-/// Arguments that are trees of several leaves and come back in the result: the state of a training
-/// loop.
+/// The arguments that are trees of several leaves and are returned as results, like the state of a
+/// training loop.
 std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& result,
                                          const std::vector<bool>& arg_present,
                                          const std::vector<bool>& result_present) {
@@ -70,7 +70,7 @@ std::vector<spmd::StatePair> state_pairs(const TreeDef& args, const TreeDef& res
   return pairs;
 }
 
-/// The body with its mapped axes: blocks of one row in and out.
+/// The body with its mapped axes added: inputs and outputs are blocks of one row.
 ProgramPtr with_axes(const Program& body, const std::vector<int>& in_axes,
                      const std::vector<int>& out_axes) {
   Builder b(body.name);
@@ -102,7 +102,7 @@ class PmapCache final : public CachedFunction {
     const std::optional<std::int64_t> around = devices_of_pmaps_around(loc_);
     if (around && process_count() > 1) between_processes();
     PmapInputs in = pmap_inputs(call, options_, "pmap", loc_, around);
-    if (around) in.devices.clear();  // those of a region inside another follow from both
+    if (around) in.devices.clear();  // devices of a nested region are derived from both regions
     const std::string axis = mesh_axis(options_.axis_name);
     TracedFunction f = [&] {
       AxisScope scope({{options_.axis_name.empty() ? "" : axis, in.size, BoundAxis::Kind::pmap}});
@@ -168,7 +168,8 @@ class PmapCache final : public CachedFunction {
     spmd::check_collectives_in_control_flow(map);
     spmd::check_replicated_outputs(map);
 
-    // A replicated array that is stacked, one row a device, enters the same everywhere too.
+    // A replicated array that is stacked, one row per device, also enters with equal values
+    // everywhere.
     std::vector<bool> arg_present;
     std::size_t input = 0;
     for (const Array* x : call.args.leaves) {

@@ -19,7 +19,7 @@ struct MappedLeaf {
   std::int64_t size;
 };
 
-/// The size that most mapped leaves have; the first of those on a tie.
+/// The most frequent size of the mapped leaves; the first one on a tie.
 std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
   std::int64_t best = leaves[0].size;
   auto count = [&](std::int64_t n) {
@@ -31,7 +31,7 @@ std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
   return best;
 }
 
-// The CPU where no devices are named.
+// The CPU if no devices are given.
 runtime::Backend& platform_of(const std::vector<Device>& devices, const std::string& function,
                               const SourceLoc& loc) {
   if (devices.empty()) return runtime::default_backend();

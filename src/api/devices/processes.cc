@@ -44,8 +44,8 @@ int process_of(Device device, std::source_location loc) {
 
 namespace {
 
-// The bytes that each process has of an array that it can read, by process; of `root` alone where
-// the others have none.
+// Gathers the bytes of an array from every process; if `root` is given, only that process can read
+// the array.
 std::vector<std::byte> bytes_of_all(const Array& x, std::optional<int> root, const SourceLoc& loc) {
   const detail::Reading read(x, "process_allgather", loc);
   const auto n = static_cast<std::size_t>(read->type.bytes());
@@ -55,7 +55,7 @@ std::vector<std::byte> bytes_of_all(const Array& x, std::optional<int> root, con
   return processes::all_gather("process_allgather", {runtime::own_bytes(*read, hold), n}, loc);
 }
 
-// Whether all processes have an array on this device.
+// Whether the array is on the same device in all processes.
 bool is_one_for_all(Device device, const SourceLoc& loc) {
   const std::vector<std::byte> told =
       processes::all_gather("process_allgather", std::as_bytes(std::span(&device.id, 1)), loc);
@@ -74,7 +74,8 @@ Array process_allgather(Operand x) {
   const std::vector<Device>& devices = placed.devices();
   const DType dtype = a.dtype();
   Shape shape = a.shape();
-  // One device: each process has an array of its own there, or all of them mean that of one.
+  // On one device, either each process has its own array there, or all refer to one process's
+  // array.
   if (devices.size() == 1 && !is_one_for_all(devices[0], x.loc)) {
     shape.insert(shape.begin(), processes::count());
     return Array::from_bytes(dtype, shape, bytes_of_all(a, {}, x.loc).data());

@@ -38,7 +38,7 @@ namespace {
 }  // namespace
 
 namespace {
-// Process 0 writes the file: where it cannot, nobody begins.
+// Process 0 writes the file; if it cannot, no process starts profiling.
 std::string why_not_written(const std::string& path, const std::source_location& loc) {
   if (process_count() == 1) return detail::why_not_replaceable(path);
   std::array<char, 512> why{};
@@ -48,12 +48,12 @@ std::string why_not_written(const std::string& path, const std::source_location&
   return reinterpret_cast<const char*>(all.data());
 }
 
-// The events of all processes, in process 0.
+// The events of all processes; only process 0 receives them.
 std::vector<std::string> events_of_all(const std::source_location& loc) {
   if (process_count() == 1) return {runtime::profiler::stop()};
   const auto rank = static_cast<std::size_t>(process_index());
   const std::vector<std::int64_t> offsets = processes::clock_offsets("profile", loc);
-  // The first that was started is where time begins.
+  // Time zero is the earliest start among the processes.
   const std::int64_t own = runtime::profiler::origin() + offsets[rank];
   const std::vector<std::byte> told =
       processes::all_gather("profile", std::as_bytes(std::span(&own, 1)), loc);
@@ -86,7 +86,7 @@ void Profile::finish() {
   running_ = false;
   const std::vector<std::string> events = events_of_all(loc_);
   running = false;
-  if (events.empty()) return;  // process 0 has them
+  if (events.empty()) return;  // only process 0 has them
   const std::string json = runtime::profiler::trace(events);
   const std::string_view parts[] = {json};
   if (const std::string why = detail::replace_file(path_, parts); !why.empty())

@@ -1,4 +1,4 @@
-// An array at another place.
+// Moves an array to another layout.
 #pragma once
 
 #include "runtime/array_data.h"
@@ -7,8 +7,9 @@
 
 namespace tessera::inline v0::detail {
 
-/// The values of `x` laid out as `layout` says. A traced array is itself: placement is the compiled
-/// program's business. TraceError in the name of `function` for one that is abstract or donated.
+/// `x` with the given layout. A traced array is returned as it is, since the compiled program
+/// decides its placement. Throws TraceError, naming `function`, if the array is abstract or
+/// donated.
 Array relaid(const char* function, const Operand& x, runtime::Layout layout);
 
 }  // namespace tessera::inline v0::detail

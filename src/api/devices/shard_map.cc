@@ -43,14 +43,14 @@ class ShardMapCache final : public CachedFunction {
     }
     TracedFunction f = [&] {
       const AxisScope bound(bound_axes(axes));
-      const MeshScope scope(mesh);  // of constraints and regions inside
+      const MeshScope scope(mesh);  // for constraints and regions inside
       return trace_call(call, "shard_map", name(), blocks);
     }();
     const Program& body = *f.program;
     const LeafSpecs out =
         result_specs("shard_map", f, result_tree(call, f), options_.out_specs, loc_);
     const Specs out_specs = cuts_out(out, body, axes);
-    in_specs.resize(body.inputs.size());  // what is captured is the same everywhere
+    in_specs.resize(body.inputs.size());  // captured values are replicated
     const spmd::ShardMap map(f.program, data.ref, axes.manual, in_specs, out_specs,
                              options_.check_vma);
     check(map, in.paths, out.paths);
@@ -74,7 +74,7 @@ class ShardMapCache final : public CachedFunction {
     Strings manual;
   };
 
-  /// In the order of the mesh.
+  /// The manual axes, in the order of the mesh.
   Strings manual_axes(const Around& around, const Mesh& mesh) const {
     const Strings names = mesh.axis_names();
     const std::vector<std::string>& free = around.mesh.empty() ? names : around.automatic;
@@ -117,7 +117,7 @@ class ShardMapCache final : public CachedFunction {
     std::vector<BoundAxis> bound;
     for (const Mesh::Axis& a : axes.mesh.axes()) {
       const bool own = has(axes.manual, a.name);
-      if (!own && has(axes.around.manual, a.name)) continue;  // as it is bound around
+      if (!own && has(axes.around.manual, a.name)) continue;  // keep the outer binding
       bound.push_back({a.name, a.size,
                        !own                 ? BoundAxis::Kind::automatic
                        : options_.check_vma ? BoundAxis::Kind::shard_map
@@ -127,7 +127,7 @@ class ShardMapCache final : public CachedFunction {
     return bound;
   }
 
-  /// A device works on one block, so nothing is left open.
+  /// A device works on one block, so no dimension may be unconstrained.
   Spec closed(const std::optional<PartitionSpec>& spec, const Axes& axes) const {
     const bool open = !spec || std::any_of(spec->dims().begin(), spec->dims().end(),
                                            [](const auto& d) { return d.is_unconstrained(); });

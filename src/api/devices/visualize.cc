@@ -1,4 +1,4 @@
-// Pictures of which devices hold which part of an array.
+// Draws pictures that show which devices hold which shard of an array.
 #include <tessera/sharding.h>
 
 #include "api/devices/mesh_data.h"
@@ -14,17 +14,17 @@
 namespace tessera::inline v0 {
 namespace {
 
-/// What a picture shows: the parts along two dimensions, and who holds each.
+/// The contents of a picture: the shards along two dimensions, and the devices that hold each.
 struct Grid {
-  std::int64_t down = 1, across = 1;      // parts
+  std::int64_t down = 1, across = 1;      // shards
   std::int64_t height = 1, width = 1;     // elements
-  int down_dim = -1, across_dim = -1;     // -1: the array has none
-  std::vector<std::vector<int>> holders;  // row-major by part, ids in the order of the mesh
+  int down_dim = -1, across_dim = -1;     // -1 if the array has no such dimension
+  std::vector<std::vector<int>> holders;  // row-major by shard, ids in mesh order
   std::string platform;
-  std::string others;  // what is cut and not shown
+  std::string others;  // partitioned dimensions that are not shown
 };
 
-// A picture of more parts than this tells nothing.
+// A picture with more shards than this is not useful.
 constexpr std::int64_t kMostAcross = 24, kMostDown = 48;
 
 [[noreturn]] void no_picture(std::string problem, std::string rule, std::string advice,
@@ -52,7 +52,7 @@ Grid grid_of(const Shape& shape, const Sharding& s, const std::vector<int>& dims
   Grid g;
   if (rank == 1) g.across_dim = 0;
   if (rank >= 2) g.down_dim = dims[0], g.across_dim = dims[1];
-  (void)s.shard_shape(shape);  // its errors
+  (void)s.shard_shape(shape);  // throws its errors
   const Spec spec = detail::spec_of(s.spec());
   const MeshShape& mesh = *detail::MeshData::of(s.mesh()).ref;
   const auto parts = [&](int d) { return d < 0 ? 1 : mesh.size_of(spec.axes_of(d)); };
@@ -105,7 +105,7 @@ bool terminal_with_colours() {
 struct Colour {
   int red, green, blue;
 };
-// Light enough for dark letters, neighbours well apart.
+// Light enough for dark text, and neighbours are easy to tell apart.
 constexpr std::array<Colour, 12> kColours{{{141, 211, 199},
                                            {255, 237, 111},
                                            {190, 186, 218},
@@ -180,7 +180,7 @@ std::string sharding_svg(const Shape& shape, const Sharding& sharding,
                          const VisualizeOptions& options, std::source_location loc) {
   const InFunction named("sharding_svg", loc);
   const Grid g = grid_of(shape, sharding, options.dims, loc);
-  // The array's own proportions, as long as the labels have room.
+  // Keep the proportions of the array as long as the labels fit.
   std::size_t letters = 0;
   for (std::int64_t i = 0; i < g.down; ++i)
     for (std::int64_t j = 0; j < g.across; ++j)

@@ -12,7 +12,7 @@ MeasuredWork counted() {
 }
 }  // namespace
 
-// Calls that began before are not its own.
+// Calls that began earlier are not counted.
 WorkCounter::WorkCounter() {
   runtime::wait_for_calls();
   before_ = counted();

@@ -1,4 +1,4 @@
-// Runs modules that hold their own expectations.
+// Runs StableHLO modules that contain their own expected results.
 #include "api/interop/loaded.h"
 #include "api/trace/trace.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using stablehlo::Check;
 
-// A float's place in the order of all, so that neighbours differ by one.
+// Maps floats to integers in the same order, so that adjacent floats differ by one.
 template <class T>
 std::int64_t place_in_order(T x) {
   if constexpr (sizeof(T) == 2) {
@@ -35,11 +35,11 @@ double as_double(T x) {
     return static_cast<double>(static_cast<float>(x));
 }
 
-// How far apart two elements are in the measure of the check; 0 where they are equal.
+// The distance of two elements by the measure of the check; 0 if they are equal.
 template <class T>
 double distance(Check::Kind kind, T a, T b) {
   constexpr double kFar = std::numeric_limits<double>::infinity();
-  if constexpr (requires { a.real(); }) {  // complex numbers by their parts
+  if constexpr (requires { a.real(); }) {  // compares complex numbers by their parts
     return std::max(distance(kind, a.real(), b.real()), distance(kind, a.imag(), b.imag()));
   } else if constexpr (std::is_integral_v<T>) {
     if (a == b) return 0;
@@ -51,7 +51,7 @@ double distance(Check::Kind kind, T a, T b) {
     if (kind == Check::equal || std::isnan(x) || std::isnan(y)) return kFar;
     if (kind == Check::almost_equal) return std::abs(x - y);
     const std::int64_t p = place_in_order(a), q = place_in_order(b);
-    // Exact where it matters; of opposite signs they may be 2^64 apart.
+    // Unsigned, because floats of opposite signs may be up to 2^64 apart.
     const std::uint64_t apart = p < q
                                     ? static_cast<std::uint64_t>(q) - static_cast<std::uint64_t>(p)
                                     : static_cast<std::uint64_t>(p) - static_cast<std::uint64_t>(q);
@@ -72,7 +72,7 @@ std::string number(T x) {
   }
 }
 
-// Why two arrays do not pass; empty where they do.
+// The reason why two arrays fail the check; empty if they pass.
 std::string compare(const Check& check, const Array& got, const Array& want) {
   return dispatch(got.dtype(), [&](auto tag) -> std::string {
     using T = decltype(tag);

@@ -12,7 +12,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-constexpr std::uint8_t kBool = 6;  // newer than the packaged header
+constexpr std::uint8_t kBool = 6;  // not in the packaged header
 
 struct Row {
   DType dtype;
@@ -36,7 +36,7 @@ struct View {
   std::vector<std::int64_t> shape, strides;
 };
 
-// A tensor that was handed over, given back with the last array that reads it.
+// A tensor that was handed over; it is released with the last array that reads it.
 using Held = std::shared_ptr<DLManagedTensor>;
 void give_back(DLManagedTensor* tensor) {
   if (tensor->deleter) tensor->deleter(tensor);
@@ -92,7 +92,7 @@ bool is_row_major(const DLTensor& t) {
   return true;
 }
 
-// Elements in row-major order from strides, which may be negative.
+// Copies elements into row-major order from strides, which may be negative.
 std::vector<char> dense(const DLTensor& t, const char* from, std::int64_t size,
                         std::int64_t count) {
   std::vector<char> to(static_cast<std::size_t>(count * size));
@@ -128,7 +128,7 @@ DLManagedTensor* to_dlpack(const Array& x, std::source_location loc) {
   for (const Row& row : kRows)
     if (row.dtype == x.dtype(loc)) t.dtype = {row.code, row.bits, 1};
   dispatch(x.dtype(), [&](auto tag) {
-    // The format has no pointers to what must not be written.
+    // DLPack has no read-only pointers.
     t.data = const_cast<void*>(static_cast<const void*>(x.host<decltype(tag)>(loc).data()));
   });
   view->tensor.manager_ctx = view.get();

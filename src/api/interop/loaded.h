@@ -1,4 +1,4 @@
-// What is behind a loaded function.
+// The state behind a loaded function.
 #pragma once
 
 #include "api/trace/trace.h"
@@ -22,13 +22,15 @@ struct LoadedProgram {
 struct LoadedModule {
   std::vector<ArrayType> inputs, outputs;
   std::string name;
-  /// Of arguments of these shapes. ShapeError where the module asserts that they are others.
+  /// The program for arguments of these shapes. Throws ShapeError if the module asserts other
+  /// shapes.
   std::shared_ptr<const LoadedProgram> program(std::span<const Array> arguments,
                                                const SourceLoc& loc) const;
 
-  /// Where no dimension is open.
+  /// The only program, if no dimension is dynamic.
   std::shared_ptr<const LoadedProgram> fixed;
-  /// Where one is: what programs are made of, one a size, and those of the last sizes.
+  /// Otherwise the syntax from which one program per set of sizes is imported, and the programs of
+  /// recent sizes.
   stablehlo::ModuleSyntax syntax;
   stablehlo::ImportOptions options;
   struct Settled {
@@ -41,14 +43,14 @@ struct LoadedModule {
   mutable std::map<std::vector<std::vector<std::int64_t>>, Settled> by_shapes;
 };
 
-/// The bytes of a file; IoError where it cannot be read.
+/// The bytes of a file; throws IoError if it cannot be read.
 stablehlo::SourcePtr read_source(const std::string& path, const SourceLoc& loc);
-/// The parts of a file that hold modules of their own: one of a portable artifact or of a file of
-/// jax.export, and those of a text that lines "// -----" separate.
+/// The parts of a file that each hold a module: one for a portable artifact or a file of
+/// jax.export, and as many as lines "// -----" separate for a text.
 std::vector<stablehlo::Part> parts_of_file(const stablehlo::Source& source);
 std::vector<stablehlo::ModuleSyntax> modules_of(const stablehlo::SourcePtr& source,
                                                 stablehlo::Part part);
-/// The only module of a file; IoError where there are several.
+/// The only module of a file; throws IoError if there are several.
 stablehlo::ModuleSyntax only_module(const stablehlo::SourcePtr& source);
 /// The constants of an imported function as arrays.
 std::vector<Array> constants_of(const stablehlo::Imported& imported);

@@ -1,4 +1,4 @@
-// Functions as StableHLO modules.
+// Saves functions as StableHLO modules.
 #include "api/interop/loaded.h"
 #include "api/trace/trace.h"
 #include "api/trace/traced.h"
@@ -30,7 +30,7 @@ std::string stablehlo_of(Call& call, const char* function) {
                            std::make_shared<const std::vector<std::byte>>(
                                bytes, bytes + static_cast<std::size_t>(type.bytes()))});
   }
-  // Prints and checks stay with this process.
+  // Prints and checks are not exported.
   if (has_effects(*f.program))
     return stablehlo::emit_module(*prune(*ops::without_effects(f.program)), e);
   return stablehlo::emit_module(*f.program, e);

@@ -1,4 +1,4 @@
-// Functions of StableHLO modules as functions of arrays.
+// Loads functions of StableHLO modules as functions on arrays.
 #include "api/interop/loaded.h"
 #include "api/trace/trace.h"
 #include "runtime/devices.h"
@@ -68,7 +68,7 @@ std::vector<Array> constants_of(const stablehlo::Imported& imported) {
 
 namespace {
 
-// ShapeError where the module asserts other shapes than `options` has.
+// Imports a function; throws ShapeError if the module asserts other shapes than those in `options`.
 stablehlo::Imported settled(const stablehlo::ModuleSyntax& syntax, const std::string& function,
                             const stablehlo::ImportOptions& options, const SourceLoc& loc) {
   try {
@@ -91,7 +91,7 @@ std::shared_ptr<const LoadedProgram> imported(const stablehlo::ModuleSyntax& syn
   auto out = std::make_shared<LoadedProgram>();
   out->program = i.program;
   if (i.program->outputs.size() != i.outputs.size()) {
-    // Checks are for `check_stablehlo`; here a module is what it gives.
+    // Checks are only for `check_stablehlo`; here the module has just its results.
     auto program = std::make_shared<Program>(*i.program);
     program->outputs.resize(i.outputs.size());
     out->program = prune(*program);
@@ -160,7 +160,7 @@ const detail::LoadedModule& need_loaded(const std::shared_ptr<const detail::Load
   return *m;
 }
 
-// "f32[?,3]": a question mark for what each call settles.
+// "f32[?,3]": a question mark stands for a dimension that each call determines.
 std::string text_of(DType dtype, const Shape& shape) {
   std::string text = to_string(Type(dtype, shape));
   for (std::size_t at = 0; (at = text.find("-1", at)) != text.npos;) text.replace(at, 2, "?");
@@ -172,7 +172,7 @@ bool fits(const Shape& want, const Shape& got) {
                     [](std::int64_t w, std::int64_t g) { return w < 0 || w == g; });
 }
 
-// Whether it is of the dtype, or a number that becomes it.
+// Whether the argument has the dtype, or is a number that converts to it.
 bool takes(const ArrayType& want, const Type& got) {
   const bool number = got.weak && got.shape.rank() == 0 && want.shape.rank() == 0;
   return got.dtype == want.dtype ||

@@ -58,7 +58,7 @@ Array dot(Operand x, Operand y) {
 }
 
 namespace {
-// In the shapes that the user passed: vectors without the axis that they are given below.
+// Checks the shapes as the user passed them: vectors without the axis that is added below.
 void check_matmul(const Shape& x, const Shape& y, const SourceLoc& loc) {
   const int ya = y.rank() == 1 ? 0 : y.rank() - 2;
   const std::int64_t last = x[x.size() - 1], first = y[static_cast<std::size_t>(ya)];
@@ -103,7 +103,7 @@ Array matmul(Operand x, Operand y) {
     if (row) a = ops::reshape(a, Shape{1, a.shape()[0]});
     if (column) b = ops::reshape(b, Shape{b.shape()[0], 1});
     if (b.rank() == 2) {
-      // One matrix for the whole batch: no batch dims to broadcast.
+      // The whole batch is multiplied by one matrix, so there are no batch dimensions to broadcast.
       Value r = contract("matmul", a, b, {{a.rank() - 1}, {0}, {}, {}}, x.loc);
       Shape s = r.shape();
       if (column) s.erase(s.end() - 1);
@@ -192,7 +192,7 @@ Array trace(Operand x, std::int64_t offset, std::int64_t axis1, std::int64_t axi
           .raise<ShapeError>();
     Value row = ops::iota(b, DType::int64, v.shape(), first);
     Value column = ops::iota(b, DType::int64, v.shape(), second);
-    // Past the corners there is no diagonal, whatever the offset.
+    // Beyond the corners there is no diagonal, so the offset can be clamped.
     const std::int64_t most = std::max(v.shape()[static_cast<std::size_t>(first)],
                                        v.shape()[static_cast<std::size_t>(second)]);
     const auto by = static_cast<double>(std::clamp(offset, -most, most));
@@ -206,12 +206,12 @@ Array trace(Operand x, std::int64_t offset, std::int64_t axis1, std::int64_t axi
 
 namespace {
 
-// Booleans add as a logical or.
+// Booleans are added with a logical or.
 Value summed(Value x, const Ints& axes) {
   return x.dtype() == DType::boolean ? ops::reduce_or(x, axes) : ops::reduce_sum(x, axes);
 }
 
-// A value whose axes carry letters.
+// A value whose axes are labelled with letters.
 struct Lettered {
   Value value;
   std::string letters;
@@ -231,7 +231,7 @@ struct Einsum {
         .raise<ShapeError>();
   }
 
-  // Axes with a letter twice in one operand become their diagonal.
+  // Replaces axes that share a letter within one operand by their diagonal.
   Lettered diagonal(Lettered x) const {
     for (std::size_t i = 0; i < x.letters.size(); ++i) {
       std::size_t j = x.letters.find(x.letters[i], i + 1);
@@ -253,7 +253,7 @@ struct Einsum {
     return x;
   }
 
-  // Sums out the letters that nobody else needs.
+  // Sums over the letters that are not needed any further.
   Lettered sum_out(Lettered x, const std::string& needed) const {
     Ints axes;
     std::string kept;
@@ -315,7 +315,7 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
 
   detail::check_all_fit("einsum", operands, where);
   return composite1("einsum", operands, where, [&](Builder&, std::span<const Value> in) {
-    // "..." becomes letters that no user can write, aligned from the right.
+    // "..." becomes letters that users cannot write, aligned from the right.
     auto ellipsis_letters = [](int n) {
       std::string s;
       for (int i = n; i-- > 0;) s += static_cast<char>(1 + i);
@@ -361,8 +361,7 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
     }
     for (auto& x : xs) {
       x.value = ops::convert(x.value, common.dtype, common.weak);
-      // An ellipsis axis of one element broadcasts: it is dropped here and comes back from the
-      // others.
+      // An ellipsis axis of extent 1 broadcasts: drop it here, since the other operands supply it.
       for (std::size_t i = 0; i < x.letters.size();) {
         std::int64_t n = x.value.shape()[i];
         auto [it, fresh] = extent.try_emplace(x.letters[i], n);
@@ -396,7 +395,7 @@ Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
     for (auto& x : xs) x = e.diagonal(x);
     Lettered acc = xs[0];
     for (std::size_t k = 0; k <= xs.size(); ++k) {
-      // Needed later: by the result or by an operand still to come.
+      // Letters that the result or a later operand needs.
       std::string needed = out;
       for (std::size_t j = std::max<std::size_t>(k, 1); j < xs.size(); ++j) needed += xs[j].letters;
       if (k == 0 || k == xs.size()) {

@@ -47,7 +47,7 @@ LU lu(Operand a) {
     const Values f = ops::lu(x);
     const std::int64_t m = rows_of(x.shape()), n = columns_of(x.shape()), k = std::min(m, n);
     const Shape square = ops::with_matrix(x.shape(), m, m);
-    // A's row p(j) is row j of L U.
+    // Row p(j) of A is row j of L U.
     const Value row = ops::iota(*x.builder, DType::int32, square, square.rank() - 2);
     const Value p =
         ops::convert(ops::eq(row, ops::along_columns(f[2], square)), real_dtype(x.dtype()));

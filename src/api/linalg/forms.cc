@@ -1,4 +1,4 @@
-// Matrices in simpler forms, by unitary ones, and what is computed by these.
+// Reduction of matrices to simpler forms by unitary ones, and functions computed from these forms.
 #include <tessera/matrix_forms.h>
 
 #include "api/linalg/matrix_operand.h"
@@ -50,8 +50,9 @@ Value places(Builder& b, const Shape& vector) {
   return ops::iota(b, DType::int64, vector, vector.rank() - 1);
 }
 
-// Column j of U, U^2 = T, from below: u_i = (t_i - sum of u(i, k) u_k between) / (u(i, i) + u(j, j)),
-// where the columns before are known; 0 where nothing is left of t_i (Bjorck and Hammarling 1983).
+// Column j of U with U^2 = T, from the bottom up, given the columns before: u_i = (t_i - sum of
+// u(i, k) u_k for the k between) / (u(i, i) + u(j, j)), or 0 if nothing is left of t_i (Bjorck and
+// Hammarling 1983).
 ProgramPtr root_column(DType dtype, const Shape& vector) {
   const int last = vector.rank() - 1;
   const Shape one(vector.begin(), vector.end() - 1);
@@ -73,8 +74,9 @@ ProgramPtr root_column(DType dtype, const Shape& vector) {
   return b.finish(Values{ops::select(above, ops::along_rows(value, vector), u)});
 }
 
-// On the negative axis a rounding error would say which of two roots an eigenvalue gets, and it is another
-// one on another processor: what is as near as rounding brings it counts as lying there.
+// On the negative real axis, a rounding error would decide which of the two roots an eigenvalue
+// gets, and differ between processors. Eigenvalues within rounding error of the axis are therefore
+// treated as lying on it.
 Value eigenvalue_roots(Value t) {
   const int last = t.rank() - 1;
   const Value own = ops::diagonal_of(t), re = ops::real(own), im = ops::imag(own);
@@ -89,7 +91,7 @@ Value eigenvalue_roots(Value t) {
   return ops::sqrt(ops::complex(re, ops::select(on_axis, ops::zeros_like(im), im)));
 }
 
-// Of upper triangular matrices, a column after the other.
+// The square root of upper triangular matrices, computed column by column.
 Value root_of_triangle(Value t) {
   Builder& b = *t.builder;
   const Shape& s = t.shape();

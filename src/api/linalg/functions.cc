@@ -1,4 +1,4 @@
-// Functions of matrices, and numbers that say how large or how regular one is.
+// Functions of matrices, and measures of their size and regularity.
 #include <tessera/linalg.h>
 
 #include "api/linalg/matrix_operand.h"
@@ -18,14 +18,14 @@ namespace {
 
 Value scaled(Value x, double by) { return ops::mul(x, ops::full_like(x, by)); }
 
-// One number for each matrix, spread over it.
+// Broadcasts one number per matrix over the elements of the matrix.
 Value over_matrix(Value v, const Shape& shape) {
   Ints dims;
   for (int d = 0; d < v.rank(); ++d) dims.push_back(d);
   return ops::broadcast_in_dim(v, shape, dims);
 }
 
-// U + V and V - U of the approximant P / Q of degree 13 (Higham 2005, table 2.3).
+// The numerator p and denominator q of the Pade approximant of degree 13 (Higham 2005, table 2.3).
 struct Pade {
   Value p, q;
 };
@@ -58,8 +58,8 @@ Pade pade(Value a) {
   return {ops::add(u, v), ops::sub(v, u)};
 }
 
-// r squared `times` times, each matrix as often as it says, in a loop that leaves out what nobody
-// asks for. What is not squared any more is taken out before, so that it does not overflow.
+// Squares each matrix of r as many times as `times` says. The loop skips iterations that no matrix
+// needs; finished matrices are taken out first, so that they do not overflow.
 Value squared(Value r, Value times, std::int64_t most) {
   Builder& b = *r.builder;
   const auto step = [&](bool square) {
@@ -102,12 +102,13 @@ Array expm(Operand a, std::int64_t max_squarings) {
   // The norm of a double is below 2^1024.
   max_squarings = std::min<std::int64_t>(max_squarings, 1100);
   return of_matrix("linalg.expm", a, true, [&](Value x) -> Values {
-    constexpr double kLargest = 5.371920351148152;  // of a norm that degree 13 is enough for
+    constexpr double kLargest = 5.371920351148152;  // the largest norm for which degree 13 suffices
     if (rows_of(x.shape()) == 0) return {x};
     const int column = x.rank() - 1;
     const Value sums = ops::reduce_sum(ops::abs(x), {column - 1});
     const Value norm = ops::reduce_max(sums, {column - 1});
-    // Powers of two that the norm is above the largest by; no derivative goes this way.
+    // The number of squarings: the power of two by which the norm exceeds kLargest. It is constant
+    // under differentiation.
     const Value ratio = ops::stop_gradient(scaled(norm, 1 / kLargest));
     const Value exponent =
         ops::max(ops::ceil(scaled(ops::log(ratio), 1 / std::log(2.0))), ops::zeros_like(ratio));
@@ -117,7 +118,7 @@ Array expm(Operand a, std::int64_t max_squarings) {
     const Value small = ops::mul(x, ops::in_dtype(over_matrix(down, x.shape()), x.dtype()));
     const Pade f = pade(small);
     const Value r = squared(ops::solve(f.q, f.p), ops::convert(times, DType::int32), max_squarings);
-    // Not where it is NaN either.
+    // This comparison also rejects NaN.
     const Value good = over_matrix(ops::le(exponent, most), r.shape());
     return {ops::select(good, r, ops::full_like(r, std::numeric_limits<double>::quiet_NaN()))};
   })[0];
@@ -162,7 +163,7 @@ Array multi_dot(const std::vector<Array>& arrays, std::source_location loc) {
   std::vector<double> extent{arrays[0].ndim() == 1 ? 1.0 : static_cast<double>(arrays[0].shape(0))};
   for (const Array& x : arrays)
     extent.push_back(x.ndim() == 1 && &x != &arrays[0] ? 1.0 : static_cast<double>(x.shape(-1)));
-  // The cheapest product of factors [i, j], and where it is cut.
+  // The minimal cost of the product of factors [i, j], and where to split it.
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));
   std::vector<std::vector<std::size_t>> cut(n, std::vector<std::size_t>(n, 0));
   for (std::size_t length = 1; length < n; ++length)

@@ -1,4 +1,4 @@
-// What the functions of linear algebra begin with.
+// Common checks and conversions of the operands of linear algebra functions.
 #pragma once
 
 #include "api/trace/composite.h"
@@ -9,20 +9,21 @@
 
 namespace tessera::inline v0::linalg {
 
-/// Operands in a dtype that is computed in: floats of 32 bits at least, or complex numbers; `back`
-/// brings a result to the dtype that the user's operands promote to.
+/// Operands converted to a dtype for computing: a float of at least 32 bits, or complex. `back`
+/// converts a result to the dtype that the user's operands promote to.
 struct Computed {
   Values values;
-  DType dtype;  // of the user
+  DType dtype;  // that the user's operands promote to
   Value back(Value x) const;
 };
 Computed computed(std::span<const Value> in);
 
-/// ShapeError where x has less than two axes, or where its matrices are not square.
+/// Throws ShapeError if x has fewer than two axes (or, in need_square, matrices that are not
+/// square).
 void need_matrix(const char* function, const Value& x, const SourceLoc& loc);
 void need_square(const char* function, const Value& x, const SourceLoc& loc);
 
-/// Runs `body` on the operand, computed in and brought back, for results that are all of its kind.
+/// Runs `body` on the converted operand; its inexact results are converted back.
 template <class F>
 std::vector<Array> of_matrix(const char* function, const Operand& a, bool square, F&& body) {
   return detail::composite(function, std::span(&a.array, 1), a.loc,
@@ -40,12 +41,12 @@ std::vector<Array> of_matrix(const char* function, const Operand& a, bool square
 /// (a + a^H) / 2
 Value symmetrized(Value a);
 
-/// b as columns of a system of as many equations as `a` has rows: a vector where it has one axis,
-/// with the axes before the last two broadcast against a's.
+/// A linear system with b as columns, one row per row of `a`. A b with one axis is a vector; the
+/// axes before the last two are broadcast against those of `a`.
 struct System {
   Value a, b;
   bool vector = false;
-  Value solution(Value x) const;  // in the form of b
+  Value solution(Value x) const;  // in the shape of b
 };
 System system_of(const char* function, Value a, Value b, const SourceLoc& loc);
 

@@ -21,7 +21,7 @@ Value inverse_above(Value s, double tolerance) {
       tessera::detail::broadcast_to(ops::reshape(ops::reduce_max(s, {last}), one), s.shape());
   const Value large = ops::gt(s, ops::mul(most, ops::full_like(s, tolerance)));
   const Value safe = ops::select(large, s, ops::full_like(s, 1));
-  const Value nan = ops::add(s, ops::neg(s));  // 0, or NaN where s is
+  const Value nan = ops::add(s, ops::neg(s));  // 0, or NaN if s is NaN
   return ops::select(large, ops::div(ops::full_like(s, 1), safe), nan);
 }
 
@@ -53,8 +53,8 @@ Value inverse_of(Value x, double tolerance, bool hermitian) {
 
 Value sum(Value x, Value y) { return x.builder->emit1("add", {x, y}); }
 
-// What the derivative of P b is for a tangent of the matrix that P inverts, where x is P b and
-// `rest` is b - A x.
+// The derivative of x = P b for a tangent `da` of the matrix A that P pseudo-inverts; `rest` is b -
+// A x.
 Value turned(Value a, Value p, Value x, Value rest, Value da) {
   const Value ph = ops::adjoint(p), dah = ops::adjoint(da);
   const Value inside = ops::matmul(p, ops::matmul(da, x));
@@ -64,7 +64,7 @@ Value turned(Value a, Value p, Value x, Value rest, Value da) {
   return sum(ops::sub(outside, inside), beside);
 }
 
-// Rules are one object for one tolerance, so that equal programs are known to be equal.
+// There is one rule object per tolerance, so that equal programs compare equal.
 template <class Rule>
 HookPtr rule_for(double tolerance, bool hermitian) {
   static std::mutex& mutex = *new std::mutex;

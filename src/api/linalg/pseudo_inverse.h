@@ -1,17 +1,17 @@
-// The pseudo-inverse and what it makes of right-hand sides, with derivatives of their own: those of
-// a singular value decomposition are not defined where singular values are equal, as they are of an
-// orthogonal matrix, but theirs are.
+// The pseudo-inverse and its product with right-hand sides, with derivative rules of their own: the
+// derivative of a singular value decomposition is undefined where singular values are equal, as for
+// an orthogonal matrix, but these derivatives are defined there.
 #pragma once
 
 #include "ir/builder.h"
 
 namespace tessera::inline v0::linalg {
 
-/// 1 / s where s is above `tolerance` times the greatest, else 0.
+/// 1 / s where s exceeds `tolerance` times the largest s, else 0.
 Value inverse_above(Value s, double tolerance);
 
-/// The pseudo-inverse of the matrices in the last two dimensions; `hermitian` goes by eigenvalues.
-/// Its derivative is that of matrices of the same rank (Golub and Pereyra 1973).
+/// The pseudo-inverse of the matrices in the last two dimensions; if `hermitian`, it is computed
+/// from eigenvalues. The derivative assumes that the rank does not change (Golub and Pereyra 1973).
 Value pseudo_inverse(Value a, double tolerance, bool hermitian);
 
 /// The pseudo-inverse of `a` times `b`.

@@ -1,4 +1,4 @@
-// Equations, inverses and determinants.
+// Linear systems, inverses and determinants.
 #include <tessera/linalg.h>
 #include <tessera/manipulation.h>
 
@@ -81,7 +81,7 @@ Array inv(Operand a) {
 
 namespace {
 
-// 1, or -1 where the exchanges of rows are odd in number, for each matrix; in `dtype`.
+// The sign of each matrix's row permutation, 1 or -1, in `dtype`.
 Value sign_of_exchanges(Value pivots, DType dtype) {
   Builder& b = *pivots.builder;
   const int last = pivots.rank() - 1;
@@ -100,7 +100,7 @@ Value element(Value x, std::int64_t i, std::int64_t j) {
                       Shape(x.shape().begin(), x.shape().end() - 2));
 }
 
-// By its definition: a polynomial, whose derivatives exist where a pivot is zero too.
+// By the definition: a polynomial, so the derivatives exist even if a pivot is zero.
 Value small_determinant(Value x) {
   Builder& b = *x.builder;
   const Shape batch(x.shape().begin(), x.shape().end() - 2);

@@ -20,7 +20,7 @@ using detail::composed1;
 namespace {
 using In = std::span<const Array>;
 
-// The integer dtype as wide as a float.
+// The integer dtype with the width of a float dtype.
 DType bits_of(DType d) {
   return size_of(d) == 8 ? DType::int64 : size_of(d) == 4 ? DType::int32 : DType::int16;
 }
@@ -90,7 +90,8 @@ Array copysign(Operand x, Operand y) {
   return composed1("copysign", {x.array, y.array}, x.loc, [&](In in) {
     detail::need_real("copysign", in[0], x.loc);
     detail::need_real("copysign", in[1], x.loc);
-    // Signs are bits, of which a weak number has none yet: it takes the other's dtype, or its own.
+    // A weak number has no sign bit yet; convert it to the other operand's dtype, or its own
+    // default.
     const bool weak =
         promote(in[0].dtype(), in[0].weak_type(), in[1].dtype(), in[1].weak_type()).weak;
     auto [a, b] = both_in_floats(weak ? array(in[0]) : in[0], in[1]);
@@ -147,7 +148,7 @@ Array heaviside(Operand x, Operand y) {
 }
 
 namespace {
-// 2 ** e for exponents of normal numbers, by its bits.
+// 2 ** e for exponents of normal numbers, built from its bits.
 Array power_of_two(const Array& e, DType d) {
   const bool wide = d == DType::float64;
   const Array biased = add(astype(e, wide ? DType::int64 : DType::int32), wide ? 1023 : 127);
@@ -163,7 +164,7 @@ Array ldexp(Operand x, Operand exponent) {
     const DType d = given.dtype(), wide = size_of(d) == 2 ? DType::float32 : d;
     const int most = wide == DType::float64 ? 1023 : 127, least = 1 - most;
     Array r = astype(given, wide);
-    // In three steps of normal factors: only the last one that changes anything rounds.
+    // Multiply in three steps by normal powers of two: only the last step that changes r rounds.
     Array left = clip(astype(in[1], DType::int32), 3 * least, 3 * most);
     for (int k = 0; k < 3; ++k) {
       const Array step = clip(left, least, most);
@@ -178,7 +179,7 @@ namespace {
 struct Pair {
   Array a, b;
 };
-// Euclid's algorithm, for all elements at once.
+// Euclid's algorithm on all elements at once.
 Array gcd_of(const Array& x, const Array& y) {
   return while_loop([](const Pair& p) { return any(not_equal(p.b, 0)); },
                     [](const Pair& p) {
@@ -194,7 +195,7 @@ std::vector<Array> integers(const char* name, In in, const SourceLoc& loc) {
   std::vector<Array> both = detail::promoted({in[0], in[1]});
   const Shape s = broadcast_shapes(in[0].shape(), in[1].shape(), name, loc);
   for (Array& x : both) {
-    detail::need_integer(name, x, loc);  // int64 and uint64 meet in a float
+    detail::need_integer(name, x, loc);  // int64 and uint64 promote to a float
     x = broadcast_to(x.dtype() == DType::boolean ? astype(x, DType::int32) : array(x), s);
   }
   return both;
@@ -230,7 +231,7 @@ Array rad2deg(Operand x) {
 Array sinc(Operand x) {
   return composed1("sinc", {x.array}, x.loc, [&](In in) {
     const Array y = multiply(detail::in_floats(in[0]), std::numbers::pi), square = multiply(y, y);
-    // Around zero the power series (DLMF 4.19.1), so that all derivatives are those of sinc.
+    // Near zero, use the power series (DLMF 4.19.1), so that all derivatives are those of sinc.
     const Array near = less(abs(y), 0.5);
     Array series = zeros_like(square);
     double coefficient = 1;
@@ -241,7 +242,8 @@ Array sinc(Operand x) {
     }
     const Array inside = where(near, square, zeros_like(square));
     for (std::size_t k = terms.size(); k-- > 0;) series = add(multiply(series, inside), terms[k]);
-    // Beyond, what is left of the nearest integer is exact, and its multiple of pi rounded once.
+    // Elsewhere, the distance to the nearest integer is exact, and its product with pi is rounded
+    // once.
     const Array v = detail::in_floats(in[0]), outside = where(near, ones_like(v), v);
     const Array nearest = round(outside), sine = sin((outside - nearest) * std::numbers::pi);
     const Array odd = not_equal(remainder(nearest, 2), 0);

@@ -95,7 +95,7 @@ const ArrayImpl& need(const Array& a, const char* function, const SourceLoc& loc
 
 namespace {
 
-// The float32 values that a weak array shows, which is held in double, for as long as it lives.
+// The float32 values of a weak array, which is stored as doubles; they live as long as the array.
 const float* floats_of(const ArrayImpl& a, const runtime::ArrayData& data) {
   runtime::BufferPtr hold;
   const auto* doubles = reinterpret_cast<const double*>(runtime::dense_bytes(data, hold));
@@ -107,7 +107,7 @@ const float* floats_of(const ArrayImpl& a, const runtime::ArrayData& data) {
   return a.as_floats->data();
 }
 
-// The data of an array that has values.
+// The data of an array; throws if it has no values.
 const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
                                       const SourceLoc& loc) {
   const ArrayImpl& a = need(array, function, loc);
@@ -160,7 +160,7 @@ Array same_values(const Array& x, const char* function, const SourceLoc& loc) {
   auto impl = std::make_shared<ArrayImpl>();
   impl->type = a.type;
   impl->is_number = true;
-  impl->unsigned_integer = a.unsigned_integer;  // the bits of whichever it is
+  impl->unsigned_integer = a.unsigned_integer;  // the bits of either integer
   impl->imaginary = a.imaginary;
   return Array(std::move(impl));
 }
@@ -348,7 +348,7 @@ auto with_item(const Array& a, const SourceLoc& loc, F&& f) {
       .raise<DTypeError>();
 }
 
-// The element as an integer from `least` to `most`; fractions are cut off.
+// The element as an integer in [least, most]; fractions are truncated.
 template <class I>
 I integer_item(const Array& a, I least, I most, const SourceLoc& loc) {
   return with_item(a, loc, [&](auto e) {
@@ -357,7 +357,7 @@ I integer_item(const Array& a, I least, I most, const SourceLoc& loc) {
       read_as_real(a, loc);
     } else if constexpr (std::is_floating_point_v<decltype(e)>) {
       const double whole = std::trunc(static_cast<double>(e));
-      // The bound above, a power of two, is exact in double where `most` itself may not be.
+      // most + 1 is a power of two and thus exact in double, unlike `most` itself.
       const auto half = most / 2 + 1;
       fits =
           whole >= static_cast<double>(least) && whole < std::ldexp(static_cast<double>(half), 1);

@@ -1,4 +1,4 @@
-// What functions on arrays share that are made of others.
+// Helpers for functions that are composed of public functions on arrays.
 #pragma once
 
 #include "api/trace/composed.h"
@@ -14,16 +14,16 @@
 
 namespace tessera::inline v0::detail {
 
-/// start, ..., limit - 1 by `step` along one axis, counted from 0.
+/// Elements start, start + step, ... below `limit` along one axis.
 Array part_of(const Array& x, int axis, std::int64_t start, std::int64_t limit,
               std::int64_t step = 1);
-/// The element at `position` along one axis, which goes.
+/// The element at `position` along one axis; the result lacks that axis.
 Array element_of(const Array& x, int axis, std::int64_t position);
-/// In floats, as elementwise functions "in floats" convert.
+/// x in a floating dtype, by the rule of the elementwise functions that compute in floats.
 Array in_floats(const Array& x);
-/// Two in the floating dtype that they promote to.
+/// Both operands in the floating dtype that they promote to.
 std::pair<Array, Array> both_in_floats(const Array& x, const Array& y);
-/// Arrays in the dtype that all of them promote to.
+/// The arrays in the dtype that all of them promote to.
 std::vector<Array> promoted(const std::vector<Array>& xs);
 inline int rank_of(const Array& x) { return static_cast<int>(x.shape().size()); }
 inline std::int64_t extent_of(const Array& x, int axis) {
@@ -33,12 +33,13 @@ inline std::int64_t extent_of(const Array& x, int axis) {
 Array along(const Array& x, int axis, int rank);
 /// "1 array", "2 arrays".
 std::string counted(std::size_t n, const char* what);
-/// ShapeError in the name of `function` where x has less than `rank` axes, or another number.
+/// Throws ShapeError, naming `function`, if x has fewer than `rank` axes (or, in need_rank, not
+/// exactly `rank`).
 void need_rank_at_least(const char* function, const Array& x, int rank, const SourceLoc& loc);
 void need_rank(const char* function, const Array& x, int rank, const SourceLoc& loc);
-/// ShapeError for a list without arrays.
+/// Throws ShapeError if the list of arrays is empty.
 void need_some(const char* function, const std::vector<Array>& xs, const SourceLoc& loc);
-/// DTypeError where x is complex, or is no integer (nor boolean).
+/// Throws DTypeError if x is complex (or, in need_integer, neither integer nor boolean).
 void need_real(const char* function, const Array& x, const SourceLoc& loc);
 void need_integer(const char* function, const Array& x, const SourceLoc& loc);
 

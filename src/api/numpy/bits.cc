@@ -44,7 +44,7 @@ Array nextafter(Operand x, Operand y) {
         Value a = in[0], b = in[1];
         detail::promote_inexact(a, b);
         detail::promote_and_broadcast(a, b, "nextafter");
-        // A bare number has the neighbours of the dtype that it shows.
+        // A bare number has the neighbours of its visible dtype.
         return ops::nextafter(detail::to_visible_inexact(a), detail::to_visible_inexact(b));
       });
 }

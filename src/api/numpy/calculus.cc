@@ -22,14 +22,14 @@ namespace {
 using Arrays = std::vector<Array>;
 using In = std::span<const Array>;
 
-// The operands that are there.
+// x and the optional operands that are present.
 Arrays given(const Array& x, const std::optional<Array>& a, const std::optional<Array>& b) {
   Arrays all{x};
   if (a) all.push_back(*a);
   if (b) all.push_back(*b);
   return all;
 }
-// A scalar as one layer of x.
+// A scalar as a slice of x with extent 1 along `axis`.
 Array layer(const Array& v, const Array& x, int axis) {
   if (rank_of(v) > 0) return v;
   Shape s = x.shape();
@@ -145,7 +145,8 @@ void check_points(const Array& xp, const Array& fp, const SourceLoc& loc) {
       .advice("map the function over other axes with vmap")
       .raise<ShapeError>();
 }
-// With a point before the first and one behind the last, which lie a period away.
+// Sorts the points within a period, and adds the last before the first and the first after the
+// last, each shifted by a period.
 void around(Array& x, Array& xp, Array& fp, double period) {
   x = remainder(x, period);
   xp = remainder(xp, period);

@@ -14,7 +14,7 @@ namespace {
 using Arrays = std::vector<Array>;
 using Body = std::function<Arrays(std::span<const Array>)>;
 
-/// The program of a function of scalars of these dtypes.
+/// Traces a function on scalars of these dtypes.
 ProgramPtr traced_body(const char* function, std::span<const DType> dtypes, const SourceLoc& loc,
                        const Body& body) {
   detail::Trace trace(std::string(function) + " body");
@@ -49,14 +49,14 @@ std::vector<DType> dtypes_of(const Arrays& xs, int times) {
   return out;
 }
 
-/// (accumulated..., elements...) as a body of `n` each.
+/// The program that combines (accumulated..., elements...), `n` of each.
 ProgramPtr combiner(const char* function, const Arrays& xs, const CombineAll& combine,
                     const SourceLoc& loc) {
   return traced_body(function, dtypes_of(xs, 2), loc, [&](std::span<const Array> in) {
     const std::size_t n = xs.size();
     Arrays out = combine({in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n)},
                          {in.begin() + static_cast<std::ptrdiff_t>(n), in.end()});
-    // A bare number is of the dtype that it stands for.
+    // A bare number takes the dtype of the array that it stands for.
     for (std::size_t i = 0; i < std::min(n, out.size()); ++i)
       if (!out[i].is_empty() && out[i].impl()->type.weak) out[i] = out[i].astype(xs[i].dtype());
     return out;
@@ -66,7 +66,7 @@ CombineAll of_one(const Combine& combine) {
   return [&combine](Arrays a, Arrays b) { return Arrays{combine(a[0], b[0])}; };
 }
 
-/// Inits in their arrays' dtypes.
+/// The initial values in the dtypes of their arrays.
 Values inits_like(std::span<const Value> in) {
   const std::size_t n = in.size() / 2;
   Values out;

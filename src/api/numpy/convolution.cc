@@ -43,8 +43,8 @@ struct Edges {
   Ints low, high;
 };
 
-// SAME pads so that the output extent is ceil(n / stride), one more after than before where the sum
-// is odd; SAME_LOWER one more before.
+// SAME pads so that the output extent is ceil(n / stride); if the total padding is odd, the extra
+// element goes after the data (SAME_LOWER: before it).
 Edges edges(const Padding& padding, const Ints& input, const Ints& window, const Ints& strides,
             const char* name, const SourceLoc& loc) {
   Edges e;
@@ -103,7 +103,7 @@ void need_spatial(const char* name, const Value& x, const SourceLoc& loc) {
       .raise<ShapeError>();
 }
 
-// A window over the spatial axes as one over all axes.
+// Extends a window over the spatial axes to all axes.
 ops::WindowDims spatial_window(const Value& x, const std::vector<std::int64_t>& window,
                                const std::vector<std::int64_t>& strides, const Padding& padding,
                                const char* name, const SourceLoc& loc) {

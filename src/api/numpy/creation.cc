@@ -43,7 +43,7 @@ void measure(const std::vector<Nested>& rows, std::size_t depth, Shape& shape, i
   }
 }
 
-// What a number in braces is as T. DTypeError where T does not hold it.
+// Converts a number in braces to T; throws DTypeError if T cannot hold it.
 template <class T>
 T element(const Nested& r, DType dtype, const SourceLoc& loc) {
   bool holds = true;
@@ -58,7 +58,8 @@ T element(const Nested& r, DType dtype, const SourceLoc& loc) {
   if constexpr (std::is_same_v<T, bool>) {
     value = r.kind == Nested::kReal ? r.real != 0 : r.integer != 0;
   } else if constexpr (std::is_integral_v<T>) {
-    // Fractions are cut off; the bound above, one past the largest, is a power of two and exact.
+    // Fractions are truncated. The upper bound, one past the largest value, is a power of two and
+    // exact.
     const double past = std::ldexp(1.0, std::numeric_limits<T>::digits);
     const auto least = static_cast<double>(std::numeric_limits<T>::min());
     if (r.kind == Nested::kReal) {
@@ -102,7 +103,7 @@ void each_number(const std::vector<Nested>& rows, F&& f) {
   }
 }
 
-// int32, or what a value needs.
+// int32, or a wider dtype if a value needs it.
 DType integers_in(const std::vector<Nested>& rows) {
   DType d = DType::int32;
   each_number(rows, [&](const Nested& r) {
@@ -127,7 +128,7 @@ Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
                                                             : DType::float32);
   return dispatch(d, [&](auto tag) {
     using T = decltype(tag);
-    // std::vector<bool> has no bytes of its own.
+    // std::vector<bool> is packed, so it has no byte per element.
     const auto count = static_cast<std::size_t>(shape.count());
     auto values = std::make_unique<T[]>(count);
     std::size_t next = 0;
@@ -170,7 +171,7 @@ std::string text_of(Wide v) {
 }
 std::string text_of(double v) { return fmt::format("{}", v); }
 
-// Whether a whole number, or a float without its fraction, is a value of `dtype`.
+// Whether `dtype` can hold an integer, or a float with its fraction truncated.
 template <class V>
 bool holds(DType dtype, V v) {
   return dispatch(dtype, [&](auto tag) {
@@ -179,13 +180,13 @@ bool holds(DType dtype, V v) {
       return true;
     } else if constexpr (std::is_same_v<V, Wide>) {
       return v >= Wide(std::numeric_limits<T>::min()) && v <= Wide(std::numeric_limits<T>::max());
-    } else {  // one past the largest is a power of two, which floats hold
+    } else {  // one past the largest value is a power of two, exact in floats
       return std::trunc(v) >= static_cast<double>(std::numeric_limits<T>::min()) &&
              std::trunc(v) < std::ldexp(1.0, std::numeric_limits<T>::digits);
     }
   });
 }
-// The values are monotonic, so where the first and the last fit, all do.
+// The values are monotonic: if the first and the last fit, all do.
 template <class V>
 void values_fit(const char* function, const std::string& call, V first, V last, DType dtype,
                 const SourceLoc& loc) {
@@ -213,7 +214,7 @@ Array arange(double start, double stop, double step, std::optional<DType> given,
   if (n > 0)
     values_fit("arange", call, start, start + static_cast<double>(n - 1) * step, dtype, loc);
   return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
-    // In double, then rounded once, so that long ranges do not drift.
+    // Compute in double and round once, so that long ranges do not drift.
     Value v = ops::iota(b, DType::float64, Shape{n}, 0);
     if (step != 1) v = ops::mul(v, ops::full_like(v, step));
     if (start != 0) v = ops::add(v, ops::full_like(v, start));
@@ -242,7 +243,7 @@ Array arange_integers(Whole from, Whole to, Whole by_each, std::optional<DType> 
   const DType dtype = given.value_or(needed);
   if (n > 0) values_fit("arange", call, start, last, dtype, loc);
   return composite1("arange", {}, loc, [&](Builder& b, std::span<const Value>) {
-    // Integers wrap together, so that a product past the dtype does no harm to the sum.
+    // Integer arithmetic wraps, so an overflow of the product does not affect the sum.
     const bool exact = is_integer(dtype);
     const DType work = needed == DType::uint64 ? DType::uint64 : DType::int64;
     Value v = ops::iota(b, exact ? dtype : work, Shape{n}, 0);
@@ -326,13 +327,13 @@ Array linspace(double start, double stop, std::int64_t num, bool endpoint, DType
                        std::floor(start), std::floor(last), dtype, loc);
   }
   return composite1("linspace", {}, loc, [&](Builder& b, std::span<const Value>) {
-    // i / parts is exact at both ends, so the first and the last value are the bounds to the bit.
+    // i / parts is exact at both ends, so the first and the last value equal the bounds exactly.
     Value t = ops::iota(b, DType::float64, Shape{std::max<std::int64_t>(0, num)}, 0);
     if (parts > 0) t = ops::div(t, ops::full_like(t, static_cast<double>(parts)));
     Value left = ops::mul(ops::sub(ops::full_like(t, 1), t), ops::full_like(t, start));
     Value v = ops::add(left, ops::mul(t, ops::full_like(t, stop)));
-    // A share of 0 of an infinity is no number, but of one value it is the start, and the last of
-    // several is the stop.
+    // 0 * infinity is NaN, so set the bounds explicitly: a single value is `start`, and the last of
+    // several is `stop`.
     if (num == 1) v = ops::full_like(t, start);
     if (num > 1 && endpoint && !(std::isfinite(start) && std::isfinite(stop)))
       v = ops::select(ops::eq(t, ops::full_like(t, 1)), ops::full_like(t, stop), v);
@@ -352,7 +353,7 @@ Array eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType d
   return composite1("eye", {}, loc, [&](Builder& b, std::span<const Value>) {
     Shape shape{n, m.value_or(n)};
     Value row = ops::iota(b, DType::int64, shape, 0), column = ops::iota(b, DType::int64, shape, 1);
-    // Past the corners there is no diagonal, whatever k.
+    // Beyond the corners there is no diagonal, so k can be clamped.
     const std::int64_t most = std::max(n, m.value_or(n));
     const auto by = static_cast<double>(std::clamp(k, -most, most));
     return ops::convert(ops::eq(ops::add(row, ops::full_like(row, by)), column), dtype);

@@ -18,7 +18,7 @@ using Unary = Value (*)(Value);
 using Binary = Value (*)(Value, Value);
 using detail::Comparison;
 
-// The functions below differ in what they do around `f`.
+// Distinguishes how the functions below wrap `f`.
 enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kCompareNumber, kCompare, kLogical };
 
 template <class F, class Body>
@@ -54,7 +54,7 @@ Array binary_in_floats(const char* name, const Operand& x, const Operand& y, Bin
     return f(a, b);
   });
 }
-// A bare integer that the other operand's dtype does not hold is above or below all of its values.
+// A bare integer out of the other operand's range is above or below all of its values.
 Array compare(const char* name, const Operand& x, const Operand& y, Binary f, Comparison kind) {
   if (std::optional<Array> known = detail::compared_with_number(name, x, y, kind)) return *known;
   const bool number = detail::is_integer_number(x.array) || detail::is_integer_number(y.array);
@@ -85,7 +85,7 @@ Value to_bool(Value x) { return is_bool(x) ? x : ops::ne(x, ops::zeros_like(x));
       .raise<DTypeError>();
 }
 
-// Booleans add as a logical or and multiply as a logical and, as NumPy has them.
+// Booleans are added with a logical or and multiplied with a logical and, as in NumPy.
 Value add_values(Value x, Value y) { return is_bool(x) ? ops::or_(x, y) : ops::add(x, y); }
 Value mul_values(Value x, Value y) { return is_bool(x) ? ops::and_(x, y) : ops::mul(x, y); }
 Value sub_values(Value x, Value y) {
@@ -145,7 +145,7 @@ Value trunc_value(Value x) {
   return ops::select(ops::lt(x, ops::zeros_like(x)), ops::ceil(x), ops::floor(x));
 }
 Value isnan_value(Value x) {
-  return ops::ne(x, x);  // no integer differs from itself
+  return ops::ne(x, x);  // integers always equal themselves
 }
 Value isinf_value(Value x) {
   if (is_complex(x.dtype())) return ops::or_(isinf_value(ops::real(x)), isinf_value(ops::imag(x)));
@@ -153,7 +153,7 @@ Value isinf_value(Value x) {
   return ops::and_(ops::eq(x, x), ops::not_(ops::is_finite(x)));
 }
 Value isfinite_value(Value x) { return is_inexact(x.dtype()) ? ops::is_finite(x) : ops::eq(x, x); }
-// Rounding of integers and booleans changes nothing.
+// Rounding leaves integers and booleans unchanged.
 Value floor_value(Value x) { return is_inexact(x.dtype()) ? ops::floor(x) : x; }
 Value ceil_value(Value x) { return is_inexact(x.dtype()) ? ops::ceil(x) : x; }
 Value round_value(Value x) { return is_inexact(x.dtype()) ? ops::round_nearest_even(x) : x; }
@@ -161,14 +161,14 @@ Value trunc_or_same(Value x) { return is_inexact(x.dtype()) ? trunc_value(x) : x
 Value square_value(Value x) { return mul_values(x, x); }
 Value logical_not_value(Value x) { return ops::not_(to_bool(x)); }
 
-// log(x) / by; of 16-bit floats in float32, rounded once.
+// log(x) / by; 16-bit floats are computed in float32 and rounded once.
 Value log_over(Value x, double by) {
   Value wide = size_of(x.dtype()) == 2 ? ops::convert(x, DType::float32) : x;
   Value r = ops::div(ops::log(wide), ops::full_like(wide, by));
   return size_of(x.dtype()) == 2 ? ops::convert(r, x.dtype()) : r;
 }
 
-// Logical functions take the truth of their operands before broadcasting.
+// Logical functions convert their operands to booleans before broadcasting.
 Array logical(const char* name, const Operand& x, const Operand& y, Binary f) {
   return once(name, {x.array, y.array}, x.loc, kLogical, f, [&](std::span<const Value> in) {
     Value a = to_bool(in[0]), b = to_bool(in[1]);
@@ -275,19 +275,19 @@ Array power(Operand x, Operand y) {
     return o.array.impl() && !is_inexact(o.array.impl()->type.dtype);
   };
   const bool integers = exact(x) && exact(y);
-  // A bare integer exponent is static: multiplications are exact for integers and differentiate
-  // everywhere.
+  // A bare integer exponent is static: repeated multiplication is exact for integers and
+  // differentiable everywhere.
   if (detail::is_integer_number(y.array) && detail::side_of_range(*y.array.impl(), i64) == 0) {
     const std::int64_t n = y.array.impl()->integer;
     if (integers) detail::check_exponent(n, x.loc);
     if (integers) detail::check_all_fit("power", {&x, &y});
     return composite1("power", {x.array}, x.loc, [&](Builder&, std::span<const Value> in) {
-      // Beside a number a boolean is as weak as that.
+      // With a bare number, a boolean is as weak as the number.
       Value v = is_bool(in[0]) ? ops::convert(in[0], y.array.impl()->type.dtype, true) : in[0];
       return ops::integer_pow(v, n);
     });
   }
-  // Those of int64 with uint64 are in floats, as all of the two are.
+  // int64 and uint64 promote to a float, as everywhere.
   const bool common =
       integers &&
       !is_inexact(detail::promote_types(x.array.impl()->type, y.array.impl()->type).dtype);
@@ -336,7 +336,7 @@ Value imag_value(Value x) {
 }
 Value conj_value(Value x) { return is_complex(x.dtype()) ? ops::conj(x) : x; }
 Value angle_value(Value x) { return ops::atan2(imag_value(x), real_value(x)); }
-// The parts meet in float32 or float64.
+// The common dtype of the parts is float32 or float64.
 Value complex_value(Value re, Value im) {
   if (size_of(re.dtype()) == 2) {
     re = ops::convert(re, DType::float32);

@@ -1,4 +1,5 @@
-// Discrete Fourier transforms: axes are brought to the end, cut or filled up, and transformed there.
+// Discrete Fourier transforms: axes are moved to the end, truncated or zero-padded, and
+// transformed.
 #include <tessera/creation.h>
 #include <tessera/fft.h>
 #include <tessera/manipulation.h>
@@ -13,7 +14,7 @@ namespace tessera::inline v0::fft {
 
 namespace {
 
-/// What a function asks for, of one axis or several.
+/// The kind of transform that a function computes, along one or more axes.
 struct Transform {
   const char* function;
   const char* kind;  // of the op
@@ -34,7 +35,7 @@ double factor(const Transform& t, const std::string& norm, double points, const 
       .raise<Error>();
 }
 
-// In a dtype that is transformed.
+// The operand in a dtype that the op supports.
 Value operand(const Transform& t, Value x, const SourceLoc& loc) {
   x = detail::to_inexact(x);
   if (t.real_in() && is_complex(x.dtype()))
@@ -66,8 +67,8 @@ Ints counted(std::size_t n) {
   return v;
 }
 
-// Of the last axes, as many as there are lengths; the op takes three at once. Behind a transform of
-// real numbers, and before one that gives them, the others are complex.
+// Transforms the last axes, one per length, at most three per op. If the input is real, the first
+// transform is real and the others are complex; if the output is real, only the last one is real.
 Value of_last(const Transform& t, Value x, const Ints& lengths) {
   constexpr std::size_t kMost = 3;
   if (lengths.size() <= kMost) return ops::fft(x, t.kind, lengths);
@@ -84,7 +85,7 @@ Value of_last(const Transform& t, Value x, const Ints& lengths) {
   return t.real_out() ? halved() : x;
 }
 
-// The axes in the order that they are given in; the last `count` where there are none.
+// The named axes in the given order; if none are named, the last `count` axes.
 Ints axes_of(const Transform& t, std::span<const std::int64_t> named, std::size_t count, int rank,
              const SourceLoc& loc) {
   Ints axes;
@@ -220,7 +221,7 @@ Array irfftn(Operand x, const FftnOptions& o) {
 
 namespace {
 
-// k / (n d) for the first points, in all `count` of them; negative from `turn` on.
+// k / (n d) for the first `count` of n points; k is negative from index `turn` on.
 Array frequencies(const char* function, std::int64_t n, double d, DType dtype, bool half,
                   const std::source_location& loc) {
   if (n < 1)

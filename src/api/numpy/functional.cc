@@ -16,7 +16,7 @@ namespace {
 using Arrays = std::vector<Array>;
 using Dims = std::vector<std::string>;
 
-// f mapped over the first axis of each of the arrays.
+// Maps f over the first axis of each array.
 Array mapped(const detail::RowFunction& f, const Arrays& xs) {
   return vmap([&](const Arrays& rows) { return f(rows); })(xs);
 }
@@ -30,7 +30,7 @@ Array mapped(const detail::RowFunction& f, const Arrays& xs) {
       .raise<Error>();
 }
 
-// The names of the axes of each argument of "(n,m),(m)->(n)".
+// The axis names of each argument of a signature such as "(n,m),(m)->(n)".
 std::vector<Dims> core_axes(const std::string& signature, std::size_t arguments,
                             const SourceLoc& loc) {
   std::vector<Dims> out;
@@ -94,7 +94,7 @@ Array apply_along_axis(const std::function<Array(Array)>& f, std::int64_t axis, 
   const int inner = rank_of(r) - 1;
   Shape shape = outer;
   for (int i = 1; i < rank_of(r); ++i) shape.push_back(detail::extent_of(r, i));
-  // The result's own axes go to where the one was.
+  // Move the result's own axes to the position of the axis that was applied over.
   std::vector<std::int64_t> order;
   for (int i = 0; i < a; ++i) order.push_back(i);
   for (int i = 0; i < inner; ++i) order.push_back(outer.rank() + i);

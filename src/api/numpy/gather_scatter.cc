@@ -125,7 +125,7 @@ Array ravel_multi_index(const Arrays& positions, const Shape& shape, std::source
 }
 
 namespace {
-// One start an axis: `start` along one of them, 0 elsewhere.
+// One start per axis: `start` along `axis`, 0 along the others.
 Arrays starts(const Array& x, int axis, const Array& start) {
   Arrays all(x.shape().size(), Array(0));
   all[static_cast<std::size_t>(axis)] = start;

@@ -113,7 +113,8 @@ Array tri(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType d
 }
 
 namespace {
-// Rows and columns in order where `columns` of a row gives the first and the one behind the last.
+// Lists row and column indices in row-major order; `columns` returns the half-open range of columns
+// of a row.
 template <class Number, class F>
 std::array<Array, 2> numbered(std::int64_t n, F columns) {
   std::vector<Number> row, column;
@@ -133,7 +134,7 @@ std::array<Array, 2> places(std::int64_t n, std::int64_t width, F columns) {
              : numbered<std::int64_t>(n, columns);
 }
 using Endpoints = std::pair<std::int64_t, std::int64_t>;
-// The indices are listed one by one.
+// Limits the size of the matrix, because its indices are listed one by one.
 void need_small(const char* name, std::int64_t n, std::int64_t width, const SourceLoc& loc) {
   constexpr std::int64_t kMost = std::int64_t{1} << 32;
   std::int64_t size = 0;
@@ -206,7 +207,7 @@ Array diagonal(Operand x, std::int64_t offset, std::int64_t axis1, std::int64_t 
     outer.push_back(n * m);
     const Array flat = v.reshape(outer);
     if (count <= 0) return detail::part_of(flat, rank - 2, 0, 0);
-    // Row-major, the elements of a diagonal are m + 1 apart.
+    // In row-major order, consecutive elements of a diagonal are m + 1 apart.
     const std::int64_t start = row * m + column;
     return detail::part_of(flat, rank - 2, start, start + (count - 1) * (m + 1) + 1, m + 1);
   });
@@ -216,7 +217,7 @@ Array diagflat(Operand x, std::int64_t k) {
   return composed1("diagflat", {x.array}, x.loc, [&](In in) {
     const std::int64_t n = in[0].size(), side = n + std::abs(k);
     if (n == 0) return zeros({side, side}, in[0].dtype());
-    // Each element with `side` zeros behind it: so far are they apart in the matrix.
+    // Append `side` zeros to each element: consecutive elements of a diagonal are `side` + 1 apart.
     const Array apart = pad(in[0].reshape(Shape{n, 1}), {{0, 0}, {0, side}}).reshape(Shape{-1});
     const std::int64_t start = k >= 0 ? k : -k * side, end = start + n * (side + 1);
     const std::int64_t past = std::max<std::int64_t>(end - side * side, 0);

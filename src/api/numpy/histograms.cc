@@ -73,7 +73,7 @@ Histogram histogram(Operand x, const HistogramOptions& o) {
     const std::int64_t n = edges.size();
     const Array found = searchsorted(edges, v, {.side = "right"});
     const Array bin = where(equal(v, element_of(edges, 0, -1)), n - 1, found);
-    // What is below the first edge is in place 0; the rest has its own behind it.
+    // Bin 0 collects values below the first edge, and is dropped.
     const Array all =
         At(zeros({n + 1}, w.dtype()), {AxisIndex(ravel(where(isnan(v), n, bin)))}).add(ravel(w));
     Array counts = detail::part_of(all, 0, 1, n);

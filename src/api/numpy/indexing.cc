@@ -13,7 +13,7 @@ namespace detail {
 
 namespace {
 
-// What a range picks of an axis of n elements, Python's way: clamped bounds, count of positions.
+// The elements of an axis that a range selects, by Python's rules (clamped bounds).
 struct Picked {
   std::int64_t start, count, step;
 };
@@ -31,7 +31,7 @@ Picked resolve(const Range& r, std::int64_t n, const char* name, const SourceLoc
   };
   std::int64_t start = r.start ? clamp(*r.start) : (r.step > 0 ? 0 : n - 1);
   std::int64_t stop = r.stop ? clamp(*r.stop) : (r.step > 0 ? n : -1);
-  // A longer step than the axis picks one element, as the axis' length does.
+  // A step longer than the axis selects one element, so it can be clamped to the axis length.
   const std::int64_t step = std::clamp<std::int64_t>(r.step, -n - 1, n + 1);
   std::int64_t count =
       step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
@@ -74,17 +74,17 @@ void check_rank(const std::vector<AxisIndex>& index, const Shape& shape, const c
         .raise<ShapeError>();
 }
 
-// An index resolved against a shape: slices of every axis first, then one gather where arrays are
-// among the indices.
+// An index resolved against a shape: every axis is sliced first; if the index has arrays, one
+// gather follows.
 struct Resolved {
   Ints start, limit, step, reversed;
-  Shape shape;               // after slicing: positions dropped, new axes put in
-  std::vector<int> indexed;  // axes of `shape` that arrays index
-  Values positions;          // one an entry of `indexed`
-  bool adjacent = true;      // the arrays stand next to each other
+  Shape shape;               // after slicing, without axes at positions and with new axes
+  std::vector<int> indexed;  // axes of `shape` that are indexed by arrays
+  Values positions;          // one per entry of `indexed`
+  bool adjacent = true;      // whether these axes are adjacent in the index
 };
 
-// Positions beside arrays count as arrays of no dimensions, as in NumPy.
+// If the index has arrays, positions count as scalar arrays, as in NumPy.
 Resolved resolve_index(Builder& b, const Shape& from, const std::vector<AxisIndex>& index,
                        std::span<const Value> arrays, const char* name, const SourceLoc& loc) {
   using Kind = AxisIndex::Kind;
@@ -135,8 +135,8 @@ Resolved resolve_index(Builder& b, const Shape& from, const std::vector<AxisInde
   return r;
 }
 
-// The gather of a resolved index with arrays. These broadcast together; their shape takes the place
-// of the indexed axes, or comes first when these are not next to each other.
+// The gather for an index with arrays, which broadcast together. Their shape replaces the indexed
+// axes or, if these are not adjacent, comes first.
 struct Gather {
   Value starts;
   ops::GatherDims dims;
@@ -179,7 +179,7 @@ Gather gather_of(const Resolved& r, const char* name, const SourceLoc& loc) {
   return g;
 }
 
-// Whether arrays index an axis without elements: only no positions at all are right there.
+// Whether arrays index an axis without elements; throws unless the arrays are empty, too.
 bool nothing_to_pick(const Resolved& r, const Gather& g, const char* name, const SourceLoc& loc) {
   for (int a : r.indexed) {
     if (r.shape[static_cast<std::size_t>(a)] != 0) continue;
@@ -215,7 +215,7 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
 
 namespace {
 
-// The operands of an indexing call: the array, the index arrays, then more.
+// The operands of an indexing call: the array, the index arrays, then any values.
 std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index, const char* name,
                             const SourceLoc& loc) {
   std::vector<Array> all{x};
@@ -246,7 +246,7 @@ bool basic_unit(const std::vector<AxisIndex>& index) {
   });
 }
 
-// Whether nothing is sliced off and no axis is new.
+// Whether the index slices nothing off and adds no axis.
 bool whole(const Resolved& r, const Shape& from) {
   return r.shape == from && r.reversed.empty() &&
          std::all_of(r.step.begin(), r.step.end(), [](std::int64_t s) { return s == 1; });
@@ -263,7 +263,8 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
   return composite1(name, all, values.loc, [&](Builder& b, std::span<const Value> in) {
     Value base = in[0];
     Value v = ops::convert(in.back(), base.dtype(), base.type().weak);
-    // The flat positions of the picked elements say where updates go, whatever the index.
+    // In general, gather the flat positions of the selected elements: the update is scattered
+    // there.
     Shape flat_shape{base.shape().count()};
     auto picked_positions = [&] {
       Value flat =
@@ -271,7 +272,7 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
       return get_index(flat, index, in.subspan(1, arrays), name, "fill");
     };
     if (basic_unit(index)) {
-      // A block: slice it out, combine, write it back.
+      // A block: slice it out, combine it with the values, and write it back.
       Value old = get_index(base, index, {}, name, "clip");
       Shape joint = broadcast_shapes(old.shape(), v.shape(), name, values.loc);
       if (joint == old.shape()) {
@@ -316,7 +317,7 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
     ops::ScatterDims dims;
     if (arrays > 0) {
       Resolved r = resolve_index(b, base.shape(), index, in.subspan(1, arrays), name, values.loc);
-      if (whole(r, base.shape())) {  // rows, or blocks, at the places that the arrays say
+      if (whole(r, base.shape())) {  // whole rows or blocks at positions given by the arrays
         Gather g = gather_of(r, name, values.loc);
         if (nothing_to_pick(r, g, name, values.loc)) {
           (void)fitted(g.result);
@@ -336,7 +337,7 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
     dims.index_vector_dim = 1;
     Value r = ops::scatter(op, ops::reshape(base, flat_shape),
                            ops::reshape(p, Shape{p.shape().count(), 1}), v, dims, "drop",
-                           arrays == 0);  // positions and ranges name no element twice
+                           arrays == 0);  // without arrays, indices are unique
     return ops::reshape(r, base.shape());
   });
 }
@@ -355,7 +356,7 @@ Array Array::get(const std::vector<AxisIndex>& index, std::source_location loc) 
 Array Array::operator[](AxisIndex index) const {
   if (index.kind() == AxisIndex::Kind::position && is_concrete() && impl_->data &&
       !detail::Trace::innermost() && ndim() > 0) {
-    // The part of one device of a stacked array is a view.
+    // The shard of one device of a stacked array is a view.
     std::int64_t n = shape()[0], i = index.position();
     if (i >= -n && i < n) {
       const detail::Reading read(*this, "index", index.loc());
@@ -369,7 +370,7 @@ Array Array::operator[](AxisIndex index) const {
 
 namespace {
 
-// What an update does to the elements, and the value that it does nothing with.
+// How an update combines elements with values, and the identity of that combination.
 struct Update {
   const char* name;
   const char* op;

@@ -11,7 +11,7 @@ namespace {
 
 Value one_like(Value x) { return ops::full_like(x, 1); }
 
-// Whether a comparison holds where the left operand is the larger one.
+// Whether a comparison is true if the left operand is the larger one.
 bool holds_above(Comparison kind) {
   return kind == Comparison::not_equal || kind == Comparison::greater ||
          kind == Comparison::greater_equal;
@@ -24,20 +24,20 @@ bool holds_below(Comparison kind) {
 }  // namespace
 
 Value floor_divide_floats(Value x, Value y) {
-  // The quotient of the exactly divisible part: floor(x / y) alone can be one off after rounding.
+  // Divide x less its remainder: floor(x / y) itself may be off by one after rounding.
   Value r = ops::rem(x, y);
   Value zero = ops::zeros_like(x);
   Value adjust = ops::and_(ops::ne(r, zero), ops::ne(ops::lt(r, zero), ops::lt(y, zero)));
   Value q = ops::div(ops::sub(x, r), y);
   q = ops::round_nearest_even(ops::select(adjust, ops::sub(q, one_like(q)), q));
-  // There is no remainder by zero: the quotient is the infinity that IEEE gives.
+  // If y is zero, the remainder is NaN; the quotient is then the one of IEEE 754.
   return ops::select(ops::eq(y, zero), ops::stop_gradient(ops::div(x, y)), q);
 }
 
 Value floor_divide_integers(Value x, Value y) {
   Value q = ops::div(x, y), zero = ops::zeros_like(x);
   if (!is_unsigned_integer(x.dtype())) {
-    // One less than the truncated quotient where signs differ and it is inexact.
+    // The truncated quotient, less one if it is inexact and the signs differ.
     Value inexact = ops::ne(ops::rem(x, y), zero);
     Value differ = ops::ne(ops::lt(x, zero), ops::lt(y, zero));
     q = ops::select(ops::and_(inexact, differ), ops::sub(q, one_like(q)), q);
@@ -59,8 +59,8 @@ Value power_of_integers(Value x, Value y) {
   const Value zero = ops::zeros_like(x), one = one_like(x);
   const Value negative = ops::lt(y, zero);
   Value rest = has_sign ? ops::select(negative, ops::neg(y), y) : y;
-  // By repeated squaring, low bits of the exponent first; all of them, so that it wraps as a
-  // product of so many factors does.
+  // Square repeatedly, from the lowest bit of the exponent to the highest, so that the result wraps
+  // as the product of that many factors does.
   Value result = one, square = x;
   const int bits = 8 * size_of(y.dtype()) - (has_sign ? 1 : 0);
   for (int i = 0; i < bits; ++i) {
@@ -71,7 +71,7 @@ Value power_of_integers(Value x, Value y) {
     rest = ops::shift_right_logical(rest, one);
   }
   if (!has_sign) return result;
-  // Of the powers of which a whole number is the reciprocal, only those of 1 and -1 are not 0.
+  // With negative exponents, only powers of 1 and -1 are nonzero after truncation.
   const Value unit = ops::or_(ops::eq(x, one), ops::eq(x, ops::full_like(x, -1)));
   return ops::select(ops::and_(negative, ops::not_(unit)), zero, result);
 }

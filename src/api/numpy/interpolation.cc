@@ -1,4 +1,4 @@
-// Values between the elements of an array of any number of axes.
+// Interpolates between the elements of an array of any rank.
 #include <tessera/arithmetic.h>
 #include <tessera/interpolation.h>
 #include <tessera/operators.h>
@@ -20,7 +20,7 @@ namespace {
 using Arrays = std::vector<Array>;
 using In = std::span<const Array>;
 
-// Only the first has something else where there are no elements.
+// Only "constant" gives another value outside the array.
 constexpr std::array<const char*, 5> kModes{"constant", "nearest", "wrap", "mirror", "reflect"};
 
 Array away_from_zero(const Array& x) {
@@ -28,8 +28,8 @@ Array away_from_zero(const Array& x) {
   return whole + where(abs(x - whole) >= 0.5, sign(x), 0.0);
 }
 
-// Whole numbers counted in an axis of n elements; the outermost two are the ends of "mirror", and
-// stand twice in "reflect".
+// Maps integer positions into an axis of n elements. "mirror" reflects about the outermost
+// elements; "reflect" reflects about their outer edges, so that they repeat.
 Array inside(const Array& i, std::int64_t n, const std::string& mode) {
   if (mode == "wrap") return mod(i, n);
   if (mode == "mirror" && n > 1) return abs(mod(i + (n - 1), 2 * (n - 1)) - (n - 1));
@@ -40,7 +40,7 @@ Array inside(const Array& i, std::int64_t n, const std::string& mode) {
   return clip(i, 0, n - 1);
 }
 
-// The elements to read along one axis, with their shares; where there is none, for "constant".
+// The elements to read along one axis, and their weights; `there` is false outside ("constant").
 struct Node {
   Array index, share, there;
 };
@@ -102,7 +102,7 @@ Array map_coordinates(Operand x, const std::vector<Array>& coordinates,
     const Array& from = in[0];
     const Shape shape = from.shape();
     const Array elements = ravel(from);
-    // All corners of the cell: bit d of a number says which of the nodes along axis d.
+    // All corners of the cell: bit d of a corner's number selects the node along axis d.
     std::vector<std::vector<Node>> nodes;
     for (std::size_t d = 0; d < shape.size(); ++d)
       nodes.push_back(nodes_of(in[d + 1], shape[d], o));

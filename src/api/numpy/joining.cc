@@ -1,4 +1,4 @@
-// Arrays put together, cut apart and repeated: concatenate, stack, split, tile, repeat.
+// Joins, splits and repeats arrays: concatenate, stack, split, tile, repeat.
 #include "api/numpy/joining.h"
 
 #include "api/trace/numbers.h"
@@ -34,7 +34,7 @@ Array stacked_once(const Array& x, std::int64_t n) {
   if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type()) return {};
   const runtime::ArrayDataPtr& one = detail::data_of(*x.impl());
   const runtime::Use use(*one);
-  if (!use) return {};  // whoever stacks it otherwise says why it cannot be read
+  if (!use) return {};  // the general code reports why it cannot be read
   auto data = runtime::stack_of_one(one, n);
   return data ? detail::make_concrete(std::move(data)) : Array();
 }
@@ -96,7 +96,7 @@ Array stack(const std::vector<Array>& xs, std::int64_t axis, std::source_locatio
   bool one =
       std::all_of(xs.begin(), xs.end(), [&](const Array& x) { return x.impl() == xs[0].impl(); });
   int at = normalize_axis(axis, xs[0].ndim() + 1, "stack", loc);
-  // n times the same array is a broadcast, which the runtime stores once.
+  // A stack of n references to one array is a broadcast, which the runtime stores once.
   if (one && at == 0)
     if (Array once = stacked_once(xs[0], static_cast<std::int64_t>(xs.size())); !once.is_empty())
       return once;

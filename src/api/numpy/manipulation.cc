@@ -65,7 +65,7 @@ Value triangle(Value x, std::int64_t k, bool lower, const SourceLoc& loc) {
   Builder& b = *x.builder;
   Shape matrix{x.shape()[static_cast<std::size_t>(x.rank() - 2)],
                x.shape()[static_cast<std::size_t>(x.rank() - 1)]};
-  // Past the corners nothing changes, whatever k.
+  // Beyond the corners the result does not depend on k, so k can be clamped.
   const std::int64_t most = std::max(matrix[0], matrix[1]);
   const DType numbers = detail::index_dtype(2 * most);
   Value row = ops::iota(b, numbers, matrix, 0), column = ops::iota(b, numbers, matrix, 1);
@@ -256,7 +256,7 @@ Array diag(Operand x) {
       return ops::select(on, ops::broadcast_in_dim(v, s, {1}),
                          ops::zeros(b, Type(v.dtype(), s, v.type().weak)));
     }
-    // Row-major, the diagonal of an n x m matrix is every (m + 1)-th element.
+    // In row-major order, the diagonal of an n x m matrix is every (m + 1)-th element.
     std::int64_t n = v.shape()[0], m = v.shape()[1], k = std::min(n, m);
     if (k == 0) return ops::reshape(v, Shape{0});
     Value flat = ops::reshape(v, Shape{n * m});

@@ -14,7 +14,7 @@ MaskPositions mask_positions(const Array& mask, std::int64_t size) {
   const DType dtype = index_dtype(std::max(n, size));
   if (n == 0 || size == 0) return {zeros({size}, dtype), zeros({size}, DType::boolean)};
   const Array before = cumsum(astype(mask, dtype), 0);
-  // What is not chosen, and what is too much, goes outside, where nothing is written.
+  // Elements that are not selected or exceed `size` get slot `size`, where the scatter drops them.
   const Array slot = where(mask, subtract(before, 1), size);
   const Array positions = At(zeros({size}, dtype), {AxisIndex(slot)}).set(v0::arange(n, dtype));
   return {positions, less(v0::arange(size), element_of(before, 0, -1))};

@@ -56,8 +56,8 @@ Array masked_update(const char* name, const Array& x, const Array& mask, const O
         while (aligned.rank() < shape.rank()) aligned.push_back(1);
         const Value picked = broadcast_to(ops::reshape(in[1], aligned), shape);
         Value v = broadcast_to(ops::convert(in[2], base.dtype(), base.type().weak), shape);
-        // Outside the mask the combination is with its identity, so that no infinity of the values
-        // reaches the derivative there.
+        // Outside the mask, combine with the identity, so that an infinity in the values does not
+        // affect the derivative there.
         if (combine) v = combine(base, ops::select(picked, v, ops::full_like(v, identity)));
         return ops::select(picked, v, base);
       });

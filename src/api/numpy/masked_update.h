@@ -1,4 +1,4 @@
-// Updates of what a mask picks: x.at(mask).set(v).
+// Updates of the elements that a mask selects: x.at(mask).set(v).
 #pragma once
 
 #include <tessera/array.h>
@@ -7,12 +7,12 @@
 
 namespace tessera::inline v0::detail {
 
-/// Whether an index is one boolean array.
+/// Whether an index consists of one boolean array.
 bool is_mask(const std::vector<AxisIndex>& index);
 
-/// x where the mask is false, `combine(x, values)` where it is true (`values` themselves without
-/// one). The mask has the shape of the first axes of x; the values, whose number it does not tell,
-/// are the same for all places: they broadcast to the axes that follow.
+/// x where the mask is false, and `combine(x, values)` where it is true (`values` if `combine` is
+/// null). The mask has the shape of the leading axes of x. How many elements it selects is unknown,
+/// so all get the same values, which broadcast to the remaining axes.
 Array masked_update(const char* name, const Array& x, const Array& mask, const Operand& values,
                     double identity, Value (*combine)(Value, Value));
 

@@ -1,4 +1,4 @@
-// The functions of arrays that are methods too.
+// The methods of Array that call functions of the same name.
 #include <tessera/array.h>
 #include <tessera/contractions.h>
 #include <tessera/elementwise.h>

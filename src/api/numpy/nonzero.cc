@@ -1,4 +1,4 @@
-// Places where something holds: nonzero and its kin.
+// Finds the positions of elements with a property: nonzero and related functions.
 #include "api/numpy/mask_positions.h"
 
 #include <tessera/operators.h>
@@ -29,7 +29,7 @@ Array flat_positions(const Array& x, std::int64_t size, const Array& fill) {
 }
 Array fill_of(In in, std::size_t at) { return in.size() > at ? in[at] : Array(0); }
 
-// One array an axis.
+// One array of positions per axis.
 Arrays positions(const char* name, const Operand& x, const SizeOptions& o) {
   const std::int64_t size = size_of_result(name, x, o);
   return composed(name, with_fill({x.array}, o.fill_value), x.loc, [&](In in) {

@@ -20,19 +20,19 @@ using In = std::span<const Array>;
 struct Between {
   Array low, high;
 };
-// a < b with NaN last.
+// a < b, where NaN is greater than all numbers.
 Array before(const Array& a, const Array& b) {
   if (!is_floating(a.dtype())) return less(a, b);
   return less(a, b) | (isnan(b) & !isnan(a));
 }
 
-// By halving what is left, for all values at once: the program has one size for all lengths.
+// Binary search for all values at once; the program's size does not depend on the array's length.
 Array search(const Array& x, const Array& values, bool right) {
   const std::int64_t n = x.size();
   const Shape& shape = values.shape();
   const DType positions = detail::index_dtype(n);
   if (n == 0 || values.size() == 0) return zeros(shape, positions);
-  // The sum of two of them is halved.
+  // This dtype holds the sum of two positions, which is halved.
   const DType sums = detail::index_dtype(2 * n);
   const Between r = fori_loop(
       0, std::bit_width(static_cast<std::uint64_t>(n)),
@@ -153,7 +153,7 @@ ExtremeK approx_max_k(Operand x, std::int64_t k, std::int64_t axis) {
 }
 ExtremeK approx_min_k(Operand x, std::int64_t k, std::int64_t axis) {
   const std::vector<Array> r = composed("approx_min_k", {x.array}, x.loc, [&](In in) {
-    // Of integers ~v, which reverses the order and does not overflow.
+    // For integers, ~v reverses the order without overflow.
     const auto reversed = [](const Array& v) {
       return is_inexact(v.dtype()) ? negative(v) : bitwise_not(v);
     };

@@ -34,7 +34,7 @@ void check_weights(const Array& w, const Array& x, const SourceLoc& loc) {
       .raise<ShapeError>();
 }
 
-// x as a column where y has columns.
+// x as a column if y has columns.
 Array beside(const Array& x, const Array& y) { return y.ndim() == 2 ? expand_dims(x, 1) : x; }
 
 }  // namespace
@@ -55,7 +55,7 @@ Array polyfit(Operand x, Operand y, std::int64_t deg, const PolyfitOptions& opti
       powers = powers * expand_dims(w, 1);
       right = right * beside(w, right);
     }
-    // Columns of length 1, so that what counts as zero does not depend on the units of x.
+    // Scale the columns to length 1, so that the rank cutoff does not depend on the units of x.
     const Array scale = sqrt(sum(powers * powers, 0));
     const Array found = linalg::lstsq(powers / scale, right, rcond).x;
     return found / beside(scale, found);

@@ -28,7 +28,7 @@ void need_times(const char* name, std::int64_t m, const SourceLoc& loc) {
       .advice("the inverse of polyder is polyint")
       .raise<ShapeError>();
 }
-// Of vectors as long as the longer of them, zeros in front.
+// Applies f to both vectors, padded with leading zeros to equal length.
 template <class F>
 Array combined(const char* name, const Operand& p, const Operand& q, F f) {
   return composed1(name, {p.array, q.array}, p.loc, [&](In in) {
@@ -38,7 +38,8 @@ Array combined(const char* name, const Operand& p, const Operand& q, F f) {
     return f(pad(in[0], {{n - in[0].size(), 0}}), pad(in[1], {{n - in[1].size(), 0}}));
   });
 }
-// The factor that powers get: of the power `from` and those below it, `m` times.
+// p (p - 1) ... (p - m + 1), the factor of the m-th derivative, for the `count` powers p from
+// `lowest`, highest first.
 Array factors(std::int64_t count, std::int64_t lowest, std::int64_t m, DType dtype) {
   Array f = ones({count}, dtype);
   for (std::int64_t k = 0; k < m; ++k)
@@ -78,7 +79,7 @@ Array polyder(Operand p, std::int64_t m) {
     const Array v = detail::in_floats(array(in[0]));
     if (m == 0) return v;
     const std::int64_t left = std::max<std::int64_t>(v.size() - m, 0);
-    // However often a constant is differentiated.
+    // The polynomial has been differentiated to nothing.
     if (left == 0) return part_of(v, 0, 0, 0);
     return multiply(part_of(v, 0, 0, left), factors(left, m, m, v.dtype()));
   });
@@ -112,7 +113,8 @@ Array polyint(Operand p, std::int64_t m, std::optional<Array> k) {
           .raise<ShapeError>();
     const Array all_constants = broadcast_to(constants, {m});
     const Array whole = concatenate({v, all_constants});
-    // The constant of integration i is integrated m - 1 - i times more: divided by its factorial.
+    // The constant of integration i is integrated m - 1 - i more times, which divides it by (m - 1
+    // - i)!.
     std::vector<double> divisor(static_cast<std::size_t>(m), 1);
     for (std::size_t i = divisor.size() - 1; i-- > 0;)
       divisor[i] = divisor[i + 1] * static_cast<double>(divisor.size() - 1 - i);

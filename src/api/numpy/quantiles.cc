@@ -18,7 +18,7 @@ namespace {
 using In = std::span<const Array>;
 using AxisNumbers = std::vector<std::int64_t>;
 
-// x with the axes that are reduced as one at the end, and the result's shape.
+// x with the reduced axes merged into a last one, and the shapes of the result.
 struct Gathered {
   Array rows;
   Shape kept, shown;
@@ -72,7 +72,7 @@ Array between(const Array& low, const Array& high, const Array& weight, const st
   if (method == "midpoint") return multiply(add(low, high), 0.5);
   if (method == "nearest") return where(less_equal(weight, 0.5), low, high);
   const Array w = astype(weight, low.dtype());
-  // On an element the next one does not count, although it be infinite.
+  // With weight 0, skip the upper element: 0 times infinity would be NaN.
   const Array none = logical_and(equal(w, 0), isinf(high));
   return add(multiply(low, subtract(1, w)), where(none, 0.0, multiply(high, w)));
 }
@@ -85,13 +85,14 @@ Array quantile_of(const char* name, const Operand& x, const Operand& part, doubl
     if (rank_of(in[1]) > 1) detail::need_rank(name, in[1], 1, x.loc);
     const Array v = detail::in_floats(in[0]);
     const Array share = of == 1 ? in[1] : divide(in[1], of);
-    // A number is as wide as the array, and no narrower than its positions.
+    // A bare number gets the dtype of the array if that is float64, to match its positions.
     const bool wide = share.weak_type() && v.dtype() == DType::float64;
     const Array q = wide ? astype(share, DType::float64) : detail::in_floats(array(share));
     const Gathered g = gathered(name, v, o.axis, o.keepdims, x.loc);
     const Array missing = isnan(g.rows);
     const Array sorted = sort(where(missing, v0::nan, g.rows), -1);
-    // One less than how many there are, for each row a column, and as many positions as q has.
+    // The number of elements less one; one column per row, which broadcasts against the positions
+    // of q.
     const Array last =
         expand_dims(subtract(astype(sum(logical_not(missing), -1), q.dtype()), 1), -1);
     const Array usual = astype(array(g.rows.shape().back() - 1), q.dtype());

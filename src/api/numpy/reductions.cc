@@ -23,7 +23,7 @@ namespace {
 
 using Reduce = Value (*)(Value, const Ints&);
 
-// What a reduction works on: the operand, and a mask of its shape where one was given.
+// The inputs of a reduction: the operand and, if given, a mask of its shape.
 struct Input {
   Value x;
   std::optional<Value> where;
@@ -67,13 +67,13 @@ Array reduce(const char* name, const Operand& x, const AxisList& axis, bool keep
   });
 }
 
-// x where it counts, `otherwise` elsewhere.
+// x where the mask holds, `otherwise` elsewhere.
 Value counted(const Input& in, Value x, double otherwise) {
   if (!in.where) return x;
   return ops::select(*in.where, x, ops::full_like(x, otherwise));
 }
 
-// `initial` as a value like the result, which is not converted to hold it.
+// `initial` as a value like the result; the result's dtype is not widened for it.
 Value initial_like(const char* name, const Input& in, Value result) {
   const Type& given = in.initial->type();
   const DType both = promote(result.dtype(), false, given.dtype, given.weak).dtype;
@@ -93,7 +93,7 @@ Value initial_like(const char* name, const Input& in, Value result) {
 
 bool half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
 
-// The dtype that sums and products of integers accumulate in.
+// The dtype in which sums and products of integers accumulate.
 DType accumulation(DType d) {
   if (d == DType::boolean || d == DType::int8 || d == DType::int16) return DType::int32;
   if (d == DType::uint8 || d == DType::uint16) return DType::uint32;
@@ -106,7 +106,7 @@ Value accumulate(Value x, const Ints& axes, std::optional<DType> dtype, Reduce f
   return f(ops::convert(x, result, !dtype && x.type().weak), axes);
 }
 
-// A bare number is one more element only where the result's dtype holds it.
+// A bare number as initial value must fit the result's dtype.
 void check_initial(const char* name, const Operand& x, const ReduceOptions& o, DType result) {
   if (o.initial) detail::check_fits(name, Operand(*o.initial, x.loc), result);
 }
@@ -127,13 +127,13 @@ double count_of(const Shape& shape, const Ints& axes) {
   return n;
 }
 
-// How many elements count, as a value like the sum of x over the axes.
+// The number of elements that count, as a value like the sum of x over the axes.
 Value count_like(const Input& in, Value sum) {
   if (!in.where) return ops::full_like(sum, count_of(in.x.shape(), in.axes));
   return ops::reduce_sum(ops::convert(*in.where, sum.dtype()), in.axes);
 }
 
-// In the floating dtype to compute in: half precision sums in float32.
+// Converts to the floating dtype of the computation: half precision is summed in float32.
 Value to_sum(Value x, std::optional<DType> dtype, Type& result) {
   Value v = dtype ? ops::convert(x, *dtype) : to_inexact(x);
   result = v.type();
@@ -146,8 +146,8 @@ Value mean_of(const Input& in, std::optional<DType> dtype) {
   return ops::convert(ops::div(s, count_like(in, s)), result.dtype, result.weak);
 }
 
-// For each result the power of two by which distances from the mean are multiplied so that their
-// squares are in range; it is 1 but for very large and very small elements.
+// For each result, a power of two that scales distances from the mean so that their squares are in
+// range; it is 1 except for very large or very small elements.
 Value spread_factor(const Input& in, Value v) {
   const Value sum = ops::stop_gradient(ops::reduce_sum(counted(in, ops::abs(v), 0), in.axes));
   const Value size = ops::div(sum, count_like(in, sum));
@@ -157,7 +157,7 @@ Value spread_factor(const Input& in, Value v) {
                      ops::select(ops::lt(size, like(range.small)), like(range.up), like(1)));
 }
 
-// The variance, or its root, which is in range where the variance may not be.
+// The variance or its square root, which may be in range where the variance is not.
 Value var_of(const Input& in, std::optional<DType> dtype, int ddof, bool root) {
   Type result;
   Value v = counted(in, to_sum(in.x, dtype, result), 0);
@@ -174,15 +174,14 @@ Value var_of(const Input& in, std::optional<DType> dtype, int ddof, bool root) {
     centred = ops::mul(centred, ops::convert(spread(*factor), v.dtype(), v.type().weak));
   }
   Value squares = ops::mul(centred, centred);
-  if (is_complex(v.dtype())) {  // of the distances from the mean
+  if (is_complex(v.dtype())) {  // the squared modulus of the distance from the mean
     const Value re = ops::real(centred), im = ops::imag(centred);
     squares = ops::add(ops::mul(re, re), ops::mul(im, im));
     n = ops::real(n);
     result.dtype = real_dtype(result.dtype);
   }
   Value q = ops::reduce_sum(counted(in, squares, 0), in.axes);
-  // Without a degree of freedom there is no variance, and a negative number of them divides
-  // nothing.
+  // Without degrees of freedom the variance is NaN, also if their number is negative.
   Value none = ops::full_like(q, NAN);
   auto shown = [&](Value var) {
     if (factor) var = ops::div(ops::sqrt(var), *factor);
@@ -222,7 +221,7 @@ Array extremum(const char* name, const Operand& x, const ReduceOptions& o, Reduc
     Value first = initial_like(
         name, in, ops::broadcast_in_dim(ops::scalar(*v.builder, v.dtype(), 0), reduced, {}));
     if (nothing) return first;
-    // What does not count is as if it were `initial` once more.
+    // Replace elements that are masked out by `initial`.
     if (in.where) {
       Value like = initial_like(name, in, v);
       v = ops::select(*in.where, v, like);
@@ -328,14 +327,14 @@ Array logsumexp(Operand x, const LogicOptions& o) {
   return reduce("logsumexp", x, o.axis, o.keepdims, o.where, {}, [](const Input& in) {
     Value v = counted(in, to_inexact(in.x), -std::numeric_limits<double>::infinity());
     const Ints& axes = in.axes;
-    // The shift is a constant to differentiation, and 0 where the maximum is infinite so that no
-    // inf - inf arises.
+    // The shift is constant under differentiation, and 0 where the maximum is infinite, to avoid
+    // inf - inf.
     Value m = ops::stop_gradient(ops::reduce_max(v, axes));
     Value shift = ops::select(ops::is_finite(m), m, ops::zeros_like(m));
     Value e =
         ops::exp(ops::sub(v, detail::broadcast_to(detail::keep_dims(shift, axes), v.shape())));
-    // Of no terms, or of exp(-inf) alone, the sum is 0: its logarithm has no derivative there, the
-    // result has 0.
+    // Without terms, or if all are exp(-inf), the sum is 0. The logarithm is not differentiable
+    // there, so take it of 1 instead and define the derivative as 0.
     Value total = ops::reduce_sum(e, axes), zero = ops::zeros_like(total);
     Value none = ops::eq(total, zero);
     Value log = ops::log(ops::select(none, ops::full_like(total, 1), total));
@@ -358,8 +357,8 @@ Array cummin(Operand x, const CumulativeExtremumOptions& o) {
 }
 
 namespace {
-// |x - y| of integers in float64. Those of 64 bits are subtracted as they are where the difference
-// is one of 64 bits too, for float64 would lose its last bits.
+// |x - y| of integers in float64. 64-bit integers are subtracted exactly if the difference fits 64
+// bits, because float64 would lose its last bits.
 Value distance(Value x, Value y, const char* name) {
   const Value far =
       ops::abs(ops::sub(ops::convert(x, DType::float64), ops::convert(y, DType::float64)));
@@ -405,7 +404,7 @@ Array isclose(Operand x, Operand y, double rtol, double atol, bool equal_nan) {
   });
 }
 namespace {
-// Comparisons of wholes take arrays of any devices: y is freed from its own.
+// Comparisons of whole arrays accept arrays on different devices: y is moved off its devices.
 Array beside(const Array& x, const Array& y) {
   return x.is_concrete() && y.is_concrete() && !(x.sharding() == y.sharding()) ? device_get(y) : y;
 }

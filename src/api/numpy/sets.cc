@@ -20,9 +20,9 @@ namespace {
 using Arrays = std::vector<Array>;
 using In = std::span<const Array>;
 
-// The slices of x as rows of a matrix, in order.
+// The slices of x as rows of a matrix, sorted.
 struct Rows {
-  Array sorted, order, first;  // first: whether a row is the first of its kind
+  Array sorted, order, first;  // whether a row is the first of its value
 };
 Array as_rows(const Array& x, const std::optional<std::int64_t>& axis) {
   if (!axis) return x.reshape(Shape{x.size(), 1});
@@ -33,7 +33,7 @@ Array as_rows(const Array& x, const std::optional<std::int64_t>& axis) {
 Array order_of(const Array& rows) {
   const std::int64_t n = extent_of(rows, 0), k = extent_of(rows, 1);
   if (k == 1) return argsort(ravel(rows));
-  // By the last column first: each sort is stable.
+  // Sort by the last column first: each sort is stable.
   return fori_loop(
       0, k,
       [&](Array i, Array order) {
@@ -94,7 +94,7 @@ UniqueAll unique_of(const Array& x, const UniqueOptions& o, std::int64_t size, c
   const Array ends = concatenate({part_of(c.positions, 0, 1, size), zeros({1}, places)});
   const Array next = concatenate({part_of(c.valid, 0, 1, size), zeros({1}, DType::boolean)});
   const Array kinds = count_nonzero(r.first);
-  // The last that there is ends with the array, unless more of them were cut off.
+  // The last value's run ends with the array, unless further values were cut off.
   const Array end = where(next, ends, n);
   Array counts = where(c.valid, subtract(end, c.positions), 0);
   if (size > 0) {
@@ -123,7 +123,7 @@ Array unique(Operand x, const UniqueOptions& o) {
 }
 
 namespace {
-// Both flattened, in one dtype.
+// Both arrays, flattened and in one dtype.
 std::pair<Array, Array> flat_pair(const Array& x, const Array& y) {
   const Arrays both = detail::promoted({x, y});
   return {ravel(array(both[0])), ravel(array(both[1]))};
@@ -136,7 +136,7 @@ Array is_among(const Array& x, const Array& test) {
 }
 
 enum class SetOf { both, either, first_alone, one_alone };
-// The values that may be in the result, ascending, and which of them are.
+// The candidate values in ascending order, and which of them belong to the result.
 Rows candidates(SetOf what, const Array& x, const Array& y) {
   auto [a, b] = flat_pair(x, y);
   const bool joined = what == SetOf::either || what == SetOf::one_alone;

@@ -44,7 +44,7 @@ void check(const char* name, In in, const std::string& mode, const SourceLoc& lo
         .raise<ShapeError>();
 }
 
-// Sums of products where y, as it is, lies on x with so much padding.
+// Sliding dot products of y (not reversed) along x with this padding.
 Array slid(const Array& x, const Array& y, const Widths& padding, const SourceLoc& loc) {
   return detail::composite1("convolve", {x, y}, loc, [&](Builder&, std::span<const Value> in) {
     const int n = in[0].rank();
@@ -67,7 +67,7 @@ Array slid(const Array& x, const Array& y, const Widths& padding, const SourceLo
 Array convolved(const char* name, In in, const std::string& mode, const SourceLoc& loc) {
   check(name, in, mode, loc);
   auto [x, y] = detail::both_in_floats(array(in[0]), array(in[1]));
-  Shape wanted = y.shape();  // "same" goes by the first operand; of vectors by the longer one
+  Shape wanted = y.shape();  // for "same": the first operand, or the longer vector
   bool swapped = true;
   for (std::size_t i = 0; i < wanted.size(); ++i) swapped = swapped && x.shape()[i] <= wanted[i];
   if (swapped) std::swap(x, y);

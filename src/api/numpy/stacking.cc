@@ -123,7 +123,7 @@ Arrays array_split(Operand x, const std::vector<std::int64_t>& positions, std::i
 }
 
 namespace {
-// The axis that a split by rows, columns or layers goes along.
+// The axis along which hsplit, vsplit or dsplit splits x.
 int split_axis(const char* name, const Operand& x, int axis) {
   detail::need(x.array, name, x.loc);
   detail::need_rank_at_least(name, x.array, axis == 1 ? 1 : axis == 0 ? 2 : 3, x.loc);

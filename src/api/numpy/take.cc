@@ -1,5 +1,5 @@
-// Elements by positions along one axis: take, take_along_axis, one_hot; and boxes at positions that
-// are arrays: dynamic_slice, dynamic_update_slice.
+// Selects elements by position along one axis (take, take_along_axis, one_hot), and blocks at
+// computed positions (dynamic_slice, dynamic_update_slice).
 #include "api/numpy/indexing.h"
 
 #include <tessera/manipulation.h>
@@ -13,7 +13,7 @@ DType index_dtype(std::int64_t n) { return n > INT32_MAX ? DType::int64 : DType:
 namespace {
 Value as_index(Value positions, std::int64_t n, bool from_end) {
   const DType from = positions.dtype(), to = index_dtype(n);
-  // In a type that holds the positions and the axis.
+  // Compute in a dtype that holds both the positions and the axis.
   const bool wide = size_of(from) == 8 || from == DType::uint32 || to == DType::int64;
   Value p = positions;
   if (from == DType::uint64) {
@@ -25,7 +25,7 @@ Value as_index(Value positions, std::int64_t n, bool from_end) {
     const Value negative = ops::lt(p, ops::zeros_like(p));
     p = ops::select(negative, ops::add(p, ops::full_like(p, static_cast<double>(n))), p);
   }
-  // What is outside stays outside: before the first, or past the last.
+  // Clamp out-of-bounds positions to -1 and n, which are still out of bounds.
   if (p.dtype() != to)
     p = ops::clamp(ops::full_like(p, -1), p, ops::full_like(p, static_cast<double>(n)));
   return ops::convert(p, to);
@@ -36,7 +36,7 @@ Value wrap_negative(Value positions, std::int64_t n) { return as_index(positions
 Value index_value(Value positions, std::int64_t n) { return as_index(positions, n, false); }
 
 Value take_axis(Value x, Value positions, int axis, const std::string& mode) {
-  if (x.shape()[static_cast<std::size_t>(axis)] == 0) {  // and so are the positions none
+  if (x.shape()[static_cast<std::size_t>(axis)] == 0) {  // the positions must be empty, too
     Shape none = x.shape();
     none.erase(none.begin() + axis);
     for (int i = 0; i < positions.rank(); ++i)
@@ -160,7 +160,7 @@ Array one_hot(Operand labels, std::int64_t classes, DType dtype) {
               .raise<ShapeError>();
         Shape shape = in[0].shape();
         shape.push_back(classes);
-        // Compared in a type that holds labels and classes; a label outside stays outside.
+        // Compare in a dtype that holds labels and classes; out-of-range labels match none.
         const Value label = detail::index_value(in[0], classes);
         Value l = ops::broadcast_in_dim(label, shape,
                                         detail::normalize_axes({}, in[0].rank(), "one_hot", {}));
@@ -171,7 +171,8 @@ Array one_hot(Operand labels, std::int64_t classes, DType dtype) {
 
 namespace {
 
-// Starts of a block of `x`, those before 0 from the end, in one dtype that holds every axis.
+// The starts of a block of `x`, with negative ones counted from the end, in a dtype that holds
+// every axis.
 Values block_starts(const char* name, Value x, std::span<const Value> starts,
                     const SourceLoc& loc) {
   Values s;

@@ -1,4 +1,4 @@
-// Poisson and binomial counts, by loops that turn until every element has its number.
+// Poisson and binomial counts, by loops that run until every element has its count.
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/distributions.h>
@@ -17,14 +17,14 @@ namespace tessera::inline v0::random {
 
 namespace {
 
-// Proposals are accepted more often than not, so that what is still without a number after these
-// turns never gets one: the rate is infinite.
+// Each proposal is accepted with probability above 1/2, so an element without a count after so many
+// iterations never gets one: its rate is infinite.
 constexpr int kTurns = 2000;
 
 struct Product {
   Array k, key, log_product;
 };
-// Uniform numbers are multiplied until the product falls below exp(-rate).
+// Multiplies uniform numbers until the product falls below exp(-rate).
 Array poisson_by_product(const Array& key, const Array& rate) {
   const auto going = [&](const Product& p) { return any(p.log_product > -rate); };
   const auto turn = [&](const Product& p) {
@@ -39,8 +39,8 @@ Array poisson_by_product(const Array& key, const Array& rate) {
 struct Attempt {
   Array turn, k, accepted, key;
 };
-// Turns until `attempt` has accepted a number for every element. It gives (number, accepted) for
-// the keys of two uniforms.
+// Repeats until `attempt`, given the keys of two uniforms, has accepted a number for every element.
+// It returns (number, accepted).
 template <class F>
 Array by_rejection(const Array& key, const Shape& shape, DType dtype, F&& attempt) {
   const auto going = [](const Attempt& a) {
@@ -74,7 +74,7 @@ Array poisson_by_rejection(const Array& key, const Array& rate) {
 struct Waits {
   Array k, sum, key;
 };
-// Geometric waiting times are added until they pass n.
+// Adds geometric waiting times until their sum exceeds n.
 Array binomial_by_waiting(const Array& key, const Array& n, const Array& p) {
   const Array log_miss = log1p(-p);
   const auto going = [&](const Waits& w) { return any(w.sum <= n); };
@@ -86,7 +86,7 @@ Array binomial_by_waiting(const Array& key, const Array& n, const Array& p) {
   return while_loop(going, turn, Waits{zeros_like(p), zeros_like(p), key}).k - 1;
 }
 
-// log(k!) less Stirling's formula about k + 1: the first ten as they are, then the series.
+// log(k!) minus Stirling's formula at k + 1: a table for the first ten values, then the series.
 Array stirling_tail(const Array& k) {
   static const std::vector<double>& first = *[] {
     auto* all = new std::vector<double>;
@@ -141,7 +141,7 @@ Array binomial(Operand key, Operand n, Operand p, std::optional<Shape> shape, DT
   const DType work = p.array.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Array trials = broadcast_to(stop_gradient(astype(n, work)), s),
               chance = broadcast_to(stop_gradient(astype(p, work)), s);
-  // The rarer of success and failure is counted.
+  // Counts successes or failures, whichever is rarer.
   const Array rare = chance < 0.5, given = where(rare, chance, 1 - chance);
   const Array no_count = isnan(trials) || trials < 0, no_chance = isnan(given) || given < 0;
   const Array q = where(no_chance, 0.01, given), endless = isinf(trials), whole = floor(trials);

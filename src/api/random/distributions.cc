@@ -1,4 +1,4 @@
-// Distributions that are functions of a few uniform or normal numbers.
+// Distributions that transform a few uniform or normal numbers.
 #include <tessera/distributions.h>
 
 #include "api/random/draws.h"
@@ -16,7 +16,7 @@ namespace {
 Value times(Value x, double factor) { return ops::mul(x, ops::full_like(x, factor)); }
 Value plus(Value x, double term) { return ops::add(x, ops::full_like(x, term)); }
 
-// A draw of one key without parameters.
+// A parameterless draw from one key.
 template <class F>
 Array drawn(const char* name, const Operand& key, DType dtype, F&& draw) {
   const InFunction called(name, key.loc);
@@ -26,7 +26,7 @@ Array drawn(const char* name, const Operand& key, DType dtype, F&& draw) {
                     [&](Builder&, std::span<const Value> in) { return draw(in[0]); });
 }
 
-// A draw with parameters, which `draw` gets in the dtype and in the shape of the result.
+// A draw with parameters, which `draw` receives in the dtype and shape of the result.
 template <class F>
 Array drawn_with(const char* name, const Operand& key, std::initializer_list<Parameter> parameters,
                  const std::optional<Shape>& wanted, DType dtype, F&& draw) {
@@ -154,11 +154,12 @@ Array wald(Operand key, Operand mean, std::optional<Shape> shape, DType dtype) {
         Values keys = split_value(k, 2);
         Value m = p[0], v = normal_value(keys[0], s, dtype), z = unit(keys[1], s, dtype);
         Value y = ops::mul(v, v), t = times(ops::mul(m, y), 0.5), one = ops::full_like(t, 1);
-        // The roots of a quadratic equation are m / q and m q. By a difference the smaller one would
-        // be lost, and its sign too, where the mean is great.
+        // The roots of a quadratic equation are m / q and m q. Computing the smaller one as a
+        // difference would lose it, and even its sign, if the mean is large.
         Value root = ops::mul(ops::sqrt(t), ops::sqrt(plus(t, 2)));
         Value q = ops::add(plus(t, 1), root), x = ops::div(m, q);
-        // Beyond, q is m y to rounding, and overflows in time: of an infinite mean the draw is 1 / y.
+        // Beyond `far`, q equals m y after rounding and would overflow: for an infinite mean the
+        // draw is 1 / y.
         const double far = std::ldexp(1.0, float_format(dtype).significand_bits + 4);
         x = ops::select(ops::gt(t, ops::full_like(t, far)), ops::div(one, y), x);
         Value first = ops::div(one, ops::add(one, ops::div(one, q)));
@@ -173,7 +174,8 @@ Array triangular(Operand key, Operand left, Operand mode, Operand right, std::op
                       Value lo = p[0], peak = p[1], hi = p[2], u = unit(k, s, dtype);
                       Value width = ops::sub(hi, lo), rise = ops::sub(peak, lo);
                       Value rest = ops::sub(ops::full_like(u, 1), u), fall = ops::sub(hi, peak);
-                      // The roots are taken of the parts, since their product may underflow or overflow.
+                      // Take the roots of the factors, since their product may underflow or
+                      // overflow.
                       Value up = ops::mul(ops::sqrt(ops::mul(u, width)), ops::sqrt(rise));
                       Value down = ops::mul(ops::sqrt(ops::mul(rest, width)), ops::sqrt(fall));
                       return ops::select(ops::lt(u, ops::div(rise, width)), ops::add(lo, up),

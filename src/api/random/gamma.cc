@@ -1,6 +1,6 @@
-// Gamma and the distributions made of it. Each element is drawn by a key of its own with a loop
-// that ends when a proposal is accepted; mapped over elements, all loops turn until the last one
-// has.
+// Gamma draws and the distributions derived from them. Each element has its own key and a loop that
+// ends when a proposal is accepted; mapped over elements, all loops run until the last one has
+// ended.
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
 #include <tessera/custom.h>
@@ -27,7 +27,7 @@ struct Cube {
   Array key, x, v;
 };
 
-// One draw of gamma(a), or its logarithm. Below 1 it is a draw of a + 1 times u^(1/a).
+// One draw from gamma(a), or its logarithm. For a < 1 it is a draw from gamma(a + 1) times u^(1/a).
 Array gamma_one(const Array& key, const Array& a, bool in_logarithms) {
   const DType dtype = a.dtype();
   const Array whole = a >= 1;
@@ -69,7 +69,7 @@ Array draw_all(const Array& key, const Array& a, bool in_logarithms) {
       .reshape(a.shape());
 }
 
-// Draws for parameters of the result's dtype and shape, with their derivative.
+// Draws for parameters in the dtype and shape of the result, with their derivative.
 Array gamma_of(const Array& key, const Array& a, bool in_logarithms) {
   const auto draw = [in_logarithms](Array k, Array p) { return draw_all(k, p, in_logarithms); };
   const auto rule = [draw, in_logarithms](Array k, Array p, Array, Array tangent) {
@@ -78,7 +78,7 @@ Array gamma_of(const Array& key, const Array& a, bool in_logarithms) {
     const Array log_x = in_logarithms ? drawn : log(maximum(drawn, 1e-300));
     const Array relative = log_gamma_derivative(wide, log_x);
     // The derivative of the logarithm may overflow for a tiny parameter. If it were infinite, its
-    // product with a draw that has underflowed, and does not move, would be NaN.
+    // product with a draw that has underflowed to 0 would be NaN.
     const Array most = full({}, finfo(x.dtype()).max, DType::float64);
     const Array slope = in_logarithms ? minimum(relative, most) : relative * drawn;
     return std::pair<Array, Array>(x, slope.astype(x.dtype()) * tangent);
@@ -86,12 +86,12 @@ Array gamma_of(const Array& key, const Array& a, bool in_logarithms) {
   return custom_jvp(draw, rule)(key, a);
 }
 
-// A parameter in the dtype and shape of the result.
+// Converts a parameter to the dtype and shape of the result.
 Array filled(const Operand& p, const Shape& shape, DType dtype) {
   return broadcast_to(Operand(astype(p, dtype), p.loc), shape);
 }
 
-// The shape of a draw, after the checks that all of them make.
+// The shape of a draw, after the checks that all distributions make.
 Shape checked(const char* name, const Operand& key, std::initializer_list<Parameter> parameters,
               std::optional<Shape> shape, DType dtype) {
   check_key(name, key);
@@ -129,7 +129,7 @@ Array beta(Operand key, Operand a, Operand b, std::optional<Shape> shape, DType 
   auto [a_key, b_key] = split(key);
   const Array x = gamma_of(a_key, filled(a, s, dtype), true),
               y = gamma_of(b_key, filled(b, s, dtype), true);
-  // Both relative to the larger, since either may underflow.
+  // Divide both by the larger one, since either may underflow.
   const Array most = maximum(x, y), p = exp(x - most);
   return p / (p + exp(y - most));
 }
@@ -166,7 +166,7 @@ Array f(Operand key, Operand dfnum, Operand dfden, std::optional<Shape> shape, D
   const Shape s = checked("f", key, {{"dfnum", dfnum}, {"dfden", dfden}}, shape, dtype);
   const Array n = filled(dfnum, s, dtype), m = filled(dfden, s, dtype);
   auto [den_key, num_key] = split(key);
-  // The ratio of logarithms: of few degrees both may underflow.
+  // Subtract logarithms: with few degrees of freedom both draws may underflow.
   const Array above = gamma_of(num_key, n / 2, true) - log(n / 2),
               below = gamma_of(den_key, m / 2, true) - log(m / 2);
   return exp(above - below);
@@ -177,7 +177,8 @@ Array t(Operand key, Operand df, std::optional<Shape> shape, DType dtype) {
   const Shape s = checked("t", key, {{"df", df}}, shape, dtype);
   const Array half = filled(df, s, dtype) / 2;
   auto [n_key, g_key] = split(key);
-  // By the logarithm: of few degrees the draw of gamma may underflow where its root would not.
+  // Use the logarithm: with few degrees of freedom the gamma draw may underflow where its root does
+  // not.
   return normal(n_key, s, dtype) * (sqrt(half) * exp(gamma_of(g_key, half, true) * -0.5));
 }
 

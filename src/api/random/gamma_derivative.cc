@@ -1,11 +1,11 @@
-// With P(a, x) the distribution function and p its density, dx/da = -(dP/da) / p. Written as an
-// integral over the nearer tail, in the logarithm of the variable over x, that is
+// With P(a, x) the distribution function and p its density, dx/da = -(dP/da) / p. As an integral
+// over the nearer tail, in u = +-log(variable / x), this is
 //
 //   dlog(x)/da = s * integral over u > 0 of (log(x) + s u - psi(a)) exp(a s u - x (exp(s u) - 1))
 //
-// with s = 1 for the upper tail and -1 for the lower one. The first factor has one sign where log(x)
-// is on the tail's side of psi(a), so that nothing cancels. Gauss-Legendre up to where the
-// exponential is 1e-19 gives some 12 digits. Great a have a series.
+// with s = 1 for the upper tail and -1 for the lower one. The tail is chosen by comparing log(x)
+// with psi(a), so that the first factor has one sign and nothing cancels. Gauss-Legendre quadrature
+// up to where the exponential is 1e-19 gives about 12 digits. Large a use a series.
 #include "api/random/gamma_derivative.h"
 
 #include <tessera/control_flow.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kNodes = 64;
 constexpr double kDepth = 44;  // exp(-44) = 8e-20
-// From here on the exponent, a difference of parts of the size of sqrt(a), loses more digits than a
+// From this a on, the exponent, a difference of terms of size sqrt(a), is less accurate than a
 // series in 1 / sqrt(a).
 constexpr double kLarge = 1e10;
 
@@ -31,7 +31,7 @@ struct Quadrature {
   std::vector<double> nodes, weights;  // on (0, 1)
 };
 
-// The zeros of the Legendre polynomial by Newton's method from Tricomi's estimates.
+// The zeros of the Legendre polynomial, by Newton's method from Tricomi's estimates.
 Quadrature legendre(int n) {
   Quadrature q;
   for (int i = 0; i < n; ++i) {
@@ -52,8 +52,8 @@ Quadrature legendre(int n) {
   return q;
 }
 
-// With z normal, x is a + z sqrt(a) + (z^2 - 1) / 3 + O(z^3 / sqrt(a)), differentiated at one z, where r
-// is (x - a) / a.
+// For large a and normal z, x is a + z sqrt(a) + (z^2 - 1) / 3 + O(z^3 / sqrt(a)). This is its
+// derivative at fixed z, with r = (x - a) / a.
 Array of_large(const Array& given, const Array& log_x) {
   const Array is = given >= kLarge, a = where(is, given, kLarge);
   const Array r = expm1(where(is, log_x - log(a), 0.0));
@@ -70,7 +70,8 @@ Array log_gamma_derivative(const Array& a, const Array& log_x) {
   const auto exponent = [](const Array& a, const Array& x, const Array& v) {
     return a * v - where(x > 0, x * expm1(v), 0.0);
   };
-  // Where the exponent falls below -kDepth, by halving from a place where it surely has.
+  // Bisects for the point where the exponent falls below -kDepth, starting from `far`, where it is
+  // surely below.
   struct Bracket {
     Array lo, hi;
   };

@@ -1,4 +1,4 @@
-// Draws that take a factorisation: normal vectors of a covariance, and orthogonal matrices.
+// Draws that need a factorisation: normal vectors with a covariance, and orthogonal matrices.
 #include <tessera/distributions.h>
 #include <tessera/elementwise.h>
 #include <tessera/grids.h>
@@ -19,7 +19,7 @@ using detail::composed1;
 
 namespace {
 
-// F with F F^T = cov, by each of the methods.
+// F with F F^T = cov, for each method.
 using Factor = Array (*)(const Array& cov);
 Array by_cholesky(const Array& cov) { return linalg::cholesky(cov); }
 Array by_eigenvalues(const Array& cov) {
@@ -59,7 +59,7 @@ void check_vector_and_matrix(const Array& mean, const Array& cov, const Operand&
 
 Shape without_last(const Shape& s, std::size_t n) { return Shape(s.begin(), s.end() - n); }
 
-// The shape of a draw of vectors, to which the batches of mean and cov broadcast.
+// The shape of the drawn batch, to which the batch dimensions of mean and cov broadcast.
 Shape batches(const Shape& mean, const Shape& cov, const std::optional<Shape>& wanted,
               const Operand& key) {
   const Shape all =
@@ -117,8 +117,8 @@ Array orthogonal(Operand key, std::int64_t n, const Shape& shape, DType dtype,
   whole.push_back(less);
   return composed1("orthogonal", {key.array}, key.loc, [&](std::span<const Array> in) {
     const linalg::QR f = linalg::qr(normal(in[0], whole, dtype));
-    // Of the signs that a factorisation may have, those with a positive diagonal of R: what comes
-    // is then distributed uniformly (Mezzadri 2007).
+    // Choose the signs of the factorisation so that the diagonal of R is positive: Q is then
+    // uniformly distributed (Mezzadri 2007).
     const Array q = f.q * expand_dims(sign(diagonal(f.r, 0, -2, -1)), -2);
     return n < columns ? swapaxes(q, -1, -2) : q;
   });

@@ -10,7 +10,7 @@ namespace tessera::inline v0::random {
 
 namespace {
 
-// Whether `from` broadcasts to `to` as it is.
+// Whether `from` broadcasts to exactly `to`.
 bool fits(const Shape& from, const Shape& to) {
   if (from.rank() > to.rank()) return false;
   for (std::size_t i = 1; i <= from.size(); ++i) {

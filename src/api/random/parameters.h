@@ -1,4 +1,4 @@
-// What distributions check of their parameters.
+// Checks of the parameters of distributions.
 #pragma once
 
 #include <tessera/array.h>
@@ -13,15 +13,15 @@ struct Parameter {
   const Operand& value;
 };
 
-/// The shape of a draw: the wanted one, to which all parameters broadcast, or else what they
-/// broadcast to. TraceError for an empty parameter, DTypeError for a complex one, ShapeError where
-/// they do not fit.
+/// The shape of a draw: `wanted`, to which all parameters must broadcast, or else their broadcast
+/// shape. Throws TraceError if a parameter is empty, DTypeError if one is complex, and ShapeError
+/// if the shapes do not broadcast.
 Shape shape_of_draw(const char* function, const Operand& key,
                     std::initializer_list<Parameter> parameters,
                     const std::optional<Shape>& wanted);
-/// DTypeError unless counts have an integer dtype.
+/// Throws DTypeError unless the dtype of the counts is an integer dtype.
 void check_count_dtype(const char* function, DType dtype, const Operand& key);
-/// Error unless a number is finite and more than 0.
+/// Throws Error unless a number is finite and positive.
 void check_positive(const char* function, const char* name, double value, const Operand& key);
 
 }  // namespace tessera::inline v0::random

@@ -15,7 +15,7 @@ Value uniform_value(Value key, const Shape& shape, DType dtype, Value lo, Value 
   lo = detail::broadcast_to(ops::convert(lo, dtype), shape);
   hi = detail::broadcast_to(ops::convert(hi, dtype), shape);
   Value u = unit(key, shape, dtype);
-  // Rounding may take the sum below the minimum.
+  // Rounding may take the sum below `lo`.
   return ops::max(lo, ops::add(ops::mul(u, ops::sub(hi, lo)), lo));
 }
 
@@ -53,7 +53,7 @@ Value gumbel_value(Value key, const Shape& shape, DType dtype) {
   return ops::neg(ops::log(ops::neg(ops::log(u))));
 }
 
-// Rounds of stable sorts by fresh random words, enough that ties are improbable.
+// Repeats stable sorts by fresh random words until ties are improbable.
 Value shuffle(Value key, Value x) {
   std::int64_t n = x.shape()[0];
   int rounds = static_cast<int>(std::ceil(
@@ -81,7 +81,7 @@ Value randint_value(Value key, const Shape& shape, Value lo, Value hi, DType dty
   hi = detail::broadcast_to(ops::convert(hi, work), shape);
   Value span = ops::convert(ops::sub(hi, lo), raw);
   span = ops::select(ops::le(hi, lo), ops::full_like(span, 1), span);
-  // 2^bits mod span, from the square of 2^(bits/2) mod span.
+  // 2^bits mod span, computed as the square of 2^(bits/2) mod span.
   Value m = ops::rem(ops::full_like(span, raw == DType::uint64 ? 4294967296.0 : 65536.0), span);
   Value multiplier = ops::rem(ops::mul(m, m), span);
   Value offset = ops::add(ops::mul(ops::rem(high, span), multiplier), ops::rem(low, span));
@@ -111,7 +111,7 @@ Array normal(Operand key, const Shape& shape, DType dtype) {
 
 namespace {
 
-// Bounds that are bare numbers are checked here; what arrays hold is known when it is too late.
+// Checks bounds that are bare numbers; values of arrays are only known when the program runs.
 void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
   const detail::ArrayImpl &lo = detail::need(minval.array, "randint", minval.loc),
                           &hi = detail::need(maxval.array, "randint", maxval.loc);
@@ -132,8 +132,7 @@ void check_bounds(const Operand& minval, const Operand& maxval, DType dtype) {
   const int bits = static_cast<int>(8 * size_of(dtype));
   const Wide least = is_signed ? -(Wide(1) << (bits - 1)) : 0;
   const Wide most = (Wide(1) << (is_signed ? bits - 1 : bits)) - 1;
-  // Narrow types are drawn in 32 bits, where one beyond the largest value is a bound like any
-  // other.
+  // Narrow types are drawn in 32 bits, so the bound may be one beyond their largest value.
   const Wide highest = bits < 32 ? most + 1 : most;
   const std::string bounds = "[" + detail::number_text(lo) + ", " + detail::number_text(hi) + ")";
   if (value(lo) < least || value(hi) > highest) {
@@ -242,8 +241,8 @@ Array truncated_normal(Operand key, Operand lower, Operand upper, const Shape& s
         Value u = uniform_value(in[0], shape, dtype, ops::erf(ops::div(a, root)),
                                 ops::erf(ops::div(b, root)));
         Value x = ops::mul(root, ops::erf_inv(u));
-        // Strictly inside: the next numbers after the bounds. Stepping a bit pattern moves away
-        // from zero for either sign.
+        // Clip to the numbers strictly between the bounds. Incrementing the bit pattern of a float
+        // moves it away from zero for either sign.
         DType raw = size_of(dtype) == 8   ? DType::int64
                     : size_of(dtype) == 4 ? DType::int32
                                           : DType::int16;
@@ -300,7 +299,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
           .advice("pass p of shape " + to_string(Shape{n}))
           .raise<ShapeError>();
     if (replace) {
-      // The first place where the cumulative probability reaches the draw.
+      // The first index whose cumulative probability reaches the draw.
       Value c = ops::cumsum(prob, 0);
       Value total = ops::slice(c, {n - 1}, {n}, {1});
       Value u = unit(in[0], Shape{draws}, prob.dtype());
@@ -311,7 +310,7 @@ Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace, cons
           ops::lt(ops::broadcast_in_dim(c, grid, {1}), ops::broadcast_in_dim(r, grid, {0}));
       return ops::reshape(ops::reduce_sum(ops::convert(below, detail::index_dtype(n)), {1}), shape);
     }
-    // Gumbel top-k draws without replacement.
+    // Draws without replacement: the Gumbel top-k.
     Value g = ops::add(gumbel_value(in[0], Shape{n}, prob.dtype()), ops::log(prob));
     Value both[] = {ops::neg(g), indices(b, n)};
     return ops::reshape(ops::slice(ops::sort(both, 0)[1], {0}, {draws}, {1}), shape);

@@ -19,7 +19,7 @@ Value word(Value key, std::int64_t i, const Shape& shape) {
                                {});
 }
 
-// Two words a position: the block cipher of the position's 64-bit row-major index.
+// Two words per position: the block cipher applied to the position's 64-bit row-major index.
 Words words(Value key, const Shape& shape) {
   Builder& b = *key.builder;
   std::int64_t n = shape.count();
@@ -69,7 +69,6 @@ Values split_value(Value key, std::int64_t n) {
   return keys;
 }
 
-// Uniform in [0, 1): random mantissa bits under the exponent of 1, minus 1.
 Value unit(Value key, const Shape& shape, DType dtype) {
   struct Format {
     DType random, bits;

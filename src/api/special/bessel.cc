@@ -23,9 +23,9 @@ Array part_of(const char* name, Part part, const Array& x, int order) {
 Array scaled(const Array& x, int order) {
   return part_of(order == 0 ? "i0e" : "i1e", ops::bessel_i_scaled, x, order);
 }
-// Up to 3 by the power series (DLMF 10.25.2), from there on by the scaled function, whose product
-// with the exponential is rounded once; beyond 600 in two factors, for the exponential overflows
-// before the product does.
+// Below 3, the power series (DLMF 10.25.2); above, the scaled function times the exponential,
+// rounded once. Beyond 600 the exponential is split into two factors, because it overflows before
+// the product does.
 Array unscaled(const Array& x, int order) {
   std::vector<double> powers{1};
   for (int k = 1; k <= 20; ++k) powers.push_back(powers.back() / (k * (k + order)));

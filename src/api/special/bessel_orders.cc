@@ -1,4 +1,4 @@
-// The Bessel functions of the first kind of all orders up to one.
+// The Bessel functions of the first kind, for all orders up to a given one.
 #include "api/special/in_float64.h"
 
 #include <tessera/control_flow.h>
@@ -18,14 +18,14 @@ using Both = std::pair<Array, Array>;
 
 constexpr double kFar = 25;
 
-// (k!) / (k! (k + order)!) (-1)^k, of the power series in x^2 / 4 (DLMF 10.2.2).
+// The power series in x^2 / 4 with coefficients (-1)^k order! / (k! (k + order)!) (DLMF 10.2.2).
 Array by_powers(const Array& quarter, int order) {
   std::vector<double> c{1};
   for (int k = 1; k <= 14; ++k) c.push_back(-c.back() / (k * (k + order)));
   return series(quarter, c);
 }
-// Orders 0 and 1 of x >= 0. Up to 1 by the power series, up to 25 by Miller's algorithm (DLMF 3.6,
-// 10.12.4), whose numbers grow to 1e110 there, beyond by Hankel's expansion (DLMF 10.17.3).
+// Orders 0 and 1 for x >= 0: the power series below 1, Miller's algorithm up to 25 (DLMF 3.6,
+// 10.12.4), whose intermediate values reach 1e110, and Hankel's expansion beyond (DLMF 10.17.3).
 Both first_orders(const Array& x) {
   const Array small = x<1.0, far = x> kFar, tiny = where(small, x, 0.0);
   const Array quarter = 0.25 * tiny * tiny;
@@ -40,7 +40,7 @@ Both first_orders(const Array& x) {
       0, kStart / 2,
       [&](Array i, State s) {
         const Array n = kStart - 2 * astype(i, DType::float64);
-        // From J_n and J_(n + 1) two down; the sum is of even orders.
+        // Steps down from J_n and J_(n + 1) by two orders; the sum is over even orders.
         const Array odd = n * inverse * s.here - s.below;
         const Array even = (n - 1) * inverse * odd - s.here;
         return State{odd, even, s.sum + 2 * even};
@@ -62,7 +62,7 @@ Both first_orders(const Array& x) {
   const Array c = cos(out), s = sin(out), size = sqrt(1 / (std::numbers::pi * out));
   const auto [p0, q0] = phase(0);
   const auto [p1, q1] = phase(4);
-  // x - pi / 4 and x - 3 pi / 4.
+  // sqrt(2) times the cosines of x - pi / 4 and of x - 3 pi / 4.
   const Array up = c + s, down = s - c;
   const Both beyond{size * (p0 * up - q0 * down), size * (p1 * down + q1 * up)};
   return {where(small, near.first, where(far, beyond.first, middle.first)),
@@ -81,7 +81,8 @@ Array orders_value(const Array& z, std::int64_t v) {
   if (v == 0) return expand_dims(ended(zeroth), 0);
   const Array start = stack({ended(zeroth), ended(first * sign)});
   if (v == 1) return start;
-  // J_n / J_(n - 1) from far enough above on, where it is as its bound for large orders.
+  // J_n / J_(n - 1) by downward recurrence from an order so high that it equals its bound for large
+  // orders.
   const std::int64_t beyond =
       40 + static_cast<std::int64_t>(12 * std::cbrt(static_cast<double>(v)));
   const double top = static_cast<double>(v + beyond);
@@ -101,7 +102,7 @@ Array orders_value(const Array& z, std::int64_t v) {
   struct Step {
     Array n, ratio;
   };
-  // Up to the order |z| forwards, then by the quotients.
+  // Recurs forwards up to order |z|, then multiplies by the ratios.
   const Array twice = 2 / where(x == 0, 1.0, x);
   const auto [end, rest] = scan(
       [&](Orders o, Step step) {

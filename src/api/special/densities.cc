@@ -33,7 +33,8 @@ void check_shapes(const char* name, const Array& x, const Array& mean, const Arr
       .raise<ShapeError>();
 }
 
-// L^-1 y for each y (..., n), L (..., n, n) lower triangular: with one L the vectors are its rows.
+// L^-1 y for each y (..., n), with L (..., n, n) lower triangular. A single L is solved for all
+// vectors at once, as rows.
 Array whitened(const Array& l, const Array& y) {
   const std::int64_t n = y.shape(-1);
   const linalg::TriangularSolveOptions rows{.lower = true, .transpose_a = true};

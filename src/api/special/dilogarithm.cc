@@ -1,4 +1,4 @@
-// The dilogarithm, and Bernoulli's numbers.
+// The dilogarithm, and the Bernoulli numbers.
 #include "api/special/double_double.h"
 
 #include <tessera/custom.h>
@@ -13,8 +13,8 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 
-// B_2k / (2k + 1)! of the power series of the dilogarithm in u = -log(1 - x) (L. Lewin,
-// "Polylogarithms and Associated Functions", 1981).
+// B_2k / (2k + 1)!, the coefficients of the power series of the dilogarithm in u = -log(1 - x) (L.
+// Lewin, "Polylogarithms and Associated Functions", 1981).
 constexpr double kBernoulli[] = {1.0 / 36,
                                  -1.0 / 3600,
                                  1.0 / 211680,
@@ -24,8 +24,8 @@ constexpr double kBernoulli[] = {1.0 / 36,
                                  1.0 / 1120863744000,
                                  -3617.0 / 181400588328960000,
                                  43867.0 / 97072790126247936000.0};
-// Around 1 by that series, beyond by reflection and inversion (DLMF 25.12.4, 25.12.6), whose terms
-// cancel and so are added as pairs.
+// That series near 1; elsewhere reflection and inversion (DLMF 25.12.4, 25.12.6), whose terms
+// cancel and are therefore added in double-double.
 Array spence_value(const Array& x) {
   const Array valid = x >= 0, positive = greater(x, 0) & isfinite(x), v = where(positive, x, 1.0);
   const Array large = v > 2, inner = where(large, 1 / v, v), small = inner < 0.5;

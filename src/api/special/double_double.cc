@@ -12,12 +12,12 @@ DoubleDouble sum_of(const Array& x, const Array& y) {
 }
 
 namespace {
-// Where |x| >= |y|.
+// The exact sum, if |x| >= |y|.
 DoubleDouble ordered_sum(const Array& x, const Array& y) {
   const Array s = x + y;
   return {s, y - (s - x)};
 }
-// The upper 26 bits and the lower.
+// Splits x into its upper 26 bits and the rest.
 DoubleDouble halves_of(const Array& x) {
   const Array t = x * 0x1.0000002p27, high = t - (t - x);
   return {high, x - high};
@@ -72,8 +72,8 @@ Array chosen(const Array& condition, const Array& x, const Array& y) {
 }
 Array rounded(const Array& x) { return x; }
 
-// x = 2^k m with m around 1; log m = 2 artanh s with s = (m - 1) / (m + 1), by its power series
-// (DLMF 4.6.4), the first terms in pairs.
+// x = 2^k m with m near 1; log m = 2 artanh s with s = (m - 1) / (m + 1), by its power series (DLMF
+// 4.6.4), with the first terms in double-double.
 DoubleDouble log_of(const DoubleDouble& x) {
   constexpr std::int64_t kRootHalf = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000;
   const Array bits = bitcast_convert_type(x.high, DType::int64);
@@ -92,7 +92,7 @@ DoubleDouble log_of(const DoubleDouble& x) {
                              {0.6666666666666666, 3.700743415417188e-17}};
   for (const auto& [high, low] : heads) r = times(plus(pair_like(r.high, high, low), r), square);
   r = times(plus(pair_like(r.high, 2, 0), r), s);
-  // The logarithm of 2 in parts, of which the first times k is exact.
+  // log(2) in two parts; the product of the first part with k is exact.
   const DoubleDouble whole =
       plus(pair_of(exponent * 7.371002565167799e-13), exponent * 0.6931471805592082);
   return plus(whole, r);
@@ -106,7 +106,7 @@ DoubleDouble log1p_of(const DoubleDouble& t) {
   return chosen(tiny, small, log_of(plus(v, ones_like(t.high))));
 }
 
-// The exponential of the first part, put right by its logarithm (a step of Newton's method).
+// exp(x.high), corrected with its logarithm by one step of Newton's method.
 DoubleDouble exp_of(const DoubleDouble& x) {
   const Array inside = (x.high > -690) & (x.high < 709);
   const Array e = exp(x.high), safe = where(inside, e, 1.0);
@@ -122,7 +122,7 @@ Array log_of(const Array& x) { return log(x); }
 Array log1p_of(const Array& x) { return log1p(x); }
 Array log_gamma_of(const Array& x) { return gammaln(x); }
 
-// What Stirling's series (DLMF 5.11.1) adds to the elementary terms, from 10 on.
+// The series part of Stirling's formula (DLMF 5.11.1), for x >= 10.
 template <class Number>
 Number stirling_rest(const Number& x) {
   const double c[] = {-0.002777777777777778, 0.0007936507936507937,  -0.0005952380952380953,
@@ -158,7 +158,7 @@ DoubleDouble log_gamma_of(const DoubleDouble& x) {
   return plus(far, minus(lost));
 }
 
-// -gamma x + zeta(2) / 2 x^2 - ... (DLMF 5.7.3).
+// The series -gamma x + zeta(2) / 2 x^2 - ... (DLMF 5.7.3).
 DoubleDouble log_gamma_near_one(const Array& x) {
   const double c[] = {-0.40068563438653143, 0.27058080842778454, -0.20738555102867398,
                       0.1695571769974082,   -0.1440498967688461, 0.12550966952474304,
@@ -171,8 +171,8 @@ DoubleDouble log_gamma_near_one(const Array& x) {
   return times(sum, x);
 }
 
-// Of a the greater, gamma(a) / gamma(a + b) by the differences in Stirling's series, where their
-// logarithms would cancel.
+// With a the greater operand, gamma(a) / gamma(a + b) is computed from differences in Stirling's
+// series, because the logarithms would cancel.
 template <class Number>
 Number log_beta_of(const Array& x, const Array& y) {
   const Array a = maximum(x, y), b = minimum(x, y), near = a < kSteps;
@@ -180,7 +180,7 @@ Number log_beta_of(const Array& x, const Array& y) {
   const Array steps = where(near, 1.0 * kSteps, 0.0);
   const Number far = sum_as<Number>(a, steps), far_whole = plus(whole, steps);
   const Number part = number_of<Number>(b), ratio = log1p_of(over(part, far));
-  // (a - 1/2) log(a / (a + b)) + b - b log(a + b), and what the steps add.
+  // (a - 1/2) log(a / (a + b)) + b - b log(a + b), plus the correction for the steps below.
   Number r = minus(times(ratio, plus(far, full_like(a, -0.5))));
   r = plus(r, plus(part, minus(times(log_of(far_whole), b))));
   r = plus(r, plus(stirling_rest(far), minus(stirling_rest(far_whole))));

@@ -13,8 +13,8 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 
-// What the asymptotic series 1 + sign / 2 x^2 + 3 / 4 x^4 + ... has behind its first term, of x from
-// 8 on: of erfcx (DLMF 7.12.1), and of Dawson's function.
+// The asymptotic series 1 + sign / 2 x^2 + 3 / 4 x^4 + ... without its first term, for x >= 8, of
+// erfcx (DLMF 7.12.1) and of Dawson's function.
 Array tail_of_series(const Array& x, int sign) {
   std::vector<double> c{sign / 2.0};
   for (int k = 2; k <= 26; ++k) c.push_back(c.back() * sign * (2 * k - 1) / 2);
@@ -22,7 +22,7 @@ Array tail_of_series(const Array& x, int sign) {
   return inverse * series(inverse, c);
 }
 
-// From 8 on by that series; below zero what is missing to twice the exponential.
+// From 8 on, that series; below zero, the difference to twice the exponential.
 Array erfcx_value(const Array& x) {
   const Array size = abs(x), far = size > 8, at = where(far, size, 8.0);
   const Array beyond = (1 + tail_of_series(at, -1)) * std::numbers::inv_sqrtpi / at;
@@ -46,9 +46,9 @@ Array differentiable_erfcx(const Array& x) {
   })(x);
 }
 
-// Near zero by the power series (DLMF 7.6.2 and 7.5.1); beyond by sampling the Gaussian at every
-// other multiple of a quarter, which is exact to exp(-(2 pi)^2) (G. B. Rybicki, Computers in Physics
-// 3 (1989)); far away by the asymptotic series.
+// Near zero, the power series (DLMF 7.6.2 and 7.5.1); then samples of the Gaussian at every other
+// multiple of 1/4, exact to exp(-(2 pi)^2) (G. B. Rybicki, Computers in Physics 3 (1989)); far
+// away, the asymptotic series.
 Array dawsn_value(const Array& x) {
   const Array size = abs(x), near = size<0.5, far = size> 12;
   std::vector<double> powers{1};
@@ -59,7 +59,7 @@ Array dawsn_value(const Array& x) {
   const Array beyond = 0.5 / at * (1 + tail_of_series(at, 1));
   constexpr double kStep = 0.25;
   const Array n = 2 * round(inside / (2 * kStep)), rest = inside - n * kStep;
-  // From the least terms on, so that little is rounded beside the greatest.
+  // Add the smallest terms first to limit rounding errors.
   Array sum = zeros_like(x);
   for (int k = 25; k >= 1; k -= 2) {
     const Array up = rest - k * kStep, down = rest + k * kStep;

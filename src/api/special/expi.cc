@@ -14,7 +14,7 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 
-// 1 / n, and Euler's constant, as pairs.
+// 1 / n, and Euler's constant, in double-double.
 DoubleDouble inverse_like(const Array& like, double n) {
   const double high = 1 / n;
   return pair_like(like, high, -std::fma(high, n, -1.0) * high);
@@ -23,8 +23,8 @@ DoubleDouble egamma_like(const Array& like) {
   return pair_like(like, 0.5772156649015329, -4.942915152430645e-18);
 }
 
-// Terms of 1 / 32 and less of float32's last place end a sum of narrow numbers; several make a
-// kernel, for a step by itself takes as long as its carry takes to be read and written.
+// A sum of narrow numbers ends when its terms are well below float32's last place. A kernel
+// computes several terms, because reading and writing the carry takes as long as one term.
 constexpr double kEnoughForFloats = 0x1p-32;
 constexpr int kAtOnce = 8;
 
@@ -54,8 +54,8 @@ struct Sum {
   Array n;
   DoubleDouble term, sum;
 };
-// gamma + log |x| + sum of x^n / (n n!) (DLMF 6.6.1), in pairs, for the terms cancel around the zero
-// and below it.
+// gamma + log |x| + sum of x^n / (n n!) (DLMF 6.6.1), in double-double, because the terms cancel
+// near the zero and below it.
 Array by_powers(const Array& x) {
   const DoubleDouble none = pair_of(zeros_like(x)), one = pair_of(ones_like(x));
   const DoubleDouble s = while_loop(
@@ -71,8 +71,8 @@ Array by_powers(const Array& x) {
                              .sum;
   return rounded(plus(plus(log_of(pair_of(abs(x))), s), egamma_like(x)));
 }
-// -E1(-x) of x below -1 by the continued fraction (DLMF 6.9.1), from its end; after 40 steps it is
-// within 2^-32.
+// -E1(-x) for x < -1 by the continued fraction (DLMF 6.9.1), evaluated from its end; 40 steps give
+// a relative error of 2^-32.
 Array narrow_by_fraction(const Array& x) {
   const Array z = -x;
   Array f = zeros_like(z);
@@ -93,7 +93,8 @@ Array by_fraction(const Array& x) {
 Array by_inverse_powers(const Array& x, int terms) {
   std::vector<double> c{1};
   for (int k = 1; k <= terms; ++k) c.push_back(c.back() * k);
-  // Beyond 700 in two factors, for the exponential overflows before the quotient does.
+  // Beyond 700 the exponential is split into two factors, because it overflows before the quotient
+  // does.
   const Array far = x > 700, part = series(1 / x, c) / x;
   return where(far, (part * std::exp(2.0)) * exp(x - 2), part * exp(where(far, 1.0, x)));
 }
@@ -118,7 +119,7 @@ Array differentiable_expi(const Array& x, bool narrow) {
                     [value](Array v, Array dv) { return std::pair(value(v), dv * exp(v) / v); })(x);
 }
 
-// The power series of expn up to 1, in pairs, for its terms cancel.
+// The power series of expn up to 1, in double-double, because its terms cancel.
 DoubleDouble expn_by_powers(std::int64_t n, const Array& inside) {
   const double order = static_cast<double>(n);
   DoubleDouble power = pair_of(ones_like(inside)), sum = pair_of(zeros_like(inside));
@@ -136,9 +137,9 @@ DoubleDouble expn_by_powers(std::int64_t n, const Array& inside) {
   return sum;
 }
 
-// Up to 1 by the power series (DLMF 8.19.8), whose logarithm belongs to the term that has none of
-// its own; beyond by the continued fraction (DLMF 8.19.17), from its end: of k steps at 1 it is
-// within exp(-4 sqrt(k)).
+// Up to 1, the power series (DLMF 8.19.8), in which the logarithm belongs to the one term that is
+// otherwise undefined; beyond, the continued fraction (DLMF 8.19.17), evaluated from its end, whose
+// error after k steps is exp(-4 sqrt(k)) at 1.
 Array expn_value(std::int64_t n, const Array& x, bool narrow) {
   const double order = static_cast<double>(n);
   const Array small = x <= 1, inside = where(small & greater(x, 0), x, 0.5);
@@ -156,7 +157,7 @@ Array expn_value(std::int64_t n, const Array& x, bool narrow) {
     }
     return sum;
   };
-  // Of subnormal numbers the pairs' logarithm is none.
+  // The double-double logarithm does not support subnormal numbers.
   const Array normal = inside > 0x1p-1000;
   const Array sum =
       narrow ? by_doubles()

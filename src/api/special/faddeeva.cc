@@ -25,24 +25,24 @@ Parts chosen(const Array& condition, const Parts& z, const Parts& w) {
 }
 
 Parts gaussian_of(const Array& x, const Array& y) {
-  // Beyond 1e100 the greater of them decides.
+  // Beyond 1e100, only the larger operand matters.
   const Array a = clip(x, -1e100, 1e100), b = clip(y, -1e100, 1e100);
   DoubleDouble power = plus(product_of(b, b), minus(product_of(a, a)));
   const Array wide = abs(x), tall = abs(y);
   power.high = where(less(wide, tall) & (tall > 1e100), 1e200,
                      where(less(tall, wide) & (wide > 1e100), -1e200, power.high));
-  // If the product overflows, the turn is left out.
+  // If the product overflows, skip the rotation.
   const DoubleDouble angle = product_of(2 * clip(x, -1e290, 1e290), clip(y, -1e290, 1e290));
   const Array inside = abs(power.high) < 700;
-  // In two factors, for where one of the parts is small the product may be finite still.
+  // Use two factors: if one part is small, the product may still be finite.
   const Array half = 0.5 * power.high, once = exp(half);
   const Array twice = once * (1 + where(inside, power.low, 0.0));
   const Array known = isfinite(angle.high) & isfinite(angle.low) & isfinite(x) & isfinite(y);
   const Array turn = where(known, angle.high, 0.0), rest = where(known, angle.low, 0.0);
-  // From 1e15 on the rest is no small angle.
+  // From 1e15 on, `rest` is not a small angle.
   const Array c = cos(turn), s = sin(turn), along = cos(rest), across = sin(rest);
   const Array re = c * along - s * across, im = -(s * along + c * across);
-  // Nothing times an infinity is nothing here.
+  // Here 0 times infinity is 0.
   return {where(re == 0, 0.0, (re * once) * twice), where(im == 0, 0.0, (im * once) * twice)};
 }
 
@@ -53,7 +53,7 @@ const double kStep = std::sqrt(std::numbers::pi / kPoints);
 // 2ihz / pi times the sum of exp(-t^2) / (z^2 - t^2) over t = (k + first) h.
 Parts sampled(const Parts& z, const Parts& square, double first) {
   Parts sum{zeros_like(z.re), zeros_like(z.re)};
-  // From the least on.
+  // Add the smallest terms first.
   for (int k = kPoints - 1; k >= 0; --k) {
     const double t = (k + first) * kStep, weight = std::exp(-t * t);
     const Array re = square.re - t * t, size = re * re + square.im * square.im;
@@ -64,7 +64,8 @@ Parts sampled(const Parts& z, const Parts& square, double first) {
   return {(-2 * kStep / std::numbers::pi) * r.im, (2 * kStep / std::numbers::pi) * r.re};
 }
 
-// i / (sqrt(pi) z) (1 + 1 / 2z^2 + 3 / 4z^4 + 15 / 8z^6), enough from 1000 on, of scaled parts.
+// i / (sqrt(pi) z) (1 + 1 / 2z^2 + 3 / 4z^4 + 15 / 8z^6), accurate from 1000 on; the parts are
+// scaled.
 Parts far_away(const Array& x, const Array& y) {
   const Array size = maximum(x, y), a = x / size, b = y / size, square = a * a + b * b;
   const Parts inverse{a / square / size, -b / square / size}, u = inverse * inverse;
@@ -81,12 +82,12 @@ Parts faddeeva_in_first_quadrant(const Array& x, const Array& y) {
   const Parts z{where(far, 1.0, x), where(far, 1.0, y)};
   const Parts square{(z.re - z.im) * (z.re + z.im), 2 * z.re * z.im};
   const Array places = z.re / kStep, part = places - floor(places);
-  // The rule whose points are farther away.
+  // Of the two rules, use the one whose points are farther away.
   const Array high = (z.im >= z.re) & (z.im >= std::numbers::pi / kStep);
   const Array whole = (!high) & (z.im < z.re) & (part >= 0.25) & (part <= 0.75);
   const Parts middle = sampled(z, square, 0.5), at = sampled(z, square, 1.0);
-  // What the rules lack at the pole, 2 exp(-z^2) / (1 +- exp(-2 pi i z / h)), as the inverse
-  // exponential, which does not overflow.
+  // The rules' correction for the pole, 2 exp(-z^2) / (1 +- exp(-2 pi i z / h)), written with the
+  // inverse exponential, which does not overflow.
   const Array angle = (2 * std::numbers::pi / kStep) * z.re;
   const Array fall = exp((-2 * std::numbers::pi / kStep) * z.im);
   const Array sign = where(whole, -1.0, 1.0);
@@ -94,7 +95,7 @@ Parts faddeeva_in_first_quadrant(const Array& x, const Array& y) {
   const Parts bottom{turned.re + sign, turned.im};
   const Parts lacking =
       2 * (gaussian_of(where(high, 30.0, z.re), where(high, 0.0, z.im)) * (turned / bottom));
-  // The term of the whole points at t = 0.
+  // The term at t = 0 of the rule with whole points.
   const Parts zero{zeros_like(x), full_like(x, kStep / std::numbers::pi)};
   const Parts origin = zero / chosen(whole, z, Parts{ones_like(x), zeros_like(x)});
   const Parts sum = chosen(whole, at + origin, middle);
@@ -121,7 +122,8 @@ Array faddeeva(const Array& z) {
 }
 
 Array differentiable_faddeeva(const Array& z);
-// 2i / sqrt(pi) - 2z w(z), above; far away by the series of its derivative, where they would cancel.
+// 2i / sqrt(pi) - 2z w(z) in the upper half plane; far away, the series of the derivative, because
+// these terms would cancel.
 Array faddeeva_slope(const Array& z) {
   const Array lower = less(imag(z), 0), u = where(lower, -z, z);
   const Array far = (abs(u) > 10) & isfinite(u), at = where(far, u, 100.0), inverse = 1 / at;

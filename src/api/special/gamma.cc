@@ -15,8 +15,8 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 
-// The exponential of its logarithm, below zero by reflection (DLMF 5.5.3): pi over the sine of pi x
-// times gamma(1 - x), the last scaled so that what is subnormal is not rounded twice.
+// The exponential of the logarithm; below zero by reflection (DLMF 5.5.3): pi over the sine of pi x
+// times gamma(1 - x), which is scaled so that subnormal results are not rounded twice.
 Array gamma_value(const Array& v) {
   const Array tiny = abs(v) < 0x1p-60, below = less(v, 0), pole = below & (v == floor(v));
   const Array usual = (!(tiny | pole)) & greater(v, -200) & less(v, 200);
@@ -35,7 +35,7 @@ Array gamma_value(const Array& v) {
   const Array far = where(greater(v, 0), v0::inf, where(isfinite(v), 0.0, v0::nan));
   return where(usual, r, where(pole | isnan(v), v0::nan, where(tiny, 1 / v, far)));
 }
-// The same in doubles: the logarithm is below 180, of which the exponential makes 2^-45 of itself.
+// The same in doubles: the logarithm is below 180, so the relative error is about 2^-45.
 Array narrow_gamma_value(const Array& v) {
   const Array tiny = abs(v) < 0x1p-60, below = less(v, 0), pole = below & (v == floor(v));
   const Array usual = (!(tiny | pole)) & isfinite(v), x = where(usual, v, 1.5);
@@ -54,8 +54,8 @@ Array differentiable_gamma(const Array& x, bool narrow) {
   })(x);
 }
 
-// log(gamma(x + d) / gamma(x)) of x above kFar and |d| at most half of it, by the differences in
-// Stirling's series (DLMF 5.11.1): the logarithms themselves would cancel.
+// log(gamma(x + d) / gamma(x)) for x > kFar and |d| <= x / 2, from differences in Stirling's series
+// (DLMF 5.11.1), because the logarithms themselves would cancel.
 constexpr double kFar = 0x1p20;
 Array log_gamma_ratio(const Array& x, const Array& d) {
   const Array rest = 1 / (12 * (x + d)) - 1 / (12 * x);
@@ -65,19 +65,20 @@ Array log_gamma_ratio(const Array& x, const Array& d) {
 struct LogBeta {
   Array known, value;
 };
-// log |beta(a, b)| where the logarithms of the gamma function would cancel, or be infinite: of a
-// great operand beside a lesser one of either sign, and of positive ones out of the range of pairs.
+// log |beta(a, b)| where the logarithms of the gamma function would cancel or be infinite: one
+// operand is large and the other is smaller, of either sign, or both are positive and out of range
+// for double-double.
 LogBeta log_beta_beyond(const Array& a, const Array& b) {
   const Array first = abs(a) > abs(b), most = where(first, a, b), least = where(first, b, a);
   const Array known = (most > kFar) & (least > -0.5 * most) & isfinite(most);
   const Array x = where(known, most, 2 * kFar), d = where(known, least, 1.0), both = d > kFar;
-  // Both by Stirling's series.
+  // Both operands by Stirling's series.
   const Array e = where(both, d, 2 * kFar), roots = 0.5 * (log1p(e / x) - log(e));
   const Array of_both = roots + 0.5 * std::log(2 * std::numbers::pi) - x * log1p(e / x) -
                         e * (log1p(e / x) + log(x / e));
   const Array small = where(both, 1.0, d);
   const Array of_one = gammaln(small) - log_gamma_ratio(x, small);
-  // 1 / a + 1 / b, of which one is tiny.
+  // 1 / a + 1 / b, where one operand is tiny.
   const Array tiny = (a > 0) & (b > 0) & (least < 0x1p-900);
   const Array t = where(tiny, least, 1.0), u = where(tiny, most, 1.0);
   const Array endless = (most == v0::inf) & (least > 0) & (!tiny);
@@ -112,8 +113,8 @@ Array sign_of_gamma(const Array& x) {
   return where((below & (x == floored)) | isnan(x), v0::nan, inside);
 }
 
-// Of positive numbers the exponential of its logarithm. Others by their signs, where gammaln is as
-// near as its own size lets it be.
+// For positive numbers, the exponential of the logarithm. For others, the sign times the
+// exponential, which is as accurate as the size of gammaln permits.
 template <class Number>
 Array beta_value(const Array& a, const Array& b) {
   const Array usual = (a > 0x1p-900) & (b > 0x1p-900) & (a < 0x1p900) & (b < 0x1p900);
@@ -134,13 +135,13 @@ Array differentiable_beta(const Array& a, const Array& b) {
   })(a, b);
 }
 
-// gamma(x) / gamma(x - m) of x above kFar and of others.
+// gamma(x) / gamma(x - m), for x above kFar and for other x.
 Array quotient_below(const Array& x, const Array& m) {
   const Array far = (x > kFar) & (abs(m) < 0.5 * x) & isfinite(x);
   const Array size = log_gamma_ratio(where(far, x, 2 * kFar), -where(far, m, 1.0));
   return exp(where(far, -size, gammaln(x) - gammaln(x - m)));
 }
-// gamma(z + m) / gamma(z): where both are positive by the difference of their logarithms.
+// gamma(z + m) / gamma(z). If both arguments are positive, from the difference of the logarithms.
 Array poch_value(const Array& z, const Array& m) {
   const Array whole = z + m;
   const Array far = (z > kFar) & (abs(m) < 0.5 * z) & isfinite(z);
@@ -148,9 +149,9 @@ Array poch_value(const Array& z, const Array& m) {
               usual = above_zero & !far;
   const Array s = where(usual, z, 1.0), t = where(usual, m, 1.0);
   const DoubleDouble difference = plus(log_gamma_of(sum_of(s, t)), minus(log_gamma_of(pair_of(s))));
-  // At the poles of the numerator's function alone it is infinite, of the denominator's alone zero.
+  // A pole of the numerator alone gives infinity, a pole of the denominator alone gives zero.
   const Array below = (z <= 0) & (z == floor(z)), above = (whole <= 0) & (whole == floor(whole));
-  // Both at poles: by reflection, (-1)^m gamma(1 - z) / gamma(1 - z - m).
+  // If both have poles, by reflection: (-1)^m gamma(1 - z) / gamma(1 - z - m).
   const Array odd = remainder(m, 2) != 0, mirrored = 1 - z;
   const Array turned = quotient_below(mirrored, m);
   const Array sign = sign_of_gamma(whole) * sign_of_gamma(z);
@@ -163,7 +164,7 @@ Array poch_value(const Array& z, const Array& m) {
   const Array other = sign * where(low, sines * turned, exp(gammaln(whole) - gammaln(z)));
   const Array integral = m == floor(m), mirror = where(odd, -turned, turned);
   const Array poles = where(above & integral, mirror, 0.0);
-  // A sum with an integer that is one where z is none has lost z.
+  // If m and z + m are integers but z is not, rounding of the sum has lost z.
   const Array lost = integral & (z != floor(z));
   const Array rest = where(below, poles, where(above, where(lost, mirror, v0::inf), other));
   const Array r = where(usual, rounded(exp_of(difference)), rest);
@@ -177,12 +178,12 @@ Array differentiable_poch(const Array& z, const Array& m) {
   })(z, m);
 }
 
-// 1 / ((n + 1) beta(n - k + 1, k + 1)). What is lost where its operands are rounded counts by the
+// 1 / ((n + 1) beta(n - k + 1, k + 1)). The rounding errors of the operands are corrected with the
 // derivatives of the logarithm.
 Array comb_value(const Array& n, const Array& k) {
   const Array chosen = (n >= 0) & (k >= 0) & (k <= n), valid = chosen & (n < 0x1p900);
   const Array whole = where(valid, n, 1.0), part = where(valid, k, 0.0);
-  // For larger n everything but the lesser of k and n - k cancels.
+  // For larger n, everything cancels except the smaller of k and n - k.
   const Array many = chosen & (!valid) & isfinite(n), least = where(many, minimum(k, n - k), 1.0);
   const Array far = exp(least * log(where(many, n, 1.0)) - gammaln(least + 1));
   const Array one = ones_like(n);
@@ -221,7 +222,7 @@ Array factorial(Operand n) {
     const Array below = less(in[0], 0), x = where(below, 0.0, in[0]);
     const Array r = differentiable_gamma(x + 1, narrow);
     if (narrow) return where(below, 0.0, r);
-    // What n + 1 loses where it is rounded counts by the derivative.
+    // Correct the rounding error of n + 1 with the derivative.
     const Array finite = isfinite(r) & isfinite(x), inside = where(finite, x, 1.0);
     const DoubleDouble next = sum_of(inside, ones_like(inside));
     const Array lost = where(finite, r * (digamma(next.high) * next.low), 0.0);

@@ -5,7 +5,7 @@
 
 namespace tessera::inline v0::detail {
 
-// By Newton's steps on Legendre's polynomial.
+// Finds the zeros of the Legendre polynomial by Newton's method.
 std::vector<Node> gauss_nodes(int n) {
   const int degree = 2 * n;
   std::vector<Node> all;

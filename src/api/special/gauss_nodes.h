@@ -1,4 +1,4 @@
-// Gauss's rule of integration.
+// Gauss-Legendre quadrature.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@ namespace tessera::inline v0::detail {
 struct Node {
   double at, weight;
 };
-/// The positive nodes of the rule of 2n points on [-1, 1]; the others are their negatives, of the
-/// same weights.
+/// The positive nodes of the 2n-point rule on [-1, 1]; the other nodes are their negatives, with
+/// the same weights.
 std::vector<Node> gauss_nodes(int n);
 
 }  // namespace tessera::inline v0::detail

@@ -16,8 +16,8 @@ using In = std::span<const Array>;
 const double kRootHalf = std::sqrt(0.5), kLogRootTwoPi = 0.5 * std::log(2 * std::numbers::pi);
 
 Array narrow_lower_part(const Array& x) { return 0.5 * erfc(-x * kRootHalf); }
-// The distribution function. The argument of erfc is rounded, which erfc multiplies by the square of
-// it; what it lacks counts by the derivative.
+// The distribution function. erfc amplifies the rounding error of its argument by the argument's
+// square, so the error is corrected with the derivative.
 Array lower_part(const Array& x) {
   const Array usual = abs(x) < 40, v = where(usual, x, 1.0);
   const detail::DoubleDouble z =
@@ -26,7 +26,7 @@ Array lower_part(const Array& x) {
   return 0.5 * where(usual, erfc(z.high) - slope * z.low, erfc(-x * kRootHalf));
 }
 
-// Below -10 by the asymptotic series of erfc (DLMF 7.12.1), of which the eighth term is below 2^-32.
+// Below -10, the asymptotic series of erfc (DLMF 7.12.1), whose eighth term is below 2^-32.
 Array log_lower_tail(const Array& x, bool narrow) {
   std::vector<double> c{1};
   for (int k = 1; k <= (narrow ? 8 : 18); ++k) c.push_back(-c.back() * (2 * k - 1));
@@ -37,14 +37,14 @@ Array log_ndtr_of(const Array& x, bool narrow) {
   const Array far = less(x, -10), above = greater(x, 0);
   const Array middle = where(far, -1.0, x);
   const Array tail = (narrow ? narrow_lower_part : lower_part)(-abs(middle));
-  // Above zero 1 less the other tail; the logarithm of what is below is that of the tail itself.
+  // Above zero, log1p of the other tail; below zero, the logarithm of the tail itself.
   const Array below = where(above, 0.5, tail);
   const Array near = where(above, log1p(-where(above, tail, 0.5)), log(below));
   return where(far, log_lower_tail(where(far, x, -20.0), narrow), near);
 }
 
-// The x below zero with log_ndtr(x) = log(p), of p up to a quarter: a rational start (Abramowitz
-// and Stegun 26.2.23), and Newton's method on logarithms.
+// The x < 0 with log_ndtr(x) = log(p), for p <= 1/4: a rational initial value (Abramowitz and
+// Stegun 26.2.23), and Newton's method on the logarithms.
 Array lower_quantile(const Array& p) {
   const Array log_p = log(p), t = sqrt(-2 * log_p);
   const double above[] = {2.515517, 0.802853, 0.010328},
@@ -56,7 +56,7 @@ Array lower_quantile(const Array& p) {
   }
   return x;
 }
-// The root of 2 times erf_inv(m), put right by erf (a step of Newton's method).
+// sqrt(2) erf_inv(m), corrected with erf by one step of Newton's method.
 Array middle_quantile(const Array& m) {
   const Array y = erf_inv(m), at = stop_gradient(y);
   const Array off = (stop_gradient(m) - erf(at)) * exp(at * at) / std::numbers::inv_sqrtpi / 2;
@@ -65,8 +65,8 @@ Array middle_quantile(const Array& m) {
   return y * root + ((p.low + at * -9.667293313452913e-17) + off * root);
 }
 // M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution", Applied
-// Statistics 37 (1988), PPND16: rational functions of 0.425^2 - q^2 around a half, and of the root of
-// the tail's logarithm beyond.
+// Statistics 37 (1988), PPND16: a rational function of 0.425^2 - q^2 near one half, and of the
+// square root of the tail's logarithm elsewhere.
 Array narrow_quantile(const Array& p) {
   const double middle[] = {3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427,
                            13731.693765509461125, 45921.953931549871457, 67265.770927008700853,
@@ -149,7 +149,7 @@ Array ndtri(Operand p) {
 Array logit(Operand x) {
   return in_float64("logit", {x}, [](In in) {
     const Array& v = in[0];
-    // Around a half, where the logarithms cancel, by the area tangent.
+    // Near one half, where the logarithms cancel, use the inverse hyperbolic tangent.
     const Array near = abs(v - 0.5) < 0.25;
     const Array outside = where(near, 0.1, v);
     return where(near, 2 * arctanh(2 * where(near, v, 0.5) - 1), log(outside) - log1p(-outside));
@@ -157,18 +157,18 @@ Array logit(Operand x) {
 }
 
 namespace {
-// x times a logarithm, 0 where x is 0, whatever the logarithm; its derivative there is that of the
-// product wherever that is finite.
+// x f(y) for a logarithm f; 0 if x is 0, whatever y is. The derivative there is that of the product
+// if it is finite.
 Array times_log(const Array& x, const Array& y, Array (*f)(Operand)) {
   const Array l = f(y), defined = (x != 0) | isfinite(l);
   return where(defined, x * f(where(defined, y, ones_like(y))), 0.0);
 }
-// log(x / y) of positive numbers: where they are near by (x - y) / y, which is exact but for the
-// division, whose remainder counts as it does beyond.
+// log(x / y) for positive numbers. If they are close, it is computed from (x - y) / y, which is
+// exact except for the division. The remainder of the division is corrected for in both cases.
 Array log_of_ratio(const Array& x, const Array& y, bool narrow) {
   const Array near = (x < 2 * y) & (y < 2 * x), a = where(near, x, 1.5), b = where(near, y, 1.0);
   const Array u = (a - b) / b;
-  // If the quotient is out of range, its logarithms are so far apart that nothing cancels.
+  // If the quotient is out of range, the logarithms are so far apart that they do not cancel.
   const Array quotient = where(near, 1.0, x / y);
   const Array inside = (quotient > 0x1p-1000) & (quotient < 0x1p1000);
   const Array apart = log(where(near, 1.0, x)) - log(where(near, 1.0, y));
@@ -178,7 +178,7 @@ Array log_of_ratio(const Array& x, const Array& y, bool narrow) {
   const Array c = where(near, 1.0, x), d = where(near, 1.0, y), ratio = c / d;
   const detail::DoubleDouble whole = detail::product_of(stop_gradient(ratio), d);
   const Array left = stop_gradient(((c - whole.high) - whole.low) / c);
-  // What is left is none where the ratio or its products are beyond the range.
+  // There is no correction if the ratio or its products are out of range.
   const Array far = log(where(inside, ratio, 1.0)) + where(abs(left) < 0x1p-30, left, 0.0);
   return where(near, log1p(u) + rest / (1 + u), where(inside, far, apart));
 }
@@ -188,7 +188,7 @@ Array relative(const Array& x, const Array& y, bool narrow) {
   const Array r = where(none, 0.0, where(both, a * log_of_ratio(a, b, narrow), v0::inf));
   return where(isnan(x) | isnan(y), v0::nan, r);
 }
-// x log(x / y) - x + y of numbers that are near: with s = (y - x) / (y + x) it is (y + x) s - 2 x
+// x log(x / y) - x + y for numbers that are close: with s = (y - x) / (y + x) it is (y + x) s - 2 x
 // artanh(s), that is s^2 ((y + x) - 2 x (s / 3 + s^3 / 5 + ...)).
 Array near_divergence(const Array& x, const Array& y, bool narrow) {
   std::vector<double> c;
@@ -210,7 +210,7 @@ Array divergence(const Array& x, const Array& y, bool narrow) {
   const Array ratio = log_of_ratio(a, b, narrow);
   const auto sum = [&] { return detail::plus(detail::product_of(a, ratio), b); };
   const Array apart = narrow ? a * ratio - a + b : detail::rounded(detail::plus(sum(), -a));
-  // Infinite where they are not probabilities, also where y is -infinity.
+  // Infinite if the operands are not probabilities, even if y is -infinity.
   const Array r = relative(x, y, narrow), outside = where(r == v0::inf, r, r - x + y);
   return where(both, where(near, close, apart), outside);
 }
@@ -233,7 +233,7 @@ Array xlog1py(Operand x, Operand y) {
   return in_float64("xlog1py", {x, y}, [](In in) { return times_log(in[0], in[1], log1p); });
 }
 namespace {
-// expm1(power l) / power of a logarithm l, of which `rest` is what it lacks; the product with the
+// expm1(power l) / power for a logarithm l, whose rounding error is `rest`. The product with the
 // power is exact.
 Array power_transform_value(const Array& l, const Array& rest, const Array& power) {
   const Array by_logarithm = power == 0, finite = isfinite(l) & isfinite(power);
@@ -241,22 +241,23 @@ Array power_transform_value(const Array& l, const Array& rest, const Array& powe
   const detail::DoubleDouble exact =
       detail::product_of(where(finite, l, 1.0), where(finite, p, 1.0));
   const Array exponent = l * p, off = exact.low + where(finite, rest * p, 0.0);
-  // Beyond this the exponential is 0, or infinite.
+  // Beyond this, the exponential is 0 or infinite.
   const Array inside = finite & (abs(exponent) < 700);
   const Array lost = exp(where(inside, exponent, 0.0)) * where(inside, off, 0.0);
-  // If the product vanishes beside 1, the result is the logarithm, which the product may have lost.
+  // If the product is negligible against 1, the result is the logarithm itself, which the product
+  // may have lost.
   const Array straight = by_logarithm | (abs(exponent) < 0x1p-60);
   const Array q = where(straight, 1.0, p);
   return where(straight, where(by_logarithm, l, l + rest), (expm1(exponent) + lost) / q);
 }
-// What the logarithm of a sum lacks in doubles.
+// The rounding error of the logarithm of a sum.
 Array rest_of_log(const Array& l, const detail::DoubleDouble& x) {
   const Array usual = isfinite(l) & (x.high > 0x1p-900) & (x.high < 0x1p900);
   const Array one = ones_like(l);
   const detail::DoubleDouble exact = detail::log_of(detail::chosen(usual, x, detail::pair_of(one)));
   return stop_gradient(where(usual, (exact.high - l) + exact.low, 0.0));
 }
-// The derivative in the power is l^2 (t exp(t) - expm1(t)) / t^2 of t = power l, around zero by its
+// The derivative in the power is l^2 (t exp(t) - expm1(t)) / t^2 with t = power l; near zero, its
 // power series, the sum of t^k / (k! (k + 2)).
 Array power_transform(const Array& l, const Array& rest, const Array& power) {
   return custom_jvp(power_transform_value,

@@ -18,8 +18,8 @@ using In = std::span<const Array>;
 using Operands = std::vector<Array>;
 using Of = std::function<Array(const Operands&)>;
 
-// f with its derivatives in each operand where the rule asks: in the last by `slope`, in the others
-// by differentiating `plain`, which is f in doubles alone.
+// f with its derivatives: in the last operand by `slope`, in the others by differentiating `plain`,
+// which is f in doubles.
 Array differentiable(const Of& f, const Of& plain, const Of& slope, const Operands& x) {
   const auto value = [f](Operands v) { return f(v); };
   return custom_jvp(value, [f, plain, slope](Operands v, Operands dv) {
@@ -45,14 +45,14 @@ Array differentiable(const Of& f, const Of& plain, const Of& slope, const Operan
 
 Array no_positive_integer(const Array& x) { return (x <= 0) & (x == floor(x)); }
 
-// Behind the end of a polynomial the bottoms of its terms may be zero.
+// After the end of a polynomial, the denominators of its terms may be zero.
 template <class Number>
 Number unless_ended(const Number& term, const Number& factor) {
   return chosen(head(term) == 0, number_of<Number>(zeros_like(head(term))), factor);
 }
 
-// Where a series ends its terms are zero from there on, but their derivatives in the parameters are not:
-// whoever differentiates goes through. `size` is that of the terms, were no factor zero.
+// When a series ends, its further terms are zero, but their derivatives in the parameters are not,
+// so differentiation goes through them. `size` is the size of the terms if no factor were zero.
 enum class AtTheEnd { stop, go_through };
 template <class Number>
 Number next_factor(AtTheEnd end, const Number& term, const Number& factor) {
@@ -70,8 +70,8 @@ struct Sum {
   Number term, sum;
   Array size, more;
 };
-// Terms behind the first, each the one before times ratio(k), until they are below 2^-60 of the sum
-// and falling by a quarter.
+// The sum of the terms after the first, each ratio(k) times the one before, until they are below
+// 2^-60 of the sum and each is a quarter smaller than the last.
 template <class Number>
 Number summed(const Array& first, AtTheEnd end,
               const std::function<Number(const Array& k)>& ratio) {
@@ -95,7 +95,7 @@ Number summed(const Array& first, AtTheEnd end,
                                 number_of<Number>(first), abs(first), first == first})
       .sum;
 }
-// (a + k), of a Number.
+// a + k as a Number.
 template <class Number>
 Number stepped(const Number& a, const Array& k) {
   return plus(a, k);
@@ -103,10 +103,10 @@ Number stepped(const Number& a, const Array& k) {
 
 // --- 1F1
 
-// Up to x = 50, and farther where the parameters are large beside it, by the power series (DLMF 13.2.2), of
-// x < 0 by Kummer's transformation (DLMF 13.2.39), and beyond by the expansion for large x (DLMF
-// 13.7.1): where its terms do not fall, only from where the series has too many, or is out of the
-// range of doubles.
+// Up to x = 50, and farther if the parameters are large in comparison, the power series (DLMF
+// 13.2.2); for x < 0, Kummer's transformation (DLMF 13.2.39); beyond, the expansion for large x
+// (DLMF 13.7.1). If the terms of the expansion do not fall, it is used only where the series has
+// too many terms or leaves the range of doubles.
 template <class Number>
 Array kummer_to(AtTheEnd end, const Operands& in) {
   const Array &a = in[0], &b = in[1], &x = in[2];
@@ -117,7 +117,7 @@ Array kummer_to(AtTheEnd end, const Operands& in) {
   const Array endless = isinf(a) | isinf(b) | isinf(x);
   const Array usual = !(one | exponential | pole | unknown | endless);
   const Array p = where(usual, a, 1.0), q = where(usual, b, 2.0), v = where(usual, x, 0.5);
-  // A polynomial is summed as it is, for its terms have one sign below zero.
+  // A polynomial is summed directly, because its terms have one sign below zero.
   const Array mirror = less(v, 0) & (!no_positive_integer(p));
   const Array size = where(mirror, -v, v), top = where(mirror, q - p, p);
   const Array ends = no_positive_integer(top);
@@ -135,7 +135,8 @@ Array kummer_to(AtTheEnd end, const Operands& in) {
   });
   const Array half = where(mirror, exp(-0.5 * y), 1.0);
   const Array sum = rounded(s) * half / scale * half;
-  // Where every term is positive a sum that overflows is infinite; of its parts comes NaN.
+  // If all terms are positive, a sum that overflows is infinite, although its double-double parts
+  // give NaN.
   const Array near = where(isnan(sum) & (!mirror) & (p > 0) & (q > 0), v0::inf, sum);
 
   // Gamma(b) / Gamma(a) exp(x) x^(a - b) (1 + (b - a)(1 - a) / x + ...) while the terms fall.
@@ -149,19 +150,19 @@ Array kummer_to(AtTheEnd end, const Operands& in) {
     tail = tail + term;
   }
   const Array rise = where(mirror, 1.0, exp(0.5 * where(mirror, 0.0, z)));
-  // Near the pole of Gamma(b) the sum a + (b - a) would lose what b is.
+  // Near the pole of Gamma(b), the sum a + (b - a) would lose b.
   const Array beside = (abs(lower) < 1) & (abs(upper) < 20);
   const Array quotient = where(beside, gamma(where(beside, lower, 1.0)) / gamma(upper),
                                poch(upper, where(beside, 0.0, rest)));
   const Array direct = quotient * power(z, -rest);
-  // Either factor may overflow where their product does not.
+  // Either factor may overflow even if their product does not.
   const Array apart = isnan(direct) & (upper > 0) & (lower > 0) & (abs(rest * (1 - upper)) < z);
   const Array lead = where(
       apart,
       exp(gammaln(where(apart, lower, 1.0)) - gammaln(where(apart, upper, 1.0)) - rest * log(z)),
       direct);
-  // The other solution (DLMF 13.7.2) is below the rounding of the first, but for a next to zero, of
-  // which that is nothing.
+  // The other solution (DLMF 13.7.2) is below the rounding error of the first, unless a is so close
+  // to zero that the first one vanishes.
   const Array tiny = abs(upper) < 1e-3, small = where(tiny, upper, 0.0);
   const Array other = poch(where(tiny, lower, 1.0) - small, small) * power(z, -small) *
                       cos(small * std::numbers::pi) * where(mirror, exp(-z), 1.0);
@@ -193,11 +194,11 @@ Array kummer_slope(const Operands& in) {
 struct Walk {
   Array value, slope, left;
 };
-// F at 1 - s for s from `start` down to `end`, by Taylor's series of the differential equation (DLMF
-// 15.10.1), each of which halves s: as near to 1 as one likes, and for every c - a - b, of which the
-// formulas of 1 - x cancel around integers. `slope` is s times the derivative. Steps are shorter where
-// x ** (1 - c) or s ** (c - a - b), the solutions that rounding brings in, change by much within one:
-// their series would cancel, or not converge in time.
+// F at 1 - s for s from `start` down to `end`, by Taylor series of the differential equation (DLMF
+// 15.10.1), each of which halves s. This works arbitrarily close to 1 and for every c - a - b,
+// whereas the formulas for 1 - x cancel if that is near an integer. `slope` is s times the
+// derivative. Steps are shorter where x ** (1 - c) or s ** (c - a - b), the solutions that rounding
+// errors introduce, change much within one step: their series would cancel or converge too slowly.
 Array walked(const Array& value, const Array& slope, double start, const Array& end, const Array& a,
              const Array& b, const Array& c) {
   constexpr int kTerms = 64;
@@ -213,7 +214,7 @@ Array walked(const Array& value, const Array& slope, double start, const Array& 
                       const Array tilt = 2 * w.left - 1, bend = least + both * w.left;
                       Array before = w.value, here = w.slope * step;
                       Array sum = before + here, slopes = w.slope, power = step;
-                      // Terms g_n = f_n d^n; the slopes are those of n g_n / d.
+                      // The terms are g_n = f_n d^n; those of the slopes are n g_n / d.
                       for (int n = 0; n < kTerms; ++n) {
                         const Array g = ((a + n) * (b + n) * square * before -
                                          (n + 1) * (tilt * n + bend) * ratio * here) /
@@ -233,7 +234,7 @@ struct WithSlope {
   Number value;
   Array slope;
 };
-// The power series (DLMF 15.2.1) of |x| <= 1/2, or of polynomials, and x times its derivative.
+// The power series (DLMF 15.2.1) for |x| <= 1/2 or polynomials, and x times its derivative.
 template <class Number>
 struct Series {
   Array n;
@@ -272,7 +273,8 @@ Array gauss_to(AtTheEnd end, const Operands& in) {
   const Array unknown = isnan(a) | isnan(b) | isnan(c) | isnan(x);
   const Array endless = isinf(a) | isinf(b) | isinf(c) | isinf(x);
   const Array by_a = no_positive_integer(a), by_b = no_positive_integer(b);
-  // It ends with the first of both, which comes before a pole does.
+  // The series ends with the first of a and b to reach zero, provided that this comes before a
+  // pole.
   const Array last = maximum(where(by_a, a, -v0::inf), where(by_b, b, -v0::inf));
   const Array polynomial = (by_a | by_b) & !(no_positive_integer(c) & (last <= c));
   const Array one = (x == 0) | (((a == 0) | (b == 0)) & (c != 0));
@@ -283,14 +285,15 @@ Array gauss_to(AtTheEnd end, const Operands& in) {
   const Array p = where(special, 1.0, a), q = where(special, 1.0, b), r = where(special, 2.0, c);
   const Array v = where(special, 0.25, x), ends = where(special, false, polynomial);
 
-  // Of x < -1/2 by Pfaff's transformation (DLMF 15.8.1) with the lesser of a and b before the root.
+  // For x < -1/2, Pfaff's transformation (DLMF 15.8.1), with the smaller of a and b as exponent.
   const Array turned = less(v, -0.5) & (!ends), least = minimum(p, q), most = maximum(p, q);
   const Array y = where(turned, v / (v - 1), v), s = where(turned, 1 / (1 - v), 1 - v);
   const Number wide_c = number_of<Number>(r);
   Number first = number_of<Number>(where(turned, least, p));
   Number second = chosen(turned, plus(wide_c, -most), number_of<Number>(q));
   Array factor = where(turned, power(where(turned, s, 0.5), least), 1.0);
-  // And where c - a - b < 0 beyond 1/2, or where it makes a polynomial, by Euler's (DLMF 15.8.1).
+  // Beyond 1/2, if c - a - b < 0 or the result is a polynomial, Euler's transformation (DLMF
+  // 15.8.1).
   const Number gap_a = plus(wide_c, minus(first)), gap_b = plus(wide_c, minus(second));
   const Array excess = rounded(plus(gap_a, minus(second)));
   const Array near_one = (y > 0.5) & (!ends);
@@ -302,8 +305,8 @@ Array gauss_to(AtTheEnd end, const Operands& in) {
   Array short_sum = ends;
   if (end == AtTheEnd::stop)
     short_sum = ends | no_positive_integer(rounded(first)) | no_positive_integer(rounded(second));
-  // Where c is great beside the others the series ends in time up to 1: its terms fall as
-  // n ** -(c - a - b), once n is above the parameters, or from the first one on.
+  // If c is large compared with the others, the series converges fast enough up to 1: its terms
+  // fall like n ** -(c - a - b) once n exceeds the parameters, or from the first term on.
   const Array sizes = abs(rounded(first)) + abs(rounded(second)) + abs(r);
   const Array falls = (excess > 12) & (sizes * exp2(60 / maximum(excess, 12.0)) < 16000) &
                       (minimum(rounded(first), rounded(second)) > -8);
@@ -316,7 +319,8 @@ Array gauss_to(AtTheEnd end, const Operands& in) {
   const Array start = rounded(sum.value);
   const Array walk = walked(start, where(far, sum.slope, 0.0), 0.5, where(far, s, 0.5),
                             rounded(first), rounded(second), r);
-  // Where c is a or b it is a power (DLMF 15.4.6). To differentiate in them takes the series.
+  // If c equals a or b, the function is a power (DLMF 15.4.6). Derivatives in a and b need the
+  // series.
   const Array cancels = end == AtTheEnd::stop ? ((p == r) | (q == r)) & (!ends) : x != x;
   const Array power_of = power(where(cancels, 1 - v, 1.0), -where(q == r, p, q));
   const Array usual = where(cancels, power_of, factor * where(far, walk, start));
@@ -324,7 +328,8 @@ Array gauss_to(AtTheEnd end, const Operands& in) {
   // Gauss's theorem (DLMF 15.4.20): Gamma(c) Gamma(c - a - b) / (Gamma(c - a) Gamma(c - b)).
   const Array summable = at_one & (d > 0) & !(unknown | endless | pole | one);
   const Array e = where(summable, a, 0.0), f = where(summable, b, 0.0), g = where(summable, c, 1.0);
-  // The sum of a polynomial that overflows, (b)_n / (c)_n (-x)^n of a = -n, is of the same functions.
+  // If the sum of a polynomial overflows, its value is (b)_n / (c)_n (-x)^n with a = -n, from the
+  // same functions.
   const Array great = ends & isnan(usual), count = where(great, -last, e);
   const Array base = where(great, where(by_a & (a == last), b, a), g - e);
   const Array theorem = poch(base, count) * poch(where(great, c - last, g - f), -count);

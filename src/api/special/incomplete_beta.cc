@@ -1,4 +1,4 @@
-// The incomplete beta function, regularised: a continued fraction in pairs of doubles.
+// The regularised incomplete beta function: a continued fraction in double-double.
 #include "api/special/double_double.h"
 #include "api/special/incomplete_double_double.h"
 #include "api/special/incomplete_large.h"
@@ -21,8 +21,8 @@ struct Fraction {
   Array n;
   DoubleDouble d, change, value;
 };
-// The next convergent of 1 / (1 + top / (1 + ...)), as a sum (J. Steed; Barnett and others, Comput.
-// Phys. Commun. 8 (1974)).
+// The next convergent of 1 / (1 + top / (1 + ...)), accumulated as a sum (J. Steed; Barnett and
+// others, Comput. Phys. Commun. 8 (1974)).
 Fraction stepped(const Fraction& f, const DoubleDouble& top) {
   const Array one = ones_like(f.d.high);
   const DoubleDouble below = times(top, f.d), d = over(pair_of(one), plus(below, one));
@@ -57,12 +57,12 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   const Array valid = (a > 0) & (b > 0) & (x > 0) & (x < 1) & isfinite(a) & isfinite(b);
   const auto [usual, large, limit] = beta_case(a, b, valid);
   const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0), v = where(usual, x, 0.5);
-  // For a tiny b the rest would be everything except the part that is asked for.
+  // For a tiny b, the complement would be everything except the requested part.
   const Array turned = (v > (p + 1) / (p + q + 2)) & (q > 0x1p-30);
   const DoubleDouble rest = sum_of(ones_like(v), -v);
   const Array s = where(turned, q, p), t = where(turned, p, q);
   const DoubleDouble w = chosen(turned, rest, pair_of(v));
-  // x^a (1 - x)^b / B(a, b), scaled so that what is subnormal is not rounded twice.
+  // x^a (1 - x)^b / B(a, b), scaled so that subnormal results are not rounded twice.
   DoubleDouble exponent = plus(times(log_of(pair_of(v)), p), times(log_of(rest), q));
   exponent = plus(exponent, minus(log_beta_of<DoubleDouble>(p, q)));
   exponent = plus(exponent, pair_like(s, 44.3614195558365, 1.4841899608616317e-15));
@@ -79,7 +79,7 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   return where(valid, clip(r, 0.0, 1.0), beta_at_the_ends(a, b, x));
 }
 
-// The derivative in x is the density; those in a and b go through sums of doubles.
+// The derivative in x is the density; the derivatives in a and b use the sums in doubles.
 Array incomplete_beta(const Array& a, const Array& b, const Array& x, bool narrow) {
   const double enough = narrow ? kEnoughForFloats : kEnoughForDoubles;
   const auto value = [=](Array a, Array b, Array x) {

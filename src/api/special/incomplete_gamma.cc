@@ -1,5 +1,5 @@
-// The incomplete gamma functions, regularised: sums of positive terms and a continued fraction in
-// pairs of doubles, so that what is left is the last rounding.
+// The regularised incomplete gamma functions: sums of positive terms and a continued fraction in
+// double-double, so that only the last rounding matters.
 #include "api/special/double_double.h"
 #include "api/special/incomplete_double_double.h"
 #include "api/special/incomplete_large.h"
@@ -16,7 +16,7 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 constexpr double kEnough = 0x1p-60;
-constexpr int kMostTerms = 20000;  // of a up to kLargeShape
+constexpr int kMostTerms = 20000;  // for a up to kLargeShape
 constexpr double kSmallShape = 0.03;
 
 struct Terms {
@@ -24,7 +24,7 @@ struct Terms {
   DoubleDouble term, sum;
 };
 
-// The sum of terms that the one before and its number give, from n = 0 on.
+// The sum of terms, each computed from its index and the term before, from n = 0 on.
 template <class F>
 DoubleDouble sum_of_terms(const DoubleDouble& first, F&& next) {
   const Array zero = count_over(first.high);
@@ -47,15 +47,16 @@ DoubleDouble log_factor(const Array& a, const Array& x) {
   return plus(main, minus(log_gamma_of(sum_of(a, ones_like(a)))));
 }
 
-// The lower function over its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...
+// The lower function divided by its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) +
+// ...
 DoubleDouble lower_series(const Array& a, const Array& x) {
   return sum_of_terms(pair_of(ones_like(a)), [&](const Array& n, const DoubleDouble& term) {
     return over(times(term, x), sum_of(a, n));
   });
 }
 
-// Of small a, where the upper function is little: the lower one as x^a / gamma(a + 1) times
-// 1 + a sum of (-x)^n / (n! (a + n)) (DLMF 8.7.3).
+// For small a, where the upper function is small: the lower one as x^a / gamma(a + 1) times 1 + a
+// sum of (-x)^n / (n! (a + n)) (DLMF 8.7.3).
 DoubleDouble lower_of_small(const Array& a, const Array& x, const Array& small) {
   struct Powers {
     Array n;
@@ -84,8 +85,8 @@ struct Fraction {
   Array n;
   DoubleDouble d, change, value;
 };
-// The upper function over x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, forwards as
-// a sum (J. Steed; Barnett and others, Comput. Phys. Commun. 8 (1974)).
+// The upper function divided by x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2,
+// evaluated forwards as a sum (J. Steed; Barnett and others, Comput. Phys. Commun. 8 (1974)).
 DoubleDouble upper_fraction(const Array& a, const Array& x) {
   const Array one = ones_like(a), zero = count_over(a);
   const DoubleDouble start = plus(sum_of(x, one), -a), first = over(pair_of(one), start);
@@ -104,7 +105,7 @@ DoubleDouble upper_fraction(const Array& a, const Array& x) {
       .value;
 }
 
-// Itself, or what it is less than 1.
+// The part, or its complement to 1 if `turned`.
 Array part_of_one(const DoubleDouble& part, const Array& turned) {
   return where(turned, rounded(plus(minus(part), ones_like(part.high))), rounded(part));
 }
@@ -114,10 +115,10 @@ Array part_of_one(const DoubleDouble& part, const Array& turned) {
 Array detail::gamma_part(const Array& a, const Array& x, bool upper) {
   const Array valid = (a > 0) & (x > 0) & isfinite(x) & isfinite(a);
   const Array large = valid & (a > kLargeShape), usual = valid & !large;
-  // Of larger x the factors of pairs would overflow, and nothing is left beyond it.
+  // For larger x the factors in double-double would overflow; nothing is left beyond it.
   const Array s = where(usual, a, 1.0), v = where(usual, minimum(x, 1e200), 1.0);
   const Array by_series = (v < s + 1) | (v < 2), small = by_series & (s < kSmallShape);
-  // Scaled by a power of two, so that what is subnormal is not rounded twice.
+  // Scaled by a power of two, so that subnormal results are not rounded twice.
   const DoubleDouble scale = pair_like(s, 44.3614195558365, 1.4841899608616317e-15);
   const DoubleDouble factor = exp_of(plus(log_factor(s, v), scale));
   const DoubleDouble lower = times(
@@ -132,7 +133,7 @@ Array detail::gamma_part(const Array& a, const Array& x, bool upper) {
       large, [upper](const Array& a, const Array& x) { return large_gamma_part(a, x, upper); },
       part_of_one(part, upper ? by_series : !by_series), where(large, a, 2 * kLargeShape),
       where(large, x, 1.0));
-  const double none = upper ? 0.0 : 1.0;  // where all is below x
+  const double none = upper ? 0.0 : 1.0;  // the value when everything is below x
   const Array ends = where((x == v0::inf) & (a >= 0) & isfinite(a), none,
                            where((a == 0) & (x > 0), none, v0::nan));
   const Array infinite = where((a == v0::inf) & (x >= 0) & isfinite(x), 1 - none, ends);
@@ -141,7 +142,7 @@ Array detail::gamma_part(const Array& a, const Array& x, bool upper) {
 }
 
 namespace {
-// The derivative in x is the density; that in a goes through sums of doubles.
+// The derivative in x is the density; the one in a uses the sums in doubles.
 Array incomplete_gamma(const Array& a, const Array& x, bool upper, bool narrow) {
   const auto value = [upper, narrow](Array a, Array x) {
     return narrow ? plain_gamma_part(a, x, upper, kEnoughForFloats) : gamma_part(a, x, upper);

@@ -10,25 +10,26 @@ namespace tessera::inline v0::detail {
 
 namespace {
 
-// The logarithm of a gamma variable, and of the odds of a beta variable, has the density
-// height exp(-phi(y)) at y above its mode, with phi(y) = y^2 / (2 width^2) (1 + y / 3 ratios[0] +
-// y^2 / 12 ratios[1] + ...): the derivatives of phi at 0 over the second. Both are near the normal
-// distribution here, and the part below or above a point is an integral over a few widths.
+// The logarithm of a gamma variable, or of the odds of a beta variable, has the density height
+// exp(-phi(y)) at distance y from its mode, with phi(y) = y^2 / (2 width^2) (1 + y / 3 ratios[0] +
+// y^2 / 12 ratios[1] + ...); the ratios are the derivatives of phi at 0 divided by the second. For
+// large parameters both are close to normal, and the part below or above a point is an integral
+// over a few widths.
 struct Bell {
   Array width;
-  Array height;               // times the width
-  std::vector<Array> ratios;  // of the derivatives from the third on
+  Array height;               // multiplied by the width
+  std::vector<Array> ratios;  // of the derivatives, from the third on
 };
 
-// 1 / 12 x of Stirling's series (DLMF 5.11.1), whose next term is below 2^-68 here.
+// The first term 1 / 12 x of Stirling's series (DLMF 5.11.1); the next one is below 2^-68 here.
 Array stirling(const Array& x) { return 1 / (12 * x); }
 
 Bell gamma_bell(const Array& a) {
   return {1 / sqrt(a), exp(-stirling(a)) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2),
           std::vector<Array>(7, ones_like(a))};
 }
-// phi is a + b times the cumulant generating function of a coin that falls with probability
-// a / (a + b), less its first term; its cumulants are polynomials in v = ab / (a + b)^2.
+// phi is a + b times the cumulant generating function of a Bernoulli variable with probability a /
+// (a + b), without its first term; its cumulants are polynomials in v = ab / (a + b)^2.
 Bell beta_bell(const Array& a, const Array& b) {
   const Array least = minimum(a, b), most = maximum(a, b), ratio = least / most;
   const Array odds = 1 + ratio, v = ratio / (odds * odds);
@@ -44,7 +45,7 @@ Bell beta_bell(const Array& a, const Array& b) {
            skew * cumulant({1, -252, 5040, -20160})}};
 }
 
-// exp(-phi) at u widths from the mode, on the side of y.
+// exp(-phi) at u widths from the mode, in the direction `side`.
 Array fallen(const Bell& bell, const Array& u, const Array& side) {
   const Array y = side * u * bell.width;
   Array sum = bell.ratios.back();
@@ -53,7 +54,7 @@ Array fallen(const Bell& bell, const Array& u, const Array& side) {
   return exp(-0.5 * u * u * (1 + sum * y * (1.0 / 3)));
 }
 
-// Beyond 39 widths less than the least number is left.
+// Beyond 39 widths, less than the smallest positive number is left.
 struct Place {
   Array below, side, widths;
 };
@@ -61,8 +62,8 @@ Place place_of(const Bell& bell, const Array& y) {
   const Array below = y < 0;
   return {below, where(below, -1.0, 1.0), minimum(where(below, -y, y) / bell.width, 39.0)};
 }
-// What is below y, or above it: of the lesser part by Gauss's rule, over as many widths as leave
-// 2^-54 of it.
+// The part below y, or above it. The smaller part is integrated by Gauss's rule, over so many
+// widths that only 2^-54 of it is omitted.
 Array part_beside(const Bell& bell, const Array& y, bool upper) {
   static const std::vector<Node> nodes = gauss_nodes(12);
   const Place at = place_of(bell, y);
@@ -79,12 +80,12 @@ Array density_at(const Bell& bell, const Array& y) {
   return bell.height / bell.width * fallen(bell, at.widths, at.side);
 }
 
-// log(x / a), and the logarithm of the odds of x over a / b, from the exact differences.
+// log(x / a), and the logarithm of the odds of x divided by a / b, from exact differences.
 Array gamma_place(const Array& a, const Array& x) {
   return clip(log1p(rounded(sum_of(x, -a)) / a), -0.0625, 0.0625);
 }
 Array beta_place(const Array& a, const Array& b, const Array& x) {
-  // A power of two for both, so that products do not overflow.
+  // Scale both by a power of two, so that products do not overflow.
   const Array scale = where(maximum(a, b) > 0x1p600, 0x1p-600, 1.0), p = a * scale, q = b * scale;
   const DoubleDouble off = plus(product_of(x, q), minus(times(sum_of(ones_like(x), -x), p)));
   const Array above = rounded(off);
@@ -104,7 +105,7 @@ Array large_beta_density(const Array& a, const Array& b, const Array& x) {
 }
 
 BetaCase beta_case(const Array& a, const Array& b, const Array& valid) {
-  // With c the greater and d the other, the gamma function's place is off by d^2 / c of itself.
+  // With c the larger parameter and d the other, the limit has a relative error of d^2 / c.
   constexpr double kLimit = 1e30;
   const Array large = valid & (minimum(a, b) > kLargeShape);
   const Array limit = valid & (!large) & (maximum(a, b) > kLimit);

@@ -12,23 +12,22 @@ namespace tessera::inline v0::detail {
 
 namespace {
 constexpr double kSmallest = 1e-300;
-constexpr int kMostTerms = 20000;  // of parameters up to kLargeShape
-// Steps of a loop that are one kernel: a step by itself takes as long as its carry takes to be read
-// and written.
+constexpr int kMostTerms = 20000;  // for parameters up to kLargeShape
+// Iterations per kernel of a loop: reading and writing the carry takes as long as one iteration.
 constexpr int kAtOnce = 8;
 constexpr double kSmallShape = 0.03;
 }  // namespace
 
-// Of large a as a power of what is near 1, for the logarithms are large and cancel; gamma by
+// For large a, as a power of a number near 1, because the logarithms are large and cancel; gamma by
 // Stirling's series (DLMF 5.11.3).
 Array plain_gamma_factor(const Array& a, const Array& x) {
   const Array large = a > 20;
   const Array b = where(large, a, 30.0), part = (where(large, x, 30.0) - b) / b;
-  // log(1 + u) - u, whose power series is used where they cancel (DLMF 4.6.1).
+  // log(1 + u) - u; its power series (DLMF 4.6.1) is used where the terms cancel.
   std::vector<double> c{0, 0};
   for (int k = 2; k < 30; ++k) c.push_back((k % 2 ? 1.0 : -1.0) / k);
   const Array near = abs(part) < 0.25, inside = where(near, part, 0.0);
-  // If x is little, the part rounds to -1, so the logarithm is taken of x itself.
+  // If x is small, the part rounds to -1, so take the logarithm of x itself.
   const Array little = (part < -0.5) & (x > 0), outside = where(near | little, 1.0, part);
   const Array logarithm = where(little, log(where(little, x, 30.0) / b), log1p(outside));
   const Array linear = where(little, part, outside);
@@ -46,7 +45,8 @@ namespace {
 struct Terms {
   Array n, term, sum;
 };
-// The lower function over its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...
+// The lower function divided by its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) +
+// ...
 Array lower_series(const Array& a, const Array& x, double enough) {
   const Array zero = count_over(a);
   return v0::while_loop(
@@ -62,8 +62,8 @@ Array lower_series(const Array& a, const Array& x, double enough) {
              Terms{zero, ones_like(a), ones_like(a)})
       .sum;
 }
-// Of small a, where the upper function is little: the lower one as x^a / gamma(a + 1) times
-// 1 + a sum of (-x)^n / (n! (a + n)) (DLMF 8.7.3), of x up to 2.
+// For small a, where the upper function is small: the lower one as x^a / gamma(a + 1) times 1 + a
+// sum of (-x)^n / (n! (a + n)) (DLMF 8.7.3), for x up to 2.
 Array part_of_small(const Array& a, const Array& x, bool upper) {
   Array power = ones_like(a), s = zeros_like(a);
   for (int n = 1; n < 30; ++n) {
@@ -81,8 +81,8 @@ struct Fraction {
   Array n, c, d, value, change;
 };
 Array away_from_zero(const Array& v) { return where(abs(v) < kSmallest, kSmallest, v); }
-// The upper function over x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, by Lentz's
-// algorithm.
+// The upper function divided by x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, by
+// Lentz's algorithm.
 Array upper_fraction(const Array& a, const Array& x, double enough) {
   const Array zero = count_over(a), b = x + 1 - a, d = 1 / away_from_zero(b);
   return v0::while_loop(
@@ -119,7 +119,7 @@ Array plain_gamma_part(const Array& a, const Array& x, bool upper, double enough
   const Array r = where_any(
       large, [upper](const Array& a, const Array& x) { return large_gamma_part(a, x, upper); },
       where(small, least, usual), where(large, a, 2 * kLargeShape), where(large, x, 1.0));
-  const double none = upper ? 0.0 : 1.0;  // where all is below x
+  const double none = upper ? 0.0 : 1.0;  // the value when everything is below x
   const Array ends = where((x == v0::inf) & (a >= 0) & isfinite(a), none,
                            where((a == 0) & (x > 0), none, v0::nan));
   const Array infinite = where((a == v0::inf) & (x >= 0) & isfinite(x), 1 - none, ends);
@@ -157,7 +157,7 @@ Array plain_beta_part(const Array& a, const Array& b, const Array& x, double eno
   const Array valid = (a > 0) & (b > 0) & (x > 0) & (x < 1) & isfinite(a) & isfinite(b);
   const auto [usual, large, limit] = beta_case(a, b, valid);
   const Array p = where(usual, a, 1.0), q = where(usual, b, 1.0), v = where(usual, x, 0.5);
-  // For a tiny b the rest would be everything except the part that is asked for.
+  // For a tiny b, the complement would be everything except the requested part.
   const Array turned = (v > (p + 1) / (p + q + 2)) & (q > 0x1p-30);
   const Array s = where(turned, q, p), t = where(turned, p, q), w = where(turned, 1 - v, v);
   const Array factor = exp(p * log(v) + q * log1p(-v) - plain_log_beta(p, q)) / s;

@@ -28,8 +28,9 @@ Parts reciprocal_of(const Parts& z) {
   return {a / square / size, -b / square / size};
 }
 
-// Of Re z >= 1/2 and Im z >= 0. Around its zeros at 1 and 2 by the power series around 2, whose terms
-// have zeta(k) - 1 (DLMF 5.7.4); else by Stirling's from 10 on, and below from where ten steps lead.
+// For Re z >= 1/2 and Im z >= 0. Near the zeros at 1 and 2, the power series around 2, whose
+// coefficients contain zeta(k) - 1 (DLMF 5.7.4); elsewhere Stirling's series, applied from 10 on,
+// after ten steps of the recurrence for smaller z.
 Parts log_gamma_on_the_right(const Parts& z) {
   const Array second = z.re > 1.5;
   const Parts off{z.re - where(second, 2.0, 1.0), z.im};
@@ -80,8 +81,8 @@ Array log_gamma(const Array& z) {
   const Array usual = !(unknown | infinite | pole);
   const Array x = where(usual, re, 1.25), y = where(usual, abs(im), 0.5), right = x >= 0.5;
   const Parts on_right = log_gamma_on_the_right({where(right, x, 1 - x), y});
-  // log gamma(z) = log(2 pi) + i pi (z - 1/2) - log(1 - exp(2 pi i z)) - log gamma(1 - z), which of
-  // Im z >= 0 is the principal branch (DLMF 5.5.3).
+  // log gamma(z) = log(2 pi) + i pi (z - 1/2) - log(1 - exp(2 pi i z)) - log gamma(1 - z), which is
+  // the principal branch for Im z >= 0 (DLMF 5.5.3).
   const Array off = x - round(x), sine = sin(kPi * off), fall = exp(-2 * kPi * y);
   const Array bottom = -expm1(-2 * kPi * y) + 2 * fall * sine * sine;
   const Array side = -fall * sin(2 * kPi * off);
@@ -91,8 +92,8 @@ Array log_gamma(const Array& z) {
                        (kPi * (x - 0.5) - turn) + on_right.im};
   const Parts upper = chosen(right, on_right, mirrored);
   const Array flat = (y == 0) & (x > 0), angle = where(flat, 0.0, upper.im);
-  // At infinities as the real function where there is no imaginary part, along the imaginary axis
-  // 0 of the gamma function, and NaN where the turns have no limit.
+  // At real infinities, the value of the real function; along the imaginary axis, gamma tends to 0;
+  // NaN where the argument has no limit.
   const Array top = (re == v0::inf) & (im == 0), along = isfinite(re) & isinf(im);
   const Array limits = where(along, -v0::inf, v0::nan);
   const Array r = where(top, v0::inf, where(usual, upper.re, limits));
@@ -100,7 +101,7 @@ Array log_gamma(const Array& z) {
   return complex(r, where(signbit(im), -a, a));
 }
 
-// Its derivative: Stirling's (DLMF 5.11.2), ten steps before it, and by reflection to the left.
+// The derivative: Stirling's series (DLMF 5.11.2) after ten steps, and reflection on the left.
 Array complex_digamma(const Array& z) {
   const Array left = less(real(z), 0.5), lower = less(imag(z), 0);
   const Array u = where(left, 1 - z, z);

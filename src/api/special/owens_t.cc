@@ -15,8 +15,8 @@ using namespace detail;
 namespace {
 using In = std::span<const Array>;
 
-// The integral of exp(-h^2 t^2 / 2) / (1 + t^2) from 0 to a <= 1 over 2 pi. Beyond 8.8 / h nothing is
-// left of it; the integrand is even, and so the positive nodes are enough.
+// The integral of exp(-h^2 t^2 / 2) / (1 + t^2) from 0 to a <= 1, divided by 2 pi. Beyond t = 8.8 /
+// h the integrand is negligible. It is even, so the positive nodes suffice.
 Array integral(const Array& h, const Array& a) {
   static const std::vector<Node> nodes = gauss_nodes(24);
   const Array end = where(h * a > 8.8, 8.8 / maximum(h, 1.0), a), reach = h * end;
@@ -33,11 +33,11 @@ Array bell(const Array& h, const Array& rest) {
   const Array e = exp(-0.5 * square.high);
   return e - e * (0.5 * square.low + h * rest);
 }
-// For a <= 1 by the integral, beyond by what is left of both tails (D. B. Owen, Ann. Math. Statist. 27
-// (1956)): T(h, a) = (q(h) + q(ah)) / 2 - q(h) q(ah) - T(ah, 1 / a) with q(h) the upper tail.
+// For a <= 1, the integral; beyond, from both tails (D. B. Owen, Ann. Math. Statist. 27 (1956)):
+// T(h, a) = (q(h) + q(ah)) / 2 - q(h) q(ah) - T(ah, 1 / a), with q(h) the upper tail.
 Array owens_t_value(const Array& signed_h, const Array& signed_a) {
   const Array none = isnan(signed_h) | isnan(signed_a);
-  // At 40 all of it is below the least number.
+  // At h = 40 the result is below the smallest positive number.
   const Array h = minimum(where(none, 0.0, abs(signed_h)), 40.0);
   const Array a = where(none, 0.0, abs(signed_a)), steep = a > 1;
   const Array slope = where(steep, a, 1.0);

@@ -19,8 +19,8 @@ using In = std::span<const Array>;
 struct Angles {
   Array theta, phi;
 };
-// What a product of sines has of 2^-400 less, so that it does not vanish where what grows from it
-// does not.
+// A product of sines is stored as value * 2^(-400 units), so that it does not vanish where the
+// values that grow from it do not.
 constexpr double kUnit = 0x1p-400;
 struct Scaled {
   Array value, units;
@@ -29,9 +29,9 @@ struct Degrees {
   Array before, here, units, result, units_of_result;
 };
 
-// sqrt((2n + 1) / (4 pi) (n - m)! / (n + m)!) P(n, m, cos theta) of floats 0 <= m and n: from n = m by the
-// recurrence in n (DLMF 14.10.3, normalised). Of cos theta alone: beyond 0 and pi the sine has the sign of
-// the root that it stands for.
+// sqrt((2n + 1) / (4 pi) (n - m)! / (n + m)!) P(n, m, cos theta) for floats 0 <= m and n, by the
+// recurrence in n starting at n = m (DLMF 14.10.3, normalised). It depends only on cos theta, so
+// beyond 0 and pi the sine has the sign of the square root that it stands for.
 Array legendre(const Array& n, const Array& m, const Array& theta, std::int64_t n_max) {
   const Array x = cos(theta), y = abs(sin(theta));
   const Scaled diagonal = fori_loop(
@@ -70,7 +70,8 @@ Array legendre(const Array& n, const Array& m, const Array& theta, std::int64_t 
 }
 
 Array harmonic(const Array& n, const Array& m, const Angles& at, std::int64_t n_max);
-// Between neighbouring orders (DLMF 14.10): no cotangent, and so no poles at the poles.
+// The derivative is expressed by neighbouring orders (DLMF 14.10), without a cotangent, so that it
+// has no poles at the poles of the sphere.
 Array differentiable_harmonic(const Array& n, const Array& m, const Angles& at,
                               std::int64_t n_max) {
   const auto value = [n_max](Array n, Array m, Angles at) { return harmonic(n, m, at, n_max); };

@@ -1,4 +1,4 @@
-// The sine and cosine integrals, and Fresnel's.
+// The sine and cosine integrals, and the Fresnel integrals.
 #include "api/special/faddeeva.h"
 
 #include <tessera/arithmetic.h>
@@ -15,9 +15,9 @@ namespace {
 using In = std::span<const Array>;
 using Both = std::pair<Array, Array>;
 
-// The sum of (-1)^k square^k / ((2k + first) (2k + first)!) over k from 0 on: the first terms as
-// Numbers, for they cancel around the zeros of the cosine integral; the others are little beside
-// them.
+// The sum of (-1)^k square^k / ((2k + first) (2k + first)!) over k from 0 on. The first terms are
+// Numbers, because they cancel near the zeros of the cosine integral; the others are small compared
+// with them.
 template <class Number>
 Number powers_over_factorials(const Number& square, int first) {
   constexpr int kHeads = 9, kTerms = 26;
@@ -32,7 +32,7 @@ Number powers_over_factorials(const Number& square, int first) {
   std::vector<double> tail;
   for (int k = kHeads; k < kTerms; ++k) tail.push_back(1 / bottoms[static_cast<std::size_t>(k)]);
   Number sum = number_of<Number>(series(head(square), tail));
-  // The bottoms are exact here: their odd parts are below 2^53.
+  // The denominators are exact here: their odd parts are below 2^53.
   for (int k = kHeads - 1; k >= 0; --k) {
     const double n = bottoms[static_cast<std::size_t>(k)], high = 1 / n;
     const double low = -std::fma(high, n, -1.0) * high;
@@ -59,9 +59,8 @@ Both by_powers(const Array& x) {
     ci = ci + log(x);
   return {si, rounded(ci)};
 }
-// E1(ix) = exp(-ix) / (1 + ix - 1 / (3 + ix - 4 / (5 + ix - ...))) = -Ci(x) + i (Si(x) - pi / 2), of x
-// from 4 to 1e17: of k steps it is
-// within exp(-4 sqrt(k x)).
+// E1(ix) = exp(-ix) / (1 + ix - 1 / (3 + ix - 4 / (5 + ix - ...))) = -Ci(x) + i (Si(x) - pi / 2),
+// for x from 4 to 1e17; after k steps the error is exp(-4 sqrt(k x)).
 Both by_fraction(const Array& x) {
   constexpr int kSteps = 56;
   Parts f{full_like(x, 2 * kSteps + 1), x};
@@ -80,7 +79,7 @@ Both sici_value(const Array& x, bool narrow) {
   const Both near = narrow ? by_powers<Array>(in_series) : by_powers<DoubleDouble>(in_series);
   const Both middle = by_fraction(beyond);
   const Array out = where(far & !end, size, 0x1p60), none = isnan(x);
-  // Where the fraction is its first term.
+  // For large x the fraction equals its first term.
   const Array last_si = std::numbers::pi / 2 - where(end, 0.0, cos(out) / out);
   const Array last_ci = where(end, 0.0, sin(out) / out);
   const Array si = where(small, near.first, where(far, last_si, middle.first));
@@ -91,7 +90,7 @@ Both sici_value(const Array& x, bool narrow) {
           where(none | (x == -v0::inf), v0::nan, where(tiny, lowest, ci))};
 }
 
-// sin and cos of pi x^2 / 2, of the square modulo 4 with what it is rounded by.
+// The sine and cosine of pi x^2 / 2, from the square modulo 4 including its rounding error.
 Both turns_of_square(const Array& x) {
   const Array inside = abs(x) < 1e100;
   const DoubleDouble square = product_of(where(inside, x, 0.0), where(inside, x, 0.0));
@@ -129,7 +128,7 @@ Both fresnel_value(const Array& x) {
     const Array r = where(small, near, where(far, 0.5, beyond));
     return where(isnan(x), x, where(less(x, 0), -r, r));
   };
-  // S of what is too small for its cube is a zero of its sign.
+  // S of an x whose cube underflows is a zero with the sign of x.
   return {where(size == 0, x, whole(near_s, s)), where(size == 0, x, whole(near_c, c))};
 }
 

@@ -43,10 +43,11 @@ ProgramPtr with_output_types(const ProgramPtr& p, std::span<const Type> types) {
 
 namespace {
 
-/// A type in the list of what changed: weak ones are told from others of their dtype.
+/// A type in the list of changed leaves; weak types are marked.
 std::string carried_text(const Type& t) { return visible_text(t) + (t.weak ? " (weak)" : ""); }
 
-/// Throws unless the carry comes out with the structure it goes in with, empty leaves included.
+/// Throws unless the body returns the carry with the structure that it received, including empty
+/// leaves.
 void check_structure(const char* function, const Call& body, const TracedFunction& f,
                      std::size_t arg, const TreeDef& in, const TreeDef& out, const SourceLoc& loc) {
   require_same_structure(function, in, "the carry", out, "the body's result", loc);
@@ -88,8 +89,9 @@ LoopBody trace_loop_body(const char* function, Call& body, std::vector<Type> typ
     else
       ++loop.carry;
   }
-  // A weak start value gives way to what comes out, which may change what comes out elsewhere:
-  // until nothing gives way any more. Each round leaves fewer weak values or higher dtypes.
+  // A weak initial value takes the type that the body returns, which may change the returned types
+  // of other leaves; repeat until nothing changes. Each round leaves fewer weak values or higher
+  // dtypes.
   for (;;) {
     loop.function = trace_call(body, what, what, types);
     const TreeDef in = body.describe_args().child(arg);

@@ -24,7 +24,7 @@ void add_text(InlineVector<std::uint64_t, 16>& words, std::string_view text) {
   for (char c : text) words.push_back(static_cast<unsigned char>(c));
 }
 
-/// Says of input `i` of the program that it had been given away.
+/// Reports that input `i` of the program had been donated.
 [[noreturn]] void deleted_input(const Call& call, std::size_t i, const runtime::ArrayData& data,
                                 const std::string& name) {
   const std::vector<std::size_t> leaves = present_leaves(call);
@@ -53,7 +53,7 @@ void check_donated(const std::vector<int>& donated, const Call& call, const std:
 }  // namespace
 
 struct CachedFunction::State {
-  std::atomic<std::uint32_t> taker{0};  // what arrays given away remember; made on first use
+  std::atomic<std::uint32_t> taker{0};  // the id that donated arrays record; made on first use
   std::atomic<std::size_t> traces{0};
   EntryStore entries;
   Retraces retraces;
@@ -71,7 +71,7 @@ std::size_t CachedFunction::trace_count() const { return state_->traces.load(); 
 
 namespace {
 
-/// Tells a mesh from an axis, which begins with its kind.
+/// Marks the scope's mesh in a key; entries of axes begin with their kind instead.
 constexpr std::uint64_t kOfScope = ~std::uint64_t{0};
 
 void complete_key(Call& call) {
@@ -147,8 +147,8 @@ std::shared_ptr<const CacheEntry> CachedFunction::build_entry(Call& call) {
 }
 
 Outcome CachedFunction::run(Call& call, std::uint64_t moved) {
-  // A call that finds its program comes in once; asking whether captures are checked is also the
-  // first look at the settings, whose warnings are not to be handled inside.
+  // A call that finds its program enters (Inside) only once. checks_captures() comes first because
+  // it may read the settings for the first time, and their warnings must be handled outside.
   const bool checks = checks_captures();
   Outcome out;
   std::shared_ptr<const CacheEntry> e;
@@ -188,7 +188,7 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
 
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(e.function.program->inputs.size());
-  // What is given away, and of that what is worth a program that writes over it.
+  // The inputs that are donated, and those of them worth a program that reuses their memory.
   std::vector<bool> given, reused;
   auto mark = [&](std::vector<bool>& which) {
     which.resize(e.function.program->inputs.size());
@@ -201,7 +201,7 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
     for (std::size_t i = call.arg_begin(arg); i < call.arg_ends[arg]; ++i) {
       const std::shared_ptr<ArrayImpl>& impl = call.args.leaves[i]->impl();
       if (!impl) continue;
-      if (!impl->concrete()) return run_inline(call, e);  // says what is wrong with it
+      if (!impl->concrete()) return run_inline(call, e);  // reports what is wrong with it
       const runtime::ArrayDataPtr& d = data_of(*impl);
       if (asked || (free && impl.use_count() == 1 && d.use_count() == 1)) {
         mark(given);
@@ -226,7 +226,7 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
   return outcome(e.function, std::move(arrays));
 }
 
-// Abstract arguments lie nowhere.
+// The places are empty if any argument is abstract.
 std::shared_ptr<const CallPlaces> CachedFunction::places(const Call& call, const CacheEntry& e) {
   auto out = std::make_shared<CallPlaces>();
   if (!e.cacheable) return out;

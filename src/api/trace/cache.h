@@ -1,15 +1,15 @@
-// What functions that were traced keep, and what is said to it from outside.
+// Settings of the caches of traced functions.
 #pragma once
 
 #include "api/trace/entry.h"
 
 namespace tessera::inline v0::detail {
 
-/// Whether every call traces again and compares, to find functions that depend on something which
-/// changed since their first trace: TESSERA_CHECK_CAPTURES=1, or this.
+/// Makes every call trace again and compare the programs, to find functions that depend on
+/// something that has changed since their first trace. TESSERA_CHECK_CAPTURES=1 does the same.
 void set_check_captures(bool on);
 
-/// Lets this thread go of the programs of eager operations that it remembers, and the others at
+/// Drops the remembered programs of eager operations: this thread's at once, other threads' at
 /// their next operation.
 void forget_composites();
 

@@ -16,11 +16,12 @@ std::vector<Array> composed(const char* name, std::span<const Array> inputs, con
   for (const Array& a : inputs) in.push_back(trace.input(a.impl()->type, loc));
   std::vector<Array> out;
   {
-    const InFunction inside(name, loc);  // no code of the user's is traced
+    const InFunction inside(name, loc);  // no user code is traced inside
     out = body(in);
   }
   const Trace::Finished f = trace.finish(out);
-  // Bare integers are inputs, so that one program does for all of them: here they are known.
+  // Bare integers are inputs, so that one program serves all their values; the values are checked
+  // here.
   for (const NumberBound& b : f.bounds)
     check_fits(b.function, Operand(inputs[b.input], b.loc), b.dtype);
   std::vector<Array> operands(inputs.begin(), inputs.end());

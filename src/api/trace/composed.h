@@ -1,5 +1,5 @@
-// NumPy-level functions that are made of others: written with the public functions on arrays, and
-// run as one program outside any trace, as composites are.
+// NumPy-level functions that are composed of public functions on arrays; outside any trace, each
+// runs as one program, as composites do.
 #pragma once
 
 #include "api/trace/trace.h"
@@ -11,9 +11,9 @@
 
 namespace tessera::inline v0::detail {
 
-/// `body` gets the operands, traced where no trace is around the call, and gives the results. What
-/// it reads of them is known in traces: dtypes and shapes. `name` heads the errors and names the
-/// compiled program, and lines are those of `loc`.
+/// Computes the results from the operands. Outside a trace the operands are traced, so `body` may
+/// read only their dtypes and shapes. `name` heads errors and names the compiled program; errors
+/// show the line of `loc`.
 using ComposedBody = std::function<std::vector<Array>(std::span<const Array> in)>;
 std::vector<Array> composed(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
                             const ComposedBody& body);
@@ -22,7 +22,7 @@ inline std::vector<Array> composed(const char* name, std::initializer_list<Array
   return composed(name, std::span<const Array>(inputs.begin(), inputs.size()), loc, body);
 }
 
-/// One result.
+/// As composed, for a body with one result.
 template <class F>
 Array composed1(const char* name, std::span<const Array> inputs, const SourceLoc& loc, F&& body) {
   return composed(name, inputs, loc,

@@ -25,7 +25,7 @@ struct Remembered {
   std::shared_ptr<const runtime::Executable> executable;
 };
 constexpr std::size_t kRemembered = 64;
-// What they remember is of this generation, else they forget it.
+// Threads forget remembered programs of other generations.
 std::atomic<unsigned> g_generation{0};
 struct OfThread {
   unsigned generation = 0;
@@ -41,7 +41,7 @@ struct OfThread {
 };
 thread_local ThreadKept<OfThread> remembered;
 
-// Where in `remembered` a call has its place.
+// The slot of a call in `remembered`.
 std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
   std::size_t h = reinterpret_cast<std::uintptr_t>(key.name) * 31 +
                   reinterpret_cast<std::uintptr_t>(key.function);
@@ -55,7 +55,7 @@ std::size_t place_of(const CompositeKey& key, std::span<const Array> inputs) {
 
 struct Built {
   ProgramPtr program;
-  const Array* same = nullptr;  // the argument that the result is
+  const Array* same = nullptr;  // the argument that is returned unchanged
 };
 Built build(const char* name, std::span<const Array> inputs, const SourceLoc& loc,
             const CompositeBody& body) {
@@ -65,7 +65,7 @@ Built build(const char* name, std::span<const Array> inputs, const SourceLoc& lo
   in.reserve(inputs.size());
   for (const Array& a : inputs) in.push_back(b.input(need(a, name, loc).type));
   Values out = body(b, in);
-  // A function that changes nothing (a reshape to the same shape) gives its argument back.
+  // A function that changes nothing (a reshape to the same shape) returns its argument.
   if (out.size() == 1 && b.so_far().equations.empty())
     for (std::size_t i = 0; i < in.size(); ++i)
       if (out[0] == in[i]) return {nullptr, &inputs[i]};
@@ -83,7 +83,7 @@ std::vector<Array> composite(const char* name, std::span<const Array> inputs, co
                              const CompositeBody& body) {
   const InFunction called(name, loc);
   if (Trace* t = Trace::innermost()) {
-    // Within a function that is made of others the line is that of its call.
+    // Inside a composed function, errors show the line of the outermost call.
     const SourceLoc& outermost = InFunction::outermost()->loc();
     const SourceLoc& line = outermost ? outermost : loc;
     AtLocation at(t->builder(), line);
@@ -117,7 +117,7 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
                r.operands == inputs.size();
   for (std::size_t i = 0; found && i < inputs.size(); ++i) {
     const ArrayImpl& a = *inputs[i].impl();
-    // A bare number lies nowhere yet.
+    // A bare number is uncommitted.
     found = r.types[i] == a.type &&
             (a.data ? lies_at(r.places, i, *a.data->layout) : r.places.empty() || !r.places[i]);
   }
@@ -180,7 +180,8 @@ void promote_and_broadcast(Value& x, Value& y, const char* name) {
 
 Promoted promote_types(const Type& x, const Type& y) {
   Promoted p = promote(x.dtype, x.weak, y.dtype, y.weak);
-  // A weak array of floats would cost twice its memory in double; a weak scalar costs nothing.
+  // A weak float array would take twice its memory as doubles; for a weak scalar that does not
+  // matter.
   const bool scalar = x.shape.empty() && y.shape.empty();
   const auto keeps = [&](const Type& t) {
     return t.weak && (t.dtype == DType::float64 || t.dtype == DType::complex128) &&

@@ -88,7 +88,7 @@ Values pull_back(Builder& b, const Program& linear, const Values& residuals,
   MaybeValues back = transpose_inline(b, linear, inputs, is_linear, cotangents);
   Values out;
   for (std::size_t i = residuals.size(); i < linear.inputs.size(); ++i) {
-    // A cotangent is weak where what it belongs to is, so that it shows the same dtype.
+    // A cotangent is weak if its primal is, so that it shows the same dtype.
     const Type& type = linear.type(linear.inputs[i]);
     const Value ct = back[i] ? ops::convert(*back[i], type.dtype, type.weak) : ops::zeros(b, type);
     out.push_back(b.vary_over(ct, type.varying));

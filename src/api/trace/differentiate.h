@@ -1,5 +1,5 @@
-// What the functions of grad.h share: which inputs are differentiated, and derivatives in a program
-// being built.
+// Helpers that the functions of grad.h share: selecting the inputs to differentiate, and computing
+// derivatives in a program that is being built.
 #pragma once
 
 #include "api/trace/traced.h"
@@ -10,21 +10,21 @@
 
 namespace tessera::inline v0::detail {
 
-/// By input of f's program: a floating leaf of an argument in `argnums`. DTypeError listing the
-/// arguments that have no floating leaf.
+/// For each input of f's program, whether it is a floating leaf of an argument in `argnums`. Throws
+/// DTypeError, listing the arguments that have no floating leaf.
 std::vector<bool> differentiated(const char* function, const Call& call, const TracedFunction& f,
                                  std::span<const int> argnums, const SourceLoc& loc);
 std::vector<int> all_arguments(const Call& call);
 
-/// Every leaf of the arguments: its input of the program, or -1 where it is empty.
+/// For each leaf of the arguments, its input of the program, or -1 if the leaf is empty.
 std::vector<int> input_of_leaf(const Call& call);
-/// Every leaf of the result: its output of the program, or -1.
+/// For each leaf of the result, its output of the program, or -1 if the leaf is empty.
 std::vector<int> output_of_leaf(const TracedFunction& f);
 
-/// Positions of the true entries.
+/// Indices of the true entries.
 std::vector<std::size_t> positions(const std::vector<bool>& mask);
 
-/// The outputs and residuals of a linearised program in `b`.
+/// The outputs and residuals of a linearised program, as values of a builder.
 struct KnownPart {
   Values outputs;
   Values residuals;
@@ -32,7 +32,7 @@ struct KnownPart {
 KnownPart inline_known(Builder& b, const Linearized& lin, std::span<const Value> inputs);
 Values inputs_of(Builder& b, const Program& p);
 
-/// Cotangents of the linear program's tangents; zeros are explicit.
+/// Cotangents of the linear program's inputs; zeros are materialised.
 Values pull_back(Builder& b, const Program& linear, const Values& residuals,
                  std::span<const MaybeValue> cotangents);
 

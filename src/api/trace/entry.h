@@ -1,4 +1,4 @@
-// One kind of arguments of a cached function, with the program made for it.
+// One entry of a traced function's cache: a kind of arguments, with the program made for it.
 #pragma once
 
 #include "api/trace/follow.h"
@@ -15,53 +15,54 @@
 
 namespace tessera::inline v0::detail {
 
-/// Immutable once it is in a cache, but for the executables, which are made on first use. The cache
-/// may let go of it at any time; who calls it holds it.
+/// Immutable once it is in a cache, except for its executables, which are compiled on first use.
+/// The cache may drop an entry at any time; callers keep it alive.
 struct CacheEntry : runtime::Kept {
-  // the key
+  // the key:
   std::uint64_t hash = 0;
   std::vector<std::uint64_t> words;  // tree types, structure, statics, axis names and the like
-  Mesh scope;                        // whose id is in the key
-  std::vector<char> present;         // by leaf: not empty
-  std::vector<Type> types;           // of the leaves that are not empty
+  Mesh scope;                        // its id is in the key
+  std::vector<char> present;         // by leaf: whether it is not empty
+  std::vector<Type> types;           // of the non-empty leaves
 
   TracedFunction function;
-  std::vector<runtime::ArrayDataPtr> capture_data;  // where all captures are concrete
+  std::vector<runtime::ArrayDataPtr> capture_data;  // filled if all captures are concrete
   bool cacheable = true;                            // no capture belongs to a trace
   TreeDef args;
   std::string name;
 
-  /// By input, for errors between processes; null in a lone one.
+  /// By input, for errors about differences between processes; null if there is only one process.
   std::shared_ptr<const std::vector<std::string>> input_names;
-  /// By input, whether each call gives it away for good and its memory is worth reusing; empty where
-  /// none is.
+  /// By input, whether every call donates it and its memory is worth reusing; empty if there is
+  /// none.
   std::vector<bool> donated;
 
-  /// `donate`: arguments of the call.
+  /// `donate` lists arguments of the call.
   CacheEntry(const Call& call, TracedFunction f, const std::string& called,
              const std::vector<int>& donate);
   ~CacheEntry();
 
   static std::uint64_t hash_of(const Call& call);
   bool matches(const Call& call) const;
-  /// The executable for inputs that lie so and this donation, one flag an input; compiles on first
-  /// use.
+  /// The executable for inputs with these layouts and this donation (one flag per input); compiled
+  /// on first use.
   const runtime::Executable& executable(const std::vector<bool>& donated, runtime::Backend& on,
                                         std::span<const runtime::ArrayDataPtr> inputs) const;
-  /// Below so many bytes reusing an argument's memory is not worth a program of its own.
+  /// Donated arguments with fewer bytes are not reused: that is not worth another compiled program.
   static constexpr std::int64_t smallest_reuse = 4096;
-  /// For looking at, and for calls whose arguments are given away as the function says alone: it runs
-  /// where the function says or these places are.
+  /// The executable for inspection, and for calls that donate exactly what the function was
+  /// declared to donate. It runs on the function's platform, else on that of these places.
   const runtime::Executable& executable(const Places& places) const;
-  /// How its program is cut for such places; null where it runs as it is.
+  /// How the program is partitioned for these places; null if it runs as it is.
   std::shared_ptr<const spmd::ProgramShardings> cutting(const Places& places) const;
-  /// ShardingError in the name of the jit at `loc` where it is for a mesh without devices.
+  /// Throws ShardingError, naming the jit at `loc`, if the program is for an abstract mesh, which
+  /// has no devices.
   void need_devices(const SourceLoc& loc) const;
-  /// Whether it has been compiled for as many places and donations as one entry is to hold. A cache
-  /// lets go of it then: what a function is called with goes in turn, and nothing is kept for ever.
+  /// Whether the entry has been compiled for the most places and donations that it may hold. The
+  /// cache then drops it, so that nothing is kept for ever.
   bool is_full() const { return count_.load(std::memory_order_relaxed) >= most_versions; }
   static constexpr int most_versions = 64;
-  /// Roughly, without the arrays that it captured and its executables.
+  /// Approximate size, excluding captured arrays and executables.
   std::int64_t bytes() const;
 
  private:
@@ -80,7 +81,7 @@ struct CacheEntry : runtime::Kept {
   mutable std::mutex compiling_;
 };
 
-/// Where the arguments lie that a program was lowered for.
+/// The places of the arguments that a program was lowered for.
 struct CallPlaces {
   Places places;
 };

@@ -16,7 +16,7 @@ std::shared_ptr<const CacheEntry> EntryStore::find(const Call& call) {
   return find(hash, call);
 }
 
-// Under the lock.
+// Called with the lock held.
 std::shared_ptr<const CacheEntry> EntryStore::find(std::uint64_t hash, const Call& call) const {
   auto [begin, end] = entries_.equal_range(hash);
   for (auto it = begin; it != end; ++it)
@@ -33,7 +33,7 @@ std::shared_ptr<const CacheEntry> EntryStore::insert(const std::shared_ptr<const
 }
 
 void EntryStore::drop(std::uint64_t hash, const CacheEntry* which) {
-  std::shared_ptr<const CacheEntry> gone[2];  // goes after the lock, with what the user lent
+  std::shared_ptr<const CacheEntry> gone[2];  // holds user data: destroyed after the unlock
   Locked lock(mutex_);
   if (newest_.get() == which) gone[0] = std::move(newest_);
   auto [begin, end] = entries_.equal_range(hash);

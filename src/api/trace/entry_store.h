@@ -9,12 +9,12 @@
 
 namespace tessera::inline v0::detail {
 
-/// Thread-safe. No code of the user runs under its lock.
+/// Thread-safe. No user code runs while its lock is held.
 class EntryStore {
  public:
-  /// The entry for these arguments; null where there is none.
+  /// The entry for these arguments, or null.
   std::shared_ptr<const CacheEntry> find(const Call& call);
-  /// Takes it in, unless another thread was first; gives what is in.
+  /// Inserts `fresh` unless another thread was first; returns the entry in the store.
   std::shared_ptr<const CacheEntry> insert(const std::shared_ptr<const CacheEntry>& fresh,
                                            const Call& call);
   void drop(std::uint64_t hash, const CacheEntry* which);

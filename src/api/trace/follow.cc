@@ -26,12 +26,12 @@ const runtime::LayoutPtr& plain_of(const runtime::ArrayDataPtr& a) {
   return a->layout->plain ? a->layout->plain : a->layout;
 }
 
-/// What a program says itself of the devices that it runs on.
+/// What a program itself specifies about the devices that it runs on.
 struct Said {
-  std::optional<MeshRef> mesh;  // of its first constraint or per-device program
+  std::optional<MeshRef> mesh;  // of the first constraint or per-device program
   bool constrained = false;
-  bool partial = false;  // a per-device program that leaves axes to partitioning
-  bool apart = false;    // per-device programs that no other can hold, or on several meshes
+  bool partial = false;  // a per-device program leaves some axes to the partitioner
+  bool apart = false;    // per-device programs are on several meshes or cannot be nested
 };
 void look(const Program& p, Said& said) {
   for (const Equation& eqn : p.equations) {
@@ -51,7 +51,7 @@ void look(const Program& p, Said& said) {
     for (const ProgramPtr& nested : flow.programs) look(*nested, said);
   }
 }
-/// Whether it is nothing but per-device programs, which are cut already.
+/// Whether the program consists only of per-device programs, which are already partitioned.
 bool is_cut(const Program& p) {
   return !p.equations.empty() &&
          std::all_of(p.equations.begin(), p.equations.end(), [](const Equation& eqn) {
@@ -59,7 +59,7 @@ bool is_cut(const Program& p) {
          });
 }
 
-constexpr std::size_t kListed = 4;  // devices of an array, in errors
+constexpr std::size_t kListed = 4;  // devices of an array that errors list
 
 std::vector<int> sorted_devices(const DeviceMesh& mesh) {
   std::vector<int> devices = mesh.devices;
@@ -67,7 +67,7 @@ std::vector<int> sorted_devices(const DeviceMesh& mesh) {
   return devices;
 }
 
-/// "CpuDevice(id=0), CpuDevice(id=1)", and how many more there are.
+/// "CpuDevice(id=0), CpuDevice(id=1)", and the number of further devices.
 std::string listed(const DeviceMesh& mesh, const runtime::Backend& backend) {
   std::string text;
   for (std::size_t d = 0; d < std::min(mesh.devices.size(), kListed); ++d)
@@ -77,7 +77,8 @@ std::string listed(const DeviceMesh& mesh, const runtime::Backend& backend) {
   return text;
 }
 
-/// `own`: the mesh is that of a constraint or a per-device program inside.
+/// Checks that committed inputs are on the mesh's devices. `own`: the mesh comes from a constraint
+/// or per-device program inside.
 void need_the_devices_of(const spmd::ProgramShardings& how, bool own, const Program& program,
                          const Places& places, std::string_view name) {
   const DeviceMesh& mesh = *how.mesh;
@@ -130,7 +131,8 @@ spmd::ProgramShardings cutting_for(const Program& program, const Said& said,
   if (!asked && !how.abstract)
     need_the_devices_of(how, said.mesh.has_value(), program, places, name);
   how.inputs.resize(program.inputs.size());
-  // An array whose cut the axes of this mesh cannot say is moved, and lies as the others like.
+  // If the axes of this mesh cannot express an array's sharding, the array is resharded as the
+  // partitioner chooses.
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!places[i] || how.inputs[i]) continue;
     if (std::optional<Spec> spec =
@@ -140,7 +142,7 @@ spmd::ProgramShardings cutting_for(const Program& program, const Said& said,
   return how;
 }
 
-/// Programs that were cut before, by content and places.
+/// Programs that have been partitioned before, by content and places.
 struct Followed final : runtime::Kept {
   ProgramPtr program, cut;
   Places places;
@@ -149,7 +151,7 @@ struct FollowedPrograms {
   std::mutex mutex;
   std::unordered_multimap<std::size_t, std::shared_ptr<const Followed>> all;
 
-  // Never destroyed: threads run on at exit.
+  // Never destroyed, because threads may still run during exit.
   static FollowedPrograms& instance() {
     static auto* programs = new FollowedPrograms;
     return *programs;

@@ -1,5 +1,5 @@
-// Computation follows data: a program whose arguments lie on several devices runs there, cut into
-// one for each.
+// Computation follows data: a program whose arguments are on several devices runs there,
+// partitioned into one program per device.
 #pragma once
 
 #include "ir/program.h"
@@ -13,11 +13,11 @@
 
 namespace tessera::inline v0::detail {
 
-/// Where the inputs of a call lie, by plain layouts; null for those that go wherever the others are.
-/// Empty where none lies on several devices: then the program runs as it is.
+/// By input of a call, its plain layout, or null if it is uncommitted and follows the others. Empty
+/// if no input is on several devices: the program then runs as it is.
 using Places = std::vector<runtime::LayoutPtr>;
 Places places_of(std::span<const runtime::ArrayDataPtr> inputs);
-/// Whether input `i`, or these, lie there, without making anything.
+/// Whether input `i` (lie_at: each input) has the layout in `places`; allocates nothing.
 inline bool lies_at(const Places& places, std::size_t i, const runtime::Layout& layout) {
   if (!places.empty() && places[i])
     return places[i].get() == (layout.plain ? layout.plain.get() : &layout);
@@ -29,19 +29,20 @@ inline bool lie_at(const Places& places, std::span<const runtime::ArrayDataPtr> 
   return true;
 }
 
-/// How the program is cut for inputs that lie there, null where it runs as it is: over the mesh that
-/// is `asked` for, else over that of the constraints and per-device programs in it, else over that
-/// of the first input on several devices. What is asked of an input goes before where it lies.
-/// ShardingError that lists the inputs in the name of `name` where no mesh is asked for and they are
-/// on different devices.
+/// How to partition the program for inputs at these places, or null if it runs as it is. The mesh
+/// is that of `asked`, else that of the constraints and per-device programs in the program, else
+/// that of the first input on several devices. A sharding asked of an input overrides the input's
+/// layout. If no mesh is asked for and the inputs are on different devices, throws ShardingError,
+/// naming `name` and listing the inputs.
 std::shared_ptr<const spmd::ProgramShardings> follow(const Program& program,
                                                      const spmd::ProgramShardings* asked,
                                                      const Places& places, std::string_view name);
-/// ShardingError in the name of `function` where that is for a mesh without devices.
+/// Throws ShardingError, naming `function`, if `how` is for a mesh without devices.
 void need_devices(std::string_view function, const spmd::ProgramShardings& how,
                   const SourceLoc& loc);
-/// A program that is made anew at each call, as those of eager operations are, as it runs on these
-/// inputs: what an equal program was cut into is kept.
+/// The program to run on these inputs, partitioned if they are on several devices. For programs
+/// that are rebuilt at each call, such as eager operations: partitioned programs are cached by
+/// content.
 ProgramPtr follow_again(const ProgramPtr& program, std::span<const runtime::ArrayDataPtr> inputs);
 
 }  // namespace tessera::inline v0::detail

@@ -1,4 +1,4 @@
-// The leaves of trees: taken out, put back, mapped and compared.
+// Collects, replaces, maps and compares the leaves of trees.
 #include <tessera/tree.h>
 
 #include "base/message.h"

@@ -5,7 +5,7 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-/// The common cases, without describing the tree: one axis for all, or one an argument.
+/// Handles the common cases without describing the tree: one axis for all arguments, or one each.
 std::optional<std::vector<int>> quick_axes(const Call& call, const Axes& axes) {
   auto value = [](const Axes& a) { return a.kind() == Axes::Kind::axis ? a.axis() : kReplicated; };
   if (axes.kind() != Axes::Kind::list)

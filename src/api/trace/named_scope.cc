@@ -32,7 +32,7 @@ NamedScope::NamedScope(const std::string& name, std::source_location loc) : oute
 
 NamedScope::~NamedScope() {
   named_scopes() = outer_;
-  // One that was kept beyond its trace has nothing to restore.
+  // A scope that outlives its trace has nothing to restore.
   if (detail::Trace* t = trace_ ? detail::Trace::find(trace_) : nullptr)
     t->builder().scope = outer_in_trace_;
 }

@@ -43,7 +43,7 @@ int side_of_range(const ArrayImpl& a, DType dtype) {
 }
 
 namespace {
-// Whether some value of integer dtype `from` is none of `to`.
+// Whether integer dtype `from` has values that `to` cannot hold.
 bool side_of_dtype(DType from, DType to) {
   if (from == to) return false;
   if (is_signed_integer(from) && is_unsigned_integer(to)) return true;
@@ -58,7 +58,7 @@ void check_fits(const char* function, const Operand& x, DType dtype) {
   const bool known = a.is_number;
   if (!known && a.traced() && side_of_dtype(a.type.dtype, dtype))
     if (Trace* t = Trace::find(a.trace); t && t->note_bound(a, dtype, function, x.loc)) return;
-  // A weak integer that is computed, or an argument of a trace, has 64 bits where its number needs
+  // A weak integer that is computed, or is an argument of a trace, has 64 bits if its value needs
   // them.
   const bool wide = !known && size_of(a.type.dtype) == 8 && size_of(dtype) < 8;
   if (known ? side_of_range(a, dtype) == 0 : !wide) return;
@@ -105,7 +105,7 @@ void check_all(const char* function, std::span<const Operand* const> operands) {
   if (!any) return;
   Type common;
   for (const Operand* x : operands) {
-    if (!x->array.impl()) return;  // refused elsewhere
+    if (!x->array.impl()) return;  // another check refuses it
     const Type& t = x->array.impl()->type;
     const Promoted p = first ? Promoted{t.dtype, t.weak} : promote_types(common, t);
     first = false;

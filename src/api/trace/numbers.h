@@ -1,6 +1,6 @@
-// Bare C++ integers that meet an integer dtype: it holds them, or the call is refused. Their value
-// is known outside of programs only, so this is asked of arrays, before a function traces or
-// compiles.
+// Checks that bare C++ integers fit the integer dtype that they are combined with; calls with
+// others are refused. Their values are known only outside programs, so arrays are checked before a
+// function is traced or compiled.
 #pragma once
 
 #include "api/array/array_impl.h"
@@ -11,16 +11,17 @@
 
 namespace tessera::inline v0::detail {
 
-/// DTypeError in the name of `function` where `x` is a bare integer, or a weak one of 64 bits, that
-/// `dtype` does not hold. Floats and booleans hold every number.
+/// Throws DTypeError, naming `function`, if `x` is a bare integer, or a weak 64-bit one, that is
+/// out of the range of `dtype`. Floating and boolean dtypes accept every number.
 void check_fits(const char* function, const Operand& x, DType dtype);
-/// What an array takes in: as check_fits in the array's dtype, and integers take no floats.
+/// As check_fits with the dtype of the array that `x` is stored into; integer arrays accept no
+/// floats.
 void check_stored(const char* function, const Array& into, const Operand& x);
-/// As check_fits, for each of the operands in the dtype that they promote to.
+/// As check_fits for each operand, with the dtype that all of them promote to.
 void check_all_fit(const char* function, std::initializer_list<const Operand*> operands);
 void check_all_fit(const char* function, std::span<const Array> operands, std::source_location loc);
 
-/// The least and the largest value of an integer dtype, as text.
+/// The smallest and the largest value of an integer dtype, as text.
 struct Limits {
   std::string least, most;
 };
@@ -28,9 +29,10 @@ Limits limits_of(DType dtype);
 
 /// A bare integer as text.
 std::string number_text(const ArrayImpl& number);
-/// Where a bare integer lies to the range of an integer dtype: below (-1), in it (0), above (1).
+/// The position of a bare integer relative to the range of an integer dtype: below (-1), inside
+/// (0), above (1).
 int side_of_range(const ArrayImpl& number, DType dtype);
-/// Whether it is a bare C++ integer.
+/// Whether `x` is a bare C++ integer.
 bool is_integer_number(const Array& x);
 
 }  // namespace tessera::inline v0::detail

@@ -9,8 +9,7 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-/// Where two structures differ in static values only, the first such node; none where they differ
-/// otherwise.
+/// The first node in which two structures differ, if they differ only in static values.
 std::optional<std::size_t> only_static_difference(const TreeDef& a, const TreeDef& b) {
   const auto &x = a.nodes(), &y = b.nodes();
   if (x.size() != y.size()) return std::nullopt;
@@ -28,8 +27,8 @@ constexpr int kRetracesBeforeWarning = 8;
 constexpr std::size_t kRemembered = 32;
 constexpr std::int64_t kLargeStatics = std::int64_t{64} << 10;
 
-/// Bytes of the static values of a subtree. A StaticArray is two of them: what identifies it and
-/// its size.
+/// The size in bytes of the static values of a subtree. A StaticArray has two of them: an
+/// identifier and its size.
 std::int64_t static_bytes(const TreeDef& def, std::size_t root) {
   const auto& nodes = def.nodes();
   std::int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// Warnings of a function that is traced more often than its user may think.
+// Warnings about functions that are traced more often than the user may expect.
 #pragma once
 
 #include "api/trace/entry.h"
@@ -10,11 +10,11 @@
 
 namespace tessera::inline v0::detail {
 
-/// Remembers what was made for one function last. Thread-safe.
+/// Remembers the latest programs of one function. Thread-safe.
 class Retraces {
  public:
-  /// What there is to warn of, once a program was made and is in use: static arguments of many
-  /// bytes, and programs that differ in static values only. Each once.
+  /// The warnings due after a new program: static arguments of many bytes, and programs that differ
+  /// only in static values. Each is given once.
   std::vector<Message> note(const std::shared_ptr<const CacheEntry>& fresh);
 
  private:

@@ -13,7 +13,7 @@ struct MeshInScope {
   explicit MeshInScope(Mesh m) : mesh(std::move(m)) {}
 
   Mesh mesh;
-  std::atomic<bool> ended{false};  // a scope may be destroyed by another thread than its own
+  std::atomic<bool> ended{false};  // a scope may be destroyed by a thread other than its own
 };
 
 namespace {
@@ -23,7 +23,7 @@ Scopes& scopes() {
   static thread_local const ThreadKept<Scopes> all;
   return *all;
 }
-// One that has ended before those inside it stays until they have ended.
+// A scope that ends before the scopes inside it stays on the stack until they end.
 void drop_ended(Scopes& all) {
   while (!all.empty() && all.back()->ended.load(std::memory_order_acquire)) all.pop_back();
 }

@@ -1,12 +1,12 @@
-// The mesh of specs that come without one: what a function is traced to may depend on it.
+// The mesh of specs that name none. The trace of a function may depend on it.
 #pragma once
 
 #include <tessera/mesh.h>
 
 namespace tessera::inline v0::detail {
 
-/// Of this thread; empty outside of scopes (use_mesh). Every traced function is kept under the mesh
-/// of its scope.
+/// The mesh of this thread's innermost scope (use_mesh); empty outside scopes. Caches of traced
+/// functions include it in their keys.
 const Mesh& scope_mesh();
 
 }  // namespace tessera::inline v0::detail

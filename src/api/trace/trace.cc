@@ -20,7 +20,7 @@ thread_local Trace* top = nullptr;
 thread_local ThreadKept<std::vector<BoundAxis>> axes;
 std::atomic<std::uint64_t> next_id{1};
 
-// Far beyond what programs nest, and far within a thread's stack.
+// Far more than programs nest, and far less than fits on a thread's stack.
 constexpr int kDeepest = 128;
 
 [[noreturn]] void leaked(const ArrayImpl& a, const char* function, const SourceLoc& loc,

@@ -1,10 +1,10 @@
-// Tracing: a thread-local stack of programs being built, and the one door that every operation on
-// arrays goes through.
+// Tracing: a thread-local stack of programs being built, and the single entry point of every
+// operation on arrays.
 //
-// An operation goes to the innermost trace. A traced operand of an outer trace, and a concrete one,
-// is *captured*: it becomes an extra input of the inner program, and an operand of whatever the
-// inner program becomes outside. So values from outside are constants to the inner transformation
-// and ordinary operands to the outer one.
+// An operation is added to the innermost trace. An operand that is concrete, or belongs to an outer
+// trace, is *captured*: it becomes an extra input of the inner program, and an operand of the
+// equation that the inner program becomes in the outer one. Outside values are thus constants to
+// the inner transformation and ordinary operands to the outer one.
 #pragma once
 
 #include "api/array/array_impl.h"
@@ -31,21 +31,21 @@ namespace tessera::inline v0::detail {
 
 /// A mesh or map axis that collectives may name while a function is traced.
 struct BoundAxis {
-  /// automatic: of the mesh of a shard_map that leaves it to partitioning, so that collectives may
-  /// not name it.
+  /// automatic: an axis that a shard_map leaves to the partitioner, so that collectives may not
+  /// name it.
   enum class Kind { vmap, pmap, shard_map, automatic };
   std::string name;
   std::int64_t size = 0;
   Kind kind = Kind::vmap;
-  Mesh mesh = {};  // of a shard_map
+  Mesh mesh = {};  // for shard_map
 };
 
-/// What an input of a trace has to fit if it is a bare integer: its value is known where the
-/// function is called, and only there.
+/// A dtype that an input of a trace must fit if it is a bare integer, whose value is known only
+/// where the function is called.
 struct NumberBound {
   std::size_t input;
   DType dtype;
-  const char* function;  // that it meets the dtype in
+  const char* function;  // the function in which it meets the dtype
   std::source_location loc;
 };
 
@@ -61,25 +61,25 @@ class Trace {
   Builder& builder() { return builder_; }
   std::uint64_t id() const { return id_; }
   const std::string& what() const { return what_; }
-  /// A new explicit input.
+  /// Adds an explicit input.
   Array input(const Type& type, const SourceLoc& loc = {});
   /// The variable of this trace that stands for `a`: its own, or a capture.
   Value lift(const Array& a, const char* function);
 
   struct Finished {
     ProgramPtr program;           // inputs: the explicit ones in order, then the captures
-    std::vector<Array> captures;  // values of the level outside
+    std::vector<Array> captures;  // values of the outer level
     std::vector<NumberBound> bounds;
   };
-  /// Notes that an explicit input meets `dtype`; false where `a` is none.
+  /// Records that an explicit input meets `dtype`; returns false if `a` is not an explicit input.
   bool note_bound(const ArrayImpl& a, DType dtype, const char* function,
                   const std::source_location& loc);
 
-  /// Ends and pops the trace; the program's outputs are these.
+  /// Pops the trace and returns its program with these outputs.
   Finished finish(std::span<const Array> outputs);
 
   static Trace* innermost();
-  /// A live trace of this thread, or nullptr.
+  /// The live trace of this thread with this id, or nullptr.
   static Trace* find(std::uint64_t id);
 
  private:
@@ -87,7 +87,7 @@ class Trace {
   std::string what_;
   std::uint64_t id_;
   Trace* outer_;
-  int depth_;  // how many traces are around it
+  int depth_;  // number of traces around it
   bool live_ = true;
   InUserCode user_code_;
   std::vector<Var> explicit_inputs_;
@@ -97,13 +97,13 @@ class Trace {
   std::unordered_map<const ArrayImpl*, Var> captured_;
 };
 
-/// Throws where `a` has no value here: it is of a function that is no longer being traced, or
-/// abstract. `path` is its place in the arguments.
+/// Throws if `a` has no value here, because it is abstract or its function is no longer being
+/// traced. `path` is its place in the arguments.
 void check_usable(const ArrayImpl& a, const char* function, const SourceLoc& loc,
                   const std::string& path = {});
 
-/// Binds axis names for a scope (pmap, shard_map and vmap bodies). The innermost binding of a name
-/// wins.
+/// Binds axis names for a scope: the bodies of pmap, shard_map and vmap. The innermost binding of a
+/// name wins.
 class AxisScope {
  public:
   explicit AxisScope(std::vector<BoundAxis> axes);
@@ -117,15 +117,16 @@ class AxisScope {
   std::size_t count_;
 };
 
-/// Applies an op to arrays: into the innermost trace, else compiled and run at once.
+/// Applies an op to arrays: adds it to the innermost trace, else compiles it and runs it at once.
 std::vector<Array> bind(std::string_view op, std::span<const Array> inputs, Attrs attrs,
                         const SourceLoc& loc);
 Array bind1(std::string_view op, std::initializer_list<Array> inputs, Attrs attrs,
             const SourceLoc& loc);
 Array bind1(std::string_view op, std::span<const Array> inputs, Attrs attrs, const SourceLoc& loc);
 
-/// What a program that outlives its calls ran as, by where its inputs lay: what comes there again is
-/// not looked for among all programs. Knows the last few while they are kept; thread-safe.
+/// Remembers the executables that a long-lived program ran as, by the layouts of its inputs, so
+/// that a repeated call skips the lookup among all programs. Holds weak references to the last few;
+/// thread-safe.
 class EarlierRuns {
  public:
   std::shared_ptr<const runtime::Executable> find(
@@ -144,14 +145,15 @@ class EarlierRuns {
   std::vector<Run> runs_;  // the newest last
 };
 
-/// Applies a whole program: inlined into the innermost trace, else compiled (by content, so that an
-/// equal program compiles once) and run. This is how transformations called outside any trace
-/// execute. With the `earlier` runs of this program, compiling is looked for there first.
+/// Applies a whole program: inlines it into the innermost trace, else compiles it (keyed by
+/// content, so that equal programs compile once) and runs it. Transformations called outside any
+/// trace execute through this. `earlier`, the runs of this program, is searched before compiling.
 std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> inputs,
                          const SourceLoc& loc, EarlierRuns* earlier = nullptr);
-/// Who runs a program on these arrays, which are concrete (runtime/backend.h).
+/// The backend that runs a program on these arrays, which are concrete (runtime/backend.h).
 runtime::Backend& backend_of(std::span<const Array> inputs, const char* function);
-/// Runs a compiled program on concrete arrays; TraceError naming `function` where one was donated.
+/// Runs a compiled program on concrete arrays; throws TraceError, naming `function`, if one was
+/// donated.
 std::vector<Array> run(const runtime::Executable& executable, std::span<const Array> inputs,
                        const char* function, const SourceLoc& loc);
 

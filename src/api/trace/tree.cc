@@ -17,7 +17,7 @@ using detail::FixedKind;
 using detail::NodeKind;
 using detail::NodeType;
 
-/// "Mlp" of "{anonymous}::app::Mlp", "Pair<A, B>" kept with its arguments.
+/// "Mlp" for "{anonymous}::app::Mlp"; template arguments are kept: "Pair<A, B>".
 std::string short_type_name(std::string_view spelling) {
   std::size_t end = spelling.find('<');
   if (end == std::string_view::npos) end = spelling.size();
@@ -37,7 +37,7 @@ std::string shape_text(std::string_view bytes) {
 
 std::string real_text(double v, bool single) {
   char buffer[40];
-  for (int digits = 6; digits <= 17; ++digits) {  // the shortest that reads back
+  for (int digits = 6; digits <= 17; ++digits) {  // the shortest text that reads back
     std::snprintf(buffer, sizeof buffer, "%.*g", digits, v);
     double back = std::strtod(buffer, nullptr);
     if (single ? static_cast<float>(back) == static_cast<float>(v) : back == v) break;
@@ -125,7 +125,7 @@ class Describer final : public detail::Visitor {
   std::size_t leaves_ = 0;
 };
 
-/// "args" and "0" give "args[0]"; everything further down is divided by slashes.
+/// "args" and "0" are joined to "args[0]"; further levels are separated by slashes.
 void join(std::string& path, const std::string& label, const std::string& root) {
   if (label.empty()) return;
   if (!root.empty() && path.size() == root.size() && label[0] >= '0' && label[0] <= '9') {

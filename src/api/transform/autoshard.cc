@@ -24,8 +24,8 @@ namespace detail {
 
 namespace {
 
-/// Specs of the leaves that are not empty, as a tree of the shape of `tree`: one spec for what has
-/// the same everywhere.
+/// The specs of the non-empty leaves as a tree of the shape of `tree`; subtrees whose leaves all
+/// have the same spec are represented by one.
 class TreeOfSpecs {
  public:
   TreeOfSpecs(const TreeDef& tree, const std::vector<std::optional<PartitionSpec>>& leaves)
@@ -56,7 +56,7 @@ class TreeOfSpecs {
 SpecTree tree_of(const TreeDef& tree, const std::vector<std::optional<PartitionSpec>>& leaves) {
   if (tree.nodes().empty()) return unconstrained;
   SpecTree specs = TreeOfSpecs(tree, leaves).at(0);
-  // A list of one entry is taken for braces around the specs of the one result.
+  // A one-entry list would be read as braces around the spec of the only result, so nest it again.
   if (specs.kind() == SpecTree::Kind::list && specs.children().size() == 1 &&
       tree.nodes()[0].kind == NodeKind::record)
     return SpecTree(std::vector<SpecTree>{std::move(specs)});
@@ -137,7 +137,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   const LeafSpecs in =
       argument_specs("autoshard", call, options.in_shardings, s.mesh, leaf_types(call), loc);
   const TracedFunction f = [&] {
-    const MeshScope scope(s.mesh);  // of constraints inside
+    const MeshScope scope(s.mesh);  // for constraints inside
     return trace_call(call, s.name, "autoshard");
   }();
   const TreeDef result = result_tree(call, f), arguments = call.describe_args();
@@ -187,7 +187,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   auto in_specs = leaf_specs(arguments.leaf_count(), present,
                              [&](std::size_t i) { return space.variable_of_input(i); });
   std::size_t next = 0;
-  for (std::size_t i = 0; i < present.size(); ++i)  // what was settled stays as it was said
+  for (std::size_t i = 0; i < present.size(); ++i)  // specs given by the user are kept as given
     if (present[i] && in.specs[next++]) in_specs[i] = in.specs[next - 1];
   s.in_shardings = tree_of(arguments, in_specs);
   s.out_shardings =

@@ -1,4 +1,4 @@
-// What autoshard found, as a table.
+// Formats the result of autoshard as a table.
 #include <tessera/autoshard.h>
 
 #include "explain/table.h"

@@ -7,17 +7,17 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-/// What is known of the function when it is called, for its rules later.
+/// What the rules need to know later about the function that was called.
 struct Signature {
-  std::vector<bool> present;  // leaves of the arguments that are not empty
+  std::vector<bool> present;  // non-empty leaves of the arguments
   std::vector<bool> result_present;
-  std::vector<Type> result_types;   // of the results that are present
-  std::size_t explicit_inputs = 0;  // the function's captures follow them
+  std::vector<Type> result_types;   // of the present results
+  std::size_t explicit_inputs = 0;  // the function's captures follow these inputs
   std::vector<BoundAxis> axes;      // that collectives in a rule may name, whenever it is traced
   SourceLoc loc;
 };
 
-/// A rule's results on traced arguments; `leaves` are one a leaf of the call.
+/// A rule's results on traced arguments; `leaves` has one array per leaf of the call.
 struct RuleTrace {
   std::vector<Array> results;
   std::shared_ptr<void> prototype;
@@ -46,8 +46,8 @@ Value constant_of(Builder& b, const Array& a) {
   return ops::convert(v, type.dtype, type.weak);
 }
 
-/// Ends a rule's trace. A rule has no operands but its arguments, so what it captured becomes part
-/// of the program.
+/// Finishes the trace of a rule. Arguments are the only operands of a rule, so its captures become
+/// part of the program.
 ProgramPtr close(Trace& trace, std::span<const Array> outputs, const char* function,
                  const SourceLoc& loc) {
   Trace::Finished f = trace.finish(outputs);
@@ -78,7 +78,7 @@ Array zeros_of(Trace& t, const Type& type) {
   return make_traced(t.id(), v.var, type, {});
 }
 
-/// A rule may give a bare number where the function has a dtype.
+/// Converts a bare number that a rule returned to the dtype of the function's result.
 Array in_dtype_of(Trace& t, const Array& x, const Type& want, const char* function) {
   const Type& is = x.impl()->type;
   if (!is.weak || !is_floating(is.dtype) || !is_inexact(want.dtype)) return x;
@@ -95,7 +95,7 @@ Array in_dtype_of(Trace& t, const Array& x, const Type& want, const char* functi
       .raise<TraceError>();
 }
 
-/// Leaves of the arguments from the values of the inputs that are not empty.
+/// All leaves of the arguments, given the values of the non-empty ones.
 std::vector<Array> argument_leaves(const Signature& s, std::span<const Array> inputs) {
   std::vector<Array> leaves;
   std::size_t next = 0;
@@ -251,7 +251,7 @@ struct VjpRule final : CustomVjpRule {
                               ? zeros_of(trace, t)
                               : in_dtype_of(trace, r.results[i], t, "custom_vjp"));
     }
-    for (; input < inputs.size(); ++input)  // captures of the function
+    for (; input < inputs.size(); ++input)  // for the captures of the function
       if (is_differentiable(inputs[input].dtype)) outputs.push_back(zeros_of(trace, inputs[input]));
     return close(trace, outputs, "custom_vjp", s.loc);
   }
@@ -270,8 +270,8 @@ Signature signature(const Call& call, const TracedFunction& f, const SourceLoc& 
 
 Outcome emit(const char* op, Call& call, const TracedFunction& f, HookPtr rule,
              const SourceLoc& loc) {
-  // Nobody differentiates what runs at once; and a rule is known by its identity, which would
-  // compile anew for each call.
+  // Outside traces the call runs at once and is not differentiated. Emitting the op would compile
+  // it anew for each call, because rules are compared by identity.
   if (!Trace::innermost())
     return outcome(f, apply(f.program, operands(call, f, f.program->name, loc), loc));
   Builder b(op);

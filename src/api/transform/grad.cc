@@ -54,7 +54,7 @@ GradOutcome value_and_grad(const char* function, Call& call, std::span<const int
   out.insert(out.end(), back.begin(), back.end());
 
   std::vector<Array> arrays = apply(b.finish_pruned(out), operands(call, f, function, loc), loc);
-  // Cotangents are in the order of the program's inputs, gradients in that of argnums.
+  // Cotangents are in the order of the program's inputs, gradients in the order of argnums.
   const std::size_t outputs = f.program->outputs.size();
   std::vector<Array> by_input(f.program->inputs.size());
   std::size_t next = outputs;

@@ -9,8 +9,8 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-/// The standard basis of arrays of type `t`, stacked along dimension 0. All devices have the same;
-/// it is typed as a tangent or cotangent of `t` is.
+/// The standard basis of arrays of type `t`, stacked along dimension 0. It is equal on all devices,
+/// but typed as tangents and cotangents of `t` are.
 Value basis(Builder& b, const Type& t) {
   const std::int64_t n = t.shape.count();
   Value eye = ops::convert(
@@ -28,7 +28,7 @@ Shape joined(const Shape& a, const Shape& b) {
   return s;
 }
 
-/// `x` stacked along `dim` (or not), with that dimension moved to `to`.
+/// `x`, stacked along `dim` (or not stacked), with that dimension moved to `to`.
 Value stacked_at(Value x, int dim, std::int64_t size, int to) {
   if (dim == kUnbatched) {
     Shape shape = x.shape();
@@ -58,7 +58,7 @@ struct Jacobian {
     return ops::zeros(b, Type(out_type(out).dtype, joined(out_type(out).shape, in_type(in).shape),
                               out_type(out).weak));
   }
-  /// A block is weak where what it belongs to is, so that it shows the same dtype.
+  /// A block is weak if its primal is, so that it shows the same dtype.
   static Value as_weak_as(Value y, const Type& t) { return ops::convert(y, y.dtype(), t.weak); }
 
   /// blocks[out][in]
@@ -122,8 +122,8 @@ struct Jacobian {
   }
 };
 
-// One number an element says how a complex result changes with a complex argument only where the
-// function is holomorphic, which nobody knows.
+// One number per element describes the derivative of a complex result by a complex argument only if
+// the function is holomorphic, which cannot be checked.
 void check_real(const char* function, const TracedFunction& f, const std::vector<bool>& wrt,
                 const SourceLoc& loc) {
   auto refuse = [&](const char* what, const Type& t) {
@@ -161,8 +161,8 @@ Outcome jacobian(const char* function, Call& call, std::span<const int> argnums,
   const std::vector<Array> arrays =
       apply(b.finish_pruned(out), operands(call, f, function, loc), loc);
 
-  // One block for each leaf of the result and each of the argument; a leaf without derivative has
-  // an empty one.
+  // One block for each pair of leaves of the result and of the argument; it is empty if a leaf has
+  // no derivative.
   const std::vector<int> inputs = input_of_leaf(call);
   for (int k : output_of_leaf(f)) {
     const bool has =

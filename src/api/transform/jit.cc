@@ -56,7 +56,7 @@ Array abstract_like(const Array& x) { return make_abstract(x.impl()->type); }
 
 namespace {
 
-/// `around` is what the loops and branches around `p` make of a collective in it.
+/// `around` holds the attributes that the loops and branches around `p` give to its collectives.
 void list_collectives(const Program& p, const CollectiveUse& around,
                       std::vector<CollectiveUse>& out) {
   for (const Equation& eqn : p.equations) {
@@ -77,7 +77,7 @@ void list_collectives(const Program& p, const CollectiveUse& around,
   }
 }
 
-/// Calls `f` with the program that each device runs.
+/// Calls `f` with the per-device program.
 template <class F>
 auto on_devices(const detail::CacheEntry& entry, const detail::Places& places, F&& f) {
   const detail::TracedFunction& traced = entry.function;

@@ -54,7 +54,7 @@ JvpOutcome jvp(Call& call, const Recorder& tangents, const TreeDef& tangent_tree
     varying.push_back(v.type().varying);
     in.push_back(v);
   }
-  // A tangent may differ between devices that share the primal.
+  // A tangent may vary over devices that share the primal.
   Values out = b.inline_program(*ops::retyped(p.program, varying), in);
   std::size_t tangent = outputs;
   for (std::size_t i = 0; i < outputs; ++i)

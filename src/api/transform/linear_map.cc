@@ -24,8 +24,9 @@ Strings axes_too_many(const Array& got, const Type& want) {
 
 namespace {
 
-// What a derivative is of is the same on all devices along an axis, and what it is applied to is
-// not. The sum over the devices and each device's own are both sensible, so the user says which.
+// The primal is equal on all devices along an axis, but the operand of the derivative varies along
+// it. Either the sum over the devices or each device's own result would make sense, so the user
+// must say which.
 [[noreturn]] void varies_too_much(const LinearMap::State& s, const Strings& axes,
                                   const std::vector<std::string>& complaints,
                                   const SourceLoc& loc) {

@@ -30,7 +30,7 @@ Outcome remat(Call& call, const RematPolicyPtr& policy, std::source_location whe
   const TracedFunction f = trace_call(call, "remat", "remat");
   if (!Trace::innermost())
     return outcome(f, apply(f.program, operands(call, f, "remat", loc),
-                            loc));  // nobody differentiates this
+                            loc));  // nothing to differentiate
   Builder b("remat");
   b.loc = loc;
   const Values in = inputs_of(b, *f.program);

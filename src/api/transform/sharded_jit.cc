@@ -33,7 +33,7 @@ class ShardedJitCache final : public CachedFunction {
     const LeafSpecs in =
         argument_specs(what_, call, options_.in_shardings, mesh, leaf_types(call), loc_);
     TracedFunction f = [&] {
-      const MeshScope scope(mesh);  // of constraints inside
+      const MeshScope scope(mesh);  // for constraints inside
       return trace_call(call, name(), what_);
     }();
     const LeafSpecs out =
@@ -43,7 +43,7 @@ class ShardedJitCache final : public CachedFunction {
       for (const auto& spec : specs->specs)
         if (spec) check_inside(what_, around, *spec, loc_);
 
-    // Inside another function the specs are constraints of the whole program there.
+    // Inside another traced function, the specs become constraints of the outer program.
     const Program& body = *f.program;
     auto cutting = std::make_shared<spmd::ProgramShardings>();
     cutting->mesh = data.ref;
@@ -115,7 +115,7 @@ void check_speeds(const char* what, const PlanOptions& options, const SourceLoc&
 spmd::Links links_along(const char* what, const DeviceMesh& mesh,
                         const std::map<std::string, LinkSpeed>& speeds, const SourceLoc& loc) {
   if (speeds.empty()) return {};
-  // A file of links may have those of other meshes, too.
+  // The speeds may come from a file that covers other meshes, too.
   if (std::none_of(mesh.axes.begin(), mesh.axes.end(),
                    [&](const std::string& axis) { return speeds.count(axis) > 0; }))
     Message(what)

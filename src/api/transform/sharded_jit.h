@@ -13,17 +13,17 @@
 
 namespace tessera::inline v0::detail {
 
-/// Whether the options ask for anything of a mesh.
+/// Whether any of the options refers to a mesh.
 bool is_sharded(const JitOptions& options);
 /// `what` heads errors.
 std::shared_ptr<CachedFunction> make_sharded_jit_cache(const char* what, std::string name,
                                                        const JitOptions& options,
                                                        std::source_location loc);
 
-/// By axis of the mesh, where any is given; ShardingError for what is no speed.
+/// Link speeds by axis of the mesh, if any are given; throws ShardingError if one is invalid.
 spmd::Links links_along(const char* what, const DeviceMesh& mesh,
                         const std::map<std::string, LinkSpeed>& speeds, const SourceLoc& loc);
-/// ShardingError that lists what is no speed.
+/// Throws ShardingError, listing the invalid speeds.
 void check_speeds(const char* what, const PlanOptions& options, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail

@@ -1,4 +1,4 @@
-// Sums of partial results, in vectors.
+// Vectorised sums of partial results.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace tessera::inline v0::codegen {
 void add_to(float* sum, const float* part, std::size_t n);
 
 /// sum[i][j] += part[i][j] for i < m and j < n. Rows of `sum` are `leading` elements apart, those
-/// of `part` follow each other.
+/// of `part` are adjacent.
 void add_rows(float* sum, std::int64_t leading, const float* part, std::int64_t m, std::int64_t n);
 void add_rows(double* sum, std::int64_t leading, const double* part, std::int64_t m,
               std::int64_t n);

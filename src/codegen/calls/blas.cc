@@ -18,10 +18,10 @@ bool is_limited(decltype(RLIMIT_AS) resource) {
   return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// OpenBLAS starts threads when it is loaded, and waits for them when the process ends. Where memory
-// is limited, a thread that finds none for its buffer of 128 MB asks for it again and again, and the
-// process would never end. OpenBLAS does not wait where it believes that it has no threads; what is
-// idle ends with the process.
+// OpenBLAS starts threads when it is loaded and waits for them at process exit. If memory is
+// limited, a thread that cannot allocate its 128 MB buffer retries forever, and the process would
+// never end. Clearing blas_server_avail makes OpenBLAS believe that it has no threads, so that it
+// does not wait; idle threads end with the process.
 [[maybe_unused]] const bool g_ends = [] {
   if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
     std::atexit([] {

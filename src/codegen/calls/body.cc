@@ -1,4 +1,4 @@
-// Bodies of scalars as machine code, for routines that call them element by element.
+// Compiles scalar bodies to machine code, for routines that call them element by element.
 #include "ops/body.h"
 
 #include "codegen/calls/internal.h"

@@ -13,7 +13,7 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// For types that no library takes: the op's own loop nest.
+// The op's own loop nest, for types that no library supports.
 std::shared_ptr<const Routine> emitted(const CallArgs& a) {
   Builder b;
   Values inputs;
@@ -22,12 +22,12 @@ std::shared_ptr<const Routine> emitted(const CallArgs& a) {
   return compile_kernels(std::span(&program, 1)).at(0);
 }
 
-// What a routine depends on: not on weakness, nor on the mesh axes of the types.
+// The properties on which a routine depends. Weak types and mesh axes are ignored.
 struct Prepared {
   const Op* op;
   Attrs attrs;
   std::vector<Type> types;
-  std::weak_ptr<const Routine> routine;  // kept by the programs that use it
+  std::weak_ptr<const Routine> routine;  // owned by the programs that use it
 };
 
 class Cache {
@@ -52,7 +52,7 @@ class Cache {
     std::shared_ptr<const Routine> routine = library_call(a);
     if (!routine && a.op.emit) routine = emitted(a);
     std::lock_guard lock(mutex_);
-    if (auto other = find()) return other;  // another thread was quicker
+    if (auto other = find()) return other;  // another thread was faster
     if (entries_.size() >= enough_) {
       std::erase_if(entries_, [](const auto& e) { return e.second.routine.expired(); });
       enough_ = 2 * entries_.size() + 1024;
@@ -73,7 +73,7 @@ class Cache {
 
   std::mutex mutex_;
   std::unordered_multimap<std::size_t, Prepared> entries_;
-  std::size_t enough_ = 1024;  // entries, before those are dropped whose routines have gone
+  std::size_t enough_ = 1024;  // number of entries at which those of deleted routines are dropped
 };
 
 bool writes_nothing(const CallArgs& a) {

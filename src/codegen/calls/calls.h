@@ -1,5 +1,5 @@
-// Routines of called ops: what their own factories make (Op::call), kept by content. Those that
-// need a library, oneDNN or OpenBLAS, are here, one file a family; the others are next to their
+// Routines of called ops, made by the ops' factories (Op::call) and cached by content. Factories
+// that use oneDNN or OpenBLAS are in this folder, one file per family; the others are next to their
 // ops.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace tessera::inline v0::codegen {
 
-/// The routine for one equation of an op that has a factory or whose lowering is `called`: the
-/// factory's, or where that takes no such types the op's own loop nest, or nullptr when it has none
-/// (the planner then falls back on the evaluator, with a warning). Prepared routines are cached by
-/// op, attributes and types. Thread-safe.
+/// The routine for one equation of an op that has a factory or whose lowering is `called`. If the
+/// factory does not support the types, this is the op's own loop nest, or nullptr if it has none
+/// (the planner then uses the evaluator, with a warning). Routines are cached by op, attributes and
+/// types. Thread-safe.
 std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> inputs,
                                             std::span<const Type> outputs);

@@ -1,9 +1,9 @@
-// Cholesky of few large matrices of float or double, right-looking, with the blocks below the diagonal and on
-// it packed in panels for as long as they are worked on. The block on the diagonal is factored, the
-// panels below it are solved, one a task, and the blocks behind it are updated, one a task: the next on
-// the diagonal first, which that task factors at once, while the others are updated. Tasks follow
-// from the shape alone, so the bits do not depend on how many threads there are. (Golub and Van Loan,
-// Matrix Computations, 4th edition, 4.2.9.)
+// Cholesky factorisation of a few large float or double matrices, right-looking. The blocks on and
+// below the diagonal are packed in panels while they are worked on. In each step the diagonal block
+// is factored, the panels below it are solved (one per task), and the trailing blocks are updated
+// (one per task). The task of the next diagonal block comes first and also factors it, while the
+// others are still being updated. Tasks follow from the shape alone, so the bits do not depend on
+// the number of threads. (Golub and Van Loan, Matrix Computations, 4th edition, 4.2.9.)
 #include "codegen/calls/factorisation_stages.h"
 #include "codegen/calls/matrix_copy.h"
 #include "codegen/calls/panels.h"
@@ -11,7 +11,7 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// Where the packed blocks of matrices of n rows are.
+// The locations of the packed blocks of matrices with n rows.
 template <class T>
 class Packed {
  public:
@@ -23,7 +23,7 @@ class Packed {
         at_(scratch.add(static_cast<std::size_t>(count * matrix_) * sizeof(T))) {}
 
   static std::int64_t blocks(std::int64_t parts) { return parts * (parts + 1) / 2; }
-  /// Row and column of block `task`, row by row.
+  /// Row and column of block number `task`, in row-major order.
   static std::pair<std::int64_t, std::int64_t> place(std::int64_t task) {
     std::int64_t row = 0;
     while (blocks(row + 1) <= task) ++row;
@@ -46,7 +46,7 @@ class Packed {
   std::size_t at_;
 };
 
-// f(panel, first row, rows) of each panel that a block of `rows` rows has.
+// Calls f(panel, first row, rows) for each panel of a block with `rows` rows.
 template <class T, class F>
 void each_panel(T* block, std::int64_t rows, F f) {
   using P = Panels<std::remove_const_t<T>>;
@@ -54,7 +54,7 @@ void each_panel(T* block, std::int64_t rows, F f) {
     f(block + r / P::kRows * P::kPanel, r, std::min(P::kRows, rows - r));
 }
 
-// The lower triangle of a block on the diagonal, and 1 on the diagonal of what is left of the block.
+// Packs the lower triangle of a diagonal block, with ones on the diagonal of its unused rows.
 template <class T>
 void pack_triangle(const T* x, std::int64_t n, std::int64_t rows, T* block) {
   using P = Panels<T>;
@@ -69,7 +69,7 @@ void pack_triangle(const T* x, std::int64_t n, std::int64_t rows, T* block) {
     }
   });
 }
-// With zeros above it.
+// Unpacks the triangle, with zeros above it.
 template <class T>
 void unpack_triangle(const T* block, std::int64_t rows, T* x, std::int64_t n) {
   using P = Panels<T>;
@@ -97,7 +97,7 @@ std::shared_ptr<const Routine> routine_for(const CallArgs& a, const Matrices& x)
           run(args, i, task);
         }));
   };
-  // A pivot that is not finite has no factor either: what is not finite comes to a pivot.
+  // A non-finite element always leads to a non-finite pivot, which fails here.
   const auto factor = [=](const RoutineArgs& args, std::int64_t i, std::int64_t part) {
     if (!P::factor(packed.block(args, i, part, part), packed.rows(part),
                    packed.inverses(args, i, part)))

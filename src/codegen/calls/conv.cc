@@ -1,5 +1,5 @@
-// Convolutions in oneDNN: forward, and the two gradients in their own kernels. Forward ones with few
-// channels are in conv_pixels.h.
+// Convolutions by oneDNN: the forward pass, and the two gradients with their own kernels. Forward
+// convolutions with few channels are in conv_pixels.h.
 #include "codegen/calls/add.h"
 #include "codegen/calls/conv_pixels.h"
 #include "codegen/calls/conv_problem.h"
@@ -20,31 +20,33 @@ using onednn::ConvSpec;
 using onednn::Layout;
 using Tensor = Convolution::Tensor;
 
-// Rows of each image's result, as a convolution of their own: few images are shared out by these.
+// A band of result rows of each image, as a separate convolution; a few images are divided into
+// bands.
 struct Band {
   std::shared_ptr<const Convolution> convolution;
-  std::int64_t source = 0, destination = 0;  // elements from an image's start to the band's
+  std::int64_t source = 0, destination = 0;  // offsets in elements from an image's start
 };
 
-// Where a routine finds its arrays in the type that it computes with, and what it keeps in scratch.
+// Where a routine finds its arrays in the computation dtype, and its layout of scratch memory.
 struct ConvSchedule {
   ConvProblem problem;
-  std::shared_ptr<const Convolution> convolution;  // over `chunk` elements of the batch
+  std::shared_ptr<const Convolution> convolution;  // over `chunk` images of the batch
   std::int64_t chunk = 0, chunks = 0;
-  std::vector<Band> bands;  // one of all rows at least
-  std::int64_t leaves = 1;  // of a weights' gradient: parts of a chunk, `convolution` is over one
-  std::size_t levels = 0;   // halvings of a chunk
+  std::vector<Band> bands;  // at least one, with all rows
+  // weight gradient: parts of a chunk, each of which `convolution` computes
+  std::int64_t leaves = 1;
+  std::size_t levels = 0;  // number of halvings of a chunk
   DType dtype = DType::float32;
-  bool widened[3] = {};      // by number: arrays of 16-bit floats that are float32 in scratch
-  std::size_t wide[3] = {};  // where
-  // Packed; of the weights' gradient each chunk has its sum, and one more for each halving.
+  bool widened[3] = {};      // by array: 16-bit floats that are widened to float32 in scratch
+  std::size_t wide[3] = {};  // their offsets in scratch
+  // Packed weights. For a weight gradient, each chunk has a sum, and one more for each halving.
   std::size_t weights = 0, weights_stride = 0;
-  std::size_t reversed = 0;  // the kernel reversed, plain
-  std::size_t own = 0, own_stride = 0, own_destination = 0,
-              own_scratch = 0;  // a chunk's packed source, destination, library's scratch
-  Ints counts;                  // elements of our arrays
+  std::size_t reversed = 0;  // the reversed kernel, unpacked
+  // For each chunk: packed source, packed destination, library scratch.
+  std::size_t own = 0, own_stride = 0, own_destination = 0, own_scratch = 0;
+  Ints counts;  // element counts of our arrays
 
-  // From `elements` on.
+  // A pointer to array i, `elements` after its start.
   void* array(const RoutineArgs& args, int i, std::int64_t elements = 0) const {
     const std::size_t size = widened[i] ? sizeof(float) : size_of(dtype);
     char* start = widened[i] ? static_cast<char*>(at(args, wide[i]))
@@ -60,27 +62,27 @@ struct ConvSchedule {
   }
 };
 
-// Of a task. Images share nothing but the weights, so that it is worth while to hand out few of them:
-// some 20 to 30 microseconds of one core.
+// Work per task. Images share only the weights, so small tasks pay off: 20 to 30 microseconds of
+// one core.
 constexpr double kForwardFlops = 3e6;
 
-// Elements that cropping leaves out at the source's start.
+// The number of elements that cropping skips at the start of the source.
 std::int64_t crop_offset(const ConvProblem& p) {
   std::int64_t o = 0;
   for (std::size_t i = 0; i < p.first.size(); ++i) o += p.first[i] * p.spec.source.strides[i + 2];
   return o;
 }
 
-// The kernel with its spatial dimensions reversed, in the layout of the plain one.
+// Copies the kernel with its spatial dimensions reversed, in the same layout.
 template <class T>
 void reverse_kernel(const Layout& w, const T* from, T* to) {
-  // Nested from the largest stride to the smallest, so that memory is read in order.
+  // Nest from the largest stride to the smallest, so that memory is read in order.
   std::vector<std::size_t> order(w.dims.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return w.strides[a] > w.strides[b]; });
   Shape extents, there, back;
-  std::int64_t last = 0;  // where the mirror image of the first element is
+  std::int64_t last = 0;  // location of the first element's mirror image
   for (std::size_t d : order) {
     bool mirrored = d >= 3;
     extents.push_back(w.dims[d]);
@@ -114,7 +116,7 @@ Stage pack_weights_stage(const ConvSchedule& p) {
   });
 }
 
-// One band of one chunk of the batch a task.
+// Runs one band of one chunk of the batch per task.
 Stage run_stage(const ConvSchedule& p) {
   Stage stage;
   const auto bands = static_cast<std::int64_t>(p.bands.size());
@@ -123,7 +125,7 @@ Stage run_stage(const ConvSchedule& p) {
     const ConvSpec& s = p.problem.spec;
     std::int64_t images = p.chunk / p.leaves;
     std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
-    // `first` is the first image; `weights` are read, or get these images' gradient.
+    // `first` is the first image. `weights` are read, or receive the gradient of these images.
     auto run = [&](const Band& band, std::size_t own, std::int64_t first, void* weights) {
       const Convolution& c = *band.convolution;
       void* source = p.array(args, p.problem.source,
@@ -155,8 +157,8 @@ Stage run_stage(const ConvSchedule& p) {
       }
       std::size_t sums =
           p.weights + static_cast<std::size_t>(task) * (p.levels + 1) * p.weights_stride;
-      // The gradient of 2^level leaves into buffer `to`; that of its second half comes into the
-      // next.
+      // Computes the gradient of 2^level leaves in buffer `to`, and that of the second half in the
+      // next buffer.
       auto gradient = [&](auto&& self, std::int64_t leaf, std::size_t level,
                           std::size_t to) -> void {
         float* sum = p.floats_at(args, sums + to * p.weights_stride);
@@ -171,7 +173,7 @@ Stage run_stage(const ConvSchedule& p) {
   return stage;
 }
 
-// The chunks' gradients: halves of an even number each on its own, an odd number in order.
+// Sums the chunks' gradients: an even number by halves, an odd number in order.
 Stage sum_weights_stage(const ConvSchedule& p) {
   return single_stage([p](const RoutineArgs& args) {
     std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
@@ -192,13 +194,13 @@ Stage sum_weights_stage(const ConvSchedule& p) {
   });
 }
 
-// A weights' gradient is a sum over images, in the tree of codegen/kernel/reduce_shape.h: each
-// device's part of a batch is then summed as one device would. A leaf costs a pass over the weights
-// and a call, which should be small beside its products.
+// A weight gradient is a sum over images, in the tree of codegen/kernel/reduce_shape.h, so that
+// devices that share a batch sum it as one device would. A leaf costs a pass over the weights and a
+// call, which should be cheap compared to its products.
 void cut_gradient(ConvSchedule& p, double flops) {
   constexpr std::int64_t kMostImages = 8, kMostChunks = 8, kLeastPoints = 16;
   constexpr double kLeafFlops = 2e7, kLeafFlopsOfWeight = 1200;
-  constexpr std::int64_t kMostBytes = 64 << 20;  // of the chunks' sums
+  constexpr std::int64_t kMostBytes = 64 << 20;  // of all chunks' sums
   const ConvSpec& s = p.problem.spec;
   std::int64_t batch = s.source.dims[0], weights = product(s.weights.dims);
   double image = flops / static_cast<double>(batch),
@@ -218,13 +220,13 @@ void cut_gradient(ConvSchedule& p, double flops) {
   p.leaves = std::int64_t{1} << depth;
 }
 
-// Few images leave cores without work, so each is cut along its first spatial dimension: a band of the
-// result's rows is the convolution of the rows that it reads, which lie together where channels are
-// last. Nothing is computed twice. The bands need weights in one layout.
+// A few images would leave cores idle, so each image is cut along its first spatial dimension. A
+// band of result rows is a convolution of the source rows that it reads, which are contiguous in
+// channels-last layout. Nothing is computed twice. All bands must use the same weight layout.
 void cut_rows(ConvSchedule& p, const ConvSpec& whole, double flops) {
   constexpr std::int64_t kFewChunks = 4, kMostTasks = 8, kLeastRows = 7;
   const Convolution& c = *p.convolution;
-  // Bands of several images would lie apart.
+  // The rows of a band are contiguous for a single image only.
   if (whole.kind != ConvKind::forward || p.chunks >= kFewChunks || whole.strides.empty() ||
       whole.source.dims[0] > 1)
     return;
@@ -257,7 +259,7 @@ void cut_rows(ConvSchedule& p, const ConvSpec& whole, double flops) {
   p.bands = std::move(bands);
 }
 
-// Pieces are shared out to tasks as evenly as they can be; each task has planes of its own.
+// Divides the pieces evenly among tasks; each task has its own planes.
 std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
                                               const std::shared_ptr<const ConvPixels>& pixels,
                                               double flops) {
@@ -315,7 +317,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   }
   ConvSpec leaf = s;
   leaf.source.dims[0] = leaf.destination.dims[0] = p.chunk / p.leaves;
-  // bfloat16 as it is where the processor multiplies it and the library has a kernel for it.
+  // Use bfloat16 directly if the processor supports it and oneDNN has a kernel for it.
   if (dtype == DType::bfloat16 && onednn::multiplies_bfloat16()) {
     leaf.dtype = s.dtype = DType::bfloat16;
     p.convolution = Convolution::make(leaf);

@@ -1,6 +1,6 @@
-// The inner loop holds some output channels of some vectors of pixels in registers, and adds one tap
-// after the other to them. It is compiled for several processors; where they have fused
-// multiply-adds it takes them, as the library does.
+// The inner loop keeps some output channels of some vectors of pixels in registers and adds one tap
+// after the other. It is compiled for several processors and uses fused multiply-adds where they
+// exist, as oneDNN does.
 #include "codegen/calls/conv_pixels.h"
 
 #include "codegen/calls/squares.h"
@@ -17,7 +17,7 @@ namespace {
 
 using std::int64_t;
 
-// `count` registers of so many bytes: they hold the sums, a row of pixels and a weight.
+// Holds the sums, a row of pixel vectors and a weight in `count` registers of `bytes` bytes.
 template <int bytes, int count>
 struct Registers {
   typedef float Vector __attribute__((vector_size(bytes), aligned(4), may_alias));
@@ -36,12 +36,11 @@ struct Group {
   int64_t first = 0;
 };
 
-// Sums of one group for all outputs of a band, `length` of them, which lie one after the other as
-// their windows do.
+// A band of `length` outputs, whose windows are adjacent in the planes, for the sums of one group.
 struct Band {
   const float* planes;
-  const int64_t* taps;  // elements from a window's start
-  int64_t count;        // of taps
+  const int64_t* taps;  // offsets of the taps from a window's start
+  int64_t count;        // number of taps
   int64_t length;
 };
 
@@ -106,17 +105,17 @@ void sum_narrow(const Band& b, int channels, const float* w, float* sums, int64_
 }
 #endif
 
-// What the inner loop of this processor is like, and the library's.
+// A model of the inner loop on this processor, and of oneDNN's.
 struct Loop {
   Summing run;
   int lanes, channels;
   int (*vectors)(int channels);
-  double copy;  // the time of a copied float, in that of a register's products
-  // The library's vectors of channels come in so many lanes. Products of one or two of them take so
-  // many times as long as ours, since too few sums are under way at once, and so do more.
+  double copy;  // time to copy one float, in units of one vector product
+  // The lanes of oneDNN's channel vectors, and the relative time of its products for one, two or
+  // more such vectors: with few vectors, too few independent sums are in flight.
   int library_channels;
   double library[3];
-  double library_pixel;  // products that a pixel costs beside its own
+  double library_pixel;  // fixed cost of a pixel, in vector products
 
   template <class R>
   static Loop of(Summing run) {
@@ -147,13 +146,13 @@ struct Loop {
   }
 };
 
-// `count` pixels of some channels: elements of a channel lie `step` apart, channels `stride`.
+// The layout of a row of pixels: elements of a channel are `step` apart, channels `stride`.
 struct Row {
   int64_t step, stride;
 };
 
-// Four pixels a turn, as long as there are so many: the elements of four channels side by side in
-// each to four lines of pixels, of which the first `lines` are written.
+// Transposes four channels of four pixels per iteration, while at least four pixels remain. Writes
+// the first `lines` of the four channels. Returns the number of pixels done.
 template <int lines>
 INLINE int64_t part_four(const float* from, int64_t step, int64_t count, float* to, int64_t plane) {
   int64_t i = 0;
@@ -166,18 +165,18 @@ INLINE int64_t join_four(const float* from, int64_t plane, int64_t count, float*
   return i;
 }
 
-// To planes, where the elements of a channel lie side by side.
+// Copies pixels to planes, in which the elements of a channel are adjacent.
 INLINE void part_channels(const float* from, Row row, int64_t channels, int64_t count, float* to,
                           int64_t plane) {
   int64_t done = 0;  // pixels
   if (row.stride == 1 && channels >= 4) {
-    // The last four channels with some of those before them.
+    // The last four channels may overlap with the previous ones.
     for (int64_t c = 0; c < channels; c += 4) {
       const int64_t at = std::min(c, channels - 4);
       done = part_four<4>(from + at, row.step, count, to + at * plane, plane);
     }
   } else if (row.stride == 1 && channels > 1) {
-    // With what lies behind them, which there is as long as pixels follow.
+    // Also reads the elements after them, which exist as long as further pixels follow.
     done = channels == 3 ? part_four<3>(from, row.step, count - 3, to, plane)
                          : part_four<2>(from, row.step, count - 3, to, plane);
   }
@@ -192,7 +191,7 @@ INLINE void part_channels(const float* from, Row row, int64_t channels, int64_t 
   }
 }
 
-// And back.
+// The inverse of part_channels.
 INLINE void join_channels(const float* from, int64_t plane, int64_t channels, int64_t count,
                           float* to, Row row) {
   int64_t done = 0;
@@ -214,11 +213,11 @@ INLINE void join_channels(const float* from, int64_t plane, int64_t channels, in
 
 #undef INLINE
 
-// One spatial dimension. A tap at `k * dilation` is `reach` windows' starts further and belongs to
-// the pixels with the same remainder.
+// One spatial dimension. The tap at `k * dilation` is `reach(k)` window starts further along, among
+// the pixels with the same remainder by the stride.
 struct Axis {
   int64_t in, out, window, stride, dilation, low;
-  std::vector<int64_t> remainders;  // that taps have, rising
+  std::vector<int64_t> remainders;  // the remainders of all taps, ascending
 
   int64_t reach(int64_t k) const { return k * dilation / stride; }
   int64_t most_reach() const { return reach(window - 1); }
@@ -281,7 +280,7 @@ class Prepared final : public ConvPixels {
       widest =
           std::max<int64_t>(widest, int64_t{loop_.vectors(groups_.back().channels)} * loop_.lanes);
     }
-    // Vectors of the last outputs reach beyond them.
+    // The last vectors extend beyond the outputs.
     sums_stride_ = length(rows_) + widest;
     sums_ = inputs_ * phases_ * plane_ + widest;
   }
@@ -294,7 +293,8 @@ class Prepared final : public ConvPixels {
     return static_cast<std::size_t>(sums_ + outputs_ * sums_stride_) * sizeof(float);
   }
 
-  // By groups, channels side by side; behind them for each channel whether a weight is not finite.
+  // Packs the weights by group, with adjacent channels, followed by a flag per channel for
+  // non-finite weights.
   void pack(const float* weights, float* packed) const override {
     const onednn::Layout& l = spec_.weights;
     float* const odd = packed + outputs_ * tap_count();
@@ -314,7 +314,7 @@ class Prepared final : public ConvPixels {
   void run(const float* source, const float* packed, float* destination, float* scratch,
            int64_t begin, int64_t end) const override {
     for (int64_t piece = begin; piece < end; ++piece) {
-      // The padding, which images have at the same places and bands do not.
+      // Clear the padding. It is at the same positions in all images, but not in all bands.
       if (piece == begin || bands_ > 1) std::fill(scratch, scratch + sums_, 0.0f);
       const int64_t image = piece / bands_, first = piece % bands_ * rows_,
                     rows = std::min(rows_, y_.out - first);
@@ -335,10 +335,10 @@ class Prepared final : public ConvPixels {
     }
   }
 
-  // The same for any number of images, so that devices that share a batch have the bits of one that
-  // has all of it. With a margin, since the library's time is known less well than this. A kernel of
-  // one point is a matrix product, which the library makes of the pixels as they lie. Planes outside
-  // of the nearer caches take longer than is known here.
+  // Independent of the number of images, so that devices that share a batch get the bits of one
+  // that has all of it. The factor 1.1 is a margin, because the estimate of oneDNN's time is less
+  // accurate. A kernel of one point is a matrix product, which oneDNN computes on the pixels in
+  // place. Planes that exceed the nearer caches take longer than this model predicts.
   bool quicker() const {
     constexpr int64_t kMostFloats = 1 << 17;
     return y_.window * x_.window > 1 &&
@@ -347,9 +347,9 @@ class Prepared final : public ConvPixels {
   }
 
  private:
-  // Time of an image, in products of a register.
+  // Estimated time of an image, in vector products.
   double work() const {
-    constexpr int64_t kLoads = 2;  // take the time of so many products
+    constexpr int64_t kLoads = 2;  // a vector's loads take as long as this many products
     int64_t products = 0;
     for (const Group& g : groups_) {
       const int64_t vectors = loop_.vectors(g.channels), width = vectors * loop_.lanes,
@@ -370,16 +370,17 @@ class Prepared final : public ConvPixels {
   }
 
   int64_t tap_count() const { return static_cast<int64_t>(taps_.size()); }
-  // From the first output of so many rows to the last.
+  // The distance from the first output of `rows` rows to the last.
   int64_t length(int64_t rows) const { return (rows - 1) * pitch_ + x_.out; }
 
-  // Elements of a plane of so many output rows.
+  // Elements of a plane for `rows` output rows.
   int64_t plane(int64_t rows) const { return (rows + y_.most_reach()) * pitch_; }
 
-  // A band's planes and sums stay in the nearer caches, and there are several bands of few images.
+  // Cuts bands whose planes and sums fit the nearer caches, and several bands if there are few
+  // images.
   void cut_rows() {
     constexpr int64_t kFloats = 1 << 15, kPieces = 8, kLeastProducts = 1 << 19;
-    // What the bands' windows share is copied for each.
+    // Source rows shared by two bands' windows are copied for both.
     const int64_t most = std::max<int64_t>(1, y_.out / std::max<int64_t>(1, 4 * y_.most_reach()));
     auto rows_of = [&](int64_t bands) {
       bands = std::clamp<int64_t>(bands, 1, most);
@@ -400,11 +401,11 @@ class Prepared final : public ConvPixels {
     const Row row{source_column_ * x_.stride, spec_.source.strides[1]};
     for (int64_t py = 0; py < y_.phases(); ++py)
       for (int64_t px = 0; px < x_.phases(); ++px, planes += inputs_ * plane_) {
-        // Columns of the plane that are in the source.
+        // Columns of the plane that lie within the source.
         const int64_t remainder = x_.remainders[static_cast<std::size_t>(px)] - x_.low;
         const int64_t begin = std::clamp<int64_t>(
             remainder < 0 ? (-remainder + x_.stride - 1) / x_.stride : 0, 0, pitch_);
-        const int64_t past = x_.in - remainder;  // pixels to the end
+        const int64_t past = x_.in - remainder;  // pixels to the end of the row
         const int64_t end =
             std::clamp<int64_t>(past > 0 ? (past + x_.stride - 1) / x_.stride : 0, begin, pitch_);
         for (int64_t r = 0; r < rows + y_.most_reach(); ++r) {
@@ -417,8 +418,8 @@ class Prepared final : public ConvPixels {
       }
   }
 
-  // Channel `c` of the outputs whose windows reach into the padding, which has no products: what is
-  // not finite times zero would be NaN.
+  // Recomputes channel `c` for outputs whose windows overlap the padding, without products with
+  // padding: a non-finite weight times zero would be NaN.
   void without_padding(const float* from, const float* packed, int64_t c, int64_t first,
                        int64_t rows, float* to) const {
     const Group* g = groups_.data();
@@ -451,14 +452,14 @@ class Prepared final : public ConvPixels {
   Axis y_, x_;
   int64_t source_row_, source_column_, destination_row_, destination_column_, weights_row_,
       weights_column_;
-  int64_t pitch_;         // from one row of a plane to the next
-  int64_t phases_;        // planes of a channel
-  int64_t rows_, bands_;  // output rows of a band
-  int64_t whole_rows_;    // of one where there are images enough
-  int64_t plane_;         // elements
+  int64_t pitch_;         // distance of rows in a plane
+  int64_t phases_;        // planes per channel
+  int64_t rows_, bands_;  // output rows per band, and the number of bands
+  int64_t whole_rows_;    // rows per band if there are enough images
+  int64_t plane_;         // elements per plane
   std::vector<int64_t> taps_;
   std::vector<Group> groups_;
-  int64_t sums_, sums_stride_;  // in scratch, behind the planes, and from channel to channel
+  int64_t sums_, sums_stride_;  // offset in scratch after the planes, and distance of channels
 };
 
 }  // namespace

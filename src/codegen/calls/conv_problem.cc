@@ -19,7 +19,7 @@ std::int64_t product(const Ints& v) {
 
 namespace {
 
-// The dims of an array in the order of its spec.
+// The dimensions of an array in the order of its spec.
 Layout in_order(const Shape& shape, const Ints& spec) {
   Layout l;
   Shape strides = shape.strides();
@@ -30,7 +30,8 @@ Layout in_order(const Shape& shape, const Ints& spec) {
   return l;
 }
 
-// (output, input, spatial...) with the groups, major in dimension `grouped`, in front.
+// The layout (output, input, spatial...) with a leading group dimension, split off dimension
+// `grouped`.
 Layout with_groups(Layout l, int grouped, std::int64_t groups) {
   l.dims[grouped] /= groups;
   std::int64_t stride = l.strides[grouped] * l.dims[grouped];
@@ -39,7 +40,7 @@ Layout with_groups(Layout l, int grouped, std::int64_t groups) {
   return l;
 }
 
-// The source without the elements that negative padding crops.
+// Removes the elements that negative padding crops from the source.
 void crop(ConvProblem& p) {
   ConvSpec& s = p.spec;
   for (std::size_t i = 0; i < s.strides.size(); ++i) {
@@ -61,7 +62,7 @@ ConvProblem forward(const CallArgs& a, const ops::ConvDims& d) {
   p.spec.strides = d.strides;
   p.spec.dilations = d.rhs_dilation;
   p.spec.pad_low = d.pad_low;
-  // What no window reaches needs no padding.
+  // Only positions that a window reaches need padding.
   for (std::size_t i = 0; i < d.strides.size(); ++i) {
     std::int64_t reach = (p.spec.destination.dims[i + 2] - 1) * d.strides[i] +
                          ops::dilated(p.spec.weights.dims[i + 3], d.rhs_dilation[i]);
@@ -71,8 +72,8 @@ ConvProblem forward(const CallArgs& a, const ops::ConvDims& d) {
   return p;
 }
 
-// Our lhs is the cotangent of a convolution whose strides are our lhs dilation, and our kernel its
-// weights, reversed.
+// Our lhs is the cotangent of a convolution whose strides are our lhs dilation, and our kernel is
+// its reversed weights.
 ConvProblem backward_data(const CallArgs& a, const ops::ConvDims& d) {
   ConvProblem p;
   p.spec.kind = ConvKind::backward_data;
@@ -81,7 +82,8 @@ ConvProblem backward_data(const CallArgs& a, const ops::ConvDims& d) {
   p.reversed = true;
   p.spec.source = in_order(a.outputs[0].shape, d.out_spec);
   p.spec.destination = in_order(a.inputs[0].shape, d.lhs_spec);
-  // Its output features are our input features; ours, which groups divide, are its input features.
+  // Our input features are the convolution's output features, and our output features, which groups
+  // divide, are its input features.
   Layout w = with_groups(in_order(a.inputs[1].shape, d.rhs_spec), 0, d.feature_groups);
   std::swap(w.dims[1], w.dims[2]);
   std::swap(w.strides[1], w.strides[2]);
@@ -98,8 +100,8 @@ ConvProblem backward_data(const CallArgs& a, const ops::ConvDims& d) {
   return p;
 }
 
-// Our kernel is the cotangent of a convolution whose batch is our features, and our result its
-// weights' cotangent.
+// Our kernel is the cotangent of a convolution whose batch is our features, and our result is the
+// cotangent of its weights.
 ConvProblem backward_weights(const CallArgs& a, const ops::ConvDims& d) {
   ConvProblem p;
   p.spec.kind = ConvKind::backward_weights;
@@ -126,7 +128,7 @@ ConvProblem backward_weights(const CallArgs& a, const ops::ConvDims& d) {
   return p;
 }
 
-// A convolution without space is one over a single point.
+// A convolution without spatial dimensions is one over a single point.
 void add_point(Layout& l) { l.dims.push_back(1), l.strides.push_back(1); }
 
 }  // namespace

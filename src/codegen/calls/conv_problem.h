@@ -1,12 +1,12 @@
-// A convolution in the library's terms: the forward pass, or one of its two gradients.
+// A convolution in oneDNN's terms: the forward pass, or one of its two gradients.
 //
 // The transposes of a convolution are convolutions again (ops/contraction/convolution_grad.cc). Run
-// as such they would multiply by the holes of a dilated operand, or slide a kernel as large as an
-// image; they are recognised by their geometry and run as the gradients they come from. A dilated
-// operand with a stride of 1 is a gradient with respect to the source. Groups of the batch, or a
-// batch that lies inside the features, as batch and features change places in such a gradient, mean
-// one with respect to the weights. Either reading is right for any convolution; only the speed
-// differs.
+// directly, they would multiply by the holes of a dilated operand or slide a kernel as large as an
+// image. They are therefore recognised by their geometry and run as the gradients that they are. A
+// dilated operand with stride 1 indicates a gradient with respect to the source. Batch groups, or a
+// batch that lies inside the features in memory (such gradients exchange batch and features),
+// indicate a gradient with respect to the weights. Either interpretation is correct for any
+// convolution; they differ only in speed.
 #pragma once
 
 #include "codegen/calls/internal.h"
@@ -17,7 +17,7 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Which of our arrays (0: lhs, 1: rhs, 2: result) are its source, weights and destination.
+/// `source`, `weights` and `destination` are numbers of our arrays (0: lhs, 1: rhs, 2: result).
 struct ConvProblem {
   onednn::ConvSpec spec;
   int source = 0, weights = 1, destination = 2;
@@ -25,7 +25,7 @@ struct ConvProblem {
   bool reversed = false;  // the weights are our kernel with its spatial dimensions reversed
 };
 
-/// Nothing where the library has no call for it.
+/// Returns nothing if oneDNN does not support the convolution.
 std::optional<ConvProblem> recognise(const CallArgs& a, const ops::ConvDims& d);
 
 bool all_equal(const Ints& v, std::int64_t x);

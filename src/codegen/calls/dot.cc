@@ -1,9 +1,10 @@
-// Matrix products: dot_general as products of oneDNN (float32) and OpenBLAS (float64), batch by
-// batch.
+// Matrix products: dot_general as products of oneDNN (float32) and OpenBLAS (float64), one batch at
+// a time.
 //
-// An operand whose roles (batch, free, contracting) merge into one stride each is read where it
-// lies, transposed or not; another is packed first. bfloat16 is multiplied as it is where the
-// processor can; otherwise it is widened as float16 is, multiplied in float32 and rounded once.
+// An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
+// contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied directly
+// if the processor supports it. Otherwise it is widened like float16, multiplied in float32 and
+// rounded once.
 #include "codegen/calls/add.h"
 #include "codegen/calls/blas.h"
 #include "codegen/calls/internal.h"
@@ -28,22 +29,23 @@ struct DotSchedule {
   DType operand, result;
   DType operand_of_product = DType::float32, result_of_product = DType::float32;
   std::int64_t m, n, k, batch;
-  std::int64_t row_block, column_block;  // of a task's part of the result
+  std::int64_t row_block, column_block;  // size of a task's part of the result
   std::int64_t batch_block;
   std::size_t result_scratch = 0;
   bool narrow = false;
   bool over_rows = false;    // contracts the leading dimensions of both operands
   bool narrow_side = false;  // see cut_narrow
   int halvings = 0;          // of the rows that are summed
-  std::int64_t most_terms = std::numeric_limits<std::int64_t>::max();  // of one call's sums
-  int partial = 0;  // results of each task that wait to be added
+  // limit on the terms that one call sums
+  std::int64_t most_terms = std::numeric_limits<std::int64_t>::max();
+  int partial = 0;  // partial results of each task that wait to be added
   std::size_t sums_scratch = 0, sums_stride = 0;
-  // Where the library's prepared products serve: one for blocks of each shape, by whether they are
-  // the last of the rows and of the columns. Small matrices are multiplied several at once.
+  // oneDNN's prepared products, if they are used: one per block shape, indexed by whether the block
+  // is the last of its rows and of its columns. Small matrices are multiplied `together` at a time.
   std::shared_ptr<const onednn::Matmul> prepared[2][2];
   std::int64_t together = 1;
-  std::size_t prepared_scratch = 0, prepared_stride = 0;  // of each task
-  bool as_it_is = false;                                  // bfloat16 that the processor multiplies
+  std::size_t prepared_scratch = 0, prepared_stride = 0;  // per task
+  bool as_it_is = false;  // the processor multiplies bfloat16 directly
 
   std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
   std::int64_t column_parts() const { return (n + column_block - 1) / column_block; }
@@ -53,7 +55,7 @@ struct DotSchedule {
 
 // A task's part of the result.
 struct Block {
-  std::int64_t row, column, m, n, first, last;  // the last two of the batch
+  std::int64_t row, column, m, n, first, last;  // `first` and `last` are positions in the batch
   bool last_row, last_column;
 };
 
@@ -71,8 +73,8 @@ Block block_of(const DotSchedule& p, std::int64_t task) {
   return b;
 }
 
-// Elements from the start of an operand to matrix `b` of the batch and there to a row of the left or a
-// column of the right.
+// Offset in elements to matrix `b` of the batch, and in it to a row of the left or a column of the
+// right operand.
 std::int64_t lhs_offset(const DotSchedule& p, std::int64_t b, std::int64_t row) {
   return p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
 }
@@ -85,7 +87,7 @@ const char* operand(const RoutineArgs& args, const Matrix& x, int i) {
                       : static_cast<const char*>(args.inputs[i]);
 }
 
-// The order of the contracted pairs under which the fewest elements have to be packed.
+// Chooses the order of the contracted dimensions for which the fewest elements must be packed.
 DotSchedule arrange(const CallArgs& a) {
   ops::DotDims d = ops::dot_dims(a.attrs);
   const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape;
@@ -129,7 +131,8 @@ DotSchedule arrange(const CallArgs& a) {
   return p;
 }
 
-// Blocks of the result, by shape alone: whole matrices where there are many, else of one.
+// Cuts the result into blocks by shape alone: several whole matrices if they are small, else parts
+// of one.
 void cut(DotSchedule& p) {
   double flops =
       2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
@@ -141,8 +144,8 @@ void cut(DotSchedule& p) {
         std::max<std::int64_t>(1, p.batch / tasks_for(flops * static_cast<double>(p.batch)));
     return;
   }
-  // Each block packs its rows of one operand and its columns of the other anew, so the blocks are
-  // few, and cut where the least is packed twice.
+  // Each block packs its rows of one operand and its columns of the other again, so there are few
+  // blocks, cut so as to repeat the least packing.
   auto tasks = static_cast<std::int64_t>(std::clamp(flops / 2e9, 8.0, 32.0));
   std::int64_t parts = std::min(tasks, static_cast<std::int64_t>(flops / 3e7) + 1);
   parts = static_cast<std::int64_t>(
@@ -159,14 +162,14 @@ void cut(DotSchedule& p) {
   p.column_block = block(p.n, parts / row_parts);
 }
 
-// A product with a narrow side, such as those of a classifier's layer: its rows may be a batch that
-// is divided over devices, so its bits should not depend on how many there are. Forward, the
-// library is given few rows at a time, since it may take the last rows in another way than those
-// before. A product that contracts the leading dimensions of both operands, such as the gradient of
-// the weights, is a sum over rows, and takes the tree of codegen/kernel/reduce_shape.h; a leaf
-// costs a call and a pass over the results. Both cost little as long as a narrow product waits for
-// memory anyway, and too much in a wide one, which is left to the library. So is a sum with so many
-// results that a partial one for each halving would fill memory.
+// Handles products with a narrow side, such as a classifier's last layer. Their rows may be a batch
+// that is divided over devices, and the bits should not depend on the division. In a forward
+// product oneDNN gets few rows at a time, since it may treat the last rows differently. A product
+// that contracts the leading dimensions of both operands, such as a weight gradient, is a sum over
+// rows and uses the tree of codegen/kernel/reduce_shape.h; a leaf costs a call and a pass over the
+// results. Both are cheap for a narrow product, which waits for memory anyway. They are too
+// expensive for a wide one, which is left to oneDNN, as is a sum whose partial results for each
+// halving would need too much memory.
 void cut_narrow(DotSchedule& p) {
   constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18, kVector = 256;
   auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
@@ -182,7 +185,7 @@ void cut_narrow(DotSchedule& p) {
   p.column_block = p.n;
   if (p.over_rows) {
     auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
-    // A vector's product waits for its matrix, so that is shared out by less.
+    // A product with a vector is bound by reading its matrix, so smaller parts are worthwhile.
     const std::int64_t narrow = std::min(p.m, p.n),
                        most = narrow == 1 ? kVector : kMostOfBlock / narrow;
     cut = std::min(cut, most);
@@ -192,8 +195,8 @@ void cut_narrow(DotSchedule& p) {
   }
 }
 
-// The library sums a product with a vector one term after the other, whose error grows with their
-// number, so it is given some at a time. Wider products have blocks of their own.
+// oneDNN sums a product with a vector one term after the other, with an error that grows with the
+// number of terms, so it gets a limited number at a time. Wider products are blocked internally.
 void cut_long_sums(DotSchedule& p) {
   constexpr std::int64_t kMostTerms = 1024;
   if (p.m != 1 && p.n != 1) return;
@@ -202,8 +205,8 @@ void cut_long_sums(DotSchedule& p) {
   for (std::int64_t k = p.k >> p.halvings; k > kMostTerms; k = (k + 1) / 2) ++p.partial;
 }
 
-// Many tiny matrices, and inner products: handing each to a library costs more than the op's own
-// loops take.
+// For many tiny matrices, and for inner products, a library call costs more than the op's own
+// loops.
 bool better_as_loops(const DotSchedule& p) {
   if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
   return p.batch >= 8 && p.m * p.n * p.k <= 4096;
@@ -215,7 +218,7 @@ Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
                     reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset)};
   };
   if (!x.packed && !x.spread_from) return widening_stage(p.operand, x.elements(), at);
-  constexpr std::int64_t kElements = 1 << 16;  // of a task
+  constexpr std::int64_t kElements = 1 << 16;  // per task
   const std::int64_t each = x.spread_from ? x.line() : x.rows() * x.columns();
   const std::int64_t count = x.batch.count() * (x.spread_from ? x.lines() : 1);
   const std::int64_t block = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each));
@@ -232,7 +235,7 @@ Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
   return stage;
 }
 
-// The strides of a batch that is walked in two loops, the inner one over `inner` matrices.
+// The strides of a batch that is traversed in two loops, the inner one over `inner` matrices.
 onednn::Matmul::Operand strides_of(const DotSchedule& p, const Matrix& x, std::int64_t outer,
                                    std::int64_t inner) {
   const std::int64_t size = x.rows() * x.columns();
@@ -242,8 +245,8 @@ onednn::Matmul::Operand strides_of(const DotSchedule& p, const Matrix& x, std::i
                       : onednn::Matmul::Operand{far, step, x.leading, 1};
 }
 
-// The library's prepared products for blocks of each shape, of outer x inner matrices at once.
-// Whether it has them all, with at most so much scratch memory for each.
+// Prepares oneDNN products of outer x inner matrices for each block shape. Returns whether all
+// exist, each with at most `most_scratch` bytes of scratch memory.
 bool prepare(DotSchedule& p, std::int64_t outer, std::int64_t inner,
              const onednn::Matmul::Operand& lhs, const onednn::Matmul::Operand& rhs,
              std::size_t most_scratch) {
@@ -263,8 +266,9 @@ bool prepare(DotSchedule& p, std::int64_t outer, std::int64_t inner,
   return true;
 }
 
-// Several matrices at once along the innermost batch dimensions, for products that are not cut
-// within a matrix. A right operand that lies transposed gains too: sgemm copies it first.
+// Multiplies several matrices at once along the innermost batch dimensions, for products that are
+// not cut within a matrix. This also helps with a transposed right operand, which sgemm would copy
+// first.
 bool try_several(DotSchedule& p, std::size_t most_scratch) {
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                  static_cast<double>(p.n) * static_cast<double>(p.k);
@@ -286,7 +290,7 @@ bool try_several(DotSchedule& p, std::size_t most_scratch) {
   return true;
 }
 
-// Products of float32 that sgemm is slower at.
+// float32 products for which sgemm is slower.
 void prepare_small(DotSchedule& p) {
   constexpr std::size_t kMostScratch = 1 << 17;
   if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
@@ -295,8 +299,8 @@ void prepare_small(DotSchedule& p) {
   try_several(p, kMostScratch);
 }
 
-// Whether bfloat16 is multiplied as it is. Products with a narrow side or a vector wait for memory
-// and have sums of their own.
+// Whether bfloat16 is multiplied directly. Products with a narrow side or a vector are bound by
+// memory and have their own summation.
 bool prepare_bfloat16(DotSchedule& p) {
   if (p.operand != DType::bfloat16 || p.narrow_side || p.m == 1 || p.n == 1) return false;
   if (p.result != DType::bfloat16 && p.result != DType::float32) return false;
@@ -312,11 +316,11 @@ bool prepare_bfloat16(DotSchedule& p) {
   return p.as_it_is;
 }
 
-// Without AVX-512 the library's product reads large operands in place, down columns of the right
-// and of a transposed left one. Where the lines of these are a multiple of a page's half apart, a
-// column's elements fall into a few lines of the first cache, and the product takes up to three
-// times as long; with the transposed left operand to a lesser degree with AVX-512, too. A copy
-// whose lines are 16 elements further apart costs as much as some 20 rows of the product. The bits
+// Without AVX-512, oneDNN reads large operands in place, down the columns of the right operand and
+// of a transposed left one. If the lines are a multiple of half a page apart, the elements of a
+// column map to a few lines of the first-level cache, and the product takes up to three times as
+// long. With AVX-512 this affects a transposed left operand, to a lesser degree. Copying an operand
+// with its lines 16 elements further apart costs as much as about 20 rows of the product. The bits
 // are the same.
 void spread_operands(DotSchedule& p) {
   constexpr std::int64_t kHalfPage = 2048 / sizeof(float), kWorth = 128,
@@ -362,9 +366,8 @@ struct Factors {
   const char *lhs, *rhs;
 };
 
-// out[m][n], whose rows are `leading` elements apart, as the product over rows [first, first + k).
-// The second half of the rows goes to `sums`, which holds m * n elements for each time that they
-// are halved.
+// out[m][n] = the product over rows [first, first + k), with rows of `out` `leading` elements
+// apart. The second half of the rows goes to `sums`, which holds m * n elements per halving.
 template <class T>
 void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
               std::int64_t k, int halvings, T* out, std::int64_t leading, T* sums) {

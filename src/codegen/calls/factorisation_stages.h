@@ -1,4 +1,4 @@
-// What factorisations whose stages are blocks of few large matrices have in common.
+// Shared code of factorisations whose stages are blocks of a few large matrices.
 #pragma once
 
 #include "codegen/calls/blas.h"
@@ -11,7 +11,7 @@
 
 namespace tessera::inline v0::codegen {
 
-/// What has gone wrong with a matrix: it has elements that are not finite, or has no factor.
+/// A failure flag per matrix: it has non-finite elements, or no factor.
 class Failures {
  public:
   Failures(ScratchPlan& scratch, std::int64_t count)
@@ -29,7 +29,7 @@ inline std::int64_t parts_of(std::int64_t extent, std::int64_t block) {
   return (extent + block - 1) / block;
 }
 
-/// Calls run(T{}, args, matrix, part) for each part of each matrix, part after part.
+/// Calls run(T{}, args, matrix, part) for each part of each matrix, in order.
 template <class F>
 Stage stage_of(const Matrices& x, std::int64_t parts, F run) {
   Stage stage;

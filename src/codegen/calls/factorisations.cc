@@ -1,6 +1,8 @@
-// Factorisations and triangular systems by LAPACK, one matrix after the other on the calling thread;
-// matrices of a batch are tasks, and blocks of few large ones (factorisations_in_blocks.cc). What is not finite is not handed over, since some routines do not
-// come back from it: it gives NaN. So does a matrix that a routine reports on (`info` above 0).
+// Factorisations and triangular solves by LAPACK, one matrix at a time on the calling thread. The
+// matrices of a batch are tasks; a few large matrices are divided into blocks
+// (factorisations_in_blocks.cc). Some LAPACK routines do not return for non-finite input, so such a
+// matrix is not passed to them and gives NaN. So does a matrix for which a routine reports failure
+// (`info` above 0).
 #include "codegen/calls/blas.h"
 #include "codegen/calls/lapack.h"
 #include "codegen/calls/level3.h"
@@ -25,7 +27,7 @@ struct RealOf<std::complex<T>> {
 template <class T>
 using Real = typename RealOf<T>::type;
 
-/// A routine that calls run(T{}, args, i) for each matrix, T being the element type.
+/// A routine that calls run(T{}, args, i) for each matrix, where T is the element type.
 template <class F>
 std::shared_ptr<const Routine> routine(const CallArgs& a, const Matrices& x, double cost, F run) {
   constexpr double kFlops = 4e9;
@@ -39,7 +41,7 @@ std::shared_ptr<const Routine> routine(const CallArgs& a, const Matrices& x, dou
   return ops::for_matrices(a, x.count, 5e-7 + cost * x.flops() / kFlops, tasks);
 }
 
-// By rows, the lower triangle is the upper one by columns, of the conjugate matrix, whose factor
+// The lower triangle by rows is the upper triangle by columns of the conjugate matrix, whose factor
 // U = L^T is L by rows.
 std::shared_ptr<const Routine> cholesky(const CallArgs& a) {
   const Matrices x(a.inputs[0]);
@@ -76,7 +78,7 @@ std::shared_ptr<const Routine> triangular_solve(const CallArgs& a) {
     const T* from = operand<T>(args, 1, i, b.m * b.n);
     T* to = result<T>(args, 0, i, b.m * b.n);
     std::copy(from, from + b.m * b.n, to);
-    // A column alone: trsm would copy the triangle to multiply by it once.
+    // For a single column, trsm would copy the triangle only to use it once.
     if (side == CblasLeft && b.n == 1)
       return trsv(CblasRowMajor, part, op, diagonal, in32(x.n), operand<T>(args, 0, i, x.n * x.n),
                   in32(x.n), to);
@@ -99,7 +101,7 @@ std::shared_ptr<const Routine> lu(const CallArgs& a) {
     if (x.few() == 0) return;
     std::vector<T> work = by_columns(from, x.m, x.n);
     const int info = lapack::getrf(in32(x.m), in32(x.n), work.data(), in32(x.m), pivots);
-    done("getrf", info);  // above 0: a pivot of zero, which is where it stands
+    done("getrf", info);  // above 0: a zero pivot, which stays in the result
     for (std::int64_t k = 0; k < x.few(); ++k) std::swap(order[k], order[--pivots[k]]);
     copy_transposed(work.data(), x.n, x.m, x.m, to, x.n);
   });
@@ -140,7 +142,7 @@ std::shared_ptr<const Routine> svd(const CallArgs& a) {
     auto* s = result<Real<T>>(args, 0, i, x.few());
     T *u = vectors ? result<T>(args, 1, i, x.m * u_columns) : nullptr,
       *vh = vectors ? result<T>(args, 2, i, vh_rows * x.n) : nullptr;
-    if (x.few() == 0) {  // the only vectors are those of a full basis
+    if (x.few() == 0) {  // the vectors are those of a full basis only
       for (std::int64_t k = 0; vectors && k < x.m * u_columns; ++k) u[k] = k % (x.m + 1) == 0;
       for (std::int64_t k = 0; vectors && k < vh_rows * x.n; ++k) vh[k] = k % (x.n + 1) == 0;
       return;

@@ -1,9 +1,9 @@
-// LU of few large matrices, and Cholesky of complex ones, right-looking: a block of columns is factored by
-// LAPACK, what lies behind it is solved and updated, block by block, each a task; by BLAS where it is
-// complex, and else in panels. The task that updates the next block to be factored comes first and
-// factors it, while the others update the rest: only the first block is waited for. The blocks follow
-// from the shape alone, so the bits do not depend on how many threads there are. (Golub and Van Loan,
-// Matrix Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
+// LU factorisation of a few large matrices, and Cholesky factorisation of complex ones, right-
+// looking. LAPACK factors a block of columns; then the remaining blocks are solved and updated, one
+// per task, by BLAS if they are complex and in panels otherwise. The task that updates the next
+// block comes first and also factors it while the others update the rest, so only the first block
+// delays everything. Blocks follow from the shape alone, so the bits do not depend on the number of
+// threads. (Golub and Van Loan, Matrix Computations, 4th edition, 3.2.11, 3.4.7 and 4.2.9.)
 #include "codegen/calls/factorisation_stages.h"
 #include "codegen/calls/lapack.h"
 #include "codegen/calls/level3.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kCholeskyBlock = 128, kLuBlock = 64, kLuColumns = 128;
 
-// Rows from `first` to `last` of some columns change places with their pivots'.
+// Swaps rows [first, last) of some columns with their pivot rows.
 template <class T>
 void swap_rows(T* x, std::int64_t columns, std::int64_t leading, const int* pivots,
                std::int64_t first, std::int64_t last) {
@@ -33,7 +33,7 @@ void swap_rows(T* x, std::int64_t columns, std::int64_t leading, const int* pivo
   }
 }
 
-// A block of columns that is factored, in two places: by rows in its matrix, and, of float and double, by
+// A factored block of columns, stored twice: by rows in its matrix and, for float and double, by
 // columns as LAPACK left it.
 template <class T>
 struct Factored {
@@ -41,14 +41,14 @@ struct Factored {
   std::int64_t rows, columns;
 };
 
-// What a task that updates columns of float or double works on.
+// Workspace of a task that updates float or double columns.
 template <class T>
 struct Workspace {
   T triangle[Panels<T>::kElements], solved[Panels<T>::kElements];
 };
 
-// `x`, some columns of the factored rows, is solved: its first rows become those of U, and the others
-// lose the product of L with them.
+// Updates `x`, some columns of the rows of `f`: the first rows are solved to rows of U, and the
+// product of L with them is subtracted from the others.
 template <class T>
 void update_columns(const Factored<T>& f, std::int64_t leading, std::int64_t columns, T* x,
                     Workspace<T>& work) {
@@ -56,7 +56,7 @@ void update_columns(const Factored<T>& f, std::int64_t leading, std::int64_t col
   static_assert(kLuBlock <= P::kBlock && kLuColumns <= P::kBlock);
   T ones[P::kBlock];
   std::fill(ones, ones + P::kBlock, T(1));
-  // By rows, a row of the matrix is a column of its panels.
+  // In row-major order, a row of the matrix is a column of its panels.
   for (std::int64_t r = 0; r < f.columns; r += P::kRows)
     P::pack_columns(f.by_columns + r, f.rows, std::min(P::kRows, f.columns - r), f.columns,
                     work.triangle + r / P::kRows * P::kPanel);
@@ -99,7 +99,7 @@ void update_columns(const Factored<std::complex<T>>& f, std::int64_t leading, st
 }  // namespace
 
 bool factored_in_blocks(const Matrices& x) {
-  constexpr std::int64_t kLarge = 384, kFew = 8;  // more matrices are tasks enough
+  constexpr std::int64_t kLarge = 384, kFew = 8;  // with more matrices there are enough tasks
   return x.few() >= kLarge && x.count < kFew;
 }
 
@@ -125,7 +125,7 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
         }
         if (!finite) failed(args, i) = 1;
       }));
-  // By rows, the lower triangle is the upper one by columns, of the conjugate matrix.
+  // The lower triangle by rows is the upper triangle by columns of the conjugate matrix.
   const auto factor = [=]<class T>(T* to, std::int64_t first, auto failure) {
     const std::int64_t width = std::min(kCholeskyBlock, n - first);
     T* corner = to + first * n + first;
@@ -154,7 +154,7 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
         x, rest, [=]<class T>(T, const RoutineArgs& args, std::int64_t i, std::int64_t task) {
           if (failed(args, i)) return;
           const std::int64_t part =
-              task == 0 ? 0 : rest - task;  // behind the next, the longest first
+              task == 0 ? 0 : rest - task;  // after the next block, the longest blocks first
           T* to = result<T>(args, 0, i, n * n);
           const std::int64_t row = behind + part * kCholeskyBlock, rows = rows_of(part);
           const T *solved = to + row * n + first, *above = to + behind * n + first;
@@ -176,7 +176,8 @@ std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matri
   return routine;
 }
 
-// By rows, which change places by the piece; a block of columns is turned for LAPACK to factor it.
+// The matrix is stored by rows, so that swapping rows copies contiguous pieces. A block of columns
+// is transposed for LAPACK.
 std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x) {
   const std::int64_t m = x.m, n = x.n, few = x.few(), parts = parts_of(n, kLuColumns);
   ScratchPlan scratch;
@@ -184,7 +185,7 @@ std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x
   const auto elements = [&](std::int64_t count) {
     return scratch.add(static_cast<std::size_t>(count) * size_of(x.dtype));
   };
-  // One block is used while the next is made.
+  // One block is in use while the next is being factored.
   const std::size_t blocks = elements(x.count * 2 * m * kLuBlock),
                     workspaces = elements(is_complex(x.dtype) ? 0
                                                               : x.count * (1 + parts) * 2 *
@@ -221,7 +222,7 @@ std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x
       *block = block_at(tag, args, i, first);
     int* pivots = result<int>(args, 1, i, few) + first;
     copy_transposed(corner, rows, width, n, block, rows);
-    // Above 0: a pivot of zero, which is where it stands.
+    // Above 0: a zero pivot, which stays in the result.
     done("getrf", lapack::getrf(in32(rows), in32(width), block, in32(rows), pivots));
     copy_transposed(block, width, rows, rows, corner, n);
     for (std::int64_t k = 0; k < width; ++k) pivots[k] += in32(first) - 1;
@@ -232,8 +233,8 @@ std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x
       }));
   for (std::int64_t first = 0; first < few; first += kLuBlock) {
     const std::int64_t width = std::min(kLuBlock, few - first), behind = first + width,
-                       ahead = std::min(few, behind + kLuBlock);  // behind the next block
-    // On the right rows change places, and columns are solved and updated.
+                       ahead = std::min(few, behind + kLuBlock);  // end of the next block
+    // To the right of the block, swap rows, then solve and update the columns.
     routine->stages.push_back(stage_of(
         x, 1 + parts - std::min(parts, ahead / kLuColumns),
         [=]<class T>(T tag, const RoutineArgs& args, std::int64_t i, std::int64_t task) {
@@ -263,7 +264,7 @@ std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x
         if (failed(args, i)) {
           for (std::int64_t r = 0; r < m; ++r) fill_nan(matrix + r * n + begin, end - begin);
         } else {
-          // What is left of a block changes places with its rows here, once.
+          // The columns left of later blocks have their rows swapped here, once.
           for (std::int64_t c = begin; c < std::min(few, end); c += kLuBlock)
             swap_rows(matrix + c, std::min(kLuBlock, std::min(few, end) - c), n, pivots,
                       std::min(few, c + kLuBlock), few);

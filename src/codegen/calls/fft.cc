@@ -1,4 +1,4 @@
-// Fourier transforms of the last dimensions: one stage a dimension, or two, its lines in tasks.
+// Fourier transforms of the last dimensions: one or two stages per dimension, with lines as tasks.
 #include "ops/linalg/fft.h"
 #include "base/message.h"
 #include "base/thread_kept.h"
@@ -21,7 +21,7 @@ struct Memory {
   void* write(const RoutineArgs& a) const { return at == result ? a.outputs[0] : a.scratch; }
 };
 
-/// Lines (outer, n, inner) that are transformed to (outer, kept, inner).
+/// Transforms lines (outer, n, inner) to (outer, kept, inner).
 template <class P>
 struct Lines {
   std::shared_ptr<const FftPlan<P>> plan;
@@ -40,7 +40,7 @@ struct Lines {
   }
 };
 
-/// Memory of one thread, kept from call to call unless it was large.
+/// The workspace of one thread, kept between calls unless it is large.
 template <class P>
 struct Workspace {
   std::vector<FftPoint<P>> points;
@@ -60,8 +60,9 @@ Workspace<P>& workspace() {
   return *w;
 }
 
-/// The elements of lines as the plans take them and give them. Backward these are exchanged
-/// numbers, imaginary parts first; a real result is made of the first half, as of all of it.
+/// Reads and writes the elements of lines in the form that plans use. Backward transforms exchange
+/// real and imaginary parts. A real result is computed from the first half of the input, extended
+/// by symmetry.
 template <class P, class From, class To>
 class Elements {
  public:
@@ -74,7 +75,7 @@ class Elements {
 
   Number read(std::int64_t begin, std::int64_t j) const {
     if (j < l_.read()) return first(begin, j);
-    const Number z = first(begin, l_.points - j);  // its conjugate, exchanged
+    const Number z = first(begin, l_.points - j);  // its conjugate, with parts exchanged
     return {-z.real(), z.imag()};
   }
   void write(std::int64_t begin, std::int64_t k, Number z) const {
@@ -88,7 +89,7 @@ class Elements {
   }
 
   using Point = FftPoint<P>;
-  // Lines from `line` on, one a lane.
+  // Loads lines from `line` on, one per lane.
   void load(std::int64_t line, std::int64_t lines, Point* x) const {
     std::int64_t begins[Point::kLanes];
     for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.from_begin(line + c);
@@ -139,8 +140,8 @@ class Elements {
     if (l_.backward) z = {z.imag(), z.real()};
     return z;
   }
-  // What one access brings into the cache: lines of 2^k points are where it has few places, and must
-  // not drive each other out.
+  // Numbers per cache line. Lines of 2^k points map to few cache sets and must not evict each
+  // other, so whole cache lines are consumed at once.
   static constexpr std::int64_t kFetched = FftPoint<P>::kFetched;
   static bool side_by_side(const std::int64_t* begins, std::int64_t lines) {
     return lines == Point::kLanes && begins[lines - 1] - begins[0] == lines - 1;
@@ -162,7 +163,7 @@ void with_elements(const Lines<P>& l, const RoutineArgs& args, F f) {
     f(Elements<P, C, C>(l, args));
 }
 
-// Whole lines.
+// Transforms whole lines.
 template <class P>
 void run_lines(const Lines<P>& l, const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
   Workspace<P>& w = workspace<P>();
@@ -207,7 +208,7 @@ double seconds_of(const Lines<P>& l) {
   return 4e-10 * n * (std::log2(n) + 4) * (is_fft_smooth(l.points) ? 1 : 6);
 }
 
-// Tasks of `count` pieces that take so long each.
+// Groups `count` pieces of the given duration into tasks.
 template <class F>
 Stage stage_of(std::int64_t count, double seconds, std::int64_t multiple, const F& run) {
   constexpr double kWorthATask = 4e-5;
@@ -221,8 +222,8 @@ Stage stage_of(std::int64_t count, double seconds, std::int64_t multiple, const 
   return s;
 }
 
-// Few long lines are cut, so that several workers have something of each; between the stages they
-// are in scratch memory behind `used`. Gives its bytes.
+// A few long lines are cut, so that several workers share each line. Between the two stages they
+// are in scratch memory after `used` bytes. Returns their bytes.
 template <class P>
 std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
   const double seconds = seconds_of(l);
@@ -238,7 +239,7 @@ std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
     return reinterpret_cast<std::complex<P>*>(static_cast<std::byte*>(args.scratch) + used) +
            line * l.plan->matrix->half_numbers();
   };
-  // Of each line so many tasks, which are given its number, their own, and memory.
+  // Adds `tasks` tasks per line; each gets the number of its line, its own number, and memory.
   const auto add = [&](std::int64_t tasks, auto task) {
     routine.stages.push_back(
         stage_of(l.count() * tasks, seconds / static_cast<double>(2 * tasks), 1,
@@ -270,7 +271,7 @@ std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
          sizeof(std::complex<P>);
 }
 
-// Plans hold numbers for each point where a length has large prime factors.
+// For lengths with large prime factors, plans store several numbers per point.
 template <class P>
 std::shared_ptr<const FftPlan<P>> plan_of(std::int64_t points) {
   try {
@@ -290,8 +291,8 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   const ops::FftKind kind = *ops::fft_kind(a.attrs.str("kind"));
   const bool real_in = kind == ops::FftKind::rfft, real_out = kind == ops::FftKind::irfft;
   const Ints& length = a.attrs.ints("length");
-  // What lies before the last dimension is transformed where it is complex: in the result, or
-  // before a real result is made.
+  // Dimensions before the last are transformed while the data is complex: in the result, or before
+  // a real result is computed.
   const Shape& halved = (real_in ? a.outputs : a.inputs)[0].shape;
   const int last = halved.rank() - 1, first = halved.rank() - static_cast<int>(length.size());
   auto routine = std::make_shared<Routine>();

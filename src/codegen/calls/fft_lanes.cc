@@ -1,6 +1,6 @@
-// Passes of Stockham's transform (Cochran and others 1967): each takes a factor of the length and
-// leaves the points in order, from one memory to the other. Compiled for several processors, with
-// the same operations in each.
+// The passes of Stockham's transform (Cochran and others 1967). Each handles one factor of the
+// length and copies the points, in order, from one buffer to the other. Compiled for several
+// processors, with the same operations for each.
 #include "codegen/calls/fft_lanes.h"
 
 #include "codegen/kernel/isa.h"
@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::int64_t kLargestFactor = 23;
 
-// `before` points lie between the operands of a sum, whose place among them is of `groups`; it
-// leaves `strides` lines of results side by side.
+// One pass. The operands of a sum are `groups * stride` points apart, and its results `stride`
+// points.
 template <class P>
 struct Pass {
   std::int64_t radix, groups, stride;
-  std::vector<std::complex<P>> turns;  // by group, of all but the first operand
-  std::vector<std::complex<P>> roots;  // of unity, where the sum has no formula of its own
+  std::vector<std::complex<P>> turns;  // twiddle factors by group, for all but the first operand
+  std::vector<std::complex<P>> roots;  // roots of unity, for a radix without a formula
 };
 
-// Lanes of a point that a register has: what is wider than registers compilers keep in memory.
+// The lanes of a point that fit a register; compilers keep wider vectors in memory.
 template <class P, int bytes>
 struct Part {
   typedef P Vector __attribute__((vector_size(bytes), may_alias));
@@ -47,7 +47,7 @@ INLINE void turn(Q& x, const std::complex<P>& by) {
   x.im = x.re * by.imag() + x.im * by.real();
   x.re = re;
 }
-// to = a + b, a - b, a - i b and a + i b.
+// These set `to` to a + b, a - b, a - i b and a + i b.
 template <class Q>
 INLINE void add(Q& to, const Q& a, const Q& b) {
   to.re = a.re + b.re;
@@ -141,7 +141,7 @@ INLINE void run_pass(const Pass<P>& p, const FftPoint<P>* x, FftPoint<P>* y) {
       }
 }
 
-// Of another prime, term by term.
+// A pass for another prime, computed term by term.
 template <int bytes, class P>
 INLINE void run_any_pass(const Pass<P>& p, const FftPoint<P>* x, FftPoint<P>* y) {
   const std::complex<P>* turns = p.turns.data();

@@ -1,5 +1,5 @@
-// Fourier transforms of several lines at once, one in each lane of a vector: no operation mixes
-// lanes, so that a line's bits do not depend on how many there are.
+// Fourier transforms of several lines at once, one in each vector lane. No operation mixes lanes,
+// so the bits of a line do not depend on the number of lines.
 #pragma once
 
 #include <complex>
@@ -9,26 +9,26 @@
 
 namespace tessera::inline v0::codegen {
 
-/// One point of the lines, which are floats or doubles. Aligned by itself: compilers align a vector
-/// by what the processor has that they compile for.
+/// One point of the lines, in floats or doubles. The alignment is explicit, because compilers
+/// otherwise align a vector according to the processor that they compile for.
 template <class P>
 struct alignas(64) FftPoint {
   static constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(P));
-  /// Complex numbers that one access brings into the cache.
+  /// Number of complex numbers in a cache line.
   static constexpr std::int64_t kFetched = kLanes / 2;
   typedef P Vector __attribute__((vector_size(64)));
   Vector re, im;
 };
 
-/// sum over j of x[j] exp(-2 pi i j k / n). With real and imaginary parts exchanged, before and
-/// behind, it is the transform back, n times as large.
+/// sum over j of x[j] exp(-2 pi i j k / n). Exchanging real and imaginary parts before and after
+/// gives the inverse transform times n.
 template <class P>
 class FftLanes {
  public:
   using Point = FftPoint<P>;
   virtual ~FftLanes() = default;
-  /// Where the result is, of the two: n points and as many of work as it says. Safe from several
-  /// threads.
+  /// Transforms the n points of `x`, using work_points() points of `work`. Returns the one of the
+  /// two that holds the result. Thread-safe.
   virtual Point* run(Point* x, Point* work) const = 0;
   std::int64_t points() const { return points_; }
   virtual std::int64_t work_points() const { return points_; }
@@ -40,14 +40,15 @@ class FftLanes {
   const std::int64_t points_;
 };
 
-/// Whether a length has small factors only: others are convolutions, of a length that has.
+/// Whether n has small prime factors only. Other lengths are transformed as convolutions of a
+/// smooth length.
 bool is_fft_smooth(std::int64_t n);
-/// The next length that has, and is quick.
+/// The next smooth length that is fast.
 std::int64_t fft_length_for(std::int64_t n);
 
-/// The numbers c(j) = exp(-pi i j^2 / n), by which the transform of n points is a convolution
-/// (Bluestein 1970): j k = (j^2 + k^2 - (k - j)^2) / 2, so X(k) is
-/// c(k) sum over j of x(j) c(j) conj(c(k - j)).
+/// The numbers c(j) = exp(-pi i j^2 / n), which turn a transform of n points into a convolution
+/// (Bluestein 1970): since j k = (j^2 + k^2 - (k - j)^2) / 2, X(k) is c(k) times the sum over j of
+/// x(j) c(j) conj(c(k - j)).
 std::vector<std::complex<double>> fft_chirp(std::int64_t n);
 
 extern template class FftLanes<float>;

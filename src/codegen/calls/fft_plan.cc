@@ -9,19 +9,19 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// Lines of so many points, of all lanes, are in a core's cache.
+// Lines of this many points, in all lanes, fit a core's cache.
 constexpr std::int64_t kInCache = 4096;
 
 constexpr std::int64_t kFine = 1024;
 
-// The largest factor up to the root.
+// The largest factor of n up to its square root.
 std::int64_t rows_of(std::int64_t n) {
   auto a = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
   while (n % a) --a;
   return a;
 }
 
-// Without the search for infinities that C++'s product makes.
+// Omits the check for infinities of C++'s complex product.
 template <class P>
 std::complex<P> times(std::complex<P> a, std::complex<P> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
@@ -85,7 +85,7 @@ void FftConvolved<P>::transform(const Number* from, Number* to, Number* half,
   for (std::int64_t t = 0; t < matrix_.row_tasks(); ++t) matrix_.rows(half, space, t, write);
 }
 
-// The transform back is one of exchanged numbers, which are exchanged behind it.
+// The inverse transform exchanges real and imaginary parts before and after the forward transform.
 template <class P>
 void FftConvolved<P>::run(Number* x, Number* work, FftPoint<P>* space) const {
   Number *const line = work, *const half = work + m_;
@@ -122,7 +122,7 @@ class Kept {
     }
     auto plan = std::make_shared<const FftPlan<P>>(n);
     std::lock_guard lock(mutex_);
-    if (auto other = find(n)) return other;  // another thread was quicker
+    if (auto other = find(n)) return other;  // another thread was faster
     entries_.push_front({n, plan});
     points_ += n;
     while (points_ > kMostPoints && entries_.size() > 1) {
@@ -137,7 +137,7 @@ class Kept {
     std::int64_t n;
     std::shared_ptr<const FftPlan<P>> plan;
   };
-  static constexpr std::int64_t kMostPoints = 1 << 20;  // of up to 64 bytes
+  static constexpr std::int64_t kMostPoints = 1 << 20;  // up to 64 bytes each
   std::shared_ptr<const FftPlan<P>> find(std::int64_t n) {
     for (auto it = entries_.begin(); it != entries_.end(); ++it)
       if (it->n == n) {
@@ -147,7 +147,7 @@ class Kept {
     return nullptr;
   }
   std::mutex mutex_;
-  std::list<Entry> entries_;  // the last used first
+  std::list<Entry> entries_;  // most recently used first
   std::int64_t points_ = 0;
 };
 
@@ -155,7 +155,8 @@ class Kept {
 
 template <class P>
 std::shared_ptr<const FftPlan<P>> FftPlan<P>::get(std::int64_t n) {
-  static auto* kept = new Kept<P>;  // leaked on purpose, as all that threads of the pool may use
+  // Leaked on purpose, because threads of the pool may use it at exit.
+  static auto* kept = new Kept<P>;
   return kept->get(n);
 }
 

@@ -1,4 +1,4 @@
-// Fourier transforms of lines of a length: short ones several at once, long ones one at a time.
+// Fourier transforms of lines of one length: short lines several at once, long ones one at a time.
 #pragma once
 
 #include "codegen/calls/fft_lanes.h"
@@ -11,9 +11,10 @@
 
 namespace tessera::inline v0::codegen {
 
-/// A line that no cache holds, as a matrix, whose columns and rows are transformed (Bailey 1990):
-/// of n = a b, j = j1 b + j2 and k = k1 + a k2; columns j2 are transformed to k1, turned by
-/// exp(-2 pi i j2 k1 / n), and rows k1 to k2. Directions are FftLanes'.
+/// A line that exceeds the caches, treated as a matrix whose columns and rows are transformed
+/// (Bailey 1990): with n = a b, j = j1 b + j2 and k = k1 + a k2, columns j2 are transformed to k1,
+/// multiplied by exp(-2 pi i j2 k1 / n), and rows k1 are transformed to k2. The direction is that
+/// of FftLanes.
 template <class P>
 class FftMatrix {
  public:
@@ -21,14 +22,14 @@ class FftMatrix {
   using Point = FftPoint<P>;
   explicit FftMatrix(std::int64_t n);
 
-  /// Tasks of each of the two halves, which are of some columns or rows each.
+  /// The number of tasks in each half; a task transforms several columns or rows.
   std::int64_t column_tasks() const { return (b_ + kLanes - 1) / kLanes; }
   std::int64_t row_tasks() const { return (a_ + kLanes - 1) / kLanes; }
   std::int64_t space_points() const { return space_points_; }
-  /// Between the halves.
+  /// The size of the intermediate result between the halves.
   std::int64_t half_numbers() const { return a_ * stride_; }
 
-  /// Some columns of the line whose number j is read(j).
+  /// Transforms the columns of one task; read(j) is number j of the line.
   template <class Read>
   void columns(const Read& read, Number* half, Point* space, std::int64_t task) const {
     const std::int64_t j = task * kLanes, count = std::min(kLanes, b_ - j);
@@ -41,7 +42,7 @@ class FftMatrix {
       for (std::int64_t c = 0; c < count; ++c) half[k * stride_ + j + c] = {x.re[c], x.im[c]};
     }
   }
-  /// Some rows, behind all columns: write(k, X(k)).
+  /// Transforms the rows of one task, after all columns; calls write(k, X(k)).
   template <class Write>
   void rows(const Number* half, Point* space, std::int64_t task, const Write& write) const {
     const std::int64_t k = task * kLanes, count = std::min(kLanes, a_ - k);
@@ -62,22 +63,23 @@ class FftMatrix {
     p.re[lane] = x.real();
     p.im[lane] = x.imag();
   }
-  // Lanes that nothing is put into.
+  // Zeroes the points if some lanes stay unused.
   static void clear(Point* p, std::int64_t n, std::int64_t count) {
     if (count < kLanes) std::fill(p, p + n, Point{});
   }
   Point turned(const Point& x, std::int64_t column, std::int64_t k) const;
 
   std::int64_t a_, b_;
-  std::int64_t stride_;  // of a row; of no power of two, whose columns have few places in a cache
+  // Of a row; padded, because columns with a power-of-two stride share few cache sets.
+  std::int64_t stride_;
   std::unique_ptr<const FftLanes<P>> columns_, rows_;
   std::int64_t space_points_;
-  // Roots of unity by the low and the high digits; and exp(-2 pi i c k / n) by k, in lane c.
+  // Roots of unity by low and high digits; in lanes_, exp(-2 pi i c k / n) for each k, in lane c.
   std::vector<std::complex<double>> fine_, coarse_;
   std::vector<Point> lanes_;
 };
 
-/// A long line with large prime factors: a convolution, by a matrix.
+/// A long line with large prime factors, computed as a convolution by FftMatrix.
 template <class P>
 class FftConvolved {
  public:
@@ -85,7 +87,7 @@ class FftConvolved {
   explicit FftConvolved(std::int64_t n);
   std::int64_t space_points() const { return matrix_.space_points(); }
   std::int64_t work_numbers() const { return m_ + matrix_.half_numbers(); }
-  /// x is a line of n; it is written over.
+  /// Transforms the n numbers of x in place.
   void run(Number* x, Number* work, FftPoint<P>* space) const;
 
  private:
@@ -95,8 +97,8 @@ class FftConvolved {
   std::vector<Number> chirp_, kernel_;
 };
 
-/// One of the three: which depends on the length alone, so that a line has the same bits among
-/// others and alone.
+/// Exactly one of the three is set. The choice depends on the length alone, so that a line has the
+/// same bits alone and among others.
 template <class P>
 struct FftPlan {
   explicit FftPlan(std::int64_t n);
@@ -104,8 +106,7 @@ struct FftPlan {
   std::unique_ptr<const FftMatrix<P>> matrix;
   std::unique_ptr<const FftConvolved<P>> convolved;
 
-  /// Plans are shared by everybody who holds one, and the last used ones kept, up to some 64 MB of
-  /// each type.
+  /// Plans are shared. The most recently used ones are kept, up to about 64 MB for each type.
   static std::shared_ptr<const FftPlan> get(std::int64_t n);
 };
 

@@ -1,4 +1,4 @@
-// What the families of library routines share.
+// Shared code of the library routines.
 #pragma once
 
 #include "codegen/calls/calls.h"
@@ -10,13 +10,14 @@ namespace tessera::inline v0::codegen {
 
 using ops::single_stage;
 
-/// What the op's factory makes; nullptr where there is none, or none for these types.
+/// The routine of the op's factory; nullptr if there is no factory or it does not support these
+/// types.
 std::shared_ptr<const Routine> library_call(const CallArgs& a);
 
-/// Lays out a routine's scratch memory: 64-byte aligned pieces, one after the other.
+/// Lays out a routine's scratch memory as consecutive 64-byte aligned pieces.
 class ScratchPlan {
  public:
-  /// Offset of `bytes` more.
+  /// The offset of a new piece of `bytes`.
   std::size_t add(std::size_t bytes) {
     std::size_t at = size_;
     size_ += (bytes + 63) / 64 * 64;
@@ -28,27 +29,29 @@ class ScratchPlan {
   std::size_t size_ = 0;
 };
 
-/// A stage that widens `count` elements of `from` (bfloat16, float16) to float32, both found by
-/// `locate`.
+/// A stage that widens `count` elements of `from` (bfloat16, float16) to float32; `locate` finds
+/// both arrays.
 struct Widening {
   const void* from;
   float* to;
 };
 Stage widening_stage(DType from, std::int64_t count,
                      std::function<Widening(const RoutineArgs&)> locate);
-/// A stage that rounds `count` elements of float32 to bfloat16 or float16, both found by `locate`.
+/// A stage that rounds `count` elements of float32 to bfloat16 or float16; `locate` finds both
+/// arrays.
 struct Narrowing {
   const float* from;
   void* to;
 };
 Stage narrowing_stage(DType to, std::int64_t count,
                       std::function<Narrowing(const RoutineArgs&)> locate);
-/// `count` elements of float32, each rounded once to bfloat16 or float16.
+/// Rounds `count` elements of float32 to bfloat16 or float16.
 void narrow_to(DType to, const float* from, void* out, std::int64_t count);
 void widen_from(DType from, const void* in, float* out, std::int64_t count);
 
-/// Into how many tasks work of `flops` is cut: enough to share, each long against the cost of
-/// handing it out, and some 60 to 120 microseconds of one core if nothing else is said.
+/// The number of tasks into which work of `flops` is divided: enough for load balance, while each
+/// task stays long compared to the cost of scheduling it. The default is 60 to 120 microseconds of
+/// one core.
 inline std::int64_t tasks_for(double flops, double flops_per_task = 1.2e7) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(flops / flops_per_task), 1, 32);
 }

@@ -1,6 +1,6 @@
-// What is called of LAPACK, which lies in OpenBLAS: declarations, and one name for the four dtypes.
-// Matrices are column-major with as many elements between columns as they have rows, or `lda`. Workspace is
-// asked for and freed inside. Each gives LAPACK's `info`.
+// The LAPACK routines of OpenBLAS: declarations, and one overloaded name for the four dtypes.
+// Matrices are column-major; columns are as far apart as they are long, or `lda`. Workspace is
+// queried and freed inside. Each function returns LAPACK's `info`.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-// A character argument has its length behind all others.
+// The length of a character argument is passed after all other arguments.
 #define TESSERA_LAPACK_(x, T, R)                                              \
   void x##potrf_(const char*, const int*, T*, const int*, int*, std::size_t); \
   void x##getrf_(const int*, const int*, T*, const int*, int*, int*);         \
@@ -52,8 +52,8 @@ namespace tessera::inline v0::codegen::lapack {
 
 inline int leading(int rows) { return std::max(1, rows); }
 
-/// Calls f(work, size) twice: first to ask for the size, then with that. A size in float32 may have
-/// been rounded down.
+/// Calls f(work, size) twice: first to query the size, then with work of that size. A size in
+/// float32 may have been rounded down.
 template <class T, class F>
 void with_work(F&& f) {
   T asked{};
@@ -93,7 +93,7 @@ TESSERA_LAPACK_(c, std::complex<float>, cungqr_)
 TESSERA_LAPACK_(z, std::complex<double>, zungqr_)
 #undef TESSERA_LAPACK_
 
-/// `job`: 'N' values only, 'S' as many vectors as values, 'A' all.
+/// `job`: 'N' values only, 'S' as many vectors as values, 'A' all vectors.
 #define TESSERA_LAPACK_(x, T, SYEVD)                                                              \
   inline int gesdd(char job, int m, int n, T* a, T* s, T* u, T* vt, int vt_rows) {                \
     int info = 0, lda = leading(m), ldvt = leading(vt_rows);                                      \
@@ -123,7 +123,7 @@ TESSERA_LAPACK_(z, std::complex<double>, zungqr_)
     });                                                                                           \
     for (std::size_t j = 0; j < rows; ++j) w[j] = {re[j], im[j]};                                 \
     if (job != 'V') return info;                                                                  \
-    /* A pair of conjugates has the real and imaginary parts of the first one's vector. */        \
+    /* For a conjugate pair LAPACK returns the parts of the first eigenvector. */                 \
     for (std::size_t j = 0; j < rows; ++j) {                                                      \
       const bool pair = im[j] != 0 && j + 1 < rows;                                               \
       for (std::size_t i = 0; i < rows; ++i) {                                                    \

@@ -1,5 +1,5 @@
-// What is called of BLAS's third level beside products of arrays, and of the second for single columns: one
-// name for the four dtypes. On the calling thread, while a OneThread lives.
+// BLAS level 3 routines other than array products, and level 2 for single columns: one overloaded
+// name for the four dtypes. They run on the calling thread while a OneThread lives.
 #pragma once
 
 #include <cblas.h>
@@ -9,7 +9,8 @@
 
 namespace tessera::inline v0::codegen {
 
-/// b, m x n, becomes the solution of op(a) x = b, or of x op(a) = b, with the triangle `part` of a.
+/// Replaces b (m x n) by the solution of op(a) x = b, or x op(a) = b, where a is its triangle
+/// `part`.
 template <class T>
 void trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part, CBLAS_TRANSPOSE op,
           CBLAS_DIAG diagonal, int m, int n, const T* a, int lda, T* b, int ldb) {
@@ -24,7 +25,7 @@ void trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part, CBLAS_TRANSPOSE o
     cblas_ztrsm(order, side, part, op, diagonal, m, n, &one, a, lda, b, ldb);
 }
 
-/// b, n elements, becomes the solution of op(a) x = b, with the triangle `part` of a.
+/// Replaces b (n elements) by the solution of op(a) x = b, where a is its triangle `part`.
 template <class T>
 void trsv(CBLAS_ORDER order, CBLAS_UPLO part, CBLAS_TRANSPOSE op, CBLAS_DIAG diagonal, int n,
           const T* a, int lda, T* b) {
@@ -38,7 +39,7 @@ void trsv(CBLAS_ORDER order, CBLAS_UPLO part, CBLAS_TRANSPOSE op, CBLAS_DIAG dia
     cblas_ztrsv(order, part, op, diagonal, n, a, lda, b, 1);
 }
 
-/// c, m x n, less a op(b) with k terms an element.
+/// c -= a op(b), where c is m x n and each element sums k terms.
 template <class T>
 void subtract_product(CBLAS_ORDER order, CBLAS_TRANSPOSE op, int m, int n, int k, const T* a,
                       int lda, const T* b, int ldb, T* c, int ldc) {
@@ -53,7 +54,7 @@ void subtract_product(CBLAS_ORDER order, CBLAS_TRANSPOSE op, int m, int n, int k
     cblas_zgemm(order, CblasNoTrans, op, m, n, k, &minus, a, lda, b, ldb, &one, c, ldc);
 }
 
-/// The lower triangle of c, n x n, less that of a a^H with k terms an element.
+/// c -= a a^H in the lower triangle of c (n x n), where each element sums k terms.
 template <class T>
 void subtract_square(CBLAS_ORDER order, int n, int k, const T* a, int lda, T* c, int ldc) {
   if constexpr (std::is_same_v<T, float>)

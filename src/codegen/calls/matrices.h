@@ -27,7 +27,7 @@ struct Matrices {
   }
 };
 
-/// f(T{}), T being the element type that LAPACK has for the dtype.
+/// Calls f(T{}), where T is LAPACK's element type for the dtype.
 template <class F>
 void with_element(DType dtype, F f) {
   switch (dtype) {
@@ -38,7 +38,7 @@ void with_element(DType dtype, F f) {
   }
 }
 
-/// Results k of matrix i, of `size` elements each.
+/// Result k of matrix i, with `size` elements per matrix.
 template <class T>
 T* result(const RoutineArgs& a, int k, std::int64_t i, std::int64_t size) {
   return static_cast<T*>(a.outputs[k]) + i * size;
@@ -48,7 +48,7 @@ const T* operand(const RoutineArgs& a, int k, std::int64_t i, std::int64_t size)
   return static_cast<const T*>(a.inputs[k]) + i * size;
 }
 
-/// Whether LAPACK did what was asked; an argument that it refuses is a mistake in here.
+/// Whether LAPACK succeeded. A rejected argument is an internal error.
 inline bool done(const char* routine, int info) {
   if (info < 0)
     throw InternalError(std::string(routine) + ": argument " + std::to_string(-info) +
@@ -58,11 +58,11 @@ inline bool done(const char* routine, int info) {
 
 inline int in32(std::int64_t n) { return static_cast<int>(n); }
 
-/// Few large matrices, which are factored in blocks: stages whose tasks are blocks, where LAPACK would
-/// keep to one thread.
+/// A few large matrices, which are factored in blocks that become tasks, because LAPACK would use a
+/// single thread.
 bool factored_in_blocks(const Matrices& x);
 std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matrices& x);
-/// Of float and double.
+/// For float and double.
 std::shared_ptr<const Routine> cholesky_in_panels(const CallArgs& a, const Matrices& x);
 std::shared_ptr<const Routine> lu_in_blocks(const CallArgs& a, const Matrices& x);
 

@@ -1,4 +1,4 @@
-// Matrices on their way to LAPACK, which has columns where arrays have rows.
+// Copies between row-major arrays and LAPACK's column-major matrices.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 
 namespace tessera::inline v0::codegen {
 
-/// out(j, i) = x(i, j) of x with `rows` rows, whose elements lie `from` apart from row to row and
-/// `to` in the result; in blocks, so that both are read by the line. A whole block is turned in memory that
-/// the first cache has: what comes from further away is then asked for line after line.
+/// out(j, i) = x(i, j), where x has `rows` rows. Rows are `from` elements apart in x and `to` in
+/// the result. Works in blocks, so that reads and writes cover whole cache lines. Whole blocks are
+/// transposed in the first-level cache, so that data from further away is requested line by line.
 template <class T>
 void copy_transposed(const T* x, std::int64_t rows, std::int64_t columns, std::int64_t from, T* out,
                      std::int64_t to);
 
-/// An array's matrix by columns.
+/// A column-major copy of an array's matrix.
 template <class T>
 std::vector<T> by_columns(const T* x, std::int64_t rows, std::int64_t columns) {
   std::vector<T> out(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * columns)));
@@ -42,8 +42,8 @@ void fill_nan(T* x, std::int64_t n) {
   std::fill(x, x + n, not_a_number<T>());
 }
 
-/// What stands for the Cholesky factor of n rows where there is none: NaN on the diagonal and below it,
-/// zeros above.
+/// Fills the Cholesky factor of n rows if it does not exist: NaN on and below the diagonal, zeros
+/// above.
 template <class T>
 void fill_no_factor(T* x, std::int64_t n) {
   for (std::int64_t r = 0; r < n; ++r) {

@@ -1,5 +1,5 @@
-// An operand of dot_general as a batch of matrices: where they lie, and whether a product can read
-// them there. For the matrix product's sources only.
+// An operand of dot_general as a batch of matrices: their locations in memory, and whether a
+// product can read them in place. Private to the matrix product.
 #pragma once
 
 #include "codegen/calls/internal.h"
@@ -11,14 +11,14 @@
 
 namespace tessera::inline v0::codegen {
 
-// Dimensions that are walked together, outermost first.
+// Dimensions that are traversed together, outermost first.
 struct DimGroup {
   Ints extents, strides;
 
   std::int64_t count() const {
     return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
   }
-  // The one stride under which the group is walked like a single dimension, or -1.
+  // The stride with which the group can be traversed like a single dimension, or -1.
   std::int64_t stride() const {
     std::int64_t step = -1, span = 0;
     for (std::size_t i = extents.size(); i-- > 0;) {
@@ -33,7 +33,7 @@ struct DimGroup {
 
 DimGroup group(const Shape& shape, const Ints& dims);
 
-// One operand as a batch of matrices of `outer` rows (lhs: free, rhs: contracting) and `inner`
+// One operand as a batch of matrices with `outer` rows (lhs: free, rhs: contracting) and `inner`
 // columns.
 struct Matrix {
   DimGroup batch, outer, inner;
@@ -41,9 +41,10 @@ struct Matrix {
   bool transposed = false;
   std::int64_t leading = 1;
   Ints offsets;             // of the matrices, in elements
-  std::size_t scratch = 0;  // of the packed, widened or spread operand
+  std::size_t scratch = 0;  // offset of the packed, widened or spread operand
   bool in_scratch = false;
-  // Of a spread operand: how far apart its lines lie in the array, otherwise 0, and its matrices.
+  // For a spread operand, the distance of its lines in the original array (else 0), and the offsets
+  // of its matrices there.
   std::int64_t spread_from = 0;
   Ints from_offsets;
 
@@ -54,7 +55,7 @@ struct Matrix {
     return spread_from ? batch.count() * lines() * leading : elements();
   }
 
-  // Whether a product can read it in place, and how.
+  // Whether a product can read the operand in place; sets `transposed` and `leading`.
   bool place() {
     std::int64_t r = outer.stride(), c = inner.stride(), m = rows(), n = columns();
     if (r < 0 || c < 0) return false;
@@ -71,19 +72,21 @@ struct Matrix {
   }
   void settle();
 
-  /// Lines of a matrix as it lies in memory: rows, or columns where it is transposed.
+  /// The number of contiguous lines in memory: rows, or columns if transposed. `line` is their
+  /// length.
   std::int64_t lines() const { return transposed ? columns() : rows(); }
   std::int64_t line() const { return transposed ? rows() : columns(); }
-  /// Has the matrices, which are read in place, copied with their lines a little further apart.
+  /// Requests that the matrices, otherwise read in place, be copied with their lines further apart.
   void spread(std::int64_t by);
 };
 
-/// Copies matrices [begin, end) of the batch, row by row, as they are or, 16-bit floats, to float32.
+/// Copies matrices [begin, end) of the batch row by row, unchanged or widened from 16-bit floats to
+/// float32.
 enum class Packing { as_is, widened };
 void pack(DType dtype, Packing packing, const Matrix& x, const void* from, void* to,
           std::int64_t begin, std::int64_t end);
 
-/// Copies lines [begin, end), counted over all matrices, of a spread operand.
+/// Copies lines [begin, end) of a spread operand, counted over all matrices.
 void copy_spread(const Matrix& x, const float* from, float* to, std::int64_t begin,
                  std::int64_t end);
 

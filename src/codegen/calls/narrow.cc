@@ -1,5 +1,5 @@
-// Rows of float16 and bfloat16 to and from float32, rounding to nearest even as the scalar
-// conversions do.
+// Converts arrays of float16 and bfloat16 to and from float32, rounding to nearest even like the
+// scalar conversions.
 #include "codegen/calls/internal.h"
 
 #if defined(__x86_64__)
@@ -9,7 +9,7 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// A constant length makes the loops below worth vectorising to every compiler.
+// With a constant trip count, every compiler vectorises the loops below.
 constexpr std::int64_t kRow = 16;
 
 template <class T>
@@ -81,7 +81,7 @@ void narrow_to(DType to, const float* in, void* out, std::int64_t count) {
 }
 
 namespace {
-// f(first, last) for each task's part of `count` elements.
+// A stage that calls f(first, last) for each task's part of `count` elements.
 Stage by_blocks(std::int64_t count,
                 std::function<void(const RoutineArgs&, std::int64_t, std::int64_t)> f) {
   constexpr std::int64_t kBlock = 1 << 16;

@@ -11,15 +11,15 @@
 namespace tessera::inline v0::codegen::onednn {
 namespace {
 
-// TESSERA_ISA counts for the library too. A program that has used oneDNN before has settled this.
+// TESSERA_ISA applies to oneDNN too, unless the program has used oneDNN before.
 void limit_instructions() {
   const std::string most = settings::text("TESSERA_ISA");
   if (most == "avx2") dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
   if (most == "sse4") dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
 }
 
-// The OpenMP runtime that the oneDNN library is linked with, found through the library itself: the
-// program may hold another. Builds of oneDNN without OpenMP have none and need none.
+// The OpenMP runtime that oneDNN is linked with. It is found through the oneDNN library, because
+// the program may contain another runtime. Builds of oneDNN without OpenMP have none.
 struct OpenMp {
   int (*get_max_threads)() = nullptr;
   void (*set_num_threads)(int) = nullptr;
@@ -41,8 +41,8 @@ struct OpenMp {
   }
 };
 
-// omp_set_num_threads is a setting of the calling thread. It counts when a primitive is made, too:
-// blocking depends on it.
+// omp_set_num_threads affects the calling thread only. It also matters when a primitive is created,
+// because blocking depends on it.
 class OneThread {
  public:
   OneThread() : before_(omp_.get_max_threads ? omp_.get_max_threads() : 1) {
@@ -81,7 +81,7 @@ memory::desc any(const Layout& l, DType dtype) {
   return {l.dims, type_of(dtype), memory::format_tag::any};
 }
 
-// Dense, batch outermost, channels innermost; strides of dimensions of one element do not matter.
+// Dense, with batch outermost and channels innermost. Strides of dimensions of size 1 are ignored.
 bool channels_last(const Layout& l) {
   std::int64_t step = l.dims[1];
   if (l.dims[1] > 1 && l.strides[1] != 1) return false;
@@ -106,7 +106,7 @@ memory::desc channels_last_desc(const Layout& l, DType dtype) {
 
 class Prepared final : public Convolution {
  public:
-  // `keep` asks for kernels that work on channels-last activations as they are.
+  // `keep` requests kernels that work on channels-last activations in place.
   Prepared(const ConvSpec& spec, bool keep)
       : plain_{plain(spec.source, spec.dtype), {}, plain(spec.destination, spec.dtype)} {
     OneThread guard;
@@ -115,8 +115,8 @@ class Prepared final : public Convolution {
       in_place_[i] = true;
       return channels_last_desc(l, spec.dtype);
     };
-    // A kernel in any layout: packing it costs little next to the convolution, and plain layouts
-    // get slow implementations.
+    // Let oneDNN choose the weight layout: packing is cheap compared to the convolution, and plain
+    // layouts get slow implementations.
     memory::desc source = wanted(spec.source, 0), destination = wanted(spec.destination, 2);
     Layout w = spec.weights;
     bool grouped = w.dims[0] > 1;
@@ -227,8 +227,8 @@ class PreparedMatmul final : public Matmul {
  public:
   explicit PreparedMatmul(const Spec& s) {
     OneThread guard;
-    // Always in four dimensions: the kernels know a batch that lies between rows and columns in no
-    // fewer.
+    // Use four dimensions always: only then do the kernels support a batch that lies between rows
+    // and columns.
     auto desc = [&](std::int64_t rows, std::int64_t columns, DType dtype, const Operand& o) {
       return memory::desc({s.outer, s.batch, rows, columns}, type_of(dtype),
                           Dims{o.outer_stride, o.batch_stride, o.row_stride, o.column_stride});
@@ -240,7 +240,8 @@ class PreparedMatmul final : public Matmul {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     dnnl::matmul::primitive_desc p({a_, b_, c_}, attr, engine());
-    // Its general product of float32 is what `sgemm` calls at less cost; of bfloat16 there is no other.
+    // oneDNN's general float32 product is the one that `sgemm` calls with less overhead; for
+    // bfloat16 there is no such function.
     const std::string implementation = p.impl_info_str();
     fast_ = implementation.starts_with("brg") ||
             (s.operand == DType::bfloat16 && implementation == "gemm:jit");
@@ -290,7 +291,7 @@ void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, con
 
 void make_variables() {
   const LibraryBegins begins;
-  // Rows, columns and single elements have kernels of their own.
+  // Rows, columns and single elements have separate kernels.
   const float x[4] = {};
   float product[4];
   for (int which = 0; which < 16; ++which)

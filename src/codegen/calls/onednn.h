@@ -1,6 +1,6 @@
-// oneDNN, as the rest of the code sees it. Every call runs on the calling thread alone, whatever
-// the process's OpenMP settings are, and leaves those as they were: with threads of its own oneDNN
-// changes bits with their number. What differs between versions of oneDNN is in onednn.cc.
+// The interface to oneDNN. Every call runs on the calling thread alone, whatever the process's
+// OpenMP settings, and restores them, because oneDNN's results depend on its number of threads.
+// Differences between oneDNN versions are confined to onednn.cc.
 #pragma once
 
 #include "ir/program.h"
@@ -13,19 +13,19 @@
 
 namespace tessera::inline v0::codegen::onednn {
 
-/// c = a * b, row-major: c is m x n with leading dimension ldc; a is m x k, or k x m when
-/// `transpose_a`, and so on.
+/// c = a * b, row-major: c is m x n with leading dimension ldc; a is m x k, or k x m if
+/// `transpose_a`; b likewise.
 void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
            const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
            std::int64_t ldc);
 
-/// Whether this processor multiplies bfloat16 itself (AVX512-BF16, AMX), at about twice the
-/// rate of float32, and TESSERA_ISA lets it. Sums are float32; subnormal numbers count as zero.
+/// Whether this processor multiplies bfloat16 natively (AVX512-BF16, AMX), at about twice the rate
+/// of float32, and TESSERA_ISA allows it. Sums are float32; subnormal numbers count as zero.
 bool multiplies_bfloat16();
 
 using Dims = std::vector<std::int64_t>;
 
-/// Products of outer x batch matrices at once: quicker than one by one where they are small.
+/// A batched product of outer x batch matrices, faster than single products if they are small.
 class Matmul {
  public:
   struct Operand {
@@ -35,16 +35,16 @@ class Matmul {
     DType operand = DType::float32, result = DType::float32;  // or bfloat16
     std::int64_t outer = 1, batch = 1, m = 1, n = 1, k = 1;
     Operand a, b;
-    std::int64_t result_leading = 1;  // from row to row; the matrices lie one after the other
+    std::int64_t result_leading = 1;  // distance of rows; the matrices are adjacent
   };
-  /// nullptr where oneDNN has no kernel of its own for it.
+  /// nullptr if oneDNN has no specialised kernel.
   static std::shared_ptr<const Matmul> make(const Spec& spec);
   virtual ~Matmul() = default;
   virtual std::size_t scratch_bytes() const = 0;
   virtual void run(const void* a, const void* b, void* c, void* scratch) const = 0;
 };
 
-/// Elements at strides, in elements.
+/// An array with strides, in elements.
 struct Layout {
   Dims dims, strides;
 };
@@ -56,41 +56,42 @@ enum class ConvKind { forward, backward_data, backward_weights };
 /// negative down to -(stride - 1).
 struct ConvSpec {
   ConvKind kind;
-  /// Of source, destination and weights: float32 or bfloat16. A gradient of the weights is float32.
+  /// The dtype of source, destination and weights: float32 or bfloat16. Weight gradients are
+  /// float32.
   DType dtype = DType::float32;
   Layout source, weights, destination;
   Dims strides, dilations, pad_low, pad_high;
 };
 
-/// A convolution or one of its gradients, ready to run. Source and destination are used in place
-/// where their layout is channels-last and dense; otherwise, and always for the weights, the
-/// library's own layouts are made with `pack` and undone with `unpack`. Immutable and safe to run
-/// on several threads with distinct buffers.
+/// A convolution or one of its gradients, ready to run. Source and destination are used in place if
+/// their layout is channels-last and dense. Otherwise, and always for the weights, `pack` converts
+/// to the library's layout and `unpack` back. Immutable and safe to run on several threads with
+/// distinct buffers.
 class Convolution {
  public:
-  /// nullptr where oneDNN has no such convolution.
+  /// nullptr if oneDNN does not support the convolution.
   static std::shared_ptr<const Convolution> make(const ConvSpec& spec);
   virtual ~Convolution() = default;
 
   enum class Tensor { source, weights, destination };
   /// Whether the library reads and writes the tensor in the caller's layout.
   virtual bool in_place(Tensor t) const = 0;
-  /// Bytes of the library's own layout.
+  /// Bytes of the tensor in the library's layout.
   virtual std::size_t bytes(Tensor t) const = 0;
-  /// Whether weights packed for one are those of the other.
+  /// Whether both convolutions use the same layout of packed weights.
   virtual bool same_weights(const Convolution& other) const = 0;
   virtual void pack(Tensor t, const void* plain, void* packed) const = 0;
   virtual void unpack(Tensor t, const void* packed, void* plain) const = 0;
   virtual std::size_t scratch_bytes() const = 0;
   virtual void run(void* source, void* weights, void* destination, void* scratch) const = 0;
-  /// Whether its kernel is made for the purpose, as opposed to the reference and to im2col.
+  /// Whether the kernel is specialised, as opposed to the reference implementation and im2col.
   virtual bool fast() const = 0;
   /// The library's name of the implementation, for profiles and tests.
   virtual std::string implementation() const = 0;
 };
 
-/// Has the library make the variables that its first product makes, which are destroyed when the
-/// process ends: before anything is queued that may run then.
+/// Makes oneDNN create the static variables of its first product. They are destroyed at process
+/// exit, so they must exist before any work is queued that may run then.
 void make_variables();
 
 }  // namespace tessera::inline v0::codegen::onednn

@@ -12,14 +12,15 @@ namespace {
 
 #define INLINE [[gnu::always_inline]] inline
 
-// Some columns of twice as many rows as a register of `bytes` has lanes. With 8 columns of AVX-512 there are
-// 16 sums under way, for 10 loads; the 16 registers of other processors have room for 4.
+// A tile of some columns, with twice as many rows as a register of `bytes` has lanes. 8 columns
+// with AVX-512 give 16 independent sums for 10 loads; other processors have only 16 registers and
+// use 4 columns.
 template <class T, int bytes>
 struct Tile {
   typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
   static constexpr int kLanes = bytes / static_cast<int>(sizeof(T)), kRows = 2 * kLanes,
                        kColumns = bytes == 64 ? 8 : 4;
-  static constexpr std::int64_t kStep = Panels<T>::kRows;  // from column to column
+  static constexpr std::int64_t kStep = Panels<T>::kRows;  // distance of columns
   Vector low[kColumns], high[kColumns];
 
   INLINE static const Vector& at(const T* x) { return *reinterpret_cast<const Vector*>(x); }
@@ -40,7 +41,7 @@ struct Tile {
     at(x) = low[i];
     at(x + kLanes) = high[i];
   }
-  // Less `count` columns of `left` times the rows of `right` that the columns are.
+  // Subtracts the product of `count` columns of `left` with the rows of `right` for these columns.
   INLINE void subtract(const T* left, const T* right, std::int64_t count) {
     for (std::int64_t k = 0; k < count; ++k, left += kStep, right += kStep) {
       const Vector a = at(left), b = at(left + kLanes);
@@ -51,7 +52,7 @@ struct Tile {
       }
     }
   }
-  // Column i less those before it, times a triangle's row.
+  // Subtracts the previous columns, times a row of the triangle, from column i.
   INLINE void eliminate(const T* triangle, int i) {
 #pragma GCC unroll 8
     for (int d = 0; d < i; ++d) {
@@ -65,7 +66,7 @@ struct Tile {
   }
 };
 
-// Where a row of a block begins.
+// The start of a row of a block.
 template <class T>
 INLINE T* row_of(T* block, std::int64_t row) {
   using P = Panels<std::remove_const_t<T>>;
@@ -113,7 +114,7 @@ template <class T, int bytes>
 INLINE bool factor_as(T* block, std::int64_t size, T* inverses) {
   using Q = Tile<T, bytes>;
   for (std::int64_t c = 0; c < size; c += Q::kColumns) {
-    // The rows with the diagonal first, where each pivot is the last column's before it.
+    // The rows with the diagonal come first; each pivot depends on the columns before it.
     const std::int64_t first = c / Q::kRows * Q::kRows;
     T *rows = row_of(block, first), *diagonal = row_of(block, c) + c * Q::kStep;
     Q tile;
@@ -139,7 +140,7 @@ INLINE bool factor_as(T* block, std::int64_t size, T* inverses) {
 
 #undef INLINE
 
-// One name for the functions that are compiled for a processor.
+// The functions that are compiled for each processor.
 template <class T>
 struct Kernels {
   void (*subtract_product)(const T*, const T*, std::int64_t, std::int64_t, T*, std::int64_t);

@@ -1,7 +1,7 @@
-// Blocks of matrices in the order in which they are multiplied: a block of 128 rows and columns lies in
-// panels of a few rows, each by columns, so that the rows of a panel fill two registers of AVX-512. No
-// operation mixes rows. Compiled for several processors; products are fused with their subtraction where
-// the processor does so. For float and double.
+// Blocks of matrices in multiplication order. A block of 128 rows and columns consists of panels of
+// a few rows, each stored by columns, so that the rows of a panel fill two AVX-512 registers. No
+// operation mixes rows. Compiled for several processors; multiplication and subtraction are fused
+// on processors that support it. For float and double.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@ namespace tessera::inline v0::codegen {
 template <class T>
 struct Panels {
   static constexpr std::int64_t kBlock = 128;                 // rows and columns
-  static constexpr std::int64_t kRows = 128 / sizeof(T);      // of a panel
+  static constexpr std::int64_t kRows = 128 / sizeof(T);      // per panel
   static constexpr std::int64_t kPanel = kBlock * kRows;      // elements
-  static constexpr std::int64_t kElements = kBlock * kBlock;  // of a block
+  static constexpr std::int64_t kElements = kBlock * kBlock;  // per block
 
-  /// The panel of `rows` rows, at most kRows, and the first columns, which lie `leading` apart in x, row from
-  /// row or column from column. What is left of these columns becomes zeros, and of eight columns.
+  /// Packs `rows` rows (at most kRows) of the first `columns` columns into a panel. In x, rows
+  /// (pack_columns: columns) are `leading` elements apart. Missing rows are zeroed, and so are
+  /// columns up to a multiple of 8.
   static void pack_rows(const T* x, std::int64_t leading, std::int64_t rows, std::int64_t columns,
                         T* panel);
   static void pack_columns(const T* x, std::int64_t leading, std::int64_t rows,
@@ -26,18 +27,21 @@ struct Panels {
   static void unpack_columns(const T* panel, std::int64_t rows, std::int64_t columns, T* x,
                              std::int64_t leading);
 
-  /// kRows rows of `width` columns, which lie `leading` apart in x, less those of left right^T: `depth` columns
-  /// of a panel and of a block. `width` may be rounded up to a multiple of 8.
+  /// Subtracts left right^T from kRows rows of `width` columns, which are `leading` elements apart
+  /// in x. The product sums over `depth` columns of the panel `left` and the block `right`. `width`
+  /// may be rounded up to a multiple of 8.
   static void subtract_product(const T* left, const T* right, std::int64_t depth,
                                std::int64_t width, T* x, std::int64_t leading = kRows);
 
-  /// The Cholesky factor of the first rows and columns of a block in place, read and written below the
-  /// diagonal and on it, and 1 / its diagonal; false where a pivot is not above zero and finite. `size` may
-  /// be rounded up to a multiple of 8, which the block has to allow for.
+  /// Replaces the first `size` rows and columns of a block by their Cholesky factor, and writes 1 /
+  /// its diagonal to `inverses`. Only the lower triangle with the diagonal is read and written.
+  /// Returns false if a pivot is not positive and finite. `size` may be rounded up to a multiple of
+  /// 8, for which the block must have room.
   static bool factor(T* block, std::int64_t size, T* inverses);
 
-  /// The first columns of a panel become x with x factor^T = panel, of a lower triangle and 1 / its diagonal.
-  /// `size` may be rounded up to a multiple of 8.
+  /// Replaces the first `size` columns of a panel by the solution x of x factor^T = panel, where
+  /// `factor` is lower triangular and `inverses` holds 1 / its diagonal. `size` may be rounded up
+  /// to a multiple of 8.
   static void solve(const T* factor, const T* inverses, std::int64_t size, T* panel);
 
  private:

@@ -1,4 +1,4 @@
-// Transposition by squares that registers hold.
+// Transposition of squares that fit registers.
 #pragma once
 
 #include <complex>
@@ -7,8 +7,8 @@
 
 namespace tessera::inline v0::codegen {
 
-/// The transpose of four by four floats, which lie `from` apart from row to row, and `to` in the result, of
-/// which the first rows are written.
+/// Transposes four by four floats. Rows are `from` elements apart in x and `to` in the result, of
+/// which only the first `rows` are written.
 template <int rows = 4>
 [[gnu::always_inline]] inline void turn_square(const float* x, std::int64_t from, float* out,
                                                std::int64_t to) {
@@ -31,7 +31,7 @@ template <int rows = 4>
   if (rows > 3) set(3, __builtin_shufflevector(ab_behind, cd_behind, 2, 3, 6, 7));
 }
 
-/// out(j, i) = x(i, j), i below `rows` and j below `columns`.
+/// out(j, i) = x(i, j) for i < `rows` and j < `columns`.
 template <class T>
 [[gnu::always_inline]] inline void turn_squares(const T* x, std::int64_t rows, std::int64_t columns,
                                                 std::int64_t from, T* out, std::int64_t to) {
@@ -43,7 +43,7 @@ template <class T>
       for (std::int64_t j = 0; j < whole_columns; j += 4)
         turn_square(x + i * from + j, from, out + j * to + i, to);
   } else {
-    // Two by two, where as many elements are read as are written.
+    // Two by two, so that as many adjacent elements are read as written.
     whole_rows = rows / 2 * 2;
     whole_columns = columns / 2 * 2;
     for (std::int64_t i = 0; i < whole_rows; i += 2)

@@ -1,4 +1,4 @@
-// Groups of equations become clusters.
+// Turns groups of equations into clusters.
 #include "codegen/fuse/graph.h"
 #include "ir/op.h"
 
@@ -23,7 +23,7 @@ Cluster cluster_of(const FuseGraph& graph, int id) {
     return c;
   }
   c.kind = Cluster::Kind::kernel;
-  // With the free equations that it repeats.
+  // Include the free equations that the kernel repeats.
   std::vector<std::size_t> members = g.equations;
   std::unordered_set<std::size_t> have(members.begin(), members.end());
   for (std::size_t i = 0; i < members.size(); ++i)
@@ -95,7 +95,7 @@ std::vector<Cluster> clusters_of(const FuseGraph& graph) {
       ++waiting[i];
     }
   }
-  // In the program's order as far as dependencies allow.
+  // Sort in program order where dependencies allow.
   auto key = [&](std::size_t i) { return graph.groups[ids[i]].equations.back(); };
   auto later = [&](std::size_t a, std::size_t b) { return key(a) > key(b); };
   std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> ready(later);

@@ -52,8 +52,8 @@ class Fuser : FuseGraph {
     return product(space, 0, rows) >= kMinRows && row >= kMinRow && row <= kMaxRow;
   }
 
-  // What the group of equation `k` is like if it takes in group `id` through `s`: updates the form
-  // of `to`, or refuses.
+  // Checks whether the group `to` of equation `k` can absorb group `id`, which `k` reads through
+  // `s`. If so, updates the properties of `to`; otherwise returns false.
   bool absorb(std::size_t k, const Source& s, int id, Group& to) const {
     const Equation& e = program.equations[k];
     const Group& g = groups[static_cast<std::size_t>(id)];
@@ -129,8 +129,9 @@ class Fuser : FuseGraph {
     std::sort(to.equations.begin(), to.equations.end());
   }
 
-  // Joins groups that equation `k` reads to the group `made` of it, at a level below all else that
-  // reads them and above those that are not joined. Which were; `made` stays as it is where none.
+  // Joins groups that equation `k` reads into its group `made`, at a level below all other readers
+  // of these groups and above the groups that are not joined. Returns the joined groups; `made` is
+  // unchanged if there are none.
   std::vector<int> take_in(std::size_t k, const std::vector<Source>& from, int level,
                            Group& made) const {
     std::vector<int> taken;
@@ -142,7 +143,7 @@ class Fuser : FuseGraph {
       const Group& g = groups[static_cast<std::size_t>(id)];
       if (g.readers <= level || all.equations.size() + g.equations.size() > kMaxEquations) continue;
       Group trial = all;
-      // Every way in which the group is read must allow it.
+      // Every path through which the group is read must allow the fusion.
       if (!std::all_of(from.begin(), from.end(), [&](const Source& t) {
             return group_of_var(t.var) != id || absorb(k, t, id, trial);
           }))
@@ -167,7 +168,7 @@ class Fuser : FuseGraph {
     std::vector<Source> from = sources_of(k);
     std::stable_sort(from.begin(), from.end(),
                      [](const Source& a, const Source& b) { return a.reading < b.reading; });
-    int floor = kNone;  // the highest level among all groups that are read
+    int floor = kNone;  // the highest level of all groups that are read
     for (const Source& s : from)
       if (int g = group_of_var(s.var); g != kNone)
         floor = std::max(floor, groups[static_cast<std::size_t>(g)].level);
@@ -175,7 +176,7 @@ class Fuser : FuseGraph {
     for (int g : groups_before(k))
       floor = std::max(floor, groups[static_cast<std::size_t>(g)].level);
 
-    // At the level of the highest where that one is taken in, else above it.
+    // First try the level of the highest group, by joining it; then the level above.
     std::vector<int> taken = take_in(k, from, floor, made);
     if (taken.empty()) taken = take_in(k, from, floor + 1, made);
     if (taken.empty()) made.level = floor + 1;
@@ -184,7 +185,7 @@ class Fuser : FuseGraph {
     groups.push_back(made);
     for (std::size_t m : made.equations) group_of[m] = id;
     if (!taken.empty() && outputs_of(made, id, k) > kMaxOutputs) {
-      // Too many results: undo.
+      // Too many results: undo the fusion.
       groups.pop_back();
       for (int g : taken) {
         groups[static_cast<std::size_t>(g)].gone = false;
@@ -208,7 +209,7 @@ class Fuser : FuseGraph {
     g.reduces = roles[k] == FuseRole::reduction;
     g.columns = g.reduces && !reduces_trailing(program, e);
     g.window = roles[k] == FuseRole::window;
-    // One element is computed once a task, wherever it is read.
+    // A single element is computed once per task, wherever it is read.
     g.expensive = !g.space.empty() && (!e.op->cheap || takes_long(program, e));
     return g;
   }
@@ -226,7 +227,7 @@ class Fuser : FuseGraph {
     }
   }
 
-  // Independent kernels over one index space that read the same array become one.
+  // Joins independent kernels over the same index space that read the same array.
   void join_siblings() {
     std::map<std::tuple<int, int, Var>, int> first;
     for (std::size_t id = 0; id < groups.size(); ++id) {
@@ -258,7 +259,7 @@ class Fuser : FuseGraph {
       b.gone = true;
     }
   }
-  // Reductions share a pass only where they go through boxes of one form.
+  // Reductions can share a pass only if they reduce the same axes of equal shapes.
   bool same_reductions(const Group& a, const Group& b) const {
     std::vector<std::pair<std::vector<std::int64_t>, Ints>> forms;
     for (const Group* g : {&a, &b})
@@ -295,8 +296,8 @@ std::string text(const Program& p, const std::vector<Cluster>& clusters) {
 }
 
 #ifdef TESSERA_VERIFY_PASSES
-// What a cluster reads is there before it, whatever is needed outside is made once, and its program
-// holds.
+// Checks that operands of a cluster are computed before it, that values used outside are computed
+// once, and that the clusters' programs are valid.
 void verify_clusters(const Program& p, const std::vector<Cluster>& clusters) {
   std::vector<int> made(p.types.size());
   for (Var v : p.inputs) ++made[v];

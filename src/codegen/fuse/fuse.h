@@ -7,32 +7,33 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Equations that run as one step. A kernel's program has the group's external operands as inputs
-/// and the values that are used outside the group as outputs; `inputs` and `outputs` are the
-/// variables of the outer program in the same order.
+/// A group of equations that run as one step. The inputs of a kernel's program are the external
+/// operands of the group, its outputs the values used outside the group. `inputs` and `outputs` are
+/// the corresponding variables of the outer program, in the same order.
 struct Cluster {
   enum class Kind {
     kernel,
+    // single: an equation that is called, a view, control flow, a collective or evaluated
     single
-  } kind = Kind::single;               // single: called, view, control, collective, evaluated
+  } kind = Kind::single;
   std::vector<std::size_t> equations;  // indices in the outer program, ascending
   ProgramPtr program;                  // for kernels
   std::vector<Var> inputs, outputs;
-  /// Where in each input a kernel begins to read, in bytes; empty: where it begins (stretches.h).
+  /// The byte offset in each input where the kernel starts to read; empty: all zero (stretches.h).
   std::vector<std::int64_t> offsets;
 };
 
-/// Equations that write over an operand, by equation of the program.
+/// Equations that overwrite an operand, by equation of the program.
 struct Overwriting {
-  std::vector<bool> apart;                      // runs as a step of its own
-  std::vector<std::vector<std::size_t>> after;  // earlier equations that have to be done before
+  std::vector<bool> apart;                      // must be a step of its own
+  std::vector<std::vector<std::size_t>> after;  // earlier equations that must run before it
 };
 
-/// `exec_class[v]` numbers the set of devices that variable v has to be computed on (uniform,
-/// varying over one axis, ...): an equation belongs to the class of its outputs. Clusters do not
-/// mix classes, except that cheap uniform producers may be repeated inside a varying kernel. The
-/// clusters come in an order that respects dependencies, and fusing never makes a cycle. A pass:
-/// without it (transform/pass.h) every equation is a cluster of its own.
+/// `exec_class[v]` numbers the set of devices over which variable v is computed (uniform, varying
+/// over one axis, ...); an equation belongs to the class of its outputs. Clusters do not mix
+/// classes, except that a varying kernel may repeat cheap uniform producers. The clusters are
+/// returned in an order that respects dependencies, and fusion never creates a cycle. This is a
+/// pass: with it off (transform/pass.h), every equation is a cluster of its own.
 std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class,
                           const Overwriting& overwriting = {});
 

@@ -10,8 +10,8 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// Bytes in front of what the equation takes of its operand, where that is neighbours in memory and
-// not all of it.
+// The byte offset of the slice that the equation takes of its operand, if the slice is contiguous
+// and not the whole operand.
 std::optional<std::int64_t> stretch_of(const Program& p, const Equation& e) {
   if (!e.op->strided_box) return std::nullopt;
   const Type &x = p.type(e.inputs[0]), &y = p.type(e.outputs[0]);
@@ -19,7 +19,7 @@ std::optional<std::int64_t> stretch_of(const Program& p, const Equation& e) {
   const StridedBox piece = e.op->strided_box(e.attrs);
   const Shape strides = x.shape.strides();
   std::int64_t first = 0;
-  bool one = true;  // element of each dimension so far
+  bool one = true;  // whether all dimensions so far have one element
   for (std::size_t d = 0; d < x.shape.size(); ++d) {
     if (y.shape[d] > 1 && piece.strides[d] != 1) return std::nullopt;
     if (!one && y.shape[d] != x.shape[d]) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::int64_t> stretch_of(const Program& p, const Equation& e) {
   return first * size_of(x.dtype);
 }
 
-// One kernel, told anew with its stretches as operands.
+// Rewrites one kernel with its stretches as operands.
 class Retelling {
  public:
   explicit Retelling(const Cluster& c)
@@ -43,7 +43,7 @@ class Retelling {
     read_whole(p_.outputs);
   }
 
-  // Absent where there is none.
+  // Returns nothing if the kernel reads no stretches.
   std::optional<Cluster> run() {
     bool any = false;
     for (std::size_t k = 0; k < p_.equations.size(); ++k) any = any || becomes_operand(k);
@@ -90,7 +90,8 @@ class Retelling {
     for (Var& v : told.outputs) v = now_[v] = declare(p_.type(v));
     q_->equations.push_back(std::move(told));
   }
-  // Equal slices are one equation by now; where they are not, two operands do no harm.
+  // Equal slices have been merged into one equation already; two equal operands would do no harm
+  // either.
   void tell_stretch(std::size_t k) {
     const Equation& e = p_.equations[k];
     const Var slice = e.outputs[0];
@@ -98,7 +99,7 @@ class Retelling {
     const auto i = static_cast<std::size_t>(operand_[e.inputs[0]]);
     now_[slice] = add_operand(i, *stretches_[k], t);
     if (std::find(p_.outputs.begin(), p_.outputs.end(), slice) == p_.outputs.end()) return;
-    // What the kernel gives has an equation that makes it.
+    // An output of a kernel must be computed by an equation, so add a reshape to the same shape.
     static const Op& same = Registry::get().at("reshape");
     Equation made = e;
     made.op = &same;
@@ -111,9 +112,9 @@ class Retelling {
 
   const Cluster& c_;
   const Program& p_;
-  std::vector<int> operand_;                            // by variable: its number, kNone
-  std::vector<Var> now_;                                // by variable of p_: that of q_
-  std::vector<bool> whole_;                             // by operand
+  std::vector<int> operand_;  // by variable: the number of the operand, or kNone
+  std::vector<Var> now_;      // by variable of p_: the variable of q_
+  std::vector<bool> whole_;   // by operand
   std::vector<std::optional<std::int64_t>> stretches_;  // by equation
   std::shared_ptr<Program> q_ = std::make_shared<Program>();
   std::vector<Var> inputs_;

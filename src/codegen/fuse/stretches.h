@@ -1,5 +1,5 @@
-// Operands of which a kernel reads a stretch that lies in one piece, such as a layer's rows of the
-// parameters of all layers.
+// Kernels that read only a contiguous stretch of an operand, such as one layer's rows of an array
+// that stacks the parameters of all layers.
 #pragma once
 
 #include "codegen/fuse/fuse.h"
@@ -8,10 +8,10 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Makes slices of a kernel's operands operands of their own, where a slice is one stretch of
-/// memory and nothing else in the kernel reads the operand. What a kernel reads where is no part of
-/// its machine code, so that those which do the same to each row of `p`'s arrays are compiled once.
-/// A pass: without it (transform/pass.h) kernels read whole operands.
+/// Turns slices of a kernel's operands into operands of their own, if the slice is contiguous in
+/// memory and the kernel does not read the rest of the operand. The location of a stretch is not
+/// part of the machine code, so kernels that do the same for each row of an array are compiled
+/// once. This is a pass: with it off (transform/pass.h), kernels read whole operands.
 void read_stretches(const Program& p, std::vector<Cluster>& clusters);
 
 }  // namespace tessera::inline v0::codegen

@@ -23,7 +23,7 @@ bool prefers_call(const Program& p, const Equation& e) {
 }
 
 bool takes_long(const Program& p, const Equation& e) {
-  constexpr double kFunction = 10;  // operations, as ops count them
+  constexpr double kFunction = 10;  // operations, as counted by the ops' cost rules
   if (!e.op->elementwise || !e.op->cost) return false;
   std::vector<Type> inputs, outputs;
   for (Var v : e.inputs) inputs.push_back(p.type(v));

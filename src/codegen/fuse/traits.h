@@ -1,4 +1,4 @@
-// What fusion asks of one equation.
+// Properties of one equation that fusion needs.
 #pragma once
 
 #include "ir/op.h"
@@ -6,12 +6,12 @@
 namespace tessera::inline v0::codegen {
 
 FuseRole role_of(const Program& p, const Equation& eqn);
-/// Whether a routine carries it out though a kernel could.
+/// Whether a routine is preferred although a kernel could compute the equation.
 bool prefers_call(const Program& p, const Equation& eqn);
-/// Whether an element takes as long as a function does, as a root does: to compute it again for each
-/// row that reads it costs more than to load it.
+/// Whether computing an element costs as much as a math function or a root, so that repeating it
+/// for each row that reads it costs more than loading it.
 bool takes_long(const Program& p, const Equation& eqn);
-/// Whether a reduction keeps leading dimensions only, so that its rows are contiguous.
+/// Whether a reduction keeps only leading dimensions, so that its rows are contiguous.
 bool reduces_trailing(const Program& p, const Equation& eqn);
 
 }  // namespace tessera::inline v0::codegen

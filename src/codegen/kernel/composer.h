@@ -1,4 +1,5 @@
-// Walks a kernel's program from its outputs: the part of an emitter that composes the ops' rules.
+// Walks a kernel's program from its outputs; the part of an emitter that composes the ops' emit
+// rules.
 #pragma once
 
 #include "codegen/kernel/index.h"
@@ -10,7 +11,7 @@
 
 namespace tessera::inline v0::codegen {
 
-/// A value of the program at an index; equal keys are equal numbers.
+/// A value of the program at an index. Equal keys denote equal values.
 struct ValueKey {
   Var var;
   std::vector<const Index::Node*> at;
@@ -45,13 +46,13 @@ class Composer : public Emitter {
     return value(eqn_->inputs[static_cast<std::size_t>(i)], at);
   }
 
-  /// A variable of the program at an index.
+  /// The value of a variable at an index.
   virtual Lane value(Var v, std::span<const Index> at) = 0;
 
  protected:
-  /// Runs the rule of the equation that defines `v`.
+  /// Runs the emit rule of the equation that defines `v`.
   Lane apply(Var v, std::span<const Index> at);
-  /// nullptr for an input.
+  /// The equation that defines `v`; nullptr for an input.
   const Equation* producer(Var v) const { return producers_[v].first; }
 
   const Program& program_;

@@ -37,8 +37,8 @@ struct Header {
   std::uint64_t key_bytes, object_bytes, checksum;
 };
 
-// The linker's identification of the binary that this function is part of; the rules of the ops are
-// code, so a rebuilt library must not take the kernels of another.
+// The build ID of the binary that contains this function. The ops' emit rules are code, so a
+// rebuilt library must not use the kernels of another build.
 std::string build_identity() {
   struct Found {
     std::uintptr_t address;
@@ -87,7 +87,7 @@ const std::string& environment_identity() {
 }
 
 constexpr std::string_view kSuffix = ".tsk", kTemporary = ".tmp";
-// No kernel comes near it: a file that says so is none.
+// Larger than any kernel; a file that claims a larger size is not one.
 constexpr std::uint64_t kLargest = std::uint64_t{256} << 20;
 
 std::string path_of(const std::string& directory, const std::string& id) {
@@ -97,7 +97,7 @@ std::string path_of(const std::string& directory, const std::string& id) {
 bool is_hex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
-// "<32 digits>.tsk", in the folder of its first two digits.
+// "<32 digits>.tsk", in the folder named after its first two digits.
 bool is_kernel_name(std::string_view folder, std::string_view name) {
   return name.size() == 32 + kSuffix.size() && name.ends_with(kSuffix) &&
          is_hex(name.substr(0, 32)) && name.starts_with(folder);
@@ -148,15 +148,15 @@ class File {
   int fd_;
 };
 
-// Neither follows a link nor waits for the other end of a pipe.
+// Does not follow links and does not block on pipes.
 constexpr int kCareful = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// One that nobody else can have written.
+// Whether only this user can have written the file.
 bool is_own_file(const struct stat& s) {
   return S_ISREG(s.st_mode) && s.st_uid == ::geteuid() && (s.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The kernel in an open file, where it is whole and for this key.
+// The kernel in an open file, if the file is complete and its key matches.
 std::optional<std::string> kernel_in(const File& file, std::uint64_t size, const std::string& key) {
   Header h;
   if (size > kLargest || !file.read(reinterpret_cast<char*>(&h), sizeof h)) return std::nullopt;
@@ -177,7 +177,7 @@ bool starts_as_a_kernel(int folder, const char* name) {
   return file && file.read(magic, sizeof magic) && std::memcmp(magic, kMagic, sizeof magic) == 0;
 }
 
-// A folder's entries; nothing where it is none.
+// The entries of a folder; empty if it is not one.
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
   const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -191,10 +191,10 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
-// Where there are more than `limit` bytes of kernels, removes those that were used longest ago until
-// `target` remain, and in any case what writers that were killed have left. Gives how many remain.
+// If the kernels exceed `limit` bytes, removes the least recently used ones until `target` bytes
+// remain. Always removes the temporary files of killed writers. Returns the remaining bytes.
 std::size_t trim(const std::string& directory, std::size_t limit, std::size_t target) {
-  // A writer takes milliseconds: what is older than this was killed.
+  // Writing takes milliseconds, so the writer of an older temporary file was killed.
   constexpr std::int64_t kStale = 600;
   struct Kernel {
     std::string folder, name;
@@ -240,10 +240,11 @@ std::size_t trim(const std::string& directory, std::size_t limit, std::size_t ta
   return total;
 }
 
-// What this process knows of how much is in the directory. To look takes a walk over all of it, so a
-// process looks when what it has written since could have brought the kernels over the limit, and
-// when that comes to the limit's share, for others write too. Then the oldest go until a share is
-// free, or each write to a full cache would be followed by a walk.
+// Tracks how much this process knows to be in the directory. Measuring requires a walk over the
+// whole directory. A process therefore measures only if its writes since the last measurement could
+// have exceeded the limit, or if they reach an eighth of the limit, since other processes write as
+// well. It then trims until an eighth is free; otherwise every write to a full cache would cause a
+// walk.
 class Watch {
  public:
   void wrote(const std::string& directory, const std::string& id, std::size_t bytes) {
@@ -269,8 +270,9 @@ class Watch {
   }
 
  private:
-  // A process that ends before it has written a share never looks. So each begins somewhere in its
-  // share, by the number that names its first kernel: many short ones look as often as a long one.
+  // A process that ends before writing its eighth would never measure. Each process therefore
+  // starts at a random point of its eighth, derived from the id of its first kernel, so that many
+  // short processes measure as often as one long process.
   static std::size_t head_start(const std::string& id, std::size_t share) {
     std::uint32_t number = 0;
     std::from_chars(id.data(), id.data() + 8, number, 16);
@@ -283,14 +285,14 @@ class Watch {
 };
 
 Watch& watch() {
-  static auto* w = new Watch;  // never destroyed: threads run on at exit
+  static auto* w = new Watch;  // never destroyed, because threads may still run at exit
   return *w;
 }
 
 }  // namespace
 
-// A relative path would mean another folder, with the code in it, after each change of the working
-// folder.
+// Relative paths are refused, because they would name another folder, with other code, after each
+// change of the working directory.
 std::string cache_directory() {
   if (const std::string mode = settings::text("TESSERA_CACHE"); mode == "off" || mode == "0")
     return "";
@@ -324,7 +326,7 @@ std::optional<std::string> read_cached(const std::string& id, const std::string&
   if (!file || ::fstat(file.fd(), &s) != 0 || !is_own_file(s)) return std::nullopt;
   std::optional<std::string> object = kernel_in(file, static_cast<std::uint64_t>(s.st_size), key);
   if (object)
-    ::futimens(file.fd(), nullptr);  // most recently used
+    ::futimens(file.fd(), nullptr);  // mark as most recently used
   else
     ::unlink(path.c_str());
   return object;
@@ -334,7 +336,7 @@ void write_cached(const std::string& id, const std::string& key, const std::stri
   const std::string directory = cache_directory();
   if (directory.empty()) return;
   const std::string path = path_of(directory, id);
-  // What lies at the name and is no file of ours stays there.
+  // Do not replace a file at this path that is not ours.
   struct stat there {};
   if (::lstat(path.c_str(), &there) == 0 && !is_own_file(there)) return;
   std::error_code ignored;

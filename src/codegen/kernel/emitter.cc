@@ -15,7 +15,7 @@ KernelEmitter::KernelEmitter(const Program& p, const KernelSchedule& plan, llvm:
       ops_(module, *b_) {}
 KernelEmitter::~KernelEmitter() = default;
 
-// An operation on the same numbers is emitted once where the first result is visible.
+// Emits an operation on the same values once wherever the first result is visible.
 template <class F>
 Lane KernelEmitter::once(int code, const void* a, const void* b, const void* c, F&& make) {
   auto key = std::make_tuple(code, a, b, c);
@@ -75,7 +75,7 @@ Lane KernelEmitter::guarded(std::span<const Bound> bounds, const std::function<L
     const Index::Node* n = node_of(bound.index);
     if (n->hi < bound.lo || n->lo >= bound.hi || bound.lo >= bound.hi) return outside;
     if (n->lo >= bound.lo && n->hi < bound.hi) continue;
-    // One unsigned comparison of the distance from the lower end.
+    // A single unsigned comparison of the distance from the lower bound.
     Index distance = bound.index - Index(bound.lo);
     auto extent = static_cast<std::uint64_t>(bound.hi - bound.lo);
     if (varying(bound.index)) {

@@ -1,7 +1,7 @@
-// Emits the machine-independent code of one stage of a kernel: an Emitter that writes LLVM IR.
+// Emits the machine-independent code of one kernel stage: an Emitter that writes LLVM IR.
 //
-// Scopes mirror the loops. A value is emitted in the outermost scope that knows its index, in front
-// of the loops inside, so nothing is computed twice or moved later. Where a loop is vectorised,
+// Scopes mirror the loops. A value is emitted in the outermost scope in which its index is known,
+// before the inner loops, so nothing is computed twice or moved later. If a loop is vectorised,
 // values whose index involves its variable are vectors; all others stay scalars.
 #pragma once
 
@@ -26,7 +26,7 @@ class Function;
 
 namespace tessera::inline v0::codegen {
 
-/// Code that is still being appended to.
+/// A sequence of basic blocks that code is appended to.
 struct Region {
   llvm::BasicBlock* tail = nullptr;
 };
@@ -35,8 +35,8 @@ struct Scope {
   Scope* parent = nullptr;
   int depth = 0;
   Region* region = nullptr;
-  bool barrier = false;         // values asked for inside are not emitted further out
-  llvm::Value* mask = nullptr;  // lanes that may touch memory; all where empty
+  bool barrier = false;         // values requested inside are not hoisted out of this scope
+  llvm::Value* mask = nullptr;  // lanes that may access memory; null: all
   const Atom* vec = nullptr;    // the vectorised variable, if any
   int width = 0;
   std::unordered_map<ValueKey, Lane, ValueKeyHash> values;
@@ -87,8 +87,8 @@ class KernelEmitter final : public Composer {
   Accumulators loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool at_least_once,
                     std::int64_t extent, int width, const Accumulators& init, const Body& body);
   Accumulators counted(std::int64_t extent, const Accumulators& init, const Body& body);
-  // Positions [begin, begin + length) of a dimension of `extent` elements; from 0 where `begin` is
-  // null. A `dynamic` length replaces `length`, its maximum.
+  // Positions [begin, begin + length) of a dimension of `extent` elements; `begin` is 0 if null. A
+  // `dynamic` length replaces `length`, which is then its maximum.
   struct Span {
     std::int64_t extent;
     std::int64_t length;
@@ -133,7 +133,7 @@ class KernelEmitter final : public Composer {
   Lane lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length,
                    llvm::Value* dynamic);
   Lane rows_chunk(const Box& box, std::vector<Index> at, std::int64_t length, llvm::Value* dynamic);
-  // Every `step`th position from `begin` to `end`, at most `most` of them.
+  // The positions from `begin` to `end` in steps of `step`; there are at most `most`.
   struct Turns {
     llvm::Value *begin, *end;
     std::int64_t step = 1, most = 0, extent = 0;
@@ -180,10 +180,10 @@ class KernelEmitter final : public Composer {
   };
 
   struct Tile {
-    Scope* scope;        // of the vectorised loop
-    Index start;         // the first position along the dimension of the tile
-    const Atom* atom;    // the position
-    std::size_t offset;  // of the position from the first
+    Scope* scope;        // the scope of the vectorised loop
+    Index start;         // the first position along the tiled dimension
+    const Atom* atom;    // the current position
+    std::size_t offset;  // distance of the current position from the first
     std::map<std::pair<llvm::Value*, const Index::Node*>, std::vector<llvm::Value*>> squares;
   };
 
@@ -200,12 +200,14 @@ class KernelEmitter final : public Composer {
   std::map<std::pair<int, std::size_t>, llvm::Value*> root_values_;
   Row* row_ = nullptr;
   Tile* tile_ = nullptr;
-  const Index* chunk_ = nullptr;  // of the split reduction that is being computed
+  // Index of the chunk of the split reduction that is being computed.
+  const Index* chunk_ = nullptr;
   const Equation* chunked_ = nullptr;
   std::optional<Lane> chunk_result_;
-  const std::span<const Index>* result_at_ = nullptr;  // of the rule that is running
+  // Index at which the running rule computes its result.
+  const std::span<const Index>* result_at_ = nullptr;
   int globals_ = 0;
-  bool past_caches_ = false;  // where results of the stage go
+  bool past_caches_ = false;  // whether the stage's results bypass the caches
 };
 
 }  // namespace tessera::inline v0::codegen

@@ -11,7 +11,7 @@ namespace tessera::inline v0::codegen {
 namespace {
 
 constexpr double kLn2 = 0.693147180559945309417, kLog2E = 1.44269504088896340736;
-// With so few bits that the product with an exponent is exact.
+// Has so few bits that the product with an exponent is exact.
 constexpr double kLn2High = 0.693359375;
 
 class FloatMath {
@@ -24,13 +24,13 @@ class FloatMath {
 
   llvm::Value* exp(llvm::Value* x) { return scaled_exp(clamp(x, -104, 89), 0); }
 
-  // h + h where h = expm1(x) / 2, which is finite as far as exp(x) is.
+  // h + h where h = expm1(x) / 2, which is finite wherever exp(x) is.
   llvm::Value* expm1(llvm::Value* x) {
     llvm::Value* h = scaled_expm1(clamp(x, -20, 89), 1);
     return keep_tiny(x, sign_of(x, b_.CreateFAdd(h, h)));
   }
 
-  // With q = expm1(|x|) / 4: 2 q + q / (2 q + 1/2).
+  // 2 q + q / (2 q + 1/2) where q = expm1(|x|) / 4.
   llvm::Value* sinh(llvm::Value* x) {
     llvm::Value* q = scaled_expm1(at_most(abs(x), 89.6), 2);
     llvm::Value* h = b_.CreateFAdd(q, q);
@@ -38,14 +38,14 @@ class FloatMath {
     return keep_tiny(x, sign_of(x, b_.CreateFAdd(h, rest)));
   }
 
-  // With q = exp(|x|) / 4: 2 q + 1 / (8 q).
+  // 2 q + 1 / (8 q) where q = exp(|x|) / 4.
   llvm::Value* cosh(llvm::Value* x) {
     llvm::Value* q = scaled_exp(at_most(abs(x), 90), 2);
     llvm::Value* rest = b_.CreateFDiv(number(0.125), q);
     return b_.CreateFAdd(b_.CreateFAdd(q, q), rest);
   }
 
-  // e / (e + 2) where e = expm1(2 |x|); 1 is reached before the bound.
+  // e / (e + 2) where e = expm1(2 |x|). The result reaches 1 before the clamp.
   llvm::Value* tanh(llvm::Value* x) {
     llvm::Value* y = at_most(abs(x), 9.5);
     llvm::Value* e = scaled_expm1(b_.CreateFAdd(y, y), 0);
@@ -53,7 +53,7 @@ class FloatMath {
   }
 
   llvm::Value* log(llvm::Value* x) {
-    // Subnormal numbers are made normal first.
+    // Scale subnormal numbers to normal ones first.
     llvm::Value* small = b_.CreateFCmpOLT(x, number(0x1p-126));
     llvm::Value* y = b_.CreateSelect(small, b_.CreateFMul(x, number(0x1p23)), x);
     llvm::Value* k = exponent(y);
@@ -64,7 +64,8 @@ class FloatMath {
 
   llvm::Value* log1p(llvm::Value* x) { return log_edges(x, -1, sign_of(x, inner_log1p(x))); }
 
-  // log1p(2 a + 2 a a / (1 - a)) / 2 where a = |x|: most of a small sum is 2 a, which is exact.
+  // log1p(2 a + 2 a a / (1 - a)) / 2 where a = |x|. For small a the sum is dominated by 2 a, which
+  // is exact.
   llvm::Value* atanh(llvm::Value* x) {
     llvm::Value *a = abs(x), *twice = b_.CreateFAdd(a, a);
     llvm::Value* y = multiply_add(b_, twice, b_.CreateFDiv(a, b_.CreateFSub(number(1), a)), twice);
@@ -75,7 +76,7 @@ class FloatMath {
     return sign_of(x, b_.CreateSelect(b_.CreateFCmpOLT(a, number(1)), inside, edge));
   }
 
-  // e / (1 + e) below zero, where exp(-x) would overflow, and 1 / (1 + e) elsewhere, e = exp(-|x|).
+  // With e = exp(-|x|): e / (1 + e) for negative x, where exp(-x) would overflow, else 1 / (1 + e).
   llvm::Value* logistic(llvm::Value* x) {
     Reduced r = reduce(b_.CreateFNeg(at_most(abs(x), 104)), 127 + 24);
     llvm::Value* e = b_.CreateFMul(b_.CreateFAdd(r.p, number(1)), power_of_two(r.n));
@@ -104,9 +105,9 @@ class FloatMath {
                            log_of_double(large, x, b_.CreateFAdd(t, root)));
   }
 
-  // Below 1, x + x P(x^2); beyond, 1 - Q(|x|)^4, which comes to 1 before the bound. A fit of the
-  // root takes half the degree of one of erfc for the same error. P is a minimax fit of
-  // erf(x) / x - 1, within 2^-24.5 of erf; Q^4 one of erfc, within 2^-25.
+  // x + x P(x^2) for |x| < 1; otherwise 1 - Q(|x|)^4, which reaches 1 before the clamp. Fitting the
+  // fourth root takes half the degree of fitting erfc at the same error. P is a minimax fit of
+  // erf(x) / x - 1, within 2^-24.5 of erf; Q^4 is a minimax fit of erfc, within 2^-25.
   llvm::Value* erf(llvm::Value* x) {
     llvm::Value* a = abs(x);
     llvm::Value* p = polynomial(
@@ -121,19 +122,19 @@ class FloatMath {
     return b_.CreateSelect(near, multiply_add(b_, x, p, x), sign_of(x, far));
   }
 
-  // Where a register holds a table, a polynomial of low degree that is looked up takes the place of
-  // one of high degree and of a division: two thirds of the instructions, and fewer roundings.
+  // If a register can hold a table, low-degree polynomials looked up in it replace one of high
+  // degree and a division. This takes two thirds of the instructions and rounds less often.
   llvm::Value* erfc(llvm::Value* x) {
     return host_isa().avx512 ? erfc_by_table(x) : erfc_by_quotient(x);
   }
 
  private:
-  // exp(-a^2) P(a) where a = |x|, from 2 for negative x. The exponent's remainder -a a - n ln 2 is
-  // one rounding of both products, so that a^2 loses nothing. The processor scales by 2^n with one
-  // rounding, down to subnormal numbers.
+  // exp(-a^2) P(a) where a = |x|, subtracted from 2 for negative x. The exponent's remainder -a a -
+  // n ln 2 is rounded once, so a^2 loses no bits. The processor scales by 2^n with one rounding,
+  // down to subnormal numbers.
   llvm::Value* erfc_by_table(llvm::Value* x) {
     llvm::Value* a = at_most(abs(x), 10.1);
-    llvm::Constant* shift = number(0x1.8p23);  // where a float's last bit is 1
+    llvm::Constant* shift = number(0x1.8p23);  // the last bit of floats of this size is worth 1
     llvm::Value* square = b_.CreateFMul(a, a);
     llvm::Value* n = b_.CreateFSub(multiply_add(b_, square, number(-kLog2E), shift), shift);
     llvm::Value* r = multiply_add(b_, b_.CreateFNeg(a), a, b_.CreateFMul(n, number(-kLn2High)));
@@ -143,7 +144,7 @@ class FloatMath {
     llvm::Value* place = bits(b_.CreateFAdd(a, number(kErfcOffset)));
     llvm::Value* begin = floats(b_.CreateAnd(place, integer(-1 << 20)));
     llvm::Value* d = b_.CreateFSub(a, b_.CreateFSub(begin, number(kErfcOffset)));  // both exact
-    llvm::Value* entry = b_.CreateLShr(place, integer(20));  // of which the lowest five bits count
+    llvm::Value* entry = b_.CreateLShr(place, integer(20));  // only the lowest five bits are used
     llvm::Value* q = nullptr;
     for (const auto& row : kErfcTable) {
       llvm::Constant* first = llvm::ConstantDataVector::get(b_.getContext(), row[0]);
@@ -159,18 +160,19 @@ class FloatMath {
       return b_.CreateIntrinsic(
           llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
           {piece[0], piece[1], llvm::Constant::getNullValue(piece[0]->getType()),
-           b_.getInt16(0xffff), b_.getInt32(4)});  // 4: rounded as everything is
+           b_.getInt16(0xffff), b_.getInt32(4)});  // 4: current rounding mode
     });
     llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
     return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
   }
 
-  // exp(-a^2) R(a / (a + k)) / (a + k) where a = |x|, from 2 for negative x. After Shepherd and
-  // Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < oo" (1981), but
-  // with the same divisor twice and so one division; R(0) = k makes erfc(0) 1. R is a minimax fit
-  // of its own, within 2^-26; a greater k would take a lower degree, but R falls from k to 0.56 and
-  // its sums would cancel more. a^2 keeps its rounding error, and the exponential is 2^24 times too
-  // large until the end, where it would be subnormal.
+  // exp(-a^2) R(a / (a + k)) / (a + k) where a = |x|, subtracted from 2 for negative x. This
+  // follows Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <=
+  // x < oo" (1981), but uses the same divisor twice and hence one division. R(0) = k makes erfc(0)
+  // = 1. R is a separate minimax fit, within 2^-26. A larger k would allow a lower degree, but R
+  // falls from k to 0.56 and its terms would cancel more. The rounding error of a^2 is carried
+  // along, and the exponential is kept 2^24 times too large until the end, where it could be
+  // subnormal.
   llvm::Value* erfc_by_quotient(llvm::Value* x) {
     llvm::Value* a = at_most(abs(x), 10.1);
     llvm::Value *square, *lost;
@@ -191,9 +193,9 @@ class FloatMath {
     return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
   }
 
-  // (1 + p) R / (a + k), a >= 0, of erfc's R and k. Of floats alone its roundings would be half of
-  // erfc's error. Where multiplications and additions are one instruction, what each loses is known
-  // in floats; elsewhere it is computed in doubles.
+  // (1 + p) R / (a + k) for a >= 0, with R and k of erfc_by_quotient. In plain float32 its rounding
+  // errors would make up half of erfc's error. With fused multiply-add these errors are computed in
+  // float32; otherwise the expression is evaluated in float64.
   llvm::Value* times_erfcx(llvm::Value* a, llvm::Value* p) {
     constexpr double k = 1.125;
     const auto r = [&](llvm::Value* s) {  // (R - k) / s
@@ -234,11 +236,11 @@ class FloatMath {
   llvm::Value* sign_of(llvm::Value* x, llvm::Value* v) {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, v, x);
   }
-  // x itself where it is NaN, or so small that parts of it lose bits.
+  // Returns x itself if it is NaN, or so small that intermediate results would lose bits.
   llvm::Value* keep_tiny(llvm::Value* x, llvm::Value* v) {
     return b_.CreateSelect(b_.CreateFCmpOGE(abs(x), number(0x1p-100)), v, x);
   }
-  // Here NaN stays, as the second operand of the processors' minima and maxima, which these become.
+  // NaN passes through because x is the second operand of the resulting min and max instructions.
   llvm::Value* at_most(llvm::Value* x, double high) {
     return b_.CreateSelect(b_.CreateFCmpOGT(x, number(high)), number(high), x);
   }
@@ -248,11 +250,11 @@ class FloatMath {
   }
 
   struct Reduced {
-    llvm::Value* n;  // an integer, of which the lowest nine bits are n + bias
-    llvm::Value* p;  // expm1(r) where x - lost = n ln 2 + r and |r| <= ln 2 / 2, or little more
+    llvm::Value* n;  // an integer whose lowest nine bits are n + bias
+    llvm::Value* p;  // expm1(r) where x - lost = n ln 2 + r and |r| <= ln 2 / 2 or slightly more
   };
   Reduced reduce(llvm::Value* x, int bias, llvm::Value* lost = nullptr) {
-    // Where a float's last bit is 1, adding rounds to integers, which are its lowest bits then.
+    // Adding `shift`, whose last bit is worth 1, rounds to an integer in the lowest bits.
     llvm::Constant* shift = number(0x1.8p23 + bias);
     llvm::Value* shifted = multiply_add(b_, x, number(kLog2E), shift);
     llvm::Value* n = b_.CreateFSub(shifted, shift);
@@ -261,18 +263,18 @@ class FloatMath {
     if (lost) r = b_.CreateFSub(r, lost);
     return {bits(shifted), near_expm1(r)};
   }
-  // For |r| <= ln 2 / 2, or little more: the Chebyshev fit of (expm1(r) - r) / r^2.
+  // The Chebyshev fit of (expm1(r) - r) / r^2, for |r| <= ln 2 / 2 or slightly more.
   llvm::Value* near_expm1(llvm::Value* r) {
     llvm::Value* q = polynomial(
         b_, r,
         {0.001392626785673201, 0.00836324691772461, 0.04166655242443085, 0.16666576266288757, 0.5});
     return multiply_add(b_, b_.CreateFMul(r, r), q, r);
   }
-  // 2^(n - 127) of the lowest nine bits.
+  // 2^(n - 127), where n is given by the lowest nine bits.
   llvm::Value* power_of_two(llvm::Value* n) { return floats(b_.CreateShl(n, integer(23))); }
   // exp(x) / 2^shift, for x from -104 to 89 + shift / 2.
   llvm::Value* scaled_exp(llvm::Value* x, int shift) {
-    // In two steps, since 2^n may be out of range where the result is not.
+    // In two steps, since 2^n may be out of range although the result is not.
     Reduced e = reduce(x, 2 * 127 - shift);
     llvm::Value* half = b_.CreateLShr(e.n, integer(1));
     llvm::Value* v = b_.CreateFMul(b_.CreateFAdd(e.p, number(1)), power_of_two(half));
@@ -286,8 +288,8 @@ class FloatMath {
     return multiply_add(b_, power, e.p, b_.CreateFSub(power, number(one)));
   }
 
-  // log1p(x) of a finite x > -1: k ln 2 + log1p(t) where 1 + x = 2^k (1 + t), so that
-  // t = 2^-k x + (2^-k - 1), rounded once.
+  // log1p(x) for finite x > -1: k ln 2 + log1p(t) where 1 + x = 2^k (1 + t), so that t = 2^-k x +
+  // (2^-k - 1), rounded once.
   llvm::Value* inner_log1p(llvm::Value* x) {
     llvm::Value* k = exponent(b_.CreateFAdd(x, number(1)));
     llvm::Value* scaled = floats(b_.CreateSub(bits(x), k));
@@ -295,12 +297,12 @@ class FloatMath {
     llvm::Value* t = b_.CreateFAdd(scaled, multiply_add(b_, four, number(0.25), number(-1)));
     return multiply_add(b_, count(k), number(kLn2), near_log1p(t));
   }
-  // k where x = 2^k m and m is from 3/4 to 3/2, at the place of a float's exponent.
+  // The k with x = 2^k m and m in [3/4, 3/2), shifted to the position of a float's exponent.
   llvm::Value* exponent(llvm::Value* x) {
     return b_.CreateAnd(b_.CreateSub(bits(x), bits(number(0.75))), integer(-1 << 23));
   }
   llvm::Value* count(llvm::Value* k) { return b_.CreateSIToFP(b_.CreateAShr(k, integer(23)), t_); }
-  // For t from -1/4 to 1/2: the Chebyshev fit of (t - log1p(t)) / t^2.
+  // The Chebyshev fit of (t - log1p(t)) / t^2, for t from -1/4 to 1/2.
   llvm::Value* near_log1p(llvm::Value* t) {
     llvm::Value* q = polynomial(
         b_, t,
@@ -316,7 +318,7 @@ class FloatMath {
     log = b_.CreateSelect(b_.CreateFCmpOLT(x, llvm::ConstantFP::getInfinity(t_)), log, x);
     return b_.CreateSelect(b_.CreateFCmpULE(x, number(pole)), edge, log);
   }
-  // log(2 a) where `large`, else log1p(y).
+  // log(2 a) if `large`, else log1p(y).
   llvm::Value* log_of_double(llvm::Value* large, llvm::Value* a, llvm::Value* y) {
     llvm::Value* log = log1p(b_.CreateSelect(large, a, y));
     return b_.CreateFAdd(log, b_.CreateSelect(large, number(kLn2), number(0)));

@@ -28,7 +28,7 @@ std::int64_t div_floor(std::int64_t a, std::int64_t b) {
 std::int64_t mod_floor(std::int64_t a, std::int64_t b) { return a - b * div_floor(a, b); }
 
 Index as_index(const Index::Node* node) {
-  // The arena owns the node: a pointer without a count costs nothing to copy.
+  // The arena owns the node, so a pointer without a reference count is cheap to copy.
   return Index(std::shared_ptr<const Index::Node>(std::shared_ptr<const Index::Node>(), node));
 }
 
@@ -76,7 +76,7 @@ const Atom* divided_atom(Atom::Kind kind, const Index::Node* inner, std::int64_t
   return &a;
 }
 
-// a = divisor * whole + rest, with a constant of `rest` in [0, divisor).
+// a = divisor * whole + rest, where the constant of `rest` lies in [0, divisor).
 struct Parts {
   Index whole, rest;
 };
@@ -93,7 +93,7 @@ Parts split(const Index& a, std::int64_t divisor) {
           make_sum(mod_floor(n->constant, divisor), std::move(rest))};
 }
 
-// The largest g dividing `divisor` such that rest = g * A + B with 0 <= B < g, or 1.
+// The largest divisor g of `divisor` such that rest = g * A + B with 0 <= B < g; at least 1.
 std::int64_t common_step(const Index& rest, std::int64_t divisor) {
   std::int64_t best = 1;
   for (const auto& [atom, c] : node_of(rest)->terms) {
@@ -105,7 +105,7 @@ std::int64_t common_step(const Index& rest, std::int64_t divisor) {
   return best;
 }
 
-// Adds a multiple of the divisor so that the value is never negative; gives the multiple.
+// Adds a multiple of the divisor to make the value non-negative; returns the multiple.
 std::int64_t lift(Index& rest, std::int64_t divisor) {
   std::int64_t lo = node_of(rest)->lo;
   std::int64_t m = lo < 0 ? -div_floor(lo, divisor) : 0;
@@ -262,7 +262,7 @@ Index operator*(const Index& a, std::int64_t b) {
   return codegen::make_sum(node_of(a)->constant * b, std::move(terms));
 }
 
-// A quotient or remainder by 0 is a position in an array of no elements, which is never computed.
+// A quotient or remainder by 0 belongs to an array without elements and is never evaluated.
 Index floor_div(const Index& a, std::int64_t b) {
   using namespace codegen;
   if (b == 1) return a;

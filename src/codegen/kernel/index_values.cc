@@ -1,4 +1,4 @@
-// Indices as machine integers: scalars, or vectors where they differ over the lanes.
+// Indices as machine integers: vectors if they differ between lanes, else scalars.
 #include "codegen/kernel/scopes.h"
 
 #include <algorithm>
@@ -27,9 +27,9 @@ int depth_of(const Atom& a) {
 
 }  // namespace
 
-// Whether the vectorised variable runs through a quotient's or remainder's period in whole vectors:
-// it always starts at a multiple of the width, so that the quotient is the same for all lanes and
-// the remainder grows by one.
+// Whether the vectorised variable passes through the period of a quotient or remainder in whole
+// vectors. It always starts at a multiple of the width, so that the quotient is equal in all lanes
+// and the remainder grows by one per lane.
 bool KernelEmitter::aligned(const Atom& a) const {
   const Atom* vec = current_->vec;
   int width = current_->width;
@@ -52,7 +52,7 @@ bool KernelEmitter::varying(const Index::Node* n) const {
 }
 bool KernelEmitter::varying(const Index& i) const { return varying(node_of(i)); }
 
-// How much the index grows from lane to lane, where that is the same for all.
+// How much the index grows per lane, if that is the same for all lanes.
 std::optional<std::int64_t> KernelEmitter::lane_stride(const Index& i) const {
   std::int64_t stride = 0;
   for (const auto& [atom, c] : node_of(i)->terms) {
@@ -83,7 +83,7 @@ llvm::Value* KernelEmitter::scalar_atom(const Atom& a) {
   return a.kind == Atom::Kind::quotient ? b_->CreateUDiv(inner, by) : b_->CreateURem(inner, by);
 }
 
-// At lane 0 where the index varies over the lanes.
+// The index as a scalar; if it varies over the lanes, its value in lane 0.
 llvm::Value* KernelEmitter::scalar(const Index& i) {
   const Index::Node* n = node_of(i);
   if (n->terms.empty()) return b_->getInt64(static_cast<std::uint64_t>(n->constant));

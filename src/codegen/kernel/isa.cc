@@ -15,9 +15,9 @@ const Isa& host_isa() {
     Isa i;
     i.triple = llvm::sys::getProcessTriple();
     i.cpu = llvm::sys::getHostCPUName().str();
-    std::map<std::string, bool> features;  // sorted: the text is part of cache keys
+    std::map<std::string, bool> features;  // sorted, because the text is part of cache keys
     for (const auto& f : llvm::sys::getHostCPUFeatures()) features[f.first().str()] = f.second;
-    // TESSERA_ISA=avx2 or sse4 does without what is newer, to test and to measure.
+    // TESSERA_ISA=avx2 or sse4 disables newer extensions, for tests and measurements.
     if (const std::string most = settings::text("TESSERA_ISA"); most == "avx2" || most == "sse4")
       for (auto& [name, on] : features)
         on = on && !name.starts_with("avx512") && name != "avx10.1-512" &&

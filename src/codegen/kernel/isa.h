@@ -1,4 +1,4 @@
-// What the kernel compiler knows about the processor.
+// Properties of the processor that the kernel compiler uses.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@ namespace tessera::inline v0::codegen {
 
 struct Isa {
   std::string triple, cpu, features;
-  int vector_bytes = 16;       // of one register
+  int vector_bytes = 16;       // per register
   int math32 = 4, math64 = 2;  // lanes of the vector math functions
   bool avx512 = false, avx2 = false;
-  bool bfloat16 = false;  // products of pairs of bfloat16 with float32 sums
+  bool bfloat16 = false;  // has dot products of bfloat16 pairs with float32 sums
 };
 
 /// The processor this process runs on.

@@ -63,8 +63,8 @@ llvm::TargetMachine& machine() {
   return **tm;
 }
 
-// The kernels arrive in good order: what is left is folding, and what the instruction selector
-// likes to see done.
+// The emitter writes good code already. The remaining work is folding, and canonical forms that the
+// instruction selector expects.
 void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -78,16 +78,16 @@ void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
   builder.crossRegisterProxies(loops, functions, calls, modules);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::EarlyCSEPass(false));
-  // Branches first: the selects that they become are folded with the rest. Of those that are left
-  // unfolded LLVM 19's instruction selector has been seen to turn some back and forth for ever.
+  // Simplify branches first, so that the resulting selects are folded with the rest. LLVM 19's
+  // instruction selector has been seen to loop forever on some unfolded selects.
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) passes.run(f, functions);
 }
 
-// What a kernel reads lies with its code. A piece of memory of other rights is a mapping of its own,
-// of which a process has some tens of thousands; code next to code is one.
+// Places a kernel's constants next to its code. Memory with different permissions is a separate
+// mapping, and a process may have only some tens of thousands of these; adjacent code shares one.
 class InOnePiece final : public llvm::orc::ObjectLinkingLayer::Plugin {
  public:
   void modifyPassConfig(llvm::orc::MaterializationResponsibility&, llvm::jitlink::LinkGraph&,
@@ -144,7 +144,8 @@ void configure_module(llvm::Module& module) {
 }
 
 std::string compile_object(llvm::Module& module) {
-  const LibraryBegins begins;  // of value types, of what it knows of functions by name
+  // LLVM creates its value types and tables of library functions on first use.
+  const LibraryBegins begins;
   llvm::TargetMachine& tm = machine();
   std::string width = std::to_string(8 * host_isa().vector_bytes);
   for (llvm::Function& f : module) {
@@ -171,8 +172,8 @@ std::string compile_object(llvm::Module& module) {
 
 namespace {
 
-// An object file in a library of its own, so that a kernel that is being removed by one thread and
-// made again by another may have the same name.
+// An object file in a separate JITDylib, so that one thread may recompile a kernel while another
+// removes it, under the same name.
 class Library final : public LinkedCode {
  public:
   Library()
@@ -182,13 +183,14 @@ class Library final : public LinkedCode {
               return number++;
             }()))) {
     library_.addToLinkOrder(jit().getMainJITDylib());
-    // What the instruction selector calls where the processor has no instruction, such as the
-    // conversions of float16: the order of one library does not go on with that of the next.
+    // The instruction selector emits calls where the processor lacks an instruction, such as
+    // float16 conversions. They resolve to the process's symbols, because link orders are not
+    // transitive.
     if (auto process = jit().getProcessSymbolsJITDylib()) library_.addToLinkOrder(*process);
   }
   ~Library() override {
     const Inside inside;
-    // At the end of the process the memory goes with it, and LLVM is not to be called any more.
+    // When the process ends, its memory is freed anyway and LLVM must not be called.
     if (Inside::libraries())
       llvm::consumeError(jit().getExecutionSession().removeJITDylib(library_));
   }

@@ -1,4 +1,4 @@
-// LLVM behind two functions: a module becomes an object file, an object file becomes callable.
+// A thin interface to LLVM: compiles a module to an object file and links object files.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,21 @@ namespace tessera::inline v0::codegen {
 
 /// Prepares an empty module for this machine.
 void configure_module(llvm::Module& module);
-/// Optimises and compiles. Thread-safe for modules of distinct contexts.
+/// Optimises a module and compiles it to an object file. Thread-safe for modules of distinct
+/// contexts.
 std::string compile_object(llvm::Module& module);
-/// Machine code in the process, until this goes.
+/// Machine code in this process; unloaded by the destructor.
 class LinkedCode {
  public:
   virtual ~LinkedCode() = default;
-  /// Of the named functions.
+  /// The addresses of the named functions.
   std::vector<void*> addresses;
 };
-/// Links an object file into the process; throws InternalError where the object is damaged.
+/// Links an object file into the process. Throws InternalError if the object is damaged.
 /// Thread-safe.
 std::unique_ptr<const LinkedCode> link_object(const std::string& object,
                                               std::span<const std::string> names);
-/// "19.1.4"
+/// The version of LLVM, such as "19.1.4".
 std::string compiler_version();
 
 }  // namespace tessera::inline v0::codegen

@@ -36,10 +36,10 @@ struct Machine {
 };
 using MachinePtr = std::shared_ptr<const Machine>;
 
-// Kernels that are in use or being compiled. What keeps them are the routines made of them.
+// Kernels that are in use or being compiled. Routines own the kernels.
 struct Cache {
   struct Entry {
-    std::shared_future<MachinePtr> coming;  // while it is compiled
+    std::shared_future<MachinePtr> coming;  // valid while it is being compiled
     std::weak_ptr<const Machine> machine;
   };
   std::mutex mutex;
@@ -54,7 +54,7 @@ Cache& cache() {
 Machine::~Machine() {
   Locked lock(cache().mutex);
   auto it = cache().kernels.find(key);
-  // Another may have been made meanwhile.
+  // The kernel may have been compiled again in the meantime.
   if (it != cache().kernels.end() && !it->second.coming.valid() && it->second.machine.expired())
     cache().kernels.erase(it);
 }
@@ -92,7 +92,7 @@ std::string name_of(const Program& p) {
   return more ? name + "+" + std::to_string(more) + " more" : name;
 }
 
-// What a kernel is compiled for besides its program.
+// Options with which a kernel is compiled, besides its program.
 struct Form {
   bool any_length, past_caches;
 };
@@ -115,7 +115,7 @@ MachinePtr make_machine(const Program& p, Form form, const std::string& key) {
       m->code = link_object(*object, names);
       ++cache().from_disk;
     } catch (const InternalError&) {
-      object.reset();  // a file that cannot be used is none
+      object.reset();  // ignore a damaged file
     }
   }
   if (!object) {
@@ -219,7 +219,7 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
         work();
       });
   } catch (const std::system_error&) {
-    // The system has no thread to give: those there are do the work.
+    // No more threads can be created; the existing ones do the work.
   }
   work();
   for (std::thread& t : helpers) t.join();

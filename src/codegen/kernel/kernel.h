@@ -11,16 +11,16 @@
 
 namespace tessera::inline v0::codegen {
 
-/// One routine a program. Each program holds emitted (and view) ops only, and is compiled as a
-/// single pass over memory where that is possible: inputs and outputs are dense row-major buffers.
-/// Equal programs are compiled once; programs that are new to the process and to the disk cache are
-/// batched into modules and compiled on all cores. Thread-safe. `times`, where given: by program, how
-/// often it writes results before somebody reads them, once a device; together they decide whether
-/// results go past the caches.
+/// Returns one routine per program. A program consists of emitted (and view) ops only, and is
+/// compiled to a single pass over memory if possible; inputs and outputs are dense row-major
+/// buffers. Equal programs are compiled once. Programs that are new to the process and the disk
+/// cache are batched into modules and compiled on all cores. Thread-safe. `times`, if given: for
+/// each program, the number of devices whose results it writes before any of them is read. The
+/// total size decides whether results bypass the caches.
 std::vector<std::shared_ptr<const Routine>> compile_kernels(
     std::span<const ProgramPtr> kernels, std::span<const std::int64_t> times = {});
 
-/// Whether the kernel compiler takes this equation.
+/// Whether the kernel compiler supports this equation.
 bool is_emitted(const Equation& eqn);
 
 struct KernelStats {

@@ -10,7 +10,7 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-// The loop variables of an index space, one a dimension.
+// The loop variables of an index space, one per dimension.
 std::vector<Index> space_of(const Shape& shape) {
   std::vector<Index> at;
   for (std::int64_t d : shape) at.push_back(make_variable(d));
@@ -23,7 +23,7 @@ struct Planner {
   const Program& p;
   KernelSchedule plan;
   bool any_length;
-  std::unordered_set<Var> ready, stored, reduced;  // ready: the union of the others
+  std::unordered_set<Var> ready, stored, reduced;  // `ready` is the union of the other two
 
   StageSchedule stage(StageSchedule::Kind kind, std::vector<int> members,
                       const std::vector<Var>& vars, const Shape& space, std::int64_t chunks) {
@@ -85,8 +85,8 @@ struct Planner {
       bool one = std::all_of(calls.begin(), calls.end(),
                              [&](const auto& c) { return c.shape.extents == r.extents; });
       const Shape& out = p.type(e.outputs[0]).shape;
-      // Rows of lanes are enough tasks when there are some; of columns, a chunk of rows is read as
-      // it lies in memory.
+      // A few results that reduce along rows already give enough tasks. For reductions along
+      // columns, chunks of rows are read in memory order.
       if (!one || r.extents.empty() || r.chunks() < 2 || out.count() >= (r.lanes ? 16 : 65536))
         continue;
       SplitReduction s{&e, e.outputs[0], r, calls[0].accumulator};
@@ -102,7 +102,7 @@ struct Planner {
     }
   }
 
-  // One stage for reductions of one form that do not depend on each other.
+  // Groups independent reductions of the same form into one stage.
   void split_stages() {
     std::vector<bool> done(plan.splits.size());
     for (std::size_t i = 0; i < plan.splits.size(); ++i) {
@@ -128,7 +128,7 @@ struct Planner {
     }
   }
 
-  // Whether `v` is computed without any split reduction that has no stage yet, other than itself.
+  // Whether `v` depends on no split reduction without a stage, other than itself.
   bool independent(Var v) {
     IndexArena arena;
     std::unordered_set<Var> buffers = ready;
@@ -142,7 +142,7 @@ struct Planner {
     });
   }
 
-  // Whether computing the outputs `full` computes the outputs `part` on the way, one for each row.
+  // Whether computing the outputs `full` also computes the outputs `part`, one value per row.
   bool rows_of(const std::vector<int>& full, const std::vector<int>& part) {
     IndexArena arena;
     std::vector<Var> vars;
@@ -165,7 +165,7 @@ struct Planner {
     std::map<Var, std::size_t> order;
     for (std::size_t k = 0; k < p.equations.size(); ++k)
       for (Var v : p.equations[k].outputs) order[v] = k + 1;
-    std::vector<std::pair<std::size_t, std::vector<int>>> groups;  // by the last equation
+    std::vector<std::pair<std::size_t, std::vector<int>>> groups;  // keyed by the last equation
     for (std::size_t o = 0; o < p.outputs.size(); ++o) {
       Var v = p.outputs[o];
       if (p.type(v).shape.count() == 0) continue;
@@ -222,8 +222,8 @@ void write_past_caches(KernelSchedule& plan, const Program& p) {
     if (s.kind != StageSchedule::Kind::outputs || !s.width) continue;
     s.past_caches = std::all_of(s.members.begin(), s.members.end(), [&](int m) {
       const Type& t = p.type(p.outputs[static_cast<std::size_t>(m)]);
-      // Vectors begin at lines where rows do. Those of a tile are stored row after row, so that each
-      // has to be whole lines.
+      // Vectors start at cache lines if rows do. The vectors of a tile are stored row by row, so
+      // each must be whole lines.
       return !is_complex(t.dtype) &&
              (s.tile < 0 || std::int64_t{s.width} * size_of(t.dtype) % kLine == 0) &&
              (s.dims.size() == 1 || s.dims.back() * size_of(t.dtype) % kLine == 0);

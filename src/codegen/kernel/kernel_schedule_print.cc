@@ -17,8 +17,8 @@ namespace {
 
 constexpr Var kLast = std::numeric_limits<Var>::max();
 
-/// A loop, and what is done in a turn of it: lines and loops of rules, by the variable that they
-/// compute, then those in the order given, at the end the next loop of the stage.
+/// A loop and the contents of an iteration: lines and inner loops of rules, sorted by the variable
+/// that they compute, followed by unsorted items. `next` is the stage's next inner loop.
 struct Block {
   struct Item {
     Var var;
@@ -31,8 +31,8 @@ struct Block {
   std::unique_ptr<Block> next;
 
   void print(std::string& out) {
-    // In which order a rule asks for its operands is the compiler's choice; variables are numbered
-    // in the order of the program.
+    // The order in which a rule requests its operands depends on the C++ compiler, so items are
+    // sorted by variable, which gives program order.
     std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
       if (a.var != b.var || a.var == kLast) return a.var < b.var;
       return std::pair(!a.loop, std::string_view(a.line)) <
@@ -54,7 +54,7 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return out;
 }
 
-/// A dry run of one stage's rules that notes where each value is computed.
+/// A dry run of one stage's rules that records where each value is computed.
 class Notes final : public Tracer {
  public:
   Notes(const Program& p, const KernelSchedule& plan, const StageSchedule& s,
@@ -167,7 +167,7 @@ class Notes final : public Tracer {
     Var var;
     Block* home;
     std::vector<std::pair<Var, std::string>> operands;
-    int data = 0;  // positions that it took from data
+    int data = 0;  // number of indices that it read from data
   };
 
   void name(const Atom* a, std::string text, Block* home) {
@@ -184,7 +184,7 @@ class Notes final : public Tracer {
            std::any_of(s_.members.begin(), s_.members.end(),
                        [&](int m) { return plan_.splits[static_cast<std::size_t>(m)].var == v; });
   }
-  // Whether `at` is in the row that `v` is kept for.
+  // Whether `at` lies in the row for which `v` is kept.
   bool of_row(Var v, std::span<const Index> at) const {
     if (std::count(s_.cached.begin(), s_.cached.end(), v) == 0 || at.size() <= row_.size() ||
         keeping_ == v)
@@ -213,7 +213,7 @@ class Notes final : public Tracer {
     row->items.push_back({v, {}, std::move(loop)});
   }
 
-  // Names the variable of a loop that may have several: k, then k.1, k.2.
+  // Names the variables of a loop nest: k, then k.1, k.2.
   void variable(const Index& i, const std::string& stem, std::int64_t extent, Block* loop,
                 std::vector<std::string>& names, std::vector<std::string>& counts) {
     const Atom* a = single_atom(i);
@@ -270,7 +270,7 @@ class Notes final : public Tracer {
     return text;
   }
 
-  // A loop of the rule that is running, with these variables.
+  // Records a loop over these variables in the rule that is running.
   void begin(Block& loop, std::span<const std::int64_t> extents, std::span<const Index> at,
              const std::string& form) {
     const Rule& rule = rules_.back();
@@ -286,7 +286,7 @@ class Notes final : public Tracer {
       rules_.back().home->items.push_back({rules_.back().var, {}, std::move(loop)});
   }
 
-  // How a reduction associates.
+  // Describes how a reduction associates.
   std::string form(const Equation& eqn, std::span<const std::int64_t> extents) const {
     const ReduceShape r = reduce_shape(program_, eqn, extents);
     std::string text;
@@ -307,7 +307,7 @@ class Notes final : public Tracer {
     return " from the result";
   }
 
-  /// The innermost of the loops that `at` knows.
+  /// The innermost loop on which `at` depends.
   Block* home_of(std::span<const Index> at) {
     Block* home = &root_;
     for (const Index& i : at)
@@ -345,7 +345,7 @@ class Notes final : public Tracer {
   Block* innermost_ = nullptr;
   std::map<const Atom*, std::string> names_;
   std::map<const Atom*, Block*> homes_;
-  std::vector<Rule> rules_;  // that are running
+  std::vector<Rule> rules_;  // the rules that are running
   std::vector<Index> row_;
   std::unordered_set<Var> kept_;
   std::unordered_set<ValueKey, ValueKeyHash> loaded_;

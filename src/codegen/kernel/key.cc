@@ -88,13 +88,13 @@ Canonical canonical_kernel(const ProgramPtr& p) {
     }
     if (e.op->spreads && full(e.outputs[0])) {
       if (full(e.inputs[0])) {
-        // With as many elements but in another order it is a transposition.
+        // An equal element count in another order is a transposition.
         if (reading_of_spread(*p, e) != Reading::same) return {p, 0};
         alias[e.outputs[0]] = c.inputs[0];
         continue;
       }
       if (p->type(e.inputs[0]).shape.rank() != 0) return {p, 0};
-      // A repeated scalar, in the form that it has at every length.
+      // A broadcast scalar, in the same form for every length.
       static const Op& repeat = Registry::get().at("broadcast_in_dim");
       c.op = &repeat;
       c.attrs = Attrs{{"shape", Ints{kAnyLength}}, {"dims", Ints{}}};

@@ -1,4 +1,4 @@
-// The identity of a kernel, and its form that leaves out what the machine code does not depend on.
+// The cache key of a kernel, and its canonical form without details that the machine code ignores.
 #pragma once
 
 #include "ir/program.h"
@@ -8,12 +8,12 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Bytes that are equal for two programs exactly when their machine code is: wiring, ops,
+/// A key that is equal for two programs exactly if their machine code is: it contains wiring, ops,
 /// attributes, dtypes and shapes.
 std::string kernel_key(const Program& p);
 
-/// An elementwise program over arrays of one size is compiled for any length. `length` is 0 where
-/// the program is of another kind; then `program` is the given one.
+/// An elementwise program over arrays of one size is compiled for any length. For other programs
+/// `length` is 0 and `program` is the given one.
 struct Canonical {
   ProgramPtr program;
   std::int64_t length = 0;

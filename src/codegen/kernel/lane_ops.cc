@@ -122,7 +122,7 @@ llvm::Value* LaneOps::round(llvm::Value* v, DType d) {
   int width = width_of(v);
   if (d == DType::float16) return from_half(b_.CreateFPTrunc(v, memory_type(d, width)));
   if (d != DType::bfloat16) return v;
-  // To nearest even on the upper 16 bits; a NaN keeps its upper payload and becomes quiet.
+  // Rounds to nearest even on the upper 16 bits; a NaN keeps its upper payload and becomes quiet.
   llvm::Type* t = type(DType::uint32, width);
   auto k = [&](std::uint32_t x) { return llvm::ConstantInt::get(t, x); };
   llvm::Value* bits = b_.CreateBitCast(v, t);
@@ -156,8 +156,8 @@ Lane LaneOps::binary(Arith op, Lane x, Lane y) {
   llvm::Value *a = vector(x, width), *c = vector(y, width);
   if (is_comparison(op)) return lane(compare(op, a, c, x.dtype), DType::boolean);
   if (!is_floating(x.dtype)) return lane(integer_binary(op, a, c, x.dtype), x.dtype);
-  // Behind a fence: LLVM makes the maximum of what were halves one of halves, and where the processor
-  // has none, version 19 takes that of NaN and 0 for 0.
+  // The fence stops LLVM from narrowing the maximum of extended halves to a maximum of halves. On
+  // processors without that instruction, LLVM 19 computes 0 for the maximum of NaN and 0.
   if ((op == Arith::max || op == Arith::min) &&
       (x.dtype == DType::float16 || (was_half(a) && was_half(c))))
     a = b_.CreateArithmeticFence(a, a->getType());

@@ -1,9 +1,9 @@
 // Arithmetic of the emitter in LLVM IR.
 //
-// A lane value is a scalar, the same for all lanes, until an operation meets a vector. Halves and
-// bfloat16 live in registers as float32 values already rounded to their type; booleans as single
-// bits; complex numbers as structs of their two parts, each a scalar or a vector. Nothing is
-// contracted or reassociated.
+// A lane value is a scalar, equal for all lanes, until an operation combines it with a vector.
+// Halves and bfloat16 values are held in registers as float32 values already rounded to their type,
+// booleans as single bits, and complex numbers as structs of two parts, each a scalar or a vector.
+// Nothing is contracted or reassociated.
 #pragma once
 
 #include "ir/emit.h"
@@ -34,7 +34,7 @@ class LaneOps {
  public:
   LaneOps(llvm::Module& module, IrBuilder& b) : module_(module), b_(b) {}
 
-  /// In registers and in memory; width 0 is a scalar.
+  /// LLVM types in registers and in memory; width 0 is a scalar.
   llvm::Type* type(DType d, int width = 0) const;
   llvm::Type* memory_type(DType d, int width = 0) const;
   Lane from_memory(llvm::Value* v, DType d, int width);
@@ -42,14 +42,15 @@ class LaneOps {
 
   Lane lane(llvm::Value* v, DType d);
   static const LaneValue& value(const Lane& x) { return *static_cast<const LaneValue*>(x.handle); }
-  /// As a vector of `width` lanes.
+  /// The value as a vector of `width` lanes.
   llvm::Value* vector(const Lane& x, int width);
   llvm::Value* splat(llvm::Value* v, int width);
-  /// Lanes of a value in registers, both parts of a complex one.
+  /// Selects lanes of a value in registers; for a complex value, of both parts.
   llvm::Value* shuffled(llvm::Value* v, std::span<const int> lanes);
   llvm::Value* extracted(llvm::Value* v, llvm::Value* lane);
   llvm::Value* inserted(llvm::Value* v, llvm::Value* element, llvm::Value* lane);
-  /// The real (0) or the imaginary part (1) of a complex value, and such a value of both.
+  /// `part` extracts the real (0) or imaginary (1) part of a complex value; `joined` makes one from
+  /// both.
   llvm::Value* part(llvm::Value* v, unsigned which);
   llvm::Value* joined(llvm::Value* real, llvm::Value* imag);
 
@@ -62,8 +63,8 @@ class LaneOps {
   Lane bitcast(Lane x, DType to);
 
  private:
-  llvm::Value* from_half(llvm::Value* v);       // as float32
-  llvm::Value* round(llvm::Value* v, DType d);  // float32 to the grid of d
+  llvm::Value* from_half(llvm::Value* v);       // converts to float32
+  llvm::Value* round(llvm::Value* v, DType d);  // rounds float32 to the precision of d
   llvm::Value* float_unary(Arith op, llvm::Value* v, bool f64);
   llvm::Value* integer_unary(Arith op, llvm::Value* v, DType d);
   llvm::Value* extreme(Arith op, llvm::Value* x, llvm::Value* y, bool f64);

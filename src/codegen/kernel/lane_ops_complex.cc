@@ -1,4 +1,4 @@
-// Complex arithmetic of the emitter: two real lanes, and calls of functions lane by lane.
+// Complex arithmetic of the emitter: pairs of real lanes, and function calls for each lane.
 #include "base/message.h"
 #include "codegen/kernel/lane_ops.h"
 #include "codegen/kernel/llvm_ir.h"
@@ -51,7 +51,7 @@ Lane LaneOps::complex(Lane real, Lane imag) {
   return lane(joined(vector(real, width), vector(imag, width)), complex_dtype(real.dtype));
 }
 
-// The function of one lane after the other.
+// Calls the function for one lane after the other.
 Lane LaneOps::call_complex(Arith op, Lane x, const Lane* y) {
   const bool wide = x.dtype == DType::complex128;
   const ComplexFunction* f = complex_function(op, wide);
@@ -89,7 +89,7 @@ Lane LaneOps::call_complex(Arith op, Lane x, const Lane* y) {
   return op == Arith::abs ? re : complex(re, convert(lane(parts[1], DType::float64), real));
 }
 
-// |x|. In double the squares of floats neither overflow nor lose anything.
+// |x|. In float64 the squares of float32 values neither overflow nor lose bits.
 Lane LaneOps::magnitude(Lane x) {
   if (x.dtype == DType::complex128) return call_complex(Arith::abs, x, nullptr);
   Lane re = part(x, 0), im = part(x, 1);
@@ -104,7 +104,7 @@ Lane LaneOps::magnitude(Lane x) {
   return select(infinite, infinity, convert(root, DType::float32));
 }
 
-// As over() of base/complex_math.h.
+// Like over() in base/complex_math.h.
 Lane LaneOps::complex_quotient(Lane x, Lane y) {
   auto times = [&](Lane u, Lane v) { return binary(Arith::mul, u, v); };
   auto over = [&](Lane u, Lane v) { return binary(Arith::div, u, v); };
@@ -115,7 +115,7 @@ Lane LaneOps::complex_quotient(Lane x, Lane y) {
   Lane by_real = binary(Arith::ge, size_c, unary(Arith::abs, d));
   Lane big = select(by_real, c, d), small = select(by_real, d, c);
   Lane ratio = over(small, big), whole = plus(big, times(small, ratio));
-  // (a + b r, b - a r) where c is the greater part, else (a r + b, b r - a).
+  // (a + b r, b - a r) if |c| >= |d|, else (a r + b, b r - a).
   Lane first = select(by_real, a, b), second = select(by_real, b, a);
   Lane re = over(plus(first, times(second, ratio)), whole);
   Lane im = over(select(by_real, minus(b, times(a, ratio)), minus(times(b, ratio), a)), whole);
@@ -133,7 +133,7 @@ Lane LaneOps::complex_unary(Arith op, Lane x) {
     case Arith::abs: return magnitude(x);
     case Arith::is_finite:
       return binary(Arith::and_, unary(Arith::is_finite, re), unary(Arith::is_finite, im));
-    case Arith::sign: {  // zero gives itself
+    case Arith::sign: {  // zero gives zero
       Lane size = magnitude(x);
       Lane none = binary(Arith::eq, size, constant(size.dtype, 0.0));
       return select(none, x, complex(binary(Arith::div, re, size), binary(Arith::div, im, size)));

@@ -1,5 +1,5 @@
-// Floating-point arithmetic of the emitter: IEEE operations, and vector math functions for the
-// rest.
+// Floating-point arithmetic of the emitter: IEEE operations, and vector math functions for
+// everything else.
 #include "base/message.h"
 #include "codegen/kernel/float_math.h"
 #include "codegen/kernel/isa.h"
@@ -18,8 +18,8 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-// Beyond this magnitude SLEEF's trigonometric functions reduce all lanes of a vector in the slow
-// way.
+// Beyond this magnitude SLEEF's trigonometric functions use the slow range reduction for all lanes
+// of a vector.
 double fast_range(bool f64) { return f64 ? 15.0 : 125.0; }
 bool is_trigonometric(Arith op) { return op == Arith::sin || op == Arith::cos || op == Arith::tan; }
 
@@ -31,8 +31,8 @@ llvm::Function* declare(llvm::Module& m, const char* name, llvm::FunctionType* t
   return f;
 }
 
-// A function that evaluates lanes in the fast range and the others separately: what a lane gives
-// must not depend on its neighbours.
+// A function that evaluates lanes in the fast range separately from the others, because the result
+// of a lane must not depend on its neighbours.
 llvm::Function* separated(llvm::Module& m, llvm::Function* math, llvm::FunctionType* type,
                           double range) {
   llvm::LLVMContext& c = m.getContext();
@@ -65,8 +65,8 @@ llvm::Function* separated(llvm::Module& m, llvm::Function* math, llvm::FunctionT
   return f;
 }
 
-// SLEEF's power of doubles is infinite from 2e-6 below the largest double on: the square of the
-// power of half the exponent is not.
+// SLEEF's float64 power overflows from 2e-6 (relative) below the largest double. The power of half
+// the exponent does not, so its square is used there.
 llvm::Function* power_to_the_end(llvm::Module& m, llvm::Function* math, llvm::FunctionType* type) {
   llvm::LLVMContext& c = m.getContext();
   std::string name = math->getName().str() + "_to_the_end";
@@ -82,7 +82,7 @@ llvm::Function* power_to_the_end(llvm::Module& m, llvm::Function* math, llvm::Fu
   llvm::Type* t = x->getType();
   auto magnitude = [&](llvm::Value* v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
   llvm::Value* power = b.CreateCall(math, {x, y});
-  // Where the exponent is less than a half the infinity is exact, and the root of it might not be.
+  // If the exponent is at most a half, an infinite result is exact, and the root might not be.
   llvm::Value* infinite =
       b.CreateAnd(b.CreateFCmpOEQ(magnitude(power), llvm::ConstantFP::getInfinity(t)),
                   b.CreateFCmpOGT(magnitude(y), llvm::ConstantFP::get(t, 0.5)));
@@ -141,7 +141,7 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
   switch (op) {
     case Arith::neg: return b_.CreateFNeg(v);
     case Arith::abs: return intrinsic(llvm::Intrinsic::fabs);
-    case Arith::sign: {  // zeros and NaN give themselves
+    case Arith::sign: {  // zeros and NaN are returned unchanged
       llvm::Value* zero = number(t, 0);
       llvm::Value* below = b_.CreateSelect(b_.CreateFCmpOLT(v, zero), number(t, -1), v);
       return b_.CreateSelect(b_.CreateFCmpOGT(v, zero), number(t, 1), below);
@@ -171,16 +171,16 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
   }
 }
 
-// The larger or smaller of two numbers: NaN where one is, -0 below 0. vrange knows the order of the
-// zeros, and takes the other number of a NaN: three instructions a register, where the general form
-// takes six.
+// The larger or smaller of two numbers: NaN if either is NaN, and -0 < 0. The vrange instruction
+// orders zeros but ignores a NaN operand; with a correction for NaN it takes three instructions per
+// register, and LLVM's general form six.
 llvm::Value* LaneOps::extreme(Arith op, llvm::Value* x, llvm::Value* y, bool f64) {
   const bool larger = op == Arith::max;
   const int lanes = f64 ? 8 : 16, width = width_of(x);
   if (!host_isa().avx512 || width % lanes != 0 || width == 0)
     return b_.CreateBinaryIntrinsic(larger ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x,
                                     y);
-  // The sign of the result is that of the number that is taken.
+  // The result has the sign of the operand that is selected.
   constexpr std::uint32_t kSignOfTaken = 1 << 2, kCurrentRounding = 4;
   llvm::Value* all_lanes =
       llvm::Constant::getAllOnesValue(b_.getIntNTy(static_cast<unsigned>(lanes)));

@@ -10,7 +10,7 @@ llvm::Constant* k(llvm::Type* t, std::int64_t v) {
   return llvm::ConstantInt::get(t, static_cast<std::uint64_t>(v), true);
 }
 unsigned bits_of(llvm::Type* t) { return t->getScalarSizeInBits(); }
-// The value of a constant that is the same in all lanes.
+// The value of a constant that is equal in all lanes.
 const llvm::ConstantInt* uniform(llvm::Value* v) {
   auto* c = llvm::dyn_cast<llvm::Constant>(v);
   if (c && c->getType()->isVectorTy()) c = c->getSplatValue();
@@ -66,7 +66,7 @@ llvm::Value* LaneOps::integer_division(Arith op, llvm::Value* x, llvm::Value* y,
   return b_.CreateSelect(by_zero, x, is_signed ? b_.CreateSRem(x, safe) : b_.CreateURem(x, safe));
 }
 
-// By squaring, wrapping. A negative exponent gives the truncated reciprocal.
+// Powers by repeated squaring with wrap-around. A negative exponent gives the truncated reciprocal.
 llvm::Value* LaneOps::integer_power(llvm::Value* x, llvm::Value* y, bool is_signed) {
   llvm::Type* t = x->getType();
   llvm::Value *result = k(t, 1), *square = x;
@@ -87,7 +87,7 @@ llvm::Value* LaneOps::integer_binary(Arith op, llvm::Value* x, llvm::Value* y, D
   llvm::Type* t = x->getType();
   bool s = is_signed_integer(d), boolean = d == DType::boolean;
   if (boolean) {
-    // As NumPy has it: addition and maximum are "or", product and minimum "and".
+    // As in NumPy: addition and maximum are "or", product and minimum are "and".
     if (op == Arith::add || op == Arith::max) op = Arith::or_;
     if (op == Arith::mul || op == Arith::min) op = Arith::and_;
     if (op == Arith::sub) op = Arith::xor_;

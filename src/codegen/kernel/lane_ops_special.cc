@@ -1,4 +1,4 @@
-// Functions that SLEEF lacks, or gives over too small a range.
+// Functions that SLEEF lacks, or that it computes over too small a range.
 #include "base/erf_inv_polynomials.h"
 #include "codegen/kernel/float_math.h"
 #include "codegen/kernel/lane_ops.h"
@@ -10,7 +10,7 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-// By Horner's rule, without the last coefficient.
+// Horner's rule without the last coefficient.
 template <class T, std::size_t N>
 llvm::Value* before_last(IrBuilder& b, llvm::Value* x, const T (&c)[N]) {
   llvm::Type* t = x->getType();
@@ -26,8 +26,8 @@ double last_of(const T (&c)[N]) {
 
 }  // namespace
 
-// erf_inv(x) = x p(w), of which the last step, p = c + w q, and the product are in doubles: they
-// would be most of the error.
+// erf_inv(x) = x p(w). The last step, p = c + w q, and the product are computed in float64, because
+// they would cause most of the error.
 llvm::Value* LaneOps::erf_inv_of_floats(llvm::Value* x, llvm::Value* w) {
   using namespace erf_inv_polynomials;
   llvm::Type* t = x->getType();
@@ -45,7 +45,7 @@ llvm::Value* LaneOps::erf_inv_of_floats(llvm::Value* x, llvm::Value* w) {
   return b_.CreateFPTrunc(b_.CreateFMul(p, widen(x)), t);
 }
 
-// Those of doubles with what the last sum loses.
+// The float64 version, which adds the rounding error of the last sum.
 llvm::Value* LaneOps::erf_inv_of_doubles(llvm::Value* x, llvm::Value* w) {
   using namespace erf_inv_polynomials;
   llvm::Type* t = x->getType();
@@ -77,12 +77,12 @@ llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
   llvm::Value* edge = b_.CreateFCmpOEQ(magnitude, number(t, 1));
   llvm::Value* infinite = b_.CreateFMul(x, llvm::ConstantFP::getInfinity(t));
-  // The sum of parts with other signs loses that of a zero.
+  // Adding parts of opposite sign would lose the sign of zero.
   inside = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, inside, x);
   return b_.CreateSelect(edge, infinite, inside);
 }
 
-// Sine or cosine in place; a vector that holds lanes beyond its range has these from SLEEF.
+// Sine or cosine inline. Lanes beyond the inline range are computed by SLEEF, if a vector has any.
 llvm::Value* LaneOps::sine_of_any(Arith op, llvm::Value* x) {
   llvm::Value* near = sine(b_, x, op == Arith::cos ? 1 : 0);
   llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
@@ -106,8 +106,8 @@ llvm::Value* LaneOps::sine_of_any(Arith op, llvm::Value* x) {
   return result;
 }
 
-// SLEEF's sinh, cosh, asinh, acosh and log1p of doubles overflow before their results do: large
-// numbers go through exponentials of half the argument, and logarithms.
+// SLEEF's float64 sinh, cosh, asinh, acosh and log1p overflow before their results do. Large
+// arguments therefore use exponentials of half the argument, or logarithms.
 llvm::Value* LaneOps::over_whole_range(Arith op, llvm::Value* x) {
   llvm::Type* t = x->getType();
   bool direct = op == Arith::sinh || op == Arith::cosh,
@@ -125,7 +125,7 @@ llvm::Value* LaneOps::over_whole_range(Arith op, llvm::Value* x) {
     far = call_math(Arith::log, magnitude, nullptr, true);
     if (op != Arith::log1p) far = b_.CreateFAdd(far, number(t, 0.693147180559945309417));
   }
-  if (op == Arith::log1p)  // is x itself where that is small, of which SLEEF loses subnormal parts
+  if (op == Arith::log1p)  // equals x for small x, where SLEEF loses subnormal bits
     near = b_.CreateSelect(b_.CreateFCmpOLT(magnitude, number(t, 0x1p-60)), x, near);
   if (odd) far = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, far, x);
   return b_.CreateSelect(large, far, near);

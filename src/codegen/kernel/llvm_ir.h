@@ -1,5 +1,5 @@
-// The LLVM headers of the kernel compiler, included by the few files that write IR and by no header
-// but this one's users' sources.
+// The LLVM headers of the kernel compiler. Only the few source files that write IR include this
+// header, and headers that only these include.
 #pragma once
 
 #pragma GCC diagnostic push
@@ -18,7 +18,7 @@ struct IrBuilder : llvm::IRBuilder<> {
   using llvm::IRBuilder<>::IRBuilder;
 };
 
-/// Lanes of a vector, or of the parts of a complex number; 0 for a scalar.
+/// The number of lanes of a vector, or of the parts of a complex number; 0 for a scalar.
 inline int width_of(const llvm::Value* v) {
   llvm::Type* type = v->getType();
   if (type->isStructTy()) type = type->getStructElementType(0);

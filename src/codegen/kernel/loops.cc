@@ -19,16 +19,16 @@ double seconds_per_element(const Tracer& t) {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Joins neighbouring dimensions where every index that matters sees them as one.
+// Collapses neighbouring dimensions if every index treats them as one.
 void collapse(StageSchedule& s, std::span<const Index> at, const Tracer& t, std::size_t first) {
-  // Dimensions `first` and `row_dims` begin loops of their own.
+  // Dimensions `first` and `row_dims` start loops of their own.
   std::vector<const Index::Node*> nodes;
   for (const Access& a : t.reads) nodes.push_back(node_of(a.flat));
   for (const Index& i : t.linear) nodes.push_back(node_of(i));
   s.dims.clear();
   s.groups.clear();
   for (std::size_t d = s.shape.size(); d-- > 0;) {
-    // A dimension of one element is joined with whatever is next to it.
+    // A dimension of size 1 is merged with its neighbour.
     bool join = !s.dims.empty() && d >= first && (s.row_dims == 0 || d + 1 != s.row_dims);
     if (join && s.shape[d] != 1 && s.dims.front() != 1) {
       std::size_t next = d + 1;
@@ -84,7 +84,7 @@ void cut(StageSchedule& s, double per_element) {
   s.seconds = elements * per_element;
 }
 
-// Stretches of so much of the innermost loop, and tasks of many tiles.
+// Cuts the innermost loop into stretches of this length, and groups many tiles into a task.
 void cut_stretches(StageSchedule& s, std::int64_t stretch) {
   s.block = s.dims.back() > stretch ? stretch : 0;
   s.units = 1;
@@ -95,10 +95,10 @@ void cut_stretches(StageSchedule& s, std::int64_t stretch) {
   s.units_per_task = std::max<std::int64_t>(1, kTaskElements / inside);
 }
 
-// Cuts the tiles of a transposing stage: a cache line of one dimension, a stretch of the other.
+// Cuts the tiles of a transposing stage: a cache line of one dimension by a stretch of the other.
 void cut_tiles(StageSchedule& s, double per_element) {
   constexpr std::int64_t kStretch = 512;
-  // A square of one register a row fits the register file.
+  // A square with one register per row fits the register file.
   s.width = std::min(s.width, host_isa().math32);
   s.tile_length = std::max(8, s.width);
   s.unit_dims = s.dims.size() - 1;
@@ -108,8 +108,8 @@ void cut_tiles(StageSchedule& s, double per_element) {
   s.seconds = 4 * elements * per_element;
 }
 
-// The loop that an operand is contiguous along where it is not along the vectorised one; -1 where
-// there is none.
+// The loop along which an operand is contiguous although it is not contiguous along the vectorised
+// loop; -1 if there is none.
 int tile_dim(const StageSchedule& s, std::span<const Index> at, const Tracer& t) {
   const Atom* inner = nullptr;
   for (const Index& i : at)
@@ -121,7 +121,7 @@ int tile_dim(const StageSchedule& s, std::span<const Index> at, const Tracer& t)
       continue;
     std::size_t d = 0;
     for (std::size_t loop = 0; loop + 1 < s.dims.size(); ++loop) {
-      // The innermost dimension of those that the loop covers.
+      // The innermost dimension that the loop covers.
       d += static_cast<std::size_t>(s.groups[loop]);
       const Atom* last = nullptr;
       for (std::size_t k = d - static_cast<std::size_t>(s.groups[loop]); k < d; ++k)
@@ -132,8 +132,8 @@ int tile_dim(const StageSchedule& s, std::span<const Index> at, const Tracer& t)
   return -1;
 }
 
-// The lanes of the innermost loop, or 0 where its index reaches a reduction that is vectorised
-// itself.
+// The vector width of the innermost loop, or 0 if its index occurs in a reduction that is
+// vectorised itself.
 int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer& t, int widest) {
   const Atom* inner = nullptr;
   for (const Index& i : at)
@@ -155,7 +155,7 @@ int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer
 }
 
 constexpr std::int64_t kMaxRow =
-    16384;  // elements: a cached row stays within the first two levels of the processor's caches
+    16384;  // elements: a cached row fits the first two levels of the processor's caches
 
 }  // namespace
 
@@ -184,7 +184,7 @@ void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
   if (s.row_dims) s.cached = t.repeated(at.first(s.row_dims));
   if (s.cached.size() > 4) s.cached.clear();
   collapse(s, at, t, asked.chunks ? 1 : 0);
-  // The chunks of a reduction along the minor dimension are vectorised inside.
+  // The chunks of a reduction along the minor dimension are vectorised internally.
   s.width = asked.vectorised_inside ? 0 : choose_width(s, at, t, asked.widest);
   double per_element = seconds_per_element(t);
   if (!asked.chunks && s.width && !s.row_dims && !s.any_length) s.tile = tile_dim(s, at, t);
@@ -197,7 +197,7 @@ void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
   }
 }
 
-// Few lines of the results are open at a time, each for as long as it takes to fill it.
+// Only a few lines of the results are open at a time, each only until it is full.
 void tile_along_rows(StageSchedule& s) {
   constexpr std::int64_t kStretch = 64;
   s.along_rows = true;

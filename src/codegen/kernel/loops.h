@@ -1,5 +1,5 @@
-// The loops of one stage of a kernel: where rows begin, which dimensions run as one, which of them
-// is vectorised or tiled, and how the work is cut into tasks.
+// Chooses the loops of one stage of a kernel: where rows begin, which dimensions are collapsed,
+// which loop is vectorised or tiled, and how the work is divided into tasks.
 #pragma once
 
 #include "codegen/kernel/kernel_schedule.h"
@@ -9,21 +9,22 @@
 
 namespace tessera::inline v0::codegen {
 
-/// Where rows begin: after the dimensions that the innermost loop's reductions depend on; 0 where
-/// no rows are worth it. `at` are the indices of the space, `t` has run over it.
+/// The dimension where rows begin: after those that the innermost loop's reductions depend on; 0 if
+/// rows do not pay off. `at` are the indices of the space, `t` has run over it.
 std::size_t row_start(const Shape& shape, std::span<const Index> at, const Tracer& t);
 
 struct LoopsAsked {
-  int widest = 1;           // bytes of the widest lane
-  std::int64_t chunks = 0;  // of a split reduction, the first dimension; 0: there are none
+  int widest = 1;  // bytes of the widest lane
+  // number of chunks of a split reduction, which are the first dimension; 0: none
+  std::int64_t chunks = 0;
   bool vectorised_inside = false;
-  bool small = false;  // a program whose tiles may be unrolled
+  bool small = false;  // the program is small enough for unrolled tiles
 };
-/// Fills in what StageSchedule says of loops, rows, tiles, units and seconds, from its kind and shape.
+/// Sets the loops, rows, tiles, units and seconds of a StageSchedule from its kind and shape.
 void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
                   const LoopsAsked& asked);
-/// Lets the units of a stage with tiles follow one another in the order in which operands lie in
-/// memory: for results that go past the caches.
+/// Orders the units of a tiled stage as the operands lie in memory, for results that are stored
+/// non-temporally.
 void tile_along_rows(StageSchedule& s);
 
 }  // namespace tessera::inline v0::codegen

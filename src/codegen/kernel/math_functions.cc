@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-// SLEEF's header declares only what this file's own compile flags allow, and only addresses are
-// needed here.
+// SLEEF's header declares only the functions that this file's compile flags allow, but their
+// addresses suffice here.
 // clang-format off
 #define TESSERA_MATH(X)                                                                            \
   X(exp, u10) X(exp2, u10) X(expm1, u10) X(log, u10) X(log1p, u10) X(sin, u10) X(cos, u10)         \
@@ -63,7 +63,7 @@ std::map<Arith, Row> make_table() {
 }
 
 const std::map<Arith, Row>& table() {
-  // Leaked, as all tables here: threads may compile while the process ends.
+  // Leaked like all tables here, because threads may compile while the process ends.
   static const auto& rows = *new std::map<Arith, Row>(make_table());
   return rows;
 }
@@ -83,7 +83,7 @@ const std::vector<MathFunction>& all_math_functions() {
       v.push_back(row.f32);
       v.push_back(row.f64);
     }
-    // Remainders are exact, which only the C library's are for every quotient.
+    // Remainders must be exact, which only the C library's are for every quotient.
     v.push_back({"fmodf", reinterpret_cast<void*>(static_cast<float (*)(float, float)>(&fmodf))});
     v.push_back({"fmod", reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&fmod))});
     for (const ComplexFunction& f : all_complex_functions())

@@ -1,4 +1,4 @@
-// Vector math functions of SLEEF by operation, for the processor at hand.
+// SLEEF's vector math functions by operation, for this processor.
 #pragma once
 
 #include "ir/emit.h"
@@ -12,11 +12,11 @@ struct MathFunction {
   void* address;
 };
 
-/// The function over host_isa().math32 floats, or math64 doubles; `name` is null when there is
-/// none. All are accurate to 1.5 ulp or better, but for tanh of doubles: its 3.5 ulp (2.7 seen)
-/// cost a third of the time.
+/// The function over host_isa().math32 floats or math64 doubles; `name` is null if there is none.
+/// All are accurate to 1.5 ulp or better, except tanh of doubles: its version of 3.5 ulp (2.7 seen)
+/// takes a third of the time.
 MathFunction math_function(Arith op, bool f64);
-/// Every function that emitted code may call, for the linker.
+/// All functions that emitted code may call, for the linker.
 const std::vector<MathFunction>& all_math_functions();
 
 }  // namespace tessera::inline v0::codegen

@@ -1,4 +1,4 @@
-// Loads and stores of the kernel emitter, and where its buffers are.
+// Loads and stores of the kernel emitter, and the addresses of its buffers.
 #include "codegen/kernel/scopes.h"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace tessera::inline v0::codegen {
 
-// Elements at a small stride: whole vectors that cover exactly the elements between the first and
-// the last, picked apart.
+// Loads elements at a small stride by loading whole vectors that cover exactly the range from the
+// first element to the last, and shuffling out the elements.
 llvm::Value* KernelEmitter::every_nth(llvm::Value* base, DType d, const Index& flat,
                                       std::int64_t stride) {
   int width = current_->width;
@@ -31,7 +31,8 @@ llvm::Value* KernelEmitter::every_nth(llvm::Value* base, DType d, const Index& f
   return picked;
 }
 
-// Two real numbers an element. Where elements are no neighbours each part is loaded by itself.
+// Complex elements are two real numbers. If elements are not adjacent, each part is loaded
+// separately.
 Lane KernelEmitter::load_complex(llvm::Value* base, DType d, const Index& flat) {
   const DType real = real_dtype(d);
   if (!varying(flat) || lane_stride(flat) != 1) {
@@ -54,7 +55,7 @@ Lane KernelEmitter::load_complex(llvm::Value* base, DType d, const Index& flat) 
                    d);
 }
 
-// Each lane of a vector two times.
+// Repeats each lane of a vector twice.
 llvm::Value* KernelEmitter::twice(llvm::Value* v) {
   std::vector<int> lanes;
   for (int l = 0; l < width_of(v); ++l) lanes.insert(lanes.end(), {l, l});
@@ -118,8 +119,8 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
   llvm::Value* origin = strided ? b_->CreateInBoundsGEP(element, base, scalar(flat)) : base;
   llvm::Value* offsets = strided ? nullptr : lanes(flat, fits_narrow(node_of(flat)));
   if (!mask) {
-    // One load a lane is not slower than the processors' gather instructions, and on some much
-    // faster.
+    // One load per lane is at least as fast as the gather instructions, and much faster on some
+    // processors.
     llvm::Value* v = llvm::PoisonValue::get(type);
     for (int l = 0; l < width; ++l) {
       llvm::Value* p = strided ? b_->CreateConstInBoundsGEP1_64(
@@ -144,8 +145,8 @@ Lane KernelEmitter::load(llvm::Value* base, DType d, const Index& flat) {
   return ops_.from_memory(b_->CreateMaskedGather(type, pointers, align, mask, none), d, width);
 }
 
-// Of whole vectors of the results of a stage that writes past the caches: they begin at multiples of
-// their size, up to a line.
+// Marks whole-vector stores of a stage's results as non-temporal. They are aligned to their size,
+// up to a cache line.
 void KernelEmitter::mark_past_caches(llvm::StoreInst* store) {
   const std::uint64_t bytes =
       module_.getDataLayout().getTypeStoreSize(store->getValueOperand()->getType());

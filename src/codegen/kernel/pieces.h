@@ -1,4 +1,4 @@
-// Functions of vectors of a fixed number of lanes, over vectors of any.
+// Applies functions of fixed-width vectors to vectors of any width.
 #pragma once
 
 #include "codegen/kernel/llvm_ir.h"
@@ -8,8 +8,9 @@
 
 namespace tessera::inline v0::codegen {
 
-/// f of the operands, scalars or vectors of equally many lanes: longer vectors are cut into pieces of `lanes`,
-/// shorter ones and scalars repeat what they have. Lanes are powers of two. f takes and gives vectors.
+/// Applies f to operands that are scalars or vectors of equal width. Longer vectors are cut into
+/// pieces of `lanes`; shorter vectors and scalars are repeated to fill one. Widths are powers of
+/// two. f maps vectors of `lanes` to a vector.
 template <class F>
 llvm::Value* in_pieces(IrBuilder& b, int lanes, const std::vector<llvm::Value*>& operands, F f) {
   const int width = width_of(operands[0]);

@@ -14,7 +14,7 @@ std::vector<std::int64_t> squeezed(const Shape& shape) {
 Reading reading_of_spread(const Program& p, const Equation& e) {
   const Shape &in = p.type(e.inputs[0]).shape, &out = p.type(e.outputs[0]).shape;
   const Ints& dims = e.op->spreads(e.attrs);
-  // The result dimensions, other than 1, that the operand's dimensions become.
+  // The result dimensions, other than 1, that the operand's dimensions map to.
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < in.size(); ++i)
     if (in[i] != 1) kept.push_back(static_cast<std::size_t>(dims[i]));

@@ -1,4 +1,4 @@
-// How an equation that repeats its operand reads it.
+// How a broadcasting equation reads its operand.
 #pragma once
 
 #include "ir/program.h"
@@ -9,8 +9,8 @@ namespace tessera::inline v0::codegen {
 
 /// The extents other than 1.
 std::vector<std::int64_t> squeezed(const Shape& shape);
-/// How an equation that repeats its operand (Op::spreads) reads it: at the same position, with the
-/// result's leading dimensions alone, or some other way. Dimensions of one element do not count.
+/// How a broadcasting equation (Op::spreads) reads its operand: at the same position as the result,
+/// at the result's leading dimensions alone, or otherwise. Dimensions of size 1 are ignored.
 enum class Reading { same, leading, other };
 Reading reading_of_spread(const Program& p, const Equation& eqn);
 

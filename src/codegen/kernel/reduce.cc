@@ -13,7 +13,7 @@ const SplitReduction* KernelEmitter::split_of(const Equation* eqn) const {
   return nullptr;
 }
 
-// The indices of the box from those of its merged dimensions.
+// Expands indices of merged dimensions to indices of the box.
 std::vector<Index> KernelEmitter::expand(const Box& box, std::span<const Index> merged) const {
   std::vector<Index> at;
   std::size_t first = 0;
@@ -35,8 +35,9 @@ Lane KernelEmitter::tree(const Box& box, llvm::Value* acc, DType d, int width) {
   return ops_.lane(ops_.extracted(acc, b_->getInt64(0)), d);
 }
 
-// A loop of at most `turns` turns, in runs of up to kRun, runs of those, and so on. Each run starts
-// from nothing, so that no accumulator takes more than kRun terms: the error is that of a tree.
+// A loop of at most `t.most` iterations, in runs of up to kRun, runs of runs, and so on. Each run
+// starts from the initial value, so that no accumulator takes more than kRun terms and the error is
+// that of a tree.
 KernelEmitter::Accumulators KernelEmitter::in_runs(const Box& box, const Turns& t,
                                                    const Accumulators& acc, const Body& body) {
   std::int64_t run = t.step;
@@ -66,7 +67,7 @@ KernelEmitter::Accumulators KernelEmitter::counted_runs(const Box& box, std::int
   return in_runs(box, t, acc, body);
 }
 
-// Over a chunk's part of the dimension that is cut.
+// Loops over a chunk's part of the cut dimension.
 KernelEmitter::Accumulators KernelEmitter::part_loop(const Box& box, const Index& start,
                                                      std::int64_t length, llvm::Value* dynamic,
                                                      const Accumulators& acc, const Body& body) {
@@ -81,7 +82,8 @@ KernelEmitter::Accumulators KernelEmitter::part_loop(const Box& box, const Index
   return in_runs(box, t, acc, body);
 }
 
-// `body`, whose own loops take more than a few terms, from nothing; then added.
+// Evaluates `body` from the initial value, if its inner loops take more than a few terms, and then
+// adds the result.
 KernelEmitter::Body KernelEmitter::from_nothing(const Box& box, std::size_t dim, const Body& body) {
   std::int64_t terms = 1;
   for (std::size_t d = dim + 1; d < box.shape.extents.size(); ++d) terms *= box.shape.extents[d];
@@ -93,7 +95,7 @@ KernelEmitter::Body KernelEmitter::from_nothing(const Box& box, std::size_t dim,
   };
 }
 
-// `length` is that of the chunk along its dimension, `dynamic` overrides it.
+// `length` is the chunk's extent along the cut dimension; `dynamic` overrides it.
 Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int64_t length,
                                 llvm::Value* dynamic) {
   const ReduceShape& r = box.shape;
@@ -127,14 +129,14 @@ Lane KernelEmitter::lanes_chunk(const Box& box, std::vector<Index> at, std::int6
               return {LaneOps::value(taken).v};
             });
       };
-  if (width == 1) {  // one element a row
+  if (width == 1) {  // one element per row
     return rows_chunk(box, at, length, dynamic);
   }
   return tree(box, nest(cut, {ops_.splat(LaneOps::value(box.init).v, width)})[0], d, width);
 }
 
-// A tree of `depth` halvings over [start, start + length) of the first dimension. `none` is what
-// nothing gives, so each node adds its two halves to it one after the other.
+// A tree of `depth` halvings over [start, start + length) of the first dimension. `none` is the
+// initial value; each node adds its two halves to it in order.
 KernelEmitter::Accumulators KernelEmitter::halves(const Box& box, const Index& start,
                                                   std::int64_t length, int depth,
                                                   const Accumulators& none, const Body& body) {
@@ -153,7 +155,7 @@ KernelEmitter::Accumulators KernelEmitter::halves(const Box& box, const Index& s
   return counted(2, none, half);
 }
 
-// The chunks of a reduction, combined by its tree; `body` combines one more into its accumulator.
+// Combines the chunks of a reduction by its tree. `body` adds one chunk to its accumulator.
 KernelEmitter::Accumulators KernelEmitter::chunk_tree(const Box& box, const Index& first,
                                                       std::int64_t chunks, int depth,
                                                       const Accumulators& none, const Body& body) {

@@ -8,9 +8,9 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 constexpr std::int64_t kLaneChunk = 16384;  // elements: 64 KB of float32
-constexpr std::int64_t kRowChunk = 1024;    // rows of a task
+constexpr std::int64_t kRowChunk = 1024;    // rows per task
 
-// The reduced axes of an equation that has a box of exactly these dimensions.
+// The reduced axes of an equation whose box has exactly these dimensions.
 const Ints* reduced_axes(const Equation& eqn) {
   const AttrValue* a = eqn.attrs.find("axes");
   return a ? std::get_if<Ints>(a) : nullptr;
@@ -84,7 +84,7 @@ ReduceShape reduce_shape(const Program& p, const Equation& eqn,
 
 int reduce_lanes(const Equation& eqn, DType accumulator, std::int64_t last_extent) {
   int lanes = size_of(accumulator) >= 8 ? 16 : 32;
-  // A comparison that keeps NaN has three times the latency of an addition.
+  // A comparison that preserves NaN has three times the latency of an addition.
   if (eqn.op->combiner == Combiner::max || eqn.op->combiner == Combiner::min) lanes *= 2;
   int needed = 1;
   while (needed < last_extent && needed < lanes) needed *= 2;

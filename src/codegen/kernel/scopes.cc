@@ -43,7 +43,7 @@ KernelEmitter::Accumulators KernelEmitter::loop(llvm::Value* begin, llvm::Value*
   auto* counter = b_->CreatePHI(b_->getInt64Ty(), 2);
   std::vector<llvm::PHINode*> phis;
   for (llvm::Value* v : init) phis.push_back(b_->CreatePHI(v->getType(), 2));
-  // A variable of one value would fold to a constant, and this one is not.
+  // A variable with a single value would be folded to a constant, although this one may differ.
   Index variable = make_variable(std::max<std::int64_t>(2, extent), s);
   s->scalars[node_of(variable)] = counter;
   if (width) s->vec = single_atom(variable);
@@ -128,8 +128,8 @@ KernelEmitter::Accumulators KernelEmitter::branch(llvm::Value* condition,
   return result;
 }
 
-// Runs over [span.begin, span.begin + span.length) by `width` lanes, then once more with a mask for
-// what remains; in runs where it is a reduction, of `box`.
+// Loops over [span.begin, span.begin + span.length) in vectors of `width`, followed by a masked
+// iteration for the remainder. A reduction, given by `box`, uses runs.
 KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int width, const Box* box,
                                                       const Accumulators& init, const Body& body) {
   llvm::Value *main, *rest = nullptr;
@@ -172,7 +172,7 @@ KernelEmitter::Accumulators KernelEmitter::lanes_loop(const Span& span, int widt
   return remaining ? tail() : acc;
 }
 
-// Emits `f` in a scope without a vectorised variable: a computation that is the same for all lanes.
+// Emits `f` in a scope without a vectorised variable, for a computation that all lanes share.
 Lane KernelEmitter::island(const std::function<Lane()>& f) {
   Scope* outer = current_;
   Scope* s = new_scope(false);
@@ -186,7 +186,7 @@ Lane KernelEmitter::island(const std::function<Lane()>& f) {
   return x;
 }
 
-// The value lane by lane, for what is vectorised inside its own rule.
+// Computes the value lane by lane, for a rule that is vectorised internally.
 Lane KernelEmitter::per_lane(Var v, std::span<const Index> at) {
   const Atom* vec = current_->vec;
   int width = current_->width;

@@ -1,4 +1,4 @@
-// What the source files of the kernel emitter share; for them only.
+// Shared by the source files of the kernel emitter, and private to them.
 #pragma once
 
 #include "codegen/kernel/emitter.h"
@@ -10,7 +10,7 @@ namespace tessera::inline v0::codegen {
 
 inline constexpr std::int64_t kNarrowMax = std::numeric_limits<std::int32_t>::max();
 
-/// Appends to an outer scope while inner ones are open.
+/// Appends code to an outer scope while inner scopes are open.
 template <class F>
 auto KernelEmitter::in_scope(Scope* scope, F&& f) {
   Scope* saved = current_;

@@ -1,7 +1,7 @@
 // Sine and cosine of float32.
 //
-// |x| = n pi/2 + r with r in [-pi/4, pi/4]; pi/2 is three floats, of which the product of the first
-// with n is a multiple of 2^-23 as x is, so that the first difference is exact (Cody and Waite,
+// |x| = n pi/2 + r with r in [-pi/4, pi/4]. pi/2 is split into three floats; the product of the
+// first with n is a multiple of 2^-23, like x, so the first difference is exact (Cody and Waite,
 // "Software Manual for the Elementary Functions", 1980). The polynomials are minimax fits of
 // (sin(r) / r - 1) / r^2 and of ((cos(r) - 1) / r^2 + 1/2) / r^2, within 2^-27.9 and 2^-32.9.
 #include "codegen/kernel/float_math.h"
@@ -19,7 +19,7 @@ llvm::Value* sine(IrBuilder& b, llvm::Value* x, int quarters) {
   auto bits = [&](llvm::Value* v) { return b.CreateBitCast(v, ints); };
   llvm::Value* a = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
 
-  // Where a float's last bit is 1, adding rounds to integers, which are its lowest bits then.
+  // Adding a number whose last bit is worth 1 rounds to an integer in the lowest bits.
   llvm::Value* shifted = multiply_add(b, a, number(0.636619772367581343), number(0x1.8p23));
   llvm::Value* n = b.CreateFSub(shifted, number(0x1.8p23));
   llvm::Value* r = multiply_add(b, n, number(-0x1.921fb6p+0), a);
@@ -38,7 +38,7 @@ llvm::Value* sine(IrBuilder& b, llvm::Value* x, int quarters) {
   llvm::Value* odd = b.CreateICmpSLT(b.CreateShl(quarter, integer(31)), integer(0));
   llvm::Value* magnitude = b.CreateSelect(odd, cos, sin);
   llvm::Value* sign = b.CreateShl(b.CreateAnd(quarter, integer(2)), integer(30));
-  // Odd functions have the sign of x too: a quarter on, the sine of -a is the cosine of a.
+  // The odd sine also takes the sign of x. The cosine is even and does not.
   if (quarters == 0) sign = b.CreateXor(sign, b.CreateAnd(bits(x), integer(0x80000000u)));
   return b.CreateBitCast(b.CreateXor(bits(magnitude), sign), t);
 }

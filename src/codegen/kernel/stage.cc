@@ -1,4 +1,4 @@
-// The loops of a stage.
+// Emits the loops of a stage.
 #include "codegen/kernel/scopes.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
@@ -10,7 +10,7 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-// What no other module calls.
+// Makes a function private to its module.
 llvm::Function* internal(llvm::Module& m, const std::string& name) {
   llvm::Function* f = m.getFunction(name);
   f->setLinkage(llvm::Function::InternalLinkage);
@@ -26,8 +26,8 @@ void KernelEmitter::emit_stage(const StageSchedule& stage, const std::string& na
   emit_choice(stage, name, name + "_plain", name + "_past");
 }
 
-// Results go past the caches where they begin at lines, and are not written over operands, which
-// are in the caches already.
+// Results bypass the caches if they start at cache lines and do not overwrite operands, which are
+// in the caches already.
 void KernelEmitter::emit_choice(const StageSchedule& stage, const std::string& name,
                                 const std::string& plain, const std::string& past) {
   llvm::Function* others[] = {internal(module_, plain), internal(module_, past)};
@@ -91,13 +91,13 @@ void KernelEmitter::emit_function(const StageSchedule& stage, const std::string&
            return Accumulators{};
          });
 #if defined(__x86_64__)
-  // Before anybody is told that the results are there.
+  // Orders the non-temporal stores before any signal that the results are ready.
   if (past_caches) b_->CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
 #endif
   b_->CreateRetVoid();
 }
 
-// A unit is a position in the outer loops and, where the innermost is cut, a block of it.
+// A unit is a position in the outer loops and, if the innermost loop is cut, a block of it.
 void KernelEmitter::emit_units(const StageSchedule& s, const Index& unit) {
   std::vector<std::int64_t> digits(s.dims.begin(),
                                    s.dims.begin() + static_cast<std::ptrdiff_t>(s.unit_dims));
@@ -107,7 +107,7 @@ void KernelEmitter::emit_units(const StageSchedule& s, const Index& unit) {
   }
   Index block;
   if (s.block) digits.push_back((s.dims.back() + s.block - 1) / s.block);
-  // Of the units that follow one another the tile is the next.
+  // Consecutive units advance along the tiled loop first.
   if (s.along_rows) std::rotate(digits.begin() + s.tile, digits.begin() + s.tile + 1, digits.end());
   std::vector<Index> loops = unflatten(unit, digits);
   if (s.along_rows) std::rotate(loops.begin() + s.tile, loops.end() - 1, loops.end());
@@ -151,8 +151,8 @@ void KernelEmitter::emit_inner(const StageSchedule& s, std::vector<Index> loops,
   lanes_loop({extent, s.block, scalar(start), length}, s.width, nullptr, {}, body);
 }
 
-// Vectors along the innermost dimension that gather from rows, over a piece of the dimension that
-// the rows lie along: every cache line that is touched is used up before the next.
+// Vectors along the innermost dimension gather from rows, over a tile of the dimension along which
+// the rows are contiguous, so that every cache line is used up before the next is touched.
 void KernelEmitter::emit_tile(const StageSchedule& s, std::vector<Index> loops,
                               const Index& block) {
   auto length_of = [&](std::int64_t extent, std::int64_t piece,
@@ -210,8 +210,8 @@ void KernelEmitter::unroll_tile(const StageSchedule& s, std::vector<Index>& loop
   tile_ = nullptr;
 }
 
-// A vector that runs across rows of memory, out of a square of rows that is loaded and transposed
-// once.
+// A vector that runs across rows of memory, taken from a square of rows that is loaded and
+// transposed once.
 llvm::Value* KernelEmitter::from_tile(llvm::Value* base, DType d, const Index& flat,
                                       std::int64_t stride) {
   if (!tile_ || coefficient(flat, tile_->atom) != 1 || current_->mask ||
@@ -231,7 +231,7 @@ llvm::Value* KernelEmitter::from_tile(llvm::Value* base, DType d, const Index& f
       rows.push_back(
           b_->CreateAlignedLoad(type, p, llvm::Align(static_cast<std::uint64_t>(size_of(d)))));
     }
-    // Interleaving the halves of the rows as often as their number has binary digits transposes.
+    // Interleaving the halves of the rows log2(n) times transposes the square.
     std::vector<int> low, high;
     for (int i = 0; i < n / 2; ++i)
       low.insert(low.end(), {i, n + i}), high.insert(high.end(), {n / 2 + i, n + n / 2 + i});
@@ -261,7 +261,7 @@ std::vector<Index> KernelEmitter::position(const StageSchedule& s,
   return at;
 }
 
-// What is the same for a whole row, then the row.
+// Emits the values that are constant along a row, then the row.
 void KernelEmitter::emit_row(const StageSchedule& s, const std::vector<Index>& loops,
                              const Index& block) {
   std::vector<Index> at = position(s, loops);
@@ -279,7 +279,7 @@ void KernelEmitter::emit_row(const StageSchedule& s, const std::vector<Index>& l
   row_ = nullptr;
 }
 
-// A row of a value that is needed more than once in it, in memory of the machine code's own.
+// A row of a value that is needed more than once, kept in stack memory of the machine code.
 std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
   if (!row_ || std::find(stage_->cached.begin(), stage_->cached.end(), v) == stage_->cached.end())
     return std::nullopt;
@@ -292,7 +292,7 @@ std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
   std::int64_t length = 1;
   for (std::int64_t e : extents) length *= e;
   auto [it, fresh] = row_->memory.try_emplace(v, nullptr);
-  if (!it->second && !fresh) return std::nullopt;  // it is being computed
+  if (!it->second && !fresh) return std::nullopt;  // the value is being computed
   if (fresh) {
     llvm::BasicBlock& entry = function_->getEntryBlock();
     IrBuilder b(&entry, entry.begin());
@@ -307,7 +307,7 @@ std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
                    std::vector<Index> here = row_->at;
                    for (Index& x : unflatten(i, extents)) here.push_back(std::move(x));
                    Lane x = value(v, here);
-                   const bool past = std::exchange(past_caches_, false);  // it is read again
+                   const bool past = std::exchange(past_caches_, false);  // the row is read again
                    store(memory, i, x);
                    past_caches_ = past;
                    return Accumulators{};
@@ -321,7 +321,7 @@ std::optional<Lane> KernelEmitter::from_row(Var v, std::span<const Index> at) {
 
 void KernelEmitter::emit_element(const StageSchedule& s, std::span<const Index> loops) {
   std::vector<Index> at = position(s, loops);
-  // All results first: an output may share the memory of an input that is read at this index.
+  // Compute all results before storing: an output may share memory with an input that is read here.
   std::vector<Lane> results;
   for (int m : s.members) {
     auto i = static_cast<std::size_t>(m);

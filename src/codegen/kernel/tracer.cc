@@ -18,7 +18,7 @@ Lane Tracer::value(Var v, std::span<const Index> at) {
     return {nullptr, program_.type(v).dtype};
   }
   at_.emplace_back(v, std::vector<Index>(at.begin(), at.end()));
-  // It runs in the scope that its index needs, in front of the loops inside.
+  // The rule runs in the scope that its index needs, before the inner loops.
   std::vector<Loop> loops = loops_;
   double outer = times_;
   loops_.resize(depth_of(at));
@@ -40,7 +40,7 @@ const std::vector<Index>& Tracer::run(std::span<const Var> vars, const Shape& sp
   return space_;
 }
 
-// The number of loops around code that needs `at`.
+// The number of loops around code that depends on `at`.
 std::size_t Tracer::depth_of(std::span<const Index> at) const {
   std::size_t depth = 0;
   for (const Index& i : at)

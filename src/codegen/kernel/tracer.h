@@ -1,5 +1,5 @@
-// A dry run of a kernel's rules: which memory is read at which indices, and how much work there is.
-// Emits nothing.
+// A dry run of a kernel's emit rules. It records which memory is read at which indices and how much
+// work there is, and emits nothing.
 #pragma once
 
 #include "codegen/kernel/composer.h"
@@ -24,13 +24,13 @@ class Tracer : public Composer {
   Tracer(const Program& p, const std::unordered_set<Var>& buffers)
       : Composer(p), buffers_(buffers) {}
 
-  /// Asks for the outputs `vars` at every element of an index space; gives the space's indices, one
-  /// a dimension. Costs count a value that does not depend on the inner loops once for all of their
-  /// iterations, as it will be emitted.
+  /// Requests the outputs `vars` at every element of an index space; returns the space's indices,
+  /// one per dimension. A value that does not depend on the inner loops counts once for all their
+  /// iterations, because it is emitted outside them.
   const std::vector<Index>& run(std::span<const Var> vars, const Shape& space);
-  /// Whether the value was asked for at this index.
+  /// Whether the value was requested at this index.
   bool asked(Var v, std::span<const Index> at) const { return known_.contains(key_of(v, at)); }
-  /// Values of expensive ops that were asked for at several indices, each beginning with `prefix`.
+  /// Values of expensive ops that were requested at several indices, each starting with `prefix`.
   std::vector<Var> repeated(std::span<const Index> prefix) const;
 
   Lane value(Var v, std::span<const Index> at) override;
@@ -63,12 +63,11 @@ class Tracer : public Composer {
   };
 
   std::vector<Access> reads;
-  std::vector<Index>
-      linear;  // indices that are used otherwise: as numbers, in bounds, into literals
+  std::vector<Index> linear;  // indices used as numbers, in bounds, or into literals
   std::vector<Reduction> reductions;
   double ops = 0;   // cheap operations per output element
   double math = 0;  // vector function calls per output element
-  int widest = 1;   // bytes of the widest element that is computed with
+  int widest = 1;   // bytes of the widest element type that is computed
   bool folds = false;
 
  private:
@@ -84,14 +83,15 @@ class Tracer : public Composer {
 
   std::vector<Index> space_;
   std::vector<Loop> loops_;
-  std::unordered_map<const Atom*, std::size_t> data_depth_;  // loops around the making of a datum
+  // Number of loops around the read of a datum.
+  std::unordered_map<const Atom*, std::size_t> data_depth_;
   double elements_ = 1;
   double times_ = 1;
   int guards_ = 0;
-  std::vector<std::pair<Var, std::vector<Index>>> at_;  // of the rules that are running
+  std::vector<std::pair<Var, std::vector<Index>>> at_;  // the rules that are running
 };
 
-/// Whether the operation is a call of a vector function.
+/// Whether the operation calls a vector function.
 bool is_math(Arith op);
 
 }  // namespace tessera::inline v0::codegen

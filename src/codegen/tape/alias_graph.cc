@@ -163,8 +163,8 @@ std::vector<bool> AliasGraph::reached_from(std::size_t e) const {
   return seen;
 }
 
-// A kernel may read the operand of a free equation instead of its result; blocks and wholes are
-// views of one another.
+// A kernel may read the operand of a free equation instead of its result. Blocks and whole arrays
+// are views of one another.
 void AliasGraph::join_names(std::size_t e) {
   const Equation& eqn = p_.equations[e];
   if (eqn.op->lowering == Lowering::control) {

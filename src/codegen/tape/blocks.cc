@@ -1,4 +1,4 @@
-// Entering and leaving a region: whole arrays cut into the devices' blocks, and put together again.
+// Entering and leaving a region: whole arrays are cut into the devices' blocks and reassembled.
 #include "codegen/tape/lower.h"
 
 namespace tessera::inline v0::tape {
@@ -13,7 +13,7 @@ void Lowerer::lower_block(const Equation& eqn) {
     const Assembled& a = assemblies_[static_cast<std::size_t>(assembled_[whole])];
     const Region& from = ctx_.regions[static_cast<std::size_t>(a.region)];
     if (from.axes == r.axes && spmd::same_cut(*from.mesh, a.spec, *r.mesh, spec)) {
-      // Leaving and entering again.
+      // The array leaves a region and enters it again with the same sharding.
       ref_[block] = dense(a.block);
       return;
     }
@@ -93,8 +93,8 @@ Ref Lowerer::assemble(Var v) {
   return to;
 }
 
-// Some of the blocks are other processes': all of them are gathered, side by side, and put in their
-// places at once.
+// Some of the blocks belong to other processes, so all blocks are gathered side by side and then
+// copied to their positions at once.
 Ref Lowerer::assemble_from_processes(Var v, const Assembled& a, const Ref& block,
                                      const spmd::Blocks& blocks) {
   const Region& r = ctx_.regions[static_cast<std::size_t>(a.region)];

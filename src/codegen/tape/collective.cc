@@ -112,8 +112,8 @@ bool Lowerer::crosses_memories(const Collective& c) const {
                      [&](int a) { return (ctx_.apart | ctx_.between) >> a & 1; });
 }
 
-// The blocks of an arena slot lie side by side in the order of the devices: that is their
-// concatenation along dimension 0.
+// The blocks of an arena slot are adjacent in the order of the devices, so the slot already is
+// their concatenation along dimension 0.
 bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
   if (c.exchange != Exchange::gather || c.outer != 1 || !c.one_group() || crosses_memories(c))
     return false;
@@ -138,7 +138,7 @@ bool Lowerer::gather_in_place(const Equation& eqn, const Collective& c) {
   return true;
 }
 
-// What one device has is the value for all of them.
+// The block of one device is the value for all devices.
 bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
   if (c.exchange != Exchange::broadcast || crosses_memories(c)) return false;
   Ref r = dense(eqn.inputs[0]);
@@ -163,9 +163,9 @@ bool Lowerer::broadcast_in_place(const Equation& eqn, const Collective& c) {
   return true;
 }
 
-// The blocks of an argument in another order are an argument too: its pointers, permuted.
+// Permuting the blocks of an argument only permutes its pointers, which gives another argument.
 bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
-  const bool same = c.exchange == Exchange::broadcast;  // one of them for all
+  const bool same = c.exchange == Exchange::broadcast;  // one block for all devices
   if ((!same && c.exchange != Exchange::permute) || c.axes.size() != 1 || !top_ ||
       crosses_memories(c))
     return false;
@@ -193,14 +193,15 @@ bool Lowerer::permute_argument(const Equation& eqn, const Collective& c) {
   return true;
 }
 
-// What all devices of a group get is computed once and stored once.
+// A result that all devices of a group share is computed and stored once.
 void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
   const bool same = c.exchange == Exchange::combine || c.exchange == Exchange::gather ||
                     c.exchange == Exchange::broadcast;
   if (!same || c.one_group()) return;
   Mask own = 0;
   for (int a : c.axes) own |= Mask{1} << a;
-  std::map<std::pair<std::int64_t, int>, std::int64_t> numbers;  // by the other axes and the group
+  // By the coordinates along the other axes, and the group.
+  std::map<std::pair<std::int64_t, int>, std::int64_t> numbers;
   std::vector<std::pair<std::int64_t, std::int64_t>> stored;
   const std::int64_t n = ctx_.instances(s.mask);
   for (std::int64_t i = 0; i < n; ++i) {

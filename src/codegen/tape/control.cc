@@ -4,9 +4,10 @@
 
 namespace tessera::inline v0::tape {
 
-// Without collectives inside, a loop is a step like any other: every instance of its results runs
-// it by itself. With collectives, its instances run it together, their bodies' tapes over all axes;
-// with effects too, which every device has though all have the same results.
+// A loop without collectives is a step like any other: each instance of its results runs it
+// independently. If the bodies contain collectives, the instances run the loop together and the
+// bodies' tapes run over all axes. The same holds for effects, which every device performs even if
+// the results are equal on all of them.
 void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
   const Scope& scope = level_.scopes[static_cast<std::size_t>(level_.scope[i])];
   const Flow flow = *flow_of(eqn);
@@ -32,8 +33,8 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
       for (Var v : eqn.outputs) in.push_back(scope.names(level_.differs[v]));
       predicate = scope.mask(spmd::uniformity(cond, in)[cond.outputs[0]]) & inner;
     }
-    // Rows of the mesh that decide for themselves run one by one; within a row the executor holds
-    // devices to one decision.
+    // Rows of the mesh that take their own decisions run one after the other. Within a row, the
+    // executor checks that all devices take the same decision.
     if (!(predicate & comm.axes)) {
       outer = predicate;
       inner &= ~predicate;
@@ -81,7 +82,7 @@ void Lowerer::lower_scan(const Equation& eqn, const Flow& flow, const Scope& sco
   std::vector<int> ties = loop_ties(eqn, flow);
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) {
     const bool carry = k >= consts && k < consts + carries;
-    // The first turn reads what the loop starts from, the others what the body gives.
+    // The first iteration reads the loop's initial value, the others read the body's result.
     in.mask.push_back(
         (level_.mask[eqn.inputs[k]] | (carry ? level_.mask[eqn.outputs[k - consts]] : 0)) & inner);
     in.differs.push_back(

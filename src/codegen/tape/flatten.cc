@@ -32,8 +32,8 @@ Mask Scope::mask(const AxisSet& names) const {
 int TapeContext::axis(const DeviceMesh& mesh, std::size_t which, const Scope& scope) {
   const std::string& name = mesh.axes[which];
   const std::int64_t size = mesh.sizes[which];
-  // Two shard_maps side by side share an axis; one inside the other never does. Where there are
-  // processes, an axis has its instances where its mesh has them.
+  // Two shard_maps side by side share an axis; nested ones never do. With several processes, only
+  // equal meshes share an axis, because the mesh determines which process holds an instance.
   const auto elsewhere = [&](int a) {
     return options.together.count > 1 &&
            std::any_of(regions.begin(), regions.end(), [&](const Region& r) {
@@ -144,7 +144,7 @@ class Flattener {
   }
 
  private:
-  // What a device receives, and along which axes of the mesh that the equation's axes are of.
+  // Counts the bytes that a device receives, in total and along each axis of the equation's mesh.
   void count_received(const Program& p, const Equation& eqn, const Scope& scope,
                       const AxisSize& size) {
     if (eqn.op->exchange == Exchange::none) return;
@@ -161,7 +161,7 @@ class Flattener {
       return;
     }
   }
-  // Whether devices that differ along an axis only are of several processes.
+  // Whether devices that differ only along this axis belong to several processes.
   bool between_processes(const DeviceMesh& mesh, std::size_t axis) const {
     const Together& all = ctx_.options.together;
     if (all.count == 1) return false;
@@ -174,7 +174,8 @@ class Flattener {
     }
     return false;
   }
-  // A body takes weak numbers for others and the other way round; inside they are what it says.
+  // A body accepts weakly typed values for strong ones and vice versa; inside it the declared type
+  // holds.
   Var typed_as(const Type& wanted, Var given, int scope_id) {
     if (level_.flat->types[given].weak == wanted.weak) return given;
     static const Op& convert = Registry::get().at("convert");
@@ -219,7 +220,7 @@ class Flattener {
       if (between_processes(mesh, a)) ctx_.between |= Mask{1} << id;
       region.axes.push_back(id);
       scope.axes.emplace_back(mesh.axes[a], id);
-      inner_ |= Mask{1} << id;  // its axes have instances wherever the region itself runs
+      inner_ |= Mask{1} << id;  // the region's axes have instances wherever the region itself runs
     }
     region.mesh = MeshRef(std::move(mesh));
     const int region_id = static_cast<int>(ctx_.regions.size());
@@ -232,7 +233,7 @@ class Flattener {
     std::vector<Var> in;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Mask cut = ctx_.spec_axes(region_id, in_specs[i]);
-      // Of an argument that nothing cuts, too, a device that is apart has its own.
+      // A device that is apart has its own copy even of an argument that is not cut.
       const bool argument = top_ && operands[i] < level_.flat->inputs.size();
       const Mask held = cut | (argument ? own & ctx_.apart : 0);
       if (held == 0) {

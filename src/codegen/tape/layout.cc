@@ -1,4 +1,4 @@
-// Memory by liveness: what is not needed at the same time may lie at the same place.
+// Assigns memory by liveness: values that are not live at the same time may share memory.
 #include "codegen/tape/lives.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace tessera::inline v0::tape {
 
 namespace {
 
-// Best fit over a growing range.
+// A best-fit allocator over a range that grows as needed.
 class Allocator {
  public:
   std::int64_t take(std::int64_t bytes) {
@@ -81,7 +81,7 @@ Layout lay_out(const Tape& tape, const Lives& lives) {
     starts[static_cast<std::size_t>(l.one_phase ? l.exact_first : l.first)].push_back(s);
     ends[static_cast<std::size_t>(l.one_phase ? l.exact_last : l.last)].push_back(s);
   }
-  // A worker runs all steps of a phase for one device before it takes the next one.
+  // A worker runs all steps of a phase for one device before it turns to the next device.
   Allocator arena, local;
   for (std::size_t t = 0; t < n; ++t) {
     const auto each = [&](const std::vector<std::size_t>& slots, auto&& f) {
@@ -117,7 +117,7 @@ std::int64_t bytes_of(const TapeContext& ctx, const DraftTape& draft,
     lives.begin(p.key.mask, instances, collective, p.steps.size(), p.begins);
     for (StepNumber i : p.steps) lives.step(draft.steps[i]);
   }
-  // All processes come to the same order, whatever each has to work with.
+  // All processes must choose the same order, so the number of this process's workers is ignored.
   if (ctx.apart == 0 && !ctx.others) workers = std::min<std::int64_t>(workers, ctx.options.workers);
   const Layout layout = lay_out(tape, lives);
   return layout.arena + workers * layout.local;

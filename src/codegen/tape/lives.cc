@@ -14,7 +14,7 @@ void Lives::begin(Mask mask, std::int64_t instances, bool collective, std::size_
     under_way_ = phase_ + begins;
     began_ = position_;
   }
-  // What is exchanged beside other phases is written while these run.
+  // The results of a collective that overlaps earlier phases are written while those phases run.
   begin_ = phase_ == under_way_ ? began_ : position_;
   end_ = position_ + static_cast<std::int64_t>(steps) - 1;
 }

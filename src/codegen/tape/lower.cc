@@ -36,7 +36,7 @@ std::size_t Lowerer::add(Step step) {
   return i;
 }
 
-// Only steps that are there already: a wait never makes a circle.
+// Waits only for steps that already exist, so that no cycle can arise.
 void Lowerer::hold(const std::vector<std::size_t>& equations) {
   after_.clear();
   int last = -1;
@@ -66,7 +66,7 @@ Mask Lowerer::active(std::size_t equation) const {
 Ref Lowerer::dense(Var v) {
   if (ref_[v].slot >= 0) return ref_[v];
   if (assembled_[v] >= 0) return ref_[v] = assemble(v);
-  // Only an input of the whole program has no place yet.
+  // Only an input of the top-level program has no location yet.
   if (!top_ || v >= flat_.inputs.size()) throw InternalError("planner: a variable without a value");
   Argument a;
   a.input = v;
@@ -129,8 +129,9 @@ void Lowerer::run(const std::vector<Mask>* results) {
       lower_single(i);
     }
   } else {
-    // What a checkpointed region computes again does not fuse with the first time; nor does what
-    // comes before a loop or branch that acts fuse with what comes after: effects keep their order.
+    // The rematerialised equations of a checkpointed region do not fuse with the original ones.
+    // Equations before and after a loop or branch with effects do not fuse either, so that effects
+    // keep their order.
     std::map<std::tuple<Mask, int, int>, int> numbers;
     std::vector<int> classes(flat_.types.size());
     int acts = 0;
@@ -191,7 +192,7 @@ void Lowerer::lower_cluster(const Cluster& c) {
   ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
 }
 
-// An equation that does the work of several devices has it in common with them.
+// An equation that does the work of several devices counts as shared equally among them.
 Cost Lowerer::work_of(const Cluster& c) const {
   Cost work;
   double devices = 1;
@@ -204,7 +205,7 @@ Cost Lowerer::work_of(const Cluster& c) const {
   return work;
 }
 
-// A kernel of one equation.
+// A kernel that consists of one equation.
 Cluster Lowerer::alone(std::size_t i) const {
   const Equation& eqn = flat_.equations[i];
   Cluster c;
@@ -272,7 +273,7 @@ bool Lowerer::lower_alias(const Equation& eqn) {
 
 namespace {
 
-// Every op has a compiled form; its evaluator is an oracle, orders of magnitude slower.
+// Evaluators are references for tests and orders of magnitude slower than compiled ops.
 void warn_of_evaluator(const Equation& eqn, const Step& step) {
   std::string types;
   for (const Type& t : step.input_types) types += (types.empty() ? "" : ", ") + to_string(t);
@@ -329,7 +330,7 @@ void Lowerer::lower_evaluate(const Equation& eqn, std::size_t i) {
   keep_order(eqn, added);
 }
 
-// What acts comes after what acted before.
+// Keeps steps with effects in program order.
 void Lowerer::keep_order(const Equation& eqn, std::size_t step) {
   if (!has_effects(eqn)) return;
   if (acted_) draft_.steps[step].after.push_back(*acted_);

@@ -1,4 +1,4 @@
-// From a flat list of equations to steps over slots.
+// Lowers a flat list of equations to steps over slots.
 #pragma once
 
 #include "codegen/fuse/fuse.h"
@@ -9,7 +9,7 @@ namespace tessera::inline v0::tape {
 
 using codegen::Cluster;
 
-/// What profiles call a step: behind the names of its equation's scopes.
+/// The name of a step in profiles, prefixed by the scopes of its equation.
 inline std::string in_scope(const Equation& eqn, const std::string& name) {
   return eqn.scope.empty() ? name : eqn.scope + "/" + name;
 }
@@ -22,7 +22,7 @@ class Lowerer : SlotTable {
   void run(const std::vector<Mask>* results);
   std::vector<std::vector<int>> hidden;
 
-  /// A result that the caller does not want.
+  /// Marks a result that the caller does not use.
   static constexpr Mask kSkipped = ~Mask{0};
 
  private:
@@ -48,7 +48,7 @@ class Lowerer : SlotTable {
   Ref assemble_from_processes(Var v, const Assembled& a, const Ref& block,
                               const spmd::Blocks& blocks);
   void lower_collective(const Equation& eqn, const Scope& scope);
-  /// Whether the devices of an axis that it moves data along have memories of their own.
+  /// Whether devices along one of the collective's axes have separate memories.
   bool crosses_memories(const Collective& c) const;
   bool gather_in_place(const Equation& eqn, const Collective& c);
   void share_in_groups(Slot& s, const Collective& c) const;
@@ -78,14 +78,14 @@ class Lowerer : SlotTable {
   std::vector<Ref> ref_;        // by variable
   std::vector<int> assembled_;  // by variable: index in assemblies_, -1
   std::vector<Assembled> assemblies_;
-  std::vector<std::size_t> after_;    // steps that the steps being added have to wait for
-  std::optional<std::size_t> acted_;  // the last step with effects
+  std::vector<std::size_t> after_;    // steps that the steps being added must wait for
+  std::optional<std::size_t> acted_;  // the last step that has effects
   std::map<std::vector<int>, Ref> axis_indices_;
   std::map<std::tuple<std::size_t, int, Spec>, Ref> blocks_;  // arguments by input, region, spec
 };
 
-/// The axes that the collectives of a program, nested programs included, run over; whether it has
-/// shard_maps.
+/// The axes over which a program communicates, including its nested programs, and whether it
+/// contains shard_maps.
 struct Communication {
   Mask axes = 0;
   bool regions = false;

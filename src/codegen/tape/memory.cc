@@ -7,8 +7,8 @@
 namespace tessera::inline v0::tape {
 namespace {
 
-// Whether the value of slot `from` is no longer read when slot `to` is written, where both are in
-// the same memory instance by instance. Along the axes `lone` there is one.
+// Whether the value of slot `from` is dead when slot `to` is written, given that both use the same
+// memory, instance by instance. `lone` are the axes of size 1.
 bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& phase_starts,
                  const Life& from, int from_slot, const Life& to, int to_slot) {
   if (from.last < to.first) return true;
@@ -20,7 +20,7 @@ bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& p
   };
   if (phase.instances > 1 && !(by_instance(from_slot) && by_instance(to_slot))) return false;
   if (from.exact_last != to.exact_first) return from.exact_last < to.exact_first;
-  // The same step: where it reads each element before it writes it.
+  // Both are used by the same step, which must read each element before it writes it.
   const Step& step = phase.steps[static_cast<std::size_t>(
       to.exact_first - phase_starts[static_cast<std::size_t>(to.phase)])];
   int reads = 0;
@@ -39,8 +39,8 @@ bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& p
   return false;
 }
 
-// Results that may be written where a donated argument was. Arguments are looked for among those of
-// the result's own form, so that a program of thousands of arrays is planned in as many steps.
+// Finds results that may be written into the memory of a donated argument. Candidates are grouped
+// by size, axes and dtype, so that planning takes linear time even with thousands of arrays.
 void plan_donation(const TapeContext& ctx, Tape& tape, const std::vector<Life>& life) {
   constexpr std::size_t kMostTried = 256;
   const std::vector<bool>& donated = ctx.options.donated;
@@ -72,8 +72,8 @@ void plan_donation(const TapeContext& ctx, Tape& tape, const std::vector<Life>& 
   auto mesh_of = [&](int region) -> const DeviceMesh& {
     return *ctx.regions[static_cast<std::size_t>(region)].mesh;
   };
-  // A whole is as good as what all devices of a region have: whether they are its devices is known
-  // where the program runs.
+  // A whole array is treated like a replicated one. Whether it lives on the region's devices is
+  // known only when the program runs.
   auto whole = [&](int region, const Spec& spec) {
     return region < 0 || spmd::without_lone_axes(mesh_of(region), spec).replicated();
   };
@@ -91,7 +91,7 @@ void plan_donation(const TapeContext& ctx, Tape& tape, const std::vector<Life>& 
     if (r.slot < 0) continue;
     const Slot& slot = tape.slots[static_cast<std::size_t>(r.slot)];
     const std::vector<std::int64_t>* here = tape.instances_here(slot.mask);
-    // What devices share would be written over what is theirs alone.
+    // Devices that share one result would overwrite memory that belongs to a single device.
     if (tape.stored(slot) != (here ? std::ssize(*here) : tape.instances(slot.mask))) continue;
     auto same = free.find(form_of(r.slot));
     if (same == free.end()) continue;
@@ -116,7 +116,7 @@ void assign_memory(TapeContext& ctx, DraftTape& draft) {
   }
   const std::vector<Life>& life = lives.places();
 
-  if (&draft == &ctx.drafts.front()) plan_donation(ctx, tape, life);  // bodies get no arrays
+  if (&draft == &ctx.drafts.front()) plan_donation(ctx, tape, life);  // bodies are not given arrays
 
   const Layout layout = lay_out(tape, lives);
   for (std::size_t i = 0; i < tape.slots.size(); ++i) {

@@ -1,16 +1,17 @@
-// Values that are written over others.
+// Values that overwrite others in their memory.
 #include "codegen/tape/lower.h"
 
 namespace tessera::inline v0::tape {
 
-// The operand in whose memory the planner wants a result; -1: none.
+// The operand in whose memory the planner wants a result; -1 if there is none.
 int Lowerer::takes(const Equation& eqn, std::size_t result) const {
   const auto& t = updates_.takes[static_cast<std::size_t>(&eqn - flat_.equations.data())];
   return t.empty() ? -1 : t[result];
 }
 
-// A result of `eqn` in the memory of its operand where that is memory to write in, all of it, with
-// one instance for each of the result's. A donated argument is the caller's to give.
+// Places a result of `eqn` in the memory of its operand, if that memory is writable, is used as a
+// whole and has one instance for each instance of the result. Otherwise makes a new value. Donated
+// arguments are excluded, because only the caller can give them up.
 Ref Lowerer::value_over(const Equation& eqn, std::size_t result, Mask mask, const Ref& operand) {
   const Var v = eqn.outputs[result];
   const Slot& s = at(operand.slot);
@@ -25,8 +26,8 @@ Ref Lowerer::value_over(const Equation& eqn, std::size_t result, Mask mask, cons
   return ref_[v];
 }
 
-// A donated argument can be given to the result only if nobody reads it afterwards. Memory that is
-// the planner's own is looked after by schedule().
+// A donated argument may become the result only if nothing reads it afterwards. schedule() orders
+// the readers of memory that the planner owns.
 void Lowerer::wait_for_readers(const Equation& eqn, std::size_t step) {
   for (std::size_t k = 0; k < eqn.outputs.size(); ++k) {
     const int j = takes(eqn, k);
@@ -49,8 +50,8 @@ std::vector<int> Lowerer::loop_ties(const Equation& eqn, const Flow& flow) const
   return ties;
 }
 
-// Where result `k` is that the caller wants in the memory of an argument: updates have left it
-// there, or it is copied there when nobody reads the argument any more.
+// The slot of result `k`, which the caller wants in the memory of an argument. If updates have not
+// left the result there, it is copied there after the argument's last reader.
 int Lowerer::tied_slot(const Ref& r, std::size_t k, Mask mask, const Type& type) {
   const int argument = draft_.tape->arguments[static_cast<std::size_t>(ties_[k])].slot;
   const bool there = draft_.tape->place(r.slot) == argument;

@@ -18,8 +18,8 @@ std::string to_string(const std::set<int>& processes) {
   return text;
 }
 
-// By slot of the program, whether a device may read what it wrote before others have written theirs.
-// Nobody does that with what the call returns, and collectives do not.
+// By slot of the program, whether a device may read what it wrote before other devices have written
+// theirs. This excludes results of the call and operands of collectives.
 std::vector<bool> read_at_once(const DraftTape& program) {
   std::vector<bool> at_once(program.tape->slots.size());
   for (const Step& s : program.steps)
@@ -41,7 +41,7 @@ void compile_pending(TapeContext& ctx) {
   for (const PendingKernel& k : ctx.kernels) {
     programs.push_back(k.program);
     const Step& step = k.draft->steps[k.step];
-    // What a body computes is read by its next turn.
+    // The results of a body are read by its next iteration.
     const bool later = k.draft == &program &&
                        std::none_of(step.outputs.begin(), step.outputs.end(), [&](const Ref& r) {
                          return at_once[static_cast<std::size_t>(r.slot)];
@@ -52,13 +52,14 @@ void compile_pending(TapeContext& ctx) {
   for (std::size_t i = 0; i < routines.size(); ++i) {
     Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
     step.routine = routines[i];
-    // Behind the names of its scopes.
+    // Keeps the scopes in front of the name.
     step.name = step.name.substr(0, step.name.rfind('/') + 1) + routines[i]->name;
     step.seconds = routines[i]->seconds;
   }
 }
 
-// What is equal on all devices each process of the program has, so that its meshes are of the same.
+// Values that are equal on all devices exist in every process of the program. All its meshes must
+// therefore have devices of the same processes.
 void check_processes(const Program& p, TapeContext& ctx, Tape& tape) {
   const Together& all = ctx.options.together;
   const auto processes_of = [&](const Region& r) {
@@ -81,8 +82,8 @@ void check_processes(const Program& p, TapeContext& ctx, Tape& tape) {
   tape.elsewhere = !first.empty() && !first.contains(all.rank);
 }
 
-// Bodies before the steps that hold them: drafts are in the order of their beginning, a body after
-// its owner.
+// Finishes bodies before the steps that contain them. A body's draft comes after its owner's draft,
+// so the drafts are visited backwards.
 void finish(TapeContext& ctx, std::uint64_t signature) {
   for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
     DraftTape& draft = ctx.drafts[d];

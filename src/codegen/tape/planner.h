@@ -12,17 +12,17 @@
 
 namespace tessera::inline v0::tape {
 
-/// Mesh axes along which devices have memories of their own: what lies on one of them another
-/// reads by communication only, so that each computes and stores its own.
+/// Mesh axes along which devices have separate memories. Along them a device reads another's values
+/// only through communication, so each device computes and stores its own.
 struct Apart {
   bool all = false;
   AxisSet axes;
 };
 
-/// Processes that run one program together: device d is of process d / devices.
+/// Processes that run one program together. Device d belongs to process d / devices.
 struct Together {
   int count = 1, rank = 0;
-  std::int64_t devices = 0;  // of each
+  std::int64_t devices = 0;  // per process
   bool operator==(const Together&) const = default;
 };
 
@@ -30,27 +30,29 @@ struct TapeOptions {
   Apart apart;
   Together together;
   bool evaluate =
-      false;  // the ops' evaluators only, nothing fused: the oracle of compiled execution
+      false;  // run the ops' evaluators without fusion: the reference for compiled execution
   int workers = 1;
-  std::vector<bool> uniform;  // by input: its blocks are one block
+  std::vector<bool> uniform;  // by input: all devices have the same block
   std::vector<bool> donated;  // by input
-  /// The program as the user wrote it, for processes that come to different ones; null: there are no others.
+  /// The program as the user wrote it, to report programs that differ between processes. Null if
+  /// there are no other processes.
   std::shared_ptr<const processes::Listed> listed;
 };
 
-/// Communication that holds up so many bytes is worth a phase of its own where that saves memory: a
-/// phase costs 5 us on the workers' barrier, a twentieth of the time that memory of 10 GB/s takes for
-/// them. Tests set 0, at which it always has one, so that small programs are put in order as large ones.
+/// If this many bytes wait for communication, it may get a phase of its own to save memory. A phase
+/// costs 5 us at the workers' barrier, a twentieth of the time in which 10 GB/s of memory bandwidth
+/// moves 1 MiB. Tests set 0, which always splits, so that small programs are ordered like large
+/// ones.
 extern std::atomic<std::int64_t> bytes_worth_a_phase;
 
-/// The passes of the planner by name, in the order in which it runs them: "joint_products",
-/// "updates", "fuse", "stretches". They go through the door of transform/pass.h.
+/// The planner's passes by name, in the order in which they run: "joint_products", "updates",
+/// "fuse", "stretches". Each runs through PassRun (transform/pass.h).
 std::span<const std::string_view> tape_passes();
 
-/// Flattens shard_maps into one list of equations, decides over which axes each is executed, fuses,
-/// compiles, orders the steps into few phases and assigns memory by liveness. Nothing in the tape
-/// grows with the number of devices but the values that each of them has. Throws the user's errors
-/// of called ops; thread-safe.
+/// Flattens shard_maps into one list of equations, chooses the axes over which each is executed,
+/// fuses, compiles, orders the steps into few phases and assigns memory by liveness. Only values
+/// that are stored per device make the tape grow with the number of devices. Rethrows the user's
+/// errors of called ops; thread-safe.
 std::shared_ptr<const Tape> make_tape(const Program& p, const TapeOptions& options);
 
 }  // namespace tessera::inline v0::tape

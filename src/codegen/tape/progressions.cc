@@ -9,7 +9,7 @@ Progressions::Progressions(std::span<const std::pair<std::int64_t, std::int64_t>
     std::int64_t key, value;
     std::vector<Level> levels;
   };
-  // What follows one another at equal distances, then such rows that follow one another, and so on.
+  // First finds runs with equal distances, then runs of equal runs, and so on.
   std::vector<Part> parts;
   for (std::size_t i = 0; i < entries.size();) {
     const auto [key, value] = entries[i];
@@ -47,7 +47,7 @@ Progressions::Progressions(std::span<const std::pair<std::int64_t, std::int64_t>
   }
   for (const Part& part : parts) {
     const auto found = std::search(levels_.begin(), levels_.end(), part.levels.begin(),
-                                   part.levels.end());  // where another one has the same
+                                   part.levels.end());  // reuses an identical sequence of levels
     items_.push_back({part.key, part.value, static_cast<std::uint32_t>(found - levels_.begin()),
                       static_cast<std::uint32_t>(part.levels.size())});
     if (found == levels_.end())

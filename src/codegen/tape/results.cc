@@ -1,11 +1,12 @@
-// Where a level's results are: memory that the caller provides, an argument, or an earlier result.
+// Where a level's results are stored: in memory of the caller, in an argument or in an earlier
+// result.
 #include "codegen/tape/lower.h"
 
 namespace tessera::inline v0::tape {
 
 void Lowerer::place_results(const std::vector<Mask>* results) {
   std::vector<bool> shared(
-      draft_.tape->slots.size());  // whose memory is read as a whole, or taken by a result
+      draft_.tape->slots.size());  // places that are read as a whole or that a result already uses
   auto place = [&](int s) { return static_cast<std::size_t>(draft_.tape->place(s)); };
   auto mark = [&](const Ref& r) {
     if (r.absorbed && !top_) shared[place(r.slot)] = true;
@@ -82,7 +83,7 @@ void Lowerer::place_results(const std::vector<Mask>* results) {
         !shared[place(r.slot)] && !at(r.slot).overwritten && (top_ || !at(r.slot).stored) &&
         at(r.slot).bytes == block.bytes() &&
         draft_.producer[static_cast<std::size_t>(r.slot)] >= 0) {
-      // All that is written over one another is in the result's memory.
+      // All values that overwrite one another are in the result's memory.
       for (int s = r.slot; s >= 0; s = at(s).over) {
         at(s).space = Space::result;
         at(s).offset = draft_.tape->table;

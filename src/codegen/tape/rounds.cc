@@ -1,4 +1,4 @@
-// Which steps come between the same two phases of communication.
+// Assigns each step to a round, the time between two phases of communication.
 #include "codegen/tape/schedule.h"
 
 #include <algorithm>
@@ -21,12 +21,12 @@ class Rounds {
 
   std::vector<int> run(const std::vector<StepNumber>& order) {
     for (StepNumber i : order) {
-      // Communication comes before the work of its round; the first round has none, for what can be
-      // done before any.
+      // Communication comes before the work of its round. Round 0 has none; it holds work that
+      // depends on no communication.
       int at = std::max(late_[i] ? 0 : from_, communicates(i));
       for (StepNumber p : graph_.before[i]) at = std::max(at, round_[p] + communicates(i));
       if (late_[i]) {
-        round_[i] = first_[i] = at;  // it gets that of its reader, or the one before
+        round_[i] = first_[i] = at;  // provisional: `fetch` sets it relative to its reader
         continue;
       }
       round_[i] = fetch(i, at);
@@ -54,8 +54,9 @@ class Rounds {
     return sums[at] += bytes;
   }
 
-  // Gives what waits for step `i` its round, the one before the step; the step's own where they
-  // are too much for round `at`; one earlier still where that is asked for.
+  // Assigns rounds to the late steps that step `i` waits for: the latest possible round, which is
+  // that of `i` unless `i` communicates, and one round earlier if `early_` is set. If their results
+  // exceed what that round may hold, `i` itself moves to the next round. Returns the round of `i`.
   int fetch(std::size_t i, int at) {
     std::int64_t sum = 0;
     for (StepNumber p : graph_.before[i])
@@ -69,7 +70,7 @@ class Rounds {
     add(ahead_, own(), sum);
     return at;
   }
-  // What is there already for somebody else may have to come earlier still.
+  // A late step that already has a round may have to move to an earlier one for another reader.
   void settle(std::size_t late, int round) {
     std::vector<std::pair<std::size_t, int>> all{{late, round}};
     while (!all.empty()) {
@@ -87,10 +88,11 @@ class Rounds {
   const std::vector<bool>& late_;
   const std::int64_t most_;
   const int early_;
-  std::vector<int> round_, first_;          // first_: of late ones, that they could have
-  std::vector<bool> waits_;                 // late steps without their round
-  std::vector<std::int64_t> held_, ahead_;  // by round: operands that wait, results that are early
-  int from_ = 0;                            // the round of what follows, at least
+  std::vector<int> round_, first_;  // first_: the earliest round of a late step
+  std::vector<bool> waits_;         // late steps that have no round yet
+  // bytes by round: operands that wait, results that are early
+  std::vector<std::int64_t> held_, ahead_;
+  int from_ = 0;  // the least round for the steps that follow
 };
 
 }  // namespace
@@ -108,8 +110,8 @@ bool exchanges(const TapeContext& ctx, const Step& step) {
 
 void put_off(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
              const StepOrder& order, std::vector<int>& rounds) {
-  // The first round of what waits for a step and is no work of a device's own; and the rounds in
-  // which something is exchanged.
+  // For each step, the first round in which a collective or a step with collectives inside depends
+  // on it, directly or through other work; and the rounds that communicate with other processes.
   constexpr int kNever = std::numeric_limits<int>::max();
   std::vector<int> waited(rounds.size(), kNever);
   std::vector<bool> exchanged;

@@ -20,12 +20,12 @@ PhaseKey key_of(const Step& s) {
   return {PhaseKey::Kind::work, s.mask};
 }
 
-// An exchange with other processes that goes on beside work costs a thread that wakes up, and a
-// phase. What other processes have still to do before they come to it is not known: no exchange is
-// taken for less than this. Time so saved is worth this factor of memory.
+// Overlapping communication with work costs the wake-up of a thread, and one more phase. The time
+// until other processes reach the exchange is unknown, so every exchange is assumed to take at
+// least kLeastExchange. A schedule that saves time may take kBesideIsWorth times the memory.
 constexpr double kBesideCosts = 2e-5, kLeastExchange = 1e-4, kBesideIsWorth = 1.25;
 
-// List scheduling within a round: a phase goes on as long as a step of its kind is ready.
+// List scheduling within a round: a phase continues as long as a step of its kind is ready.
 class Phases {
  public:
   Phases(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
@@ -61,8 +61,8 @@ class Phases {
  private:
   using Heap = std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>>;
 
-  // What the round exchanges with other processes begins before the work that needs nothing of it,
-  // and is over after it, where it is worth that.
+  // Starts the round's communication with other processes before the work that does not depend on
+  // it, and completes it after that work, if this saves time.
   void beside() {
     const PhaseKey collectives{PhaseKey::Kind::collective, 0};
     double exchanged = 0;
@@ -83,7 +83,7 @@ class Phases {
     outline_.phases[first].begins = static_cast<int>(outline_.phases.size() - first);
     phase(collectives);
   }
-  // Of the work of this round that waits for none of its communication, a process's share.
+  // The time of this round's work that depends on none of its communication, per process.
   double seconds_of_free_work() const {
     std::vector<StepNumber> free;
     const auto add = [&](StepNumber i) {
@@ -107,7 +107,8 @@ class Phases {
            ctx_.options.together.count;
   }
 
-  // Communication, which all that is ready waits for; then what comes first.
+  // Chooses communication first, since all other ready steps wait for it; then the step of lowest
+  // rank.
   const PhaseKey* next(std::optional<PhaseKey::Kind> only = {}) const {
     const PhaseKey* best = nullptr;
     for (const auto& [key, heap] : ready_) {
@@ -159,7 +160,7 @@ class Phases {
   std::vector<int> phase_of_;
   const std::vector<StepNumber>& at_;  // by rank
   std::size_t round_ = 0, done_ = 0;
-  std::vector<std::vector<std::size_t>> later_;  // by round: ranks of what is ready for it
+  std::vector<std::vector<std::size_t>> later_;  // by round: ranks of steps that are ready for it
   std::map<PhaseKey, Heap> ready_;               // by rank
   Outline outline_;
 };
@@ -195,11 +196,12 @@ Outline phases_of(const TapeContext& ctx, const DraftTape& draft, const StepGrap
   return Phases(ctx, draft, graph, order, rounds).run();
 }
 
-// Three ways to go, and the one that takes the least memory: as the program has it, as memory would
-// have it, and that with communication early enough that little waits for it. More rounds are more
-// phases, and what is temporary in one phase only has one place a worker instead of one a device.
-// Where other processes take part, communication in rounds leaves work to do beside it, more where
-// what gathers comes a round ahead: time that is worth a quarter more memory.
+// Tries three schedules and keeps the one that needs the least memory: the program's order, the
+// memory order, and the memory order with early communication, so that little memory waits for it.
+// More rounds mean more phases, but a temporary that lives in one phase needs memory per worker
+// instead of per device. With other processes, more rounds also leave work to overlap with
+// communication, even more if gathers come a round ahead; the time saved is worth a quarter more
+// memory.
 void schedule(TapeContext& ctx, DraftTape& draft) {
   const StepGraph graph(draft);
   Outline best;

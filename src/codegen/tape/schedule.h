@@ -1,5 +1,5 @@
-// How steps are put in order: what waits for what, the order that memory wants, the rounds between
-// communication, and phases of them.
+// Ordering of steps: the dependency graph, an order that needs little memory, the rounds between
+// communication, and their division into phases.
 #pragma once
 
 #include "codegen/tape/context.h"
@@ -11,8 +11,8 @@ namespace tessera::inline v0::tape {
 
 using StepNumber = std::uint32_t;
 
-/// By step of a draft: those that come before it and after it, and those of the former whose phase
-/// has to be over when it begins.
+/// Dependencies by step of a draft. `before` and `users` are the steps before and after it;
+/// `behind` are those of `before` whose phase must be over when it begins.
 struct StepGraph {
   explicit StepGraph(const DraftTape& draft);
   std::vector<std::vector<StepNumber>> before, users, behind;
@@ -21,34 +21,33 @@ struct StepGraph {
 /// An order of all steps.
 struct StepOrder {
   std::vector<StepNumber> steps;
-  /// By step: communication that takes more memory than it frees, and what only prepares that of what
-  /// the caller has. It comes as late as it can.
+  /// By step: collectives that allocate more memory than they free, and steps that only prepare
+  /// their operands from the caller's arrays. These run as late as possible.
   std::vector<bool> late;
 };
 StepOrder program_order(const DraftTape& draft);
-/// That of the program, but that a step comes as soon as it can where it frees as much as it takes,
-/// and one that is `late` just before the first that needs it.
+/// Follows the program's order, with two exceptions: a step that frees at least as much memory as
+/// it takes runs as soon as it can, and a `late` step runs just before its first reader.
 StepOrder memory_order(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph);
 
-/// What communication may hold up.
+/// How much memory may wait for communication.
 struct Held {
-  /// While no more than so many bytes of operands wait for communication, or of results for their
-  /// readers, it is one round. Default: all communication waits for as much other as can share its
-  /// phase.
+  /// Communication shares a round while at most this many bytes of operands wait for it, or of its
+  /// results for their readers. By default all communication that can share a phase does so.
   std::int64_t bytes = kUnbounded;
-  /// What is late comes a round before its readers', so that there is work beside it.
+  /// Late steps run one round before their readers, so that work can overlap them.
   bool round_ahead = false;
   static constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
   bool operator==(const Held&) const = default;
 };
 
-/// By step, its round. A round is one phase of communication and the work that follows.
+/// The round of each step. A round is one phase of communication and the work that follows it.
 std::vector<int> rounds_of(const DraftTape& draft, const StepGraph& graph, const StepOrder& order,
                            const Held& held);
-/// Whether a step exchanges something with other processes.
+/// Whether a step communicates with other processes.
 bool exchanges(const TapeContext& ctx, const Step& step);
-/// Rounds in which work that no communication of the next round waits for is that round's: it is
-/// done beside what is exchanged with other processes then.
+/// Moves work to the next round if that round communicates with other processes and none of its
+/// communication depends on the work, so that the two overlap.
 void put_off(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
              const StepOrder& order, std::vector<int>& rounds);
 
@@ -61,19 +60,19 @@ struct PhaseKey {
 struct PhaseOutline {
   PhaseKey key;
   std::vector<StepNumber> steps;
-  int begins = 0;  // as Phase's
+  int begins = 0;  // as in Phase
 };
 struct Outline {
   std::vector<PhaseOutline> phases;
-  /// What communication with other processes takes less because work goes on beside it.
+  /// Seconds of communication with other processes that overlapping work hides.
   double seconds_beside = 0;
 };
-/// The fewest phases within each round; and where other processes take part, work beside what is
-/// exchanged with them.
+/// Divides each round into as few phases as possible. If other processes take part, work is
+/// overlapped with the communication with them.
 Outline phases_of(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
                   const StepOrder& order, const std::vector<int>& rounds);
 
-/// Instances of the steps of such a phase.
+/// The number of instances of a phase with this key.
 std::int64_t instances_of(const Tape& tape, const PhaseKey& key);
 
 }  // namespace tessera::inline v0::tape

@@ -1,8 +1,8 @@
-// Several processes that run one tape: each has the instances of its own devices.
+// Divides one tape among several processes: each holds the instances of its own devices.
 //
-// All of them plan the whole tape, so that steps, phases and collectives are the same everywhere;
-// then each leaves to the others what is theirs. What is equal on all devices is computed by every
-// process, once.
+// Every process plans the whole tape, so that steps, phases and collectives are the same
+// everywhere; then each process drops the instances that belong to others. Values that are equal on
+// all devices are computed once in every process.
 #include "base/message.h"
 #include "codegen/tape/context.h"
 #include "codegen/tape/lives.h"
@@ -25,7 +25,7 @@ class SharingOut {
   void run() {
     const auto here = std::make_shared<Here>();
     const auto own = [&](Mask mask) {
-      // What is equal on all devices every process has.
+      // Every process holds values that are equal on all devices.
       if (mask == 0 || processes_.everywhere(mask)) return;
       here->try_emplace(mask, processes_.shares(mask)[processes_.rank()]);
     };
@@ -79,15 +79,15 @@ class SharingOut {
   }
 
  private:
-  // Those of other processes are nowhere, or where equal ones are: what has no axis of them reads the
-  // first.
+  // Drops the instances of other processes. If an equal instance exists in this process, they map
+  // to it, so that readers without the differing axis can still read the first instance.
   void leave_to_others(Slot& s) {
     const std::vector<std::int64_t>* own = tape_.instances_here(s.mask);
     if (!own) return;
     const std::optional<Progressions> before = std::exchange(s.stored, std::nullopt);
     s.computed.clear();
     std::vector<std::pair<std::int64_t, std::int64_t>> stored;
-    std::map<std::int64_t, std::int64_t> groups;  // those that are stored once
+    std::map<std::int64_t, std::int64_t> groups;  // instances that are stored once
     for (const std::int64_t i : *own) {
       std::int64_t place = std::ssize(s.computed);
       if (before) place = groups.try_emplace(before->at(i), place).first->second;
@@ -108,9 +108,9 @@ class SharingOut {
     s.stored.emplace(stored);
   }
 
-  // Pointers and constants of what is stored, side by side.
+  // Compacts pointers and constants to the stored instances.
   void close_up() {
-    std::map<std::int64_t, std::int64_t> pointers;  // how many, by where they began
+    std::map<std::int64_t, std::int64_t> pointers;  // their number, by their first index
     for (const Slot& s : tape_.slots)
       if (is_in_table(s)) {
         std::int64_t& n = pointers[s.offset];
@@ -137,7 +137,7 @@ class SharingOut {
     return s.space == Space::argument || s.space == Space::result;
   }
 
-  // What each process lays out in a phase of collectives, and who reads it.
+  // Determines what each process publishes in a phase of collectives, and which processes read it.
   void between(Phase& phase) {
     Between b;
     std::set<int> from, to;
@@ -157,7 +157,7 @@ class SharingOut {
       for (std::size_t k = 0; k < portions.size(); ++k)
         for (const std::int64_t i : portions[k].instances)
           portion_of[static_cast<std::size_t>(i)] = k;
-      // Who reads whom, over the devices' results of each process.
+      // Determines which process reads from which, over the results of each process's devices.
       std::vector<bool> read(portions.size(), false);
       const Mask whole = step.mask | own;
       const Shares& devices = processes_.shares(whole);
@@ -203,7 +203,7 @@ class SharingOut {
       phase.between = std::move(b);
   }
 
-  // What is laid out at once: instances of the operand, and the first process that has them.
+  // Instances of the operand that are published together, and the first process that holds them.
   struct Portion {
     std::vector<std::int64_t> instances;
     int owner;
@@ -214,7 +214,7 @@ class SharingOut {
     });
   }
 
-  // Sets c.together.
+  // Also sets c.together.
   std::vector<Portion> portions_of(Collective& c, Mask own, const Shares& laid) const {
     std::vector<int> owner(static_cast<std::size_t>(tape_.instances(c.laid)), 0);
     for (std::size_t p = laid.size(); p-- > 0;)
@@ -223,7 +223,7 @@ class SharingOut {
     const bool combines =
         c.exchange == Exchange::combine || c.exchange == Exchange::combine_scatter;
     if (combines && !(own & ~c.laid)) {
-      // The operands of each combination, in its order.
+      // The operands of each reduction, in order.
       std::map<std::pair<std::int64_t, int>, std::vector<std::int64_t>> combined;
       for (std::int64_t i = 0; i < std::ssize(owner); ++i) {
         std::vector<std::int64_t> at = coordinates(c.laid, i);
@@ -246,7 +246,8 @@ class SharingOut {
       portions.push_back({{i}, owner[static_cast<std::size_t>(i)]});
     return portions;
   }
-  // Halves of operands, as reduce's tree takes them, until each is one process's.
+  // Halves the operands, as the reduction tree of reduce() does, until each part belongs to one
+  // process.
   template <class Combined>
   static std::int64_t combined_together(const Combined& combined, const std::vector<int>& owner) {
     const auto size = std::ssize(combined.begin()->second);
@@ -270,7 +271,7 @@ class SharingOut {
     }
     return together;
   }
-  // The devices of the collective's axes that device `me` gets something from.
+  // Calls f for each device, along the collective's axes, from which device `me` receives data.
   template <class F>
   static void for_sources(const Collective& c, std::int64_t me, const F& f) {
     if (c.exchange == Exchange::permute || c.exchange == Exchange::broadcast) {

@@ -1,4 +1,4 @@
-// Which instances of a value the devices of each process have.
+// Which instances of a value the devices of each process hold.
 #pragma once
 
 #include "base/message.h"
@@ -18,11 +18,11 @@ inline Mask mask_of(const Region& r) {
   return m;
 }
 
-/// By process, the instances of `mask` that its devices have, ascending.
+/// For each process, the instances of `mask` that its devices hold, ascending.
 using Shares = std::vector<std::vector<std::int64_t>>;
 
-/// Those of a tape that runs with coordinates fixed along some axes are those of the processes that
-/// run it together with this one.
+/// For a tape that runs with fixed coordinates along some axes, only the processes that run it
+/// together with this one count.
 class Processes {
  public:
   Processes(const TapeContext& ctx, Mask fixed)
@@ -33,18 +33,18 @@ class Processes {
     if (known != shares_.end()) return known->second;
     return shares_.emplace(mask, find(mask)).first->second;
   }
-  /// Whether every process of the program has all instances.
+  /// Whether every process of the program holds all instances.
   bool everywhere(Mask mask) {
     const std::int64_t n = ctx_.instances(mask);
     const Shares& s = shares(mask);
     return std::all_of(s.begin(), s.end(),
                        [n](const auto& own) { return own.empty() || std::ssize(own) == n; });
   }
-  /// Whether all ways that are one process's, by the coordinates along `ways`, are the same
-  /// processes', and each has the same devices in all of them.
+  /// `ways` are the axes that select a branch. Returns whether all branches that one process takes
+  /// are run by the same processes, each with the same devices in all of them.
   bool go_together(Mask ways, Mask inner) const {
-    std::map<std::int64_t, std::set<std::pair<int, std::int64_t>>> taken;  // by way
-    std::map<int, std::set<std::int64_t>> own;                             // ways, by process
+    std::map<std::int64_t, std::set<std::pair<int, std::int64_t>>> taken;  // by branch
+    std::map<int, std::set<std::int64_t>> own;                             // branches by process
     for (const Region& r : ctx_.regions) {
       if ((ways | inner) & ~mask_of(r)) continue;
       for (std::size_t p = 0; p < r.mesh->devices.size(); ++p) {
@@ -60,14 +60,14 @@ class Processes {
       });
     });
   }
-  /// By instance that this process has, of how many of its devices it is.
+  /// For each instance that this process holds, the number of its devices that share it.
   const std::vector<std::int64_t>& devices_of(Mask mask) {
     const auto [at, fresh] = devices_.try_emplace(mask);
     if (fresh) at->second = count_devices(mask);
     return at->second;
   }
-  /// A multiple of the devices that this process has of any mesh, so that each part of a mesh's is a
-  /// whole number of them.
+  /// A multiple of the number of this process's devices on every mesh, so that each share of a mesh
+  /// is a whole number of devices.
   double devices() {
     std::set<Mask> meshes;
     double product = 1;
@@ -116,13 +116,13 @@ class Processes {
       if (mask & ~mask_of(r)) continue;
       found = true;
       const Mask ways = fixed_ & mask_of(r);
-      std::set<std::int64_t> here;  // ways that this process goes
+      std::set<std::int64_t> here;  // branches that this process takes
       for (std::size_t p = 0; p < r.mesh->devices.size(); ++p)
         if (process(r, p) == all_.rank) here.insert(instance(r, p, ways));
       for (std::size_t p = 0; p < r.mesh->devices.size(); ++p)
         if (here.empty() || here.contains(instance(r, p, ways)))
           own[static_cast<std::size_t>(process(r, p))].insert(instance(r, p, mask));
-      if (mask != 0) break;  // an axis is of one mesh, or of several that are alike
+      if (mask != 0) break;  // meshes that share an axis have the same devices
     }
     if (!found) throw InternalError("a value differs along axes of two meshes");
     Shares shares;

@@ -1,4 +1,4 @@
-// The memory that a tape's steps read and write, as it is laid out while the tape is planned.
+// The memory that a tape's steps read and write, recorded while the tape is planned.
 #pragma once
 
 #include "codegen/tape/context.h"
@@ -15,12 +15,12 @@ class SlotTable {
   int slot(Space space, Mask mask, std::int64_t bytes, DType dtype = DType::uint8);
   Slot& at(int s) { return draft_.tape->slots[static_cast<std::size_t>(s)]; }
   Mask varies(const Ref& r) const { return draft_.tape->varies(r); }
-  /// `bytes`: of every instance, one after the other.
+  /// `bytes` holds all instances, one after the other.
   Ref constant(Mask mask, const Type& type, const void* bytes);
   Ref argument(Argument a, Mask mask, std::int64_t bytes, DType dtype);
-  /// A new value in the memory of `operand`.
+  /// A new value that overwrites `operand` in its memory.
   Ref over(const Ref& operand, const Type& type);
-  /// The number of each instance along `axes`, row-major in their order.
+  /// A constant that numbers the instances along `axes`, row-major in the given order.
   Ref numbers_along(const std::vector<int>& axes);
 
  protected:

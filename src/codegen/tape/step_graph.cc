@@ -9,7 +9,7 @@ StepGraph::StepGraph(const DraftTape& draft)
     before[i].push_back(static_cast<StepNumber>(p));
     users[p].push_back(static_cast<StepNumber>(i));
   };
-  // A step that reads what other instances of the producer wrote has to wait for the end of the
+  // A step that reads what other instances of the producer wrote must wait for the end of the
   // producer's phase.
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t p : draft.steps[i].after) wait(i, p);
@@ -24,8 +24,8 @@ StepGraph::StepGraph(const DraftTape& draft)
     }
   }
 
-  // A step that writes over a value comes after its other readers, and where these read other
-  // instances than their own, after their phase.
+  // A step that overwrites a value comes after the value's other readers. If they read instances
+  // other than their own, it comes after their phase.
   std::vector<std::vector<std::pair<StepNumber, bool>>> readers(draft.tape->slots.size());
   for (std::size_t i = 0; i < n; ++i)
     for (const Ref& r : draft.steps[i].inputs)

@@ -1,4 +1,4 @@
-// The order of steps that memory wants.
+// The order of steps that needs the least memory.
 #include "codegen/tape/schedule.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 bool communicates(const Step& s) { return s.kind == Step::Kind::collective; }
 
-// Collectives whose results take more memory than their operands, of which what the caller has takes
-// none; and work on what the caller has that is for one of those only.
+// Late steps are collectives whose results need more memory than their operands, where the caller's
+// arrays count nothing, and work on the caller's arrays that only such a collective reads.
 std::vector<bool> late_steps(const DraftTape& draft, const StepGraph& graph) {
   const std::size_t n = draft.steps.size();
   const auto& slots = draft.tape->slots;
@@ -72,7 +72,7 @@ class MemoryOrder {
     order_.late = late_steps(draft, graph);
     for (std::size_t s = 0; s < kind_.size(); ++s)
       if (tape_.slots[s].space == Space::arena) kind_[s] = Kind::temporary;
-    if (&draft == &ctx.drafts.front())  // bodies are given no arrays
+    if (&draft == &ctx.drafts.front())  // bodies are not given arrays
       for (const Argument& a : tape_.arguments)
         if (a.input < ctx.options.donated.size() && ctx.options.donated[a.input])
           kind_[static_cast<std::size_t>(a.slot)] = Kind::donated;
@@ -101,7 +101,8 @@ class MemoryOrder {
 
  private:
   enum class Kind : std::uint8_t { other, temporary, donated };
-  // Of those that have not run yet: how many, and the sum of their numbers, which is the last one's.
+  // The readers that have not run yet: their number, and the sum of their indices. When one is
+  // left, the sum is its index.
   struct Readers {
     std::size_t left = 0, sum = 0;
   };
@@ -115,8 +116,8 @@ class MemoryOrder {
     return s.bytes * tape_.stored(s);
   }
 
-  // Whether running it now leaves no more memory in use than before. A donated argument is memory
-  // for a result, but only when its last reader has run.
+  // Whether running the step now leaves no more memory in use than before. The memory of a donated
+  // argument is available to a result only after its last reader has run.
   bool frees(std::size_t i) const {
     std::int64_t taken = 0, freed = 0;
     InlineVector<int, 4> kept;
@@ -154,9 +155,11 @@ class MemoryOrder {
     }
   }
 
-  // The step, what it needs before it, and what can follow for nothing.
+  // Emits the step after everything it depends on, then every ready step that needs no extra
+  // memory.
   void demand(std::size_t i) {
-    std::vector<std::pair<std::size_t, std::size_t>> stack{{i, 0}};  // and how many it has seen to
+    // A step, and how many of its dependencies have been visited.
+    std::vector<std::pair<std::size_t, std::size_t>> stack{{i, 0}};
     while (!stack.empty()) {
       auto& [at, next] = stack.back();
       const auto& before = graph_.before[at];
@@ -179,8 +182,8 @@ class MemoryOrder {
   const DraftTape& draft_;
   const Tape& tape_;
   const StepGraph& graph_;
-  std::vector<int> reads_;               // places that steps read, each once, step by step
-  std::vector<std::size_t> first_read_;  // by step: where its own begin
+  std::vector<int> reads_;  // the places that each step reads, without duplicates, step by step
+  std::vector<std::size_t> first_read_;  // by step: where its places begin in reads_
   std::vector<Readers> readers_;         // by place
   std::vector<Kind> kind_;               // by place
   std::vector<std::size_t> waiting_;

@@ -26,7 +26,7 @@ Cost cost_of(const Program& p, const Equation& eqn) {
   for (Var v : eqn.inputs) in.push_back(p.types[v]);
   for (Var v : eqn.outputs) out.push_back(p.types[v]);
   const Cost cost = eqn.op->cost(in, out, eqn.attrs);
-  return {std::round(cost.flops), std::round(cost.bytes)};  // a transform's has logarithms
+  return {std::round(cost.flops), std::round(cost.bytes)};  // the costs of FFTs contain logarithms
 }
 
 double bytes_alone(const Program& p, const Equation& eqn) {
@@ -35,16 +35,17 @@ double bytes_alone(const Program& p, const Equation& eqn) {
 }
 
 double bytes_of_kernel(const Program& kernel) {
-  // From the results to the operands: how many bytes of each value somebody needs.
+  // Computes, from the results back to the operands, how many bytes of each value are needed.
   std::vector<double> needed(kernel.types.size());
   const auto size = [&](Var v) { return static_cast<double>(kernel.types[v].bytes()); };
   for (Var v : kernel.outputs) needed[v] = size(v);
   for (std::size_t k = kernel.equations.size(); k-- > 0;) {
     const Equation& eqn = kernel.equations[k];
-    double part = 0;  // of its results
+    double part = 0;  // the needed fraction of its results
     for (Var v : eqn.outputs)
       if (size(v) > 0) part = std::max(part, std::min(1.0, needed[v] / size(v)));
-    // What it leaves unread is its largest operand's: an element of a table, a box of an array.
+    // Unread bytes belong to the largest operand, such as a table that is gathered from or a sliced
+    // array.
     const double unread =
         bytes_of(kernel, eqn.inputs) + bytes_of(kernel, eqn.outputs) - bytes_alone(kernel, eqn);
     const auto largest = std::max_element(eqn.inputs.begin(), eqn.inputs.end(),
@@ -92,7 +93,7 @@ Received received_along(const Program& p, std::span<const Equation* const> messa
   std::int64_t members = 1;
   for (const std::string& axis : first.attrs.get<Strings>("axes")) {
     const int number = mesh.find(axis);
-    if (number < 0) continue;  // of a mapped axis: everything is on one device
+    if (number < 0) continue;  // the axis belongs to vmap: all data is on one device
     members *= mesh.sizes[static_cast<std::size_t>(number)];
     over |= spmd::AtomSet(atoms.atoms_of(number));
   }

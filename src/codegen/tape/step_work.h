@@ -1,4 +1,5 @@
-// What a step does, by the costs of its ops: what the runtime counts and plans predict.
+// The work of a step, from the cost rules of its ops. The runtime counts it and explain() predicts
+// it.
 #pragma once
 
 #include "ir/op.h"
@@ -7,30 +8,31 @@
 
 namespace tessera::inline v0::tape {
 
-/// By the op's rule and the types of its operands and results, in whole numbers, so that sums are
-/// exact; nothing of an equation that only hands values on.
+/// Evaluates the op's cost rule on the operand and result types. Costs are whole numbers, so that
+/// sums are exact. Equations that only forward or view values cost nothing.
 Cost cost_of(const Program& p, const Equation& eqn);
 
-/// Bytes that one equation reads and writes as a step of its own: its operands and results, or
-/// less where its rule says that it needs less of them.
+/// Bytes that an equation reads and writes as a step of its own: its operands and results, or fewer
+/// if the op's cost rule says so.
 double bytes_alone(const Program& p, const Equation& eqn);
 
-/// Bytes that a kernel reads and writes. What it passes on inside takes none; of an operand counts
-/// what its readers need, each element once.
+/// Bytes that a kernel reads and writes. Values that stay inside the kernel count nothing; for an
+/// operand, only the elements that its readers need count, each once.
 double bytes_of_kernel(const Program& kernel);
 
-/// A broadcast is a permutation.
+/// A broadcast counts as a permutation.
 spmd::MoveKind kind_of(Exchange exchange);
 
-/// Bytes that a device receives in an equation that exchanges among so many devices, by the formulas
-/// of spmd/place/links.h, whatever it shares with others here: that which receives most, so in the largest
-/// of unequal groups. 0 where nothing is exchanged, and where a device is alone.
+/// Bytes that a device receives in an equation that communicates among this many devices, by the
+/// formulas of spmd/place/links.h, even if the devices share memory here. If the groups are
+/// unequal, this is the device of the largest group. 0 if nothing is communicated or the device is
+/// alone.
 std::int64_t received_bytes(const Program& p, const Equation& eqn, std::int64_t devices);
 
-/// The same among the axes of a mesh that the equation names, and the shares along each of them: what
-/// plans predict and the runtime counts. Of groups they are in proportion to those among all devices.
-/// Equations that one message carries (transform/messages.h) name the same axes: their bytes add up,
-/// and the latency of a link is paid once.
+/// The bytes that a device receives, and their distribution over the mesh axes that the equations
+/// name: explain() predicts them and the runtime counts them. With groups, the distribution is
+/// scaled from the one among all devices. The equations of one message (transform/messages.h) name
+/// the same axes; their bytes add up, and the latency of a link is paid once.
 struct Received {
   std::int64_t bytes = 0;
   spmd::Crossings along;

@@ -1,10 +1,11 @@
-// Sums over devices of products that sum over rows, as one product over the rows of all devices.
+// Turns a sum over devices of products that contract rows into one product over the rows of all
+// devices.
 //
-// The gradient of a dense layer's weights is a product over the batch, and its mean over the
-// devices would read a result as large as the weights from every device. Where a device's rows are
-// fewer than the weights, gathering the rows instead moves less, often nothing: blocks of one
-// temporary lie side by side. The product is then computed once, as one device with the whole batch
-// computes it.
+// The gradient of a dense layer's weights is a product over the batch. Averaging it over the
+// devices would read a result as large as the weights from every device. If a device has fewer rows
+// than that, gathering the rows moves less data, and often none, because the blocks of one
+// temporary are adjacent. The product is then computed once, exactly as one device with the whole
+// batch computes it.
 #include "codegen/tape/context.h"
 #include "ir/op.h"
 #include "transform/pass.h"
@@ -37,7 +38,7 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
   for (std::size_t k = 0; k < p.equations.size(); ++k)
     for (Var v : p.equations[k].outputs) producer[v] = static_cast<int>(k);
 
-  std::vector<std::size_t> joint(p.equations.size());  // for a sum: 1 + its product
+  std::vector<std::size_t> joint(p.equations.size());  // for a sum: 1 + the index of its product
   std::vector<bool> gone(p.equations.size());
   bool any = false;
   for (std::size_t k = 0; k < p.equations.size(); ++k) {
@@ -60,7 +61,8 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
   JointProducts made{p, {}, {}};
   Program& q = made.program;
   q.equations.clear();
-  // In a typed program what is gathered has to be typed as the sum is: equal on all devices.
+  // In a program with varying types, the gathered value must have the type of the sum: equal on all
+  // devices.
   const Op &gather = Registry::get().at("all_gather"),
            &gather_invariant = Registry::get().at("all_gather_invariant");
   std::map<std::pair<Var, Strings>, Var> gathered;

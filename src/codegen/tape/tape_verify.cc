@@ -10,7 +10,7 @@ namespace {
 
 using Flags = std::vector<bool>;
 
-// The bodies that read operand `k` of a step, and which of their arguments it is.
+// The bodies that read operand `k` of a step, with the index of their argument.
 std::vector<std::pair<const Tape*, std::size_t>> readers(const Step& step, std::size_t k) {
   std::vector<std::pair<const Tape*, std::size_t>> at;
   switch (step.kind) {
@@ -35,15 +35,15 @@ Flags outputs_in(const Tape& tape, const Step& step, const Flags& places) {
   return is;
 }
 
-// What a step that holds bodies reads for the results that are wanted of it, and which results of
-// the bodies that takes: loops hand a carry on to themselves.
+// The operands that a step with bodies reads to compute the wanted results, and the results of the
+// bodies that this requires: a loop feeds its carries back to itself.
 struct Demand {
   Flags operands, results;
 };
 Demand demand_of(const Step& step, const Flags& wanted);
 
-// The places from which the wanted results of a tape come. Other values are computed in vain, from
-// one device's or from another's.
+// The places that contribute to the wanted results of a tape. Other values do not affect them,
+// whichever device computes them.
 Flags live_places(const Tape& tape, const Flags& wanted) {
   Flags is(tape.slots.size());
   const auto at = [&](const Ref& r) { return static_cast<std::size_t>(tape.place(r.slot)); };
@@ -126,7 +126,7 @@ class TapeVerifier {
       if (m >> a & 1) text += (text.empty() ? "'" : ", '") + tape_.axes[a].name + "'";
     return text;
   }
-  // Nothing differs along an axis of one device.
+  // Drops axes of one device, along which nothing can differ.
   Mask wide(Mask m) const {
     for (std::size_t a = 0; a < tape_.axes.size(); ++a)
       if (tape_.axes[a].size == 1) m &= ~(Mask{1} << a);
@@ -144,7 +144,7 @@ class TapeVerifier {
     for (const AxisStride& a : r.cut) m |= Mask{1} << a.axis;
     return m;
   }
-  // Where more instances write than there are places, they would write over one another.
+  // If more instances write than there are places, they would overwrite one another.
   void writes(const Ref& r, Mask runs) const {
     if (r.slot < 0) return;
     const Mask places = wide(tape_.varies(r));
@@ -165,7 +165,7 @@ class TapeVerifier {
     for (const Ref& r : step.inputs) within(r, axes, "an operand");
     for (const Ref& r : step.outputs) writes(r, step.mask);
   }
-  // A body reads an operand for each instance that its argument has, and writes a result likewise.
+  // A body reads an operand for each instance of its argument, and writes its results likewise.
   void control(const Step& step, const Flags& wanted) const {
     const Demand demand = demand_of(step, wanted);
     if (step.kind == Step::Kind::cond)

@@ -9,7 +9,7 @@
 namespace tessera::inline v0::tape {
 namespace {
 
-// A loop keeps a carry in one place where its body updates the very same.
+// A loop keeps a carry in one place if its body updates that same carry.
 void of_turns(const Flow& loop, std::vector<int>& operands) {
   const Program& body = *loop.body();
   AliasGraph g(body);
@@ -21,8 +21,8 @@ void of_turns(const Flow& loop, std::vector<int>& operands) {
   }
 }
 
-// Branches agree on the operand, and one of them changes it. One that makes something else of it
-// copies that into the operand's memory at its end.
+// All branches must agree on the operand, and at least one must update it. A branch with another
+// result copies it into the operand's memory at its end.
 void of_branches(const Flow& choice, std::vector<int>& operands) {
   std::vector<int> changed(operands.size(), -1);
   for (const ProgramPtr& branch : choice.programs) {
@@ -89,8 +89,8 @@ Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bo
     for (auto it = c.steps.rbegin(); it != c.steps.rend(); ++it)
       take(it->equation, it->result, it->operand);
   }
-  // Others where the operand is this level's own. The last of several updates of one array takes
-  // its memory, so they are gone through backwards.
+  // Then the other updates whose operand belongs to this level. The last of several updates of one
+  // array takes its memory, so the equations are visited backwards.
   for (std::size_t e = n; e-- > 0;) {
     const Equation& eqn = p.equations[e];
     for (std::size_t k = 0; k < eqn.outputs.size(); ++k) {
@@ -105,7 +105,7 @@ Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bo
         continue;
       }
       const Equation& made = p.equations[static_cast<std::size_t>(from)];
-      // A block of a donated input is as good as the input.
+      // A block of a donated input may be overwritten like the input.
       if (made.op == &block_op()) {
         auto it = std::find(p.inputs.begin(), p.inputs.end(), made.inputs[0]);
         const auto i = static_cast<std::size_t>(it - p.inputs.begin());
@@ -113,7 +113,7 @@ Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bo
         continue;
       }
       if (may_be_view(made) || made.op->literal || made.op->position) continue;
-      // A kernel writes what is made of a number with the update in it.
+      // A kernel that fills an array from a scalar can write the update as well.
       if (eqn.op->lowering == Lowering::emitted && codegen::role_of(p, made) == FuseRole::free)
         continue;
       take(e, k, j);
@@ -146,7 +146,7 @@ Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bo
   return moved;
 }
 
-// The program, and which results take whose memory.
+// The program as text, with the results that overwrite an operand.
 std::string text(const Program& p, const Updates& u) {
   std::string out = to_string(p);
   for (std::size_t e = 0; e < p.equations.size(); ++e)
@@ -158,7 +158,7 @@ std::string text(const Program& p, const Updates& u) {
 }
 
 #ifdef TESSERA_VERIFY_PASSES
-// Every value is there before it is read, and nobody reads what has been written over.
+// Checks that every value is defined before it is read, and that no overwritten value is read.
 void verify(const Program& p, const Updates& u) {
   std::vector<bool> there(p.types.size());
   for (Var v : p.inputs) there[v] = true;

@@ -1,5 +1,5 @@
-// Blocks of all devices of an axis, on each of them: all_gather and, for typed regions,
-// all_gather_invariant.
+// all_gather and, for typed regions, all_gather_invariant: every device of an axis receives the
+// blocks of all of them.
 #include "ops/collective/collective.h"
 
 namespace tessera::inline v0::ops {
@@ -35,7 +35,8 @@ MaybeValues transpose_to_scatter(const TransposeArgs& a) {
                        at.get<IntLists>("groups"))};
 }
 
-// All devices share one result, hence one cotangent: each takes the slab that it contributed.
+// All devices share one result, hence one cotangent: each device takes the slab that it
+// contributed.
 MaybeValues transpose_to_slice(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
   const auto& axes = a.attrs.get<Strings>("axes");
@@ -59,15 +60,15 @@ BatchResult batch(const BatchArgs& a) {
   int d = a.dims[0];
   Value x = a.inputs[0];
   if (!m.is) {
-    // The new dimension (or the grown one) keeps its place among the others; the stacked one stays
-    // where it was.
+    // The position of the gathered dimension is relative to the unstacked dimensions; the stacked
+    // dimension stays where it is.
     bool before = tiled ? axis < d : axis <= d;
     Attrs at = a.attrs;
     at.set("axis", static_cast<std::int64_t>(before ? axis : axis + 1));
     return {a.b.emit(a.op, a.inputs, at), {before && !tiled ? d + 1 : d}};
   }
-  // Dimension `axis` becomes the members of the mapped axis; the remaining axes are gathered next
-  // to it and merged.
+  // The members of the mapped axis become dimension `axis`; the remaining axes are gathered next to
+  // it, and the two are merged.
   x = stacked_at(x, d, axis, a.size);
   Ints merged{a.size};
   if (!m.rest.empty()) {

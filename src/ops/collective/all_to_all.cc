@@ -1,4 +1,5 @@
-// Each device sends slab k of a dimension to device k and lines up what it receives along another.
+// all_to_all: each device sends slab k of a dimension to device k, and concatenates what it
+// receives along another dimension.
 #include "ops/collective/collective.h"
 
 namespace tessera::inline v0::ops {
@@ -47,22 +48,22 @@ std::vector<Type> infer(const InferArgs& a) {
   return {t};
 }
 
-// Over the mapped axis the exchange is a transposition: the split dimension becomes the stack, the
-// old stack the received dimension. Other axes of the tuple are exchanged after that, their
-// received dimension next to the old stack.
+// Over the mapped axis the exchange is a transposition: the split dimension becomes the stacked
+// one, and the old stacked dimension becomes the received one. The other axes of the tuple are
+// exchanged afterwards, with their received dimension next to the old stacked one.
 BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   int split = static_cast<int>(a.attrs.i("split")), concat = static_cast<int>(a.attrs.i("concat"));
   bool tiled = a.attrs.flag("tiled"), rest = !m.rest.empty();
   Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size);
-  // [from, ...] with the split dimension as (to, to_rest, slab) in the order of the axes.
+  // x is [from, ...], with the split dimension as (to, to_rest, slab) in the order of the axes.
   std::int64_t slab = x.shape()[1 + split] / (a.size * m.rest_size);
   Ints parts{a.size};
   if (rest) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
   if (tiled) parts.push_back(slab);
   x = reshape_dims(x, 1 + split, 1, parts);
   int to = 1 + split + (rest && !m.first ? 1 : 0), to_rest = 1 + split + (m.first ? 1 : 0);
-  // The dimensions of the result before exchanging the rest: to, then the blocks' own (without
-  // to_rest), `from` before concat.
+  // The result's dimensions before the rest is exchanged: `to`, then those of the blocks (without
+  // to_rest), with `from` inserted at concat.
   std::vector<int> own;
   for (int i = 1; i < x.rank(); ++i)
     if (i != to && !(rest && i == to_rest)) own.push_back(i);
@@ -74,7 +75,7 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   if (concat == static_cast<int>(own.size())) perm.push_back(0);
   if (rest) perm.push_back(to_rest);
   x = ops::transpose(x, perm);
-  int at = 1 + concat;  // of `from`
+  int at = 1 + concat;  // position of `from`
   if (rest) {
     Attrs attrs = with_axes(a.attrs, m.rest, m.rest_size);
     attrs.set("split", static_cast<std::int64_t>(x.rank() - 1));

@@ -1,4 +1,4 @@
-// Which device of the axis this is.
+// axis_index: the position of this device along the axes.
 #include "ops/collective/collective.h"
 
 namespace tessera::inline v0::ops {

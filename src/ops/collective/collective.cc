@@ -222,7 +222,8 @@ FactorRule dims_exchanged(const ShardArgs& a, int from, int to, bool tiled) {
     rule.mark(FactorRule::Kind::need_repl, f);
     return f;
   };
-  // By dimension of the operand what a device keeps of it; nothing for one that goes.
+  // For each dimension of the operand, the factor that a device keeps of it; empty if the dimension
+  // is removed.
   const Shape& whole = a.inputs[0].shape;
   FactorRule::Dims in, out;
   for (int d = 0; d < whole.rank(); ++d) {

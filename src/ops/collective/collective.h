@@ -1,11 +1,11 @@
-// What the files of the collectives share. A collective has one operand, runs over the devices of
-// named axes, and meets two kinds of vmap: over the very axis it names, where it becomes ordinary
-// array arithmetic, and over another, where its dimension numbers move.
+// Shared by the files of the collectives. A collective has one operand and runs over the devices of
+// named axes. It meets two kinds of vmap: one over an axis that it names, under which it becomes
+// ordinary array arithmetic, and one over another axis, under which its dimension numbers shift.
 //
-// The two regimes (docs/architecture.md, SPMD): under pmap, vmap(axis_name) and untyped shard_map,
-// types carry no axes and the transpose of psum is psum. In a typed shard_map a psum is
-// `psum_invariant`, whose transpose is `pvary` and the other way round. All other collectives are
-// the same op in both.
+// There are two regimes (src/ops/README.md, Collectives). Under pmap, vmap(axis_name) and untyped
+// shard_map, types carry no axes and the transpose of psum is psum. In a typed shard_map a psum is
+// `psum_invariant`, whose transpose is `pvary`, and vice versa. All other collectives are the same
+// op in both regimes.
 #pragma once
 
 #include "ir/op.h"
@@ -14,65 +14,68 @@
 
 namespace tessera::inline v0::ops::collective {
 
-/// A row with what all collectives have in common: attributes axes, size and, where `grouped`,
-/// groups; one operand; linear JVP; the waived rules. `extra` are further attributes.
+/// An Op with everything that collectives have in common: the attributes axes, size and, if
+/// `grouped`, groups; one operand; a linear JVP; the waived rules. `extra` lists further
+/// attributes.
 Op make(std::string name, std::string doc, std::string stablehlo, std::vector<AttrSpec> extra,
         bool grouped = true);
 
 Attrs attrs(const Strings& axes, std::int64_t size);
 Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups);
 
-/// Devices that take part with one another: the size of a group, or of the axes.
+/// The number of devices that communicate with one another: the size of a group, or of the axes.
 std::int64_t members(const Attrs& attrs);
 bool grouped(const Attrs& attrs);
-/// Throws CollectiveError unless `size`, where there is one, is a number of devices.
+/// Throws CollectiveError unless `size`, if present, is a valid number of devices.
 void check_size(const InferArgs& a);
-/// Throws CollectiveError unless the groups partition [0, size) (and are of equal size where
-/// `equal`).
+/// Throws CollectiveError unless the groups partition [0, size), with equal sizes if `equal`.
 void check_groups(const InferArgs& a, bool equal);
-/// Brings a negative dimension of a rank-`rank` value into range; throws ShapeError.
+/// Brings a negative dimension of a rank-`rank` value into range; throws ShapeError if it is out of
+/// range.
 int dimension(const char* op, std::int64_t dim, int rank, const SourceLoc& loc);
 /// "'i'" or "('x', 'y')"
 std::string axes_text(const Attrs& attrs);
 
-/// Uniformity of results that are equal along the axes (groups: only where the operand was, and
-/// `equal` sizes keep that).
+/// Uniformity of results that are equal along the axes. With groups they are equal only where the
+/// operand was, and only if the groups have `equal` sizes.
 VaryRule removes_axes(bool groups_must_be_equal);
 /// Uniformity of results that differ along the axes.
 VaryRule adds_axes();
-/// Typing V -> I.
+/// Types the result as invariant over the axes, unless there are groups.
 VaryRule types_invariant();
 
-/// Under vmap: how the mapped axis stands among the axes of the collective.
+/// For vmap: the position of the mapped axis among the axes of the collective.
 struct Mapped {
-  bool is = false;  // it is among them
+  bool is = false;  // the mapped axis is among them
   Strings rest;     // the other axes, in order
   std::int64_t rest_size = 1;
-  bool first = false;  // before all the others (also where it is alone)
+  bool first = false;  // before all the others, or alone
   bool last = false;   // after all the others
 };
-/// Throws CollectiveError for groups over the mapped axis; where `ordered`, also for a mapped axis
-/// between two others.
+/// Throws CollectiveError if there are groups over the mapped axis or, if `ordered`, if the mapped
+/// axis lies between two others.
 Mapped mapped(const BatchArgs& a, bool ordered);
 
-/// x times an integer, exactly as the sum of equal values where that is exact.
+/// x times an integer, with the same bits as the sum of n equal values wherever that sum is exact.
 Value times(Value x, std::int64_t n);
 /// The shape with dims [at, at + count) replaced by `by`.
 Shape replace_dims(const Shape& s, int at, int count, const Ints& by);
 /// Replaces dims [at, at + count) of x by a reshape.
 Value reshape_dims(Value x, int at, int count, const Ints& by);
-/// Attributes of `a` with other axes.
+/// The attributes `a` with other axes.
 Attrs with_axes(const Attrs& a, const Strings& axes, std::int64_t size);
 
-/// Sharding rules, for the axes that a per-device program leaves to the partitioner: along these
-/// each part exchanges with its peers alone. Dimensions pass through, but what the devices of the
-/// collective make of one, or of which they take one each, is cut along no other axis.
+/// Sharding rules for the axes that a per-device program leaves to the partitioner: each shard
+/// along them communicates only with its peers. Dimensions pass through, except that a dimension
+/// that the collective creates or distributes, with one entry per device, cannot be sharded over
+/// another axis.
 FactorRule dims_pass(const ShardArgs& a);
-/// Where the operand's dimension `from` is shared out, and the result's dimension `to` collected,
-/// -1 for none; `tiled`: along the dimension that is there, else it goes and comes.
+/// The rule of a collective that distributes dimension `from` of the operand and collects dimension
+/// `to` of the result (-1: none). If `tiled`, an existing dimension is divided or extended;
+/// otherwise a dimension is removed or added.
 FactorRule dims_exchanged(const ShardArgs& a, int from, int to, bool tiled);
 
-/// The batch rule of an op that leaves shapes alone, over an axis it does not name.
+/// The batch rule of an op that keeps shapes, for an axis that it does not name.
 BatchResult pass_through(const BatchArgs& a);
 
 }  // namespace tessera::inline v0::ops::collective

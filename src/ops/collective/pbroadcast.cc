@@ -1,4 +1,4 @@
-// The block of one device, on all devices of the axis.
+// pbroadcast: sends the block of one device to all devices of the axis.
 #include "ops/collective/collective.h"
 
 namespace tessera::inline v0::ops {

@@ -1,4 +1,4 @@
-// Extrema over the devices of named axes.
+// pmax and pmin: extrema over the devices of named axes.
 #include "ops/collective/collective.h"
 #include "ops/order.h"
 

@@ -1,4 +1,4 @@
-// Sends blocks along (source, destination) pairs of devices.
+// ppermute: sends blocks along (source, destination) pairs of devices.
 #include "ops/collective/collective.h"
 #include "ops/collective/rounds.h"
 
@@ -67,7 +67,7 @@ Literal vector_literal(DType dtype, const std::vector<std::int32_t>& values) {
   return {dtype, Shape{values.size()}, std::move(bytes)};
 }
 
-// Rows of x by their numbers, a vector of int32.
+// The rows of x with these numbers, a vector of int32.
 Value rows_of(Value x, Value numbers) {
   const std::int64_t n = numbers.shape()[0];
   GatherDims dims;
@@ -80,10 +80,10 @@ Value rows_of(Value x, Value numbers) {
   return gather(x, reshape(numbers, Shape{n, 1}), dims, sizes);
 }
 
-// The rows that each member of the other axes takes, or sends: a table with a row a member.
+// For each member of the other axes, the rows that it takes or sends.
 using Table = std::vector<std::vector<std::int32_t>>;
 
-// This member's row of the table.
+// The table row of this member.
 Value own_row(const BatchArgs& a, const Mapped& m, DType dtype, const Table& table) {
   const auto width = static_cast<std::int64_t>(table[0].size());
   if (std::all_of(table.begin(), table.end(), [&](const auto& row) { return row == table[0]; }))
@@ -92,7 +92,7 @@ Value own_row(const BatchArgs& a, const Mapped& m, DType dtype, const Table& tab
   for (const auto& row : table) all.insert(all.end(), row.begin(), row.end());
   const Value rows =
       reshape(constant(a.b, vector_literal(dtype, all)), Shape{std::ssize(table), width});
-  AxisSet typed;  // in a typed region
+  AxisSet typed;  // the axes of a typed region
   for (const std::string& axis : m.rest)
     if (a.inputs[0].type().varying.contains(axis)) typed.insert(axis);
   const Value member = a.b.vary_over(axis_index(a.b, m.rest, m.rest_size), typed);
@@ -100,18 +100,18 @@ Value own_row(const BatchArgs& a, const Mapped& m, DType dtype, const Table& tab
   return reshape(dynamic_slice(rows, start, Ints{1, width}), Shape{width});
 }
 
-// What a member of the other axes sends at once: a row in each of some rounds, all to one member.
+// Rows that members of the other axes send in one message: those of all rounds with the same
+// (source, destination) pairs.
 struct Parcel {
-  IntLists pairs;  // of members, as ppermute has them
-  Table rows;      // by member, which of its rows it sends
+  IntLists pairs;  // (source, destination) members, as for ppermute
+  Table rows;      // for each member, the rows of its stack that it sends
 };
 
 bool stays(const IntLists& pairs) {
   return std::all_of(pairs.begin(), pairs.end(), [](const Ints& p) { return p[0] == p[1]; });
 }
 
-// A member of all the axes: its row of the stack, and its number along the axes that are not
-// mapped.
+// A member of all the axes, as a row of the stack and its index along the axes that are not mapped.
 struct Place {
   std::int64_t row, member;
 };
@@ -120,7 +120,7 @@ Place place_of(const BatchArgs& a, const Mapped& m, std::int64_t number) {
                  : Place{number % a.size, number / a.size};
 }
 
-// The rows `taken` of what a member has; zeros where nothing is sent.
+// The rows `taken` of `rows`, with zeros where nothing is sent.
 Value arranged(const BatchArgs& a, const Mapped& m, Value rows, const Table& taken,
                const Table& sent) {
   const Value y = rows_of(rows, own_row(a, m, DType::int32, taken));
@@ -129,7 +129,7 @@ Value arranged(const BatchArgs& a, const Mapped& m, Value rows, const Table& tak
   return select(mask, y, zeros_like(y));
 }
 
-// The mapped axis is the only one: rows of the stack, picked by source.
+// If the mapped axis is the only one, the result picks rows of the stack by source.
 BatchResult among_rows(const BatchArgs& a, const Mapped& m) {
   if (a.dims[0] == kUnbatched && full(a.attrs)) return {{a.inputs[0]}, {kUnbatched}};
   Table source(1, std::vector<std::int32_t>(static_cast<std::size_t>(a.size))), sent = source;
@@ -140,8 +140,8 @@ BatchResult among_rows(const BatchArgs& a, const Mapped& m) {
   return {{arranged(a, m, stacked_at(a.inputs[0], a.dims[0], 0, a.size), source, sent)}, {0}};
 }
 
-// Members of the other axes send rows to one another, in as few rounds as there can be; rounds of
-// the same pairs are one.
+// Members of the other axes send rows to one another in the smallest possible number of rounds;
+// rounds with the same pairs are combined.
 BatchResult among_members(const BatchArgs& a, const Mapped& m) {
   const Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size);
   const auto place = [&](std::int64_t number) { return place_of(a, m, number); };
@@ -159,7 +159,7 @@ BatchResult among_members(const BatchArgs& a, const Mapped& m) {
   const auto rounds = static_cast<std::size_t>(
       round.empty() ? 0 : 1 + *std::max_element(round.begin(), round.end()));
   std::vector<Parcel> parcels;
-  std::vector<std::pair<std::size_t, std::size_t>> parcel_of;  // by round: its parcel, place there
+  std::vector<std::pair<std::size_t, std::size_t>> parcel_of;  // for each round: parcel, position
   for (std::size_t r = 0; r < rounds; ++r) {
     IntLists pairs;
     std::vector<std::int32_t> rows(members, -1);
@@ -169,7 +169,8 @@ BatchResult among_members(const BatchArgs& a, const Mapped& m) {
       rows[static_cast<std::size_t>(messages[k].from)] =
           static_cast<std::int32_t>(place(perm[k][0]).row);
     }
-    // A member that sends nothing is said to send what another one does.
+    // A member that sends nothing in this round sends the row of some other member instead; nobody
+    // reads it.
     const auto some = *std::find_if(rows.begin(), rows.end(), [](auto row) { return row >= 0; });
     std::sort(pairs.begin(), pairs.end());
     auto parcel = std::find_if(parcels.begin(), parcels.end(),
@@ -183,7 +184,7 @@ BatchResult among_members(const BatchArgs& a, const Mapped& m) {
   if (parcels.empty()) return {{zeros_like(x)}, {0}};
 
   Values received;
-  std::vector<std::size_t> first;  // by parcel: the row of its first among all that are received
+  std::vector<std::size_t> first;  // for each parcel, its first row among all received rows
   std::size_t rows = 0;
   for (const Parcel& p : parcels) {
     first.push_back(rows);

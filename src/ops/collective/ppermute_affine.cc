@@ -1,4 +1,5 @@
-// Sends blocks along an axis by a rule of whole numbers: shifts, mirrors, and stretches of them.
+// ppermute_affine: sends blocks along an axis by an affine rule on integers, which covers shifts,
+// mirrors, and strided or repeated versions of them.
 #include "ops/collective/collective.h"
 #include "ops/local.h"
 
@@ -40,9 +41,10 @@ std::vector<std::int64_t> sources(const Attrs& a) {
   return source;
 }
 
-// Whoever got the block of device q sends its cotangent back: those p with
-// every * q <= step * p + offset < every * (q + 1). They lie side by side, the first at the least
-// such p and so many at most; behind the last of them one is sent in vain, and does not count.
+// Each device that received the block of device q sends its cotangent back: the devices p with
+// every * q <= step * p + offset < every * (q + 1). These are consecutive. Each round returns one
+// of them, starting at the smallest p; for some q the last round returns a device that is not one
+// of them, which is masked.
 MaybeValues transpose_rule(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
   const auto& axes = a.attrs.get<Strings>("axes");
@@ -55,7 +57,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   for (std::int64_t k = 0; k < (every + by - 1) / by; ++k) {
     Value back = ppermute_affine(ct, axes, n, slope, first + k * by, by);
     if (by != every) {
-      // What device p = floor((slope * q + first) / by) + k took, in numbers that are not negative.
+      // The value step * p + offset for device p = floor((slope * q + first) / by) + k, computed
+      // with non-negative numbers.
       auto number = [&](std::int64_t i) {
         return scalar(a.b, DType::int64, static_cast<double>(i));
       };

@@ -1,5 +1,5 @@
-// Sends blocks so that they lie along other axes than before: in typed regions, where a value that
-// is cut along some axes becomes one that is cut along others.
+// ppermute_axes: moves blocks from one set of mesh axes to another, in typed regions, where a value
+// sharded over some axes becomes one sharded over others.
 #include "ops/collective/collective.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace collective;
 
 namespace {
 
-// The axes of `b` that are not among those of `a`.
+// The axes of `b` that are not in `a`.
 Strings without(const Strings& b, const Strings& a) {
   Strings rest;
   for (const auto& n : b)
@@ -56,8 +56,8 @@ std::vector<Type> infer(const InferArgs& a) {
   return {a.inputs[0]};
 }
 
-// The source is along `from`, then along what only `to` has, where the destination is along `to`,
-// then along what only `from` has: as many sources as destinations, and no table.
+// The source's index along (`from`, then the axes only in `to`) equals the destination's index
+// along (`to`, then the axes only in `from`). This is a bijection, so no table is needed.
 std::vector<std::int64_t> sources(const Attrs& a) {
   const auto& axes = a.get<Strings>("axes");
   const auto& sizes = a.get<Ints>("sizes");
@@ -66,7 +66,7 @@ std::vector<std::int64_t> sources(const Attrs& a) {
   for (const auto& n : without(to, from)) first.push_back(n);
   for (const auto& n : without(from, to)) second.push_back(n);
   const std::size_t rank = axes.size();
-  // By axis of a list: its number among `axes`, and what a step along it is in a device's number.
+  // For each of the axes, the difference that one step along it makes to the device number.
   std::vector<std::int64_t> strides(rank, 1);
   for (std::size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
   const auto number = [&](const std::string& n) {
@@ -86,8 +86,8 @@ std::vector<std::int64_t> sources(const Attrs& a) {
   return source;
 }
 
-// A value that is the same along what only `to` has leaves the same along what only `from` has. In
-// any other all the axes are mixed.
+// If the value is equal along the axes that only `to` has, the result is equal along those that
+// only `from` has. Otherwise the result varies over all the axes.
 std::vector<AxisSet> moved(const VaryArgs& a) {
   AxisSet s = a.inputs[0];
   const auto &from = a.attrs.get<Strings>("from"), &to = a.attrs.get<Strings>("to");

@@ -30,8 +30,8 @@ std::vector<Type> infer(const InferArgs& a) {
   return {a.inputs[0]};
 }
 
-// The sum over the mapped axis is a sum over the stacked dimension; equal on all members, so no
-// longer stacked.
+// The sum over the mapped axis is a sum over the stacked dimension. It is equal for all members, so
+// the result is unstacked.
 BatchResult batch(const BatchArgs& a) {
   Mapped m = mapped(a, false);
   if (!m.is) return pass_through(a);

@@ -1,4 +1,4 @@
-// The sum over the devices of an axis, of which each device keeps its slab.
+// psum_scatter: the sum over the devices of an axis, of which each device keeps its slab.
 #include "ops/collective/collective.h"
 
 namespace tessera::inline v0::ops {
@@ -60,8 +60,8 @@ BatchResult batch(const BatchArgs& a) {
     return {a.b.emit(a.op, a.inputs, at), {!tiled && axis < d ? d - 1 : d}};
   }
   x = d == kUnbatched ? times(x, a.size) : reduce_sum(x, {d});
-  // The scattered dimension falls apart into (mapped members, members of the rest, slab); the first
-  // becomes the stack.
+  // The scattered dimension is split into (mapped members, members of the rest, slab); the first
+  // becomes the stacked dimension.
   std::int64_t slab = x.shape()[axis] / (a.size * m.rest_size);
   Ints parts{a.size};
   if (!m.rest.empty()) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);

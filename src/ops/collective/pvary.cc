@@ -1,4 +1,4 @@
-// The cast of a typed shard_map from "equal on all devices" to "may differ".
+// pvary: the cast of a typed shard_map from "equal on all devices" to "may differ".
 #include "ops/collective/collective.h"
 #include "ops/updates.h"
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kNone = -1;
 
-// By member and round, the message that it sends or receives then.
+// For each member and round, the message that the member sends (or receives) in that round.
 class RoundTable {
  public:
   explicit RoundTable(int members) : of_(static_cast<std::size_t>(members)) {}
@@ -47,9 +47,10 @@ std::vector<int> rounds_of(const std::vector<Sent>& messages, int members) {
   for (int m = 0; m < static_cast<int>(messages.size()); ++m) {
     const int own = sent.first_free(message(m).from);
     const int other = received.first_free(message(m).to);
-    // The receiver is busy in the sender's free round: the messages of these two rounds that hang
-    // together with the one in the way change places. That chain never comes to the sender, who
-    // sends nothing in the round by which it would be reached.
+    // The receiver is busy in the sender's free round. Swap the two rounds `own` and `other` along
+    // the chain of messages connected to the blocking one (a Kempe chain of the edge colouring).
+    // The chain never reaches the sender, because it could only do so in round `own`, in which the
+    // sender sends nothing.
     std::vector<int> chain;
     for (int k = received.at(message(m).to, own); k != kNone;) {
       chain.push_back(k);

@@ -1,5 +1,5 @@
-// Messages between members, put in rounds in which each member sends one at most and receives one
-// at most.
+// Schedules messages between members in rounds; in each round a member sends at most one message
+// and receives at most one.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@ struct Sent {
   int from = 0, to = 0;  // members
 };
 
-/// The round of each message. There are as many rounds as the most messages that one member sends,
-/// or receives: the edges of a bipartite graph have so many colours (König).
+/// Returns the round of each message. The number of rounds is the largest number of messages that
+/// one member sends or receives, because the edges of a bipartite graph can be coloured with that
+/// many colours (König).
 std::vector<int> rounds_of(const std::vector<Sent>& messages, int members);
 
 }  // namespace tessera::inline v0::ops::collective

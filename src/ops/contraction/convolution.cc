@@ -152,7 +152,7 @@ Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attr
           static_cast<double>(in[0].bytes() + in[1].bytes() + out[0].bytes())};
 }
 
-// Window offsets in row-major order, input features innermost.
+// Sums over window offsets in row-major order, with input features innermost.
 void evaluate(const EvalArgs& a) {
   ConvDims d = conv_dims(a.attrs);
   const HostArray &l = a.inputs[0], &r = a.inputs[1];
@@ -191,7 +191,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-// For the dtypes that no library convolves.
+// For dtypes that no library convolves.
 Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   ConvDims d = conv_dims(eqn.attrs);
   const Shape &l = e.operand_type(0).shape, &r = e.operand_type(1).shape;

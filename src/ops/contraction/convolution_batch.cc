@@ -1,5 +1,5 @@
-// Convolution over stacked operands is one convolution: a stacked lhs joins the batch, a stacked
-// kernel the output features, and when both are stacked each pair becomes a group of its own.
+// A convolution of stacked operands is one convolution: a stacked lhs is merged into the batch, a
+// stacked kernel into the output features, and if both are stacked each pair becomes a group.
 #include "ops/batching.h"
 #include "ops/contraction/conv_dims.h"
 
@@ -27,8 +27,8 @@ BatchResult lhs_only(const BatchArgs& a, const ConvDims& d) {
   if (d.batch_groups == 1) {
     lhs = fold_dim(lhs, stacked, batch);
   } else {
-    // The batch is (groups, rest): the stack goes between the two, so that the groups stay
-    // outermost.
+    // The batch is (groups, rest): the stacked dimension is inserted between the two, so that the
+    // groups stay outermost.
     std::int64_t at = batch + (stacked <= batch);
     lhs = split_dim(lhs, at, d.batch_groups);
     lhs = fold_dim(lhs, stacked + (at < stacked), batch + 1);
@@ -48,8 +48,8 @@ BatchResult rhs_only(const BatchArgs& a, const ConvDims& d) {
     return {{split_dim(convolution(a.inputs[0], rhs, d), out_feature, a.size)},
             {static_cast<int>(out_feature)}};
   }
-  // Output features are (groups, rest) and must stay so: the stack goes between the two, and out
-  // again in the result.
+  // Output features must remain (groups, rest): the stacked dimension is inserted between the two
+  // and removed again from the result.
   std::int64_t at = feature + (stacked <= feature);
   rhs = split_dim(rhs, at, groups);
   rhs = fold_dim(rhs, stacked + (at < stacked), feature + 1);

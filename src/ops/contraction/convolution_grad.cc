@@ -7,7 +7,7 @@
 namespace tessera::inline v0::ops {
 namespace {
 
-// The spec with the roles of batch and feature (output and input feature of a kernel) exchanged.
+// Swaps the roles of batch and feature in the spec (for a kernel, of output and input feature).
 Ints exchanged(Ints spec) {
   std::swap(spec[0], spec[1]);
   return spec;
@@ -16,7 +16,7 @@ Ints exchanged(Ints spec) {
 // Moves the major factor `groups` of dimension `from` to the front of dimension `to`.
 Value move_groups(Value x, std::int64_t from, std::int64_t to, std::int64_t groups) {
   Value split = split_dim(x, from, groups);
-  // The group dimension now sits at `from`; dimensions after it have moved by one, and move back
+  // The group dimension is at `from`; the dimensions after it have shifted by one, and shift back
   // when it is folded away.
   return fold_dim(split, static_cast<int>(from), to);
 }
@@ -56,7 +56,7 @@ Value convolution_transpose_rhs(Value ct, Value lhs, const ConvDims& d, const Ty
   Edges pad = rhs_gradient_padding(spatial(lhs.shape(), d.lhs_spec), window,
                                    spatial(ct.shape(), d.out_spec), d);
 
-  // The batch is what is summed over: it takes the place of the input features, on both sides.
+  // The sum runs over the batch, which takes the place of the input features on both sides.
   ConvDims t;
   t.strides = d.rhs_dilation;
   t.lhs_dilation = d.lhs_dilation;

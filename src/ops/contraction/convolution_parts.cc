@@ -1,4 +1,5 @@
-// How the work of a convolution is divided: its factors, and what each part needs of the operand.
+// How a convolution is partitioned: its factors, and the elements of the operand that each shard
+// needs.
 #include "ops/contraction/conv_dims.h"
 #include "ops/fetch.h"
 
@@ -13,16 +14,17 @@ struct Space {
   std::int64_t operand, kernel, result;
   std::int64_t stride, low, lhs_dilation, rhs_dilation;
 
-  // A part of the operand has the windows of its elements.
+  // Whether the windows tile the operand, so that a shard of it holds whole windows.
   bool tiles() const {
     return lhs_dilation == 1 && rhs_dilation == 1 && stride == kernel &&
            operand == kernel * result && low == 0;
   }
   bool centred() const { return lhs_dilation == 1 && stride == 1 && operand == result; }
-  // The kernel is as long as activations are, as in the gradients of kernels: it is what is cut.
+  // Whether the kernel is longer than the result, as in gradients of kernels: then the kernel is
+  // sharded.
   bool sums() const { return kernel > result; }
 
-  // What a part of the result, or of the kernel, reads of the operand.
+  // The elements of the operand that a shard of the result, or of the kernel, reads.
   FactorRule::Window of_result() const {
     return {.extent = operand,
             .results = result,
@@ -50,9 +52,10 @@ Space space_of(const ConvDims& d, std::size_t i, const Shape& l, const Shape& r,
 
 }  // namespace
 
-// Batch and output features are shared with the result, input features are summed, groups are
-// computed apart; splitting a group would change the number of groups. A spatial dimension that
-// windows tile goes with them; of any other a part fetches what its windows read.
+// Batch and output features are shared with the result, input features are summed, and groups are
+// independent; a group is never split, because that would change the number of groups. A spatial
+// dimension that the windows tile is sharded with them; for any other, a shard fetches the elements
+// that its windows read.
 FactorRule convolution_sharding(const ShardArgs& a) {
   ConvDims d = conv_dims(a.attrs);
   const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape, &o = a.outputs[0].shape;
@@ -106,7 +109,7 @@ FactorRule convolution_sharding(const ShardArgs& a) {
 
 namespace {
 
-// A dimension of the kernel whose last parts are short or empty.
+// A dimension of the kernel whose last shards are short or empty.
 struct ShortParts {
   std::size_t space;
   int dim;  // of the kernel
@@ -114,9 +117,10 @@ struct ShortParts {
   std::int64_t parts, whole, part;
 };
 
-// What lies behind the kernel's end would meet neighbours' elements, and 0 times an infinite one is
-// no 0. So what all devices have and what the short one lacks are convolved apart, and a device that
-// lacks it adds zeros instead.
+// Padding at the end of the kernel would be multiplied with real elements of the operand, and 0
+// times infinity is not 0. So the part of the kernel that all devices have and the part that the
+// short shard lacks are convolved separately, and a device that lacks the second adds zeros
+// instead.
 Value by_parts(Value x, Value kernel, const ConvDims& d, std::span<const ShortParts> shorts,
                std::optional<Value> counts) {
   if (shorts.empty()) {
@@ -154,7 +158,7 @@ Values convolution_local(const LocalArgs& a) {
               &o = a.whole_outputs[0].shape;
   Value x = a.inputs[0];
   const Shape &kernel = a.inputs[1].shape(), &part = a.outputs[0];
-  // Features are cut along groups alone where there are groups.
+  // If there are groups, features are sharded only along the groups.
   std::int64_t& groups = d.batch_groups > 1 ? d.batch_groups : d.feature_groups;
   if (groups > 1) groups = part[d.out_spec[1]] / (o[d.out_spec[1]] / groups);
   std::vector<ShortParts> shorts;

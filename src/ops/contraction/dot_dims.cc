@@ -56,7 +56,7 @@ Ints iota_ints(std::int64_t from, std::size_t n) {
 
 bool is_identity(const Ints& p) { return p == iota_ints(0, p.size()); }
 
-// Of two dtypes of one kind, the one that holds the values of both where there is one.
+// Of two dtypes of one kind, the one that holds the values of both, if there is one.
 DType wider(DType a, DType b) {
   if (is_inexact(a) && is_inexact(b)) return promote(a, false, b, false).dtype;
   return size_of(a) >= size_of(b) ? a : b;
@@ -73,14 +73,14 @@ Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Ty
   Ints free = free_dims(operand.shape.rank(), contracting, batch);
   Ints other_free = free_dims(other.rank(), other_contracting, other_batch);
 
-  // The cotangent's dims are batch, lhs free, rhs free: it contracts with `other` over the latter's
-  // free dims.
+  // The cotangent's dims are batch, lhs free, rhs free: it is contracted with `other` over the free
+  // dims of `other`.
   std::int64_t nb = static_cast<std::int64_t>(batch.size());
   std::int64_t first_other = operand_is_lhs ? nb + static_cast<std::int64_t>(free.size()) : nb;
   Ints ct_contracting = iota_ints(first_other, other_free.size()),
        ct_batch = iota_ints(0, batch.size());
 
-  // What remains of `other` are its contracting dims in its own order; the operand's dims that they
+  // `other` keeps its contracting dims, in its own order; these are the operand's dims that they
   // pair with:
   Ints order = iota_ints(0, other_contracting.size());
   std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
@@ -89,8 +89,8 @@ Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Ty
   Ints paired;
   for (std::int64_t i : order) paired.push_back(contracting[i]);
 
-  // Either operand may come first; one of the two orders often gives the operand's own layout, with
-  // no transpose after it.
+  // Either factor may come first; often one of the two orders gives the operand's own layout,
+  // without a final transpose.
   Ints ct_first = batch, other_first = batch;
   ct_first.insert(ct_first.end(), free.begin(), free.end());
   ct_first.insert(ct_first.end(), paired.begin(), paired.end());

@@ -1,5 +1,5 @@
-// The contraction of two arrays over pairs of dimensions, with batch dimensions: every matrix
-// product.
+// dot_general: the contraction of two arrays over pairs of dimensions, with batch dimensions. It
+// covers all matrix products.
 #include "ir/op.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
@@ -18,7 +18,7 @@ std::string list(const Ints& v) {
   return s + "]";
 }
 
-// Dims of one operand exist and are named once.
+// Checks that the dims of one operand exist and that each is named once.
 void check_dims(Message& m, bool& bad, const char* side, int rank, const Ints& contracting,
                 const Ints& batch) {
   Ints seen;
@@ -123,8 +123,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-// A stacked dimension of both operands is one more batch dimension, of one operand one more free
-// dimension.
+// A dimension stacked in both operands becomes another batch dimension; one stacked in a single
+// operand becomes another free dimension.
 BatchResult batch(const BatchArgs& a) {
   DotDims d = dot_dims(a.attrs);
   int l = a.dims[0], r = a.dims[1];
@@ -191,7 +191,7 @@ void evaluate(const EvalArgs& a) {
   const HostArray &l = a.inputs[0], &r = a.inputs[1];
   HostArray& out = a.outputs[0];
   Shape ls = l.shape.strides(), rs = r.shape.strides(), contracted;
-  // Strides of both operands along the dims of the result and along the contracted ones.
+  // The strides of both operands along the dims of the result and along the contracted ones.
   Shape l_out, r_out, l_in, r_in;
   auto place = [](Shape& to, Shape& other, const Shape& strides, const Ints& dims) {
     for (std::int64_t i : dims) to.push_back(strides[i]), other.push_back(0);
@@ -223,7 +223,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-// For the dtypes that no library multiplies.
+// For dtypes that no library multiplies.
 Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   DotDims d = dot_dims(eqn.attrs);
   const Type &l = e.operand_type(0), &r = e.operand_type(1);
@@ -251,8 +251,8 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return e.convert(sum, e.result_type().dtype);
 }
 
-// Whether both operands' rows are their leading dimension, and these are smaller than the product:
-// gathering them from all devices then moves less than adding up their products.
+// Whether both operands contract their leading dimension (their rows) and are much smaller than the
+// product: gathering the rows from all devices then moves less data than summing the products.
 bool sums_few_rows(const TypedArgs& a) {
   const Type &l = a.inputs[0], &r = a.inputs[1], &out = a.outputs[0];
   if (out.dtype != l.dtype || (out.dtype != DType::float32 && out.dtype != DType::float64))
@@ -265,7 +265,7 @@ bool sums_few_rows(const TypedArgs& a) {
   return false;
 }
 
-// The places of the sum are one more dimension that is contracted.
+// The stacked dimension becomes another contracted dimension.
 Value summed(const SummedArgs& a) {
   DotDims d = dot_dims(a.attrs);
   for (Ints* dims : {&d.lhs_contracting, &d.rhs_contracting, &d.lhs_batch, &d.rhs_batch})
@@ -288,8 +288,8 @@ std::vector<OpExample> examples() {
           example({2, 4}, {4, 3}, {{1}, {0}, {}, {}}, DType::bfloat16, DType::float32)};
 }
 
-// Where the operand's minor dimension, those of one element aside, is contracted: the permutation
-// that brings the contracted dimensions to the front, in the order of their pairs. Else nothing.
+// If the operand's minor dimension (ignoring those of extent 1) is contracted, the permutation that
+// moves the contracted dimensions to the front, in the order of their pairs; else empty.
 Ints to_front(const Shape& shape, const Ints& contracting) {
   int minor = shape.rank() - 1;
   while (minor > 0 && shape[static_cast<std::size_t>(minor)] == 1) --minor;
@@ -299,7 +299,7 @@ Ints to_front(const Shape& shape, const Ints& contracting) {
   return perm;
 }
 
-// A small matrix lies as the loops that multiply it read it: turned before the product.
+// Transposes a small matrix before the product, so that its layout matches the loops that read it.
 std::optional<Values> oriented(const DecomposeArgs& a) {
   const Type types[] = {a.inputs[0].type(), a.inputs[1].type()};
   const Type out = infer({a.op, types, a.attrs, a.b.loc})[0];

@@ -31,7 +31,8 @@ Sets output_sets(const Program& p) {
   return sets;
 }
 
-// What differs along axes of regions around this one does so in its body too.
+// Retypes a region's body: what varies over axes of an enclosing region outside varies over them
+// inside, too.
 Attrs region_for(const Attrs& attrs, const Values& operands) {
   Attrs again = attrs;
   for (const auto& [name, value] : attrs)
@@ -43,8 +44,8 @@ Attrs region_for(const Attrs& attrs, const Values& operands) {
   return again;
 }
 
-// Copies the equations of `p` to where its inputs vary over more axes: casts may have become idle,
-// and nested control flow has to agree again.
+// Copies the equations of `p` into a program whose inputs vary over more axes. Casts may have
+// become redundant, and nested control flow must be made to agree again.
 Values replayed(Builder& b, const Program& p, const Values& inputs) {
   Values env(p.types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
@@ -53,7 +54,7 @@ Values replayed(Builder& b, const Program& p, const Values& inputs) {
     for (Var v : eqn.inputs) in.push_back(env[v]);
     Equation again = eqn;
     Values out;
-    if (eqn.op->forwards && eqn.op->vary) {  // a cast: its axes may be there by now
+    if (eqn.op->forwards && eqn.op->vary) {  // a cast: its axes may be present already
       out.push_back(b.vary_over(in[0], p.types[eqn.outputs[0]].varying));
     } else if (std::optional<Flow> flow = flow_of(eqn); flow && eqn.op->with_flow) {
       agree_flow(b, *flow, in);
@@ -102,7 +103,8 @@ void agree_scan(Builder& b, ProgramPtr& body, Values& operands, std::size_t cons
   if (no_axes(operands, *body)) return;
   Sets in = input_sets(*body);
   for (std::size_t i = 0; i < in.size(); ++i) grow(in[i], operands[i].type().varying);
-  // Each turn goes on from what the last one made: else nests would be typed again 2^depth times.
+  // Each iteration continues from the body of the previous one; otherwise nested loops would be
+  // retyped 2^depth times.
   for (bool grew = true; grew;) {
     grew = false;
     body = retyped(body, in);
@@ -149,8 +151,8 @@ void agree_cond(Builder& b, Programs& branches, Values& operands) {
   bool none = true;
   for (const ProgramPtr& branch : branches) none = none && no_axes(operands, *branch);
   if (none) return;
-  // Devices that take different branches differ in every result, so each operand serves different
-  // ends on them.
+  // Devices may take different branches, so all results and all operands vary over the index's
+  // axes.
   const AxisSet index = operands[0].type().varying;
   Sets in(operands.size() - 1, index), out(branches[0]->outputs.size(), index);
   for (std::size_t i = 0; i < in.size(); ++i) {

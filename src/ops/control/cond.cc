@@ -1,4 +1,4 @@
-// One of several programs, chosen by an index.
+// cond: runs one of several programs, selected by an index.
 #include "ir/interpret.h"
 #include "ir/nested.h"
 #include "ir/op.h"
@@ -25,7 +25,7 @@ Values cond(Value index, const Programs& branches, std::span<const Value> operan
   for (const ProgramPtr& branch : branches)
     if (branch->inputs.size() != operands.size() ||
         branch->outputs.size() != branches[0]->outputs.size())
-      return index.builder->emit("cond", inputs, {{"branches", branches}});  // which refuses them
+      return index.builder->emit("cond", inputs, {{"branches", branches}});  // infer rejects them
   agree_cond(*index.builder, agreed, inputs);
   Attrs attrs{{"branches", std::move(agreed)}};
   if (split) attrs.set("split", true);
@@ -79,8 +79,8 @@ void cond_evaluate(const EvalArgs& a) {
     std::memcpy(a.outputs[i].bytes, out[i].bytes, static_cast<std::size_t>(out[i].size_bytes()));
 }
 
-// Members that take another branch leave no values behind for the linear part of this one, and
-// their cotangents are none of its own.
+// Members that take another branch have no residuals for the linear part of this branch, and their
+// cotangents do not belong to it.
 void check_split(const BatchArgs& a, const Programs& branches) {
   if (!a.attrs.has("split") || a.axis_name.empty()) return;
   const Equation* found = find_collective(branches, a.axis_name);
@@ -97,7 +97,7 @@ void check_split(const BatchArgs& a, const Programs& branches) {
       .raise<CollectiveError>();
 }
 
-// A branch for all members; what it does besides computing, for those that take it.
+// Runs a branch for all members, but its side effects only for the members that take it.
 BatchResult branch_batch(const BatchArgs& a, std::size_t k) {
   const Programs& branches = a.attrs.get<Programs>("branches");
   if (!has_effects(*branches[k]))
@@ -110,7 +110,8 @@ BatchResult branch_batch(const BatchArgs& a, std::size_t k) {
   return batch_inline(a.b, *guarded(*branches[k]), in, a.dims, a.size, a.axis_name);
 }
 
-// A stacked index runs every branch and selects; otherwise one branch runs over the stack.
+// If the index is stacked, every branch runs and the results are selected; otherwise one branch
+// runs over the stack.
 BatchResult cond_batch(const BatchArgs& a) {
   const Programs& branches = a.attrs.get<Programs>("branches");
   std::size_t results = branches[0]->outputs.size();
@@ -191,7 +192,7 @@ void register_cond(Registry& r) {
     return changed;
   };
   op.evaluate = cond_evaluate;
-  // The dearest branch.
+  // The cost of the most expensive branch.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
     Cost most;
     for (const ProgramPtr& branch : attrs.get<Programs>("branches")) {

@@ -1,5 +1,5 @@
-// Derivatives of cond: each branch is transformed, and the branches are made to agree on what they
-// give.
+// Derivatives of cond: each branch is transformed, and the branches are then made to return the
+// same types.
 #include "ir/interpret.h"
 #include "ir/nested.h"
 #include "ops/build.h"
@@ -67,7 +67,7 @@ JvpBoth cond_jvp(const JvpBothArgs& a) {
 
 namespace {
 
-// Everything waits for the unknown side.
+// Leaves the whole equation to the unknown side.
 PartialEvalResult all_unknown(const PartialEvalArgs& a, std::size_t results) {
   PartialEvalResult r;
   r.outputs.resize(results);
@@ -81,16 +81,16 @@ PartialEvalResult all_unknown(const PartialEvalArgs& a, std::size_t results) {
   return r;
 }
 
-// The residuals of all branches in one list of slots: branches share a slot of the same type, an
-// operand that is a residual needs none.
+// Slots for the residuals of all branches: branches share a slot of the same type, and a residual
+// that is an operand needs no slot.
 struct Slots {
   std::vector<Type> types;
-  std::vector<std::size_t> forwarded;  // which known operands
+  std::vector<std::size_t> forwarded;  // the known operands that are residuals
   struct Place {
     bool forward;
     std::size_t at;  // in `forwarded` or `types`
   };
-  std::vector<std::vector<Place>> places;  // by branch, by its residual
+  std::vector<std::vector<Place>> places;  // for each branch and each of its residuals
 
   void add_branch(const PartialEvaluation& split) {
     const Program& known = *split.known;

@@ -1,9 +1,8 @@
 // The derivative rules of cond.
 //
-// They split a branch in two: what is known, and what is linear, which reads the first part's
-// values. A collective in the linear part mixes the values of several members, so it is right where
-// these take the same branch and not where vmap lets each take its own. Such conds are marked
-// `split`.
+// They split a branch into a known part and a linear part, which reads residuals of the known part.
+// A collective in the linear part mixes the values of several members. That is correct if all of
+// them take the same branch, but not if vmap lets each take its own. Such conds are marked `split`.
 #pragma once
 
 #include "ir/op.h"
@@ -16,11 +15,11 @@ JvpBoth cond_jvp(const JvpBothArgs& a);
 PartialEvalResult cond_partial_eval(const PartialEvalArgs& a);
 MaybeValues cond_transpose(const TransposeArgs& a);
 
-/// As ops::cond of build.h; `split` marks it.
+/// Like ops::cond of build.h; `split` marks the equation.
 Values cond(Value index, const Programs& branches, std::span<const Value> operands, bool split);
 
-/// A collective in one of the programs that runs over the axis, or over any where it is empty; null
-/// where there is none.
+/// A collective in one of the programs that runs over `axis`, or over any axis if `axis` is empty;
+/// null if there is none.
 const Equation* find_collective(const Programs& programs, std::string_view axis);
 
 }  // namespace tessera::inline v0::ops

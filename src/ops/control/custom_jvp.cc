@@ -1,4 +1,4 @@
-// A function with a forward-mode rule of its own.
+// custom_jvp: a function with a user-defined forward-mode rule.
 #include "ir/custom.h"
 #include "ir/interpret.h"
 #include "ir/op.h"
@@ -19,7 +19,7 @@ const CustomJvpRule& rule_of(const HookPtr& hook) {
   throw InternalError("the rule of a custom_jvp_call is a CustomJvpRule");
 }
 
-// The rule over a stack: the rule of one lane, batched.
+// The rule for stacked inputs: the original rule, batched.
 struct StackedJvpRule : CustomJvpRule {
   HookPtr inner;
   std::vector<int> dims;
@@ -88,7 +88,7 @@ BatchResult call_batch(const BatchArgs& a) {
   stacked->dims.assign(a.dims.begin(), a.dims.end());
   stacked->size = a.size;
   stacked->axis_name = a.axis_name;
-  // All results come out stacked, so that the function and its rule agree.
+  // All results are stacked, so that the function and its rule agree.
   BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name,
                                        std::vector<bool>(body.outputs.size(), true));
   BatchResult r;

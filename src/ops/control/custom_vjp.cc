@@ -1,7 +1,7 @@
-// A function with a reverse-mode rule of its own, and the stand-in for its tangents.
+// custom_vjp: a function with a user-defined reverse-mode rule, and a placeholder for its tangents.
 //
-// Differentiating the call runs the rule's forward pass and emits `custom_vjp_tangent`: a linear
-// function of the tangents that nobody can run, and whose transpose is the rule's backward pass.
+// Differentiating the call runs the rule's forward pass and emits `custom_vjp_tangent`, a linear
+// function of the tangents that cannot be executed and whose transpose is the rule's backward pass.
 #include "ir/custom.h"
 #include "ir/interpret.h"
 #include "ir/op.h"
@@ -33,8 +33,9 @@ std::size_t floating_count(const std::vector<Type>& types) {
   return n;
 }
 
-// A backward program over a stack. `dims` are those of the residuals; cotangents of results are
-// stacked in front. The cotangent of an input that is not stacked is the sum over the lanes.
+// The backward program for stacked inputs. `dims` are those of the residuals; the cotangents of the
+// results are stacked along dimension 0. The cotangent of an unstacked input is summed over the
+// lanes.
 ProgramPtr stacked_backward(const Program& backward, std::vector<int> dims,
                             const std::vector<int>& input_dims, std::int64_t size,
                             const std::string& axis_name) {
@@ -162,8 +163,8 @@ BatchResult call_batch(const BatchArgs& a) {
   return r;
 }
 
-// custom_vjp_tangent: operands are residuals, then the tangents of the floating inputs that are in
-// `present`; results are the tangents of the floating results, whose types are those of the
+// custom_vjp_tangent: the operands are the residuals, then the tangents of the floating inputs
+// listed in `present`. The results are the tangents of the floating results, with the types of the
 // backward pass's cotangents.
 std::vector<Type> tangent_infer(const InferArgs& a) {
   const Program& backward = *a.attrs.program("backward");
@@ -210,8 +211,8 @@ JvpBoth tangent_jvp(const JvpBothArgs& a) {
   return r;
 }
 
-// In a typed shard_map the backward pass itself adds up the cotangents of devices that share an
-// argument. One that forgets to gives each device another.
+// In a typed shard_map the backward pass itself must sum the cotangents of devices that share an
+// argument. Without the sum, each device would get a different cotangent.
 void check_varying(const TransposeArgs& a, const Type& got, const Type& want) {
   for (const std::string& axis : got.varying)
     if (!want.varying.contains(axis))
@@ -264,7 +265,7 @@ BatchResult tangent_batch(const BatchArgs& a) {
   return r;
 }
 
-// x^2, which keeps x and gives back 2x ct.
+// x^2, which saves x and returns 2x ct.
 struct SquareRule : CustomVjpRule {
   std::string name() const override { return "square"; }
   ProgramPtr forward(const std::vector<Type>& inputs) const override {

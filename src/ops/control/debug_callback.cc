@@ -1,4 +1,5 @@
-// A call of host code with values of the program, for what it does there: prints and checks.
+// debug_callback: calls host code with values of the program for its side effects: prints and
+// checks.
 #include "base/float_mode.h"
 #include "ir/callback.h"
 #include "ops/batching.h"
@@ -47,7 +48,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(DType::boolean, {})};
 }
 
-// Once for each member of the maps around it, the last map fastest.
+// Calls the callback once for each member of the surrounding maps; the last map varies fastest.
 void call_each(const Attrs& attrs, std::span<const HostArray> in) {
   const auto* callback = dynamic_cast<const Callback*>(attrs.get<HookPtr>("hook").get());
   if (!callback) throw InternalError("the hook of a debug_callback is a Callback");
@@ -55,7 +56,7 @@ void call_each(const Attrs& attrs, std::span<const HostArray> in) {
   const IntLists& stacked = attrs.get<IntLists>("stacked");
   const Strings &names = attrs.get<Strings>("names"), &maps = attrs.get<Strings>("maps");
   const InCallback inside;
-  const InUserCode users;  // errors are headed by what the callback says
+  const InUserCode users;  // the callback's own message heads its errors
   const UserFloats floats;
   const auto member = [&](std::size_t i, const Shape& index) {
     Shape rest;
@@ -75,7 +76,7 @@ void call_each(const Attrs& attrs, std::span<const HostArray> in) {
     Callback::Position position;
     for (std::size_t k = 0; k < names.size(); ++k)
       position.emplace_back(names[k], *member(1 + k, index).data<std::int32_t>());
-    // A map with a name is among the positions.
+    // A named map is already among the positions.
     for (std::size_t k = 0; k < maps.size(); ++k)
       if (maps[k].empty()) position.emplace_back("vmap", index[k]);
     std::vector<HostArray> values;
@@ -120,7 +121,7 @@ BatchResult batch(const BatchArgs& a) {
   return {a.b.emit(a.op, in, std::move(attrs)), {kUnbatched}};
 }
 
-// Whoever sees a value sees all of it.
+// Every device that sees a value sees all of it.
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   for (const Type& t : a.inputs) {

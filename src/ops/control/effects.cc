@@ -37,7 +37,7 @@ Values with_guard(Builder& b, const Equation& eqn, Values in, Value holds) {
   } else if (f.kind == Flow::Kind::scan) {
     take(f.consts++);
   } else {
-    take(f.kind == Flow::Kind::branch ? 1 : 0);  // behind the index
+    take(f.kind == Flow::Kind::branch ? 1 : 0);  // after the index
   }
   Equation changed = eqn;
   changed.attrs = eqn.op->with_flow(eqn.attrs, f);

@@ -1,4 +1,4 @@
-// A region whose intermediate values are computed again for the backward pass instead of kept.
+// remat: a region whose intermediate values are recomputed for the backward pass instead of saved.
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "ir/policy.h"
@@ -41,8 +41,8 @@ JvpBoth remat_jvp(const JvpBothArgs& a) {
   return r;
 }
 
-// The known results are computed here and now; the unknown side is a region again, which starts
-// from the known inputs and what the policy keeps.
+// The known results are computed at once. The unknown side is again a remat region, which starts
+// from the known inputs and the values that the policy saves.
 PartialEvalResult remat_partial_eval(const PartialEvalArgs& a) {
   static const SaveNothing nothing;
   HookPtr hook = policy_of(a.attrs);
@@ -67,8 +67,8 @@ PartialEvalResult remat_partial_eval(const PartialEvalArgs& a) {
   return r;
 }
 
-// Computes the region's values again and walks it backwards, in a region of its own. The barrier
-// keeps the second computation from being merged with the first, which would keep the values alive
+// Recomputes the region and transposes it, in a region of its own. The barrier keeps the
+// recomputation from being merged with the first computation, which would keep the values alive
 // after all.
 MaybeValues remat_transpose(const TransposeArgs& a) {
   const Program& body = *a.attrs.program("body");

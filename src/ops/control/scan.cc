@@ -1,4 +1,5 @@
-// A loop over the leading dimension of its inputs that carries values from step to step.
+// scan: a loop over the leading dimension of its inputs that carries values from one iteration to
+// the next.
 #include "ir/op.h"
 #include "ops/build.h"
 #include "ops/control/agree.h"
@@ -52,7 +53,7 @@ std::vector<Type> scan_infer(const InferArgs& a) {
   return results;
 }
 
-// A carry varies over what its start and any later step do.
+// A carry varies over the axes of its initial value and of its value after any iteration.
 std::vector<AxisSet> scan_vary(const VaryArgs& a) {
   ScanLayout s(a.attrs);
   std::vector<AxisSet> in(a.inputs.begin(), a.inputs.end());
@@ -150,7 +151,7 @@ void register_scan(Registry& r) {
   op.batch = scan_batch;
   op.vary = scan_vary;
   op.updates = [](const UpdateArgs& a) -> std::vector<std::size_t> {
-    // What a loop carries stays what it was.
+    // A carry is an update of its initial value.
     const ScanLayout s(a.attrs);
     if (a.output >= s.carry) return {};
     return {s.consts + a.output};

@@ -1,8 +1,8 @@
-// What the branches of a scan's body compute of the loop's constants alone.
+// Hoists computations on a loop's constants out of branches in its body.
 //
-// A residual of a branch is a result of it, so that one that is the same in every turn would be
-// stacked turn by turn: a weight that is transposed or converted there as often as the loop turns.
-// It is computed before the branch instead, in the body, where it is seen to be constant.
+// A residual of a branch is one of its results, so a loop-invariant residual, such as a weight that
+// is transposed or converted in the branch, would be stacked once per iteration. It is therefore
+// computed in the body, before the branch, where it is recognised as loop-invariant.
 #include "ir/nested.h"
 #include "ops/control/scan_rules.h"
 
@@ -12,7 +12,7 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// By variable, whether it depends on an input that is marked.
+// For each variable, whether it depends on a marked input.
 std::vector<bool> depending(const Program& p, const std::vector<bool>& inputs) {
   std::vector<bool> on(p.types.size());
   for (std::size_t i = 0; i < p.inputs.size(); ++i) on[p.inputs[i]] = inputs[i];
@@ -27,11 +27,12 @@ bool is_computed_anywhere(const Equation& eqn) {
          (eqn.op->lowering == Lowering::emitted || eqn.op->lowering == Lowering::called);
 }
 
-// By variable of a branch, whether it follows from constants alone; by equation, whether it is to
-// be computed outside: its results, or what is made of them alone, meet what is unknown.
+// For each variable of a branch, whether it depends on constants alone. For each equation, whether
+// it is hoisted: if its results, or values computed from them and constants, are read together with
+// unknown values.
 struct Constants {
   std::vector<bool> fixed, moved;
-  std::vector<Var> needed;  // in the branch, of what is moved
+  std::vector<Var> needed;  // variables of the branch that hoisted equations provide
 };
 Constants constants_of(const Program& branch, const std::vector<bool>& constant,
                        const std::vector<bool>& unknown) {
@@ -91,7 +92,7 @@ ProgramPtr constants_out_of_branches(const ProgramPtr& body, std::size_t consts,
       tangent.push_back(waits[eqn.inputs[i]]);
     }
     Equation chosen = eqn;
-    std::vector<Type> added;  // further operands of all branches
+    std::vector<Type> added;  // additional operands of all branches
     Programs branches;
     for (const ProgramPtr& branch : flow->programs) {
       const Constants c = constants_of(*branch, constant, tangent);

@@ -1,4 +1,4 @@
-// Tangents and batches of a scan: both are fixpoints over which carries take part.
+// JVP and batching of a scan: both find by fixed point which carries have tangents, or are stacked.
 #include "ir/interpret.h"
 #include "ops/batching.h"
 #include "ops/build.h"
@@ -21,7 +21,8 @@ JvpBoth scan_jvp(const JvpBothArgs& a) {
       if (jvp.nonzero_out[i] && !nonzero[s.consts + i]) nonzero[s.consts + i] = grew = true;
   }
 
-  // The body has its tangents last; a scan wants consts, carry and xs together with theirs.
+  // The transformed body has all tangents last; a scan needs the tangents of consts, carry and xs
+  // next to their primals.
   Values groups[3];
   std::vector<std::size_t> inputs, outputs;
   std::vector<std::size_t> tangent_at(a.inputs.size());

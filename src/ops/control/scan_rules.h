@@ -1,4 +1,4 @@
-// The parts of scan: how its operands are laid out, and its derivative rules.
+// The layout of scan's operands, and its derivative rules.
 #pragma once
 
 #include "ir/op.h"
@@ -7,8 +7,8 @@
 
 namespace tessera::inline v0::ops {
 
-/// Operands are consts, carry, xs; the body takes (consts, carry, x) and gives (carry, y). So
-/// operand i of the equation is input i of the body, result i is the body's output i, and only xs
+/// The operands are consts, carry, xs; the body takes (consts, carry, x) and returns (carry, y). So
+/// operand i of the equation is input i of the body, result i is output i of the body, and only xs
 /// and ys have the leading loop dimension.
 struct ScanLayout {
   ProgramPtr body;
@@ -27,25 +27,27 @@ struct ScanLayout {
   std::size_t first_x() const { return consts + carry; }
 };
 
-/// `body` of a scan with so many constants, where what a branch computes of these alone, and reads
-/// together with what depends on the inputs that are `unknown`, is computed before the branch.
+/// Hoists part of the branches in the body of a scan whose first `consts` inputs are constants:
+/// values that a branch computes from the constants alone, and reads together with values that
+/// depend on `unknown` inputs, are computed before the branch.
 ProgramPtr constants_out_of_branches(const ProgramPtr& body, std::size_t consts,
                                      const std::vector<bool>& unknown);
 
-/// What a body adds up turn by turn, as one equation over all turns: `product`, and what follows
-/// from its result, in order.
+/// A sum over all iterations of a body, computed by one equation over all iterations: the summed
+/// form of `product`, followed by the equations `then` that rearrange its result.
 struct SumOfTurns {
   Equation product;
   std::vector<Equation> then;
 };
-/// Of variable `v` of a body, and by variable whether it is the same in all turns. None where no
-/// equation says it, or where operands of all turns together, of which those in `stacked` are kept
-/// anyway, would be too large: a turn's as large as a quarter of its result, or in `turns` turns
-/// more than `bytes`.
+/// Matches the sum for variable `v` of a body; `fixed` says for each variable whether it is
+/// loop-invariant. Returns nullopt if no equation with a summed form computes `v`, if one of its
+/// operands is loop-invariant, or if stacking them needs too much memory: more than a quarter of
+/// the result's bytes per iteration, or more than `bytes` over `turns` iterations. Operands marked
+/// in `stacked` are stacked anyway and do not count.
 std::optional<SumOfTurns> sum_of_turns(const Program& body, Var v, const std::vector<bool>& fixed,
                                        const std::vector<bool>& stacked, std::int64_t turns,
                                        std::int64_t bytes);
-/// The sum, of the product's operands of all turns.
+/// Emits the sum, given the product's operands stacked over all iterations.
 Value emit(Builder& b, const SumOfTurns& sum, std::span<const Value> stacks);
 
 JvpBoth scan_jvp(const JvpBothArgs& a);

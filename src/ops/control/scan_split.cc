@@ -1,5 +1,5 @@
-// Partial evaluation of a scan: a loop over what is known, and a loop over the rest that reads what
-// the first one left.
+// Partial evaluation of a scan: one loop over the known values, and one over the rest, which reads
+// the residuals of the first.
 #include "ir/interpret.h"
 #include "ir/nested.h"
 #include "ops/build.h"
@@ -12,19 +12,18 @@ namespace {
 
 // How a residual of the known body reaches the unknown loop.
 enum class Road {
-  constant,  // the same in every step: a const
-  forward,   // one of the xs, which is there already
-  stacked,   // collected step by step
+  constant,  // loop-invariant: passed as a const
+  forward,   // already one of the xs
+  stacked,   // stacked, one row per iteration
 };
 
-// The known body with the loop-invariant residuals taken out of the loop.
+// The known body, with loop-invariant residuals hoisted out of the loop.
 struct Hoisted {
-  std::vector<Road> roads;  // by residual
-  Values constants;         // the values of the Road::constant ones, in order
-  std::vector<std::size_t>
-      forwarded;        // which of the body's inputs the Road::forward ones are, in order
+  std::vector<Road> roads;             // for each residual
+  Values constants;                    // the values of the Road::constant ones, in order
+  std::vector<std::size_t> forwarded;  // the inputs of the body for Road::forward, in order
   ProgramPtr body;      // (known consts, extra consts, ...) -> (known outputs, stacked residuals)
-  Values extra_consts;  // values that the loop need not compute
+  Values extra_consts;  // values that are computed before the loop
 };
 
 Hoisted hoist(Builder& b, const Program& known, std::size_t consts, std::size_t carry,
@@ -53,7 +52,7 @@ Hoisted hoist(Builder& b, const Program& known, std::size_t consts, std::size_t 
   std::vector<Var> replaced(known.types.size());
   for (Var v = 0; v < replaced.size(); ++v) replaced[v] = v;
   std::vector<Var> stacked, extra;
-  std::vector<std::size_t> extra_at;  // which constant each extra const is
+  std::vector<std::size_t> extra_at;  // the constant that each extra const holds
   for (std::size_t k = known_outs; k < known.outputs.size(); ++k) {
     Var v = known.outputs[k];
     if (invariant[v]) {
@@ -109,7 +108,7 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
     settle();
   }
 
-  // The known loop. A known x-input of the body is the whole array outside.
+  // The known loop. A known x-input of the body is the whole array outside the loop.
   Values known_in[3];
   for (std::size_t i = 0; i < a.inputs.size(); ++i)
     if (!unknown[i]) known_in[i < s.consts ? 0 : i < s.first_x() ? 1 : 2].push_back(*a.inputs[i]);
@@ -128,12 +127,12 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
   for (bool u : split.unknown_out)
     r.outputs.push_back(u ? MaybeValue() : MaybeValue(known_out[next++]));
 
-  // The unknown loop. Its operands by group, as positions in (residuals, unknown inputs) and in the
-  // body's inputs.
+  // The unknown loop. Its operands by group, as positions in (residuals, unknown inputs) and among
+  // the body's inputs.
   struct Operand {
-    std::size_t residual;  // position among r.residuals, where it is one
+    std::size_t residual;  // position among r.residuals, if it is one
     bool is_residual;
-    std::size_t unknown;  // position among the unknown inputs otherwise
+    std::size_t unknown;  // otherwise, position among the unknown inputs
     std::size_t body;     // position among the inputs of split.unknown
   };
   std::vector<Operand> groups[3];
@@ -154,7 +153,7 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     if (!unknown[i]) continue;
     Operand o{0, a.inputs[i].has_value(), 0, body_at++};
-    if (o.is_residual) {  // a carry that starts known and does not stay so
+    if (o.is_residual) {  // a carry that is known only at the start
       o.residual = r.residuals.size();
       r.residuals.push_back(*a.inputs[i]);
     } else {

@@ -1,9 +1,9 @@
-// What the turns of a loop add up, as one equation over all of them.
+// Replaces a sum over the iterations of a loop by one equation over all iterations.
 //
-// What a turn of a recurrent layer adds to the cotangent of its weight is a product of what it has
-// read with a cotangent: an outer product of two vectors, perhaps, that is as large as the weight
-// and added to a sum of that size in each turn. The product over all turns reads each operand once,
-// and is a library's call where the turns' are loops.
+// An iteration of a recurrent layer adds to the cotangent of its weight a product of its input with
+// a cotangent. That may be an outer product of two vectors, which is as large as the weight and is
+// added to a sum of that size in every iteration. The product over all iterations reads each
+// operand once, and is a library call where the products of single iterations are loops.
 #include "ops/control/scan_rules.h"
 
 #include <algorithm>

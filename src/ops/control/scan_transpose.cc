@@ -1,5 +1,5 @@
-// The transpose of a scan: the loop backwards, carrying the cotangents of its carry and adding up
-// those of its consts, behind the loop where that is one equation (scan_sums.cc).
+// The transpose of a scan: a loop in reverse that carries the cotangents of its carry and sums
+// those of its consts, or computes such a sum after the loop by one equation (scan_sums.cc).
 #include "ir/interpret.h"
 #include "ops/build.h"
 #include "ops/control/nested.h"
@@ -13,7 +13,8 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// Linear inputs of the body: a carry is linear where its start is, or where a step makes it so.
+// The linear inputs of the body: a carry is linear if its initial value is, or becomes so in an
+// iteration.
 std::vector<bool> linear_inputs(const ScanLayout& s, std::span<const bool> linear) {
   std::vector<bool> mask(linear.begin(), linear.end());
   for (bool grew = true; grew;) {
@@ -25,7 +26,7 @@ std::vector<bool> linear_inputs(const ScanLayout& s, std::span<const bool> linea
   return mask;
 }
 
-// Some carries are not linear (a counter, say): run those first, then transpose what is left.
+// Some carries are not linear (a counter, say): run those first, then transpose the rest.
 MaybeValues split_and_transpose(const TransposeArgs& a) {
   PartialEvalResult r = scan_partial_eval({a.b, a.op, a.attrs, a.inputs, a.types});
   MaybeValues cts;
@@ -52,10 +53,12 @@ MaybeValues split_and_transpose(const TransposeArgs& a) {
   return result;
 }
 
-// Cotangents of constants that are made behind the loop, of operands that it stacks or has stacked.
+// Cotangents of constants that are computed after the loop, from operands that are stacked anyway
+// or that the loop stacks for this purpose.
 class SumsBehind {
  public:
-  /// `body`: as far as it is written, its inputs being constants, cotangents of the carry, and xs.
+  /// `body` must contain all equations so far; its inputs are constants, cotangents of the carry,
+  /// and xs.
   SumsBehind(const Program& body, std::size_t consts, const Values& xs, std::int64_t turns)
       : body_(body), xs_(xs), turns_(turns), fixed_(body.types.size()), x_(body.types.size(), -1) {
     for (std::size_t i = 0; i < consts; ++i) fixed_[body.inputs[i]] = true;
@@ -68,7 +71,7 @@ class SumsBehind {
       bytes_ += xs[i].type().bytes();
     }
   }
-  /// Whether that of this constant is.
+  /// Whether the cotangent of this constant is computed after the loop; if so, records its sum.
   bool take(std::size_t constant, Var cotangent) {
     std::vector<bool> stacked;
     for (const int x : x_) stacked.push_back(x >= 0);
@@ -77,13 +80,13 @@ class SumsBehind {
     sums_.emplace_back(constant, *std::move(sum));
     return true;
   }
-  /// Adds what the loop has to stack to the body's results.
+  /// Adds the operands that the loop must stack to the body's results.
   void stack(Builder& body, Values& results) const {
     for (const auto& [_, sum] : sums_)
       for (Var v : sum.product.inputs)
         if (x_[v] < 0) results.push_back({&body, v});
   }
-  /// Of the results from `next` on.
+  /// Emits the sums; the stacked operands are the results from `next` on.
   void make(Builder& b, const Values& results, std::size_t next, MaybeValues& cotangents) const {
     for (const auto& [constant, sum] : sums_) {
       Values stacks;
@@ -97,10 +100,10 @@ class SumsBehind {
   const Program& body_;
   const Values& xs_;
   const std::int64_t turns_;
-  std::vector<bool> fixed_;  // by variable of the body: the same in all turns
-  std::vector<int> x_;       // and which of the xs it is
+  std::vector<bool> fixed_;  // for each variable of the body: whether it is loop-invariant
+  std::vector<int> x_;       // and which of the xs it is, or -1
   std::int64_t bytes_ = std::int64_t{1}
-                        << 20;  // that may be stacked: as many as are anyway, or a few
+                        << 20;  // limit for stacking: the bytes stacked anyway, and a few more
   std::vector<std::pair<std::size_t, SumOfTurns>> sums_;
 };
 
@@ -113,13 +116,13 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
     if (!linear[i]) return split_and_transpose(a);
 
   // The backward body takes (non-linear consts; cotangents of the carry, sums for the linear
-  // consts; non-linear xs, cotangents of the ys) and gives the carry's cotangents, the sums, the
-  // cotangents of the linear xs, and operands of sums that are made behind the loop.
+  // consts; non-linear xs, cotangents of the ys). It returns the carry's cotangents, the sums, the
+  // cotangents of the linear xs, and the operands of sums that are computed after the loop.
   const Program& body = *s.body;
   Builder t(body.name);
   auto type = [&](std::size_t i) { return body.types[body.inputs[i]]; };
   MaybeValues inputs(body.inputs.size()), cts(body.outputs.size());
-  Values consts, carry, xs;  // outside
+  Values consts, carry, xs;  // outside the loop
   for (std::size_t i = 0; i < s.consts; ++i) {
     if (linear[i]) continue;
     inputs[i] = t.input(type(i));
@@ -145,7 +148,7 @@ MaybeValues scan_transpose(const TransposeArgs& a) {
   MaybeValues in_cts = transpose_inline(t, body, inputs, linear, cts);
   SumsBehind behind(t.so_far(), consts.size(), xs, s.length);
   Values out;
-  std::vector<std::size_t> summed, stacked;  // operands whose cotangents these are
+  std::vector<std::size_t> summed, stacked;  // the operands with these cotangents
   for (std::size_t i = s.consts; i < s.first_x(); ++i)
     out.push_back(in_cts[i] ? *in_cts[i] : zeros(t, type(i)));
   for (std::size_t i = 0; i < s.consts; ++i) {

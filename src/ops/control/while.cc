@@ -1,4 +1,4 @@
-// A loop that runs while a predicate of its carry holds.
+// while: a loop that runs while a condition on its carry holds.
 #include "ir/interpret.h"
 #include "ir/nested.h"
 #include "ir/op.h"
@@ -28,7 +28,7 @@ Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_cons
 
 namespace {
 
-// Operands are the predicate's consts, the body's consts, the carry.
+// The operands are the condition's consts, the body's consts, the carry.
 struct Layout {
   ProgramPtr cond, body;
   std::size_t cond_consts, body_consts, first_carry, carry;
@@ -39,7 +39,8 @@ struct Layout {
         body_consts(static_cast<std::size_t>(attrs.i("body_consts"))),
         first_carry(cond_consts + body_consts),
         carry(body->outputs.size()) {}
-  /// What the predicate or the body sees of something that there is one of for each operand.
+  /// Given a list with one entry per operand, select the entries of the condition's (or body's)
+  /// inputs.
   template <class T, class Span>
   std::vector<T> for_cond(const Span& all) const {
     std::vector<T> v(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(cond_consts));
@@ -68,7 +69,7 @@ std::vector<Type> while_infer(const InferArgs& a) {
   return results;
 }
 
-// Where the predicate varies, so does the number of steps, and every carry with it.
+// If the predicate varies, so does the number of iterations, and with it every carry.
 std::vector<AxisSet> while_vary(const VaryArgs& a) {
   Layout w(a.attrs);
   std::vector<AxisSet> in(a.inputs.begin(), a.inputs.end());
@@ -113,8 +114,8 @@ JvpBoth while_jvp(const JvpBothArgs& a) {
         nonzero[w.first_carry + i] = grew = true;
   }
 
-  // The body's inputs are consts, carry, then the tangents of both; the loop wants consts with
-  // theirs, carry with theirs.
+  // The body's inputs are consts, carry, then the tangents of both; the loop needs the tangents of
+  // the consts next to the consts, and those of the carry next to the carry.
   Values cond_consts(a.inputs.begin(),
                      a.inputs.begin() + static_cast<std::ptrdiff_t>(w.cond_consts)),
       groups[2];
@@ -137,7 +138,7 @@ JvpBoth while_jvp(const JvpBothArgs& a) {
       order.push_back(tangent_at[i]);
     }
   }
-  // The predicate sees the tangents too, and has no use for them.
+  // The condition receives the tangents too, and ignores them.
   Builder c(w.cond->name);
   Values seen;
   for (Var v : w.cond->inputs) seen.push_back(c.input(w.cond->types[v]));
@@ -155,8 +156,8 @@ JvpBoth while_jvp(const JvpBothArgs& a) {
   return result;
 }
 
-// The number of steps is not known beforehand, so nothing can be kept from step to step: the known
-// carries get a loop of their own, and the unknown ones one that runs the known carries again.
+// The number of iterations is unknown, so residuals cannot be stacked: the known carries get a loop
+// of their own, and the loop of the unknown carries recomputes the known ones.
 PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   Layout w(a.attrs);
   std::vector<bool> unknown(a.inputs.size());
@@ -198,7 +199,7 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   if (r.taken_outputs.empty()) return r;
   r.op = &a.op;
   r.attrs = a.attrs;
-  if (!kept.empty()) {  // which have done what is done besides
+  if (!kept.empty()) {  // the first loop has had the side effects
     r.attrs.set("cond", without_effects(w.cond));
     r.attrs.set("body", without_effects(w.body));
   }
@@ -241,7 +242,7 @@ BatchResult while_batch(const BatchArgs& a) {
     cond = batch_program(*w.cond, w.for_cond<int>(dims), a.size, a.axis_name);
     body = batch_program(*w.body, w.for_body<int>(dims), a.size, a.axis_name, force);
     for (std::size_t i = 0; i < w.carry; ++i) {
-      // A predicate for each lane stops each lane at its own step.
+      // If each lane has its own predicate, each lane stops at its own iteration.
       if (!(cond.batched_out[0] || body.batched_out[i]) || dims[w.first_carry + i] != kUnbatched)
         continue;
       stack_carry(w.first_carry + i);
@@ -260,7 +261,8 @@ BatchResult while_batch(const BatchArgs& a) {
     return result;
   }
 
-  // Runs while any lane wants to; lanes that have stopped keep their carry, and do nothing else.
+  // Runs while any lane's predicate holds; a lane that has stopped keeps its carry and has no side
+  // effects.
   Builder any(w.cond->name);
   Values seen;
   for (Var v : cond.program->inputs) seen.push_back(any.input(cond.program->types[v]));
@@ -274,7 +276,7 @@ BatchResult while_batch(const BatchArgs& a) {
     cond_in.push_back(c);
     body_in.push_back(c);
   }
-  // What the predicate does besides, it has done when the loop asked it.
+  // The condition's side effects already took place when the loop evaluated it.
   Value runs = step.inline_program(*without_effects(cond.program), cond_in)[0];
   Values next;
   if (has_effects(*w.body)) {
@@ -340,7 +342,7 @@ void register_while(Registry& r) {
   op.batch = while_batch;
   op.vary = while_vary;
   op.updates = [](const UpdateArgs& a) -> std::vector<std::size_t> {
-    // What a loop carries stays what it was.
+    // A carry is an update of its initial value.
     return {Layout(a.attrs).first_carry + a.output};
   };
   op.flow = [](const Attrs& attrs) {
@@ -358,7 +360,7 @@ void register_while(Registry& r) {
                  {"body_consts", static_cast<std::int64_t>(f.consts)}};
   };
   op.evaluate = while_evaluate;
-  // One step, for want of a number.
+  // The cost of one iteration, because their number is unknown.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
     Cost c = cost_of(*attrs.program("cond")), d = cost_of(*attrs.program("body"));
     return Cost{c.flops + d.flops, c.bytes + d.bytes};

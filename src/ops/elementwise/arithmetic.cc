@@ -20,7 +20,7 @@ Value min(Value x, Value y) { return x.builder->emit1("min", {x, y}); }
 
 namespace {
 
-// f on floats and complex numbers, g on integers.
+// Applies f to floats and complex numbers, and g to integers.
 template <class F, class G>
 auto by_kind(F f, G g) {
   return [f, g](auto x, auto y) {
@@ -37,7 +37,7 @@ Op make_add() {
   op.exact = true;
   op.combiner = Combiner::add;
   op.simplify = [](const SimplifyArgs& a) {
-    // -0 + 0 is 0.
+    // -0 + 0 is 0, so the neutral element of floating addition is -0.
     const bool floating = is_floating(a.around.type(a.eqn.outputs[0]).dtype);
     return neutral_element(floating ? -0.0 : 0.0, true)(a);
   };
@@ -165,8 +165,8 @@ Op make_atan2() {
                    Accepts::floating, 0.5, 2);
   op.cheap = false;
   op.jvp = [](const JvpArgs& a) {
-    // x / (x^2 + y^2), whose denominator may be out of range where the quotient is not; zero far
-    // away.
+    // x / (x^2 + y^2). The denominator may overflow or underflow where the quotient does not, so
+    // divide twice by the square root. The result is zero where that is infinite.
     Value y = a.inputs[0], x = a.inputs[1], distance = hypot(x, y);
     Value far = eq(distance, like(x, std::numeric_limits<double>::infinity()));
     auto slope = [&](Value v) { return select(far, like(v, 0), div(div(v, distance), distance)); };
@@ -180,8 +180,8 @@ Op make_atan2() {
   return op;
 }
 
-// Max and min share everything but the direction. The derivative goes to the operand that is
-// chosen, half to each in a tie.
+// Max and min differ only in direction. The derivative goes to the chosen operand, half to each in
+// a tie.
 Op make_extremum(bool is_max) {
   Op op = arith_op(
       is_max ? Arith::max : Arith::min, is_max ? "max" : "min", is_max ? "maximum" : "minimum",
@@ -192,7 +192,8 @@ Op make_extremum(bool is_max) {
   op.exact = true;
   op.updates = updates_all();
   op.jvp = [is_max](const JvpArgs& a) {
-    // Selected, not multiplied by 0 or 1: an infinite tangent of what is not chosen is no matter.
+    // Uses select instead of multiplying by 0 or 1, so an infinite tangent of the operand not
+    // chosen has no effect.
     auto chosen = [&](Value t, Value x, Value y) {
       Value taken = is_max ? ge(x, y) : le(x, y);
       return select(taken, select(eq(x, y), mul(t, like(t, 0.5)), t), like(t, 0));

@@ -58,7 +58,7 @@ Op make_abs() {
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0]) return {std::nullopt};
     Value t = *a.tangents[0], x = a.inputs[0];
-    if (is_complex(x.dtype())) {  // the part of the tangent along x; 0 at 0
+    if (is_complex(x.dtype())) {  // the component of the tangent along x; 0 at 0
       Value size = a.outputs[0];
       size = select(eq(size, like(size, 0)), like(size, 1), size);
       return {real(mul(t, div(conj(x), convert(size, x.dtype(), x.type().weak))))};
@@ -94,7 +94,7 @@ Op make_sign() {
   op.exact = true;
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     if (!a.tangents[0] || !is_complex(a.inputs[0].dtype())) return {std::nullopt};
-    // What turns x, without what stretches it.
+    // The component of the tangent that rotates x, without the one that stretches it.
     Value t = *a.tangents[0], s = a.outputs[0], size = abs(a.inputs[0]), none = like(size, 0);
     Value zero = eq(size, none);
     auto widened = [&](Value v) { return convert(v, s.dtype(), s.type().weak); };

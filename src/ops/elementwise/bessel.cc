@@ -16,7 +16,7 @@ Value polynomial(Value x, std::span<const double> c) {
   for (std::size_t k = c.size() - 1; k-- > 0;) r = r * x + c[k];
   return r;
 }
-// Of 1 / x, from 1 / hi to 1 / lo.
+// The polynomial in t, to which 1 / x is mapped from [1 / hi, 1 / lo].
 Value mapped(Value inverse, double lo, double hi, std::span<const double> c) {
   const double first = 1 / hi, last = 1 / lo;
   return polynomial((inverse - (first + last) / 2) * (2 / (last - first)), c);

@@ -1,7 +1,8 @@
-// Polynomials for exp(-x) I_n(x), n of 0 and 1: interpolations at Chebyshev's points of 50 digits,
-// lowest power first, to 1e-18 of the function. Up to 3 of the function, I_1 over x, in powers of x
-// - 3/2; beyond of the function times the root of x, in powers of t from -1 to 1 that 1 / x is mapped
-// to: from 3 to 8, from 8 to 20, from 20 on.
+// Polynomials for exp(-x) I_n(x), n = 0 or 1, lowest power first: interpolations at Chebyshev
+// points with 50 digits, accurate to 1e-18 relative to the function. Up to x = 3 they approximate
+// the function (I_1 divided by x) in powers of x - 3/2. Beyond, they approximate the function times
+// sqrt(x) in powers of t in [-1, 1], to which 1 / x is mapped linearly from each of the ranges [3,
+// 8], [8, 20] and [20, infinity).
 #pragma once
 
 namespace tessera::inline v0::ops::bessel {

@@ -1,4 +1,4 @@
-// population_count, count_leading_zeros and mulhi: integers as strings of bits.
+// population_count, count_leading_zeros and mulhi: integers as bit strings.
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
 
@@ -13,12 +13,12 @@ Value mulhi(Value x, Value y) { return x.builder->emit1("mulhi", {x, y}); }
 
 namespace {
 
-/// The op on integers alone: the function sees them as they are.
+/// An evaluator for integers alone; the function sees the elements unconverted.
 template <int N, class F>
 EvalRule evaluate_integers(F f) {
   return evaluate_integral<N>([f](auto x, auto... rest) {
     if constexpr (std::is_same_v<decltype(x), bool>)
-      return x;  // refused by infer
+      return x;  // rejected by infer
     else
       return f(x, rest...);
   });
@@ -40,7 +40,7 @@ T high_half(T x, T y) {
   return static_cast<T>(static_cast<Wide>(x) * static_cast<Wide>(y) >> width);
 }
 
-// Of 64-bit unsigned numbers, in four products of their halves.
+// The high half of a product of 64-bit unsigned numbers, from four products of their halves.
 Lane emit_high_half_64(Emitter& e, Lane x, Lane y) {
   auto word = [&](std::int64_t v) { return e.constant(DType::uint64, v); };
   auto low = [&](Lane v) { return e.binary(Arith::and_, v, word(0xffffffff)); };
@@ -64,8 +64,8 @@ Lane emit_mulhi(Emitter& e, const Equation&, int, std::span<const Index> at) {
                      d);
   }
   if (!is_signed) return emit_high_half_64(e, x, y);
-  // A negative number is 2^64 more as an unsigned one, so the product has the other factor too much
-  // in its high half.
+  // As an unsigned number, a negative number is larger by 2^64, so the high half of the product is
+  // too large by the other factor.
   Lane high =
       e.bitcast(emit_high_half_64(e, e.bitcast(x, DType::uint64), e.bitcast(y, DType::uint64)), d);
   Lane zero = e.constant(d, std::int64_t{0});

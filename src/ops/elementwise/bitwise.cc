@@ -42,7 +42,7 @@ Op shift(Arith arith, std::string name, const std::string& doc, F f) {
   op.waived["transpose"] = "integers have no derivative";
   op.evaluate = evaluate_integral<2>([f](auto x, auto y) {
     if constexpr (std::is_same_v<decltype(x), bool>)
-      return x;  // refused by infer
+      return x;  // rejected by infer
     else
       return f(x, y);
   });

@@ -10,11 +10,11 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// So many selections around a cotangent become one, so that a long chain of them does not make a
-// program of quadratic length.
+// More selects around a cotangent than this are merged into one, so that a long chain of them does
+// not make the program's size quadratic.
 constexpr std::size_t kDeep = 8;
 
-// `of` where the condition is `taken`, zero elsewhere.
+// A select with value `of` where the condition is `taken`, and zero elsewhere.
 struct Half {
   Value condition, of;
   bool taken;
@@ -29,7 +29,7 @@ std::optional<Half> half(Value v) {
   return std::nullopt;
 }
 
-// Also where the selection was moved or repeated afterwards, which its parts then are instead.
+// Also matches a select that was then moved or broadcast: the move is applied to its parts instead.
 std::optional<Half> moved_half(Value v) {
   if (std::optional<Half> h = half(v)) return h;
   const Equation* e = v.builder->producer(v.var);
@@ -49,7 +49,7 @@ Value kept(Value condition, bool taken, Value v) {
   return taken ? select(condition, v, zero) : select(condition, zero, v);
 }
 
-// Either cotangent, each of which may be zero in places itself.
+// Selects one of two cotangents, each of which may itself be zero in places.
 Value either(Value condition, Value on_true, Value on_false) {
   const std::optional<Half> t = half(on_true), f = half(on_false);
   if (!t && !f) return select(condition, on_true, on_false);

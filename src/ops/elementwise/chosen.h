@@ -1,37 +1,37 @@
-// Cotangents of values that a selection did not take.
+// Cotangents that are zero where a select did not take the value.
 #pragma once
 
 #include "ir/builder.h"
 
 namespace tessera::inline v0::ops {
 
-/// Whether `v` is a constant whose bytes are all zero, moved or repeated.
+/// Whether `v` is a constant with all bytes zero, possibly moved or broadcast.
 bool is_zero(Value v);
 
-/// A cotangent without the selections that made it zero in places. An equation that works element
-/// by element is transposed on `raw`, and the selections are made on its result: zero times an
-/// infinite derivative is NaN, but an element that no selection took has a cotangent of exactly
-/// zero, whatever its derivative is.
+/// A cotangent stripped of the selects that made some of its elements zero. An elementwise equation
+/// is transposed on `raw`, and the selects are applied to its result: zero times an infinite
+/// derivative is NaN, but an element that no select took has a cotangent of exactly zero, whatever
+/// its derivative.
 class Unselected {
  public:
-  /// Looks through selections with a zero on one side, and through what moves or repeats them.
+  /// Looks through selects with zero on one side, and through ops that move or broadcast them.
   explicit Unselected(Value cotangent);
   Value raw() const { return raw_; }
-  /// `cotangent`, of the shape of `raw`, after the selections.
+  /// Applies the selects to `cotangent`, which has the shape of `raw`.
   Value selected(Value cotangent) const;
 
  private:
   struct Selection {
     Value condition;
-    bool taken;  // the cotangent is zero where the condition is another
+    bool taken;  // the cotangent is zero where the condition differs
   };
   Value whole_, raw_;
-  std::vector<Selection> selections_;  // the outermost first
+  std::vector<Selection> selections_;  // outermost first
 };
 
-/// x + y, where both are cotangents of one value and selections with a zero on one side: of two that
-/// go by one condition it is one selection; of others it is known where neither was taken. Absent
-/// where x or y is no such selection.
+/// x + y for cotangents of one value that are both selects with zero on one side. If both have the
+/// same condition the sum is one select; otherwise the sum is zero wherever neither was taken.
+/// Absent if x or y is not such a select.
 MaybeValue add_selections(Value x, Value y);
 
 }  // namespace tessera::inline v0::ops

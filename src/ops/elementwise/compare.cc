@@ -13,7 +13,7 @@ Value ge(Value x, Value y) { return x.builder->emit1("ge", {x, y}); }
 
 namespace {
 
-// Complex numbers are equal or not, and have no order.
+// Complex numbers can be compared for equality only.
 bool orders(Arith arith) { return arith != Arith::eq && arith != Arith::ne; }
 
 Op comparison(Arith arith, const std::string& name, const std::string& symbol, EvalRule evaluate) {

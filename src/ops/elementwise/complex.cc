@@ -1,6 +1,6 @@
-// complex, real, imag, conj. Derivatives are linear over complex numbers, as JAX's are: the
-// transpose of taking the real part of z gives z the cotangent (ct, 0), that of the imaginary part
-// (0, -ct), so that the pairing of tangents and cotangents is Re(ct t).
+// complex, real, imag, conj. As in JAX, derivatives are linear over complex numbers and the pairing
+// of tangents and cotangents is Re(ct t): the transpose of `real` returns the cotangent (ct, 0) and
+// that of `imag` (0, -ct).
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
 
@@ -17,7 +17,7 @@ MaybeValue through(const MaybeValue& x, Value (*f)(Value)) {
   return x ? MaybeValue(f(*x)) : std::nullopt;
 }
 
-// Calls f with the C++ type of the parts of `d`.
+// Calls f with the C++ type of a real or imaginary part of `d`.
 template <class F>
 void with_part(DType d, F&& f) {
   if (real_dtype(d) == DType::float32)

@@ -18,7 +18,7 @@ Value convert(Value x, DType dtype, bool weak) {
 
 namespace {
 
-// The pieces of each element along a last dimension.
+// Splits each element into several along a new last dimension.
 Value cut(Value x, DType dtype) {
   const int bits = 8 * size_of(dtype);
   Shape shape = x.shape();
@@ -30,7 +30,7 @@ Value cut(Value x, DType dtype) {
   Value piece = shift_right_logical(whole, mul(place, full_like(place, bits)));
   return bitcast_convert(convert(piece, unsigned_of(dtype)), dtype);
 }
-// One element of each row of the last dimension.
+// Merges each row of the last dimension into one element.
 Value joined(Value x, DType dtype) {
   const int bits = 8 * size_of(x.dtype()), last = x.rank() - 1;
   Value wide = convert(bitcast_convert(x, unsigned_of(x.dtype())), unsigned_of(dtype));
@@ -71,7 +71,8 @@ To convert_element(From v) {
     return To(static_cast<float>(v));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (std::isnan(v)) return 0;
-    // Both bounds are powers of two (or zero) and so exact: one past the greatest, and the least.
+    // Both bounds are powers of two (or zero) and so exact: one more than the greatest value, and
+    // the smallest value.
     const From past = std::ldexp(From(1), std::numeric_limits<To>::digits);
     if (v >= past) return std::numeric_limits<To>::max();
     if (v <= static_cast<From>(std::numeric_limits<To>::min()))

@@ -1,11 +1,11 @@
-// What emits arithmetic on doubles, for ops that compute in them whatever their dtype.
+// Helpers for ops that compute in double whatever their dtype.
 #pragma once
 
 #include "ir/emit.h"
 
 namespace tessera::inline v0::ops {
 
-/// Arithmetic on doubles in a kernel.
+/// Emits arithmetic on doubles in a kernel.
 struct Doubles {
   Emitter& e;
   Lane number(double v) const { return e.constant(DType::float64, v); }

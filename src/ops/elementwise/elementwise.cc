@@ -192,7 +192,7 @@ SimplifyRule neutral_element(double neutral, bool commutes) {
   return [=](const SimplifyArgs& a) {
     const Var x = a.eqn.inputs[0], y = a.eqn.inputs[1];
     Simplified s;
-    // A complex product by 1, or sum with 0, changes signs of zeros.
+    // Multiplying complex numbers by 1, or adding 0, can change the signs of zeros.
     if (is_complex(a.around.type(x).dtype)) return s;
     if (a.around.is(y, neutral))
       s.same = x;

@@ -1,8 +1,8 @@
-// Evaluators of elementwise ops from a function of elements: `evaluate_floating<2>([](auto x, auto
-// y) { ... })`.
+// Makes evaluators of elementwise ops from a function of elements: `evaluate_floating<2>([](auto x,
+// auto y) { ... })`.
 //
-// The function sees float16 and bfloat16 elements as float, and its result is rounded back:
-// arithmetic on them is float arithmetic, rounded once an op. Integers come as they are; the
+// The function sees float16 and bfloat16 elements as float, and its result is rounded back, so
+// 16-bit arithmetic is float arithmetic rounded once per op. Integers are passed as they are; the
 // function's result is converted to the element type, which wraps.
 #pragma once
 
@@ -20,11 +20,11 @@ inline constexpr bool kNarrow = std::is_same_v<T, float16_t> || std::is_same_v<T
 template <class T>
 inline constexpr bool kFloating = kNarrow<T> || std::is_floating_point_v<T>;
 
-/// Of the types that arithmetic happens in, those that round.
+/// Whether arithmetic in T rounds.
 template <class T>
 inline constexpr bool kRounds = std::is_floating_point_v<T> || is_complex_v<T>;
 
-/// The type that arithmetic on T happens in.
+/// The type in which arithmetic on T is done.
 template <class T>
 using Wide = std::conditional_t<kNarrow<T>, float, T>;
 template <class T>
@@ -83,7 +83,7 @@ EvalRule evaluate_real_numeric(F f) {
   };
 }
 
-/// The function of complex numbers for `arith`, of N operands.
+/// Evaluates the N-ary complex function of `arith`.
 template <int N>
 void evaluate_complex(const EvalArgs& a, Arith arith) {
   auto run = [&](auto tag) {
@@ -124,8 +124,8 @@ EvalRule evaluate_integral(F f) {
   };
 }
 
-/// A differentiable function of one float, of a complex number too where there is such a function
-/// for `arith`; not cheap: f evaluates it for floats, `derivative` is of (x, y).
+/// A differentiable function of one float, and of a complex number if `arith` has such a function.
+/// It is not cheap; f evaluates it for floats, and `derivative` is a function of (x, y).
 template <class F>
 Op smooth_op(Arith arith, std::string name, std::string stablehlo, std::string doc, double lo,
              double hi, F f, std::function<Value(Value, Value)> derivative) {
@@ -141,7 +141,7 @@ Op smooth_op(Arith arith, std::string name, std::string stablehlo, std::string d
   return op;
 }
 
-/// Operands that have an order, a boolean result.
+/// Real operands, a boolean result.
 template <int N, class F>
 EvalRule evaluate_ordered_predicate(F f) {
   return [f](const EvalArgs& a) {

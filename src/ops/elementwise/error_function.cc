@@ -15,7 +15,7 @@ Value erf_inv(Value x) { return x.builder->emit1("erf_inv", {x}); }
 
 namespace {
 
-// All but the last step of Horner's rule.
+// Horner's rule without its last step.
 template <class T, std::size_t N>
 T before_last(const T (&c)[N], T w) {
   T p = c[0];
@@ -23,7 +23,8 @@ T before_last(const T (&c)[N], T w) {
   return p;
 }
 
-// The last step and the product with x are in a wider type, or would be most of the error.
+// The last step and the product with x are computed in a wider type; their rounding would otherwise
+// be most of the error.
 struct EvaluateErfInv {
   template <class Wide, class T, std::size_t N>
   static T last(const T (&c)[N], T w, T x, Wide rest = 0) {

@@ -1,4 +1,5 @@
-// hypot, an op of its own so that its derivative is x / hypot, finite wherever there is one.
+// hypot, a separate op so that its derivative is x / hypot, which is finite wherever the derivative
+// exists.
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A half each at (0, 0), as of the maximum; of infinite operands their signs.
+// The derivatives are 1/2 each at (0, 0), as for max, and the signs of infinite operands.
 MaybeValues jvp(const JvpArgs& a) {
   Value h = a.outputs[0], zero = like(h, 0);
   auto part = [&](std::size_t i) -> MaybeValue {
@@ -36,7 +37,7 @@ Lane emit(Emitter& e, Lane x, Lane y) {
   Lane ratio = e.binary(Arith::div, small, e.select(zero, constant(1), big));
   Lane root =
       e.unary(Arith::sqrt, e.binary(Arith::add, constant(1), e.binary(Arith::mul, ratio, ratio)));
-  // Infinite where either is, even beside NaN.
+  // The result is infinite if either operand is, even if the other is NaN.
   Lane infinite = e.binary(Arith::or_, e.binary(Arith::eq, x, constant(kInfinity)),
                            e.binary(Arith::eq, y, constant(kInfinity)));
   return e.select(infinite, constant(kInfinity), e.binary(Arith::mul, big, root));
@@ -54,7 +55,7 @@ void register_hypot(Registry& r) {
   op.jvp = jvp;
   op.waived = {{"stablehlo", "exported as the greater times a square root of the ratio"},
                {"transpose", "its derivative is a sum of products"}};
-  // The library's is NaN for an infinity beside a signalling NaN.
+  // std::hypot gives NaN for an infinity and a signalling NaN.
   op.evaluate = evaluate_floating<2>([](auto x, auto y) {
     return std::isinf(x) || std::isinf(y) ? std::numeric_limits<decltype(x)>::infinity()
                                           : std::hypot(x, y);

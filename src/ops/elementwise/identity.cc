@@ -45,7 +45,7 @@ void register_identity(Registry& r) {
   stop.waived = {{"stablehlo", "it means nothing once derivatives are taken"},
                  {"transpose", "its derivative is zero"}};
 
-  // The tangent goes through a barrier of its own: what is recomputed for it stays apart too.
+  // The tangent gets a barrier of its own, so that its recomputation is not merged either.
   Op barrier = identity("optimization_barrier", "optimization_barrier",
                         "x; no simplification crosses it, so that what is computed again after it "
                         "is not merged with before.");

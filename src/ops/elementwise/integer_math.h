@@ -1,6 +1,6 @@
-// Integer arithmetic that is defined for all operands, as docs/ops.md says: results wrap; x / 0 is
-// -1 (all ones where unsigned) and x rem 0 is x; the least integer divided by -1 is itself; a shift
-// by the width or more shifts everything out.
+// Integer arithmetic defined for all operands, as in docs/ops.md: results wrap; x / 0 is -1 (all
+// ones if unsigned) and x rem 0 is x; the smallest integer divided by -1 is itself; a shift by the
+// width or more shifts everything out.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@
 
 namespace tessera::inline v0::ops {
 
-// 64-bit modular arithmetic has the right low bits for every narrower type.
+// The low bits of 64-bit modular arithmetic are correct for every narrower type.
 template <std::integral T>
 constexpr std::uint64_t bits64(T v) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
@@ -47,8 +47,8 @@ constexpr T defined_rem(T x, T y) {
   return static_cast<T>(x % y);
 }
 
-/// The shift amount as an unsigned number, or the width where it is not less: a negative amount
-/// counts as a large one.
+/// The shift amount as an unsigned number, capped at the width; a negative amount counts as a large
+/// one.
 template <std::integral T>
 constexpr int shift_amount(T y) {
   constexpr auto width = std::numeric_limits<std::make_unsigned_t<T>>::digits;
@@ -71,8 +71,7 @@ template <std::integral T>
 constexpr T defined_shr_arithmetic(T x, T y) {
   constexpr int width = std::numeric_limits<std::make_unsigned_t<T>>::digits;
   int s = shift_amount(y);
-  auto wide =
-      static_cast<std::make_signed_t<T>>(x);  // the top bit fills in, also where T is unsigned
+  auto wide = static_cast<std::make_signed_t<T>>(x);  // the top bit fills in, even if T is unsigned
   return static_cast<T>(wide >> (s == width ? width - 1 : s));
 }
 

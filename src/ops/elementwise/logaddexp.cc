@@ -1,5 +1,5 @@
-// logaddexp, an op of its own so that its derivative is that of the smooth function: of the maximum
-// and the distance that it is computed from, each has a kink where the operands are equal.
+// logaddexp, a separate op so that its derivative is that of the smooth function. It is computed
+// from a maximum and a distance, each of which has a kink where the operands are equal.
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
 
@@ -11,8 +11,8 @@ Value logaddexp(Value x, Value y) { return x.builder->emit1("logaddexp", {x, y})
 
 namespace {
 
-// The weights of a softmax over the two, which add up to 1; a half each where they are equal,
-// infinities included.
+// The softmax weights of the two operands, which add up to 1; 1/2 each where they are equal,
+// including equal infinities.
 MaybeValues jvp(const JvpArgs& a) {
   Value x = a.inputs[0], y = a.inputs[1];
   Value d = sub(x, y);
@@ -27,7 +27,7 @@ Lane emit(Emitter& e, Lane x, Lane y) {
   Lane d = e.binary(Arith::sub, x, y);
   Lane far = e.unary(Arith::exp, e.unary(Arith::neg, e.unary(Arith::abs, d)));
   Lane r = e.binary(Arith::add, e.binary(Arith::max, x, y), e.unary(Arith::log1p, far));
-  // Equal infinities differ by NaN; their sum is the answer.
+  // The difference of equal infinities is NaN; their sum is the result.
   return e.select(e.binary(Arith::ne, d, d), e.binary(Arith::add, x, y), r);
 }
 

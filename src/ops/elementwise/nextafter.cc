@@ -11,7 +11,7 @@ Value nextafter(Value x, Value y) { return x.builder->emit1("nextafter", {x, y})
 
 namespace {
 
-// A 16-bit float's neighbours in its own bits, which are ordered as magnitudes are.
+// The neighbour of a 16-bit float, found in its own bits, which are ordered by magnitude.
 template <class T>
 T next_narrow(T from, T to) {
   const float x = widen(from), y = widen(to);

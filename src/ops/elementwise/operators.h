@@ -1,4 +1,4 @@
-// Arithmetic on values by operators, for functions that are made of many ops: `using namespace
+// Arithmetic operators on values, for functions composed of many ops: `using namespace
 // ops::operators` in a source file.
 #pragma once
 

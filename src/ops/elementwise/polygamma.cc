@@ -1,6 +1,6 @@
 // polygamma.
 //
-// Kernels compute it in double, whatever the dtype; the evaluators in long double, by longer sums.
+// Kernels compute it in double whatever the dtype; the evaluators use long double and longer sums.
 #include "ops/elementwise/doubles.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/elementwise_eval.h"
@@ -18,7 +18,7 @@ Value polygamma(Value x, std::int64_t n) {
 
 namespace {
 
-// B(2k) / (2k)!, B the Bernoulli numbers; first k = 1.
+// B(2k) / (2k)! for k = 1, 2, ..., where B are the Bernoulli numbers.
 constexpr double kEulerMaclaurin[] = {
     0.08333333333333333,   -0.001388888888888889,  3.306878306878307e-05,  -8.267195767195768e-07,
     2.08767569878681e-08,  -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
@@ -26,7 +26,7 @@ constexpr double kEulerMaclaurin[] = {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Euler and Maclaurin's sum of the Hurwitz zeta function at order + 1, times order factorial.
+// The Euler-Maclaurin sum of the Hurwitz zeta function at order + 1, times order!.
 long double exact_polygamma(long double x, std::int64_t order) {
   if (!(x >= 0)) return kNan;
   const auto s = static_cast<long double>(order + 1);
@@ -44,12 +44,12 @@ long double exact_polygamma(long double x, std::int64_t order) {
   return factorial * sum;
 }
 
-// A double and what it lacks, as a part of it.
+// A double and its rounding error, relative to the value.
 struct Inexact {
   Lane value, part;
 };
 
-// What x y is more than its rounding p (T. J. Dekker, Numer. Math. 18 (1971)).
+// The rounding error of the product p of x and y (T. J. Dekker, Numer. Math. 18 (1971)).
 Lane lost_in_product(const Doubles& m, Lane x, Lane y, Lane p) {
   const auto high = [&](Lane v) {
     const Lane t = m.mul(v, m.number(0x1.0000002p27));
@@ -64,7 +64,8 @@ Inexact product(const Doubles& m, const Inexact& x, const Inexact& y) {
   const Lane lost = m.e.binary(Arith::div, lost_in_product(m, x.value, y.value, p), p);
   return {p, m.add(m.add(x.part, y.part), lost)};
 }
-// ((x + k) scale) ** -n, of a power of two; beyond the range of doubles what is lost is not counted.
+// ((x + k) scale) ** -n, where scale is a power of two. Rounding errors are ignored if the power
+// leaves the range of double.
 Lane inverse_power(const Doubles& m, Lane x, int k, std::int64_t n, double scale) {
   const Lane a = m.add(x, m.number(k)), part = m.sub(a, x);
   const Lane lost = m.add(m.sub(x, m.sub(a, part)), m.sub(m.number(k), part));
@@ -81,12 +82,12 @@ Lane inverse_power(const Doubles& m, Lane x, int k, std::int64_t n, double scale
   return m.e.select(small, m.add(inverse, m.mul(inverse, rest)), inverse);
 }
 
-// Euler and Maclaurin's sum (DLMF 25.11.5), added up with what each addition loses.
+// The Euler-Maclaurin sum (DLMF 25.11.5), with the rounding error of each addition compensated.
 Lane emit_polygamma(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Doubles m{e};
   const std::int64_t n = eqn.attrs.i("order");
   const Lane given = e.operand(0, at), x = e.convert(given, DType::float64);
-  // n! scale^(n + 1) with a scale that leaves it near 1, so that powers go out of the range of doubles
+  // n! scale^(n + 1), with a scale that keeps it near 1, so that powers leave the range of double
   // no earlier than the result does.
   int exponent = 0;
   double factorial = n % 2 ? 1 : -1;
@@ -99,7 +100,7 @@ Lane emit_polygamma(Emitter& e, const Equation& eqn, int, std::span<const Index>
   const Lane a = m.add(x, m.number(kTerms)), inverse = m.over(1, a);
   const Lane square = m.mul(inverse, inverse);
   const auto s = static_cast<double>(n + 1);
-  // The least terms first.
+  // Starts with the smallest terms.
   Lane tail = m.number(0), lost = m.number(0);
   std::vector<double> rising{s};
   for (int j = 0; j < 10; ++j) rising.push_back(rising.back() * (s + 2 * j + 1) * (s + 2 * j + 2));
@@ -107,7 +108,7 @@ Lane emit_polygamma(Emitter& e, const Equation& eqn, int, std::span<const Index>
     tail = m.mul(m.add(tail, m.number(kEulerMaclaurin[j] * rising[static_cast<std::size_t>(j)])),
                  square);
   tail = m.add(m.number(1 / (s - 1)), m.add(m.mul(m.number(0.5), inverse), tail));
-  // One power less than the other terms, of which the tail takes the scale.
+  // This factor has one power less than the other terms, so the tail is divided by the scale.
   Lane sum = m.mul(inverse_power(m, x, kTerms, n, scale), m.mul(tail, m.number(1 / scale)));
   for (int k = kTerms - 1; k >= 0; --k) {
     const Lane term = inverse_power(m, x, k, n + 1, scale), next = m.add(sum, term);

@@ -18,8 +18,8 @@ Value integer_pow(Value x, std::int64_t exponent) {
 
 namespace {
 
-// x^exponent for exponent >= 1 by repeated squaring, low bits first: evaluator and emitter multiply
-// in the same order.
+// x^exponent for exponent >= 1 by repeated squaring, low bits first, so that evaluator and emitter
+// multiply in the same order.
 template <class N, class Mul>
 N power(N x, std::uint64_t exponent, Mul mul) {
   std::optional<N> acc;
@@ -45,7 +45,8 @@ Op make_pow() {
     Value x = a.inputs[0], y = a.inputs[1];
     MaybeValue dx, dy;
     if (a.tangents[0]) {
-      // What is chosen where y is 0 is 0, and what is not chosen finite, for derivatives of this.
+      // Where y is 0 the result is 0 and the branch not selected is finite, so that derivatives of
+      // this are not NaN.
       Value none = eq(y, like(y, 0));
       Value less = select(none, like(y, 1), sub(y, like(y, 1)));
       dx = mul(*a.tangents[0], select(none, like(y, 0), mul(y, pow(x, less))));

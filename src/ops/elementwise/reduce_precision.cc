@@ -16,7 +16,7 @@ Value reduce_precision(Value x, int exponent_bits, int mantissa_bits) {
 
 namespace {
 
-/// The bits of a dtype's own exponent and mantissa, and those that are left of them.
+/// The bits of the dtype's exponent and mantissa, and how many of each are kept.
 struct Format {
   int exponent, mantissa, kept_exponent, kept_mantissa;
 };
@@ -45,18 +45,18 @@ std::vector<Type> infer(const InferArgs& a) {
   return {a.inputs[0]};
 }
 
-// By arithmetic, where the emitted form works on bits: to a multiple of the unit in the last place,
-// ties to even, then off the ends of the range. Subnormal numbers have the unit of the least normal
-// one.
+// Uses arithmetic where the emitted form uses bits: rounds to a multiple of the unit in the last
+// place, ties to even, then applies the limits of the range. Subnormal numbers have the unit of the
+// smallest normal number.
 template <class T>
 T reduced(T x, const Format& f) {
   if (!std::isfinite(x) || x == 0) return x;
-  const int least = 2 - (1 << (f.exponent - 1));  // exponent of the least normal number
+  const int least = 2 - (1 << (f.exponent - 1));  // exponent of the smallest normal number
   const int unit = std::max(std::ilogb(x), least) - f.kept_mantissa;
   T r = x;
   if (f.kept_mantissa < f.mantissa) {
     T digits = std::nearbyint(std::ldexp(x, -unit));
-    // Without a mantissa it is the last bit of the exponent that is even.
+    // Without a mantissa, ties go to the even exponent.
     const bool tie = f.kept_mantissa == 0 && std::ldexp(std::fabs(x), -unit) == T(1.5);
     if (tie && (unit - least) % 2 != 0) digits = std::copysign(T(1), x);
     r = std::ldexp(digits, unit);

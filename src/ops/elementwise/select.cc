@@ -78,8 +78,8 @@ Op make_select() {
   return op;
 }
 
-// Strictly inside the bounds the derivative is x's; outside it is that of the bound; on a bound it
-// is zero. Where the bounds are in the wrong order the upper one wins.
+// Strictly inside the bounds the derivative is x's, outside it is the bound's, and on a bound it is
+// zero. If lo > hi, hi wins.
 Op make_clamp() {
   Op op =
       elementwise_op("clamp", "clamp",
@@ -98,7 +98,7 @@ Op make_clamp() {
   op.waived["transpose"] = "its derivative is a sum of selects";
   op.updates = updates_of({1});
   op.evaluate = evaluate_real_numeric<3>([](auto lo, auto x, auto hi) {
-    // As max and min have it, -0 is less than +0.
+    // As in max and min, -0 is less than +0.
     auto less = [](auto p, auto q) {
       if constexpr (std::is_floating_point_v<decltype(p)>)
         if (p == q) return std::signbit(p) && !std::signbit(q);

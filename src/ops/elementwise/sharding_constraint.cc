@@ -1,4 +1,4 @@
-// What the user asks of where a value lies on a mesh: an identity that a partitioner reads.
+// sharding_constraint: an identity that tells the partitioner the user's sharding of a value.
 #include "ops/elementwise/elementwise.h"
 #include "ops/updates.h"
 
@@ -61,7 +61,7 @@ Value constrain_alike(Value x, const Attrs& attrs) {
   return sharding_constraint(x, c.mesh, c.spec, c.open);
 }
 
-// Whoever maps says nothing of the stacked dimension.
+// vmap leaves the sharding of the stacked dimension open.
 BatchResult batch(const BatchArgs& a) {
   Constraint c = constraint_of(a.attrs);
   const int d = a.dims[0];

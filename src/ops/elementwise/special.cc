@@ -1,7 +1,7 @@
 // lgamma and digamma.
 //
-// Kernels compute digamma in double, whatever the dtype; the evaluators in long
-// double, by longer sums.
+// Kernels compute digamma in double whatever the dtype; the evaluators use long double and longer
+// sums.
 #include "ops/elementwise/special.h"
 
 #include "ops/elementwise/doubles.h"
@@ -18,8 +18,9 @@ Value lgamma(Value x) { return x.builder->emit1("lgamma", {x}); }
 Value digamma(Value x) { return x.builder->emit1("digamma", {x}); }
 namespace {
 
-// The positive root of digamma in two parts, and the power series of digamma(x) / (x - root) around
-// it, highest power first: the coefficient of (x - root)^k is (-1)^k zeta(k + 2, root).
+// The positive root of digamma as a sum of two doubles, and the power series of digamma(x) / (x -
+// root) around it, highest power first: the coefficient of (x - root)^k is (-1)^k zeta(k + 2,
+// root).
 constexpr double kRoot = 1.4616321449683622, kRootRest = 9.549995429965697e-17;
 constexpr double kAroundRoot[] = {
     5.446941930669446e-07,   -7.96142543124197e-07,  1.1636675363548843e-06,
@@ -35,7 +36,7 @@ constexpr double kAroundRoot[] = {
     0.04880428816414311,     -0.07219956125645471,   0.10782405069126237,
     -0.16394270544240652,    0.258499760955651,      -0.4427631689835921,
     0.9676722454476212};
-// -B(2k) / 2k and B(2k) / (2k)! for the asymptotic series, B the Bernoulli numbers; first k = 1.
+// -B(2k) / 2k for k = 1, 2, ..., for the asymptotic series, where B are the Bernoulli numbers.
 constexpr double kAsymptotic[] = {-1.0 / 12,        1.0 / 120,      -1.0 / 252, 1.0 / 240,
                                   -1.0 / 132,       691.0 / 32760,  -1.0 / 12,  3617.0 / 8160,
                                   -43867.0 / 14364, 174611.0 / 6600};
@@ -60,8 +61,8 @@ long double exact_digamma(long double x) {
   return std::log(x) - 1 / (2 * x) + series - shifted;
 }
 
-// Of a positive number below 8, which `lost` has to be added to: brought into [1, 2] by steps of
-// one, and the series around the root.
+// digamma(x + lost) for a positive x below 8: moves x into [1, 2] in steps of one, then uses the
+// series around the root.
 Lane near_root(const Doubles& m, Lane x, Lane lost) {
   Emitter& e = m.e;
   const Lane one = m.number(1), two = m.number(2), zero = m.number(0);
@@ -87,7 +88,7 @@ Lane far_from_root(const Doubles& m, Lane x) {
   return m.add(m.e.unary(Arith::log, x), rest);
 }
 
-// pi cot(pi x), by the tangent of an angle of at most an eighth of a turn.
+// pi cot(pi x), computed from the tangent of an angle of at most pi / 4.
 Lane turned_cotangent(const Doubles& m, Lane x) {
   Emitter& e = m.e;
   const Lane rest = m.sub(x, e.unary(Arith::round_nearest_even, x));
@@ -103,7 +104,7 @@ Lane emit_digamma(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Doubles m{e};
   const Lane given = e.operand(0, at), x = e.convert(given, DType::float64);
   const Lane reflected = e.binary(Arith::le, x, m.number(0));
-  // What the difference loses by rounding counts where digamma is small.
+  // The rounding error of 1 - x matters where digamma is small.
   const Lane one = m.number(1), zero = m.number(0), mirror = m.sub(one, x);
   const Lane part = m.sub(mirror, one);
   const Lane lost = m.sub(m.sub(one, m.sub(mirror, part)), m.add(x, part));
@@ -115,7 +116,8 @@ Lane emit_digamma(Emitter& e, const Equation&, int, std::span<const Index> at) {
   return e.convert(e.select(reflected, mirrored, r), given.dtype);
 }
 
-// In double where x is narrower: the library's function of float32 overflows before its results do.
+// Computes in double if x is narrower, because the library's float32 function overflows before its
+// results do.
 Lane emit_lgamma(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Lane x = e.operand(0, at);
   return e.convert(e.unary(Arith::lgamma, e.convert(x, DType::float64)), x.dtype);
@@ -128,7 +130,7 @@ Op make_lgamma() {
       "integers and at both infinities.",
       0.5, 4,
       [](auto x) {
-        int sign = 0;  // the library's own is one for all threads
+        int sign = 0;  // the library's signgam is shared by all threads
         if constexpr (std::is_same_v<decltype(x), double>)
           return ::lgamma_r(x, &sign);
         else

@@ -22,7 +22,7 @@ Value atanh(Value x) { return x.builder->emit1("atanh", {x}); }
 namespace {
 Value plus_one(Value x) { return add(x, like(x, 1)); }
 Value one_minus(Value x) { return sub(like(x, 1), x); }
-// (1 - x)(1 + x): 1 - x^2 without its cancellation.
+// (1 - x)(1 + x) is 1 - x^2 without the cancellation.
 Value one_minus_square(Value x) { return mul(one_minus(x), plus_one(x)); }
 Value reciprocal(Value x) { return div(like(x, 1), x); }
 }  // namespace
@@ -69,8 +69,8 @@ void register_trigonometric(Registry& r) {
       1.5, 3, [](auto x) { return std::acosh(x); },
       [](Value x, Value) {
         const Value less = sub(x, like(x, 1)), more = plus_one(x);
-        // Of complex numbers the root of the product has another sign where the real part is less
-        // than 0.
+        // For complex numbers with a negative real part, the root of the product has the opposite
+        // sign.
         return is_complex(x.dtype()) ? mul(rsqrt(less), rsqrt(more)) : rsqrt(mul(less, more));
       });
   Op atanh = smooth_op(

@@ -15,7 +15,7 @@ constexpr double kBernoulli[] = {  // B(2k) / (2k)!
     8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18};
 constexpr int kTerms = 16;
 
-// q + k, and what the sum lacks.
+// q + k rounded, and its rounding error.
 struct Shifted {
   Value value, lost;
 };
@@ -25,8 +25,9 @@ Shifted shifted(Value q, int k) {
 }
 }  // namespace
 
-// The sum of the first terms, and of the rest by Euler and Maclaurin (DLMF 25.11.5, 2.10.1), added
-// up with what each addition loses, and what q + k lacks s times.
+// The sum of the first terms, and the rest by the Euler-Maclaurin formula (DLMF 25.11.5, 2.10.1).
+// The rounding error of each addition is compensated, and so is that of q + k, which enters a term
+// s times.
 Value zeta(Value s, Value q) {
   const Value one = full_like(s, 1), zero = zeros_like(s);
   const Value infinity = full_like(s, std::numeric_limits<double>::infinity());
@@ -49,14 +50,14 @@ Value zeta(Value s, Value q) {
     const Shifted at = shifted(x, k);
     const Value t = pow(at.value, -e), sum = r + t, part = sum - r;
     lost = lost + ((r - (sum - part)) + (t - part));
-    // Of an infinite s each term is 0, 1 or infinite.
+    // If s is infinite, each term is 0, 1 or infinite.
     if (k > 0) lost = lost - t * (select(eq(e, infinity), zero, e) * at.lost / at.value);
     r = sum;
   }
   r = select(is_finite(r), r + stop_gradient(lost), r);
   const Value pole = or_(eq(s, one), and_(gt(s, one), eq(q, zero)));
   const Value nan = full_like(s, std::numeric_limits<double>::quiet_NaN());
-  // Far away the integral of the terms is all of it, and the steps are lost beside q.
+  // For large q the sum equals the integral of the terms, and q + k rounds to q.
   const Value far = gt(x, full_like(x, 0x1p60));
   const Value integral = pow(x, one - e) / (e - one);
   return select(defined, select(far, integral, r), select(pole, infinity, nan));

@@ -1,4 +1,4 @@
-// combine_at, and the scatter that is a gather of places and one of it.
+// combine_at, and scatter_by, which computes positions by a gather and then uses one combine_at.
 #include "ops/indexing/combine_at.h"
 
 #include "ops/batching.h"
@@ -17,7 +17,7 @@ Values combine_at(std::span<const Value> xs, Value places, std::span<const Value
   return xs[0].builder->emit("combine_at", in, {{"body", body}});
 }
 
-// Where an update goes is what a gather of the operand's flat positions reads for it.
+// The position of each update is found by gathering from an array of the operand's flat positions.
 Values scatter_by(std::span<const Value> xs, Value indices, std::span<const Value> updates,
                   const ScatterDims& dims, const ProgramPtr& body, const std::string& mode) {
   const Shape &shape = xs[0].shape(), &update = updates[0].shape();
@@ -29,7 +29,7 @@ Values scatter_by(std::span<const Value> xs, Value indices, std::span<const Valu
     sizes[static_cast<std::size_t>(w.operand_window[k])] =
         update[static_cast<std::size_t>(w.window[k])];
   Value flat = reshape(iota(*indices.builder, place, Shape{count}, 0), shape);
-  // Out of bounds it fills with the least integer, which is no place.
+  // Out of bounds, "fill" gives the smallest integer, which is no valid position.
   Value places = gather(flat, indices, as_gather(dims), sizes, mode == "clip" ? "clip" : "fill");
   Values rows, changed;
   for (Value x : xs) rows.push_back(reshape(x, Shape{count}));
@@ -41,18 +41,18 @@ Values scatter_by(std::span<const Value> xs, Value indices, std::span<const Valu
 
 namespace {
 
-// As large as any.
+// Holds an element of any dtype.
 struct Element {
   alignas(16) std::byte bytes[16];
 };
 
 struct Operands {
-  std::size_t count;  // of arrays that change together
+  std::size_t count;  // number of arrays updated together
   explicit Operands(std::size_t inputs) : count(inputs / 2) {}
   std::size_t update(std::size_t i) const { return count + 1 + i; }
 };
 
-// The rows that the last dimension makes.
+// The batch of rows; a row is the last dimension.
 Shape rows_of(const Shape& shape) {
   Shape rows = shape;
   if (rows.rank() > 0) rows.pop_back();
@@ -140,8 +140,8 @@ void evaluate(const EvalArgs& a) {
   }
 }
 
-// Rows are shared out; in a row one update comes after the other, for what a place holds decides
-// what comes next there.
+// Tasks share the rows. Within a row the updates are sequential, because each depends on the
+// current value at its position.
 std::shared_ptr<const Routine> call(const CallArgs& a) {
   const Operands o(a.inputs.size());
   auto body = compile_body(a.attrs.program("body"));
@@ -159,7 +159,7 @@ std::shared_ptr<const Routine> call(const CallArgs& a) {
   auto run_row = [=](const RoutineArgs& args, std::int64_t row) {
     const HostArray places(index, Shape{rows * m}, const_cast<void*>(args.inputs[o.count]));
     std::vector<const void*> in(2 * o.count);
-    std::vector<Element> made(o.count);  // results are not written over what is read
+    std::vector<Element> made(o.count);  // results must not overwrite operands that are still read
     std::vector<void*> out(o.count);
     for (std::size_t i = 0; i < o.count; ++i) {
       auto* to = static_cast<std::byte*>(args.outputs[i]) + row * n * sizes[i];

@@ -1,4 +1,4 @@
-// Scatters by a body.
+// Scatters that combine elements with a body.
 #pragma once
 
 #include "ops/body.h"
@@ -6,14 +6,14 @@
 
 namespace tessera::inline v0::ops {
 
-/// Arrays of one shape, each changed at `places` along the last dimension, integers, one after the
-/// other: with the elements of `updates`, which lie as the places do, the body (old..., updates...)
-/// gives the new elements. A place outside is passed over. {body: program}
+/// Updates arrays of one shape at integer `places` along the last dimension, one after another: the
+/// body (old..., updates...) returns the new elements. `updates` have the shape of `places`. Places
+/// out of bounds are skipped. {body: program}
 Values combine_at(std::span<const Value> xs, Value places, std::span<const Value> updates,
                   const ProgramPtr& body);
 
-/// StableHLO's scatter of any region, with its operands and updates: (old..., updates...) gives the
-/// new elements, in the row-major order of the updates.
+/// StableHLO's scatter with an arbitrary region and any number of operands: the body (old...,
+/// updates...) returns the new elements. Updates are applied in row-major order.
 Values scatter_by(std::span<const Value> xs, Value indices, std::span<const Value> updates,
                   const ScatterDims& dims, const ProgramPtr& body,
                   const std::string& mode = "drop");

@@ -11,13 +11,13 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// Smaller arrays are added in one kernel with what is around.
+// Smaller arrays are added in one kernel, fused with its neighbours.
 constexpr std::int64_t kWorthwhile = 4096;
 
 const Equation* producer(Value v) { return v.builder->producer(v.var); }
 
-// What is added to `base` at a place that is data: by scatter_add, or by reading a slice, adding
-// and putting it back, which is what add_slices makes.
+// A value that is `base` with `part` added at a position given by data: by scatter_add, or by
+// reading a slice, adding, and writing it back, as add_slices emits it.
 struct Addition {
   Equation eqn;
   Value base, part;
@@ -40,7 +40,7 @@ std::optional<Addition> addition(Value v) {
   return Addition{*e, in(*e, 0), in(*sum, 1)};
 }
 
-// `part` added to `sum`, if it is zero but for slices.
+// Adds `part` to `sum` slice by slice, if `part` is zero outside slices.
 MaybeValue add_slices(Value sum, Value part) {
   std::vector<Addition> all;
   for (Value at = part; !is_zero(at); at = all.back().base) {

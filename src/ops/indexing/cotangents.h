@@ -5,10 +5,9 @@
 
 namespace tessera::inline v0::ops {
 
-/// sum + part, where both are cotangents of one value. The cotangent of an array of which slices
-/// were read is zero but for these: where `part` (or `sum`) is made like that, only they are added,
-/// one by one, which costs what they do and not what the array does. A negative zero elsewhere
-/// stays one.
+/// sum + part for two cotangents of one value. The cotangent of an array that was read through
+/// slices is zero outside them. If `part` (or `sum`) has that form, only its slices are added, one
+/// by one, at the cost of the slices instead of the array. Negative zeros elsewhere are preserved.
 Value add_cotangents(Value sum, Value part);
 
 }  // namespace tessera::inline v0::ops

@@ -1,4 +1,4 @@
-// A box of fixed size whose place is data.
+// dynamic_slice: a box of fixed size at a position given by data.
 #include "ops/factors.h"
 #include "ops/indexing/index_parts.h"
 #include "ops/local.h"
@@ -35,7 +35,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {with_shape(a.inputs[0], to_shape(sizes))};
 }
 
-/// Where only the operand is stacked its stacked dimension is taken whole; stacked starts make it a
+/// If only the operand is stacked, its stacked dimension is taken whole; stacked starts make it a
 /// gather.
 BatchResult batch(const BatchArgs& a) {
   auto starts = a.inputs.subspan(1);
@@ -81,8 +81,9 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Of a dimension that is cut each device gives what it has of the box, which lies in the part with
-// room for all of it on either side; there is what changes no sum.
+// Along a sharded dimension each device contributes the part of the box that is in its shard. The
+// shard is padded on both sides by the size of the box, with values that do not change a sum, and
+// the devices' contributions are summed.
 Values local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &box = a.outputs[0];
   Values starts(a.inputs.begin() + 1, a.inputs.end());

@@ -1,4 +1,4 @@
-// Replacing a box of fixed size whose place is data.
+// dynamic_update_slice: replaces a box of fixed size at a position given by data.
 #include "ops/factors.h"
 #include "ops/indexing/index_parts.h"
 #include "ops/updates.h"
@@ -94,8 +94,8 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Each part takes what of the update lies in it: the update is written into the part with room for
-// all of it on either side, which is cut off again.
+// Each shard takes the part of the update that falls into it: the shard is padded on both sides by
+// the size of the update, the update is written, and the padding is removed.
 Values local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
               &update = a.inputs[1].shape();
@@ -144,8 +144,8 @@ void register_dynamic_update_slice(Registry& r) {
       "moved into [0, extent - update extent], so that the box always lies inside.";
   op.stablehlo = "dynamic_update_slice";
   op.call = update_call;
-  // With less to leave alone, a kernel that writes everything anew, fused with its neighbours,
-  // costs less than a step of its own.
+  // If fewer bytes are left untouched, a kernel that writes the whole result, fused with its
+  // neighbours, costs less than a separate step.
   op.overwrites = [](const TypedArgs& a, std::size_t) {
     const std::int64_t all = a.inputs[0].bytes(), part = a.inputs[1].bytes();
     return part > 0 && all - part >= 4096 ? 0 : -1;

@@ -1,5 +1,5 @@
-// dynamic_update_slice as a routine that touches nothing but the update's box where operand and
-// result are one memory.
+// dynamic_update_slice as a routine that touches only the update's box if operand and result share
+// memory.
 #include "base/box_copy.h"
 #include "ops/indexing/indexing.h"
 #include "ops/stages.h"
@@ -28,7 +28,7 @@ std::shared_ptr<const Routine> update_call(const CallArgs& a) {
   for (int d = 0; d < x.rank(); ++d)
     starts.push_back({a.inputs[static_cast<std::size_t>(d) + 2].dtype, x[d] - update[d], to[d]});
 
-  // Tasks share the update by its longest leading dimension.
+  // Tasks divide the update along its first dimension whose extent is not 1.
   constexpr std::int64_t kChunk = 1 << 20;
   int cut = 0;
   for (int d = 1; d < x.rank(); ++d)

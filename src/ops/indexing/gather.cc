@@ -1,4 +1,4 @@
-// Slices of an array at places that are data.
+// gather: slices of an array at positions given by data.
 #include "ops/factors.h"
 #include "ops/indexing/gather_rules.h"
 #include "ops/indexing/indexing.h"
@@ -10,7 +10,7 @@ namespace tessera::inline v0::ops {
 
 Value gather(Value x, Value indices, const GatherDims& dims, const Ints& slice_sizes,
              const std::string& mode) {
-  // A dimension without elements has slices of none.
+  // An empty dimension has only empty slices.
   Ints sizes = slice_sizes;
   for (const Ints* single : {&dims.collapsed_slice_dims, &dims.operand_batching_dims})
     for (std::int64_t d : *single)
@@ -77,7 +77,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-/// The conditions under which the start `number` lies in [0, last], as a boolean lane.
+/// Whether the start `number` is in [0, last], as a boolean lane.
 Lane in_bounds(Emitter& e, Lane number, std::int64_t last) {
   int bits = 8 * size_of(number.dtype) - (is_signed_integer(number.dtype) ? 1 : 0);
   if (bits < 63 && last >= (std::int64_t{1} << bits)) {

@@ -1,4 +1,4 @@
-// Conditions on gather's dimension numbers, in the order of StableHLO's specification.
+// Checks of gather's dimension numbers, in the order of StableHLO's specification, and batching.
 #include "ops/indexing/gather_rules.h"
 #include "ops/indexing/indexing.h"
 
@@ -60,8 +60,8 @@ std::vector<Type> infer_gather(const InferArgs& a) {
   for (std::size_t k = 0; k < w.batch.size(); ++k)
     out[static_cast<std::size_t>(w.batch[k])] =
         indices[static_cast<std::size_t>(w.indices_batch[k])];
-  // From a dimension without elements nothing can be taken, and nothing has to be where the result
-  // has none either.
+  // No element can be taken from an empty dimension, which is an error only if the result has
+  // elements.
   for (std::size_t d = 0; d < x.size() && out.count() > 0; ++d)
     if (sizes[d] == 0)
       fail_index(a,
@@ -72,8 +72,9 @@ std::vector<Type> infer_gather(const InferArgs& a) {
   return {with_shape(a.inputs[0], out)};
 }
 
-/// A stacked operand alone keeps its dimension as one more of the window; stacked indices alone
-/// give the result's first dimension; where both are, the two dimensions walk together.
+/// If only the operand is stacked, its stacked dimension becomes a window dimension. If only the
+/// indices are stacked, theirs becomes the result's first dimension. If both are, the two become
+/// batching dimensions.
 BatchResult batch_gather(const BatchArgs& a) {
   GatherDims dims = gather_dims(a.attrs);
   Ints sizes = a.attrs.ints("slice_sizes");
@@ -86,7 +87,7 @@ BatchResult batch_gather(const BatchArgs& a) {
   };
   if (a.dims[1] == kUnbatched) {
     operand_shifted();
-    std::size_t before = 0;  // window dimensions in front of the stacked one
+    std::size_t before = 0;  // window dimensions before the stacked one
     for (int d = 0; d < x_dim; ++d)
       before += !contains(dims.collapsed_slice_dims, d) && !contains(dims.operand_batching_dims, d);
     int rank = a.inputs[1].rank() - (dims.index_vector_dim < a.inputs[1].rank()) +

@@ -1,14 +1,15 @@
-// Gather on parts of its operands.
+// The local rule of gather.
 #include "ops/indexing/gather_rules.h"
 #include "ops/indexing/index_parts.h"
 #include "ops/local.h"
 
 namespace tessera::inline v0::ops {
 
-// Of a dimension that is looked up and cut each device takes what it has, by places counted from
-// where its part begins; elsewhere it gives what changes no sum, and the sum over the devices is
-// the result. A slice that may lie in several parts is taken with room for all of it around the
-// part. What "fill" and "zero" put for slices that do not lie inside, the first device gives.
+// Along a sharded dimension that is indexed, each device looks up the slices in its shard, with
+// indices relative to the shard's start, and returns a neutral value elsewhere; the sum over the
+// devices is the result. For slices that may straddle shards, the shard is padded on both sides by
+// the size of a slice. The values that "fill" and "zero" give to slices out of bounds are
+// contributed by the first device.
 Values local_gather(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &out = a.outputs[0];
   const GatherDims dims = gather_dims(a.attrs);
@@ -48,7 +49,7 @@ Values local_gather(const LocalArgs& a) {
   if (!shared_out)
     throw InternalError("a gather is divided along a dimension that it does not look up");
   const DType dtype = a.inputs[0].dtype();
-  // In sums of floats -0 changes nothing, not even another -0.
+  // The neutral element of floating addition is -0, which leaves even another -0 unchanged.
   const Value neutral = constant(a.b, neutral_literal(dtype, Combiner::add));
   Value x = a.inputs[0];
   if (room != none) x = pad(x, neutral, room, room, none);

@@ -1,4 +1,4 @@
-// Gather's longer rules: shapes with their many conditions, and batching.
+// The longer rules of gather: shape inference with its many checks, and batching.
 #pragma once
 
 #include "ir/op.h"
@@ -10,8 +10,8 @@ BatchResult batch_gather(const BatchArgs& a);
 std::vector<OpExample> gather_examples();
 Values local_gather(const LocalArgs& a);  // gather_local.cc
 
-/// What "fill" puts where a slice does not lie inside: NaN, the least integer, the largest unsigned
-/// one, true.
+/// The value that "fill" gives to a slice out of bounds: NaN, the smallest integer, the largest
+/// unsigned integer, or true.
 Literal fill_value(DType dtype);
 
 }  // namespace tessera::inline v0::ops

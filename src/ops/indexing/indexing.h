@@ -1,29 +1,29 @@
-// What ops with indices in their data share: dynamic slices, gather and scatter.
+// Shared by ops whose indices are data: dynamic slices, gather and scatter.
 #pragma once
 
 #include "ops/movement/movement.h"
 
 namespace tessera::inline v0::ops {
 
-/// Element `flat` of an integer array; what does not fit is the nearest that does.
+/// Element `flat` of an integer array, saturated to int64.
 std::int64_t read_index(const HostArray& a, std::int64_t flat);
 
-/// The dimensions of a scatter's or gather's window and how they lie in the operand. "Window" is
-/// gather's offset and scatter's update window; "batch" are the other dimensions of gather's result
-/// and scatter's updates, which are the dimensions of the indices, in order, without the index
-/// vector's.
+/// The dimensions of the window of a gather or scatter, and the operand dimensions that they
+/// correspond to. "Window" dimensions are gather's offset dimensions and scatter's update window
+/// dimensions. "Batch" dimensions are the others of gather's result and scatter's updates: the
+/// dimensions of the indices, in order, without the index vector dimension.
 struct WindowDimsOf {
-  Ints window;               // dimensions of the result (updates) that walk a slice
+  Ints window;               // dimensions of the result (updates) that span a slice
   Ints operand_window;       // the operand dimension of each
   Ints batch;                // the other dimensions of the result (updates)
-  Ints indices_batch;        // the indices' dimension of each
-  Ints operand_batching;     // operand dimensions that walk together with dimensions of the indices
+  Ints indices_batch;        // the dimension of the indices for each
+  Ints operand_batching;     // operand dimensions paired with dimensions of the indices
   Ints operand_batching_at;  // for each, the position in `batch`
-  Ints index_map;            // operand dimension of each component of the index vector
-  int vector_dim = 0;        // of the indices; their rank when the vector is implied
+  Ints index_map;            // operand dimension for each component of the index vector
+  int vector_dim = 0;        // of the indices; their rank if the vector is implied
 
-  /// Where component `k` of the index vector is in the indices, given an index into the result
-  /// (updates).
+  /// The position of component `k` of the index vector in the indices, for position `at` of the
+  /// result (updates).
   template <class I, class Make>
   std::vector<I> index_position(std::span<const I> at, std::size_t k, int indices_rank,
                                 Make&& make) const {
@@ -42,14 +42,14 @@ WindowDimsOf window_dims_of(const ScatterDims& dims, int updates_rank, int opera
 
 GatherDims gather_dims(const Attrs& attrs);
 ScatterDims scatter_dims(const Attrs& attrs);
-/// The scatter that puts back where the gather took from, and the other way round.
+/// The scatter that writes where the gather reads, and vice versa.
 ScatterDims as_scatter(const GatherDims& dims);
 GatherDims as_gather(const ScatterDims& dims);
 
-/// The error that a sliced dynamic op gives for its start operands: one integer scalar a dimension,
-/// all of one dtype.
+/// Throws unless the start operands of a dynamic slice are one integer scalar per dimension, all of
+/// one dtype.
 void check_starts(const InferArgs& a, std::size_t first, const Shape& operand);
-/// Throws unless the dtype is an integer's.
+/// Throws unless the dtype is an integer dtype.
 void check_index_dtype(const InferArgs& a, DType dtype, const char* what);
 
 [[noreturn]] void fail_index(const InferArgs& a, std::string problem, std::string rule,
@@ -60,26 +60,25 @@ void check_sorted(const InferArgs& a, const char* attr, const Ints& dims);
 /// Throws unless `dim` is a dimension of the indices or their rank.
 void check_vector_dim(const InferArgs& a, std::int64_t dim);
 
-/// How the indices of a gather or scatter lie to the operand, with the attributes' names.
+/// The index dimensions of a gather or scatter and the names of their attributes.
 struct IndexDims {
   std::int64_t vector_dim;
   const char* map_name;
-  const Ints& map;  // the operand dimension of each component
+  const Ints& map;  // the operand dimension for each component
   const Ints& operand_batching;
   const char* indices_batching_name;
   const Ints& indices_batching;
   const char* alone_name;  // "a collapsed", "an inserted"
   const Ints& alone;       // operand dimensions that the window lacks
 };
-/// Throws unless the index vectors have as many components as the map, and dimensions that batch
-/// together pair up.
+/// Throws unless the index vectors have as many components as the map, and the batching dimensions
+/// of operand and indices match.
 void check_index_vectors(const InferArgs& a, const IndexDims& dims);
 
-/// How a dynamic_update_slice that writes over its operand is carried out;
-/// dynamic_update_slice_call.cc.
+/// The routine of a dynamic_update_slice that overwrites its operand; dynamic_update_slice_call.cc.
 std::shared_ptr<const Routine> update_call(const CallArgs& a);
 
-/// Scalars as an index vector: batched ones give [size, n], else [n].
+/// Stacks scalars into an index vector: [size, n] if any is batched, else [n].
 Value stack_starts(std::span<const Value> starts, std::span<const int> dims, std::int64_t size);
 
 }  // namespace tessera::inline v0::ops

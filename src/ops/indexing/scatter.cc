@@ -1,4 +1,4 @@
-// Writing or combining slices into an array at places that are data.
+// The scatter family: writes or combines slices into an array at positions given by data.
 #include "ops/combine.h"
 #include "ops/indexing/indexing.h"
 #include "ops/indexing/scatter_rules.h"
@@ -28,7 +28,7 @@ void evaluate(const EvalArgs& a, Combiner how) {
   HostArray& out = a.outputs[0];
   if (x.size_bytes() > 0 && out.bytes != x.bytes)
     std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
-  if (x.count() == 0) return;  // no place to write to, not even for a clipped window
+  if (x.count() == 0) return;  // nothing can be written, not even a clipped window
   bool clip = a.attrs.str("mode") == "clip";
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.shape.rank(), x.shape.rank(),
                                   indices.shape.rank());
@@ -121,8 +121,8 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
 }  // namespace
 
 void register_scatter(Registry& r) {
-  // Which update is last at a place depends on the indices alone, so the tangent is the same
-  // scatter of tangents.
+  // Which update is the last at a position depends only on the indices, so the tangent is the same
+  // scatter of the tangents.
   Op set = row("scatter", "replaces", Combiner::replace);
   set.jvp = linear_jvp({0, 2});
   set.transpose = transpose_scatter_set;

@@ -1,7 +1,7 @@
-// Scatters. Windows are applied one after the other in the order of the index vectors; tasks share
-// the work only where each element of the result still sees its updates in that order: by
-// dimensions that batch, by slabs of the result, each task passing over what is not its own, or,
-// where the result has few windows' places, by columns of the windows.
+// The routine of scatters. Windows are applied one after another in the order of the index vectors.
+// Work is divided into tasks only so that every element of the result still sees its updates in
+// that order: by batching dimensions; by slabs of the result, where each task skips windows outside
+// its slab; or, if the result has few window positions, by columns of the windows.
 #include "ops/combine.h"
 #include "ops/indexing/indexing.h"
 #include "ops/indexing/scatter_rules.h"
@@ -15,7 +15,8 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-/// A loop over one dimension of the updates; strides in elements, `index` in the indices.
+/// A loop over one dimension of the updates, with strides in elements; `index` is the stride in the
+/// indices.
 struct Loop {
   std::int64_t extent, update, operand, index = 0;
 };
@@ -27,18 +28,18 @@ struct Component {
 };
 
 struct ScatterSchedule {
-  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 where
-                             // dimensions walk together
+  std::vector<Loop> batch;   // over index vectors, in order, collapsed; `operand` is not 0 for
+                             // batching dimensions
   std::vector<Loop> window;  // within a window, collapsed
   std::vector<Component> components;
   DType index = DType::int32;
   bool clip = false;
-  bool overlap = false;  // windows at different places may share elements
-  bool ordered = false;  // `batch` holds dimensions of windows too, to be gone through in order
+  bool overlap = false;  // windows at different positions may share elements
+  bool ordered = false;  // `batch` contains window dimensions too, which must be run in order
   std::int64_t operand_count = 0;
 };
 
-/// As few loops, at least one: neighbours that lie behind each other in every array become one.
+/// Merges neighbouring loops that are contiguous in every array; at least one loop remains.
 std::vector<Loop> collapsed(const std::vector<Loop>& loops) {
   std::vector<Loop> out;
   for (const Loop& l : loops) {
@@ -75,8 +76,9 @@ std::int64_t index_at(DType dtype, const void* p, std::int64_t i) {
   return read_index(HostArray(dtype, Shape{}, const_cast<void*>(p)), i);
 }
 
-/// What one task does: index vectors with the first batch dimension in [from, to), windows whose
-/// place is in [first, last) of the operand, and of these the loops `window`, offset by so much.
+/// The work of one task: the index vectors with first batch dimension in [from, to), of these the
+/// windows that start in [first, last) of the operand, and of each window the loops `window` at the
+/// given offsets.
 struct Share {
   std::vector<Loop> window;
   std::int64_t update_offset, operand_offset, from, to, first, last;
@@ -87,7 +89,7 @@ void run(const ScatterSchedule& p, const Share& s, const RoutineArgs& a) {
   const T* updates = static_cast<const T*>(a.inputs[2]) + s.update_offset;
   T* out = static_cast<T*>(a.outputs[0]) + s.operand_offset;
   const bool single = s.window.size() == 1 && s.window[0].extent == 1;
-  // The last batch dimension is the inner loop, the others count like an odometer.
+  // The last batch dimension is the inner loop; the others count like an odometer.
   std::size_t outer = p.batch.size() - 1;
   auto begin = [&](std::size_t d) { return d == 0 ? s.from : 0; };
   auto end = [&](std::size_t d) { return d == 0 ? s.to : p.batch[d].extent; };
@@ -131,8 +133,8 @@ void run(const ScatterSchedule& p, const Share& s, const RoutineArgs& a) {
   }
 }
 
-// Single elements at one component: nothing but reading an index, comparing it and combining, so
-// that the processor has many updates under way.
+// The case of single elements with one index component: the loop only reads an index, compares it
+// and combines, so the processor can have many updates in flight.
 template <Combiner how, class T, class I>
 void run_elements(const ScatterSchedule& p, const RoutineArgs& a) {
   const Loop& l = p.batch[0];
@@ -200,8 +202,8 @@ Stage scatter_stage(const ScatterSchedule& p, const Loops& loops) {
       return s;
     };
   } else {
-    // Rows stay whole, since memory is read best in long pieces. Each slab reads all indices, which
-    // long rows outweigh.
+    // Rows stay whole, because memory is read fastest in long runs. Each slab reads all indices,
+    // but long rows outweigh that.
     stage.tasks = p.overlap ? 1 : std::min(most, std::max<std::int64_t>(4, elements / 64));
     share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
       return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n};
@@ -229,7 +231,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   p.clip = a.attrs.str("mode") == "clip";
   p.operand_count = x.count();
   std::vector<Loop> batch, window;
-  std::vector<Loop> in_order(updates.size());  // by dimension of the updates
+  std::vector<Loop> in_order(updates.size());  // for each dimension of the updates
   for (std::size_t b = 0; b < w.batch.size(); ++b) {
     auto u = static_cast<std::size_t>(w.batch[b]);
     batch.push_back({updates[u], us[u], 0, is[static_cast<std::size_t>(w.indices_batch[b])]});
@@ -254,8 +256,9 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
     in_order[static_cast<std::size_t>(w.batch[b])] = batch[b];
   for (std::size_t k = 0; k < w.window.size(); ++k)
     in_order[static_cast<std::size_t>(w.window[k])] = window[k];
-  // With windows that may overlap, their own dimensions in front decide the order of updates:
-  // those are loops around the index vectors, and the indices are read again in each turn.
+  // If windows may overlap, window dimensions before the batch dimensions affect the order of
+  // updates. They become loops around the index vectors, and the indices are read again in each
+  // iteration.
   p.ordered = windows_first && p.overlap && !a.attrs.flag("unique");
   if (p.ordered) {
     auto inner = in_order.begin() + (w.batch.empty() ? 0 : w.batch.back() + 1);

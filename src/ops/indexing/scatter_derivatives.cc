@@ -12,7 +12,7 @@ std::string gather_mode(const Attrs& attrs) {
   return attrs.str("mode") == "clip" ? "clip" : "zero";
 }
 
-/// The elements of x under each update, zero under those that are left out.
+/// The elements of x at the position of each update; zero for updates that are dropped.
 Value under(Value x, Value indices, const Shape& updates, const Attrs& attrs) {
   if (x.shape().count() == 0) return zeros(*x.builder, Type(x.dtype(), updates));
   ScatterDims dims = scatter_dims(attrs);
@@ -29,7 +29,7 @@ Value scattered(std::string_view op, Value x, Value indices, Value updates, cons
                  attrs.flag("unique"));
 }
 
-/// True for the updates that are the last at their place.
+/// True for the updates that are the last at their position.
 Value is_last(Builder& b, const Shape& x, Value indices, const Shape& updates, const Attrs& attrs) {
   DType dtype =
       updates.count() < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
@@ -38,8 +38,9 @@ Value is_last(Builder& b, const Shape& x, Value indices, const Shape& updates, c
   return eq(under(last, indices, updates, attrs), number);
 }
 
-/// For each update the product of x and the other updates at its place: all that are not zero, but
-/// for its own; zero where another one is.
+/// For each update, the product of x and the other updates at its position. It is computed from the
+/// product of all nonzero updates, divided by the update itself, and is zero if another one is
+/// zero.
 Value other_factors(Value x, Value indices, Value updates, const Attrs& attrs) {
   const Shape& shape = updates.shape();
   const Value one = full_like(updates, 1), is_zero = eq(updates, zeros_like(updates));

@@ -1,4 +1,4 @@
-// Conditions on scatter's dimension numbers, its batching, factors and examples.
+// Checks of scatter's dimension numbers, its batching, factors and examples.
 #include "ops/factors.h"
 #include "ops/indexing/indexing.h"
 #include "ops/indexing/scatter_rules.h"
@@ -80,8 +80,8 @@ std::vector<Type> infer_scatter(const InferArgs& a) {
   return {Type(xt.dtype, x, xt.weak && ut.weak)};
 }
 
-/// Where the indices are the same for all, the stacked dimension is one more of the window; else it
-/// walks with the indices.
+/// If the indices are unstacked, the stacked dimension becomes a window dimension; otherwise it
+/// becomes a batching dimension with the indices.
 BatchResult batch_scatter(const BatchArgs& a) {
   ScatterDims dims = scatter_dims(a.attrs);
   int d = a.dims[0] == kUnbatched ? 0 : a.dims[0];
@@ -92,7 +92,7 @@ BatchResult batch_scatter(const BatchArgs& a) {
   Value indices = a.inputs[1];
   int updates_at = 0;
   if (a.dims[1] == kUnbatched) {
-    std::size_t before = 0;  // window dimensions in front of the stacked one
+    std::size_t before = 0;  // window dimensions before the stacked one
     for (int k = 0; k < d; ++k)
       before += !contains(dims.inserted_window_dims, k) && !contains(dims.operand_batching_dims, k);
     int rank = a.inputs[2].rank() - (a.dims[2] != kUnbatched);
@@ -145,7 +145,7 @@ FactorRule shard_scatter(const ShardArgs& a, Combiner combiner) {
       if (updates[u] > 1) replicate(update[u]);
     }
   }
-  // A shard of an indexed dimension takes what of the updates is its own.
+  // A shard of an indexed dimension applies the updates that fall into it.
   for (std::size_t d = 0; d < x.size(); ++d)
     if (!in_update[d] && !contains(w.index_map, static_cast<std::int64_t>(d))) replicate(in[d]);
   for (std::size_t b = 0; b < w.batch.size(); ++b) {
@@ -189,7 +189,7 @@ std::vector<OpExample> scatter_examples(std::string_view op) {
     return e;
   };
   std::vector<OpExample> out;
-  // Derivatives of products with respect to updates need unique places: one index vector.
+  // Derivatives of products with respect to the updates need unique positions: one index vector.
   out.push_back(
       example(DType::float64, {4, 3}, {1, 1}, {1, 3}, {{1}, {0}, {}, {}, {0}, 1}, "drop", true));
   out.push_back(

@@ -1,4 +1,4 @@
-// Scatters on parts of their operands.
+// The local rule of scatters.
 #include "ops/indexing/index_parts.h"
 #include "ops/indexing/scatter_rules.h"
 #include "ops/local.h"
@@ -7,10 +7,11 @@
 
 namespace tessera::inline v0::ops {
 
-// Of a dimension that is written to and cut each device takes the updates that are its own, by
-// places counted from where its part begins; windows that may lie in several parts are written into
-// the part with room for all of them on either side, which is cut off again. Where devices share the updates out, what they are
-// added to counts once; for minima and maxima it may count more often.
+// Along a sharded dimension that is indexed, each device applies the updates that fall into its
+// shard, with indices relative to the shard's start. For windows that may straddle shards, the
+// shard is padded on both sides by the size of a window, and the padding is removed afterwards. If
+// devices share the updates, a sum counts the operand once, on the first device; for minima and
+// maxima it may count several times.
 Values local_scatter(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
               &updates = a.whole_inputs[2].shape;
@@ -20,7 +21,7 @@ Values local_scatter(const LocalArgs& a) {
   if (!a.partial.empty() && a.op.combiner == Combiner::add)
     x = select(everywhere(is_first(a.b, a.partial, a.partial_size), part), x, zeros_like(x));
 
-  Ints window(whole.size(), 1);  // extents of the updates' windows, by dimension
+  Ints window(whole.size(), 1);  // extents of the updates' windows, for each dimension
   const WindowDimsOf w =
       window_dims_of(dims, updates.rank(), whole.rank(), a.whole_inputs[1].shape.rank());
   for (std::size_t k = 0; k < w.window.size(); ++k)
@@ -39,7 +40,7 @@ Values local_scatter(const LocalArgs& a) {
     for (std::size_t k = 0; k < places.size(); ++k) {
       const auto d = static_cast<std::size_t>(map[k]);
       if (mode == "clip") places[k] = moved_inside(places[k], whole[d] - window[d]);
-      // A window over all of a dimension that is cut is a part's too, and begins at 0 or is
+      // A window that spans a whole sharded dimension spans the shard too; it starts at 0 or is
       // dropped.
       if (!is_shared_out(map[k])) continue;
       const Value here = places[k];

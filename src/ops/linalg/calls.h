@@ -1,4 +1,5 @@
-// The routines of linear algebra; codegen/calls/factorisations.cc, where the library is known.
+// The routines of linear algebra. Defined in codegen/calls/factorisations.cc, the only place that
+// knows the library.
 #pragma once
 
 #include "ir/routine.h"

@@ -1,4 +1,4 @@
-// The Cholesky factor of Hermitian positive definite matrices.
+// Cholesky factors of Hermitian positive definite matrices.
 #include "ops/linalg/calls.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"

@@ -1,4 +1,4 @@
-// Eigenvalues and eigenvectors of any square matrices.
+// Eigenvalues and eigenvectors of general square matrices.
 #include "ops/linalg/calls.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
@@ -18,10 +18,10 @@ std::vector<Type> infer(const InferArgs& a) {
   return out;
 }
 
-// Sums over rows, spread over them again.
+// Sums over rows, broadcast back over the rows.
 Value over_rows(Value x) { return along_columns(reduce_sum(x, {x.rank() - 2}), x.shape()); }
 
-// The column's element that is greatest in magnitude, spread over its rows.
+// The column's element of greatest magnitude, broadcast over the rows.
 Value greatest(Value x) {
   const Value magnitude = abs(x);
   const Value row = iota(*x.builder, DType::int32, x.shape(), x.rank() - 2);
@@ -29,9 +29,9 @@ Value greatest(Value x) {
   return over_rows(select(eq(row, at), x, zeros_like(x)));
 }
 
-// dw = diag(V^-1 dA V), and dV = V (F o V^-1 dA V) with F(i, j) = 1 / (w_j - w_i) off the diagonal,
-// up to a factor for each column, which is chosen so that it stays of length 1 and its greatest
-// element real.
+// dw = diag(V^-1 dA V), and dV = V (F o V^-1 dA V) with F(i, j) = 1 / (w_j - w_i) off the diagonal.
+// dV has a free multiple of each column, which is chosen so that the column keeps length 1 and a
+// real greatest element.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const bool vectors = a.attrs.flag("vectors");
@@ -97,7 +97,7 @@ void register_eig(Registry& r) {
     const auto example = [](DType dtype, Shape shape, bool vectors) {
       return OpExample{{Type(dtype, std::move(shape))}, {{"vectors", vectors}}};
     };
-    // Positive elements beside the diagonal keep the eigenvalues of two rows apart.
+    // Positive off-diagonal elements keep the two eigenvalues of a 2 by 2 matrix apart.
     const auto apart = [&](DType dtype, Shape shape) {
       OpExample e = example(dtype, std::move(shape), true);
       e.lo = 0.5, e.hi = 1.5;

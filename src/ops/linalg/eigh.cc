@@ -20,9 +20,10 @@ std::vector<Type> infer(const InferArgs& a) {
   return out;
 }
 
-// First-order perturbation: dw = diag(V^H dA V), dV = V (F o V^H dA V) with F(i, j) = 1 / (w_j -
-// w_i), and 0 where the two are equal: vectors of equal eigenvalues do not turn into each other, so
-// that what depends on the space that they span, and not on the vectors, has its derivative.
+// First-order perturbation theory: dw = diag(V^H dA V), dV = V (F o V^H dA V) with F(i, j) = 1 /
+// (w_j - w_i), or 0 where the two are equal. Eigenvectors of equal eigenvalues then do not rotate
+// into each other, so functions of the space that they span, rather than of the vectors, have the
+// right derivative.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const bool vectors = a.attrs.flag("vectors");

@@ -1,4 +1,4 @@
-// Discrete Fourier transforms of the last dimensions, complex and of real numbers.
+// Discrete Fourier transforms of the last dimensions, complex and real.
 #include "ops/linalg/fft.h"
 
 #include "ops/linalg/matrices.h"
@@ -23,7 +23,7 @@ Value fft(Value x, const std::string& kind, const Ints& length) {
   return x.builder->emit1("fft", {x}, {{"kind", kind}, {"length", length}});
 }
 
-// By the angle from the nearest multiple of a quarter turn, which is at most an eighth.
+// Uses the angle from the nearest multiple of a quarter turn, which is at most an eighth of a turn.
 std::complex<double> unit_root(std::int64_t k, std::int64_t n) {
   const std::int64_t octant = 8 * k / n, beyond = 8 * k % n;
   const double a = std::numbers::pi / 4 * static_cast<double>(octant % 2 ? n - beyond : beyond) /
@@ -126,9 +126,9 @@ std::vector<Type> infer(const InferArgs& a) {
   return {};
 }
 
-// The matrix of a transform of complex numbers is symmetric. RFFT takes the first half of the
-// transform of numbers without imaginary parts. IRFFT counts all but the first point and the middle
-// twice; what it gives is the real part of a product, hence the conjugate.
+// The matrix of a complex transform is symmetric. RFFT takes the first half of the transform of
+// real numbers. IRFFT counts all points twice except the first and the middle one; its result is
+// the real part of a product, hence the conjugate.
 MaybeValues transpose_rule(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
   const Value ct = *a.cotangents[0];
@@ -164,11 +164,11 @@ FactorRule sharding(const ShardArgs& a) {
   return cut_before({n}, {n})(a);
 }
 
-// --- the evaluator: sums, line by line
+// --- the evaluator: naive sums, line by line
 
 using Wide = std::complex<double>;
 
-// The lines of `x`, (outer, n, inner), each summed anew.
+// Transforms the lines of `x`, (outer, n, inner), each by naive sums.
 void transform_axis(std::vector<Wide>& x, std::int64_t n, std::int64_t inner, bool inverse) {
   std::vector<Wide> w;
   for (std::int64_t k = 0; k < n; ++k)
@@ -188,7 +188,7 @@ void transform_axis(std::vector<Wide>& x, std::int64_t n, std::int64_t inner, bo
   }
 }
 
-// All points of the last dimension, of which the operand has the first half.
+// Completes the last dimension, of which the operand has only the first half.
 std::vector<Wide> completed(const std::vector<Wide>& half, std::int64_t n) {
   const std::int64_t m = n / 2 + 1;
   std::vector<Wide> all;

@@ -11,16 +11,17 @@
 namespace tessera::inline v0::ops {
 
 enum class FftKind { fft, ifft, rfft, irfft };
-/// The kind of an attribute's name, as StableHLO spells it; none for any other.
+/// Parses the name of an FFT kind as StableHLO spells it; nullopt for any other name.
 std::optional<FftKind> fft_kind(std::string_view name);
 
-/// Of the last `length.size()` dimensions, of so many points. {kind: string, length: ints}
+/// The transform of the last `length.size()` dimensions with these lengths. {kind: string, length:
+/// ints}
 Value fft(Value x, const std::string& kind, const Ints& length);
 
-/// exp(2 pi i k / n) of a k in [0, n), right to about half a unit in the last place.
+/// exp(2 pi i k / n) for k in [0, n), accurate to about half a unit in the last place.
 std::complex<double> unit_root(std::int64_t k, std::int64_t n);
 
-/// The routine; codegen/calls/fft.cc, where the library is known.
+/// The routine; defined in codegen/calls/fft.cc, the only place that knows the library.
 std::shared_ptr<const Routine> fft_call(const CallArgs& a);
 
 }  // namespace tessera::inline v0::ops

@@ -21,7 +21,7 @@ Value shifted(Value i, std::int64_t by) {
   return add(i, full(*i.builder, i.dtype(), i.shape(), static_cast<double>(by)));
 }
 
-// A number a matrix, over its elements.
+// Broadcasts one number per matrix over the matrix's elements.
 Value over_matrix(Value v, const Shape& shape) {
   Ints dims(static_cast<std::size_t>(v.rank()));
   std::iota(dims.begin(), dims.end(), 0);
@@ -34,7 +34,7 @@ Ints in_order_dims(const Shape& shape) {
   return dims;
 }
 
-// The last dimension first, or the first one last.
+// Moves the last dimension to the front, or the first one to the end.
 Value last_first(Value x) {
   Ints order(static_cast<std::size_t>(x.rank()));
   std::iota(order.begin() + 1, order.end(), 0);
@@ -58,8 +58,8 @@ Value reflected(Value x, Value v, Value tau) {
 
 Value squares(Value x) { return is_complex(x.dtype()) ? real(mul(x, conj(x))) : mul(x, x); }
 
-// Of the vector x behind place `from`: v with a leading one there and zeros before, tau, and the beta
-// that H^H x has there, before zeros.
+// The reflection H that zeroes the vector x after position `from`: v, with a leading one at `from`
+// and zeros before it; tau; and beta, the element of H^H x at `from`.
 struct Reflection {
   Value v, tau, beta;
 };
@@ -69,13 +69,13 @@ Reflection reflection_of(Value x, Value from) {
               zero = zeros_like(x), leads = eq(at, begin);
   const auto wide = [&](Value v) { return along_rows(v, x.shape()); };
   const auto sum = [&](Value v) { return reduce_sum(v, {last}); };
-  // Scaled, so that squares neither overflow nor vanish.
+  // Scaled, so that squares neither overflow nor underflow.
   const Value rest = select(ge(at, begin), x, zero), most = reduce_max(abs(rest), {last});
   const Value some = gt(most, zeros_like(most)), one = full_like(most, 1);
   const Value scale = in_dtype(select(some, most, one), x.dtype()), unit = div(rest, wide(scale));
   const Value tail = select(leads, zero, unit), alpha = sum(select(leads, unit, zero));
   const Value below = sum(squares(tail)), head = real_part(alpha);
-  // Nothing is turned where the tail is zero, and the leading element real.
+  // H is the identity if the tail is zero and the leading element real.
   Value idle = eq(below, zeros_like(below));
   if (is_complex(x.dtype())) {
     const Value turn = imag(alpha);
@@ -122,7 +122,7 @@ Value householder_product(Value packed, Value taus) {
 
 namespace {
 
-// Columns `here` and `there` of each matrix exchanged, of those numbered `column`.
+// Exchanges columns `here` and `there` of each matrix; `column` holds the column numbers.
 Value exchanged(Value x, Value column, Value here, Value there) {
   const Shape& s = x.shape();
   const auto of = [&](Value k) {
@@ -132,23 +132,23 @@ Value exchanged(Value x, Value column, Value here, Value there) {
                 select(eq(column, over_matrix(there, s)), along_rows(of(here), s), x));
 }
 
-// A line of numbers as a matrix of one row.
+// A vector as a matrix with one row.
 Value as_row(Value line) {
   Shape s = line.shape();
   s.insert(s.end() - 1, 1);
   return reshape(line, s);
 }
-// Places `here` and `there` of each line exchanged.
+// Exchanges positions `here` and `there` of each line.
 Value exchanged_in_line(Value line, Value here, Value there) {
   const Value row = as_row(line);
   return reshape(exchanged(row, column_numbers(row), here, there), line.shape());
 }
 
-// The order of columns in which the marked ones stand before the others: each is exchanged with the
-// column behind the marked ones so far.
+// The order of columns in which the marked ones come first: each marked column is exchanged with
+// the first column after the marked ones so far.
 struct MarkedFirst {
   Value order;  // int32
-  Value count;  // of marked columns, int64
+  Value count;  // number of marked columns, int64
 };
 MarkedFirst marked_first(Value marked, Value in_order) {
   Builder& b = *marked.builder;
@@ -167,7 +167,7 @@ MarkedFirst marked_first(Value marked, Value in_order) {
   return {out[0], out[1]};
 }
 
-// Of each matrix the first of the columns from `number` on that are the longest from that row on.
+// For each matrix, the first of the columns from `number` on that are longest from row `number` on.
 Value longest(Value x, Value number) {
   const Shape& s = x.shape();
   const Value row = row_numbers(x), column = column_numbers(x), here = spread(number, s);
@@ -176,7 +176,7 @@ Value longest(Value x, Value number) {
   const Value scale = select(gt(most, zeros_like(most)), most, full_like(most, 1));
   const Value unit = div(select(left, size, zero), over_matrix(scale, s));
   const Value length = reduce_sum(mul(unit, unit), {s.rank() - 2});
-  // Columns that are done have no length, not even none.
+  // Finished columns get length -1, less than even a zero column.
   const Value at = iota(*x.builder, DType::int64, length.shape(), length.rank() - 1);
   const Value open = select(ge(at, spread(number, length.shape())), length, full_like(length, -1));
   return convert(argmax(open, length.rank() - 1, DType::int32), DType::int64);
@@ -240,7 +240,7 @@ PackedHessenberg packed_hessenberg(Value a) {
               next = add(number, full(step, DType::int64, Shape(), 1)), below = spread(next, s);
   const Value mine = eq(column, here), zero = zeros_like(x);
   const Reflection h = reflection_of(reduce_sum(select(mine, x, zero), {s.rank() - 1}), next);
-  // H^H x H, by rows and by columns.
+  // H^H x H: the first step reflects rows, the second columns.
   const Value left = reflected(x, h.v, conjugate(h.tau));
   const Value both = adjoint(reflected(adjoint(left), h.v, conjugate(h.tau)));
   const Value cleared = select(and_(mine, gt(row, below)), zero, both);

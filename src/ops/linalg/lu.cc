@@ -1,4 +1,4 @@
-// LU factors with exchanged rows, and what is solved by them.
+// LU factorisation with row exchanges, and the solver based on it.
 #include "ops/linalg/calls.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
@@ -22,7 +22,7 @@ Value permutation_of(Value pivots, std::int64_t rows) {
               i = step.input(Type(DType::int32, Shape())),
               other = step.input(Type(DType::int32, Shape{n}));
   const Value at = iota(step, DType::int32, stacked, 1);
-  // A row is exchanged with itself where the other does not exist.
+  // If the other row does not exist, a row is exchanged with itself.
   const Value known =
       and_(ge(other, zeros_like(other)), lt(other, full_like(other, static_cast<double>(rows))));
   const Value inside = select(known, other, broadcast_in_dim(i, Shape{n}, {}));
@@ -63,8 +63,8 @@ std::vector<Type> infer(const InferArgs& a) {
           Type(DType::int32, with_vector(x.shape, m))};
 }
 
-// P A = L U: L^-1 (P dA) U^-1 is L^-1 dL below the diagonal and dU U^-1 above. What is missing of L
-// and U to square matrices is that of the identity.
+// P A = L U: L^-1 (P dA) U^-1 is L^-1 dL below the diagonal and dU U^-1 on and above it. L and U
+// are completed to square matrices by the identity.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(3);
   const Value both = a.outputs[0], moved = rows_in_order(*a.tangents[0], a.outputs[2]);

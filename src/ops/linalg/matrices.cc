@@ -135,7 +135,7 @@ void check_square(const InferArgs& a) {
 }
 
 void check_workspace(const InferArgs& a) {
-  constexpr std::int64_t kMost = 20000;  // some 4 n^2 numbers
+  constexpr std::int64_t kMost = 20000;  // the workspace has about 4 n^2 numbers
   const Shape& s = a.inputs[0].shape;
   if (std::min(rows_of(s), columns_of(s)) > kMost)
     Message(a.op.name)
@@ -173,7 +173,7 @@ Value swapped(Value x) {
 Value adjoint(Value x) { return swapped(is_complex(x.dtype()) ? conj(x) : x); }
 
 namespace {
-// row + k >= column, or row + k <= column.
+// Keeps the elements with row + k >= column, or those with row + k <= column.
 Value triangle(Value x, std::int64_t k, bool lower) {
   Builder& b = *x.builder;
   const Value row = iota(b, DType::int64, x.shape(), x.rank() - 2),

@@ -1,4 +1,4 @@
-// QR factors by Householder's reflections.
+// QR factorisation by Householder reflections.
 #include "ops/linalg/calls.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
@@ -23,10 +23,10 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(x.dtype, with_matrix(x.shape, m, k)), Type(x.dtype, with_matrix(x.shape, k, n))};
 }
 
-// With C = Q^H dA1 R1^-1 of the first columns that are as many as rows: dQ = Q S and dR = Q^H dA -
-// S R, where S is skew and equals C below the diagonal; on it C's imaginary part, so that R's stays
-// real. What columns beyond Q's span change into is dA1 R1^-1 - Q C. Where Q is full the last
-// columns turn no further among themselves than that asks for.
+// Let dA1 and R1 be the first min(m, n) columns of dA and R, and C = Q^H dA1 R1^-1. Then dQ = Q S
+// and dR = Q^H dA - S R, where S is skew-Hermitian. S equals C below the diagonal and, on it, the
+// imaginary part of C, so that R's diagonal stays real. The change out of the span of Q is dA1
+// R1^-1 - Q C. If Q is full, its last columns rotate among themselves no further than necessary.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(2);
   const Value q = a.outputs[0], r = a.outputs[1], da = *a.tangents[0];

@@ -6,9 +6,9 @@
 
 namespace tessera::inline v0::ops {
 
-/// (t, z) of A = Z T Z^H; no attributes.
+/// (t, z) with A = Z T Z^H; no attributes.
 Values schur(Value a);
-/// Its routine; codegen/calls/factorisations.cc.
+/// The routine; codegen/calls/factorisations.cc.
 std::shared_ptr<const Routine> schur_call(const CallArgs& a);
 
 }  // namespace tessera::inline v0::ops

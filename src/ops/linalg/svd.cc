@@ -26,9 +26,9 @@ std::vector<Type> infer(const InferArgs& a) {
   return out;
 }
 
-// The rotations of U and V by which both move: (dS + dS^H) / (s_j - s_i), and 0 where the two are
-// equal, as in the derivative of eigh. Which of them are equal does not matter for the difference of
-// the rotations, which is (dS - dS^H) / (s_j + s_i) off the diagonal.
+// The rotations of U and V as sum and difference. `together` is (dS + dS^H) / (s_j - s_i), or 0
+// where the two are equal, as in the derivative of eigh. `apart` is (dS - dS^H) / (s_j + s_i) off
+// the diagonal, which is defined for equal values too.
 struct Rotations {
   Value together, apart;
 };
@@ -44,8 +44,8 @@ Rotations rotations(Value s, Value ds) {
           mul(mul(sub(ds, adjoint(ds)), over(add(to, from))), off)};
 }
 
-// Giles 2008, An extended collection of matrix derivative results, 3.3, with the rotations of the
-// two bases taken apart.
+// M. Giles (2008), An extended collection of matrix derivative results, 3.3, with the rotations of
+// the two bases separated.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const Value x = a.inputs[0], da = *a.tangents[0];
@@ -64,7 +64,8 @@ MaybeValues jvp(const JvpArgs& a) {
   const Value values = real_part(diagonal_of(ds));
   if (!vectors) return {values};
   const DType dtype = x.dtype();
-  // Vectors of a singular value of 0 are any that complete a basis: they do not move by it.
+  // The vectors of a zero singular value are an arbitrary completion of the basis: they do not
+  // change because of it.
   const Value inverses = reciprocal_or_zero(zero_by_rounding(s, s));
   const Value inverse = in_dtype(diagonal_matrix(inverses), dtype);
   const Value skew = mul(sub(ds, adjoint(ds)), inverse);

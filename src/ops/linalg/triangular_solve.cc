@@ -1,4 +1,4 @@
-// Equations with a triangular matrix.
+// Solvers for triangular matrices.
 #include "ops/linalg/calls.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
@@ -28,7 +28,7 @@ Attrs attrs_of(const TriangularDims& d) {
           {"transpose_a", std::string(kNames[static_cast<std::size_t>(d.transposed)])}};
 }
 
-// What the op takes for A: the transpose, the adjoint, or itself.
+// Applies the op's `transpose_a` to a: the transpose, the adjoint, or a itself.
 Value applied(Value a, Transposed t) {
   return t == Transposed::no ? a : t == Transposed::yes ? swapped(a) : adjoint(a);
 }
@@ -70,7 +70,8 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(b.dtype, b.shape)};
 }
 
-// op(A) x = b: op(A) dx = db - op(dA) x; of dA what is read of A.
+// op(A) x = b implies op(A) dx = db - op(dA) x; only the triangle of dA that the op reads of A
+// counts.
 MaybeValues jvp(const JvpArgs& a) {
   const TriangularDims d = dims_of(a.attrs);
   MaybeValue right = a.tangents[1];

@@ -10,7 +10,7 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// Dimension `from` moved to `to`.
+// Moves dimension `from` to position `to`.
 Value moved(Value x, int from, int to) {
   Ints order;
   for (int d = 0; d < x.rank(); ++d)
@@ -19,7 +19,7 @@ Value moved(Value x, int from, int to) {
   return transpose(x, order);
 }
 
-// x without its first element along dimension 0, and a zero behind the others.
+// x without its first element along dimension 0, and with a zero appended.
 Value next_of(Value x) {
   Ints low(static_cast<std::size_t>(x.rank()), 0), high = low;
   low[0] = -1, high[0] = 1;
@@ -45,19 +45,20 @@ double least_normal(Value like) {
                                    : static_cast<double>(std::numeric_limits<float>::min());
 }
 Value log2_of(Value x) { return div(log(x), full_like(x, std::numbers::ln2)); }
-// 1, or -1 where the number is -0.
+// 1, or -1 if the number is negative or -0.
 Value signed_one(Value x) {
   const Value re = is_complex(x.dtype()) ? real(x) : x, one = full_like(re, 1);
   return select(lt(div(one, re), zeros_like(re)), neg(one), one);
 }
 
-// By what LAPACK compares.
+// The magnitude that LAPACK uses to compare pivots.
 Value size_of_pivot(Value x) {
   return is_complex(x.dtype()) ? add(abs(real(x)), abs(imag(x))) : abs(x);
 }
 
-// For each matrix the first amount by which a tiny pivot moves: the rounding error of the triangle's
-// largest element, or the least normal number if that is larger. Rows are along dimension 0.
+// For each matrix, the smallest amount by which a tiny pivot is moved: the rounding error of the
+// triangle's largest element, or the smallest normal number if that is larger. Rows are along
+// dimension 0.
 Value least_change(Value first, Value second, Value third) {
   const auto most = [](Value x) { return reduce_max(abs(x), {0}); };
   const Value largest = max(most(first), max(most(second), most(third)));
@@ -67,19 +68,19 @@ Value least_change(Value first, Value second, Value third) {
   return max(mul(largest, full_like(largest, eps)), full_like(largest, least_normal(largest)));
 }
 
-// The pivot, moved by `change` * (1 + 2 + 4 + ...) away from 0 as long as `rest` divided by it
-// overflows.
+// The pivot, moved away from 0 by `change` * (1 + 2 + 4 + ...) until `rest` divided by it does not
+// overflow.
 Value grown(Value pivot, Value change, Value rest) {
   const Value size = abs(pivot), zero = zeros_like(size), one = full_like(size, 1);
   const Value needed = mul(abs(rest), full_like(size, least_normal(size)));
   const Value small = or_(lt(size, needed), lt(size, full_like(size, least_normal(size))));
-  // The smallest m such that 2^m - 1 changes are enough. A quotient at `needed` is four times smaller
-  // than infinity, so the rounding of the logarithm does no harm.
+  // The smallest m for which 2^m - 1 changes suffice. A quotient at `needed` is a factor of four
+  // below overflow, so the rounding of the logarithm does no harm.
   constexpr double kRounded = 0.999;
   const Value changes = max(add(div(sub(needed, size), change), one), full_like(size, 2));
   const Value m = ceil(log2_of(mul(changes, full_like(changes, kRounded))));
   const Value by = mul(sub(exp2(m), one), change);
-  // The pivot moves away from 0 in its own direction, and along the real axis if it is 0.
+  // The pivot keeps its direction from 0; if it is 0 it moves along the real axis.
   const Value none = eq(size, zero);
   const Value direction = select(none, in_dtype(signed_one(pivot), pivot.dtype()),
                                  div(pivot, in_dtype(select(none, one, size), pivot.dtype())));
@@ -89,9 +90,9 @@ Value grown(Value pivot, Value change, Value rest) {
 
 }  // namespace
 
-// Row i of what is left is (d, u, 0 | c), the next row of A (l, d', u' | c'). The row that has the
-// larger first element stays, as row i of a triangle with two diagonals above, and is subtracted from
-// the other.
+// Row i of the remaining system is (d, u, 0 | c), and the next row of A is (l, d', u' | c'). The
+// row with the larger first element becomes row i of a triangle with two diagonals above the main
+// one, and a multiple of it is subtracted from the other row.
 Value tridiagonal_solve(Value lower, Value diagonal, Value upper, Value b, TinyPivots tiny) {
   Builder& builder = *b.builder;
   const Shape& columns = b.shape();
@@ -120,7 +121,7 @@ Value tridiagonal_solve(Value lower, Value diagonal, Value upper, Value b, TinyP
   const Value exchange_wide = along_last(exchange, wide);
   const Value pivot = either(l1, d0), second = either(d1, u0), third = either(u1, zero),
               kept = select(exchange_wide, c1, c0);
-  // Where the larger one is zero, so is the other.
+  // If the larger element is zero, both are.
   const Value divisor = select(eq(pivot, zero), full_like(pivot, 1), pivot);
   const Value times = div(either(d0, l1), divisor);
   const ProgramPtr eliminate = down.finish(

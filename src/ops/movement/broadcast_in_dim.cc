@@ -1,4 +1,4 @@
-// Repeating along new dimensions and along those of extent one.
+// broadcast_in_dim: repeats an array along new dimensions and along those of extent one.
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/movement.h"
@@ -49,7 +49,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {with_shape(a.inputs[0], shape)};
 }
 
-/// Sums over what was repeated, then puts the rest in the operand's order.
+/// Sums over the repeated dimensions, then restores the operand's order of dimensions.
 MaybeValues transpose_rule(const TransposeArgs& a) {
   if (!a.cotangents[0]) return MaybeValues(1);
   Value ct = *a.cotangents[0];
@@ -63,7 +63,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
       sum.push_back(d);
   }
   ct = reduce_sum(ct, sum);
-  // What remains are the operand's kept dimensions in the order of the result.
+  // The remaining dimensions are the operand's kept ones, in the order of the result.
   std::vector<std::pair<std::int64_t, std::int64_t>> kept;  // (result dim, operand dim)
   for (std::size_t i = 0; i < dims.size(); ++i)
     if (!contains(sum, dims[i])) kept.emplace_back(dims[i], static_cast<std::int64_t>(i));

@@ -1,4 +1,4 @@
-// Arrays one behind the other.
+// concatenate: joins arrays along a dimension.
 #include "ops/factors.h"
 #include "ops/fetch.h"
 #include "ops/movement/movement.h"
@@ -115,8 +115,9 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return value;
 }
 
-// A device gets as much of each operand as its part could hold, and a kernel finds out for every
-// element in which of them it is: with more operands than this both cost more than the whole.
+// A device fetches from each operand as much as its shard could hold, and a kernel determines for
+// each element which operand it comes from. With more operands than this, that costs more than
+// gathering the whole.
 constexpr std::size_t kMostPieces = 32;
 
 FactorRule sharding(const ShardArgs& a) {
@@ -142,7 +143,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Takes of the operands what the device's part holds.
+// Fetches the parts of the operands that the device's shard of the result consists of.
 Values local(const LocalArgs& a) {
   const auto dim = static_cast<int>(a.attrs.i("dimension"));
   const auto d = static_cast<std::size_t>(dim);

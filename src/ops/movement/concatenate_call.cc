@@ -1,4 +1,4 @@
-// A concatenation of many pieces: each is copied to its place.
+// The routine of a concatenation of many operands: copies each to its position.
 #include "base/box_copy.h"
 #include "ops/movement/movement.h"
 
@@ -15,7 +15,7 @@ std::shared_ptr<const Routine> concatenate_call(const CallArgs& a) {
     std::int64_t at;
   };
   std::vector<Placed> pieces;
-  std::vector<std::size_t> firsts{0};  // of each task
+  std::vector<std::size_t> firsts{0};  // the first piece of each task
   std::int64_t at = 0, in_task = 0;
   constexpr std::int64_t kWorth = 1 << 18;  // bytes that are worth a task of their own
   for (const Type& t : a.inputs) {

@@ -1,4 +1,4 @@
-// A small dense array in the program itself.
+// constant: a small dense array stored in the program itself.
 #include "ir/op.h"
 #include "ops/build.h"
 #include "ops/factors.h"

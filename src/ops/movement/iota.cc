@@ -1,4 +1,4 @@
-// Counting along a dimension.
+// iota: counts along a dimension.
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/movement.h"
@@ -13,7 +13,7 @@ Value iota(Builder& b, DType dtype, const Shape& shape, int dimension) {
 
 namespace {
 
-// A part counts on from where it begins, in integers that hold all indices of the whole: in the
+// A shard counts on from its start, in an integer dtype that holds all indices of the whole: in the
 // result's dtype the sum could be rounded twice.
 Values local(const LocalArgs& a) {
   const int d = static_cast<int>(a.attrs.i("dimension"));

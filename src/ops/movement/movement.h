@@ -1,4 +1,4 @@
-// What the ops that only move data share: types, linear derivatives, plain copying.
+// Shared by ops that only move data: types, linear derivatives, plain copying.
 #pragma once
 
 #include "ir/routine.h"
@@ -9,7 +9,7 @@
 
 namespace tessera::inline v0::ops {
 
-/// x's type with another shape.
+/// The type of x with another shape.
 inline Type with_shape(const Type& x, Shape shape) {
   return Type(x.dtype, std::move(shape), x.weak);
 }
@@ -27,37 +27,37 @@ inline Ints iota_ints(int n) {
   for (int i = 0; i < n; ++i) v.push_back(i);
   return v;
 }
-/// `v` with `value` put in front of position `at`.
+/// `v` with `value` inserted before position `at`.
 inline Ints inserted(Ints v, int at, std::int64_t value) {
   v.insert(v.begin() + at, value);
   return v;
 }
 std::string to_string(const Ints& v);  // "(1, 2)"
 
-/// Throws unless the attribute has one entry a dimension of the operand.
+/// Throws unless the attribute has one entry per dimension of the operand.
 void check_one_a_dim(const InferArgs& a, const char* attr, const Ints& v, const Shape& operand);
 /// Throws unless all entries are distinct dimensions of `shape`.
 void check_dims(const InferArgs& a, const char* attr, const Ints& dims, const Shape& shape);
 
-/// Tangent of an op that is linear in the inputs `which` (all when empty) taken together: the same
-/// op on their tangents, absent ones as zeros unless all are; the other inputs are passed as they
-/// are.
+/// The tangent of an op that is jointly linear in the inputs `which` (all if empty): the same op on
+/// their tangents, with zeros for absent ones unless all are absent. The other inputs are passed
+/// unchanged.
 JvpRule linear_jvp(std::vector<int> which = {});
 
-/// x[..., order[..., i, ...], ...] along dimension d, along which alone the shapes may differ.
+/// x[..., order[..., i, ...], ...] along dimension d; the shapes may differ only along d.
 Value take_along(Value x, Value order, int d);
 
-/// A sort on parts of its operands, sort_parts.cc.
+/// The local rule of sort; sort_parts.cc.
 Values sort_local(const LocalArgs& a);
-/// How a concatenation of many pieces and a sort are carried out; concatenate_call.cc,
+/// The routines of a concatenation with many operands and of a sort; concatenate_call.cc,
 /// sort_call.cc.
 std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);
 std::shared_ptr<const Routine> sort_call(const CallArgs& a);
 
-/// Bytes in and out, no arithmetic.
+/// Counts the bytes read and written, and no arithmetic.
 CostRule movement_cost();
 
-/// Element by element: out[index] = in[source(index)], where source gives a flat position.
+/// Copies element by element: out[index] = in[source(index)], where source returns a flat position.
 template <class F>
 void copy_elements(const HostArray& in, HostArray& out, F&& source) {
   auto n = static_cast<std::size_t>(size_of(in.dtype));

@@ -1,4 +1,4 @@
-// order_by: the order of rows by a comparator.
+// order_by: the order in which a comparator sorts rows.
 #include "ops/movement/order_by.h"
 
 #include "ops/factors.h"
@@ -58,7 +58,8 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(DType::int32, shape)};
 }
 
-// Stable, and safe whatever `before` says: runs of one, two, four... elements are merged.
+// A bottom-up merge sort. It is stable, and terminates with a permutation even if `before` is
+// inconsistent.
 template <class Before>
 void merge_sort(Places& order, Places& other, Before&& before) {
   const std::size_t n = order.size();
@@ -87,7 +88,7 @@ struct Rows {
   std::int64_t base(std::int64_t row) const { return row / inner * length * inner + row % inner; }
 };
 
-// By insertion, which asks about neighbours alone.
+// Insertion sort, which compares only neighbours.
 void evaluate(const EvalArgs& a) {
   const Rows rows(a.inputs[0].shape, a.attrs.i("dimension"));
   const Program& comparator = *a.attrs.program("comparator");
@@ -172,7 +173,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// By the magnitudes of the first, then down by the second.
+// Orders by the magnitude of the first operand, then descending by the second.
 ProgramPtr example_comparator(DType first, DType second) {
   Builder b("before");
   Value a0 = b.input(Type(first, {})), b0 = b.input(Type(first, {})),

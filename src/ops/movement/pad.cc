@@ -1,4 +1,4 @@
-// Putting a value around and between the elements; negative amounts crop.
+// pad: puts a value around the elements and between them; negative amounts crop.
 #include "ops/factors.h"
 #include "ops/fetch.h"
 #include "ops/movement/movement.h"
@@ -24,7 +24,7 @@ std::int64_t spread(std::int64_t n, std::int64_t interior) {
   return n + std::max<std::int64_t>(n - 1, 0) * interior;
 }
 
-// The extent after padding, where amounts and extent are ones that arrays have.
+// The extent after padding; nullopt if it overflows.
 std::optional<std::int64_t> padded(std::int64_t n, std::int64_t low, std::int64_t high,
                                    std::int64_t interior) {
   std::int64_t between = 0;
@@ -103,8 +103,8 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
     out[0] = slice(inner, filled(low.size(), 0), to_ints(inner.shape()), strides);
   }
   if (a.linear[1]) {
-    // Selecting, not subtracting the operand's share: exact, and infinities in the operand's part
-    // do not matter.
+    // Selects instead of subtracting the operand's share: this is exact, and infinities in the
+    // operand's part have no effect.
     Value rest = select(mask(a.b, x, a.attrs), zeros_like(ct), ct);
     out[1] = reduce_sum(rest, iota_ints(ct.rank()));
   }
@@ -178,7 +178,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// A part is padded as far as its first and last elements are from its edges.
+// A shard is padded by the distances of its first and last elements from its edges.
 Values local(const LocalArgs& a) {
   Value part = a.inputs[0];
   Ints low = a.attrs.ints("low"), high = a.attrs.ints("high"), interior = a.attrs.ints("interior");

@@ -1,4 +1,4 @@
-// The same elements in row-major order under other extents.
+// reshape: the same elements in row-major order with other extents.
 #include "ops/factors.h"
 #include "ops/fetch.h"
 #include "ops/movement/movement.h"
@@ -38,15 +38,15 @@ std::vector<Type> infer(const InferArgs& a) {
   return {with_shape(a.inputs[0], shape)};
 }
 
-/// Walks both shapes from the major end and shares a factor wherever the products of everything
-/// before agree, so that a block along a shared factor holds the same elements on both sides.
+/// Walks both shapes from the major end and shares a factor wherever the products of all dimensions
+/// before agree, so that a shard along a shared factor holds the same elements on both sides.
 FactorRule sharding(const ShardArgs& a) {
   struct Side {
     const Shape& shape;
     std::vector<std::vector<std::pair<std::int64_t, int>>> dims;  // (size, shared number or -1)
     std::size_t dim = 0;
-    std::int64_t left = 1;     // of the current dimension
-    std::int64_t product = 1;  // of the factors so far
+    std::int64_t left = 1;     // remaining extent of the current dimension
+    std::int64_t product = 1;  // product of the factors so far
     explicit Side(const Shape& s) : shape(s), dims(s.size()) {
       for (std::size_t d = 0; d < s.size(); ++d)
         if (s[d] == 1) dims[d].emplace_back(1, -1);
@@ -122,7 +122,8 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Dimensions of the operand and of the result that hold the same elements, by their ends.
+// Groups of operand and result dimensions that hold the same elements, given by the ends of each
+// group.
 std::vector<std::pair<int, int>> groups(const Shape& in, const Shape& out) {
   std::vector<std::pair<int, int>> ends;
   std::int64_t here = 1, there = 1;
@@ -137,8 +138,8 @@ std::vector<std::pair<int, int>> groups(const Shape& in, const Shape& out) {
   return ends;
 }
 
-// Where parts of the operand's rows are no parts of the result's, each device gets what its part is
-// made of, as it lies in a row.
+// If the shards of the operand's rows do not correspond to shards of the result's, each device
+// fetches the elements of its shard of the result, flattened to a row.
 Values local(const LocalArgs& a) {
   const Shape &in = a.whole_inputs[0].shape, &out = a.whole_outputs[0].shape;
   const auto rows = [](const Shape& s, int begin, int end) {
@@ -171,7 +172,7 @@ Values local(const LocalArgs& a) {
   return {reshape(x, a.outputs[0])};
 }
 
-// Two in a row are one, or none.
+// Two consecutive reshapes are one, or none.
 Simplified simplify(const SimplifyArgs& a) {
   const Var x = a.eqn.inputs[0];
   const Shape& shape = a.around.type(a.eqn.outputs[0]).shape;
@@ -185,8 +186,8 @@ Simplified simplify(const SimplifyArgs& a) {
   return s;
 }
 
-/// Dimensions are regrouped within runs of equal products only, so that what is not touched keeps
-/// its index.
+/// Regroups dimensions only within runs of equal products, so that unaffected dimensions keep their
+/// index.
 Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Shape& x = e.operand_type(0).shape;
   const Shape& y = e.result_type().shape;

@@ -1,4 +1,4 @@
-// Mirroring dimensions.
+// reverse: mirrors dimensions.
 #include "ops/factors.h"
 #include "ops/fetch.h"
 #include "ops/movement/movement.h"
@@ -33,7 +33,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Each device turns the part round that lies as far from the other end.
+// Each device fetches the interval that is as far from the opposite end, and reverses it.
 Values local(const LocalArgs& a) {
   Value part = a.inputs[0];
   for (std::int64_t d : a.attrs.ints("dims")) {

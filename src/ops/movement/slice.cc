@@ -1,4 +1,4 @@
-// A box of the operand, every `strides`-th element of it.
+// slice: a box of the operand, taking every `strides`-th element.
 #include "ops/factors.h"
 #include "ops/fetch.h"
 #include "ops/movement/movement.h"
@@ -45,7 +45,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {with_shape(a.inputs[0], shape)};
 }
 
-/// Spreads the cotangent out again by its strides and fills the rest with zeros.
+/// Dilates the cotangent by the strides and fills the rest with zeros.
 MaybeValues transpose_rule(const TransposeArgs& a) {
   if (!a.cotangents[0]) return MaybeValues(1);
   Value ct = *a.cotangents[0];
@@ -86,7 +86,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// What the part of a dimension that is sliced begins with is its first element.
+// The fetched interval of a sliced dimension begins with the shard's first element.
 Values local(const LocalArgs& a) {
   Value part = a.inputs[0];
   Ints start = a.attrs.ints("start"), limit = a.attrs.ints("limit");

@@ -1,4 +1,4 @@
-// Stable sorting of arrays together.
+// sort: sorts arrays together, stable.
 #include "ops/movement/sort.h"
 
 #include "ops/factors.h"
@@ -68,7 +68,7 @@ std::vector<Type> infer_sort(const InferArgs& a) {
 
 namespace {
 
-/// -1, 0 or 1. NaN comes after everything and equals NaN.
+/// Returns -1, 0 or 1. NaN comes after everything and equals NaN.
 int compare(const HostArray& a, std::int64_t i, std::int64_t j) {
   return dispatch(a.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -128,7 +128,7 @@ void evaluate_sort(const EvalArgs& a) {
   });
 }
 
-/// Sorts positions along and takes the tangents by them.
+/// Sorts the positions along with the operands, and gathers the tangents by them.
 JvpBoth jvp_sort(const JvpBothArgs& a) {
   JvpBoth out;
   out.tangents.resize(a.inputs.size());
@@ -175,7 +175,7 @@ Cost cost_of_sort(std::span<const Type> in, std::span<const Type> out, const Att
 
 namespace {
 
-// It is worth sorting fewer where they are few, also of the parts that devices have.
+// Sorting only the ends pays if they are few, also compared with a device's shard.
 constexpr std::int64_t kFew = 16;
 
 std::optional<std::pair<const Op*, Attrs>> ends_of(const TypedArgs& a, const Ends& ends) {
@@ -215,7 +215,7 @@ void register_sort(Registry& r) {
       rule.input(dims);
       rule.output(dims);
     }
-    // Where an element goes depends on all parts, and no totals of those before it tell where.
+    // The position of an element depends on all shards, and not just on a total of those before it.
     rule.mark(FactorRule::Kind::prefix, dims[static_cast<std::size_t>(a.attrs.i("dimension"))],
               Combiner::replace);
     return rule;

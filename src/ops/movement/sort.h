@@ -5,8 +5,8 @@
 
 namespace tessera::inline v0::ops {
 
-/// The sorted elements of a row that are results: of n all of them, or the first or last `count`
-/// where the equation has this attribute.
+/// The range of a sorted row of n elements that is returned: all of it, or the first or last
+/// `count` elements if the equation has that attribute.
 struct SortedRange {
   std::int64_t first, count;
 };

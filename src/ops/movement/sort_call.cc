@@ -1,6 +1,6 @@
-// Sorting rows. Keys become unsigned integers in the order that is asked for, each with its place
-// in the row; places are distinct, so any correct algorithm gives the one stable result, and how
-// rows are cut into tasks does not matter.
+// The routine of sorting rows. Keys are mapped to unsigned integers with the required order, each
+// paired with its position in the row. Positions are distinct, so every correct algorithm gives the
+// same stable result, however rows are divided into tasks.
 #include "base/thread_kept.h"
 #include "ops/movement/sort.h"
 #include "ops/order.h"
@@ -16,13 +16,13 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-/// A 64-bit key and where it was.
+/// A 64-bit key and its original position.
 struct Placed {
   std::uint64_t key;
   std::uint32_t at;
 };
 
-/// Memory of one thread, kept from call to call unless it was large.
+/// Scratch memory of one thread, kept between calls unless it was large.
 struct Workspace {
   std::vector<std::uint64_t> a, b;
   std::vector<Placed> wide_a, wide_b;
@@ -37,8 +37,8 @@ Workspace& workspace() {
   return *w;
 }
 
-/// Sorts by the low `Bytes` bytes of what `key` gives, least significant first; a byte that all
-/// keys share is passed over.
+/// Sorts by the low `Bytes` bytes of `key`, least significant first; skips a byte that is equal in
+/// all keys.
 template <int Bytes, class E, class Key>
 void radix_sort(std::vector<E>& from, std::vector<E>& to, std::size_t n, Key&& key) {
   std::array<std::array<std::uint32_t, 256>, Bytes> counts{};
@@ -58,7 +58,7 @@ void radix_sort(std::vector<E>& from, std::vector<E>& to, std::size_t n, Key&& k
 
 constexpr std::size_t kRadixFrom = 1024;
 
-/// Elements that are equal to no other one, of which only those that are wanted need their places.
+/// Sorts distinct elements so that those in the `wanted` range are in their final positions.
 template <class E, class Less>
 void sort_wanted(std::vector<E>& all, const SortedRange& wanted, Less&& less) {
   const auto begin = all.begin() + wanted.first, end = begin + wanted.count;
@@ -67,8 +67,8 @@ void sort_wanted(std::vector<E>& all, const SortedRange& wanted, Less&& less) {
   std::sort(begin, end, less);
 }
 
-/// Brings `w.order` into the stable order of key(w.order[i]), which is an unsigned integer, as far
-/// as its elements are wanted.
+/// Sorts `w.order` stably by key(w.order[i]), an unsigned integer, so that the elements in the
+/// `wanted` range are correct.
 template <class Key>
 void sort_by(Workspace& w, const SortedRange& wanted, Key&& key) {
   using U = decltype(key(std::uint32_t{}));
@@ -76,7 +76,7 @@ void sort_by(Workspace& w, const SortedRange& wanted, Key&& key) {
   const bool few = wanted.count < static_cast<std::int64_t>(n);
   w.before = w.order;
   if constexpr (sizeof(U) <= 4) {
-    // Key and position in one number.
+    // Packs key and position into one number.
     w.a.resize(n);
     for (std::size_t i = 0; i < n; ++i) w.a[i] = std::uint64_t{key(w.before[i])} << 32 | i;
     if (few) {
@@ -108,10 +108,10 @@ void sort_by(Workspace& w, const SortedRange& wanted, Key&& key) {
 }
 
 struct Row {
-  std::int64_t n, inner;  // elements of a row are `inner` apart
+  std::int64_t n, inner;  // distance between elements of a row is `inner`
 };
 
-/// Only the first key, which is the last that is sorted by, says which elements are wanted.
+/// `wanted` applies only to the first key, which is sorted by last.
 template <class T>
 void sort_by_operand(const void* row, const Row& r, const SortedRange& wanted, Workspace& w) {
   const T* x = static_cast<const T*>(row);

@@ -1,4 +1,4 @@
-// The first or last elements of a sort.
+// sort_ends: the first or last elements of a sort.
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/sort.h"
@@ -40,9 +40,9 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Each device offers the ends of its part, which all of them sort. The parts are gathered in the
-// order of the devices, so that equal elements keep theirs. Where the last part is not full, a first
-// key puts what is behind the end of the whole at the end that nobody reads.
+// Each device offers the ends of its shard, and all devices sort the offers. The offers are
+// gathered in the order of the devices, so that equal elements keep their order. If the last shard
+// is not full, an additional first key moves its padding to the end that is not read.
 Values local(const LocalArgs& a) {
   const int d = static_cast<int>(a.attrs.i("dimension"));
   const Strings& axes = a.input_specs[0].axes_of(d);

@@ -1,17 +1,18 @@
-// Sorting along a dimension that devices have parts of, by Leighton's columnsort: each of p devices
-// has a column of m elements.
+// Sorts along a sharded dimension by Leighton's columnsort: each of p devices has a column of m
+// elements.
 //
-//   1. Columns are sorted.
-//   2. They are dealt out like cards: of each the elements q, q + p, q + 2p ... go to device q.
-//   3. What a device got is sorted, and
-//   4. goes back to where it would have come from, had it been dealt out in this order.
-//   5. Columns are sorted. No element is farther than (p - 1)^2 from its place now, so that
-//   6. it is enough to sort the second half of each column with the first half of the next.
+//   1. Sort each column.
+//   2. Deal each column out like cards: its elements q, q + p, q + 2p, ... go to device q.
+//   3. Sort what each device received.
+//   4. Send it back by the inverse permutation of step 2.
+//   5. Sort each column. No element is then farther than (p - 1)^2 from its final position, so
+//   6. it suffices to sort the second half of each column with the first half of the next.
 //
-// That is so for any elements where half a column has (p - 1)^2 at least, so nothing depends on the
-// data. A device receives three columns at most, however many devices there are, and holds a few,
-// where a gather receives p - 1 and holds all. Elements carry where they were as a last key, so that
-// equal ones keep their order and the result is that of one device to the bit.
+// This holds for all inputs if half a column has at least (p - 1)^2 elements, so the communication
+// does not depend on the data. A device receives at most three columns, however many devices there
+// are, and holds a few, whereas a gather would receive p - 1 and hold all. Elements carry their
+// original position as the last key, so equal ones keep their order and the result has the bits of
+// a single device's sort.
 #include "ops/local.h"
 #include "ops/movement/movement.h"
 
@@ -47,8 +48,8 @@ class Columns {
   }
 
  private:
-  // What is sorted: whether an element is none, which comes last, the keys, where it was, and what
-  // is no key. Gives where the keys begin.
+  // Collects the arrays to sort: a flag for padding (which comes last), the keys, the original
+  // position, and the operands that are not keys. Returns the index of the first key.
   std::size_t carry(std::size_t keys) {
     Builder& b = a_.b;
     const std::int64_t whole = a_.whole_inputs[0].shape[static_cast<int>(dim_)];
@@ -60,7 +61,7 @@ class Columns {
     const Value at = iota(b, dtype, shape, static_cast<int>(dim_));
     const std::size_t first = p_ * m_ == whole ? 0 : 1;
     if (first) {
-      // Of this device's elements the first so many are the array's.
+      // The number of this device's elements that belong to the array.
       const Value here = min(number(extent_), sub(number(whole), start(dtype, extent_)));
       carried_.push_back(ge(at, everywhere(here, shape)));
     }
@@ -68,7 +69,7 @@ class Columns {
       if (i == keys) add_places(at, dtype);
       carried_.push_back(lengthened(a_.inputs[i]));
     }
-    // Equal integers are the same, so it does not matter which is which.
+    // Equal integers are indistinguishable, so they need no position to keep their order.
     bool exact = keys == a_.inputs.size();
     for (const Value& x : a_.inputs) exact = exact && !is_inexact(x.dtype());
     if (keys == a_.inputs.size() && !exact) add_places(at, dtype);
@@ -124,7 +125,7 @@ class Columns {
     end[dim_] = to;
     return slice(x, begin, end, Ints(begin.size(), 1));
   }
-  // From the device before, or behind, of which the first, or the last, has none.
+  // Fetches from the previous (or next) device; the first (or last) device receives zeros.
   Value from_before(Value x) const { return ppermute_affine(x, axes_, p_, 1, -1); }
   Value from_behind(Value x) const { return ppermute_affine(x, axes_, p_, 1, 1); }
 
@@ -148,8 +149,8 @@ class Columns {
     }
   }
 
-  // Columns are longer than parts where the devices do not divide those: what is missing at the end
-  // of each has moved to the end of the last.
+  // Columns are longer than shards if the devices do not divide the extent: the padding at the end
+  // of each column has moved to the end of the last one.
   Value cut_to_size(Value x) {
     const std::int64_t longer = m_ - extent_, most = longer * (p_ - 1);
     if (longer == 0) return x;
@@ -168,10 +169,10 @@ class Columns {
   const LocalArgs& a_;
   const Strings axes_;
   const std::size_t dim_;
-  const std::int64_t p_, extent_, m_;  // m_: of a column, a multiple of p_
+  const std::int64_t p_, extent_, m_;  // m_: length of a column, a multiple of p_
   Values carried_;
   std::size_t num_keys_ = 0;
-  bool places_ = false;  // they carry where they were
+  bool places_ = false;  // elements carry their original position
 };
 
 }  // namespace

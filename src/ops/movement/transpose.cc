@@ -1,4 +1,4 @@
-// Permuting dimensions.
+// transpose: permutes dimensions.
 #include "ops/factors.h"
 #include "ops/movement/movement.h"
 #include "ops/updates.h"
@@ -18,7 +18,7 @@ Ints inverse(const Ints& permutation) {
   return out;
 }
 
-// Two in a row are one, or none.
+// Two consecutive transposes are one, or none.
 Simplified simplify(const SimplifyArgs& a) {
   const Var x = a.eqn.inputs[0];
   const Ints& outer = a.eqn.attrs.ints("permutation");

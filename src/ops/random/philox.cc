@@ -12,9 +12,9 @@ Values philox4x32(std::span<const Value> key_and_counter) {
 
 namespace {
 
-// J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011: ten rounds, between
-// which the key goes on by the golden ratio and by the square root of three less one. W is a 32-bit
-// word: a number, or a lane of the emitter.
+// J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011: ten rounds. After
+// each round the key words advance by constants from the golden ratio and from sqrt(3) - 1. W is a
+// 32-bit word: a number, or a lane of the emitter.
 template <class W, class Arithmetic>
 std::array<W, 4> block(std::array<W, 2> key, std::array<W, 4> x, const Arithmetic& m) {
   for (int round = 0; round < 10; ++round) {

@@ -1,5 +1,5 @@
-// rng_bit_generator: blocks of Threefry or Philox over a counter. How the words lie in the result is
-// XLA's own choice, and here the same.
+// rng_bit_generator: blocks of Threefry or Philox over a counter. The arrangement of the words in
+// the result is XLA's.
 #include "ops/random/rng_bit_generator.h"
 
 #include "base/message.h"
@@ -18,7 +18,7 @@ Value element(Value state, std::int64_t i) {
 Value number(Builder& b, std::int64_t n) { return constant(b, scalar_literal(DType::uint64, n)); }
 Value repeated(Value x, const Shape& shape) { return broadcast_in_dim(x, shape, {}); }
 
-// `n` counters from `first` on.
+// `n` consecutive counters, starting at `first`.
 Value counters(Value first, std::int64_t n) {
   return add(repeated(first, Shape{n}), iota(*first.builder, DType::uint64, Shape{n}, 0));
 }
@@ -31,7 +31,8 @@ Values three_fry_words(Value key, Value first, std::int64_t n) {
                       high_word(at));
 }
 
-// Where 32-bit results are cut in two: along the first even dimension, or else the longest.
+// The dimension along which 32-bit results are split in two: the first even one, or else the
+// longest.
 int halved_dim(const Shape& shape) {
   int longest = 0;
   for (int d = 0; d < shape.rank(); ++d) {
@@ -41,7 +42,7 @@ int halved_dim(const Shape& shape) {
   return longest;
 }
 
-// A block makes two neighbours along that dimension.
+// A block generates two neighbours along that dimension.
 Value three_fry_32(Value key, Value counter, const Shape& shape, std::int64_t& blocks) {
   if (shape.rank() == 0) {
     blocks = 1;
@@ -80,7 +81,7 @@ Bits three_fry(Value state, const Shape& shape, bool wide) {
   return {concatenate(Values{reshape(key, Shape{1}), reshape(next, Shape{1})}, 0), bits};
 }
 
-// A counter of 128 bits; where the state has no upper half, the key stands there.
+// A counter of 128 bits; if the state has no upper half, the key takes its place.
 Bits philox(Value state, const Shape& shape, bool wide) {
   Builder& b = *state.builder;
   const std::int64_t words = shape.count() * (wide ? 2 : 1), blocks = (words + 3) / 4;

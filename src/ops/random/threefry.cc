@@ -12,8 +12,8 @@ Values threefry2x32(Value k0, Value k1, Value x0, Value x1) {
 namespace {
 
 // J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011: 20 rounds in five
-// groups of four, a key word added to each half after a group. W is a 32-bit word: a number, or a
-// lane of the emitter.
+// groups of four, with a key word added to each half after every group. W is a 32-bit word: a
+// number, or a lane of the emitter.
 template <class W, class Arithmetic>
 std::array<W, 2> block(W k0, W k1, W x0, W x1, const Arithmetic& m) {
   constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};

@@ -64,8 +64,8 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Of the parts whose best is the best of all, or NaN where that is, the one with the least index
-// wins.
+// Of the shards whose best element equals the best of all (or is NaN if that is), the one with the
+// smallest index wins.
 template <bool kMax>
 Values local(const LocalArgs& a) {
   const Value x = a.inputs[0];
@@ -93,7 +93,7 @@ Values local(const LocalArgs& a) {
   return {convert(pmin(index, axes, parts), a.attrs.dtype("dtype"))};
 }
 
-// A later element wins only by being strictly better, or the first NaN.
+// A later element wins only if it is strictly better, or is the first NaN.
 template <bool kMax>
 bool wins(auto x, auto best) {
   if constexpr (std::is_floating_point_v<decltype(x)>)
@@ -150,12 +150,12 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return e.convert(e.fold(extents, std::move(init), step)[1], eqn.attrs.dtype("dtype"));
 }
 
-// As two reductions, which kernels compute in vectors and in parts: the extremum, then the least
-// index of an element that equals it, or is NaN. There is a NaN only where the extremum is one, and
-// then nothing equals it.
+// Decomposes into two reductions, which kernels can vectorise and divide into tasks: the extremum,
+// then the smallest index of an element that equals it or is NaN. If any element is NaN the
+// extremum is NaN, and no element equals it.
 template <bool kMax>
 std::optional<Values> in_reductions(const DecomposeArgs& a) {
-  // Few elements are searched as quickly one after the other.
+  // For fewer elements than this, a sequential search is as fast.
   constexpr std::int64_t kWorth = 64;
   const Value x = a.inputs[0];
   const auto axis = static_cast<int>(a.attrs.i("axis"));

@@ -23,7 +23,7 @@ Values parts(const Values& xs, int axis, std::int64_t start, std::int64_t limit,
   return out;
 }
 
-/// a[0], b[0], a[1], b[1], ...; a is as long as b or longer by one.
+/// a[0], b[0], a[1], b[1], ...; a has as many elements as b, or one more.
 Value interleave(Value a, Value b, int axis) {
   auto d = static_cast<std::size_t>(axis);
   std::int64_t n = b.shape()[d], more = a.shape()[d];

@@ -1,4 +1,4 @@
-// Combine sums, products, maxima and minima.
+// cumsum, cumprod, cummax, cummin.
 #include "ops/reduction/cumulative.h"
 #include "ops/combine.h"
 #include "ops/factors.h"
@@ -15,7 +15,7 @@ Value cumulative(const char* op, Value x, int axis, bool reverse) {
   return x.builder->emit1(op, {x}, {{"axis", std::int64_t{axis}}, {"reverse", reverse}});
 }
 
-/// One after the other; 16-bit floats keep the running value in float32 and round what they store.
+/// Sequential; 16-bit floats keep the running value in float32 and round each stored value.
 void evaluate(const EvalArgs& a, Combiner how) {
   const HostArray& x = a.inputs[0];
   auto d = static_cast<std::size_t>(a.attrs.i("axis"));
@@ -40,8 +40,8 @@ void evaluate(const EvalArgs& a, Combiner how) {
   });
 }
 
-/// Prefixes of pairs (value, tangent). No division, so zeros are safe in a product; ties of an
-/// extremum share equally.
+/// Prefixes of pairs (value, tangent). There is no division, so zeros are safe in a product; ties
+/// of an extremum share equally.
 MaybeValues jvp(const JvpArgs& a, Combiner how) {
   if (!a.tangents[0]) return MaybeValues(1);
   auto pair = [&](const Values& l, const Values& r) -> Values {
@@ -50,7 +50,7 @@ MaybeValues jvp(const JvpArgs& a, Combiner how) {
     }
     bool max = how == Combiner::max;
     Value half = mul(add(l[1], r[1]), full_like(l[1], 0.5));
-    // NaN wins, the first of them.
+    // NaN wins, and the first of several.
     Value left_wins = or_(max ? gt(l[0], r[0]) : lt(l[0], r[0]), ne(l[0], l[0])),
           right_wins = or_(max ? lt(l[0], r[0]) : gt(l[0], r[0]), ne(r[0], r[0]));
     Value tangent = select(left_wins, l[1], select(right_wins, r[1], half));
@@ -76,8 +76,8 @@ Value total(Value x, Combiner how) {
   return max ? reduce_max(x, {0}) : reduce_min(x, {0});
 }
 
-// A part runs alone and goes on from the totals of those before it, which all devices send one
-// another.
+// Each shard is scanned alone and then combined with the totals of the shards before it, which all
+// devices exchange.
 Values local(const LocalArgs& a, Combiner how) {
   const int d = static_cast<int>(a.attrs.i("axis"));
   const Strings& axes = a.input_specs[0].axes_of(d);
@@ -85,7 +85,7 @@ Values local(const LocalArgs& a, Combiner how) {
   const bool reverse = a.attrs.flag("reverse");
   const std::int64_t n = a.inputs[0].shape()[d], parts = a.parts(axes);
   Value x = a.inputs[0];
-  // What lies behind the end comes first.
+  // In reverse, the padding at the end comes first, so it is filled with the neutral element.
   if (reverse)
     x = filled_behind(x, d, a.whole_inputs[0].shape[d], axes, parts,
                       neutral_literal(x.dtype(), how));

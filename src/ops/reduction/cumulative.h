@@ -5,7 +5,7 @@
 
 namespace tessera::inline v0::ops {
 
-/// cumulative_call.cc; by the op's combiner.
+/// The routine for the op's combiner; cumulative_call.cc.
 std::shared_ptr<const Routine> cumulative_call(const CallArgs& a);
 
 }  // namespace tessera::inline v0::ops

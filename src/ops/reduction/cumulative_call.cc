@@ -1,4 +1,5 @@
-// Running totals: one pass over each row, rows side by side where the axis is not the last.
+// The routine of running totals: one pass over each row, with several rows side by side if the axis
+// is not the last.
 #include "ir/op.h"
 #include "ops/combine.h"
 #include "ops/reduction/cumulative.h"
@@ -16,16 +17,16 @@ struct Rows {
   bool reverse;
 };
 
-/// The sum of whole runs of kRun elements, `lanes` sums side by side: of a run, of kRun runs, and
-/// so on, so that no addition but the last few is to a number of many terms.
+/// The sum of complete runs of kRun elements, for `lanes` sums side by side. Sums are kept per run,
+/// per kRun runs, and so on, so that all but the last few additions are to sums of few terms.
 template <class A, int lanes>
 class Runs {
  public:
   static constexpr std::int64_t kRun = 16;
-  static constexpr A kNothing = A(-0.0);  // what leaves -0 as it is
+  static constexpr A kNothing = A(-0.0);  // neutral for addition, even for -0
 
   Runs() { std::fill(sum, sum + lanes, kNothing); }
-  /// Takes the sums of one more run, which it overwrites.
+  /// Adds the sums of another run, which are overwritten.
   void add(A* run) {
     std::int64_t left = ++count_;
     for (int k = 0;; ++k, left /= kRun) {
@@ -51,7 +52,7 @@ class Runs {
 template <Combiner how, class T>
 inline constexpr bool kInRuns = how == Combiner::add&& std::is_floating_point_v<Total<T>>;
 
-/// One row after the other; `inner` is 1.
+/// Processes one row; `inner` is 1.
 template <Combiner how, class T>
 void run_row(const T* x, T* out, const Rows& r) {
   using A = Total<T>;
@@ -79,7 +80,7 @@ void run_row(const T* x, T* out, const Rows& r) {
 
 constexpr std::int64_t kColumns = 256;  // that run_columns takes at most
 
-/// A line of up to kColumns columns of one [n, inner] block after the other.
+/// Processes up to kColumns columns of an [n, inner] block, line by line.
 template <Combiner how, class T>
 void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t lanes) {
   using A = Total<T>;
@@ -148,7 +149,7 @@ Stage stage(const Rows& r, const Loops& loops) {
     };
     return s;
   }
-  // Each block of columns is a whole number of cache lines, so that neighbours do not write to one
+  // Each block of columns is a whole number of cache lines, so that tasks do not write to the same
   // line.
   std::int64_t columns = std::max<std::int64_t>(64, kTaskElements / r.n / 64 * 64);
   std::int64_t across = (r.inner + columns - 1) / columns;

@@ -1,4 +1,4 @@
-// reduce: over dimensions, by a body.
+// reduce: a reduction over dimensions by a body.
 #include "ops/factors.h"
 #include "ops/reduction/general.h"
 #include "ops/reduction/reduce.h"
@@ -32,7 +32,7 @@ std::vector<Type> infer(const InferArgs& a) {
   });
 }
 
-// Positions [from, to) of dimension 0, every `step`th.
+// Every `step`th of the positions [from, to) of dimension 0.
 Value rows(Value x, std::int64_t from, std::int64_t to, std::int64_t step) {
   Ints start(x.shape().size(), 0), limit = x.shape().to_vector(), strides(x.shape().size(), 1);
   start[0] = from, limit[0] = to, strides[0] = step;
@@ -45,8 +45,8 @@ Values joined(std::span<const Value> a, std::span<const Value> b) {
   return all;
 }
 
-// By ops that have derivatives: neighbours are combined, then the combined ones, so that the order
-// stays.
+// Uses ops that have derivatives: combines neighbours, then neighbouring results, so that the order
+// is preserved.
 Values in_a_tree(Builder& b, std::span<const Value> inputs, const Attrs& attrs) {
   const Program& body = *attrs.program("body");
   const Ints& axes = attrs.ints("axes");
@@ -204,7 +204,8 @@ void register_general_reduce(Registry& r) {
   };
   op.evaluate = evaluate;
   op.emit = emit;
-  // A body that kernels do not compose, with loops inside, say, is mapped over halves of the rows.
+  // A body that kernels cannot compose (one with loops inside, say) is mapped over halves of the
+  // rows.
   op.decompose = [](const DecomposeArgs& a) -> std::optional<Values> {
     if (composes(*inlined_body(a.attrs.program("body")))) return std::nullopt;
     return in_a_tree(a.b, a.inputs, a.attrs);

@@ -1,4 +1,4 @@
-// What reductions by a body share.
+// Shared by reductions by a body.
 #include "ir/interpret.h"
 #include "ops/batching.h"
 #include "ops/reduction/general.h"

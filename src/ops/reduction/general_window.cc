@@ -1,4 +1,4 @@
-// reduce_window by a body, and select_and_scatter, which is one and a scatter.
+// reduce_window by a body, and select_and_scatter, which is a reduce_window and a scatter.
 #include "ops/contraction/conv_dims.h"
 #include "ops/factors.h"
 #include "ops/indexing/combine_at.h"
@@ -27,7 +27,8 @@ std::vector<Type> infer(const InferArgs& a) {
                        [&](const Type& x) { return windowed_shape(a, x, window_dims(a.attrs)); });
 }
 
-// By ops that have derivatives: the k-th elements of all windows at once, one after the other.
+// Uses ops that have derivatives: combines the k-th elements of all windows at once, for one k
+// after another.
 Values element_by_element(Builder& b, std::span<const Value> inputs, const Attrs& attrs) {
   const Program& body = *attrs.program("body");
   const WindowDims d = window_dims(attrs);
@@ -36,7 +37,7 @@ Values element_by_element(Builder& b, std::span<const Value> inputs, const Attrs
   Values arrays, start;
   for (Value init : inits)
     start.push_back(init.rank() == 0 ? broadcast_in_dim(init, windows, {}) : init);
-  if (windows.count() == 0) return start;  // cropping may leave less than nothing
+  if (windows.count() == 0) return start;  // cropping may leave a negative extent
   Ints interior;
   for (std::int64_t n : d.base_dilation) interior.push_back(n - 1);
   auto padded = [&](Value x) {
@@ -72,7 +73,7 @@ BatchResult batch(const BatchArgs& a) {
           std::vector<int>(n, 0)};
 }
 
-// Dimensions that windows do not slide along pass through.
+// Dimensions along which windows do not slide pass through.
 FactorRule sharding(const ShardArgs& a) {
   FactorRule rule;
   const std::size_t n = a.inputs.size() / 2;
@@ -119,7 +120,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-// Outside the array, and in holes, the accumulators stay as they are.
+// In padding and holes the accumulators stay unchanged.
 Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
   const ProgramPtr body = inlined_body(eqn.attrs.program("body"));
   const WindowDims d = window_dims(eqn.attrs);
@@ -178,7 +179,7 @@ Value select_and_scatter(Value x, Value source, Value init, const ProgramPtr& se
   Builder& b = *x.builder;
   const std::int64_t count = x.shape().count();
   const DType place = count > 0x7fffffff ? DType::int64 : DType::int32;
-  // A place of -1 is none: the accumulator before the first element.
+  // A position of -1 means none: the accumulator before the first element.
   Builder body("selected");
   const Type number(x.dtype(), Shape{}), index(place, Shape{});
   Value kept = body.input(number), kept_at = body.input(index), next = body.input(number),

@@ -17,8 +17,8 @@ Value reduce_or(Value x, const Ints& axes) { return reduce_over("reduce_or", x, 
 
 namespace {
 
-// Sums and products of floats accumulate in double: the evaluator is the oracle, so it is the more
-// exact one.
+// Sums and products of floats accumulate in double: the evaluator is the oracle, so it is more
+// accurate.
 template <class T>
 using Accumulator =
     std::conditional_t<kFloating<T>, double,
@@ -49,9 +49,9 @@ Op make_sum() {
   return op;
 }
 
-// The derivative of a product is, for each factor, the product of the others. Dividing the product
-// by the factor fails at zeros, so the tangent is carried through a tree of pairwise products
-// instead: (x, dx)(y, dy) = (xy, x dy + dx y).
+// The derivative of a product with respect to a factor is the product of the others. Dividing the
+// product by the factor fails at zeros, so the tangent is carried through a tree of pairwise
+// products instead: (x, dx)(y, dy) = (xy, x dy + dx y).
 MaybeValues prod_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return {std::nullopt};
   const Ints& axes = a.attrs.ints("axes");
@@ -173,7 +173,7 @@ Op make_bitwise() {
         if constexpr (std::is_integral_v<A>)
           return static_cast<A>(kAnd ? acc & x : acc | x);
         else
-          return acc;  // refused by infer
+          return acc;  // rejected by infer
       });
   return op;
 }

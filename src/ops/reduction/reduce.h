@@ -1,5 +1,5 @@
-// What reductions over dimensions share: attributes {axes}, sorted; the dtype is kept; the reduced
-// dimensions go away.
+// Shared by reductions over dimensions: the attribute {axes} is sorted, the dtype is kept, and the
+// reduced dimensions are removed.
 #pragma once
 
 #include "ops/elementwise/elementwise.h"
@@ -9,33 +9,33 @@
 
 namespace tessera::inline v0::ops {
 
-/// How a reduction is emitted: elements are folded by `combine` from `identity`. `wide` folds
-/// 16-bit floats in float32.
+/// How a reduction is emitted: elements are folded by `combine` from `identity`. If `wide`, 16-bit
+/// floats are folded in float32.
 struct ReduceEmit {
   Arith combine;
   std::function<Lane(Emitter&, DType)> identity;
   bool wide;
 };
 
-/// A row with all but jvp, transpose and evaluate.
+/// An Op with all rules except jvp, transpose and evaluate.
 Op reduction_op(std::string name, std::string doc, Accepts accepts, Combiner combiner,
                 ReduceEmit emit);
 
-/// Emits the reduction `op`; over no axes it is `x`.
+/// Emits the reduction `op`; over no axes the result is `x`.
 Value reduce_over(std::string_view op, Value x, Ints axes);
 
-/// The dims in [0, rank) that `axes` does not name.
+/// The dimensions in [0, rank) that are not in `axes`.
 Ints kept_dims(int rank, const Ints& axes);
-/// A reduced array broadcast back to the shape before the reduction over `axes`.
+/// A reduced array broadcast back to its shape before the reduction over `axes`.
 Value unreduce(Value reduced, const Shape& shape, const Ints& axes);
-/// `x` with the dims named by `axes` made into one last dim, the others before it in order.
+/// `x` with the dimensions `axes` merged into one last dimension and the others before it in order.
 Value reduced_last(Value x, const Ints& axes);
 
-/// Throws unless `axes` are sorted, distinct dims of `x`.
+/// Throws unless `axes` are sorted, distinct dimensions of `x`.
 void check_axes(const InferArgs& a, const Type& x, const Ints& axes);
 
-/// Folds `f(accumulator, element)` in row-major order, in Accumulator<T>, from `init(T{})`; of
-/// complex numbers where `f` takes them.
+/// Folds `f(accumulator, element)` in row-major order, in Accumulator<T>, from `init(T{})`; also
+/// for complex numbers if `complex`.
 template <template <class> class Accumulator, bool complex, class Init, class F>
 EvalRule evaluate_reduction(Init init, F f) {
   return [init, f](const EvalArgs& a) {

@@ -1,4 +1,4 @@
-// Sum, maximum and minimum over sliding windows.
+// Sums, maxima and minima over sliding windows.
 #include "ops/accumulate.h"
 #include "ops/batching.h"
 #include "ops/combine.h"
@@ -19,8 +19,8 @@ Value reduce_window(std::string_view op, Value x, const WindowDims& dims) {
 
 namespace {
 
-// Windows up to this many elements are added in row-major order; larger ones as the emitter
-// reduces.
+// Windows of up to this many elements are summed in row-major order; larger ones in the order of
+// the emitter's reduce.
 constexpr std::int64_t kFoldedWindow = 64;
 
 std::vector<Type> infer(const InferArgs& a) {
@@ -45,7 +45,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// Outside the array lies what changes no result.
+// Values outside the array are the neutral element.
 Values local(const LocalArgs& a, Combiner how) {
   const Shape& whole = a.whole_inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
@@ -70,7 +70,7 @@ Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attr
   return {elements, static_cast<double>(in[0].bytes() + out[0].bytes())};
 }
 
-// Every element lies in the windows that its cotangent comes from: a sum over windows of the
+// An element receives the cotangents of all windows that contain it: a sum over windows of the
 // dilated cotangent.
 MaybeValues transpose_sum(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};

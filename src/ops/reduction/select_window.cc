@@ -1,5 +1,5 @@
-// The derivative of max pooling and its transpose: both find the first maximum (or minimum) of each
-// window again.
+// The derivative of max pooling and its transpose: both recompute the first maximum (or minimum) of
+// each window.
 #include "ops/reduction/select_window.h"
 #include "ops/accumulate.h"
 #include "ops/batching.h"
@@ -40,8 +40,8 @@ Value again(const Op& op, Value x, Value other, const Attrs& attrs) {
   return x.builder->emit(op, std::array{x, other}, attrs).at(0);
 }
 
-// Which element is selected is constant almost everywhere: linear in the second operand, flat in
-// the first.
+// The choice of the selected element is constant almost everywhere, so the op is linear in the
+// second operand and has derivative zero in the first.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[1]) return {std::nullopt};
   return {again(a.op, a.inputs[0], *a.tangents[1], a.attrs)};
@@ -68,7 +68,7 @@ Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attr
   return {compared, static_cast<double>(in[0].bytes() + in[1].bytes() + out[0].bytes())};
 }
 
-/// Calls `f(window's flat index, selected element's flat index or -1)` for every window.
+/// Calls `f(flat index of the window, flat index of the selected element or -1)` for every window.
 void for_each_selected(const HostArray& x, const Attrs& attrs,
                        const std::function<void(std::int64_t, std::int64_t)>& f) {
   WindowDims d = window_dims(attrs);
@@ -123,7 +123,7 @@ void evaluate_gather(const EvalArgs& a) {
   });
 }
 
-/// Walks a window for its first maximum and carries along what `pick` gives at each element.
+/// Walks a window for its first maximum and keeps the value that `pick` returns at that element.
 Lane emit_selected(Emitter& e, const Attrs& attrs, std::span<const Index> window, Lane none,
                    const std::function<Lane(std::span<const Index> at)>& pick) {
   const Type& x = e.operand_type(0);
@@ -161,7 +161,7 @@ Lane emit_gather(Emitter& e, const Equation& eqn, int, std::span<const Index> at
                        [&](std::span<const Index> where) { return e.operand(1, where); });
 }
 
-/// The windows that hold an element, in ascending order.
+/// The windows that contain an element, in ascending order.
 struct Holders {
   std::vector<std::int64_t> extents;
   std::function<void(std::span<const Index> k, std::vector<Index>& window,
@@ -184,7 +184,7 @@ Holders holders(const Shape& x, const WindowDims& d, std::span<const Index> at) 
       std::int64_t stride = d.strides[i], extent = d.window[i];
       Index p = element[i] * d.base_dilation[i] + Index(d.pad_low[i]), o;
       if (d.base_dilation[i] == 1 && d.window_dilation[i] == 1) {
-        // From the first window that ends after the element on.
+        // Starts from the first window that ends after the element.
         o = extent <= stride ? floor_div(p, stride)
                              : floor_div(p + Index(stride - extent), stride) + k[i];
         if (extent % stride) bounds.push_back({p - o * stride, 0, extent});
@@ -217,7 +217,8 @@ Lane emit_scatter(Emitter& e, const Equation& eqn, int, std::span<const Index> a
   Lane me = number(at), nobody = e.constant(id, std::int64_t{-1}),
        zero = e.constant(acc, std::int64_t{0});
   Holders h = holders(x, d, at);
-  // What one window gives to this element: its source where the element is the one it selects.
+  // The contribution of one window to this element: its source value if it selects the element,
+  // else zero.
   auto given = [&](std::span<const Index> k) {
     std::vector<Index> window;
     std::vector<Bound> bounds;

@@ -1,4 +1,4 @@
-// Ops that select an element of each window.
+// Ops that select one element of each window.
 #pragma once
 
 #include "ops/reduction/window_dims.h"
@@ -12,7 +12,7 @@ inline Attrs select_attrs(const WindowDims& dims, int rank, bool max) {
 }
 inline bool selects_max(const Attrs& attrs) { return attrs.str("select") == "ge"; }
 
-/// How their work is divided, and the ops on parts; select_window_parts.cc.
+/// Their sharding rule and local rules; select_window_parts.cc.
 FactorRule shard_select(const ShardArgs& a, bool scatter);
 Values local_select_gather(const LocalArgs& a);
 Values local_select_scatter(const LocalArgs& a);

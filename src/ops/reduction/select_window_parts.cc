@@ -1,4 +1,4 @@
-// Selections in windows on parts of their operands.
+// The sharding rule and local rules of selecting an element per window.
 #include "ops/contraction/conv_dims.h"
 #include "ops/fetch.h"
 #include "ops/reduction/select_window.h"
@@ -9,16 +9,17 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// What is put behind an array is never preferred to an element before it. In front of it, it is
-// where all elements of a window are the least that there are; then element 0 is the first of them,
-// which what is put there stands for. It has to lie with the first device alone.
+// Padding at the end of the array never wins against an element before it. Padding at the front
+// wins if all elements of a window equal the padding (the smallest value); then element 0 is the
+// window's first maximum, and the padding stands for it. So front padding may be read by the first
+// device only.
 bool is_fetched(const WindowDims& d, int i) {
   if (d.base_dilation[i] != 1) return false;
   return d.pad_low[i] <= 0 ||
          (d.window_dilation[i] == 1 && d.pad_low[i] < d.window[i] && d.pad_low[i] <= d.strides[i]);
 }
 
-// Of the windows that hold an element of the array: they lie `strides` apart in it.
+// The windows that contain an element of the array; they are `strides` apart in it.
 FactorRule::Window holders_along(const Shape& x, const WindowDims& d, int i) {
   const std::int64_t span = dilated(d.window[i], d.window_dilation[i]);
   return {.extent = windowed_shape(x, d)[i],
@@ -28,7 +29,7 @@ FactorRule::Window holders_along(const Shape& x, const WindowDims& d, int i) {
           .dilation = d.strides[i]};
 }
 
-// What these windows read of the array, which lies around the part.
+// The elements of the array around a shard that these windows read.
 FactorRule::Window read_along(const Shape& x, const WindowDims& d, int i) {
   const FactorRule::Window h = holders_along(x, d, i);
   const std::int64_t stride = d.strides[i],
@@ -41,7 +42,7 @@ FactorRule::Window read_along(const Shape& x, const WindowDims& d, int i) {
           .span = 1 - stride + h.span + more * stride};
 }
 
-// Both operands of a gather lie as the array does.
+// Both operands of a gather are fetched like the array.
 std::vector<FactorRule::Window> fetched(const Shape& x, const WindowDims& d, int i, bool scatter) {
   if (!is_fetched(d, i) || x[i] == 0) return {};
   std::vector<FactorRule::Window> both(2, window_along(x, d, i));
@@ -50,7 +51,7 @@ std::vector<FactorRule::Window> fetched(const Shape& x, const WindowDims& d, int
   return both;
 }
 
-// Elements [begin, end) along a dimension.
+// The elements [begin, end) along a dimension.
 Value row(Value x, int dim, std::int64_t begin, std::int64_t end) {
   Ints start(x.shape().size(), 0), limit = x.shape().to_vector();
   start[static_cast<std::size_t>(dim)] = begin;
@@ -105,8 +106,8 @@ Values local_select_gather(const LocalArgs& a) {
   return a.b.emit(a.op, Values{x, tangent}, select_attrs(part, whole.rank(), selects_max(a.attrs)));
 }
 
-// All windows that hold an element of the part give what they give; what they give to others is cut
-// off, and what lies in front of the array goes to element 0.
+// All windows that contain an element of the shard contribute. Contributions to elements outside it
+// are cut off, and those to padding in front of the array go to element 0.
 Values local_select_scatter(const LocalArgs& a) {
   const Shape& whole = a.whole_inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);

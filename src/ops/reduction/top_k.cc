@@ -1,4 +1,4 @@
-// The greatest elements of each row and their places.
+// top_k: the greatest elements of each row and their indices.
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/movement.h"
@@ -50,13 +50,13 @@ std::vector<Type> infer(const InferArgs& a) {
   return {with_shape(x, shape), Type(DType::int32, shape)};
 }
 
-// Whichever elements are taken, small changes of the others change nothing.
+// Which elements are taken is constant under small changes, so only their tangents count.
 MaybeValues jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(2);
   return {take_along(*a.tangents[0], a.outputs[1], a.inputs[0].rank() - 1), std::nullopt};
 }
 
-// Rows stay the last dimension.
+// Rows stay along the last dimension.
 BatchResult batch(const BatchArgs& a) {
   const int last = a.inputs[0].rank() - 1, to = a.dims[0] == last ? 0 : a.dims[0];
   Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size);
@@ -75,8 +75,8 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-// The greatest of the parts' greatest. Parts offer them in the order of their elements, so that of
-// equal ones the first comes first.
+// Takes the greatest of the shards' greatest elements. Shards offer them in the order of the
+// devices, so that of equal elements the first comes first.
 Values local(const LocalArgs& a) {
   const Value x = a.inputs[0];
   const int last = x.rank() - 1;
@@ -115,8 +115,8 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-/// An element's place in the order and, turned round, its index: of equal elements the first is the
-/// greatest, and no two are equal, so any algorithm gives the one result.
+/// An element's key and its inverted index: of equal elements the first is the greatest. No two are
+/// equal, so every correct algorithm gives the same result.
 template <class Key>
 struct Placed {
   Key key;

@@ -104,9 +104,9 @@ WindowDims without_padding_only(const Shape& x, WindowDims d) {
   for (int i = 0; i < x.rank(); ++i) {
     if (windows[i] < 1) continue;
     const std::int64_t step = d.window_dilation[i], extent = dilated(x[i], d.base_dilation[i]);
-    // The last window reads the array's first element with its element `first` or a later one, the
-    // first window its last element with `last` or one before. The last window begins before the
-    // padding's end, so that this does not overflow.
+    // The last window reads the array's first element with its own element `first` or a later one;
+    // the first window reads the array's last element with its own element `last` or an earlier
+    // one. The last window begins before the end of the padding, so this does not overflow.
     const std::int64_t before = d.pad_low[i] - (windows[i] - 1) * d.strides[i];
     const std::int64_t first =
         std::clamp<std::int64_t>((before + step - 1) / step, 0, d.window[i] - 1);
@@ -141,7 +141,8 @@ bool tiles(const Shape& x, const WindowDims& d, int i) {
          d.pad_low[i] == 0 && x[i] == windowed_shape(x, d)[i] * d.window[i];
 }
 
-// A dimension that windows tile goes with its windows; any other needs what lies next to it.
+// A dimension that the windows tile is sharded with its windows; any other needs halos from its
+// neighbours.
 WindowFactors window_factors(FactorRule& rule, const Shape& x, const WindowDims& d,
                              const std::function<std::vector<FactorRule::Window>(int)>& fetched) {
   WindowFactors f;

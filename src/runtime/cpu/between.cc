@@ -1,8 +1,9 @@
-// Collectives that several processes take part in. What others read is laid out for them
-// (processes/processes.h): small operands of a phase together, large ones a piece after the
-// other, so that what one process writes another reads while it is in the cache. Of combinations a
-// process lays out what its own operands come to, where the tree of sums has that; and of a large
-// one that all of them want each makes a part, and hands it round: so nobody reads all operands.
+// Collectives in which several processes take part. Each process publishes what others read
+// (processes/processes.h). Small operands of a phase are published together. Large ones are
+// published in pieces, so that a piece is read while it is still in the cache. For reductions, a
+// process publishes partial results of its own operands, where the reduction tree has such a node.
+// If all processes need a large reduction, each computes a part of it and publishes that part, so
+// that no process reads all operands.
 #include "base/hash.h"
 #include "base/past_caches.h"
 #include "processes/processes.h"
@@ -20,17 +21,17 @@ using namespace tape;
 
 namespace {
 
-// Bytes of an operand that go at once: what a process made of them is in its cache while it is
-// handed round. Smaller ones cost more than they keep there: a core that writes what another has
-// read waits for that one's cache, line by line, unless it has been evicted.
+// Bytes of an operand per piece: what a process wrote is still in its cache while others read it.
+// Smaller pieces lose more than this gains, because a core that overwrites what another core has
+// read must wait for that core's cache, line by line, unless the lines were evicted.
 constexpr std::int64_t kExchangeChunk = 1 << 19;
 
-// Results of so many bytes are in no cache any more when the last piece is there.
+// Results of this many bytes have left the caches when their last piece arrives.
 constexpr std::int64_t kPastCaches = 8 << 20;
 
 using Laid = std::vector<const std::byte*>;  // by process
 
-// One exchange under way.
+// One exchange in progress.
 class Exchanged {
  public:
   Exchanged(std::uint64_t signature, const Tape& tape, const Frame& frame, const Step& step,
@@ -41,7 +42,7 @@ class Exchanged {
 
   std::byte* own() const { return round_.own(); }
   void post() { round_.post(); }
-  // By process, null for those that are not read.
+  // The published data by process, null for processes that are not read. Waits for it.
   Laid all() {
     profiler::Scope scope("wait for processes", "wait", profiler::kCollectives);
     Laid laid(traffic_.bytes.size());
@@ -56,7 +57,7 @@ class Exchanged {
   processes::Round round_;
 };
 
-// The exchanges of one phase, in an order that is the same in all processes.
+// The exchanges of one phase, in an order that is equal in all processes.
 class Exchanges {
  public:
   Exchanges(const Tape& tape, const Frame& frame, const Phase& phase, bool spread)
@@ -75,7 +76,7 @@ class Exchanges {
   }
 
  private:
-  // Of each exchange: the program, the phase and a number in it.
+  // The signature of each exchange: a hash of the program, the phase and a number in it.
   std::uint64_t next_signature() {
     std::size_t h = tape_.signature;
     mix(h, &phase_ - tape_.phases.data());
@@ -83,12 +84,12 @@ class Exchanges {
     return h;
   }
 
-  // One exchange for all of them, and what is this process's alone.
+  // Runs these collectives with one exchange, including those that need no other process.
   void together(const std::vector<std::size_t>& steps) {
     std::vector<CollectiveWork> all;
     processes::Traffic traffic = traffic_of();
     std::vector<std::size_t>& bytes = traffic.bytes;
-    std::vector<std::vector<std::size_t>> offsets;  // by collective, by process
+    std::vector<std::vector<std::size_t>> offsets;  // by collective, then by process
     const Step* named = nullptr;
     for (const std::size_t s : steps) {
       const Step& step = phase_.steps[s];
@@ -126,14 +127,14 @@ class Exchanges {
     return static_cast<std::size_t>(work.laid_bytes(some) * operands);
   }
 
-  // Some elements of a collective under way.
+  // A range of elements of a collective in progress.
   struct Chunk {
     CollectiveWork work;
     std::unique_ptr<Exchanged> exchanged;
   };
   std::int64_t piece_of(const Collective& c) const { return kExchangeChunk / size_of(c.dtype); }
 
-  // The operands' elements from `begin` on, laid out.
+  // Publishes the operands' elements from `begin` on.
   Chunk laid_piece(std::size_t s, std::int64_t begin) {
     const Step& step = phase_.steps[s];
     const Collective& c = *step.collective;
@@ -164,7 +165,7 @@ class Exchanges {
     piece.exchanged->post();
     return piece;
   }
-  // Those elements of each process lie together that one other reads.
+  // Elements that one process reads are contiguous in the data that each process publishes.
   void lay_out_parts(const CollectiveWork& work, const std::vector<std::int64_t>& operands,
                      processes::Traffic& traffic) const {
     const auto self = static_cast<std::size_t>(processes::rank());
@@ -185,7 +186,8 @@ class Exchanges {
     piece.exchanged->finish();
   }
 
-  // One is laid out before the one before it is read, so that processes wait less for each other.
+  // Publishes each piece before the previous one is read, so that processes wait less for each
+  // other.
   void in_pieces_of(std::size_t s) {
     const Collective& c = *phase_.steps[s].collective;
     Chunk before = laid_piece(s, 0);
@@ -197,7 +199,7 @@ class Exchanges {
     make(before);
   }
 
-  // The elements that a process makes.
+  // The elements that a process computes.
   Elements part(const CollectiveWork& work, int rank) const {
     const std::vector<int>& makers = work.col().makers;
     const auto at = std::lower_bound(makers.begin(), makers.end(), rank);
@@ -213,7 +215,7 @@ class Exchanges {
     return (part(work, rank).size() * size_of(work.col().dtype) + 63) / 64 * 64;
   }
 
-  // The parts of a piece, each laid out for the others by the process that makes it.
+  // Starts the exchange of the parts of a piece, each published by the process that computes it.
   std::unique_ptr<Exchanged> parts_of(const Step& step, const CollectiveWork& work) {
     processes::Traffic traffic;
     traffic.bytes.assign(between_.count(), 0);
@@ -225,7 +227,7 @@ class Exchanges {
     traffic.to = traffic.from;
     return std::make_unique<Exchanged>(next_signature(), tape_, frame_, step, std::move(traffic));
   }
-  // The part of a process, from where it was laid out to the results.
+  // Copies the part of a process from where it was published to the results.
   void copy_part(const CollectiveWork& work, int rank, const std::byte* from) const {
     const Elements theirs = part(work, rank);
     const std::int64_t e = size_of(work.col().dtype);
@@ -245,9 +247,10 @@ class Exchanges {
     parts.finish();
   }
 
-  // A part is made where others read it, and copied to its place from there. The next operands are
-  // laid out before the parts of others are read. Not earlier: a round's memory is free when the one
-  // before the last has been read.
+  // Computes each part directly in published memory and copies it to the results from there. The
+  // next operands are published before the parts of other processes are read. Publishing them
+  // earlier is impossible, because the memory of a round becomes free when the round before the
+  // previous one has been read.
   void in_parts(std::size_t s) {
     const Step& step = phase_.steps[s];
     const Collective& c = *step.collective;

@@ -76,8 +76,8 @@ std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> i
 
 namespace {
 
-// The memory of an argument that nobody can use any more, where no other array has it and its
-// instances are adjacent.
+// The memory of an argument that nobody can use any more, provided that no other array shares it
+// and its instances are adjacent.
 BufferPtr take_over(const ArrayData& in, const Bound& b, std::span<std::byte* const> blocks,
                     std::int64_t bytes, bool queued) {
   if (b.array && (b.array.get() != &in || in.shards.empty())) return nullptr;
@@ -87,12 +87,13 @@ BufferPtr take_over(const ArrayData& in, const Bound& b, std::span<std::byte* co
     if (s.buffer != buffer) return nullptr;
     ++own;
   }
-  // Queued calls that read the buffer come before this one, if this one is queued too.
+  // If this call is queued, queued calls that read the buffer run before it.
   if (buffer.use_count() != own + (queued ? buffer->in_flight.load() : 0)) return nullptr;
   for (std::size_t k = 1; k < blocks.size(); ++k)
     if (blocks[k] != blocks[0] + static_cast<std::int64_t>(k) * bytes) return nullptr;
   if (buffer->is_lent() || buffer->is_shared()) return nullptr;
-  // use_count() orders nothing; a reference taken now comes after all reads of those that are gone.
+  // use_count() does not synchronise; taking a reference orders this after all reads by released
+  // ones.
   return BufferPtr(buffer);
 }
 
@@ -102,7 +103,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
                                        Holds& holds, const std::vector<Bound>& bound,
                                        const Frame& frame, bool queued) {
   const Tape& tape = *v.tape;
-  // Wholes live where the committed inputs do.
+  // Whole results are placed with the committed inputs.
   static Backend* const cpu = &default_backend();
   const LayoutPtr* single = nullptr;
   for (const auto& in : inputs)
@@ -130,7 +131,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
       auto source = [&](std::int64_t p) {
         return a.source.empty() ? p : a.source[static_cast<std::size_t>(p)];
       };
-      // One block for all, of those that the argument has.
+      // All shards are one block of the argument.
       const bool one = !a.source.empty() && tape.slots[static_cast<std::size_t>(a.slot)].mask == 0;
       out->pending = inputs[a.input]->pending;
       if (b.array) {
@@ -164,7 +165,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
       const std::vector<std::int64_t>& own =
           v.arguments[static_cast<std::size_t>(r.reuse)].instance;
       for (const std::int64_t k : own) blocks.push_back(from[k]);
-      if (own.empty()) blocks.push_back(from[0]);  // a whole
+      if (own.empty()) blocks.push_back(from[0]);  // a whole array
       const bool here = (a.region < 0) == (r.region < 0) ||
                         same_cut(*inputs[a.input]->layout, *out->layout, r.type);
       if (here && holds.alone(a.input) && std::ssize(blocks) == n)

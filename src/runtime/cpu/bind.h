@@ -1,4 +1,4 @@
-// Between the arrays of a call and the memory that its tape works on.
+// Connects the arrays of a call with the memory on which its tape works.
 #pragma once
 
 #include "runtime/buffer.h"
@@ -13,8 +13,8 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Whether arrays are cut as arguments are to be; layouts that are not the plan's own are compared
-/// block by block, once each. Thread-safe.
+/// Whether an array is sharded as an argument requires. Layouts other than the plan's own are
+/// compared block by block, once each. Thread-safe.
 class Fits {
  public:
   bool operator()(const ArrayData& a, const ArgumentPlan& plan) const;
@@ -29,25 +29,26 @@ class Fits {
   mutable std::vector<Fit> known_;
 };
 
-/// What an argument became for one call: shards of an array, or one dense block and views of it.
+/// The binding of an argument in one call: shards of an array, or one dense block and views of it.
 struct Bound {
   ArrayDataPtr array;
   BufferPtr whole;
   std::size_t offset = 0;
 };
 
-/// Fills the table's pointers of arguments. Waits for an input only where it has to be copied.
+/// Fills the argument pointers in the table. Waits for an input only if it must be copied.
 std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> inputs,
                                const Fits& fits, const Frame& frame);
 
-/// Makes the results and fills their pointers: the memory of inputs that the call has for itself,
-/// as `holds` says, or new memory. `queued`: the call runs behind others.
+/// Makes the results and fills in their pointers. They use the memory of inputs that the call holds
+/// alone, according to `holds`, or new memory. `queued`: the call runs from the queue.
 std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDataPtr> inputs,
                                        Holds& holds, const std::vector<Bound>& bound,
                                        const Frame& frame, bool queued);
 
-/// The results of a call in a process that has no device of those that it runs on: arrays of which
-/// nothing is here; of a program without a mesh, whose inputs are on `place`, or of one with a mesh.
+/// The results in a process that has none of the devices on which the call runs: arrays without
+/// local shards. The first version is for a program without a mesh, whose inputs are on `place`;
+/// the second for one with a mesh.
 std::vector<ArrayDataPtr> results_elsewhere(const Variant& v, const LayoutPtr& place);
 std::vector<ArrayDataPtr> results_elsewhere(const Variant& v);
 

@@ -1,4 +1,4 @@
-// One collective of a tape, result by result.
+// One collective of a tape, computed result by result.
 #pragma once
 
 #include "runtime/cpu/execute.h"
@@ -8,14 +8,14 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Some elements: from `begin` to before `end`.
+/// The elements [begin, end).
 struct Elements {
   std::int64_t begin = 0, end = 0;
   std::int64_t size() const { return end - begin; }
 };
 
-/// A collective with its operands' addresses resolved for one result; or that of some elements of
-/// each operand.
+/// A collective, restricted to a range of elements of each operand. Resolves the operands'
+/// addresses for each result.
 struct CollectiveWork {
   CollectiveWork() = default;
   CollectiveWork(const tape::Tape& t, const Frame& f, const tape::Step& s)
@@ -29,17 +29,18 @@ struct CollectiveWork {
   const tape::Tape* tape = nullptr;
   const Frame* frame = nullptr;
   const tape::Step* step = nullptr;
-  /// By process, where what it laid out begins, null for those that are not read; empty where
-  /// nobody else takes part. Those elements of each operand, or combination of some.
+  /// For each process, the start of what it published for this one, or null if it is not read;
+  /// empty without other processes. These are elements `laid_of` of each operand or partial result.
   std::span<const std::byte* const> laid = {};
   Elements laid_of;
-  /// Elements of each operand, from one on, that it is of, and that are laid out; fewer than all
-  /// where in_pieces(col).
+  /// The range of elements of each operand that this work covers, starting at `begin`; less than
+  /// all of them only if in_pieces(col()).
   std::int64_t begin = 0, count = 0;
-  /// Of those, which this process makes: a combination's may be fewer than are laid out.
+  /// The part of this range that this process computes; less than all of it if several processes
+  /// share a reduction (Collective::makers).
   Elements made;
-  /// Where it makes them, those of a result so many bytes behind those of the one before; null: in
-  /// their places.
+  /// A buffer for the computed elements, with `aside_each` bytes per result; null: write them to
+  /// the results.
   std::byte* aside = nullptr;
   std::int64_t aside_each = 0;
 
@@ -47,23 +48,23 @@ struct CollectiveWork {
   const tape::Slot& slot() const {
     return tape->slots[static_cast<std::size_t>(step->outputs[0].slot)];
   }
-  /// How many results this process makes: one a device, or one a group.
+  /// The number of results that this process computes: one per device, or one per group.
   std::int64_t results() const {
     const std::vector<std::int64_t>* here = own_instances();
     return here ? std::ssize(*here) : tape->stored(slot());
   }
-  /// Pieces of one result that different workers may make.
+  /// The number of pieces of a result that different workers may compute.
   std::int64_t tasks_each() const;
   void run(std::int64_t result, std::int64_t task) const;
-  /// Whether the results are copies of parts of operands that are large enough to be made together,
-  /// in the order of memory; and makes them.
+  /// copies_parts: whether the results are copies of operand parts that are large enough to be
+  /// ordered by memory address. copy_parts makes these copies.
   bool copies_parts() const;
   void copy_parts(bool spread) const;
-  /// Where the elements of a result are.
+  /// The address of a result, at the first element of the range.
   std::byte* result(std::int64_t result) const;
 
-  /// What others read of this process, and the bytes of some elements of one operand, or combination
-  /// of operands, of it.
+  /// lay_out publishes some elements of this process's operands or partial results; laid_bytes is
+  /// the size of one of them.
   void lay_out(std::byte* to, Elements some) const;
   std::int64_t laid_bytes(Elements some) const {
     return (some.size() * size_of(laid_dtype()) + 63) / 64 * 64;
@@ -73,25 +74,27 @@ struct CollectiveWork {
   class Combination;
   BoxCopy copied_box() const;
   DType laid_dtype() const;
-  /// Where results are a body's, whose places are the caller's: those of this process.
+  /// This process's instances, if the results belong to a body and the caller provides their
+  /// memory.
   const std::vector<std::int64_t>* own_instances() const {
     return slot().stored ? nullptr : tape->instances_here(step->mask);
   }
   Coords coords(std::int64_t result) const;
   std::int64_t self(const Coords& c) const;
   const std::byte* operand(Coords c, std::int64_t device) const;
-  /// The operand or combination as another process laid it out; null: it is this process's.
+  /// The operand or partial result as published by another process; null if it belongs to this
+  /// process.
   const std::byte* laid_out(std::int64_t instance) const;
   std::int64_t instance(Coords& c, std::int64_t device) const;
 };
 
-/// Whether each element of a result is made of one of each operand, so that it may be made of some
-/// elements at a time.
+/// Whether each element of a result depends on one element of each operand, so that a range of
+/// elements can be processed at a time.
 bool in_pieces(const tape::Collective& c);
 
-/// The results of some collectives of a phase, by one loop.
+/// Computes the results of some collectives of a phase in one loop.
 void run_here(std::span<const CollectiveWork> all, bool spread);
-/// The collectives of a phase that processes take part in together.
+/// Runs the collectives of a phase in which several processes take part.
 void run_between(const tape::Tape& tape, const Frame& frame, const tape::Phase& phase, bool spread);
 
 }  // namespace tessera::inline v0::runtime

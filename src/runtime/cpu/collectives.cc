@@ -1,6 +1,6 @@
-// Collectives: loops over memory that all devices can read. Whoever runs the loop, sums are those of
-// the tree that reduce.h draws over the devices' order, so that they are the same for any number of
-// processes.
+// Collectives are loops over memory that all devices can read. Whichever process runs the loop,
+// sums follow the tree of reduce.h over the devices' order, so that they do not depend on the
+// number of processes.
 #include "runtime/copies.h"
 #include "runtime/cpu/collective_work.h"
 #include "runtime/cpu/reduce.h"
@@ -16,9 +16,9 @@ using namespace tape;
 
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 16;  // elements of a reduction that are one task
-// Bytes of results, and of each copy, from which on copies are put in order: many small ones take less
-// time than that.
+constexpr std::int64_t kChunk = 1 << 16;  // elements of a reduction per task
+// Copies are sorted by address only if the results and each copy have at least this many bytes;
+// sorting many small copies would take longer than copying them.
 constexpr std::int64_t kLargeCopies = 1 << 22, kLargeCopy = 1 << 12;
 
 Reduction reduction_of(Combiner how) {
@@ -53,7 +53,7 @@ std::int64_t CollectiveWork::self(const Coords& c) const {
   return k;
 }
 
-// The operand of another device: sets `c` to where it is, and gives its number.
+// The operand of another device: sets `c` to its coordinates and returns its instance number.
 std::int64_t CollectiveWork::instance(Coords& c, std::int64_t device) const {
   const Collective& col = this->col();
   for (std::size_t i = col.axes.size(); i-- > 0;) {
@@ -106,7 +106,7 @@ void CollectiveWork::lay_out(std::byte* to, Elements some) const {
   }
 }
 
-// The operands of one combination: what others laid out of theirs, and this process's.
+// The operands of one reduction: those that others published, and this process's own.
 class CollectiveWork::Combination {
  public:
   Combination(const CollectiveWork& w, const Coords& c, int group)
@@ -132,7 +132,7 @@ class CollectiveWork::Combination {
       reduce(how_, w_.col().dtype, {in.data(), in.size()}, out, count);
       return;
     }
-    // This process's are combined next to where they are used.
+    // This process's operands are reduced in small blocks, just before they are used.
     const std::int64_t combined = size_of(w_.laid_dtype());
     const auto mine = std::max<std::int64_t>(1, std::ssize(own_) / w_.col().together);
     alignas(64) std::byte few[kNear];
@@ -182,7 +182,7 @@ std::int64_t CollectiveWork::tasks_each() const {
 
 bool CollectiveWork::copies_parts() const {
   const Collective& c = col();
-  std::int64_t each = count, copies = 1;  // elements of a result, and copies that it is made of
+  std::int64_t each = count, copies = 1;  // elements per result, and copies per result
   switch (c.exchange) {
     case Exchange::none:
     case Exchange::combine:
@@ -196,7 +196,8 @@ bool CollectiveWork::copies_parts() const {
   return results() * each >= kLargeCopies && each >= copies * kLargeCopy;
 }
 
-// What is copied at once: of a permutation all, of others what one device gives one result.
+// The box of one copy: a whole operand for a permutation, else what one device contributes to one
+// result.
 BoxCopy CollectiveWork::copied_box() const {
   const Collective& col = this->col();
   const std::int64_t e = size_of(col.dtype), row = col.run * e;
@@ -313,7 +314,7 @@ void run_here(std::span<const CollectiveWork> given, bool spread) {
     }
     return;
   }
-  // All tasks of all collectives in one loop; `first[s]` is where those of collective s begin.
+  // Run all tasks of all collectives in one loop. `first[s]` is the first task of collective s.
   InlineVector<std::int64_t, 32> first;
   std::int64_t total = 0;
   for (const CollectiveWork& w : all) {

@@ -1,4 +1,4 @@
-// Loops and branches: the bodies' tapes run in place, in a frame that the enclosing tape reserved.
+// Loops and branches. The bodies' tapes run in a frame that the enclosing tape has reserved.
 #include "runtime/cpu/execute.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Control {
 
   std::byte* at(const Ref& r) const { return address(tape, frame, lane.index, r, c); }
 
-  // Points a slot of a body's table at `ref` of the enclosing tape, `offset` bytes on.
+  // Points a slot of a body's table at `ref` of the enclosing tape, plus `offset` bytes.
   void bind(const Tape& body, const Frame& sub, int slot, const Ref& ref, std::int64_t offset = 0) {
     const Slot& s = body.slots[static_cast<std::size_t>(slot)];
     if (s.mask == 0) {
@@ -45,7 +45,7 @@ struct Control {
     c = saved;
   }
 
-  // Output k starts as its operand and is argument and result of the body ever after.
+  // Copies the operand to output k, which then is both argument and result of the body.
   void tie(const Tape& body, const Frame& sub, std::size_t argument, std::size_t k) {
     copy(step.inputs[static_cast<std::size_t>(step.tied[k])], step.outputs[k]);
     bind(body, sub, body.arguments[argument].slot, step.outputs[k]);
@@ -66,7 +66,8 @@ struct Control {
     if (length > 1 && StraightLine::fits(body)) line.emplace(body, sub);
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int64_t i = step.reverse ? length - 1 - t : t;
-      const bool last_parity = (length - 1 - t) % 2 == 0;  // the last turn writes the results
+      // The last iteration must write the results.
+      const bool last_parity = (length - 1 - t) % 2 == 0;
       for (std::size_t k = 0; k < step.carries; ++k) {
         if (step.kept[k] || step.tied_input(k) >= 0) continue;
         if (t > 0)
@@ -98,7 +99,7 @@ struct Control {
         .raise<CollectiveError>();
   }
 
-  // The condition of all devices that run together.
+  // The condition, on which all devices that run together must agree.
   bool agreed_flag() {
     const Slot& s = tape.slots[static_cast<std::size_t>(step.flag.slot)];
     const Coords saved = c;

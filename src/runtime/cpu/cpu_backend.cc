@@ -1,4 +1,5 @@
-// The platform that is always there: virtual devices of this process, whose memory is the host's.
+// The CPU platform, which always exists: virtual devices of this process that share the host's
+// memory.
 #include "runtime/backend.h"
 
 #include "base/process.h"
@@ -14,7 +15,7 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-// Programs compiled before, by structure.
+// Previously compiled programs, by structure.
 struct Compiled {
   struct Entry {
     bool isolated, evaluate;
@@ -71,7 +72,7 @@ class CpuBackend : public Backend {
 
   std::shared_ptr<const Executable> compile(const ProgramPtr& p,
                                             const CompileOptions& options) override {
-    // Settings first: they may be warned of, and a handler is not to run inside.
+    // Read the settings first: they may cause a warning, whose handler must not run in an Inside.
     const bool isolate = isolated(), asked = settings::flag("TESSERA_EVALUATE");
     const Inside inside;
     const bool evaluate = asked || !Inside::libraries();
@@ -84,7 +85,7 @@ class CpuBackend : public Backend {
     return made;
   }
 
-  // All devices read the host's memory, so nothing moves.
+  // All devices read host memory, so no data moves.
   Placed to_device(const Type& block, const Shard& host, int device) override {
     return copy(block, host, device);
   }

@@ -64,7 +64,7 @@ const char* category(Step::Kind kind) {
   }
 }
 
-// `row`: the device for the profile.
+// `row`: the device in the profile.
 void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane,
               std::int64_t row) {
   profiler::Scope scope(step.name, category(step.kind), row);
@@ -108,15 +108,15 @@ void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coor
   }
 }
 
-// An instance stands for the devices that have it in common; where other processes run some, for
-// those of this one.
+// The number of devices that an instance represents: those that share it, or, with other processes,
+// those of this process.
 class ByInstance {
  public:
   ByInstance(const Phase& phase, WorkShare counted) : phase_(phase), counted_(counted) {
     if (counted.call && !phase.devices.empty())
       devices_ = std::accumulate(phase.devices.begin(), phase.devices.end(), std::int64_t{0});
   }
-  // Of this process's instance k.
+  // The share of this process's instance k.
   WorkShare of(std::int64_t k) const {
     if (!counted_.call) return {};
     const double part = phase_.devices.empty()
@@ -146,7 +146,7 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
   const Coords c;
   auto add = [&](const Ref& ref) {
     const Slot& s = tape.slots[static_cast<std::size_t>(ref.slot)];
-    // With one instance there is nothing to choose by coordinates.
+    // A single instance needs no coordinates.
     if (s.space == Space::argument || s.space == Space::result)
       moving_.push_back(
           {pointers_.size(), frame.table + s.offset + s.place(ref.instance), ref.offset});
@@ -187,13 +187,13 @@ void StraightLine::run(bool spread, WorkShare counted) {
 }
 
 void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counted) {
-  // All its devices take part in its collectives.
+  // All devices of the tape take part in its collectives.
   if (counted.call) counted.call->receive(counted.devices, tape.received, tape.along);
-  std::optional<Beside> under_way;  // the next phase of collectives
+  std::optional<Beside> under_way;  // a later collective phase that has started already
   for (const Phase& phase : tape.phases) {
     if (phase.begins) {
       const Phase& exchange = *(&phase + phase.begins);
-      // The workers have other work.
+      // The workers are busy with the phases in between.
       if (exchange.between)
         under_way.emplace([&] { run_collectives(tape, frame, exchange, false); });
     }
@@ -225,7 +225,7 @@ void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counte
       });
       continue;
     }
-    // Each lane has local memory of its own and takes the next device when it is done with one.
+    // Each lane has its own local memory and takes the next device when it has finished one.
     const std::int64_t lanes = std::min<std::int64_t>(tape.workers, phase.instances);
     const bool deeper = phase.instances < worker_count();
     std::atomic<std::int64_t> next{0};

@@ -1,4 +1,4 @@
-// Walks a tape.
+// Interprets a tape.
 #pragma once
 
 #include "codegen/tape/tape.h"
@@ -10,16 +10,16 @@ namespace tessera::inline v0::runtime {
 
 class CallGiven;
 
-/// Memory of one execution of a tape: pointers of arguments and results, temporaries, and
-/// temporaries of each worker.
+/// The memory of one execution of a tape: pointers to arguments and results, temporaries, and each
+/// worker's local temporaries.
 struct Frame {
   std::byte** table = nullptr;
   std::byte* arena = nullptr;
   std::byte* local = nullptr;
-  CallGiven* given = nullptr;  // what its exchanges tell others of the call; that of bodies too
+  CallGiven* given = nullptr;  // identifies the call's inputs in exchanges, also for bodies
 
   Frame() = default;
-  /// Lays a frame out in `memory`, which has tape.frame_bytes.
+  /// Lays out a frame in `memory`, which has tape.frame_bytes bytes.
   Frame(const tape::Tape& tape, std::byte* memory, CallGiven* given = nullptr);
 };
 
@@ -27,43 +27,43 @@ struct Coords {
   std::int64_t at[32] = {};
 };
 
-/// Who runs a step: a lane (which local memory is its own), whether it may spread over the
-/// workers, and who counts what bodies inside do.
+/// The context of a step: a lane with its own local memory, whether it may spread over the workers,
+/// and where bodies count their work.
 struct Lane {
   std::int64_t index = 0;
   bool spread = false;
   WorkShare counted = {};
 };
 
-/// Runs all phases. The table of the frame must be filled. Exceptions of evaluators and
-/// CollectiveErrors pass through.
+/// Runs all phases. The frame's table must be filled. Exceptions of evaluators and CollectiveErrors
+/// propagate.
 void execute(const tape::Tape& tape, const Frame& frame, bool spread, WorkShare counted = {});
 
-/// A tape that is nothing but routines and copies, run once each: the body of a small loop. Its
-/// operands are looked up once, so that a turn costs the routines and little else.
+/// A tape that consists only of routines and copies, each run once, such as the body of a small
+/// loop. Operands are looked up once, so that an iteration costs little more than the routines.
 class StraightLine {
  public:
   static bool fits(const tape::Tape& tape);
   /// `frame` must outlive it; the pointers in its table may change between runs.
   StraightLine(const tape::Tape& tape, const Frame& frame);
-  /// As execute().
+  /// Like execute().
   void run(bool spread, WorkShare counted);
 
  private:
   struct Moving {
     std::size_t pointer;
-    std::byte* const* entry;  // of the frame's table
+    std::byte* const* entry;  // in the frame's table
     std::int64_t offset;
   };
   struct Item {
     const tape::Step* step;
-    std::size_t inputs, outputs;  // where its pointers begin
+    std::size_t inputs, outputs;  // the start of its pointers
     void* scratch;
   };
   std::vector<Item> items_;
   std::vector<void*> pointers_;
-  std::vector<Moving> moving_;  // those that come from the table
-  Work work_;                   // of a turn
+  std::vector<Moving> moving_;  // pointers that come from the table
+  Work work_;                   // of one iteration
 };
 
 std::byte* address(const tape::Tape& tape, const Frame& frame, std::int64_t lane,
@@ -77,8 +77,8 @@ inline void set_instance(const tape::Tape& tape, tape::Mask mask, std::int64_t n
       number /= tape.axes[a].size;
     }
 }
-/// Sets `c` to each instance of `mask` that this process has in turn, in the order of instance
-/// numbers, and calls f(number).
+/// Sets `c` to each instance of `mask` that this process holds, in the order of instance numbers,
+/// and calls f(number).
 template <class F>
 void for_instances(const tape::Tape& tape, tape::Mask mask, Coords& c, F&& f) {
   if (const std::vector<std::int64_t>* here = tape.instances_here(mask)) {
@@ -99,14 +99,16 @@ void for_instances(const tape::Tape& tape, tape::Mask mask, Coords& c, F&& f) {
     if (d < 0) return;
   }
 }
-/// The collectives of a phase as one parallel loop, and what they exchange with other processes.
+/// Runs the collectives of a phase as one parallel loop, including their exchanges with other
+/// processes.
 void run_collectives(const tape::Tape& tape, const Frame& frame, const tape::Phase& phase,
                      bool spread);
-/// scan, while and cond.
+/// Runs scan, while and cond.
 void run_control(const tape::Tape& tape, const Frame& frame, const tape::Step& step,
                  const Coords& c, Lane lane);
 
-/// Work below this runs where it is; handing it to the workers would cost more.
+/// Work shorter than this (in seconds) runs on the caller, because using the workers would cost
+/// more.
 inline constexpr double kWorthSpreading = 2e-5;
 
 }  // namespace tessera::inline v0::runtime

@@ -12,10 +12,10 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-// Larger values are not shown to other processes: of these only the names are told.
+// Larger values are not sent to other processes; only their names are reported.
 constexpr std::int64_t kMostShown = std::int64_t{1} << 28;
 
-// An input as another process shows it: this, and so many bytes behind it.
+// The format of an input in the published text: this header, followed by `bytes` bytes of values.
 struct Shown {
   std::uint64_t index, number, bytes;
 };
@@ -35,7 +35,7 @@ std::map<std::uint64_t, Theirs> parse(std::string_view text) {
   return all;
 }
 
-// " at [1,2]"; nothing of a scalar.
+// For example " at [1,2]"; empty for a scalar.
 std::string place(const Shape& shape, std::int64_t element) {
   if (shape.size() == 0) return {};
   std::string text;
@@ -70,7 +70,7 @@ std::shared_ptr<CallGiven> CallGiven::of(std::uint64_t signature, bool communica
     const bool whole = nowhere || l.spec.replicated();
     if (whole && !a.shards.empty() && a.shards[0].buffer && a.shards[0].buffer->is_host())
       in.bytes = a.shards[0].buffer->host_data() + a.shards[0].offset;
-    if (nowhere && !in.bytes) continue;  // of another platform
+    if (nowhere && !in.bytes) continue;  // on another platform
     given->inputs_.push_back(std::move(in));
   }
   if (any) given->results_ = std::make_shared<std::deque<History>>(results.size());

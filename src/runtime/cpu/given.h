@@ -1,4 +1,4 @@
-// What a call between processes was given, so that its exchanges find out where that differs.
+// Describes the inputs of a call between processes, so that its exchanges can detect differences.
 #pragma once
 
 #include "processes/processes.h"
@@ -14,19 +14,19 @@
 
 namespace tessera::inline v0::runtime {
 
-/// The inputs of one call: values of those that lie nowhere, histories of those that lie over devices
-/// of several processes. It reads memory that the call holds, and gives its results their history.
+/// The inputs of one call: values of uncommitted inputs, and histories of inputs over devices of
+/// several processes. It reads memory that the call holds, and sets the history of the call's
+/// results.
 class CallGiven final : public processes::Given {
  public:
-  /// Null where the call neither exchanges anything with other processes nor has arrays over devices
-  /// of theirs, or where nothing is compared. `donated` are inputs whose memory the call may write
-  /// over.
+  /// Null if the call neither exchanges data with other processes nor has arrays over their
+  /// devices, or if comparison is off. `donated` are inputs whose memory the call may overwrite.
   static std::shared_ptr<CallGiven> of(std::uint64_t signature, bool communicates,
                                        std::span<const ArrayDataPtr> inputs,
                                        const std::vector<bool>& donated,
                                        std::span<const ArrayDataPtr> results);
 
-  /// Says the numbers, once the inputs are there and before the call writes anything.
+  /// Computes the numbers. Call it when the inputs are complete, before the call writes anything.
   void settle();
 
   std::string shown() const override;
@@ -36,8 +36,8 @@ class CallGiven final : public processes::Given {
   struct Input {
     std::size_t index;
     Type type;
-    const std::byte* bytes = nullptr;        // the whole, where this process has it
-    std::shared_ptr<const History> history;  // null: compared by value, or it has none
+    const std::byte* bytes = nullptr;        // the whole array, if this process has it
+    std::shared_ptr<const History> history;  // null: compared by value, or unknown
     bool by_value = false, is_overwritten = false;
     std::uint64_t number = 0;
   };

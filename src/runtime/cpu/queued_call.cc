@@ -29,8 +29,8 @@ void execute_for(std::string_view name, const tape::Tape& tape, const Frame& fra
   }
 }
 
-// Counts go down before the reference does, so that a reader never takes another's reference for
-// ours.
+// Counts are decremented before the references are released, so that a reader never mistakes
+// another's reference for one of ours.
 QueuedCall::~QueuedCall() {
   for (const BufferPtr& b : buffers_) b->in_flight.fetch_sub(1);
   for (const Taken& t : taken_)
@@ -65,7 +65,7 @@ void QueuedCall::run() {
   profiler::Scope scope(owner_->name(), "call", profiler::kHost);
   bool begun = false;
   try {
-    // Done, since calls run in order; rethrows what went wrong.
+    // Already complete, since calls run in order; rethrows the error of a failed call.
     for (auto& b : before_) b->wait();
     begun = true;
     execute_for(owner_->name(), *tape_, frame_);

@@ -1,4 +1,4 @@
-// A call that runs behind others, with everything that has to outlive it.
+// A call that runs from the queue, with everything that must outlive it.
 #pragma once
 
 #include "runtime/buffer.h"
@@ -22,16 +22,16 @@ class QueuedCall {
   QueuedCall(const QueuedCall&) = delete;
   QueuedCall& operator=(const QueuedCall&) = delete;
 
-  /// Keeps a buffer until the call is over, and counts it as in flight.
+  /// Keeps a buffer alive until the call is over, and counts it as in flight.
   void hold(const BufferPtr& buffer);
   void keep(std::shared_ptr<CallGiven> given) { given_ = std::move(given); }
-  /// A computation that has to be over before.
+  /// Adds a computation that must complete before the call.
   void after(std::shared_ptr<Completion> before) { before_.push_back(std::move(before)); }
-  /// What the call took. Where it fails, what it has not written over is given back.
+  /// The arrays that the call took. If it fails, those that it has not overwritten are given back.
   void take(std::vector<Taken> taken);
 
   void run();
-  /// Gives back what it took. `begun`: it has begun to write.
+  /// Gives back the taken arrays. `begun`: the call has begun to write.
   void give_back(bool begun);
 
  private:
@@ -39,13 +39,14 @@ class QueuedCall {
   std::shared_ptr<const tape::Tape> tape_;
   ScopedBlock memory_;
   Frame frame_;
-  std::shared_ptr<CallGiven> given_;  // of the frame
+  std::shared_ptr<CallGiven> given_;  // used by the frame
   std::vector<BufferPtr> buffers_;
   std::vector<std::shared_ptr<Completion>> before_;
   std::vector<Taken> taken_;
 };
 
-/// Runs a tape, here; DeviceError in the name of `name` where its kernels find no memory.
+/// Runs a tape on this thread; throws DeviceError in the name of `name` if its kernels run out of
+/// memory.
 void execute_for(std::string_view name, const tape::Tape& tape, const Frame& frame);
 
 }  // namespace tessera::inline v0::runtime

@@ -37,7 +37,7 @@ A combine(A a, A b) {
   } else if constexpr (is_complex_v<A>) {
     throw InternalError("complex numbers have no order");
   } else if constexpr (op == Reduction::max) {
-    return (a > b || a != a) ? a : b;  // b where it is NaN
+    return (a > b || a != a) ? a : b;  // b, also if it is NaN
   } else {
     return (a < b || a != a) ? a : b;
   }
@@ -45,8 +45,8 @@ A combine(A a, A b) {
 
 constexpr std::int64_t kBlock = 1024;
 
-// Elements [begin, begin + n) of all operands: those of the first half of the operands, then of the
-// second, while their number is even; an odd number one after the other.
+// Reduces elements [begin, begin + n) of all operands. While their number is even, the two halves
+// of the operands are reduced separately; an odd number is reduced in order.
 template <Reduction op, class A, class S>
 void tree(std::span<const std::byte* const> in, std::int64_t begin, std::int64_t n, A* acc) {
   auto at = [&](std::size_t j) { return reinterpret_cast<const S*>(in[j]) + begin; };
@@ -65,7 +65,7 @@ void tree(std::span<const std::byte* const> in, std::int64_t begin, std::int64_t
   }
 }
 
-// The same tree over a number of operands that is known: one pass, nothing in between is stored.
+// The same tree for a fixed number of operands: one pass without intermediate storage.
 template <Reduction op, class A, int count, class S>
 A tree_of(const S* const* in, std::int64_t i) {
   if constexpr (count == 1)

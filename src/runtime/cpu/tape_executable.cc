@@ -26,14 +26,15 @@ using namespace tape;
 
 namespace {
 
-// Calls that take longer than this leave the caller's thread.
+// Calls estimated to take longer than this (in seconds) run from the queue.
 constexpr double kInline = 3e-4;
 
 bool synchronous() {
   static const bool on = settings::flag("TESSERA_SYNC");
   return on;
 }
-// Whether it has regions, between which blocks are exchanged even without collectives of its own.
+// Whether a program has regions. Blocks are exchanged between them even without explicit
+// collectives.
 bool runs_on_devices(const Program& p) {
   return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& e) {
     const std::optional<Flow> flow = flow_of(e);
@@ -42,7 +43,7 @@ bool runs_on_devices(const Program& p) {
   });
 }
 
-// Temporaries start as NaN, so that a value read before it is written shows.
+// Fills temporaries with NaN, so that reading a value before it is written shows.
 bool poison() {
 #ifdef TESSERA_VERIFY_PASSES
   return true;
@@ -77,7 +78,7 @@ std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
   if (communicates_ && several_)
     options.listed = std::make_shared<const processes::Listed>(
         program_->name, [p = program_] { return to_string(*p, {.locations = true}); });
-  // The oracle runs the program as it was written.
+  // The evaluators run the program as it was written.
   return make_variant(tape::make_tape(evaluate ? *program_ : *simplify(program_), options),
                       std::move(uniform), program_->inputs.size());
 }
@@ -127,7 +128,7 @@ void TapeExecutable::check_devices(const Variant& v) const {
       .raise<DeviceError>();
 }
 
-// A program without a mesh runs where its committed inputs are, which is one place.
+// A program without a mesh runs where its committed inputs are, which must be a single place.
 void TapeExecutable::check_places(const Variant& v, std::span<const ArrayDataPtr> inputs) const {
   const Layout* place = nullptr;
   bool agree = true;
@@ -139,13 +140,13 @@ void TapeExecutable::check_places(const Variant& v, std::span<const ArrayDataPtr
   }
   if (agree) return;
   for (const ArgumentPlan& plan : v.arguments)
-    if (plan.committed) return;  // a mesh: it moves its inputs
+    if (plan.committed) return;  // a program with a mesh moves its inputs
   refuse_places(name(), inputs);
 }
 
 namespace {
 
-// Where a program without a mesh runs that has an input on a device of another process.
+// The layout on which a program without a mesh runs if an input is on a device of another process.
 LayoutPtr elsewhere(const Tape& tape, std::span<const ArrayDataPtr> inputs) {
   if (tape.regions.empty())
     for (const auto& in : inputs)
@@ -154,7 +155,7 @@ LayoutPtr elsewhere(const Tape& tape, std::span<const ArrayDataPtr> inputs) {
   return nullptr;
 }
 
-// Libraries make variables at their first call, too.
+// Libraries create static variables at their first call as well.
 void has_run(const Variant& v) {
   if (v.libraries && !v.ran.load(std::memory_order_relaxed) && !v.ran.exchange(true))
     library_was_used();
@@ -216,7 +217,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     frame.given = given.get();
   }
   if (!queued) {
-    // An input that failed before is reported before anything is written.
+    // Report an input that has failed before anything is written.
     for (const auto& in : inputs)
       if (in->pending) in->pending->wait();
     try {

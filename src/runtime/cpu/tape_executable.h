@@ -1,4 +1,4 @@
-// A program planned for the CPU: the life of its calls.
+// A program compiled for the CPU, and the course of its calls.
 #pragma once
 
 #include "codegen/tape/planner.h"
@@ -16,7 +16,7 @@
 
 namespace tessera::inline v0::runtime {
 
-/// Runs on the host's memory, in the queue where it takes long.
+/// Runs in host memory; long calls run from the queue.
 class TapeExecutable : public Executable,
                        public Kept,
                        public std::enable_shared_from_this<TapeExecutable> {
@@ -30,7 +30,7 @@ class TapeExecutable : public Executable,
   const CompileOptions& options() const override { return options_; }
   MemoryPlan memory() const override;
   std::string schedule() const override { return to_string(*base_->tape); }
-  /// Roughly, of itself.
+  /// Approximate size of the executable itself.
   std::int64_t bytes() const;
 
  private:

@@ -14,10 +14,10 @@ using namespace tape;
 
 namespace {
 
-// The place in a region's mesh, of those that this process has, of each instance of a slot.
+// Finds, for each instance of a slot, a position in the region's mesh that belongs to this process.
 void find_places(const Tape& tape, const Region& region, const Slot& slot, const Layout& layout,
                  ArgumentPlan& plan) {
-  std::map<std::int64_t, std::int64_t> places;  // the first, by instance
+  std::map<std::int64_t, std::int64_t> places;  // the first position of each instance
   for (std::size_t k = 0; k < layout.shards(); ++k) {
     const std::int64_t place = layout.place(k);
     Coords c;

@@ -1,4 +1,4 @@
-// What is worked out once for a tape: how inputs become its pointers and its memory becomes arrays.
+// Prepared once for each tape: how inputs become its pointers, and its memory becomes arrays.
 #pragma once
 
 #include "codegen/tape/tape.h"
@@ -13,19 +13,21 @@
 
 namespace tessera::inline v0::runtime {
 
-/// An argument of the tape: how arrays become its pointers.
+/// How arrays become the pointers of one argument of the tape.
 struct ArgumentPlan {
-  LayoutPtr committed, uncommitted;    // what is used shard by shard; null for a whole
-  std::vector<std::int64_t> instance;  // those of this process: places in the table
-  std::vector<std::int64_t> position;  // of these: place in the mesh
-  std::vector<std::int64_t> offset;  // of these: bytes into the whole, where blocks are contiguous
+  LayoutPtr committed, uncommitted;  // layouts that are used shard by shard; null for a whole array
+  std::vector<std::int64_t> instance;  // indices into the table for this process's instances
+  std::vector<std::int64_t> position;  // for each of these: the position in the mesh
+  // for each of these: bytes into the whole array, if blocks are contiguous
+  std::vector<std::int64_t> offset;
   std::optional<spmd::Blocks> blocks;
 };
 
 struct ResultPlan {
-  LayoutPtr layout;                    // null for a whole
-  std::vector<std::int64_t> instance;  // by shard of this process, which of what is stored
-  std::int64_t bytes = 0;              // of all that are stored
+  LayoutPtr layout;  // null for a whole array
+  // for each shard of this process, the index of the stored instance
+  std::vector<std::int64_t> instance;
+  std::int64_t bytes = 0;  // of all stored instances
   bool uniform = false;
 };
 
@@ -35,17 +37,18 @@ struct Variant {
   std::shared_ptr<const tape::Tape> tape;
   std::vector<ArgumentPlan> arguments;
   std::vector<ResultPlan> results;
-  std::vector<std::vector<std::size_t>> of_input;  // arguments by input
-  /// Where results are that are whole, in a program that runs on devices of some of several
-  /// processes; null: where its inputs say.
+  std::vector<std::vector<std::size_t>> of_input;  // argument indices by input
+  /// The layout of whole results of a program that runs on devices of some, but not all, processes;
+  /// null: given by the inputs.
   LayoutPtr whole;
-  int last_device = 0;     // of all regions
-  bool between = false;    // processes: devices of others take part
-  bool libraries = false;  // are called
+  int last_device = 0;     // the highest id in all regions
+  bool between = false;    // devices of other processes take part
+  bool libraries = false;  // it calls libraries
   mutable std::atomic<bool> ran{false};
 };
 
-/// For a tape of a program with `inputs` inputs, planned for those in `uniform`.
+/// The variant for a tape of a program with `inputs` inputs, planned for the given `uniform`
+/// inputs.
 std::shared_ptr<const Variant> make_variant(std::shared_ptr<const tape::Tape> tape,
                                             std::vector<bool> uniform, std::size_t inputs);
 

@@ -1,4 +1,4 @@
-// Loops, branches, calls and regions of a per-device program.
+// Emits loops, branches, calls and regions of a per-device program.
 #include "ir/op.h"
 #include "ops/build.h"
 #include "ops/control/agree.h"
@@ -26,7 +26,7 @@ ProgramPtr BodyWriter::nested(std::size_t scope, std::span<const Id> inputs,
   return b.finish_pruned(results);
 }
 
-// As if the program stood in the call's place.
+// Walks the program as if it were inlined.
 void BodyWriter::inlined(Frame& f, std::size_t k, const Equation& eqn) {
   std::vector<Slot> in;
   for (Var v : eqn.inputs) in.push_back(f.slots[v]);
@@ -34,8 +34,8 @@ void BodyWriter::inlined(Frame& f, std::size_t k, const Equation& eqn) {
   for (std::size_t i = 0; i < out.size(); ++i) f.slots[eqn.outputs[i]] = out[i];
 }
 
-// What a region's axes cut comes before what the others cut of its blocks: the body is walked as if
-// it stood in the call's place, on blocks by its specs.
+// Walks the body as if it were inlined, on blocks that the region's specs determine. Dimensions are
+// first cut by the region's manual axes, then by the others.
 void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
   const ShardMap s(eqn.attrs);
   const std::size_t scope = work_.where.nested(f.scope, k)[0];
@@ -49,8 +49,8 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
     p.combiner = inside.combiner;
     return work_.placements.id(std::move(p));
   };
-  // Two blocks of 7 rows, each in parts of 4 and 3, are no four parts of 14 rows: what both kinds of
-  // axes cut is cut evenly.
+  // Two blocks of 7 rows, each in parts of 4 and 3, are not four equal parts of 14 rows. Dimensions
+  // that both kinds of axes partition are therefore cut evenly.
   const auto evened = [&](const Spec& spec, Id block, const Shape& shape) {
     Placement inside = work_.placements[block];
     const Placement manual = work_.mesh.placement(spec, inside.rank());
@@ -67,7 +67,7 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
     const Value part = at(f.slots[eqn.inputs[i]], around(s.in_specs[i], block));
     in.push_back(add(body.types[body.inputs[i]], block, b_.vary_over(part, s.in_specs[i].axes())));
   }
-  // Placements know nothing of axes of one device, and types do.
+  // Types track axes of size 1, but placements do not.
   AxisSet alone;
   for (const std::string& axis : s.mesh.axes)
     if (s.mesh.size_of(axis) == 1) alone.insert(axis);
@@ -100,8 +100,9 @@ void BodyWriter::region(Frame& f, std::size_t k, const Equation& eqn) {
   }
 }
 
-// What a program inside takes and gives lies as propagation has it there: operands outside are
-// brought to it, and a row of an array lies as the array does without the dimension of the rows.
+// Inputs and outputs of nested programs have the placements that propagation chose there, and
+// operands are resharded to these. A stacked array has the placement of its rows with an
+// unpartitioned leading dimension.
 void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
   if (flow.kind == Flow::Kind::call && !eqn.op->with_flow) return inlined(f, k, eqn);
   if (flow.kind == Flow::Kind::region) return region(f, k, eqn);
@@ -115,7 +116,7 @@ void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& 
     p.dims.insert(p.dims.begin(), Atoms{});
     return work_.placements.id(std::move(p));
   };
-  // By operand of the body, or of each branch.
+  // By operand of the body or of each branch.
   std::vector<Id> in, out;
   for (Var v : inside.inputs) in.push_back(lies(body, v));
   std::vector<Id> operands, results;

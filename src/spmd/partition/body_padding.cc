@@ -1,4 +1,4 @@
-// What the parts of a per-device program hold behind the end of the whole.
+// Fills the padding of parts of a per-device program.
 #include "ops/local.h"
 #include "ops/padding.h"
 #include "spmd/partition/body_writer.h"
@@ -9,7 +9,7 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-// Nothing that is computed of it looks right.
+// A value that makes any result computed from padding conspicuous.
 Literal poison(DType dtype) {
   if (is_inexact(dtype)) return scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN());
   if (dtype == DType::boolean) return scalar_literal(dtype, std::int64_t{1});
@@ -26,8 +26,8 @@ Value BodyWriter::behind(Value part, std::size_t dim, std::int64_t extent, const
   return ops::filled_behind(part, static_cast<int>(dim), extent, axes, work_.mesh.size(cut), fill);
 }
 
-// Elements of operands that meet in results, where some device has fewer than the others: what it
-// has instead becomes what changes nothing.
+// For uneven parts, replaces the padding of operands by neutral elements where elements of a factor
+// are combined in results.
 void BodyWriter::fill_up(const DivisionRule& rule, const Division& division, Values& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const DivisionRule::Tensor& t = rule.tensors[i];

@@ -1,5 +1,6 @@
-// Sums that loops carry: where each turn adds partial results to one, it stays partial through all
-// turns and is reduced once behind the loop. What branches give to such a sum is partial, too.
+// Keeps sums partial across control flow. If each iteration of a loop only adds partial results to
+// a carry, the carry stays partial and is reduced once after the loop. Branch results that are
+// added to such a carry stay partial, too.
 #include "ops/build.h"
 #include "ops/local.h"
 #include "spmd/partition/body_writer.h"
@@ -10,8 +11,8 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-// Whether the carry goes from one equation to the next, each time as the only thing that is read of
-// it, until the body gives it back, and nothing on the way rules out that this is a sum.
+// Whether the carry passes from one equation to the next, each its only reader, until the body
+// returns it, and no equation on this path rules out that the carry is a sum.
 bool only_grows(const Program& body, Var carry, Var next) {
   std::vector<std::uint32_t> reads(body.types.size());
   for (const Equation& eqn : body.equations)
@@ -23,7 +24,7 @@ bool only_grows(const Program& body, Var carry, Var next) {
     if (at == next) break;
     if (std::find(eqn.inputs.begin(), eqn.inputs.end(), at) == eqn.inputs.end()) continue;
     if (reads[at] != 1) return false;
-    if (eqn.op->flow) {  // a loop inside may carry it on
+    if (eqn.op->flow) {  // a nested loop may carry it
       const Flow inner = eqn.op->flow(eqn.attrs);
       if (!inner.repeats()) return false;
       std::size_t k = 0;
@@ -72,8 +73,9 @@ std::vector<BodyWriter::Id> BodyWriter::come_out(std::size_t scope, std::span<co
   return out;
 }
 
-// A body is written on trial: once as if it took each such carry partial or not as it likes, which
-// says over which atoms it would be; then with these, until all come out as they went in.
+// Finds by fixed point which carries can stay partial sums: write the body once with no constraint
+// to see over which axes each carry comes out partial, then rewrite with those as inputs until
+// inputs and outputs agree.
 void BodyWriter::keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes,
                            std::vector<Id>& inputs) {
   const Program& body = work_.where.program(scopes.back());
@@ -113,13 +115,13 @@ void BodyWriter::keep_sums(const Flow& flow, std::span<const std::uint32_t> scop
   inputs = std::move(kept);
 }
 
-// What one branch gives as partial results and the others whole, or not at all, is partial where it
-// is only added to a sum that is: it is not reduced in each turn of a loop around. Elsewhere it is
-// reduced in the branch, which perhaps does not run.
+// If a branch produces partial results and the others a whole value or none, the result stays
+// partial if it is only added to a partial sum, which avoids a reduction in each iteration of an
+// enclosing loop. Otherwise it is reduced inside the branch, which may not run at all.
 void BodyWriter::keep_chosen_sums(const Frame& f, const Equation& eqn,
                                   std::span<const std::uint32_t> scopes, std::span<const Id> inputs,
                                   std::vector<Id>& outputs) {
-  std::vector<std::vector<Id>> out;  // by branch, asked for once
+  std::vector<std::vector<Id>> out;  // by branch, computed once
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Var v = eqn.outputs[i];
     ResultState sum;
@@ -132,7 +134,7 @@ void BodyWriter::keep_chosen_sums(const Frame& f, const Equation& eqn,
     AtomSet over = sum.sum_over;
     bool any = false, agree = kept.unreduced.empty();
     for (const std::vector<Id>& branch : out) {
-      if (branch[i] == PlacementTable::none) continue;  // made where it is read
+      if (branch[i] == PlacementTable::none) continue;  // materialised at its readers
       const Placement& p = work_.placements[branch[i]];
       if (p.unreduced.empty()) continue;
       agree = agree && p.combiner == Combiner::add && p.dims == kept.dims &&

@@ -1,4 +1,4 @@
-// Values of a per-device program, brought to where they are read.
+// Values of a per-device program, and their resharding to where they are read.
 #include "ops/build.h"
 #include "spmd/partition/body_writer.h"
 #include "spmd/reshard/emit.h"
@@ -55,8 +55,8 @@ Value BodyWriter::at(Slot slot, Id id) {
   if (!plan)
     throw InternalError("no copy of " + to_string(*h.type) + " leads to " +
                         work_.mesh.to_string(to));
-  // Devices may hold the same by chance; their parts are typed as what they stand for, and equal
-  // partial results still add up.
+  // Types follow from placements: devices may hold equal parts by chance, but these are typed as
+  // varying, and equal partial results must still be added.
   if (const std::optional<Value> sum = summed_at_once(h, *from, *plan)) return hold(h, id, *sum);
   own_sums_.erase(from->value.var);
   Value part = b_.vary_over(from->value, work_.placements.axes(from->at));
@@ -94,13 +94,13 @@ void BodyWriter::find_own_sum(const Equation& eqn, Value operand, const Held& re
   const Copy& c = result.copies[0];
   const Placement& p = work_.placements[c.at];
   if (p.unreduced.empty() || p.combiner != eqn.op->combiner || work_.causes.empty()) return;
-  const AttrValue* groups = eqn.attrs.find("groups");  // numbers along its own axes alone
+  const AttrValue* groups = eqn.attrs.find("groups");  // numbers members along its own axes
   if (groups && !std::get<IntLists>(*groups).empty()) return;
   own_sums_.emplace(c.value.var, OwnSum{operand, &eqn, work_.causes.size() - 1});
 }
 
-// What a collective of the program's own has combined along its axes is to be combined along those
-// over which it is still partial, and nobody has read it as it is: one collective does both.
+// A collective of the user's program has reduced a value along its own axes, and the value is still
+// partial over others. If nothing has read it yet, one collective does both reductions.
 std::optional<Value> BodyWriter::summed_at_once(Held& h, const Copy& from, const Reshard& plan) {
   const auto found = own_sums_.find(from.value.var);
   if (found == own_sums_.end() || plan.moves.size() != 1 ||
@@ -134,7 +134,7 @@ std::optional<Value> BodyWriter::summed_at_once(Held& h, const Copy& from, const
   return sum;
 }
 
-// Nothing has to come from anywhere. A part varies over the axes of the regions around, too.
+// An empty value needs no communication. Its part also varies over the axes of enclosing regions.
 Value BodyWriter::without_elements(const Held& h, Id id) {
   const Copy& c = h.copies[0];
   AxisSet varying = c.value.type().varying;

@@ -17,8 +17,8 @@ bool is_zero(const Equation& eqn) {
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-// By variable how often it is read by equations that outputs need, and by outputs; and by which
-// equation first.
+// By variable, how often it is read by outputs and by equations that outputs need. `reader`
+// receives the first such equation.
 std::vector<std::uint32_t> reads_of(const Program& p, std::vector<std::uint32_t>& reader) {
   std::vector<std::uint32_t> reads(p.types.size());
   reader.assign(p.types.size(), PlacementTable::none);
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> reads_of(const Program& p, std::vector<std::uint32_t>
 
 }  // namespace
 
-// An op's own rule may lose that the whole is weak.
+// Restores the weak type of the whole, which an op's own rule may drop.
 Value BodyWriter::like(const Type& type, Value part) {
   return part.type().weak == type.weak ? part : ops::convert(part, type.dtype, type.weak);
 }
@@ -77,7 +77,7 @@ void BodyWriter::equation(Frame& f, std::size_t k, const Equation& eqn) {
   const At at_equation(*this, eqn);
   if (eqn.op->flow) return flow(f, k, eqn, eqn.op->flow(eqn.attrs));
   if (eqn.op->constrains) {
-    // What the user asks for is the only copy that its readers know.
+    // Readers see only the placement that the user requested.
     const Id id = lies(f.scope, eqn.outputs[0]);
     const Slot x = f.slots[eqn.inputs[0]];
     f.slots[eqn.outputs[0]] = held_[x].made_by ? x : add(*held_[x].type, id, at(x, id));
@@ -104,8 +104,8 @@ void BodyWriter::make_anywhere(Frame& f, const Equation& eqn) {
   f.slots[eqn.outputs[0]] = static_cast<Slot>(held_.size()) - 1;
 }
 
-// By ops that say of nothing that they are linear in it alone, but are so in all together, and hand
-// on what they read once.
+// Follows `v` through ops that have a transpose but no `linear` rule, which are linear in all their
+// inexact operands together, as long as each result is read once.
 void BodyWriter::find_sum(const Frame& f, Var v, ResultState& result) const {
   for (int steps = 0; steps < 8; ++steps) {
     if (f.reads[v] != 1 || f.reader[v] == PlacementTable::none) return;
@@ -185,7 +185,7 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
     find_own_sum(eqn, parts[0], held_[f.slots[eqn.outputs[0]]]);
 }
 
-// All devices come by, and one of them acts: the first along what is automatic here.
+// All devices execute the effect's equation, but only the first one along the automatic axes acts.
 Value BodyWriter::on_one_device(std::size_t scope, Value holds) {
   AtomSet atoms;
   const AtomSet barred = work_.where.barred(scope);
@@ -242,7 +242,7 @@ Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Div
   return out;
 }
 
-// Collectives of the program's own regions, and those that an op's own rule wrote.
+// Records collectives of the user's own regions and those emitted by an op's own rule.
 void BodyWriter::note_emitted(std::size_t first) {
   const std::deque<Type>& types = b_.so_far().types;
   const std::vector<Equation>& equations = b_.so_far().equations;

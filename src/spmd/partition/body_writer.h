@@ -1,6 +1,6 @@
-// Writes the per-device program of a program: plain equations in body_writer.cc, values and how
-// they come to where they are read in body_values.cc, what their parts hold behind the end of the
-// whole in body_padding.cc, control flow in body_flow.cc and body_sums.cc.
+// Writes the per-device version of a program. Plain equations are in body_writer.cc, values and
+// their resharding in body_values.cc, the contents of padding in body_padding.cc, and control flow
+// in body_flow.cc and body_sums.cc.
 #pragma once
 
 #include "ir/builder.h"
@@ -17,7 +17,8 @@
 
 namespace tessera::inline v0::spmd {
 
-/// How values move and work is divided where devices hold values of their own along some atoms.
+/// Resharding routes and the work divider for one set of barred atoms, along which devices hold
+/// different values.
 struct Ways {
   Ways(const Links& links, PlacementTable& placements, AtomSet barred)
       : routes(links, placements, barred), divider(placements, routes) {}
@@ -25,7 +26,7 @@ struct Ways {
   Divider divider;
 };
 
-/// What the writers of a program's bodies share.
+/// State shared by the writers of all bodies of a program.
 struct PartitionWork {
   PartitionWork(const AtomMesh& m, const Propagation& p, const PartitionOptions& o)
       : mesh(m), where(p), poison(o.poison), placements(m), links(o.links) {}
@@ -38,33 +39,35 @@ struct PartitionWork {
   const bool poison;
   PlacementTable placements;
   const Links& links;
-  std::map<std::uint64_t, Ways> known_ways;  // by the bits of what is barred
+  std::map<std::uint64_t, Ways> known_ways;  // by the bits of the barred set
   DivisionRules rules;
   std::vector<CollectiveCause> causes;
-  /// Where the outputs of a scope came out on trial, by the scope, where its inputs lie, and which
-  /// of these are free: loops inside loops ask the same again and again.
+  /// Memoises the output placements found by trial writing, keyed by the scope, the placements of
+  /// its inputs, and which inputs are free. Nested loops ask the same question many times.
   std::map<std::tuple<std::size_t, std::vector<PlacementTable::Id>, std::vector<bool>>,
            std::vector<PlacementTable::Id>>
       trials;
 };
 
-/// One body. A slot is a value of the program and its copies, each where somebody needed it.
+/// Writes one body. A slot is a value of the whole program together with its copies, one for each
+/// placement in which a reader needed it.
 class BodyWriter {
  public:
   using Slot = std::uint32_t;
   using Id = PlacementTable::Id;
 
-  /// The body runs so many times; `in_while`: more often.
+  /// `times`: how often the body runs. `in_while`: it may run more often, because it is in a while
+  /// loop.
   BodyWriter(PartitionWork& work, Builder& b, std::int64_t times, bool in_while)
       : work_(work), ways_(&work.ways({})), b_(b), times_(times), in_while_(in_while) {}
 
-  /// A device's part, of a value of type `whole`, which outlives the writer.
+  /// Adds a device's part of a value of type `whole`, which must outlive the writer.
   Slot add(const Type& whole, Id at, Value part);
-  /// An input of the body that lies so.
+  /// Adds an input of the body with placement `at`.
   Slot input(const Type& whole, Id at);
-  /// The equations of a scope (spmd/propagate/propagate.h); gives its outputs.
+  /// Writes the equations of a scope (spmd/propagate/propagate.h); returns its outputs.
   std::vector<Slot> walk(std::size_t scope, std::span<const Slot> inputs);
-  /// The part of a value that lies so.
+  /// A device's part of a value under placement `id`; reshards if necessary.
   Value at(Slot slot, Id id);
 
  private:
@@ -75,29 +78,29 @@ class BodyWriter {
   struct Held {
     const Type* type = nullptr;
     InlineVector<Copy, 2> copies;
-    // Made of scalars where it is read, each time as it is needed.
+    // The value is computed from scalars, and is therefore materialised at each reader.
     const Equation* made_by = nullptr;
     const DivisionRule* rule = nullptr;
     std::vector<Slot> made_of;
     bool zero = false;
-    bool free = false;  // on trial: it may lie and be partial in any way
+    bool free = false;  // on trial: any placement and any partial sum is accepted
   };
-  // A collective of the program's own that combines what is partial over other axes, too.
+  // A collective of the user's program that can also reduce partial sums over other axes.
   struct OwnSum {
     Value operand;
     const Equation* by;
-    std::size_t cause;  // its place among them
+    std::size_t cause;  // its index in `causes`
   };
   static constexpr Slot kNoSlot = static_cast<Slot>(-1);
   struct Frame {
     const Program& program;
     std::size_t scope;
     std::vector<Slot> slots;            // by variable
-    std::vector<std::uint32_t> reads;   // by variable, by equations that somebody needs
-    std::vector<std::uint32_t> reader;  // the first of these
-    std::unordered_map<Var, Id> ends;   // where results lie that nobody else reads
+    std::vector<std::uint32_t> reads;   // by variable: number of needed equations that read it
+    std::vector<std::uint32_t> reader;  // by variable: the first of these equations
+    std::unordered_map<Var, Id> ends;   // placements of results that nothing else reads
   };
-  // Sets where new equations come from, for a scope.
+  // Sets the source location and scope of new equations while it is alive.
   class At;
 
   Id lies(std::size_t scope, Var v) const;
@@ -114,7 +117,7 @@ class BodyWriter {
   void fill_up(const DivisionRule& rule, const Division& division, Values& parts);
   Value behind(Value part, std::size_t dim, std::int64_t extent, const Atoms& cut,
                const Literal& fill);
-  /// A new copy; gives it.
+  /// Adds a copy and returns it.
   Value hold(Held& h, Id at, Value part);
   Value make(Slot slot, Id id);
   Value without_elements(const Held& h, Id id);
@@ -127,18 +130,18 @@ class BodyWriter {
   void flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
   void inlined(Frame& f, std::size_t k, const Equation& eqn);
   void region(Frame& f, std::size_t k, const Equation& eqn);
-  /// Replaces placements of what a loop's body takes, body_sums.cc.
+  /// Replaces placements of a loop body's inputs (body_sums.cc).
   void keep_sums(const Flow& flow, std::span<const std::uint32_t> scopes, std::vector<Id>& inputs);
-  /// Replaces placements of what branches give, where it goes to a sum that is partial.
+  /// Replaces placements of branch outputs that are added to a partial sum.
   void keep_chosen_sums(const Frame& f, const Equation& eqn, std::span<const std::uint32_t> scopes,
                         std::span<const Id> inputs, std::vector<Id>& outputs);
-  /// Where the outputs of a scope come out, in a body that is thrown away; those inputs that are
-  /// `free` may lie and be partial in any way.
+  /// The placements in which the outputs of a scope come out, found by writing a body that is
+  /// discarded. Inputs marked `free` accept any placement and any partial sum.
   std::vector<Id> come_out(std::size_t scope, std::span<const Id> inputs,
                            const std::vector<bool>& free);
-  /// A part that counts on the first device along the atoms alone.
+  /// Makes a part count only on the first device along the atoms, as a partial sum.
   Value as_partial(Value part, AtomSet atoms);
-  /// The program of a scope as one of its own, from and to these placements.
+  /// Writes the program of a scope as a nested program with these input and output placements.
   ProgramPtr nested(std::size_t scope, std::span<const Id> inputs, std::span<const Id> outputs,
                     std::int64_t times, bool in_while);
 
@@ -148,10 +151,10 @@ class BodyWriter {
   std::int64_t times_;
   bool in_while_;
   std::deque<Held> held_;
-  /// Parts with neutral elements behind the end of the whole: by the part, the dimension, its whole
-  /// extent, and what the elements are neutral to.
+  /// Parts whose padding is filled with neutral elements, keyed by the part, the dimension, its
+  /// whole extent, and the combiner that the elements are neutral for.
   std::map<std::tuple<Var, std::size_t, std::int64_t, Combiner>, Value> filled_;
-  /// By its result, as long as nobody has read that.
+  /// Keyed by the collective's result, as long as nothing has read it.
   std::unordered_map<Var, OwnSum> own_sums_;
   const Equation* now_ = nullptr;
 };

@@ -14,8 +14,8 @@ namespace {
 
 using Id = PlacementTable::Id;
 
-// Of a core with vector units and its share of the memory: what counts is that work done twice is
-// dearer than work that is shared out, where communication is the same.
+// Rates of a core with vector units and its share of the memory bandwidth. They only need to make
+// replicated work more expensive than divided work if communication is equal.
 constexpr double kOperationsPerSecond = 1e11, kBytesPerSecond = 1e10;
 constexpr std::size_t kMostTried = 4096;
 
@@ -45,7 +45,7 @@ class DivisionSearch {
   }
 
  private:
-  // Which operands may stay partial sums, all over the same atoms.
+  // Finds operands that may stay partial sums, all over the same atoms.
   void find_sums() {
     partial_.assign(operands_.size(), false);
     bool once = true;
@@ -70,7 +70,7 @@ class DivisionSearch {
       sums_first_ = once;
       return;
     }
-    // Without the zeros, which an op that is linear in one operand at a time may have as another.
+    // Retry without the zero operands, because an op may be linear in only one operand at a time.
     for (std::size_t i = 0; i < operands_.size(); ++i)
       if (operands_[i].zero) partial_[i] = false;
     sums_ = rule_.sums(partial_);
@@ -101,7 +101,7 @@ class DivisionSearch {
     }
   }
 
-  // Whether it is the best so far.
+  // Returns whether this division is the best so far.
   bool consider(const std::vector<std::size_t>& at) {
     Division division(rule_.factors.size());
     for (std::size_t i = 0; i < at.size(); ++i)
@@ -117,7 +117,7 @@ class DivisionSearch {
     return better;
   }
 
-  // As the largest value that has them there has them.
+  // The atoms in the order in which the largest value has them along the factor.
   Atoms in_order(std::size_t factor, AtomSet atoms) const {
     Atoms order;
     for (const DivisionOptions::Run& run : options_.runs[factor])
@@ -130,8 +130,9 @@ class DivisionSearch {
     return order;
   }
 
-  // Where operand i is brought to: in parts, whose edges are fetched, or whole along the dimensions
-  // that windows read, where that takes less. Whether it can be brought there.
+  // Chooses the placement that operand i is resharded to: in parts, whose edges are fetched, or
+  // whole along the dimensions that windows read, if that is cheaper. Returns false if neither is
+  // reachable.
   bool bring(std::size_t i, const Division& division, bool sums, DivisionChoice& choice,
              MoveCost& cost) {
     Placement parts = part_of(mesh_, rule_, i, division), whole = parts;
@@ -196,7 +197,7 @@ class DivisionSearch {
       if (!bring(i, division, sums, choice, inner)) return false;
     seconds += inner.seconds;
     collectives += inner.collectives;
-    // What is moved behind the equation may turn out not to be read there.
+    // Moves of results may turn out to be unnecessary, so they are compared separately.
     const double before = seconds;
     for (std::size_t i = 0; i < results_.size(); ++i) {
       Placement p = part_of(mesh_, rule_, rule_.operands + i, division);
@@ -238,9 +239,9 @@ class DivisionSearch {
   std::vector<bool> partial_;
   bool sums_ = false, sums_first_ = false;
 
-  double work_;  // seconds, undivided
+  double work_;  // seconds for the undivided work
   bool found_ = false;
-  double seconds_ = 0, before_ = 0;  // in all, and without what is moved behind it
+  double seconds_ = 0, before_ = 0;  // in total, and without moves of results
   bool best_sums_ = false;
   int collectives_ = 0;
   DivisionChoice best_;

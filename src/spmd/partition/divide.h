@@ -1,5 +1,5 @@
-// Which division of an equation's work is cheapest, with what its operands have to be brought to
-// and what its results come out as.
+// Chooses the cheapest division of an equation's work, together with the placements its operands
+// must be brought to and those in which its results come out.
 #pragma once
 
 #include "spmd/partition/division.h"
@@ -12,20 +12,20 @@
 
 namespace tessera::inline v0::spmd {
 
-/// An operand as an equation finds it.
+/// The state of an operand when the equation is reached.
 struct OperandState {
-  PlacementTable::Id wished = PlacementTable::none;  // where propagation has it
-  InlineVector<PlacementTable::Id, 6> copies;        // where it is
-  bool anywhere = false;                             // it is made where it is read
-  bool zero = false;                                 // every element is, so partial results are too
-  bool read_once = false;                            // by nobody but this equation
+  PlacementTable::Id wished = PlacementTable::none;  // as propagation placed it
+  InlineVector<PlacementTable::Id, 6> copies;        // its present placements
+  bool anywhere = false;                             // it is materialised by each reader
+  bool zero = false;                                 // all elements are 0; so are partial results
+  bool read_once = false;                            // no other equation reads it
 };
 
-/// A result as its readers find it.
+/// The state of a result as its readers see it.
 struct ResultState {
-  PlacementTable::Id wanted = PlacementTable::none;  // where propagation has it; none: no reader
-  /// It is added to sums that are partial over these atoms, so that it may be one too; or to one
-  /// that is partial or not as it likes.
+  PlacementTable::Id wanted = PlacementTable::none;  // as propagation placed it; none: unread
+  /// Axes over which this result may stay a partial sum, because it is only added to other partial
+  /// sums over the same axes. `sum_over_any`: its reader accepts a partial sum over any axes.
   AtomSet sum_over;
   bool sum_over_any = false;
 };
@@ -35,18 +35,18 @@ struct DivisionChoice {
   std::vector<PlacementTable::Id> operands, results;
 };
 
-/// Answers are kept: equal questions have equal ones, whatever was asked before.
+/// Results are cached; they depend only on the arguments.
 class Divider {
  public:
   Divider(PlacementTable& placements, Routes& routes) : placements_(placements), routes_(routes) {}
 
-  /// Least is the time to bring operands and results from and to where they lie, by the routes that
-  /// are written, and that of the work itself, by a rough rate. The atoms that cut any of these
-  /// values, each along the factors that it cuts in one of them, are tried in all ways, or where
-  /// these are very many one atom after the other.
+  /// Minimises the time to reshard operands and results, by the routes that will be emitted, plus a
+  /// rough estimate of the time for the work itself. The candidates are the atoms that partition
+  /// any of these values, each along the factors that it partitions in one of them. All
+  /// combinations are tried or, if there are very many, one atom after the other.
   ///
-  /// Operands that are partial sums stay so where the equation is linear in them, so that the
-  /// result is one, if that costs no more.
+  /// Operands that are partial sums stay partial if the equation is linear in them, so that the
+  /// result is partial too, and if that costs no more.
   const DivisionChoice& choose(const DivisionRule& rule, std::span<const OperandState> operands,
                                std::span<const ResultState> results);
 

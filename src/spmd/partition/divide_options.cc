@@ -39,7 +39,7 @@ DivisionOptions division_options(const PlacementTable& placements, const Divisio
       if (!rule.factors[f].divides) return;
       weight[a].resize(rule.factors.size(), -1);
       weight[a][f] = std::max(weight[a][f], 0.0) + static_cast<double>(bytes);
-      // Parts that are put in order receive more than parts of another dimension do.
+      // Partitioning a sorted dimension costs more communication than partitioning another.
       if (!rule.factors[f].orders) used.insert(a);
       runs[f].push_back(a);
     });
@@ -60,7 +60,7 @@ DivisionOptions division_options(const PlacementTable& placements, const Divisio
   for (auto& runs : found.runs)
     std::stable_sort(runs.begin(), runs.end(),
                      [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  bool folds = false;  // a dimension of several factors, of which a minor one is not cut alone
+  bool folds = false;  // a dimension has several factors, whose minor ones cannot be cut alone
   for (const DivisionRule::Tensor& t : rule.tensors)
     for (const auto& dim : t.dims) folds = folds || dim.size() > 1;
   const auto is_offered = [](const std::vector<double>& w) {
@@ -68,8 +68,8 @@ DivisionOptions division_options(const PlacementTable& placements, const Divisio
   };
   for (std::size_t a = 0; a < weight.size(); ++a) {
     weight[a].resize(rule.factors.size(), -1);
-    // What cuts a value where the work cannot be cut, or not alone, may cut it where that is
-    // free.
+    // Atoms that partition a value along a factor that cannot be cut, or not alone, may instead
+    // partition factors for which cutting is free.
     if (stuck.contains(static_cast<Atom>(a)) || (folds && is_offered(weight[a])))
       for (std::size_t f = 0; f < rule.factors.size(); ++f)
         if (rule.factors[f].divides && rule.factors[f].batches)

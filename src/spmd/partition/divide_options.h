@@ -1,4 +1,4 @@
-// What the values of an equation suggest for dividing its work.
+// Derives candidate divisions of an equation's work from the placements of its values.
 #pragma once
 
 #include "spmd/partition/divide.h"
@@ -9,22 +9,22 @@
 namespace tessera::inline v0::spmd {
 
 struct DivisionOptions {
-  /// Atoms that cut a factor in a value, in their order.
+  /// Atoms that partition a factor in some value, in order.
   struct Run {
     std::int64_t bytes;
     Atoms atoms;
   };
   std::vector<Atom> atoms;
-  /// By place in `atoms`: the factors that it may cut, those of the most bytes first; -1, the last:
-  /// none.
+  /// By index in `atoms`: the factors that the atom may partition, those with the most bytes first.
+  /// The last entry is -1, for none.
   std::vector<std::vector<int>> factors;
   std::vector<std::vector<Run>> runs;  // by factor, largest first
-  /// By factor: extents of dimensions of that factor alone that some value has in parts, not all of
-  /// them full.
+  /// By factor: extents of dimensions made of this factor alone that some value holds in uneven
+  /// parts.
   std::vector<InlineVector<std::int64_t, 4>> uneven;
 
-  /// Dimensions are cut unevenly as some value lies, or is to lie, and no others but such as windows
-  /// read, which may stay whole.
+  /// True unless the division would cut a dimension unevenly that no operand or result is already
+  /// (or wanted) cut that way. Dimensions read by windows are exempt, since they may stay whole.
   bool asks_for(const AtomMesh& mesh, const DivisionRule& rule, const Division& division) const;
 };
 

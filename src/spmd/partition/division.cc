@@ -10,7 +10,7 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-// Partial results of this kind can be combined by collectives.
+// Whether collectives can combine partial results with this combiner. Adapts `how` to the dtype.
 bool combinable(Combiner& how, DType dtype) {
   switch (how) {
     case Combiner::add:
@@ -92,7 +92,7 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
       case FactorRule::Kind::blocked: break;
     }
   }
-  // What a factor cuts of an operand, it has to cut of each result, or to make it partial.
+  // If a factor partitions an operand, it must also partition every result or make it partial.
   std::vector<std::size_t> reads(factors.size()), writes(factors.size());
   std::size_t ranked = 0;
   for (std::size_t t = 0; t < tensors.size(); ++t) {
@@ -107,7 +107,8 @@ DivisionRule::DivisionRule(std::uint32_t rule_number, const Program& program, co
     factors[f].batches = factors[f].batches && reads[f] + writes[f] == ranked;
   }
   find_regroupings();
-  // What elements behind the end meet is no one dimension.
+  // Padding along such a factor is not one contiguous range of the dimension, so it cannot be
+  // filled.
   for (std::size_t t = 0; t < operands; ++t)
     for (const auto& dim : tensors[t].dims)
       for (std::uint16_t f : dim) factors[f].evenly |= factors[f].meets && dim.size() > 1;
@@ -168,7 +169,7 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
     const DivisionRule::Factor& factor = rule.factors[f];
     const std::int64_t parts = mesh.size(division[f]);
     if (!factor.divides || (factor.evenly && factor.size % parts != 0)) return false;
-    // Half a column is to have as many elements as one may be away from its place.
+    // The sort requires that half a column has as many elements as an element may be off its place.
     if (factor.orders && ops::part_extent(factor.size, parts) < 2 * (parts - 1) * (parts - 1))
       return false;
     if (!factor.reduces) continue;
@@ -185,7 +186,7 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
     for (std::size_t d = 0; d < t.dims.size(); ++d) {
       if (rule.window_of(k, d) >= 0) continue;
       const std::vector<std::uint16_t>& dim = t.dims[d];
-      bool whole = true, is_cut = false;  // so far each factor is cut all the way
+      bool whole = true, is_cut = false;  // whole: all factors so far are fully cut
       for (std::size_t i = 0; i < dim.size(); ++i) {
         const std::int64_t n = mesh.size(division[dim[i]]), size = rule.factors[dim[i]].size;
         if (n > 1 && (!whole || (size % n != 0 && !may_be_uneven(rule, dim, i, n)))) return false;

@@ -1,4 +1,4 @@
-// How the work of an equation is divided: which atoms cut which factors of its op's rule.
+// A division of an equation's work: the atoms that partition each factor of its op's rule.
 #pragma once
 
 #include "ir/op.h"
@@ -13,66 +13,68 @@
 
 namespace tessera::inline v0::spmd {
 
-/// By factor, major first. Devices that differ only in other atoms do the same work.
+/// By factor, major to minor. Devices that differ only along other atoms do the same work.
 using Division = std::vector<Atoms>;
 
-/// An equation's factors as far as its work can be divided along them.
+/// The factors of an equation, restricted to those along which its work can be divided.
 struct DivisionRule {
   struct Factor {
     std::int64_t size = 1;
     bool divides = false;  // may be cut, in operands and results alike
-    bool evenly = false;   // and then into parts of one length only
-    bool reduces = false;  // where it is cut, results are partial
-    bool meets = false;    // where it is cut, each element counts: none may be behind the end
-    bool batches = false;  // each value with dimensions has it, and nothing is to be done
-    bool runs = false;     // where it is cut, parts send one another their totals
-    bool orders =
-        false;  // where it is cut, parts exchange all elements (ops/movement/sort_parts.cc)
-    bool settles = false;  // where it is cut, parts send one another what they would give
+    bool evenly = false;   // if cut, all parts must have equal length
+    bool reduces = false;  // if cut, results are partial
+    bool meets = false;    // if cut, padding would affect the results and must be neutral
+    bool batches = false;  // all values with dimensions have it, and cutting it costs nothing
+    bool runs = false;     // if cut, parts exchange their totals
+    bool orders = false;   // if cut, parts exchange all elements (ops/movement/sort_parts.cc)
+    bool settles = false;  // if cut, parts exchange their candidate results
     Combiner combiner = Combiner::add;
   };
   struct Tensor {
     Type type;
-    std::vector<std::vector<std::uint16_t>> dims;  // by dimension its factors, major first
+    std::vector<std::vector<std::uint16_t>> dims;  // by dimension: its factors, major to minor
   };
 
-  /// An operand's dimension that is fetched where the factor is cut.
+  /// An operand dimension of which a part fetches neighbouring elements if the factor is cut.
   struct Window {
     FactorRule::Window reads;
     std::size_t tensor;
     std::size_t dim;
   };
-  /// An operand and a result that hold the same elements in the same order, as reshapes do: where the
-  /// factor, which begins a dimension of each, is cut into parts that are not blocks of both, they
-  /// are fetched. A row is what one element of the factor's dimension stands for.
+  /// An operand and a result that hold the same elements in the same order, as for reshapes. The
+  /// factor begins a dimension of each. If it is cut into parts that are not blocks of both, the
+  /// operand's elements are fetched. A row is the elements under one index of the factor's
+  /// dimension.
   struct Regrouping {
     std::uint16_t factor;
     std::size_t dim;                        // of operand 0
-    std::int64_t in, in_row, out, out_row;  // extents of the dimensions
+    std::int64_t in, in_row, out, out_row;  // extents of the dimensions, and of their rows
   };
-  /// How, in so many parts; absent: the operand has to be whole, and nothing is sent.
+  /// How to fetch with a given number of parts. Absent: the operand has to be whole, and nothing is
+  /// sent.
   using Fetching = std::optional<ops::FetchPlan>;
 
   DivisionRule(std::uint32_t number, const Program& program, const Equation& eqn);
 
   const Op* op;
-  std::uint32_t number;  // of this rule
+  std::uint32_t number;  // identifies this rule
   std::vector<Factor> factors;
   std::vector<Tensor> tensors;  // operands, then results
   std::vector<Window> windows;
   std::vector<Regrouping> regroupings;
   std::size_t operands;
-  Cost cost;  // undivided
+  Cost cost;  // of the undivided equation
 
   const Fetching& fetching(std::size_t window, std::int64_t parts) const;
   const Fetching& regrouped(std::size_t regrouping, std::int64_t parts) const;
-  /// Of the operand's dimension, where it is fetched in so many parts; -1: none is.
+  /// The regrouping through which the operand's dimension is fetched with that many parts; -1:
+  /// none.
   int regrouping_of(std::size_t tensor, std::size_t dim, std::int64_t parts) const;
-  /// The window of the tensor's dimension; -1: it has none.
+  /// The window of the tensor's dimension; -1: none.
   int window_of(std::size_t tensor, std::size_t dim) const;
 
-  /// Whether the results are a sum where the operands that `partial` marks are: linear in them
-  /// together while the others are fixed. Where it says no it may still be so.
+  /// Whether the results are a sum if the operands marked in `partial` are, that is, whether the op
+  /// is jointly linear in them with the others fixed. May return false for such an op.
   bool sums(const std::vector<bool>& partial) const;
 
  private:
@@ -81,15 +83,15 @@ struct DivisionRule {
   mutable std::map<std::pair<std::size_t, std::int64_t>, Fetching> fetchings_, regrouped_;
 };
 
-/// Whether this factor of a dimension may be cut into so many parts, uneven ones maybe, while those
-/// behind it are not cut: the factors before it are 1, and the parts are blocks of the dimension, or
+/// Whether factor k of a dimension may be cut into `parts`, possibly uneven, while the factors
+/// after it are not cut: the factors before it are 1, and the parts are blocks of the dimension or
 /// are fetched.
 bool may_be_uneven(const DivisionRule& rule, const std::vector<std::uint16_t>& dim, std::size_t k,
                    std::int64_t parts);
 
-/// Calls f(factor, atom) for the atoms of a placement's dimensions as the factors of the dimensions
-/// have them: major first, while they divide what is left, or cut a factor that makes blocks of the
-/// dimension unevenly. What does neither is left out.
+/// Calls f(factor, atom) for the atoms of a placement's dimensions, assigned to the factors major
+/// to minor. An atom is assigned to a factor if it divides what is left of it, or if it cuts
+/// unevenly a factor that makes blocks of the dimension. Other atoms are skipped.
 template <class F>
 void for_each_cut(const AtomMesh& mesh, const DivisionRule& rule, std::size_t tensor,
                   const Placement& placement, F&& f) {
@@ -111,15 +113,15 @@ void for_each_cut(const AtomMesh& mesh, const DivisionRule& rule, std::size_t te
   }
 }
 
-/// How the tensor lies where the work is divided so; partial results are not told.
+/// The tensor's placement under this division; partial results are not included.
 Placement part_of(const AtomMesh& mesh, const DivisionRule& rule, std::size_t tensor,
                   const Division& division);
 
-/// Parts of all tensors are blocks, uneven ones only where the equation gives what it should of
-/// them, and there is one way at most in which results are partial.
+/// Whether every tensor's parts are blocks, uneven parts occur only where the equation handles
+/// them, and the results are partial in at most one way.
 bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& division);
 
-/// How many times as much is to be done as where all parts were full.
+/// The factor by which padding increases the work.
 double padding_of(const AtomMesh& mesh, const DivisionRule& rule, const Division& division);
 
 /// The rules of equations, each built once.

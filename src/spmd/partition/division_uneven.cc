@@ -1,10 +1,10 @@
-// Where the work of an equation can be cut into parts that are not all full.
+// Decides where the work of an equation can be cut into uneven parts.
 #include "ops/padding.h"
 #include "spmd/partition/division.h"
 
 namespace tessera::inline v0::spmd {
 
-// Those of a view, whose elements keep their order.
+// Finds the regroupings of a view, whose elements keep their order.
 void DivisionRule::find_regroupings() {
   if (op->lowering != Lowering::view || !op->local || tensors.size() != 2) return;
   for (std::size_t d = 0; d < tensors[0].dims.size(); ++d)
@@ -13,7 +13,7 @@ void DivisionRule::find_regroupings() {
       if (in.empty() || out.empty() || in[0] != out[0] || factors[in[0]].size < 2) continue;
       const Shape &x = tensors[0].type.shape, &y = tensors[1].type.shape;
       Regrouping r{in[0], d, x[static_cast<int>(d)], 1, y[static_cast<int>(e)], 1};
-      // Up to where both have as many elements.
+      // Extends both to the point where they cover the same elements.
       for (std::size_t i = d + 1, j = e + 1; r.in * r.in_row != r.out * r.out_row;)
         if (r.in * r.in_row < r.out * r.out_row)
           r.in_row *= x[static_cast<int>(i++)];
@@ -67,7 +67,7 @@ double padding_of(const AtomMesh& mesh, const DivisionRule& rule, const Division
     if (size % parts != 0)
       padding *=
           static_cast<double>(ops::part_extent(size, parts) * parts) / static_cast<double>(size);
-    if (parts > 1 && rule.factors[f].orders) padding *= 4;  // so often is each part put in order
+    if (parts > 1 && rule.factors[f].orders) padding *= 4;  // each part is sorted four times
   }
   return padding;
 }

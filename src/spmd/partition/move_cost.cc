@@ -3,7 +3,7 @@
 namespace tessera::inline v0::spmd {
 
 namespace {
-// Of a device's part where the factor is not cut.
+// Bytes of a device's part if `factor` itself is not cut.
 double bytes_of(const AtomMesh& mesh, const DivisionRule::Tensor& t, const Division& division,
                 std::size_t factor) {
   AtomSet others;
@@ -13,8 +13,8 @@ double bytes_of(const AtomMesh& mesh, const DivisionRule::Tensor& t, const Divis
   return static_cast<double>(t.type.bytes()) / static_cast<double>(mesh.size(others));
 }
 
-// Elements with their places are dealt out to all, taken back, and go to a neighbour and back by
-// halves.
+// Elements, together with their positions, are distributed over all devices and returned (two
+// all_to_alls), and half of each part goes to a neighbour and back (two permutes).
 MoveCost ordering_cost(const AtomMesh& mesh, const DivisionRule& rule, const Division& division,
                        std::size_t factor, const Routes& routes) {
   constexpr double kPlace = 4;
@@ -76,7 +76,7 @@ MoveCost settling_cost(const AtomMesh& mesh, const DivisionRule& rule, const Div
     for (std::size_t t = rule.operands; t < rule.tensors.size(); ++t)
       bytes += bytes_of(mesh, rule.tensors[t], division, f);
     if (factor.runs) bytes /= static_cast<double>(factor.size);
-    // Positions, and what is there.
+    // Positions are exchanged along with the values.
     if (factor.settles && rule.tensors.size() == rule.operands + 1) bytes *= 2;
     cost.seconds += routes.seconds(MoveKind::all_gather, AtomSet(division[f]), bytes,
                                    bytes * static_cast<double>(mesh.size(division[f])));

@@ -1,5 +1,5 @@
-// What the devices send one another within an equation whose work is divided, by the op's own rule
-// (Op::local).
+// The cost of the communication inside an equation whose work is divided, as emitted by the op's
+// own rule (Op::local).
 #pragma once
 
 #include "spmd/partition/division.h"
@@ -15,10 +15,10 @@ struct MoveCost {
     collectives += other.collectives;
   }
 };
-/// What windows read of operand i beyond a device's part of it.
+/// Elements that windows read of operand i beyond a device's own part.
 MoveCost fetching_cost(const AtomMesh& mesh, const DivisionRule& rule, std::size_t operand,
                        const Division& division, const Routes& routes);
-/// Totals of parts, and what parts offer where the best are chosen.
+/// Totals of parts, and candidates where the best elements are selected.
 MoveCost settling_cost(const AtomMesh& mesh, const DivisionRule& rule, const Division& division,
                        const Routes& routes);
 

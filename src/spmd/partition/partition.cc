@@ -37,7 +37,8 @@ void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, cons
 }  // namespace
 
 namespace {
-/// "Mesh('x': 4)"; its devices too where only these make it another mesh than `beside`.
+/// For example "Mesh('x': 4)". Lists the devices only if nothing else distinguishes the mesh from
+/// `beside`.
 std::string text_of(const DeviceMesh& mesh, const DeviceMesh& beside) {
   std::string text = "Mesh(";
   for (std::size_t i = 0; i < mesh.axes.size(); ++i)
@@ -51,7 +52,8 @@ std::string text_of(const DeviceMesh& mesh, const DeviceMesh& beside) {
   return mesh.devices.size() > kListed ? text + ", ..." : text;
 }
 
-/// Constraints and per-device programs are of the mesh that the whole is partitioned over.
+/// Checks that constraints and per-device programs use the mesh that the program is partitioned
+/// over.
 void need_one_mesh(const Program& program, const MeshRef& mesh) {
   for (const Equation& eqn : program.equations) {
     const auto refuse = [&](std::string problem, const char* rule, const char* advice) {
@@ -94,7 +96,8 @@ Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
                       const PartitionOptions& options) {
   need_one_mesh(*whole_program, mesh_ref);
   const AtomMesh mesh(*mesh_ref, AtomMesh::Parts::axes);
-  // A few elements of a sort are offered by the devices; all of them would be sorted by all together.
+  // If only a few elements of a sort are read, each device offers candidates instead of all devices
+  // sorting everything.
   const ProgramPtr program =
       without_uncut_pieces(run_pass({"ends", shorten_ends}, whole_program), mesh);
   const Propagation where = propagate(*program, mesh, options.wanted);

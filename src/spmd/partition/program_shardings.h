@@ -1,4 +1,4 @@
-// A whole program cut into one that every device of a mesh runs.
+// Requested shardings of a whole program, and its partitioning into a per-device program.
 #pragma once
 
 #include "ir/mesh.h"
@@ -11,33 +11,33 @@
 
 namespace tessera::inline v0::spmd {
 
-/// How a value is to lie: by its spec, and in its open dimensions as the others want it.
+/// The requested sharding of a value: its spec, and the dimensions that propagation may shard
+/// further.
 struct RequestedSpec {
   Spec spec;
-  std::vector<bool> open = {};  // by dimension; none past the end
+  std::vector<bool> open = {};  // by dimension; false past the end
 };
 
-/// What is asked of a program. Inputs and outputs behind the end, and those that are absent, are
-/// free.
+/// The shardings requested for a program. Inputs and outputs that are missing or absent are free.
 struct ProgramShardings {
   MeshRef mesh;
   std::vector<std::optional<RequestedSpec>> inputs = {}, outputs = {};
-  /// The mesh is one without devices: a program for it is planned and never run.
+  /// The mesh has no devices: the program is planned but never run.
   bool abstract = false;
-  Links links = {};  // where somebody said what they are like
+  Links links = {};  // if the user specified link speeds
 };
 
-/// "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)", as the user's mesh says of itself.
+/// The mesh as users see it: "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)".
 std::string mesh_text(const ProgramShardings& how);
 
-/// The program as it is handed on to be cut: what is asked of its ends stands in it too, as
-/// constraints, so that it holds wherever the program is inlined.
+/// The program to be partitioned. The shardings requested for inputs and outputs are added to it as
+/// constraints, so that they hold wherever the program is inlined.
 ProgramPtr constrained(const Program& program, const ProgramShardings& how,
                        const SourceLoc& loc = {});
 
 /// A program of the same types whose whole work is one shard_map over the mesh.
 ProgramPtr partition_program(const ProgramPtr& program, const ProgramShardings& how);
-/// That, with what the partitioner says about it.
+/// The same, with the partitioner's account of it.
 struct Partitioned;  // spmd/partition/partition.h
 Partitioned partitioned(const ProgramPtr& program, const ProgramShardings& how);
 

@@ -15,7 +15,7 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-// Elements [start, start + extent) of what another value has along a dimension.
+// The elements [start, start + extent) of another value along a dimension.
 struct Source {
   Var whole;
   std::int64_t start, extent;
@@ -23,7 +23,7 @@ struct Source {
 
 class Rewriter {
  public:
-  // `taken` are the axes of the regions around.
+  // `taken` are the manual axes of enclosing regions.
   Rewriter(const Program& p, const AtomMesh& mesh, const AxisSet& taken)
       : p_(p), mesh_(mesh), taken_(taken), made_by_(p.types.size()) {
     for (const Equation& eqn : p.equations)
@@ -32,7 +32,7 @@ class Rewriter {
       if (eqn.op->constrains) asked_.emplace(eqn.inputs[0], eqn.op->constrains(eqn.attrs).spec);
   }
 
-  // Absent where nothing changes.
+  // Null if nothing changes.
   ProgramPtr run() {
     bool changes = false;
     std::vector<std::optional<Flow>> flows(p_.equations.size());
@@ -67,7 +67,7 @@ class Rewriter {
   }
 
  private:
-  // Absent where no program that the equation runs changes.
+  // Absent if no program that the equation runs changes.
   std::optional<Flow> changed_inside(const Equation& eqn) const {
     if (!eqn.op->flow) return std::nullopt;
     Flow flow = eqn.op->flow(eqn.attrs);
@@ -82,7 +82,7 @@ class Rewriter {
     return changes ? std::optional(std::move(flow)) : std::nullopt;
   }
 
-  // What stands for its own program alone is written out, as partitioning does it with all of these.
+  // A call without its own rule is inlined, as the partitioner does with all of them.
   static Values with_changed(Builder& b, const Equation& eqn, const Flow& flow, const Values& in) {
     if (flow.kind == Flow::Kind::call && !eqn.op->with_flow)
       return b.inline_program(*flow.body(), in);
@@ -99,7 +99,7 @@ class Rewriter {
 
   std::int64_t extent(Var v, int d) const { return p_.types[v].shape[d]; }
 
-  // What operand v is along the dimension, where it is one of another value's in all others.
+  // If operand v is a slice of another value along `dim` only, that slice; otherwise v itself.
   Source source(Var v, int dim) const {
     const Source itself{v, 0, extent(v, dim)};
     const Equation* eqn = made_by_[v];
@@ -114,7 +114,7 @@ class Rewriter {
     return {whole, piece.start[static_cast<std::size_t>(dim)], itself.extent};
   }
 
-  // Whether the axis divides the dimension, or cuts it all the same.
+  // Whether the axis divides the dimension, or partitions it unevenly.
   bool cuts(Var v, int dim, const std::string& axis, std::int64_t n) const {
     if (extent(v, dim) % n == 0 || !is_wasteful(extent(v, dim), n)) return true;
     const auto asked = asked_.find(v);
@@ -123,8 +123,8 @@ class Rewriter {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   }
 
-  // The parts of the largest axis that cuts the result and the value that the operand is a piece of,
-  // and not the piece; 1 without one.
+  // The size of the largest axis that partitions the result and the value that the operand is a
+  // slice of, but does not divide the slice; 1 if there is none.
   std::int64_t parts_lost(Var v, int dim, Var result) const {
     const Source s = source(v, dim);
     if (s.whole == v) return 1;
@@ -139,7 +139,7 @@ class Rewriter {
     return most;
   }
 
-  // The dimension along which operand 0 is moved and something put around it, and nothing else.
+  // An equation that only shifts operand 0 along one dimension and fills the rest.
   struct Move {
     int dim;
     std::int64_t low;
@@ -168,15 +168,15 @@ class Rewriter {
       const int dim = eqn.op->joins(eqn.attrs);
       std::int64_t most = 1;
       for (Var v : eqn.inputs) most = std::max(most, parts_lost(v, dim, eqn.outputs[0]));
-      // Each piece is as long as the result then: more pieces than parts are more work on each
-      // device than the whole result is.
+      // After rewriting, every slice is as long as the result. With more slices than parts, each
+      // device would do more work than for the unpartitioned result.
       return most > 1 && eqn.inputs.size() <= static_cast<std::size_t>(most);
     }
     const std::optional<Move> move = move_of(eqn);
     return move && parts_lost(eqn.inputs[0], move->dim, eqn.outputs[0]) > 1;
   }
 
-  // The source as long as the result, its piece where that begins at `at`.
+  // The source, padded or truncated to the extent of the result, with its slice beginning at `at`.
   Value moved(const Source& s, int dim, std::int64_t at, std::int64_t result, Value around) const {
     const Value x = now_[s.whole];
     Ints low(x.shape().size(), 0), high = low;
@@ -187,7 +187,7 @@ class Rewriter {
     return ops::pad(x, around, low, high, none);
   }
 
-  // Whether an element lies before the end, everywhere in the shape.
+  // A mask of the given shape: whether an element lies before `end` along `dim`.
   static Value before(Builder& b, const Shape& shape, int dim, std::int64_t end) {
     const std::int64_t n = shape[dim];
     const DType dtype = n < std::numeric_limits<std::int32_t>::max() ? DType::int32 : DType::int64;
@@ -234,8 +234,8 @@ class Rewriter {
   const AtomMesh& mesh_;
   const AxisSet taken_;
   std::vector<const Equation*> made_by_;
-  std::unordered_map<Var, Spec> asked_;  // by variable that a constraint follows
-  Values now_;                           // by variable
+  std::unordered_map<Var, Spec> asked_;  // by variable: spec of a constraint that reads it
+  Values now_;                           // by variable: its value in the new program
 };
 
 }  // namespace

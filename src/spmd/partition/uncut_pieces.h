@@ -1,4 +1,4 @@
-// Slices that axes do not divide, taken into what is put together of them again.
+// Rewrites slices that axes do not divide into operations on whole arrays.
 #pragma once
 
 #include "ir/program.h"
@@ -6,11 +6,11 @@
 
 namespace tessera::inline v0::spmd {
 
-/// The same program where it has none; else one of the same types in which rolls and the like, which
-/// concatenate or pad slices, have no values of other extents between what they take and give: each
-/// slice is moved whole to where its part is to lie, and what is to be seen of it is chosen. Programs
-/// inside are looked into, those of regions with the axes that are left there; calls with rules of
-/// their own are written out where that changes them.
+/// Rewrites slice-then-concatenate (and pad) patterns such as `roll`, whose slices have extents no
+/// mesh axis divides, into whole-array moves and selects, so that all intermediates can be
+/// partitioned evenly. Returns the same program if there is nothing to rewrite. Nested programs are
+/// rewritten too, those of regions for the axes that are not manual there. Calls with rules of
+/// their own are inlined if rewriting changes their bodies.
 ProgramPtr without_uncut_pieces(const ProgramPtr& program, const AtomMesh& mesh);
 
 }  // namespace tessera::inline v0::spmd

@@ -48,7 +48,7 @@ Blocks::Blocks(const Type& whole, const MeshShape& mesh, const Spec& spec)
       numbers[cut[d][k]] = next;
   for (std::size_t a = mesh_sizes.size(); a-- > 0; positions_ *= mesh_sizes[a]) {
     if (numbers[a] == 0 || mesh_sizes[a] == 1) continue;
-    // Neighbours that number as one axis does are one.
+    // Merges neighbouring axes whose block numbers advance like those of one axis.
     if (!axes_.empty() && axes_.back().stride * axes_.back().size == positions_ &&
         axes_.back().numbers * axes_.back().size == numbers[a])
       axes_.back().size *= mesh_sizes[a];
@@ -84,7 +84,7 @@ BoxCopy Blocks::scatter() const {
 
 namespace {
 
-// Devices in rows of a mesh: `size` of them, each `stride` positions after the one before.
+// A row of devices in a mesh: `size` devices, `stride` positions apart.
 struct Row {
   std::int64_t size, stride;
   bool operator==(const Row&) const = default;
@@ -95,7 +95,7 @@ Row row_of(const MeshShape& mesh, std::size_t axis) {
   return row;
 }
 
-// What the axes number together, as few rows as it takes.
+// The devices along the axes, in order, as the fewest rows.
 std::vector<Row> rows_of(const MeshShape& mesh, const Spec::Axes& axes) {
   std::vector<Row> rows;
   for (const std::string& name : axes) {
@@ -137,7 +137,8 @@ std::optional<Spec> same_cut_over(const DeviceMesh& other, const DeviceMesh& mes
   for (const Spec::Axes& axes : spec.dims()) {
     Spec::Axes& there = dims.emplace_back();
     for (const Row& row : rows_of(mesh, axes)) {
-      // Axes in their order, from the one that ends where the row does.
+      // Walks the axes of `other` from major to minor, starting with the one that ends where the
+      // row does.
       std::int64_t left = row.size * row.stride;
       for (std::size_t a = 0; a < other.axes.size() && left > row.stride; ++a) {
         const Row axis = row_of(other, a);

@@ -15,7 +15,7 @@ struct Interval {
 Interval intersection(Interval a, Interval b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
-// Part `index` of parts of length `part`.
+// The interval of part `index` if each part has length `part`.
 Interval part_at(std::int64_t index, std::int64_t part, std::int64_t extent) {
   return {std::min(index * part, extent), std::min((index + 1) * part, extent)};
 }
@@ -79,7 +79,7 @@ std::vector<BoxSource> BoxExchange::pieces(std::int64_t target) const {
     std::int64_t to_index, own;
   };
   const std::int64_t own = own_position(target);
-  // Where a device stands among those with other partial results it keeps standing.
+  // A device receives the partial result with the same index as its own.
   const std::int64_t partial = to_mesh_->index_along(target, unreduced_);
   bool own_counts = own >= 0 && from_mesh_->index_along(own, unreduced_) == partial;
   std::vector<Along> along(rank);
@@ -99,7 +99,7 @@ std::vector<BoxSource> BoxExchange::pieces(std::int64_t target) const {
   std::vector<BoxSource> pieces;
   for (std::int64_t n = 0; n < count; ++n) {
     BoxSource piece{from_mesh_->position_at(partial, unreduced_), {whole_, whole_}};
-    // The number of this device among those that ask for the block.
+    // The index of this device among those that need the block.
     std::int64_t asker = to_mesh_->index_along(target, to_copies_), rest = n;
     bool mine = own_counts;
     for (std::size_t i = rank; i-- > 0;) {
@@ -134,9 +134,10 @@ std::int64_t BoxExchange::received(std::int64_t target) const {
 
 namespace {
 
-// Elements, where the atoms divide all dimensions. A device at 0 along the first atom in which two
-// lists differ, and at the end along the other list's, has nothing of what it needs there; where
-// one list begins the other, parts lie in one another.
+// The number of missing elements if the atoms divide all dimensions. If neither list is a prefix of
+// the other, the device with index 0 along the first differing atom of one list and the last index
+// along that of the other holds nothing of what it needs. If one list is a prefix of the other, one
+// part contains the other.
 std::int64_t missing_of_even(const AtomMesh& mesh, const Shape& whole, const Placement& from,
                              const Placement& to) {
   std::int64_t needed = 1, held = 1;

@@ -1,4 +1,5 @@
-// A placement in the making: what cuts a value so far, and what may cut it further.
+// A placement under construction: the atoms that partition a value so far, and which atoms may
+// still be added.
 #pragma once
 
 #include "base/hash.h"
@@ -13,8 +14,8 @@ namespace tessera::inline v0::spmd {
 
 struct Draft {
   Placement placement;
-  std::uint64_t closed = 0;  // by dimension: nothing is added there
-  AtomSet barred;            // never on this value
+  std::uint64_t closed = 0;  // bit per dimension: no atom may be added to it
+  AtomSet barred;            // atoms that may never partition this value
   bool operator==(const Draft&) const = default;
 };
 inline std::size_t hash_of(const Draft& draft) {
@@ -24,7 +25,7 @@ inline std::size_t hash_of(const Draft& draft) {
   return h;
 }
 
-/// Drafts by number: equal ones have one.
+/// Interns drafts: equal drafts have the same number.
 class DraftTable {
  public:
   using Id = std::uint32_t;
@@ -41,7 +42,7 @@ class DraftTable {
     return next;
   }
   const Draft& operator[](Id id) const { return drafts_[id]; }
-  /// Whether any axis cuts it.
+  /// Whether any axis partitions the value.
   bool is_cut(Id id) const { return cut_[id]; }
   std::size_t size() const { return drafts_.size(); }
 

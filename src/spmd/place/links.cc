@@ -133,7 +133,7 @@ Crossings Links::crossings(const AtomMesh& mesh, MoveKind kind, AtomSet over, do
     case MoveKind::all_gather:
     case MoveKind::reduce_scatter:
     case MoveKind::all_reduce: {
-      // A gather is a reduction backwards: the greatest pieces on the fastest links.
+      // A gather is a reduction in reverse: the largest blocks travel on the fastest links.
       double bytes = kind == MoveKind::all_gather ? after : before;
       const double ways = kind == MoveKind::all_reduce ? 2 : 1;
       for (const Level& l : levels) {

@@ -1,8 +1,8 @@
-// Where the parts of a value lie on a mesh, as partitioning computes with it.
+// How a value is partitioned over a mesh, in the representation that the partitioner computes with.
 //
-// Axes of a mesh are taken apart into the prime factors of their sizes, the atoms. A part of an
-// axis, which a dimension of size 4 that becomes 2 x 2 needs, is then a few whole atoms, and every
-// question about axes is one about bits. Positions on the mesh keep their numbers.
+// Each mesh axis is split into the prime factors of its size, called atoms. A sub-axis, as needed
+// when a dimension of size 4 is reshaped to 2 x 2, is then a few whole atoms, and every question
+// about axes becomes a bit operation. Positions on the mesh keep their numbers.
 #pragma once
 
 #include "ir/combiner.h"
@@ -17,14 +17,14 @@
 
 namespace tessera::inline v0::spmd {
 
-/// Atoms are numbered axis by axis in the order of the mesh, and within an axis major first.
+/// Atoms are numbered axis by axis in mesh order, and major to minor within an axis.
 using Atom = std::uint8_t;
-/// Major first.
+/// Major to minor.
 using Atoms = InlineVector<Atom, 16>;
 
 class AtomSet {
  public:
-  static constexpr int most = 64;  // atoms that a mesh can have
+  static constexpr int most = 64;  // a mesh can have this many atoms
 
   AtomSet() = default;
   explicit AtomSet(const Atoms& atoms) {
@@ -57,25 +57,25 @@ class AtomSet {
   std::uint64_t bits_ = 0;
 };
 
-/// For each dimension of a value the atoms that cut it. Over `unreduced` devices hold partial
-/// results, whose combination by `combiner` is the value. Devices that differ only in other atoms
-/// hold the same.
+/// For each dimension of a value, the atoms that partition it. Along the `unreduced` atoms, devices
+/// hold partial results, which `combiner` combines to the value. Devices that differ only along
+/// other atoms hold the same data.
 struct Placement {
-  std::vector<Atoms> dims;  // as many as the value has
+  std::vector<Atoms> dims;  // one per dimension of the value
   AtomSet unreduced;
-  Combiner combiner = Combiner::add;  // of what is unreduced, else add
+  Combiner combiner = Combiner::add;  // for the unreduced atoms; `add` if there are none
 
   static Placement replicated(int rank) {
     return {std::vector<Atoms>(static_cast<std::size_t>(rank)), {}, Combiner::add};
   }
   int rank() const { return static_cast<int>(dims.size()); }
-  /// Atoms that cut a dimension.
+  /// Atoms that partition some dimension.
   AtomSet cut() const {
     AtomSet all;
     for (const Atoms& dim : dims) all |= AtomSet(dim);
     return all;
   }
-  /// Those, and the ones that are unreduced.
+  /// Atoms that partition a dimension or are unreduced.
   AtomSet used() const { return cut() | unreduced; }
   bool is_replicated() const { return used().empty(); }
   bool operator==(const Placement&) const = default;
@@ -84,59 +84,61 @@ std::size_t hash_of(const Placement& placement);
 
 class AtomMesh {
  public:
-  /// What an atom is: a prime factor of an axis's size, or the axis.
+  /// Whether an atom is a prime factor of an axis's size or a whole axis.
   enum class Parts { primes, axes };
-  /// Error where the mesh has more than AtomSet::most atoms. Axes of size 1 have none.
+  /// Throws Error if the mesh has more than AtomSet::most atoms. Axes of size 1 have no atoms.
   explicit AtomMesh(MeshShape mesh, Parts parts = Parts::primes);
 
   const MeshShape& mesh() const { return mesh_; }
-  /// The same positions with an axis an atom: named as the axis where it is all of that, else
-  /// "x:(1)2", the part of size 2 of x that has no parts before it, then "x:(2)3".
+  /// The same positions as a mesh with one axis per atom. An atom that is a whole axis has the
+  /// axis's name; otherwise it is called, for example, "x:(1)2", the major part of x, of size 2,
+  /// and then "x:(2)3".
   const MeshShape& atom_mesh() const { return atom_mesh_; }
   int count() const { return static_cast<int>(axis_.size()); }
   std::int64_t size(Atom a) const { return atom_mesh_.sizes[a]; }
   std::int64_t size(const Atoms& atoms) const;
   std::int64_t size(AtomSet atoms) const { return size(atoms.atoms()); }
-  /// Where a position is along atoms, first major.
+  /// The index of a position along `atoms`, which are listed major to minor.
   std::int64_t index_along(std::int64_t position, const Atoms& atoms) const {
     std::int64_t index = 0;
     for (Atom a : atoms) index = index * size(a) + position / strides_[a] % size(a);
     return index;
   }
-  /// The position that is at `index` along `atoms` and at 0 along the others.
+  /// The position with index `index` along `atoms` and 0 along all others.
   std::int64_t position_at(std::int64_t index, const Atoms& atoms) const;
-  /// The axis of the mesh that an atom is part of, by number.
+  /// The number of the mesh axis that an atom is part of.
   int axis_of(Atom a) const { return axis_[a]; }
-  /// Of an axis by number, major first.
+  /// The atoms of an axis, major to minor.
   const Atoms& atoms_of(int axis) const { return atoms_[static_cast<std::size_t>(axis)]; }
 
-  /// Axes in `spec` are the mesh's, or its atoms by their names; InternalError otherwise, or where
-  /// it is longer than `rank`.
+  /// `spec` may use the axes of the mesh or the names of its atoms. Throws InternalError for other
+  /// names, or if the spec is longer than `rank`.
   Placement placement(const Spec& spec, int rank) const;
-  /// Over mesh(); parts of axes by their names where `placement` reads them again, InternalError
-  /// where a part is of several atoms and not all.
+  /// The spec over mesh(). Sub-axes get the names that `placement` accepts. Throws InternalError
+  /// for a sub-axis that consists of several atoms but not of all atoms of its axis.
   Spec spec(const Placement& placement) const;
-  /// Over atom_mesh().
+  /// The spec over atom_mesh().
   Spec atom_spec(const Placement& placement) const;
   AtomSet all() const {
     AtomSet atoms;
     for (int a = 0; a < count(); ++a) atoms.insert(static_cast<Atom>(a));
     return atoms;
   }
-  /// Shape of the largest part: sizes that atoms do not divide are rounded up.
+  /// The shape of the largest part: sizes that the atoms do not divide are rounded up.
   Shape local_shape(const Shape& whole, const Placement& placement) const;
   bool divides(const Shape& whole, const Placement& placement) const;
 
-  /// Neighbouring atoms of one axis as one name: "x" for all of them, "x:(2)6" for the part of size
-  /// 6 behind those of sizes that multiply to 2.
+  /// Names in which neighbouring atoms of one axis are merged: "x" for all of its atoms, "x:(2)6"
+  /// for the sub-axis of size 6 minor to atoms whose sizes multiply to 2.
   std::vector<std::string> names(const Atoms& atoms) const;
-  /// "P('x', none, ('y', 'x:(1)2'))", with " unreduced {'z'}" or " unreduced max {'z'}" behind it.
+  /// For example "P('x', none, ('y', 'x:(1)2'))", followed by " unreduced {'z'}" or " unreduced max
+  /// {'z'}".
   std::string to_string(const Placement& placement) const;
 
  private:
   MeshShape mesh_, atom_mesh_;
-  std::vector<int> axis_;              // by atom
-  std::vector<std::int64_t> strides_;  // by atom: from a position to the next one along it
+  std::vector<int> axis_;              // by atom: the number of its axis
+  std::vector<std::int64_t> strides_;  // by atom: distance between neighbouring positions along it
   std::vector<Atoms> atoms_;           // by axis
 };
 

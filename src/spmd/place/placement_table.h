@@ -1,4 +1,4 @@
-// Placements by number: equal ones have one.
+// Interns placements: equal placements have the same number.
 #pragma once
 
 #include "spmd/place/placement.h"
@@ -33,12 +33,11 @@ class PlacementTable {
   }
   const Placement& operator[](Id id) const { return placements_[id]; }
   const Spec& spec(Id id) const { return specs_[id]; }
-  /// Names of the atoms that cut it or that it is partial over: a device's part of a value that
-  /// lies so varies over these at most.
+  /// Names of the atoms that partition the value or over which it is partial. A device's part of a
+  /// value with this placement varies at most over these.
   const AxisSet& axes(Id id) const { return used_[id]; }
 
-  /// The placement without cuts of dimensions that have no two elements, and without partial
-  /// results.
+  /// `p` without atoms on dimensions of size 0 or 1, and without partial results.
   Id divided(const Placement& p, const Shape& whole) {
     bool fits = p.unreduced.empty();
     for (int d = 0; d < whole.rank() && fits; ++d)

@@ -74,10 +74,10 @@ void CutRule::add_tensors(const std::vector<FactorRule::Dims>& dims,
   }
 }
 
-// An equation hands its first operand on where each part of its results comes from the same part of
-// that, element by element or moved, and no factor makes work. Where another operand lacks a plain
-// factor, or a part of the operand is all of the result, the result does not say where the operands
-// should lie.
+// The direction of the first two rungs. An equation passes its first operand on if each part of its
+// results comes from the same part of that operand, elementwise or moved, and no factor requires
+// communication. The result says nothing about the operands' shardings if another operand lacks a
+// plain factor, or if the result consists of a part of the operand only.
 Toward CutRule::early() const {
   bool back = true;
   if (operands_ == 0) return Toward::none;
@@ -105,7 +105,7 @@ void CutRule::make_modes(Toward edge) {
   const std::size_t n = factors_.size();
   modes_.emplace_back(n, Toward::none);
   const Toward handed_on = early();
-  bool repeats = false;  // its results hold an operand several times
+  bool repeats = false;  // a result holds an operand several times
   for (std::size_t f = 0; f < n; ++f) {
     if (factors_[f].size < 2) continue;
     bool operand = false, result = false;

@@ -1,5 +1,5 @@
-// A factor rule as propagation reads it: of the values that have dimensions alone, and with the
-// directions in which axes go along each factor at each step of the ladder.
+// A factor rule in the form used by propagation: restricted to values that have dimensions, with
+// the direction in which axes propagate along each factor at each rung of the ladder.
 #pragma once
 
 #include "ir/factor_rule.h"
@@ -12,56 +12,58 @@
 
 namespace tessera::inline v0::spmd {
 
-/// To which of an equation's values axes go along a factor, from the others; `all` goes from
-/// operand to operand too.
+/// Which of an equation's values receive axes along a factor from the others. `all` includes
+/// propagation from operand to operand.
 enum class Toward : std::uint8_t { none, results, operands, all };
 
 class CutRule {
  public:
   struct Factor {
     std::int64_t size = 1;
-    bool plain = true;     // no mark
-    bool works = false;    // where it is cut, there is something to do: to combine, or to move
-    bool blocked = false;  // axes never go along it
+    bool plain = true;     // has no mark
+    bool works = false;    // partitioning it requires communication: a reduction or data movement
+    bool blocked = false;  // axes never propagate along it
   };
   struct Dim {
     std::int64_t extent = 1;
-    std::vector<std::uint16_t> factors;  // major first
+    std::vector<std::uint16_t> factors;  // major to minor
   };
   struct Tensor {
     std::vector<Dim> dims;
     std::int64_t elements = 1;
   };
-  /// Where a factor is in a tensor.
+  /// The position of a factor in a tensor.
   struct Place {
-    std::int16_t dim = -1;    // -1: it is not there
-    bool minor = true;        // the last of its dimension
-    std::int64_t before = 1;  // what the factors before it multiply to
+    std::int16_t dim = -1;    // -1: the tensor does not have the factor
+    bool minor = true;        // it is the last factor of its dimension
+    std::int64_t before = 1;  // product of the factors before it
     explicit operator bool() const { return dim >= 0; }
   };
-  /// The steps of the ladder: along equations that hand their operands on, where nobody else reads
-  /// these; along all such; plain factors of any equation; all factors; repetitions forwards too.
+  /// The rungs of the ladder, in order: (1) equations that pass their operands on and are their
+  /// only readers; (2) all equations that pass operands on; (3) plain factors of any equation; (4)
+  /// all factors; (5) also forwards along repetitions.
   static constexpr int rungs = 5;
 
   CutRule(const FactorRule& rule, std::span<const Shape> inputs, std::span<const Shape> outputs);
-  /// Of values that are one another, as operands and results of control flow are: axes go in this
-  /// direction at every step.
+  /// The rule for values that are identical, such as operands and results of control flow. Axes
+  /// propagate in direction `toward` at every rung.
   static CutRule edge(const FactorRule& rule, std::span<const Shape> inputs,
                       std::span<const Shape> outputs, Toward toward);
 
-  /// Operands with dimensions, then results.
+  /// Operands with dimensions, followed by results.
   const std::vector<Tensor>& tensors() const { return tensors_; }
   std::size_t operands() const { return operands_; }
   const std::vector<Factor>& factors() const { return factors_; }
   const Place& place(std::size_t tensor, std::size_t factor) const {
     return places_[tensor * factors_.size() + factor];
   }
-  /// No axis goes from one value to another by it.
+  /// Whether the rule never propagates an axis from one value to another.
   bool idle() const { return idle_; }
-  /// All values have the same dimensions.
+  /// Whether all values have the same dimensions.
   bool alike() const { return alike_; }
 
-  /// Directions, by number: 0 is none at all; equal ones have one number.
+  /// A number for the directions of all factors at a rung. 0 means that no factor propagates; equal
+  /// directions have equal numbers.
   int mode(int rung, bool read_once) const {
     return rung == 1 && !read_once ? 0 : mode_at_[static_cast<std::size_t>(rung) - 1];
   }

@@ -1,5 +1,5 @@
-// Makes the graph of a program's values: plain equations and constraints in value_graph.cc, control
-// flow in graph_flow.cc, inputs and outputs in graph_ends.cc.
+// Builds the graph of a program's values: plain equations and constraints in value_graph.cc,
+// control flow in graph_flow.cc, inputs and outputs in graph_ends.cc.
 #pragma once
 
 #include "spmd/propagate/rule_table.h"
@@ -18,8 +18,9 @@ class GraphBuilder {
 
  private:
   using Id = ValueGraph::Id;
-  // While a program is walked. A variable's value now is another than where it was defined behind a
-  // constraint on what a loop carries: its users from there on are the constraint's.
+  // State while a program is walked. `now` gives the current value of each variable. It differs
+  // from the value at the definition after a constraint on a loop-carried value: later users read
+  // the constraint's result.
   struct Frame {
     const Program& program;
     std::uint32_t scope;
@@ -27,11 +28,11 @@ class GraphBuilder {
   };
   struct Info {
     std::uint32_t readers = 0;
-    bool split = false;   // each reader has its own
-    bool asked = false;   // from the start
-    bool shared = false;  // it is several values of control flow
+    bool split = false;   // each reader gets its own copy
+    bool asked = false;   // a sharding was requested for it
+    bool shared = false;  // control flow binds several values to it
   };
-  // A constraint, or an output, asks for where a value is made.
+  // A constraint or an output that requests a placement where the value is produced.
   struct Wish {
     Id value, like;
     std::uint32_t asked;
@@ -41,12 +42,13 @@ class GraphBuilder {
   Id value(DraftTable::Id draft);
   Id read(Frame& f, std::size_t equation, std::size_t operand, Var v);
   void define(Frame& f, Var v, Id id);
-  /// A node in the place that it has in the program's order, for connect().
+  /// Reserves a node at its position in the program's order, for connect().
   std::uint32_t reserve(const Frame& f, std::size_t equation);
   void connect(std::uint32_t node, std::uint32_t rule,
                std::initializer_list<std::span<const Id>> ends);
 
-  /// Gives the outputs. `parent` and `equation` run it, unless it is the first.
+  /// Returns the outputs. `parent` and `equation` identify the equation that runs the program,
+  /// unless it is the outermost.
   std::vector<Id> walk(const Program& p, ProgramPtr hold, std::span<const Id> inputs,
                        std::size_t parent, std::size_t equation, AtomSet barred);
   void plain(Frame& f, std::size_t k, const Equation& eqn);
@@ -57,10 +59,11 @@ class GraphBuilder {
   void branch(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
   void loop(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow);
   void region(Frame& f, std::size_t k, const Equation& eqn);
-  /// How an operand or result of a region lies as its spec says.
+  /// The value for an operand or result of a region, placed as its spec says.
   Id region_end(const Spec& spec, int rank, AtomSet manual, AtomSet barred, std::size_t k,
                 std::uint32_t scope);
-  /// Reads the outputs of a nested program, as its scope's equation behind the last.
+  /// Reads an output of a nested program, as an operand of the pseudo-equation behind the last of
+  /// its scope.
   Id read_output(std::uint32_t scope, std::size_t i);
 
   std::vector<Id> inputs(const Program& p, const PropagationOptions& options);

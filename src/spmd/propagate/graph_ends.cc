@@ -1,4 +1,4 @@
-// Inputs and outputs of the program in the graph of values, and what is asked of them.
+// Adds the program's inputs and outputs to the value graph, with their requested placements.
 #include "spmd/propagate/graph_builder.h"
 
 namespace tessera::inline v0::spmd {
@@ -17,7 +17,8 @@ void GraphBuilder::program(const Program& p, const PropagationOptions& options) 
   finish();
 }
 
-// Dimensions whose turn has not come are closed and empty, and nobody else may have their axes.
+// Dimensions with a later priority stay closed and empty, and their axes are barred for other
+// dimensions.
 ValueGraph::Id GraphBuilder::wanted(const RequestedPlacement& w, const Shape& shape,
                                     Origin::Kind kind, std::size_t index) {
   const std::size_t rank = shape.size();
@@ -64,8 +65,9 @@ std::vector<ValueGraph::Id> GraphBuilder::inputs(const Program& p,
   return in;
 }
 
-// An output of which something is asked is a value of its own: its variable may be an input, or
-// another output. Where all is asked of it, it is asked for where it is made too.
+// An output with a requested placement is a separate value, because its variable may be an input or
+// another output. If the request is complete, the placement is also requested where the output is
+// produced.
 void GraphBuilder::outputs(const Program& p, const PropagationOptions& options) {
   Frame f{p, 0, {}};
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Loops, branches, calls and regions in the graph of values.
+// Adds loops, branches, calls and regions to the value graph.
 #include "spmd/propagate/graph_builder.h"
 #include "spmd/region/shard_map.h"
 
@@ -24,7 +24,7 @@ ValueGraph::Id GraphBuilder::read_output(std::uint32_t scope, std::size_t i) {
   return id;
 }
 
-// As if the program stood in the call's place.
+// Walks the program as if it were inlined.
 void GraphBuilder::call(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
   std::vector<Id> in;
   for (Var v : eqn.inputs) in.push_back(f.now[v]);
@@ -33,7 +33,7 @@ void GraphBuilder::call(Frame& f, std::size_t k, const Equation& eqn, const Flow
   for (std::size_t i = 0; i < out.size(); ++i) define(f, eqn.outputs[i], out[i]);
 }
 
-// Operands are the same inside and outside; a result is what all branches give.
+// Operands are shared inside and outside; a result is tied to the outputs of all branches.
 void GraphBuilder::branch(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
   const AtomSet barred = g_.scopes[f.scope].barred;
   std::vector<Id> in;
@@ -55,9 +55,9 @@ void GraphBuilder::branch(Frame& f, std::size_t k, const Equation& eqn, const Fl
   }
 }
 
-// What a turn sees whole is the same inside and outside. A carried slot is one value, which its
-// start and what a turn gives meet in; a row is its array without the dimension that the turns go
-// along.
+// Loop constants are shared inside and outside. A carried slot is one value, tied to both its
+// initial value and the output of an iteration. A row is its stacked array without the dimension
+// that the loop iterates over.
 void GraphBuilder::loop(Frame& f, std::size_t k, const Equation& eqn, const Flow& flow) {
   const AtomSet barred = g_.scopes[f.scope].barred;
   const Program& body = *flow.body();
@@ -122,7 +122,7 @@ ValueGraph::Id GraphBuilder::region_end(const Spec& spec, int rank, AtomSet manu
   return id;
 }
 
-// Its body sees blocks, and of the axes those that the region's mesh lacks.
+// The body sees blocks, and may only use axes that are not manual in the region.
 void GraphBuilder::region(Frame& f, std::size_t k, const Equation& eqn) {
   const ShardMap s(eqn.attrs);
   const AtomSet barred = g_.scopes[f.scope].barred;

@@ -54,8 +54,9 @@ void Growth::basic(int mode) {
     if (toward == Toward::none) continue;
     const Atoms wanted = common(projection_, f, toward);
     if (wanted.empty()) continue;
-    // A value that lacks the factor competes for axes only by factors that could take them now: the
-    // rows of weights that are contracted do not keep a batch from its results.
+    // A value that lacks the factor competes for axes only through factors that could take them at
+    // this rung. For example, the rows of weights that are contracted do not prevent a batch
+    // dimension from reaching the results.
     AtomSet others;
     for (std::size_t t = 0; t < tensors; ++t) {
       if (rule.place(t, f)) {
@@ -111,7 +112,8 @@ void Growth::aggressive(int mode) {
   std::stable_sort(claims_.begin(), claims_.end(), [](const Claim& a, const Claim& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.first < b.first;
   });
-  // Results first: where values are alike, an operand gets no more of another than its results do.
+  // Results come first: if all values have the same dimensions, an operand gets no more axes of
+  // another operand than the results get.
   const bool sideways = !rule.alike() || operands == tensors;
   for (std::size_t k = 0; k < tensors; ++k) {
     const std::size_t t = (k + operands) % tensors;

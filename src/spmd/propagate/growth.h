@@ -1,4 +1,4 @@
-// How the axes of some of an equation's values come to the others, once.
+// One propagation step: extends the sharding of an equation's values by axes of its other values.
 #pragma once
 
 #include "spmd/propagate/projection.h"
@@ -8,20 +8,20 @@
 
 namespace tessera::inline v0::spmd {
 
-/// `basic` gives a factor what all its values agree on and nobody disputes: it stops at the first
-/// axis that another factor has anywhere in the equation, or that some value has no room for.
-/// `aggressive` asks each value alone, and where factors want one axis the first gets it: in the
-/// order of the largest value that brings the factor along, or, where all values are alike, of how
-/// finely the factor is cut.
+/// `basic`: extend a factor only by axes that all its values agree on, stopping at the first axis
+/// that another factor of the equation already uses or that does not fit some value. `aggressive`:
+/// consider each value by itself. If several factors compete for an axis, the first one gets it;
+/// factors are ordered by the size of the largest value that propagates them or, if all values have
+/// the same dimensions, by how many parts the factor is cut into.
 enum class Strategy : std::uint8_t { basic, aggressive };
 
-/// Keeps its memory from one equation to the next.
+/// Reuses its memory from one equation to the next.
 class Growth {
  public:
   explicit Growth(const AtomMesh& mesh) : projection_(mesh) {}
 
-  /// Axes are only added, behind those that are there. Whether there are any: then `after` has
-  /// drafts of the values that got some.
+  /// Runs one step. Axes are only appended to those already present. Returns whether any value
+  /// grew; `after` then has the new drafts of those values.
   bool apply(const CutRule& rule, int mode, Strategy strategy,
              std::span<const Draft* const> before);
   struct Grown {
@@ -30,8 +30,9 @@ class Growth {
   };
   const std::vector<Grown>& after() const { return after_; }
 
-  /// The longest list of axes that those of every value that has the factor begin with, or are the
-  /// beginning of; as far as a value has it that gives in this direction.
+  /// The longest axis list compatible with every value that has the factor: each value's axes are a
+  /// prefix of it, or it is a prefix of theirs. Only values that propagate in direction `toward`
+  /// can lengthen it.
   static Atoms common(const Projection& p, std::size_t factor, Toward toward);
 
  private:
@@ -45,7 +46,7 @@ class Growth {
     std::size_t factor;
     Atoms axes;
     std::int64_t weight;
-    std::size_t first;  // value that has it
+    std::size_t first;  // the first value that has it
   };
   std::vector<Claim> claims_;
 };

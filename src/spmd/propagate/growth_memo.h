@@ -1,4 +1,4 @@
-// What growth gave before, by rule, direction, strategy and the values' drafts: repeated layers ask
+// Memoises growth by rule, direction, strategy and the values' drafts, because repeated layers ask
 // the same questions.
 #pragma once
 
@@ -16,18 +16,18 @@ class GrowthMemo {
   GrowthMemo(const AtomMesh& mesh, DraftTable& drafts, const std::deque<CutRule>& rules)
       : growth_(mesh), drafts_(drafts), rules_(rules), table_(1024) {}
 
-  /// The values' drafts afterwards; empty where none grows. Valid until the next question.
+  /// The values' drafts after growth, or empty if none grows. Valid until the next call.
   std::span<const DraftTable::Id> ask(std::uint32_t rule, int mode, Strategy strategy,
                                       std::span<const DraftTable::Id> before);
   std::size_t size() const { return count_; }
 
  private:
-  // Places in `words_`: the question as it is put (a head, then drafts), and the drafts afterwards
-  // where they differ.
+  // Offsets into `words_`: of the question (a head word, then the drafts), and of the drafts after
+  // growth if they differ.
   struct Entry {
     std::uint64_t hash = 0;
-    std::uint32_t question = 0, length = 0;  // no entry where the length is 0
-    std::uint32_t answer = 0;                // 0: none grows
+    std::uint32_t question = 0, length = 0;  // length 0: the entry is empty
+    std::uint32_t answer = 0;                // 0: no value grows
   };
   Entry& slot(std::uint64_t hash, std::uint32_t head, std::span<const DraftTable::Id> before);
   void enlarge();
@@ -35,7 +35,7 @@ class GrowthMemo {
   Growth growth_;
   DraftTable& drafts_;
   const std::deque<CutRule>& rules_;
-  std::vector<Entry> table_;  // a power of two
+  std::vector<Entry> table_;  // its size is a power of two
   std::vector<std::uint32_t> words_ = {0};
   std::vector<const Draft*> pointers_;
   std::size_t count_ = 0;

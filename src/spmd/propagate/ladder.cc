@@ -46,8 +46,8 @@ void Ladder::climb(bool hide) {
   s_.effort.questions = memo_.size();
 }
 
-// Another's turn: the dimension is what was asked, and the axes of those that still wait stay
-// barred.
+// Reveals the dimensions of one priority with the axes requested for them. Axes of dimensions that
+// are still hidden stay barred.
 void Ladder::reveal(int priority) {
   for (const ValueGraph::Hidden& h : s_.graph.hidden) {
     if (h.priority != priority) continue;
@@ -60,7 +60,7 @@ void Ladder::reveal(int priority) {
   }
 }
 
-// A node whose directions are those of the rung before has been asked already.
+// A node whose directions are the same as at the previous rung need not be visited again.
 void Ladder::rung() {
   const ValueGraph& g = s_.graph;
   for (std::size_t k = 0; k < g.nodes.size(); ++k) {
@@ -120,7 +120,7 @@ bool Ladder::visit(std::size_t k, Strategy strategy) {
   bool changed = false;
   for (std::size_t i = 0; i < after.size(); ++i) {
     const std::uint32_t value = g.ends[n.first + i];
-    // A value that the node has twice grows in one place at a time.
+    // If the node has a value twice, it grows in one position at a time.
     if (after[i] == before_[i] || s_.drafts[value] != before_[i]) continue;
     s_.log.push_back({value, static_cast<std::uint32_t>(k), s_.last[value], before_[i], after[i],
                       static_cast<std::uint8_t>(rung_), strategy == Strategy::aggressive});

@@ -1,4 +1,4 @@
-// The order in which a graph's nodes are asked to let axes go along, until none does.
+// Schedules the nodes of a graph for propagation until nothing changes.
 #pragma once
 
 #include "spmd/propagate/growth_memo.h"
@@ -10,13 +10,13 @@
 
 namespace tessera::inline v0::spmd {
 
-/// For each priority, for each rung, basic before aggressive: nodes whose values have changed are
-/// asked in the order of the program and back again, so that a chain of any length is through in
-/// two sweeps.
+/// For each priority, for each rung, basic before aggressive: sweeps over the nodes whose values
+/// have changed, forwards through the program and then backwards, so that an axis crosses a chain
+/// of any length in two sweeps.
 class Ladder {
  public:
   explicit Ladder(Propagation::State& state);
-  /// `hide`: dimensions wait for their priority.
+  /// `hide`: dimensions stay hidden until propagation reaches their priority.
   void climb(bool hide);
 
  private:
@@ -26,7 +26,7 @@ class Ladder {
     void add(std::size_t k) { words_[k >> 6] |= std::uint64_t{1} << (k & 63); }
     void remove(std::size_t k) { words_[k >> 6] &= ~(std::uint64_t{1} << (k & 63)); }
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
-    /// The first one at `from` or behind it, the last one there or before it.
+    /// `up`: the first waiting node at or after `from`. `down`: the last one at or before it.
     std::size_t up(std::size_t from) const;
     std::size_t down(std::size_t from) const;
 

@@ -1,4 +1,4 @@
-// Where the axes of a placement came from, read from the log of the propagation.
+// Explains where the axes of a placement came from, by following the log of the propagation.
 #include "spmd/propagate/projection.h"
 #include "spmd/propagate/state.h"
 
@@ -13,7 +13,7 @@ bool has(const Draft& draft, int dim, Atom atom) {
   return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
 }
 
-// The factor of a tensor's dimension that has the atom.
+// The factor of the tensor's dimension that the atom partitions.
 int factor_of(const CutRule& rule, std::size_t tensor, int dim, Atom atom, const Draft& draft,
               const AtomMesh& mesh) {
   std::vector<Draft> others;
@@ -58,7 +58,8 @@ class Walk {
   }
 
  private:
-  // The entry before `end` that gave the dimension the atom; none: it was there.
+  // The entry before `end` that added the atom to the dimension; none if it was there from the
+  // start.
   std::uint32_t grown(ValueGraph::Id value, int dim, Atom atom, std::uint32_t end) const {
     for (std::uint32_t k = s_.last[value]; k != LogEntry::none; k = s_.log[k].previous)
       if (k < end && has(s_.table[s_.log[k].after], dim, atom) &&
@@ -67,7 +68,7 @@ class Walk {
     return LogEntry::none;
   }
 
-  // What the value was when entry k was made.
+  // The value's draft when entry k was made.
   DraftTable::Id at(ValueGraph::Id value, std::uint32_t k) const {
     DraftTable::Id now = s_.last[value] == LogEntry::none ? s_.drafts[value] : LogEntry::none;
     for (std::uint32_t i = s_.last[value]; i != LogEntry::none; i = s_.log[i].previous) {
@@ -77,7 +78,7 @@ class Walk {
     return now;
   }
 
-  // Moves to the value of the entry's node that had the atom along the same factor.
+  // Moves on to the value of the entry's node that had the atom along the same factor.
   bool source(const LogEntry& e, std::uint32_t k, ValueGraph::Id& value, int& dim,
               Atom atom) const {
     const ValueGraph::Node& n = s_.graph.nodes[e.node];
@@ -125,7 +126,7 @@ std::string Propagation::to_string(const Origin& origin) const {
       s = name(origin.scope, origin.index) + " in equation " + std::to_string(origin.index);
       break;
   }
-  // A long way is told by its ends.
+  // A long path is abbreviated.
   constexpr std::size_t most = 8, ends = 3;
   const std::size_t n = origin.steps.size();
   const char* separator = ", through ";

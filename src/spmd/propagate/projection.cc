@@ -47,7 +47,8 @@ bool is_wasteful(std::int64_t extent, std::int64_t parts) {
   return 8 * (part * parts - extent) > extent || part * (parts - 1) >= extent;
 }
 
-// Whether another value has its first `count` axes along the factor, and as many elements.
+// Whether another value of the same extent is already partitioned by the first `count` axes of
+// `wanted` along the factor.
 bool Projection::is_cut_elsewhere(std::size_t tensor, std::size_t factor, const Atoms& wanted,
                                   std::size_t count) const {
   const auto extent = [&](std::size_t t) {

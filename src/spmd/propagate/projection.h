@@ -1,5 +1,5 @@
-// The axes that cut the dimensions of an equation's values, dealt out to the factors of its rule,
-// and back.
+// Projects the axes that partition the dimensions of an equation's values onto the factors of its
+// rule, and back.
 #pragma once
 
 #include "spmd/place/draft.h"
@@ -10,14 +10,15 @@
 
 namespace tessera::inline v0::spmd {
 
-/// Of a cut that nobody asked for: more than an eighth of what there is would be filling, or a
-/// device would have no elements.
+/// Whether cutting `extent` into `parts` would waste too much: more than 1/8 padding, or an empty
+/// device. Asked only for cuts that the user did not request.
 bool is_wasteful(std::int64_t extent, std::int64_t parts);
 
-/// A dimension's axes go to its factors major first: a factor takes axes while they divide what is
-/// left of it, and the last factor takes all that come, evenly or not. Where one does not divide,
-/// it and those behind it are overflow: they stay on the dimension and go nowhere. Keeps its memory
-/// from one equation to the next.
+/// The axes of a dimension are assigned to its factors major to minor. A factor takes axes while
+/// they divide what is left of its size; the last factor takes all remaining axes, even if they do
+/// not divide it. At the first axis that does not divide an earlier factor, this axis and all later
+/// ones become overflow: they stay on the dimension but do not propagate. Memory is reused from one
+/// equation to the next.
 class Projection {
  public:
   explicit Projection(const AtomMesh& mesh) : mesh_(mesh) {}
@@ -25,30 +26,30 @@ class Projection {
   void read(const CutRule& rule, std::span<const Draft* const> drafts);
 
   const CutRule& rule() const { return *rule_; }
-  /// Axes that the tensor has along the factor; none where it lacks the factor.
+  /// The axes that the tensor has along the factor; empty if it lacks the factor.
   const Atoms& axes(std::size_t tensor, std::size_t factor) const {
     return axes_[tensor * factors_ + factor];
   }
-  /// Of the tensor, by whatever factor or none.
+  /// All axes that partition the tensor, whether or not they belong to a factor.
   AtomSet cut(std::size_t tensor) const { return cut_[tensor]; }
   bool overflows(std::size_t tensor, int dim) const { return overflow_[tensor] >> dim & 1; }
   std::int64_t size(const Atoms& atoms) const { return mesh_.size(atoms); }
-  /// How many of the first axes of `wanted`, which begins with those that the tensor has along the
-  /// factor, it may have: none are added where the dimension is closed, none that is barred, and
-  /// none for which the factor has no room, and none that leaves a device without elements, or with
-  /// much that is none, unless another value of that extent is cut so.
+  /// How long a prefix of `wanted` the tensor can take along the factor (its current axes are a
+  /// prefix of `wanted`). An axis is rejected if the dimension is closed, the axis is barred, it
+  /// does not divide what the factor has left, or it would leave a device empty or mostly padding
+  /// while no other value of that extent is cut that way.
   std::size_t room(std::size_t tensor, std::size_t factor, const Atoms& wanted) const;
-  /// The factors before this one in its dimension have all their axes, so that what cuts this one
-  /// makes blocks.
+  /// Whether all factors before this one in its dimension are fully partitioned, so that axes along
+  /// this one cut the dimension into contiguous blocks.
   bool begins(std::size_t tensor, std::size_t factor) const;
-  /// The tensor has these axes along the factor. `taken`: they are in cut() from now on.
+  /// Sets the tensor's axes along the factor. `taken`: they count in cut() from here on.
   void grow(std::size_t tensor, std::size_t factor, const Atoms& axes, bool taken);
 
-  /// The axes of a dimension as its factors have them: one after the other up to the first factor
-  /// that is not cut all the way, behind which blocks would be strided.
+  /// The axes of a dimension, concatenated from its factors up to and including the first one that
+  /// is not fully partitioned. Axes of later factors would make strided blocks.
   Atoms back(std::size_t tensor, int dim) const;
   bool grew(std::size_t tensor) const { return grown_[tensor] != 0; }
-  /// The tensor's draft with the axes that it was grown by; whether there are any more than before.
+  /// Appends the axes that the tensor grew by to its draft; returns whether there are any.
   bool write(std::size_t tensor, Draft& draft) const;
 
  private:
@@ -61,7 +62,7 @@ class Projection {
   std::vector<Atoms> axes_;
   std::vector<AtomSet> cut_;
   std::vector<const Draft*> drafts_;
-  std::vector<std::uint64_t> overflow_, grown_;  // by tensor, dimensions
+  std::vector<std::uint64_t> overflow_, grown_;  // by tensor: bit per dimension
 };
 
 }  // namespace tessera::inline v0::spmd

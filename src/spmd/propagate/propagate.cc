@@ -8,7 +8,8 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-// The longest beginning of whole axes that divide the dimension, and no less than was asked for.
+// The longest prefix that consists of whole axes and divides the dimension, but at least the
+// requested axes.
 Atoms trimmed(const Atoms& dim, std::int64_t extent, std::size_t asked, const AtomMesh& mesh) {
   std::size_t keep = asked;
   std::int64_t parts = 1;
@@ -39,7 +40,8 @@ std::optional<RequestedPlacement> at(const std::vector<std::optional<RequestedPl
   return i < all.size() ? all[i] : std::nullopt;
 }
 
-// The other began with the same values, and each has at least what it had.
+// Continues from another propagation. It started with the same values, and each value has at least
+// the axes that it started with.
 void go_on(Propagation::State& s, const Propagation::State& from) {
   if (from.drafts.size() != s.drafts.size())
     throw InternalError("a propagation over " + std::to_string(from.drafts.size()) +

@@ -1,5 +1,5 @@
-// Where every value of a program lies on a mesh, from what is said of its inputs and outputs and
-// what the program itself asks.
+// Infers the placement of every value of a program on a mesh from the shardings given for its
+// inputs and outputs and the constraints in the program.
 #pragma once
 
 #include "ir/program.h"
@@ -15,45 +15,45 @@
 
 namespace tessera::inline v0::spmd {
 
-/// What is asked of an input or an output.
+/// The placement that the user requests for an input or an output.
 struct RequestedPlacement {
   Placement placement;
-  std::vector<bool> open = {};     // by dimension: others may cut it too; empty: none is open
-  std::vector<int> priority = {};  // by dimension: 0 goes before 1; empty: all are 0
-  AtomSet replicated = {};         // atoms that never cut it
+  std::vector<bool> open = {};     // by dimension: may be partitioned further; empty: none may
+  std::vector<int> priority = {};  // by dimension: 0 propagates first; empty: all are 0
+  AtomSet replicated = {};         // atoms that never partition it
 };
 
 class Propagation;
 
 struct PropagationOptions {
-  /// One an input and output; those behind the end, and those that are absent, are free.
+  /// One entry per input and output. Entries that are missing or absent leave the value free.
   std::vector<std::optional<RequestedPlacement>> inputs = {}, outputs = {};
-  /// Variables of the program that lie alike, as far as their dimensions are the same.
+  /// Groups of variables that get the same sharding, as far as their dimensions are the same.
   std::vector<std::vector<Var>> alike = {};
-  /// Inputs and outputs too may be cut into unequal parts, and by parts of axes.
+  /// Whether inputs and outputs, too, may be cut into unequal parts and by sub-axes.
   bool allow_uneven = false;
-  /// A result for the same program, mesh and options, to go on from.
+  /// A result for the same program, mesh and options to continue from.
   const Propagation* from = nullptr;
 };
 
-/// Why an atom cuts a dimension: the way that it came, from where it was asked for.
+/// Why an atom partitions a dimension: where it was requested and the path of its propagation.
 struct Origin {
   struct Step {
     std::size_t scope,
-        equation;             // as in Propagation; the number of equations: a result of the scope
+        equation;             // as in Propagation; equations.size(): a result of the scope
     int rung = 0;             // of the ladder, from 1
-    bool aggressive = false;  // it was preferred to another
+    bool aggressive = false;  // it won against another axis
   };
   enum class Kind { input, output, constraint, region } kind = Kind::input;
-  std::size_t index = 0;  // of the input or output, or the equation in `scope`
+  std::size_t index = 0;  // of the input or output, or of the equation in `scope`
   std::size_t scope = 0;
   std::vector<Step> steps;
 };
 
-/// Programs are told apart by where they are run: scope 0 is the program itself, and each program
-/// of an equation's flow (ir/flow.h) has a scope of its own there. Equation `equations.size()` of a
-/// scope are its outputs, as far as operands go. Keeps nested programs, and not the program itself,
-/// which lives as long.
+/// Programs are identified by where they are run. Scope 0 is the program itself, and each program
+/// that an equation's flow runs (ir/flow.h) has its own scope there. The outputs of a scope are the
+/// operands of a pseudo-equation with number `equations.size()`. Keeps the nested programs alive,
+/// but not the program itself, which must outlive this object.
 class Propagation {
  public:
   struct State;
@@ -61,32 +61,33 @@ class Propagation {
 
   std::size_t scopes() const;
   const Program& program(std::size_t scope) const;
-  /// Atoms that cut nothing there: those of the regions around it.
+  /// Atoms that may not partition anything in the scope: those of the enclosing regions.
   AtomSet barred(std::size_t scope) const;
-  /// Of the programs that the equation runs, in the flow's order; none where it runs none.
+  /// The scopes of the programs that the equation runs, in the flow's order; empty if it runs none.
   std::span<const std::uint32_t> nested(std::size_t scope, std::size_t equation) const;
 
-  /// Of a variable where it is defined.
+  /// The placement of a variable where it is defined.
   const Placement& of(Var v, std::size_t scope = 0) const;
-  /// As an equation reads its operand k. It is the variable's, but where a constant is made for
-  /// each reader alone, and behind a constraint on what a loop carries.
+  /// The placement of operand k as the equation reads it. It differs from the variable's placement
+  /// for a constant that each reader materialises itself, and after a constraint on a loop-carried
+  /// value.
   const Placement& operand(std::size_t scope, std::size_t equation, std::size_t k) const;
-  /// Of the program, as its callers see it. Trimmed to whole axes that divide, unless
-  /// `allow_uneven` was given; what was asked for is there in any case.
+  /// The placement of a program input, as its callers see it. It is trimmed to whole axes that
+  /// divide the dimension, unless `allow_uneven` is set; axes that were requested are always kept.
   const Placement& input(std::size_t i) const;
   const Placement& output(std::size_t i) const;
-  /// Equal placements have one number.
+  /// Equal placements have the same number.
   std::uint32_t number(Var v, std::size_t scope = 0) const;
   std::uint32_t operand_number(std::size_t scope, std::size_t equation, std::size_t k) const;
 
-  /// Nothing where the atom does not cut the dimension.
+  /// Absent if the atom does not partition the dimension.
   std::optional<Origin> why(Var v, int dim, Atom atom, std::size_t scope = 0) const;
-  /// "input 0, through add (rung 1), dot_general (rung 4)"; of more than eight steps the first and
-  /// last three, "exp (rung 2), 12 more, tanh (rung 2)".
+  /// For example "input 0, through add (rung 1), dot_general (rung 4)". If there are more than
+  /// eight steps, only the first and last three are shown: "exp (rung 2), 12 more, tanh (rung 2)".
   std::string to_string(const Origin& origin) const;
 
-  /// Values that were changed, over all steps; equations whose values were looked at; questions
-  /// that were answered anew.
+  /// Statistics: value changes over all steps, visited equations, questions that missed the memo,
+  /// and nodes of the graph.
   struct Effort {
     std::size_t changes = 0, visits = 0, questions = 0, nodes = 0;
   };
@@ -97,9 +98,9 @@ class Propagation {
   std::shared_ptr<const State> state_;
 };
 
-/// Deterministic. Axes are only added to what is asked for, each time behind those that are there:
-/// by the ladder of CutRule and in the order of Strategy, all of it once for each priority. A
-/// program in which nothing is asked for comes out replicated.
+/// Deterministic. Axes are only ever appended to those that were requested, following the ladder of
+/// CutRule and the order of Strategy, once for each priority. If nothing is requested, everything
+/// is replicated.
 Propagation propagate(const Program& program, const AtomMesh& mesh,
                       const PropagationOptions& options = {});
 

@@ -15,7 +15,7 @@ void mix_shape(std::size_t& h, const Shape& shape) {
   for (std::int64_t n : shape) mix(h, n);
 }
 
-// Ops that are computed element by element have one rule, whatever they compute.
+// All elementwise ops share one rule for the same shapes.
 std::size_t hash_of(const Program& p, const Equation& eqn) {
   const bool elementwise = eqn.op->elementwise;
   std::size_t h = elementwise ? 0 : reinterpret_cast<std::uintptr_t>(eqn.op);

@@ -1,4 +1,4 @@
-// The rules of equations, each built once.
+// Builds the propagation rules of equations, each once.
 #pragma once
 
 #include "ir/program.h"
@@ -15,16 +15,16 @@ class RuleTable {
 
   explicit RuleTable(std::deque<CutRule>& rules) : rules_(rules) {}
 
-  /// By op, attributes and shapes; the others' for elementwise ops. `none` where no axis goes from
-  /// one of its values to another.
+  /// The rule for an op, its attributes and its shapes; elementwise ops share rules. `none` if the
+  /// equation propagates nothing.
   std::uint32_t of(const Program& program, const Equation& eqn);
-  /// Of `operands` values and one result that all are one another, or of operands alone.
+  /// The rule that ties `operands` values, and a result if `result`, to the same sharding.
   std::uint32_t identity(const Shape& shape, std::size_t operands, bool result,
                          Toward toward = Toward::all);
-  /// Of a row and all rows stacked: the stacked dimension has nothing inside to cut. The row is the
-  /// result where `cut`, else the operand.
+  /// The rule between the stacked rows of a loop and one row: the stacked dimension has no
+  /// counterpart in the row. The row is the result if `cut`, otherwise the operand.
   std::uint32_t row(const Shape& stacked, bool cut);
-  /// Of an array and its block inside a region that cuts dimension d into parts[d].
+  /// The rule between an array and its block inside a region that cuts dimension d into parts[d].
   std::uint32_t block(const Shape& whole, const std::vector<std::int64_t>& parts, bool cut);
 
  private:

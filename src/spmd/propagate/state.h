@@ -1,4 +1,4 @@
-// What a propagation leaves behind: every value's placement, and a log of how it came about.
+// The result of a propagation: the placement of every value, and a log of how it was derived.
 #pragma once
 
 #include "spmd/propagate/propagate.h"
@@ -8,7 +8,7 @@
 
 namespace tessera::inline v0::spmd {
 
-/// One growth of one value. `previous` is the entry before it of the same value.
+/// One growth of one value. `previous` is the value's preceding entry.
 struct LogEntry {
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
   std::uint32_t value, node, previous;
@@ -23,10 +23,10 @@ struct Propagation::State {
   AtomMesh mesh;
   DraftTable table;
   ValueGraph graph;
-  std::vector<DraftTable::Id> drafts;           // by value, at the end of the ladder
+  std::vector<DraftTable::Id> drafts;           // by value, when the ladder is done
   std::vector<DraftTable::Id> inputs, outputs;  // trimmed
   std::vector<LogEntry> log;
-  std::vector<std::uint32_t> last;  // entry by value
+  std::vector<std::uint32_t> last;  // by value: its last entry
   Effort effort;
 };
 

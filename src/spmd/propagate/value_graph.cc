@@ -31,7 +31,7 @@ ValueGraph::Id GraphBuilder::value(DraftTable::Id draft) {
   return static_cast<ValueGraph::Id>(values_.size()) - 1;
 }
 
-// The first reader of a constant has the value itself, each further one a value of its own.
+// The first reader of a constant reads the value itself; each further reader gets its own value.
 ValueGraph::Id GraphBuilder::read(Frame& f, std::size_t equation, std::size_t operand, Var v) {
   ValueGraph::Id id = f.now[v];
   if (id == ValueGraph::scalar) return id;
@@ -61,7 +61,7 @@ void GraphBuilder::connect(std::uint32_t node, std::uint32_t rule,
     for (ValueGraph::Id id : list)
       if (id != ValueGraph::scalar) g_.ends.push_back(id);
   n.count = static_cast<std::uint32_t>(g_.ends.size()) - n.first;
-  // Inside a region that cuts all there is, nothing goes anywhere.
+  // Inside a region that is manual over all axes, nothing can propagate.
   if (rule == RuleTable::none || g_.scopes[n.scope].barred == all_) return;
   if (g_.rules[rule].tensors().size() != n.count)
     throw InternalError("a rule of " + std::to_string(g_.rules[rule].tensors().size()) +
@@ -81,8 +81,7 @@ std::vector<ValueGraph::Id> GraphBuilder::walk(const Program& p, ProgramPtr hold
   scope.of.assign(p.types.size(), ValueGraph::scalar);
   f.now = scope.of;
   if (f.scope != 0) g_.nested[{parent, equation}].push_back(f.scope);
-  // A scalar of which something is asked is a value, to which nothing comes and which gives
-  // nothing.
+  // A scalar with a requested placement is a value of its own that takes no part in propagation.
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     define(f, p.inputs[i], inputs[i]);
     if (p.types[p.inputs[i]].shape.empty()) f.now[p.inputs[i]] = ValueGraph::scalar;
@@ -130,14 +129,14 @@ void GraphBuilder::plain(Frame& f, std::size_t k, const Equation& eqn) {
   connect(reserve(f, k), rule, {operands_, results_});
 }
 
-// The spec is the result's from the start. What it is of is asked for too, unless it is held
-// together with others or asked otherwise, so that it is made there.
+// The result has the spec from the start. The placement is also requested where the operand is
+// produced, unless the operand is shared by control flow or has other requests.
 void GraphBuilder::constraint(Frame& f, std::size_t k, const Equation& eqn) {
   const Constraint c = eqn.op->constrains(eqn.attrs);
   const Var x = eqn.inputs[0];
   const int rank = f.program.types[x].shape.rank();
   if (rank == 0) return define(f, eqn.outputs[0], ValueGraph::scalar);
-  // Its mesh has axes of this one, or parts of them.
+  // The constraint's mesh may have axes of this mesh or sub-axes.
   for (std::size_t i = 0; i < c.mesh->axes.size(); ++i) {
     std::int64_t there = 0;
     for (const MeshShape* m : {&mesh_.mesh(), &mesh_.atom_mesh()})
@@ -163,8 +162,8 @@ void GraphBuilder::constraint(Frame& f, std::size_t k, const Equation& eqn) {
   const auto asked = static_cast<std::uint32_t>(g_.asked.size());
   g_.asked.push_back({out, Origin::Kind::constraint, static_cast<std::uint32_t>(k), f.scope});
   if (!open) wishes_.push_back({in, out, asked});
-  // What a loop carries is its start's and its turns' affair: a constraint on it is for who reads
-  // it from here on.
+  // The placement of a loop-carried value is decided by its initial value and by the iterations. A
+  // constraint on it therefore applies only to the readers after the constraint.
   const bool shared = values_[in].shared;
   if (shared) f.now[x] = out;
   connect(

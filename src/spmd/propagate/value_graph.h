@@ -1,5 +1,5 @@
-// A program and those nested in it as one graph: values, and equations and edges of control flow
-// between them, each with a rule by which axes go along.
+// A program and its nested programs as one graph. The nodes are equations and control-flow edges,
+// each with a rule by which axes propagate between its values.
 #pragma once
 
 #include "ir/op.h"
@@ -14,33 +14,33 @@
 
 namespace tessera::inline v0::spmd {
 
-/// A number stands for what all ends of a call, the body's argument, its condition's and the result
-/// of a carried slot, or a branch's operands inside and outside share: one placement.
+/// One Id per group of values that must have the same placement: an operand and the parameter it is
+/// bound to, all positions of a loop-carried value, or a branch's operand and its parameter.
 struct ValueGraph {
   using Id = std::uint32_t;
-  static constexpr Id scalar = 0;  // all values without dimensions
+  static constexpr Id scalar = 0;  // shared by all values without dimensions
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
 
-  /// Values without dimensions are left out.
+  /// Values without dimensions are omitted.
   struct Node {
-    std::uint32_t rule = 0, first = 0, count = 0;  // its values are ends[first] ...
-    std::uint32_t scope = 0, equation = 0;         // that it belongs to
-    bool read_once = true;                         // nobody else reads its operands
+    std::uint32_t rule = 0, first = 0, count = 0;  // its values are ends[first], ...
+    std::uint32_t scope = 0, equation = 0;         // of the equation it represents
+    bool read_once = true;                         // no other equation reads its operands
   };
   struct Scope {
     const Program* program = nullptr;
     ProgramPtr hold;
-    std::vector<Id> of;  // by variable, where it is defined
+    std::vector<Id> of;  // by variable, at its definition
     std::vector<Id> outputs;
-    AtomSet barred;  // axes that a region around it cuts by itself
+    AtomSet barred;  // axes that an enclosing region manages itself
   };
-  /// What was asked of a value from the start.
+  /// A placement that was requested for a value.
   struct Asked {
     Id value;
     Origin::Kind kind;
     std::uint32_t index, scope;
   };
-  /// A dimension whose turn comes with its priority.
+  /// A dimension that stays hidden until propagation reaches its priority.
   struct Hidden {
     Id value;
     int dim, priority;
@@ -50,14 +50,14 @@ struct ValueGraph {
   };
 
   std::deque<CutRule> rules;
-  std::vector<Node> nodes;  // in the order of the program, what is nested in its place
+  std::vector<Node> nodes;  // in program order, nested programs in place
   std::vector<Id> ends;
   std::deque<Scope> scopes;
-  std::vector<DraftTable::Id> drafts;  // by value, at the start
+  std::vector<DraftTable::Id> drafts;  // by value, initial
   std::vector<Asked> asked;
   std::vector<Hidden> hidden;
-  std::vector<Id> outputs;  // of the program, as its callers see them
-  /// An equation, or an operand of it.
+  std::vector<Id> outputs;  // as the program's callers see them
+  /// An equation or one of its operands.
   struct Place {
     std::size_t scope, equation, operand = 0;
     bool operator==(const Place&) const = default;
@@ -70,14 +70,14 @@ struct ValueGraph {
       return h;
     }
   };
-  /// Operands that are not what their variable is, and the scopes of nested programs.
+  /// Operands whose placement differs from their variable's, and the scopes of nested programs.
   std::unordered_map<Place, Id, HashOfPlace> read_as;
   std::unordered_map<Place, std::vector<std::uint32_t>, HashOfPlace> nested;
-  // Nodes of a value: around[starts[value]] to around[starts[value + 1]].
+  // The nodes of a value are around[starts[value]] to around[starts[value + 1]].
   std::vector<std::uint32_t> starts, around;
 };
 
-/// `drafts` gets those that the graph names.
+/// Adds the drafts that the graph refers to into `drafts`.
 ValueGraph value_graph(const Program& program, const AtomMesh& mesh,
                        const PropagationOptions& options, DraftTable& drafts);
 

@@ -20,7 +20,7 @@ std::vector<AxisSet> axes_of(const Specs& specs) {
 
 std::string in_line(const SourceLoc& loc) { return loc ? " in " + to_string(loc) : ""; }
 
-// "varies since main.cc:12, where args[1] enters, which differs from device to device along 'i'"
+// For example "differs from device to device along 'i' since main.cc:12, which uses args[1]".
 std::string since(const MapInfo& map, const std::vector<AxisSet>& varying, Var v,
                   const std::string& axis) {
   VaryingSource source = why_varying(map.body, varying, v, axis);
@@ -41,8 +41,8 @@ std::string path_of(const MapInfo& map, std::size_t output) {
                                           : "output " + std::to_string(output);
 }
 
-// The first axis of the mesh over which output `i` varies that its spec leaves out; empty where
-// there is none. Other axes are those of maps around this one, which a spec says nothing of.
+// The first mesh axis over which output `i` varies although its spec omits it; empty if there is
+// none. Other axes belong to enclosing maps, about which the spec says nothing.
 std::string undeclared(const MapInfo& map, const std::vector<AxisSet>& varying, std::size_t i) {
   AxisSet named = map.out_specs[i].axes();
   for (const auto& axis : varying[map.body.outputs[i]])
@@ -78,7 +78,7 @@ void check_replicated_outputs(const MapInfo& map) {
 
 namespace {
 
-// Whether a value is an update of an input: found again by walking backwards along Op::updates.
+// Decides whether a value is an update of an input, by walking backwards along Op::updates.
 class Updates {
  public:
   Updates(const Program& p, const std::vector<AxisSet>& varying, const std::string& axis)
@@ -129,7 +129,8 @@ std::optional<Message> divergence_warning(const MapInfo& map,
   Message m(map.function);
   bool any = false;
   std::string over;
-  // A state that comes back the same may have company: a copy that is each device's own.
+  // If one result returns the state replicated, another result for it may be a deliberate
+  // per-device copy.
   const auto comes_back_same = [&](const StatePair& state, const std::string& axis) {
     return std::any_of(states.begin(), states.end(), [&](const StatePair& other) {
       return other.input_path == state.input_path &&
@@ -140,7 +141,7 @@ std::optional<Message> divergence_warning(const MapInfo& map,
   };
   for (const StatePair& state : states) {
     for (const auto& axis : map.mesh.axes) {
-      if (map.mesh.size_of(axis) == 1) continue;  // a lone device has nothing to drift from
+      if (map.mesh.size_of(axis) == 1) continue;  // a single device cannot diverge
       const bool entered = std::none_of(state.inputs.begin(), state.inputs.end(),
                                         [&](std::size_t i) { return in[i].contains(axis); });
       if (!entered || state.inputs.size() != state.outputs.size() || comes_back_same(state, axis))
@@ -180,7 +181,7 @@ struct Predicate {
   const Equation* control;
 };
 
-// Along the axis of a vmap around the map both branches run, so only axes of devices count.
+// Along the axis of an enclosing vmap both branches run, so only device axes are checked.
 void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& inputs,
                              const MeshShape& mesh, std::vector<Predicate>& under,
                              std::vector<std::string>& offenders) {
@@ -201,7 +202,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
     }
     operands.clear();
     for (Var v : eqn.inputs) operands.push_back(varying[v]);
-    // A region inside may name the axes around it; its own are checked where it is made.
+    // A nested region may use the enclosing axes; its own axes are checked where it is built.
     if (const std::optional<Flow> flow = flow_of(eqn); flow && flow->kind == Flow::Kind::region) {
       find_lonely_collectives(*flow->body(), operands, mesh, under, offenders);
       continue;

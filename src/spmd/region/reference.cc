@@ -20,7 +20,7 @@ bool has_collectives(const Program& p);
 bool has_collectives(const Equation& eqn) {
   if (eqn.op->lowering == Lowering::collective) return true;
   const std::optional<Flow> flow = flow_of(eqn);
-  // A region's own axes are bound where it is evaluated, among those of the regions around it.
+  // A region's own axes are bound when it is evaluated, in addition to those of enclosing regions.
   return flow && std::any_of(flow->programs.begin(), flow->programs.end(),
                              [](const ProgramPtr& p) { return has_collectives(*p); });
 }
@@ -52,7 +52,7 @@ class Runner {
   Runner(const MeshShape& mesh, const Evaluated& evaluated, const Exchanged& exchanged)
       : mesh_(mesh), evaluated_(evaluated), exchanged_(exchanged) {}
 
-  /// `inputs[k]` belongs to devices[k]; so do the results.
+  /// `inputs[k]` belongs to devices[k]; the results are indexed likewise.
   std::vector<Arrays> run(const Program& p, const Devices& devices,
                           const std::vector<Arrays>& inputs) const {
     std::vector<Arrays> env(devices.size(), Arrays(p.types.size()));
@@ -102,7 +102,8 @@ class Runner {
     throw InternalError("a region is no plain flow");
   }
 
-  // Each of the devices is as many as the region's axes have, which go behind those around it.
+  // Replaces each device by as many as the region's mesh has; its axes are appended to the
+  // enclosing ones.
   std::vector<Arrays> region(const Equation& eqn, const Devices& devices,
                              const std::vector<Arrays>& in) const {
     const ShardMap s(eqn.attrs);
@@ -180,7 +181,7 @@ class Runner {
     return out;
   }
 
-  // Runs `p` on the devices at `positions` of `devices` and puts the results at their places.
+  // Runs `p` on the devices at `positions` in `devices` and stores the results there.
   void run_some(const Program& p, const Devices& devices, const std::vector<std::size_t>& positions,
                 const std::vector<Arrays>& in, std::vector<Arrays>& out) const {
     Devices some;

@@ -1,4 +1,4 @@
-// Blocks of whole arrays on the host.
+// Partitions whole arrays into blocks and reassembles them, on the host.
 #include "spmd/region/reference.h"
 
 #include <cstring>
@@ -6,7 +6,7 @@
 namespace tessera::inline v0::spmd {
 
 namespace {
-// Copies between a block and its place in the whole.
+// Calls `copy` for each element with its offsets in the whole and in the block.
 template <class Copy>
 void each_element(const HostArray& whole, const Shape& block, const Shape& start, Copy&& copy) {
   Shape strides = whole.shape.strides(), own = block.strides();

@@ -91,8 +91,8 @@ A fold_two(A a, A b, Combiner how) {
   }
 }
 
-// Halves of an even number of members each on its own, an odd number in order; half types add in
-// float and round once.
+// Reduces in a fixed order: an even number of members as two halves, an odd number sequentially.
+// Half-precision types are accumulated in float and rounded once.
 HostArray folded(const std::vector<HostArray>& x, Combiner how) {
   HostArray y(x[0].dtype, x[0].shape);
   dispatch(y.dtype, [&](auto tag) {
@@ -155,7 +155,7 @@ std::vector<HostArray> permuted(const std::vector<std::int64_t>& sources,
   return y;
 }
 
-// `op` within one group.
+// Evaluates `op` within one group.
 std::vector<HostArray> in_group(const Op& op, const Attrs& attrs, const std::vector<HostArray>& x) {
   switch (op.exchange) {
     case Exchange::combine: return std::vector<HostArray>(x.size(), folded(x, op.combiner));
@@ -180,7 +180,7 @@ IntLists groups_of(const Attrs& attrs, std::size_t members) {
   return groups;
 }
 
-// What member k of `members` receives, each of which has `bytes`.
+// The bytes that member k of `members` receives if each has `bytes`.
 std::int64_t received_in_group(const Op& op, const Attrs& attrs, std::int64_t k,
                                std::int64_t members, std::int64_t bytes) {
   const std::int64_t others = members - 1;

@@ -1,4 +1,4 @@
-// The collectives on host arrays, from their definitions.
+// Evaluates collectives on host arrays, straight from their definitions.
 #pragma once
 
 #include "ir/host_array.h"
@@ -8,12 +8,13 @@
 
 namespace tessera::inline v0::spmd {
 
-/// The results of one collective: `x[k]` is the block of member k of the flattened axes.
+/// The results of one collective, by member. `x[k]` is the block of member k of the flattened axes.
 std::vector<HostArray> collective(const Op& op, const Attrs& attrs,
                                   const std::vector<HostArray>& x);
 
-/// By member, the bytes that it receives from the others where they go from each to each, and those
-/// of sums in a ring: a part from each of the others, a whole sum all other parts once more.
+/// By member, the bytes received from the others. Blocks are sent directly from each member to each
+/// other. Reductions run as a ring: a member receives one part from each other member, and for a
+/// full sum all other parts once more.
 std::vector<std::int64_t> received(const Op& op, const Attrs& attrs,
                                    const std::vector<HostArray>& x);
 

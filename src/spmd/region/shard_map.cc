@@ -16,7 +16,7 @@ std::string count_of(std::size_t n, const char* one, const char* many) {
   return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
-// Axes of the mesh, each used once.
+// Checks that the spec fits the rank and uses each axis at most once, and only axes of the mesh.
 void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::string& what,
                 const SourceLoc& loc) {
   auto fail = [&](std::string problem, std::string rule, std::string advice) {
@@ -50,7 +50,7 @@ void check_spec(const Spec& spec, const MeshShape& mesh, int rank, const std::st
     }
 }
 
-// "all_gather in main.cc:12 gives f32[8]": what the value is, and what made it.
+// For example "all_gather in main.cc:12 gives f32[8]": what produced the value, and its type.
 std::string given(const Program& body, Var v) {
   const std::string type = to_string(body.type(v));
   for (const Equation& eqn : body.equations)
@@ -120,8 +120,8 @@ std::vector<Type> infer(const InferArgs& a) {
   return results;
 }
 
-// Functions prove their results when they are traced, and the rules of ops keep what is proven:
-// only a derivative that the user wrote can bring in something else.
+// Mapped functions check their results when they are traced, and the rules of ops preserve what was
+// proven. Only a user-written derivative can violate it.
 [[noreturn]] void undeclared(const ShardMap& s, const std::string& axis) {
   Message(s.typed ? "shard_map" : "pmap")
       .problem("a result is declared the same on all devices, but its derivative differs along '" +
@@ -134,9 +134,9 @@ std::vector<Type> infer(const InferArgs& a) {
       .raise<ShardingError>();
 }
 
-// Along the axes of shard_maps around this one, whose names its own may hide. Along its own, a
-// result is as its spec says: what a spec leaves out is stored once and read by all devices, so a
-// claim that does not hold would be a wrong number.
+// The result's axes of variation outside this region, including those whose names its own axes
+// hide. Along its own axes a result must be as its spec says: if the spec omits an axis, one copy
+// is stored for all devices, so a false claim would give wrong numbers.
 std::vector<AxisSet> nonuniform(const VaryArgs& a) {
   ShardMap s(a.attrs);
   const AxisSet own = s.axes();

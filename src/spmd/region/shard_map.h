@@ -1,4 +1,4 @@
-// The attributes of a shard_map equation, read once.
+// The attributes of a shard_map equation in parsed form.
 #pragma once
 
 #include "ir/mesh.h"
@@ -11,36 +11,37 @@ namespace tessera::inline v0::spmd {
 
 struct ShardMap {
   explicit ShardMap(const Attrs& attrs);
-  /// `manual_axes` are some of the mesh, in its order; none: all.
+  /// `manual_axes` is a subset of the mesh axes, in mesh order; empty means all of them.
   ShardMap(ProgramPtr program, const MeshRef& devices, Strings manual_axes, Specs in, Specs out,
            bool with_types);
   Attrs attrs() const;
 
   ProgramPtr body;
   MeshRef device_mesh;
-  Strings manual;  // as in the attribute: empty where all axes are
-  /// The axes along which the body is for one device. Along others that the device mesh has, it is
-  /// for all of them together, and is partitioned with what is around it.
+  Strings manual;  // as in the attribute: empty if all axes are manual
+  /// The axes along which the body is a per-device program. Along the other axes of the device mesh
+  /// the body is written for all devices together, and is partitioned with the surrounding program.
   MeshShape mesh;
   Specs in_specs, out_specs;
   bool typed;
 
-  /// Whether the mesh has axes that are not this region's.
+  /// Whether the mesh has axes that are not manual in this region.
   bool is_partial() const { return !manual.empty(); }
   AxisSet axes() const;
-  /// Without the region's own axes: those of regions around it.
+  /// The set without this region's own axes, which leaves those of enclosing regions.
   AxisSet outer(AxisSet set) const;
   /// Axes of the mesh that `spec` does not name.
   std::vector<std::string> unnamed(const Spec& spec) const;
-  /// For each body input the axes along which its blocks differ: those of its spec.
+  /// For each body input, the axes along which its blocks differ: those of its spec.
   std::vector<AxisSet> input_axes() const;
 };
 
-/// Emits it. In a typed one operands and body come to agree: what differs along axes of regions
-/// around this one does so inside too, and a result varies over exactly the axes of its spec.
+/// Emits the equation. If it is typed, the varying axes of operands and body are reconciled: a
+/// value that varies along axes of an enclosing region does so inside, too, and a result varies
+/// over exactly the axes of its spec.
 Values emit_shard_map(Builder& b, ShardMap map, std::span<const Value> inputs);
 
-/// The rules, in shard_map_rules.cc.
+/// Transformation rules, defined in shard_map_rules.cc.
 JvpBoth shard_map_jvp(const JvpBothArgs& a);
 PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a);
 MaybeValues shard_map_transpose(const TransposeArgs& a);

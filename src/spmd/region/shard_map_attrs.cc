@@ -1,4 +1,4 @@
-// What a shard_map equation is made of and read from.
+// Conversion between a shard_map equation's attributes and their parsed form.
 #include "ops/control/agree.h"
 #include "spmd/region/shard_map.h"
 

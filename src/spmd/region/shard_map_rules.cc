@@ -1,4 +1,5 @@
-// Derivatives and batching of shard_map: each makes another shard_map around the transformed body.
+// Derivative and batching rules of shard_map. Each emits another shard_map around the transformed
+// body.
 #include "ir/interpret.h"
 #include "spmd/region/shard_map.h"
 #include "spmd/region/uniformity.h"
@@ -45,10 +46,10 @@ JvpBoth shard_map_jvp(const JvpBothArgs& a) {
   return r;
 }
 
-// A residual leaves the known map and enters the unknown one under one spec. One that is an input
-// of the map needs not leave at all; one that is the same on all devices leaves as one copy; any
-// other leaves as a stack of the devices' along its first dimension, which a scalar gets for the
-// journey.
+// A residual leaves the known map and enters the unknown map with the same spec. If it is an input
+// of the known map, it is forwarded from outside. If it is equal on all devices, it leaves as one
+// copy. Otherwise the devices' values are stacked along the first dimension, which is added to
+// scalars for this purpose.
 PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   ShardMap s(a.attrs);
   std::vector<bool> unknown_in;
@@ -79,8 +80,8 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   Values kout(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(outputs));
 
   struct Residual {
-    std::size_t forwarded;  // number of the known input, or npos
-    bool scalar;            // travels as one element
+    std::size_t forwarded;  // index of the known input, or npos
+    bool scalar;            // is passed as an array of one element
   };
   constexpr std::size_t npos = static_cast<std::size_t>(-1);
   std::vector<Residual> residuals;
@@ -134,10 +135,10 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   return r;
 }
 
-// The body transposed, specs exchanged. Untyped, the cotangent of a result that several devices
-// hold is divided among them, and that of an input which they share is summed: psum's transpose is
-// psum, so that n copies of a psum'ed loss count once. Typed, the pvary and psum in the body do
-// both.
+// Transposes the body and exchanges the specs. In an untyped body, the cotangent of a result that
+// several devices hold is divided by their number, and the cotangent of a shared input is summed:
+// since psum is its own transpose, n copies of a psum'ed loss then count once. In a typed body, its
+// pvary and psum equations do both.
 MaybeValues shard_map_transpose(const TransposeArgs& a) {
   ShardMap s(a.attrs);
   const Program& body = *s.body;
@@ -178,8 +179,7 @@ MaybeValues shard_map_transpose(const TransposeArgs& a) {
   return r;
 }
 
-// The stacked dimension is one that no axis cuts. An axis of the mesh hides a mapped one of its
-// name.
+// The batch dimension is not partitioned. A mesh axis hides a vmapped axis of the same name.
 BatchResult shard_map_batch(const BatchArgs& a) {
   ShardMap s(a.attrs);
   std::vector<int> dims(a.dims.begin(), a.dims.end());

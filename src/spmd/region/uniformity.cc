@@ -19,7 +19,7 @@ std::vector<AxisSet> joined(std::vector<AxisSet> a, const std::vector<AxisSet>& 
   return a;
 }
 
-// Adds b's sets to a's from `at` on; whether that changed any.
+// Merges b's sets into a's, starting at `at`; returns whether any set changed.
 bool grow(std::vector<AxisSet>& a, std::size_t at, std::size_t count,
           const std::vector<AxisSet>& b) {
   bool changed = false;
@@ -31,7 +31,7 @@ bool grow(std::vector<AxisSet>& a, std::size_t at, std::size_t count,
   return changed;
 }
 
-// A carry differs where its start does, where a turn makes it differ, and where devices leave the
+// A carry varies if its initial value does, if an iteration makes it vary, or if devices leave the
 // loop at different times.
 std::vector<NestedProgram> of_loop(const Flow& f, const std::vector<AxisSet>& operands) {
   const bool tested = f.kind == Flow::Kind::loop;
@@ -63,7 +63,7 @@ std::vector<NestedProgram> nested_programs(const Flow& f, const std::vector<Axis
     case Flow::Kind::branch: return of_branches(f, operands);
     case Flow::Kind::scan:
     case Flow::Kind::loop: return of_loop(f, operands);
-    case Flow::Kind::region: return {};  // its operands are blocks of these
+    case Flow::Kind::region: return {};  // its inputs are blocks of the operands
   }
   return {};
 }
@@ -78,7 +78,7 @@ std::vector<AxisSet> results(const Equation& eqn, const std::vector<AxisSet>& op
     grow(out, 0, out.size(), output_uniformity(*n.program, n.inputs));
     for (AxisSet& s : out) s |= n.predicate;
   }
-  if (flow->length == 0)  // the carry comes out as it went in
+  if (flow->length == 0)  // the carry is returned unchanged
     for (std::size_t i = 0; i < flow->carry; ++i) out[i] |= operands[flow->carry_operand(i)];
   return out;
 }
@@ -117,7 +117,7 @@ VaryingSource why_varying(const Program& p, const std::vector<AxisSet>& varying,
   std::vector<std::size_t> definition(p.types.size(), none);
   for (std::size_t k = 0; k < p.equations.size(); ++k)
     for (Var o : p.equations[k].outputs) definition[o] = k;
-  // Always to the first operand that varies: the walk goes strictly upwards, so it ends.
+  // Always follows the first varying operand. Definitions come before uses, so the walk terminates.
   SourceLoc first_use;
   for (;;) {
     std::size_t k = definition[v];

@@ -1,4 +1,4 @@
-// Which values of a per-device program are provably the same bits on all devices.
+// Determines which values of a per-device program are provably bit-identical on all devices.
 #pragma once
 
 #include "ir/program.h"
@@ -7,17 +7,18 @@
 
 namespace tessera::inline v0::spmd {
 
-/// For each variable the axes along which devices may differ, from those of the inputs: a forward
-/// analysis over collectives, control flow (a varying predicate makes every result vary; loop
-/// carries are a fixpoint) and axis_index. It ignores the `varying` sets in the types, which serve
-/// differentiation, and is exact for what the rules in `Op::uniform` say.
+/// For each variable, the axes along which devices may hold different values, given those of the
+/// inputs. This is a forward analysis through collectives, axis_index and control flow; a varying
+/// predicate makes every result vary, and loop carries are solved as a fixed point. It ignores the
+/// `varying` sets in the types, which serve differentiation. Its precision is that of the rules in
+/// `Op::uniform`.
 std::vector<AxisSet> uniformity(const Program& p, const std::vector<AxisSet>& inputs);
-/// Of the outputs only.
+/// The same, for the outputs only.
 std::vector<AxisSet> output_uniformity(const Program& p, const std::vector<AxisSet>& inputs);
 
-/// A program nested in an equation and what its inputs vary over when the equation's operands do as
-/// given; for a loop at its fixpoint. `predicate` are the axes along which devices may disagree
-/// whether, or how often, to run it.
+/// A program nested in an equation, and the axes over which its inputs vary, given those of the
+/// equation's operands; for a loop, at the fixed point. `predicate` holds the axes along which
+/// devices may disagree on whether, or how often, to run the program.
 struct NestedProgram {
   ProgramPtr program;
   std::vector<AxisSet> inputs;
@@ -26,9 +27,9 @@ struct NestedProgram {
 std::vector<NestedProgram> nested_programs(const Equation& eqn,
                                            const std::vector<AxisSet>& operands);
 
-/// Why variable `v` varies over `axis`: the equation, or input, it first varies at, for error
-/// messages. Follows the operands backwards to the source; `equation` is npos for an input, and
-/// `loc` is then the line that first uses it on the way to `v`.
+/// Finds why variable `v` varies over `axis`, for error messages: the equation or input at which
+/// the variation begins. Follows the operands backwards to the source. `equation` is npos for an
+/// input; `loc` is then the first line that uses the input on the path to `v`.
 struct VaryingSource {
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
   std::size_t equation = npos;

@@ -35,7 +35,7 @@ class MoveWriter {
     throw InternalError("an exchange to " + mesh_.to_string(m.after) +
                         " is no collective of a per-device program");
   }
-  /// Dimensions are from now on so long; those that the list gives.
+  /// Pads or truncates the given dimensions to the given extents.
   void resize(const Ints& dims, const Shape& extents) {
     Ints more(x_.shape().size(), 0), limits = x_.shape().to_vector();
     bool longer = false, shorter = false;
@@ -66,7 +66,7 @@ class MoveWriter {
       for (Atom a : list) all.push_back(a);
     return all;
   }
-  // The only dimension with atoms; -1 where there are several.
+  // The only dimension with atoms; -1 if there are several.
   static int lone(const Lists& lists) {
     int found = -1;
     for (std::size_t d = 0; d < lists.size(); ++d) {
@@ -96,8 +96,8 @@ class MoveWriter {
     x_ = ops::dynamic_slice(x_, starts, sizes);
   }
 
-  // Both sides cut a dimension into as many parts, so that a number along one list is one along the
-  // other; what is in the same place in both takes no part.
+  // Both placements cut a dimension into the same number of parts, so an index along one list is an
+  // index along the other. Atoms at the same position in both take no part.
   void permute(const Placement& before, const Move& m) {
     Atoms from, to;
     for (int d : m.dims) {
@@ -150,7 +150,8 @@ class MoveWriter {
       x_ = ops::psum_scatter(x_, axes, n, 0, false);
       return;
     }
-    // Everybody gets the others' values of his part, as many bytes, and combines them.
+    // Each device receives the others' values of its own part, which costs as many bytes, and
+    // combines them.
     x_ = ops::all_to_all(x_, axes, n, 0, 0, false);
     const bool boolean = x_.dtype() == DType::boolean;
     if (is_greatest(how))
@@ -176,7 +177,8 @@ class MoveWriter {
                         std::string(name_of(how)) + "'");
   }
 
-  // The parts that the gained atoms cut dimensions into, as one dimension in front, in `order`.
+  // Moves the parts that the gained atoms make of dimensions into one new leading dimension, in
+  // `order`.
   void to_front(const Atoms& order) {
     Shape apart;
     Ints place(static_cast<std::size_t>(mesh_.count()), -1);  // by atom
@@ -197,7 +199,8 @@ class MoveWriter {
     x_ = ops::reshape(ops::transpose(ops::reshape(x_, apart), permutation), together);
   }
 
-  // The pieces along dimension 0, by the lost atoms in `order`, each before what it continues.
+  // Merges the leading dimension, which consists of the lost atoms in `order`, into the dimensions
+  // that they partitioned.
   void from_front(const Atoms& order) {
     Shape apart;
     for (Atom a : order) apart.push_back(mesh_.size(a));
@@ -217,11 +220,11 @@ class MoveWriter {
   Builder& b_;
   const AtomMesh& mesh_;
   Value x_;
-  Lists lost_, gained_;  // by dimension, of the move
+  Lists lost_, gained_;  // by dimension: atoms that the move removes and adds
 };
 
-// The extents, whole, of a dimension at each placement of a plan: from where it is cut to where it is
-// whole again it is filled up to what all cuts on the way divide.
+// The whole extent of a dimension at each placement of a plan. While the dimension is partitioned,
+// it is padded to the largest extent that any of its cuts requires.
 Ints extents_along(const AtomMesh& mesh, const Reshard& plan, int dim) {
   const auto d = static_cast<std::size_t>(dim);
   std::vector<const Atoms*> cuts{&plan.from.dims[d]};

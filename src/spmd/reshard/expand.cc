@@ -78,14 +78,14 @@ void Expander::reductions() {
   }
 }
 
-// The atoms `rest` of `some` go to the ends of the dimensions in `where` from `d` on, in every
-// order.
+// Distributes the atoms `rest`, a subset of `some`, to the minor ends of the dimensions in `where`
+// from `d` on, in every order.
 void Expander::deal(Mask some, Mask rest, int d, Mask where, MoveKind kind, int effort) {
   if (rest == 0) return reach(kind, some, effort);
   for (; d < rank_; ++d)
     if (where >> d & 1) give_more(some, rest, d, where, kind, effort + 1);
 }
-// At least one of them to dimension `d`.
+// The same with at least one atom for dimension `d`.
 void Expander::give_more(Mask some, Mask rest, int d, Mask where, MoveKind kind, int effort) {
   for (Mask u = rest; u != 0; u &= u - 1) {
     const int a = std::countr_zero(u);
@@ -103,7 +103,7 @@ void Expander::permutes() {
   fill(was, (bit(space_.count()) - 1) & ~was.unreduced, 0);
   s_ = was;
 }
-// Dimension `d` and those behind it get atoms of the sizes that they had.
+// Fills dimension `d` and later ones with atoms of the same sizes as before.
 void Expander::fill(const OpenState& was, Mask pool, int d) {
   if (d == rank_) {
     const Mask over = space_.moved(MoveKind::permute, was, s_);
@@ -143,8 +143,8 @@ void Expander::all_to_alls() {
     dim(i) = list;
   }
 }
-// The last atoms of some of the dimensions from `d` on join those of `sources`, and are dealt out
-// to the other dimensions.
+// Adds minor atoms of some of the dimensions from `d` on to `moved`, then distributes them to the
+// dimensions that are not among the sources.
 void Expander::take(int d, Mask sources, Mask moved) {
   if (d == rank_) {
     if (moved != 0) deal(moved, moved, 0, ~sources, MoveKind::all_to_all, std::popcount(sources));
@@ -188,7 +188,7 @@ void Expander::drop(int d, Mask gone, int effort) {
   dim(d) = list;
 }
 
-// Of the moves that are too many to try, those that lead to places of the goal.
+// For kinds of moves with too many variants, tries only the one that leads towards the goal.
 void Expander::likely_moves(const PackedState& state) {
   const Placement at = space_.placement(state);
   const auto try_move = [&](MoveKind kind, const std::optional<Placement>& next) {

@@ -1,4 +1,4 @@
-// The moves that lead on from a placement, in the search for a plan.
+// Enumerates the moves from a placement during the search for a resharding plan.
 #pragma once
 
 #include "spmd/reshard/space.h"
@@ -11,25 +11,26 @@ class Expander {
       : q_(question), space_(space), rank_(space.rank()), full_(space.full()) {}
   virtual ~Expander() = default;
 
-  /// Where few units are concerned every move; else likely ones, in the order slices, a
-  /// permutation, all_to_alls, a reduction, a gather. No move leads to parts beyond space.most().
+  /// Calls arrive() for every move if few units take part; otherwise for the likely ones, in the
+  /// order slices, permutation, all_to_alls, reduction, gather. No move leads to parts larger than
+  /// space.most().
   void expand(const PackedState& state);
 
  protected:
-  /// `cost` is that of the move alone.
+  /// `cost` is the cost of this move alone.
   virtual void arrive(MoveKind kind, const PackedState& state, const PlanCost& cost) = 0;
 
  private:
   using Mask = SearchSpace::Mask;
-  // With many units each move may be followed by its like and those after it; a permutation and a
-  // gather come once.
+  // With many units, a move may only be followed by moves of the same or a later phase; there is at
+  // most one permutation and one gather.
   enum Phase : std::uint32_t { slicing, permuted, exchanging, reduced, gathered };
   std::uint32_t phase_after(MoveKind kind) const;
   bool may(MoveKind kind) const;
 
   ShortList& dim(int d) { return s_.dims[static_cast<std::size_t>(d)]; }
   bool can_cut(int d, double parts) { return space_.divides(d, space_.product(dim(d)) * parts); }
-  // At `s_`, by a move over `over`.
+  // Reports a move along `over` that leads to the state in `s_`.
   void reach(MoveKind kind, Mask over, int effort);
 
   void slices();
@@ -49,7 +50,7 @@ class Expander {
   const int rank_;
   const bool full_;
 
-  // Of the state that is expanded, which moves change and restore.
+  // The state being expanded. Moves modify it in place and restore it.
   OpenState s_;
   double part_ = 0;
   std::uint32_t phase_ = 0;

@@ -21,17 +21,17 @@ std::size_t hash_of(const StepsQuestion& q) {
   return h;
 }
 
-// An answer with its question.
+// A cached answer together with its question.
 struct Answer {
   std::vector<std::int64_t> sizes;
-  std::vector<int> axes;  // by atom, where the links differ
+  std::vector<int> axes;  // by atom; set if the links differ
   Links links;
   Placement from, to;
   bool joint;
   std::int64_t bytes;
   AtomSet barred;
   InlineVector<std::int64_t, 8> extents;
-  std::shared_ptr<const Steps> steps;  // null: none keeps within the bound
+  std::shared_ptr<const Steps> steps;  // null: every sequence exceeds the size limit
 
   bool is_for(const StepsQuestion& q) const {
     if (joint != q.joint || bytes != q.bytes || barred != q.barred || !(extents == q.extents) ||
@@ -44,7 +44,7 @@ struct Answer {
   }
 };
 
-// The answers of two generations: when the young one is full, the old one goes.
+// A cache of two generations: when the young one is full, the old one is discarded.
 class Kept {
  public:
   bool find(const StepsQuestion& q, std::size_t hash, std::shared_ptr<const Steps>& steps) {
@@ -67,7 +67,7 @@ class Kept {
   }
 
  private:
-  static constexpr std::size_t kMost = 4096;  // in a generation
+  static constexpr std::size_t kMost = 4096;  // per generation
   void put(std::size_t hash, Answer answer) {
     if (young_.size() >= kMost) {
       old_ = std::move(young_);
@@ -79,21 +79,21 @@ class Kept {
   std::unordered_map<std::size_t, Answer> young_, old_;
 };
 Kept& kept() {
-  static Kept* const kept =
-      new Kept;  // destroyed by nobody: calls may come at the end of the process
+  // Never destroyed, because calls may come while the process exits.
+  static Kept* const kept = new Kept;
   return *kept;
 }
 
 std::shared_ptr<const Steps> find_steps(const StepsQuestion& q) {
   const Ground ground{q.mesh, {q.extents.begin(), q.extents.end()}, q.barred};
   std::vector<Steps> known;
-  // What is built step by step takes from several dimensions at once.
+  // The step-by-step construction uses joint all_to_alls.
   if (q.joint)
     for (bool eager : {false, true}) known.push_back(built_steps(ground, q.from, q.to, eager));
   std::optional<Steps> best =
       cheapest_steps({ground, q.from, q.to, q.links, q.joint, static_cast<double>(q.bytes)}, known);
   if (!best) return nullptr;
-  // Slices one after the other are one.
+  // Merges consecutive slices.
   Steps steps;
   for (Step& s : *best) {
     if (!steps.empty() && s.kind == MoveKind::slice && steps.back().kind == MoveKind::slice)

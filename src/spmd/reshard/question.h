@@ -1,5 +1,5 @@
-// Which steps are cheapest, as far as the answer depends on less than the whole question: asked
-// once, and kept.
+// Caches the cheapest sequence of steps under a key that omits whatever the answer does not depend
+// on.
 #pragma once
 
 #include "spmd/reshard/steps.h"
@@ -10,21 +10,21 @@ namespace tessera::inline v0::spmd {
 
 using Steps = std::vector<Step>;
 
-/// What decides which steps are cheapest.
+/// The inputs that determine which sequence is cheapest.
 struct StepsQuestion {
   const AtomMesh& mesh;
   const Placement &from, &to;
   const Links& links;
   bool joint;
-  /// Of the whole; 0 where it does not matter, as without latencies.
+  /// Bytes of the whole value; 0 if the answer does not depend on them, as without latencies.
   std::int64_t bytes;
   /// As in ReshardOptions.
   AtomSet barred;
   InlineVector<std::int64_t, 8> extents;  // as in Ground
 };
 
-/// Null where no sequence keeps within the larger of the two parts. Kept, with a bound; from any
-/// thread.
+/// Null if every sequence needs a part larger than the larger of the two ends. Results are cached
+/// up to a limit. May be called from any thread.
 std::shared_ptr<const Steps> steps_of(const StepsQuestion& question);
 
 }  // namespace tessera::inline v0::spmd

@@ -12,10 +12,10 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-// Puts a plan together, with what each move costs.
+// Assembles a plan and computes the cost of each move.
 class Assembly {
  public:
-  /// Parts are those of the whole as it is filled up.
+  /// Parts are parts of `filled`, the padded shape of the whole.
   Assembly(const AtomMesh& mesh, const Type& whole, Shape filled, const Placement& from,
            const Links& links)
       : mesh_(mesh), whole_(whole), filled_(std::move(filled)), links_(links) {
@@ -52,8 +52,8 @@ class Assembly {
                         const Placement& after) const {
     return received_bytes(kind, members, bytes_of(before, &after), bytes_of(after, &before));
   }
-  // Of a part. A dimension that is whole is filled up only while a move, from or to `other`, gives
-  // or takes its cut.
+  // The bytes of a part. An unpartitioned dimension is padded only while a move from or to `other`
+  // partitions or gathers it.
   std::int64_t bytes_of(const Placement& p, const Placement* other = nullptr) const {
     Shape extents = filled_;
     for (int d = 0; d < extents.rank(); ++d) {
@@ -85,7 +85,7 @@ Reshard by_exchange(const AtomMesh& mesh, const Type& whole, const Placement& fr
   if (from.unreduced != to.unreduced) {
     reduce(at, from.unreduced - to.unreduced);
     plan.add(MoveKind::all_reduce, at);
-    // What is reduced may go on as others do.
+    // Once reduced, the value can be resharded like any other.
     for (const Move& m : plan_reshard(mesh, whole, at, to, links, options).moves)
       plan.add(m.kind, m.after);
   } else if (at != to) {
@@ -130,7 +130,7 @@ Reshard plan_reshard(const AtomMesh& mesh, const Type& whole, const Placement& f
   if (!filled) return by_exchange(mesh, whole, from, to, links, options);
   StepsQuestion q{mesh, from, to, links, options.joint, 0, options.barred, {}};
   if (!links.scales()) q.bytes = std::max<std::int64_t>(whole.bytes(), 1);
-  // Of an extent only what the atoms have in common with it counts.
+  // Only the factors that an extent shares with the mesh size matter.
   const std::int64_t all = mesh.mesh().size();
   for (std::int64_t extent : *filled) q.extents.push_back(std::gcd(extent, all));
   const std::shared_ptr<const Steps> steps = steps_of(q);

@@ -39,7 +39,7 @@ Reshard Routes::planned(const Type& whole, const Placement& from, const Placemen
     const auto [end, other] = std::mismatch(from.dims[d].begin(), from.dims[d].end(),
                                             to.dims[d].begin(), to.dims[d].end());
     common.dims[d] = Atoms(from.dims[d].begin(), end);
-    // Parts of which neither are made of the other's are not of one filling.
+    // The prefix cannot be kept if the parts before or after come from another padded shape.
     Placement alone = Placement::replicated(whole.shape.rank()), was = alone, is = alone;
     alone.dims[d] = common.dims[d];
     was.dims[d] = from.dims[d];

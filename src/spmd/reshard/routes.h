@@ -1,5 +1,5 @@
-// Ways of values from one placement to another that collectives of a per-device program can go,
-// each planned once.
+// Resharding routes that consist only of collectives available in a per-device program, each
+// planned once.
 #pragma once
 
 #include "spmd/place/placement_table.h"
@@ -14,18 +14,21 @@ class Routes {
  public:
   using Id = PlacementTable::Id;
 
-  /// Along `barred` the devices hold values of their own.
+  /// `barred` are the atoms along which the devices hold different values.
   Routes(const Links& links, PlacementTable& placements, AtomSet barred)
       : links_(links), placements_(placements), barred_(barred) {}
 
-  /// The cheapest plan (spmd/reshard/reshard.h). Where that is an exchange of boxes, whose parts have no
-  /// common shape: what both placements have in common is kept, the rest gathered and cut again.
+  /// The cheapest plan (spmd/reshard/reshard.h). If that is an exchange of boxes, whose parts have
+  /// no common shape, the fallback keeps what both placements have in common, gathers the rest and
+  /// slices it again.
   const Reshard& route(const Type& whole, Id from, Id to);
-  /// Of a collective along the atoms, from a device's bytes before and after it.
+  /// Seconds for a collective along the atoms, given the bytes of a device's block before and
+  /// after.
   double seconds(MoveKind kind, AtomSet over, double before, double after) const {
     return links_.seconds(placements_.mesh(), kind, over, before, after);
   }
-  /// Partial results become whole, never the other way round.
+  /// Whether `from` can be resharded to `to`. Partial results can be reduced, but a whole value
+  /// cannot become partial.
   bool leads(Id from, Id to) const {
     const Placement &p = placements_[from], &q = placements_[to];
     return p.unreduced.includes(q.unreduced) && (q.unreduced.empty() || p.combiner == q.combiner);

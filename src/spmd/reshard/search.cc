@@ -10,15 +10,16 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-// Moves that are tried at most, by guesses and for certain.
+// Limits on the number of moves tried: with estimates, exactly with likely moves, and exactly with
+// all moves.
 constexpr int kMostGuessed = 3000, kMostTried = 10000, kMostTriedOfAll = 200000;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// A*, with costs in lexical order. Where links differ rounding may make the bound on what is left
-// inconsistent in the last bit, so that a state may be opened again.
+// A* search with lexicographic costs. If links differ, rounding may make the lower bound
+// inconsistent in the last bit, so a state may be expanded again.
 class ReshardSearch final : public Expander {
  public:
-  /// By guesses it finds some way soon, else the cheapest.
+  /// With `guesses`, quickly finds some sequence; otherwise finds the cheapest.
   ReshardSearch(const SearchQuestion& question, const SearchSpace& space, bool guesses)
       : Expander(question, space),
         space_(space),
@@ -27,7 +28,7 @@ class ReshardSearch final : public Expander {
               : space.full() ? kMostTriedOfAll
                              : kMostTried) {}
 
-  /// The number of the last node of the cheapest way that costs less than `bound`, or kNone.
+  /// The last node of the cheapest sequence that costs less than `bound`, or kNone.
   std::size_t run(const PackedState& start, const std::optional<PlanCost>& bound) {
     bound_ = bound;
     table_.assign(256, kNone);
@@ -106,10 +107,10 @@ class ReshardSearch final : public Expander {
   const int most_;
   std::optional<PlanCost> bound_;
   std::vector<Node> nodes_;
-  std::vector<std::size_t> table_;  // of nodes, by the hash of their states
+  std::vector<std::size_t> table_;  // hash table of indices into nodes_
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
   int tried_ = 0;
-  std::size_t from_ = kNone;  // the node that is expanded
+  std::size_t from_ = kNone;  // the node being expanded
   PlanCost cost_;
 };
 
@@ -134,7 +135,8 @@ std::optional<std::vector<Step>> cheapest_steps(const SearchQuestion& question,
     best = search.steps_to(end);
     bound = atoms.cost_of(*best);
   };
-  // Whole axes are few units, and their search is full; what it finds bounds that of the atoms.
+  // A search over runs of atoms has fewer units and is often complete. Its result bounds the search
+  // over atoms.
   if (!atoms.full()) {
     const SearchSpace runs(question, true);
     if (!runs.full()) search(runs, true);

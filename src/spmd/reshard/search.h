@@ -1,4 +1,4 @@
-// The search for the cheapest sequence of moves.
+// Searches for the cheapest sequence of moves.
 #pragma once
 
 #include "spmd/reshard/steps.h"
@@ -7,18 +7,19 @@
 
 namespace tessera::inline v0::spmd {
 
-/// Where parts are even, a part is to the whole as 1 to the sizes of the atoms that cut it: which
-/// sequence is cheapest depends on the size of the whole only where links have latencies.
+/// If parts are even, the ratio of a part to the whole follows from the sizes of the atoms. The
+/// size of the whole then affects which sequence is cheapest only if links have latencies.
 struct SearchQuestion {
   Ground ground;
   const Placement &from, &to;
   const Links& links;
   bool joint = true;
-  double bytes = 0;  // of the whole; 0 where it does not matter
+  double bytes = 0;  // of the whole value; 0 if it does not matter
 };
 
-/// Never longer or dearer than `known`, a sequence that keeps within the larger of the two parts;
-/// none where there is neither such a sequence nor a better one. `known` is what it compares with.
+/// Searches with the size limit of plan_reshard: no part is larger than the larger of both ends.
+/// The result is never longer or more expensive than the sequences in `known` that respect the
+/// limit; it is absent if neither they nor the search yield one.
 std::optional<std::vector<Step>> cheapest_steps(const SearchQuestion& question,
                                                 const std::vector<std::vector<Step>>& known);
 

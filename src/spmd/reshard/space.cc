@@ -20,7 +20,7 @@ SearchSpace::SearchSpace(const SearchQuestion& question, bool runs)
   choose_dims();
   alike_ = q_.links.alike(mesh_);
   const double all = static_cast<double>(mesh_.mesh().size());
-  whole_ = all * all;  // of which all parts, and what of them is sent, are whole numbers
+  whole_ = all * all;  // all parts, and what is sent of them, are integers of this unit
   scale_ = q_.bytes > 0 ? q_.bytes / whole_ : 1;
   best_bandwidth_ = q_.links.best_bandwidth(mesh_);
   most_ = std::max(part_of(q_.from), part_of(q_.to));
@@ -31,7 +31,7 @@ SearchSpace::SearchSpace(const SearchQuestion& question, bool runs)
   goal_part_ = part_of(open_goal_);
 }
 
-// Whether two atoms are in one place, one behind the other.
+// Whether two atoms are neighbours in the placement, or both unreduced, or both unused.
 bool SearchSpace::belongs(const Placement& p, Atom a, Atom next) const {
   if (mesh_.axis_of(a) != mesh_.axis_of(next)) return false;
   if (p.unreduced.contains(a) || p.unreduced.contains(next))
@@ -59,7 +59,8 @@ void SearchSpace::choose_units(bool runs) {
       else
         list.push_back({a});
     }
-  // Free ones too while it costs little: moves of smaller parts may pay for a gather at the end.
+  // Free atoms are included while that costs little: moving smaller parts may pay for a gather at
+  // the end.
   const auto bandwidth = [&](const Atoms& unit) {
     return q_.links.of(mesh_.axis_of(unit[0])).bandwidth;
   };
@@ -77,8 +78,8 @@ void SearchSpace::choose_units(bool runs) {
   }
 }
 
-// Those that something cuts, and as many of the others as there is room for: they may hold atoms
-// for a while.
+// Chooses the dimensions that either end partitions, and as many others as fit: these may hold
+// atoms temporarily.
 void SearchSpace::choose_dims() {
   for (bool cut : {true, false})
     for (std::size_t d = 0; d < q_.from.dims.size(); ++d) {
@@ -201,7 +202,7 @@ PlanCost SearchSpace::cost(MoveKind kind, Mask over, double before, double after
   return {q_.links.seconds(mesh_, kind, atoms, before * scale_, after * scale_), 1, effort};
 }
 
-// spmd/place/boxes.cc has the reasons.
+// See missing_of_even in spmd/place/boxes.cc.
 PlanCost SearchSpace::left(const OpenState& s) const {
   double missing = goal_part_;
   if (s.unreduced == open_goal_.unreduced) {

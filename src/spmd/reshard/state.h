@@ -1,5 +1,5 @@
-// Placements as the search for a plan holds them: of a few atoms and dimensions, numbered anew, in
-// a few words that are copied, compared and hashed as such.
+// Placements in the form used by the search for a plan: the few atoms and dimensions that take part
+// are renumbered and packed into a few words, which are cheap to copy, compare and hash.
 #pragma once
 
 #include "spmd/place/placement.h"
@@ -9,7 +9,7 @@
 
 namespace tessera::inline v0::spmd {
 
-/// A list of atoms of the search.
+/// A list of the atoms (units) that take part in the search.
 struct ShortList {
   static constexpr int most = 20;
   std::uint8_t count = 0;
@@ -21,14 +21,14 @@ struct ShortList {
   const std::uint8_t* end() const { return at.data() + count; }
 };
 
-/// A placement taken apart, to be worked on.
+/// An unpacked placement, which moves modify.
 struct OpenState {
   static constexpr int most_dims = 8;
   std::array<ShortList, most_dims> dims;
   std::uint32_t unreduced = 0;
 };
 
-/// The same in 40 bytes: dimension by dimension its atoms, each ended by a mark.
+/// The same placement in 40 bytes: the atoms of each dimension, each list ended by a marker.
 class PackedState {
  public:
   PackedState() = default;
@@ -51,7 +51,7 @@ class PackedState {
     }
     s.unreduced = unreduced_;
   }
-  /// How far the search has come in the order of moves, where it keeps to one.
+  /// The search's progress through the ordered kinds of moves, if it keeps to that order.
   std::uint32_t phase = 0;
 
   std::size_t hash() const {

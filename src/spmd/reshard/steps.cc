@@ -8,17 +8,18 @@ namespace {
 
 using Sources = std::uint64_t;
 
-// Atoms that neither cut nor stand for partial results.
+// Atoms that neither partition the value nor are unreduced.
 AtomSet free_atoms(const Ground& g, const Placement& at) { return g.mesh.all() - at.used(); }
 
-// What comes next in `to` behind what a dimension has; nothing where it has something else.
+// The atoms that `to` has after those of the dimension; empty if the dimension's atoms are not a
+// prefix of those in `to`.
 Atoms wanted(const Placement& at, const Placement& to, std::size_t d) {
   const Atoms &has = at.dims[d], &all = to.dims[d];
   if (common_prefix(has, all) < has.size()) return {};
   return {all.begin() + has.size(), all.end()};
 }
 
-// How many places are right already.
+// The number of atoms that are already at their final position.
 std::size_t settled(const Placement& at, const Placement& to) {
   std::size_t n = 0;
   for (std::size_t d = 0; d < at.dims.size(); ++d) n += common_prefix(at.dims[d], to.dims[d]);
@@ -78,7 +79,7 @@ std::optional<Placement> likely_slice(const Ground& g, const Placement& at, cons
 }
 
 std::optional<Placement> likely_permute(const Ground& g, const Placement& at, const Placement& to) {
-  // By dimension and size: how many atoms it has.
+  // For each dimension, the number of atoms that it has of each size.
   const auto size = [&](Atom a) { return g.mesh.size(a); };
   std::vector<std::vector<std::pair<std::int64_t, int>>> room(at.dims.size());
   AtomSet pool = (at.cut() | to.cut()) - at.unreduced;
@@ -105,15 +106,15 @@ std::optional<Placement> likely_permute(const Ground& g, const Placement& at, co
     for (Atom a : to.dims[d])
       if (!place(d, a)) break;
   }
-  // What is needed elsewhere comes last in its dimension, in the order in which it is needed, so
-  // that one all_to_all can move it on; as many of the others as there is room for come before
-  // that.
+  // Atoms that are needed in another dimension go to the minor end, in the order in which they are
+  // needed, so that one all_to_all can move them on. Before them come as many of the other atoms as
+  // fit.
   const auto place_anywhere = [&](Atom a, std::size_t but) {
     for (std::size_t d = 0; d < at.dims.size(); ++d)
       if (d != but && place(d, a)) return;
     if (but < at.dims.size()) place(but, a);
   };
-  std::vector<std::pair<Atom, std::size_t>> needed;  // and where
+  std::vector<std::pair<Atom, std::size_t>> needed;  // each with the dimension that needs it
   for (std::size_t d = 0; d < at.dims.size(); ++d)
     for (Atom a : to.dims[d])
       if (pool.contains(a)) needed.emplace_back(a, d);
@@ -133,7 +134,8 @@ std::optional<Placement> likely_permute(const Ground& g, const Placement& at, co
 std::optional<Placement> likely_all_to_all(const Ground& g, const Placement& at,
                                            const Placement& to, Sources sources) {
   const std::size_t rank = at.dims.size();
-  // From which place on the atoms of a source are moved: behind what is right already.
+  // The position in each source dimension from which on atoms are moved: after those that are
+  // already right.
   std::vector<std::size_t> from(rank);
   AtomSet pool;
   const auto collect = [&] {
@@ -161,7 +163,7 @@ std::optional<Placement> likely_all_to_all(const Ground& g, const Placement& at,
       }
     }
     if (taken == pool) return next;
-    // What nobody takes stays, and what is major of it too.
+    // Atoms that no dimension takes must stay, and so must all atoms major to them.
     for (std::size_t d = 0; d < rank; ++d)
       if (sources >> d & 1)
         for (std::size_t k = at.dims[d].size(); k > from[d]; --k)
@@ -194,12 +196,12 @@ std::optional<Placement> likely_reduce_scatter(const Ground& g, const Placement&
 
 namespace {
 
-// The one that moves most.
+// The all_to_all that brings most atoms to their final position.
 std::optional<Placement> best_all_to_all(const Ground& g, const Placement& at,
                                          const Placement& to) {
   const std::size_t rank = at.dims.size();
   std::optional<Placement> best;
-  // All dimensions whose last atoms belong elsewhere, then each by itself.
+  // Try all dimensions with misplaced minor atoms together, then each by itself.
   Sources wrong = 0;
   for (std::size_t d = 0; d < rank; ++d)
     if (common_prefix(at.dims[d], to.dims[d]) < at.dims[d].size()) wrong |= Sources{1} << d;
@@ -212,7 +214,7 @@ std::optional<Placement> best_all_to_all(const Ground& g, const Placement& at,
   return best;
 }
 
-// Every free atom that is needed cuts, at its dimension or any other.
+// Slices by every free atom that is needed, in its own dimension or in any other.
 std::optional<Placement> eager_slice(const Ground& g, const Placement& at, const Placement& to) {
   Placement next = at;
   const AtomSet free = free_atoms(g, at);

@@ -1,4 +1,4 @@
-// Single moves between placements, as the planner puts them together.
+// Single moves between placements, from which the planner assembles sequences.
 #pragma once
 
 #include "spmd/reshard/reshard.h"
@@ -12,12 +12,13 @@ struct Step {
   Placement after;
 };
 
-/// What a question comes to when parts are even: how far each dimension can be cut, and how.
+/// A resharding problem reduced to even parts: how far each dimension can be partitioned, and which
+/// atoms may move.
 struct Ground {
   const AtomMesh& mesh;
-  /// By dimension: a multiple of the size of every list of atoms that may cut it.
+  /// For each dimension, a multiple of the size of every list of atoms that may partition it.
   std::vector<std::int64_t> extents;
-  /// Atoms that no move is along.
+  /// Atoms along which no move communicates.
   AtomSet barred = {};
 
   bool can_cut(const Placement& p, std::size_t d, Atom a) const {
@@ -25,17 +26,18 @@ struct Ground {
   }
 };
 
-/// They are unreduced no more.
+/// Removes `atoms` from the unreduced atoms of `p`.
 void reduce(Placement& p, AtomSet atoms);
 std::size_t common_prefix(const Atoms& a, const Atoms& b);
 
-/// Those of two lists for one dimension, of equal sizes in all, that are in the same place in both:
-/// a permutation from one to the other is not along them. As a set of bits.
+/// The atoms, as a set of bits, that are at the same position in two lists for one dimension. Both
+/// lists have the same total size. A permutation from one to the other does not communicate along
+/// these.
 template <class Bits, class List, class SizeOf>
 Bits at_rest(const List& a, const List& b, SizeOf&& size_of) {
   Bits still = 0;
   auto p = a.begin(), q = b.begin();
-  decltype(size_of(*p)) before_p = 1, before_q = 1;  // the parts that what is major of them makes
+  decltype(size_of(*p)) before_p = 1, before_q = 1;  // number of parts made by the major atoms
   while (p != a.end() && q != b.end()) {
     if (before_p == before_q && *p == *q) still |= Bits{1} << *p;
     if (before_p <= before_q)
@@ -47,29 +49,31 @@ Bits at_rest(const List& a, const List& b, SizeOf&& size_of) {
 }
 AtomSet at_rest(const AtomMesh& mesh, const Atoms& a, const Atoms& b);
 
-/// Along which a move from one placement to another is.
+/// The atoms along which a move from one placement to another communicates.
 AtomSet moved_atoms(const AtomMesh& mesh, MoveKind kind, const Placement& from,
                     const Placement& to);
 
-/// Free atoms cut as `to` has them, as long as they come next in their dimensions.
+/// Slices by the free atoms that come next in their dimensions of `to`.
 std::optional<Placement> likely_slice(const Ground& ground, const Placement& at,
                                       const Placement& to);
-/// The atoms in the places of `to`, as far as each dimension has places of their sizes.
+/// Puts atoms where `to` has them, as far as their sizes match the positions of the dimension.
 std::optional<Placement> likely_permute(const Ground& ground, const Placement& at,
                                         const Placement& to);
-/// Last atoms of the dimensions in `sources` that come next elsewhere, at their places in `to`.
+/// Moves minor atoms of the dimensions in `sources` that come next elsewhere to their positions in
+/// `to`.
 std::optional<Placement> likely_all_to_all(const Ground& ground, const Placement& at,
                                            const Placement& to, std::uint64_t sources);
-/// What is in a place that `to` does not have it in, and what lies behind it, is gathered.
+/// Gathers every atom that `to` does not have at that position, together with the atoms minor to
+/// it.
 std::optional<Placement> likely_all_gather(const Placement& at, const Placement& to);
-/// Atoms that are not unreduced in `to` and come next there are scattered.
+/// Reduces and scatters unreduced atoms that come next in a dimension of `to`.
 std::optional<Placement> likely_reduce_scatter(const Ground& ground, const Placement& at,
                                                const Placement& to);
 
-/// A sequence that is always found: reductions and slices that lead towards `to`, a permutation
-/// where one helps, likely all_to_alls, a gather of what is left, and again. In rounds, the last of
-/// which gathers all that is wrong, so there are few. With `eager`, what is needed is sliced early,
-/// wherever it fits, so that less is moved.
+/// A construction that always finds a sequence. It works in rounds: reductions and slices towards
+/// `to`, a permutation if it helps, likely all_to_alls, and a gather of what is still wrong. The
+/// last round gathers everything that is wrong, so there are few. With `eager`, atoms are sliced as
+/// early as they fit, so that later moves transfer less.
 std::vector<Step> built_steps(const Ground& ground, const Placement& from, const Placement& to,
                               bool eager);
 

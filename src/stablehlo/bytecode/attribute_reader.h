@@ -1,5 +1,5 @@
-// Attributes and types of a file of bytecode, as the syntax that the text of the module would be
-// read into.
+// Reads the attributes and types of a bytecode file into the same syntax that the module's text
+// would be parsed into.
 #pragma once
 
 #include "stablehlo/bytecode/tables.h"
@@ -17,11 +17,11 @@ class AttributeReader {
         attributes_(tables.attributes.size()),
         types_(tables.types.size()) {}
 
-  /// A copy of the attribute or type that a number names. Files share what is equal, so copies of
-  /// copies could be exponentially larger than the file: an error where they come to more than any
-  /// program's.
+  /// A copy of the attribute or type with the index that `in` holds next. Files share equal
+  /// attributes, so nested copies could be exponentially larger than the file: fails if they exceed
+  /// what any real program needs.
   AttributeSyntax attribute(Bytes& in);
-  /// That, where it is there.
+  /// As attribute, for an attribute that may be absent.
   std::optional<AttributeSyntax> optional_attribute(Bytes& in);
   TypeSyntax type(Bytes& in);
   TypeSyntax type(const Bytes& in, std::size_t index);

@@ -11,13 +11,13 @@ namespace {
 using A = AttributeSyntax;
 using T = TypeSyntax;
 
-// Programs that frameworks write come to less than one for each byte.
+// Real programs need fewer than one part per byte of the file.
 constexpr std::size_t kPartsPerByte = 4, kPartsOfAny = 1 << 16;
-// So much text takes the memory of a part at most, and so many dimensions do.
+// A text or list of dimensions of this size takes at most the memory of one part.
 constexpr std::size_t kTextOfPart = 64, kDimsOfPart = 16;
-constexpr int kWidest = 1000;  // is wider than any number
+constexpr int kWidest = 1000;  // bits, more than any number has
 
-// The codes of attributes of VHLO, which are never used again for something else.
+// The codes of VHLO's attributes, which are never reused for other attributes.
 enum Code {
   kList = 1,
   kBool,
@@ -48,7 +48,7 @@ enum Code {
 
 struct Enumeration {
   Code code;
-  std::vector<std::string_view> values;  // by number; empty where there is none
+  std::vector<std::string_view> values;  // by number; empty if the number is unused
 };
 const std::vector<Enumeration>& enumerations() {
   static const auto* const all = new std::vector<Enumeration>{
@@ -81,7 +81,7 @@ int width_of(std::string_view element) {
   return width;
 }
 
-// Attributes and types within one, itself included.
+// The number of attributes and types that a type consists of, including itself.
 std::size_t parts_of(const T& t) {
   std::size_t n = 1 + t->dims.size() / kDimsOfPart;
   for (const T& m : t->members) n += parts_of(m);
@@ -264,7 +264,7 @@ AttributeSyntax AttributeReader::vhlo_attribute(Bytes in) {
   }
 }
 
-// Of MLIR itself: what sharding annotations are made of.
+// Attributes of MLIR itself, of which sharding annotations consist.
 AttributeSyntax AttributeReader::builtin_attribute(Bytes in) {
   const std::size_t at = in.at();
   switch (in.number()) {
@@ -296,12 +296,12 @@ AttributeSyntax AttributeReader::builtin_attribute(Bytes in) {
     }
     case 7: return made(A::unit, at);
     case 8: return integer(in);
-    case 14: {  // a location that is a name
+    case 14: {  // a location that consists of a name
       A a = made(A::string, at);
       a.text = attribute(in).text;
       return a;
     }
-    default: return made(A::other, at);  // locations, and kinds that no operation reads
+    default: return made(A::other, at);  // locations, and kinds that no operation uses
   }
 }
 
@@ -314,7 +314,7 @@ Attributes AttributeReader::dictionary(Bytes& in) {
   return entries;
 }
 
-// Up to 8 bits are a byte, up to 64 a number with a sign.
+// Integers of up to 8 bits are a byte, those of up to 64 bits a signed number.
 AttributeSyntax AttributeReader::integer(Bytes& in) {
   A a = made(A::integer, in.at());
   a.value_type = type(in);
@@ -339,7 +339,7 @@ AttributeSyntax AttributeReader::real(Bytes& in) {
   if (width < 1 || width > 64) in.fail("a number of type " + shown(a.value_type->element));
   std::uint64_t bits = width <= 8 ? in.byte() : static_cast<std::uint64_t>(in.signed_number());
   if (width < 64) bits &= (std::uint64_t{1} << width) - 1;
-  // As the text has numbers that have no short decimal form.
+  // The text spells numbers without a short decimal form like this.
   constexpr char digits[] = "0123456789ABCDEF";
   std::string text = "0x";
   for (int i = (width + 3) / 4; i-- > 0;) text += digits[bits >> (4 * i) & 15];

@@ -15,7 +15,7 @@ std::uint64_t Bytes::number() {
   std::uint64_t value = first;
   for (int i = 0; i < more; ++i) {
     const std::uint64_t next = byte();
-    // With eight bytes more the first one says nothing else.
+    // If eight more bytes follow, the first byte has no payload.
     value = more == 8 ? (i == 0 ? next : value | next << (8 * i)) : value | next << (8 * (i + 1));
   }
   return more == 8 ? value : value >> (more + 1);

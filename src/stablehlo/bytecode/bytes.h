@@ -1,4 +1,4 @@
-// Reads the numbers of MLIR's bytecode, one behind the other and never beyond the end.
+// Reads the numbers of MLIR's bytecode one after the other, never past the end.
 #pragma once
 
 #include "stablehlo/text/source.h"
@@ -15,20 +15,21 @@ class Bytes {
   std::size_t at() const { return at_; }
   std::size_t left() const { return end_ - at_; }
   std::uint8_t byte();
-  /// As many bytes more as the first one has zeros at its low end, least significant first.
+  /// A variable-length number: the first byte is followed by as many bytes as it has trailing zero
+  /// bits, least significant first.
   std::uint64_t number();
-  /// 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+  /// 0, -1, 1, -2, ... encoded as 0, 1, 2, 3, ...
   std::int64_t signed_number();
-  /// How many of something follow, each of which takes a byte at least; so a file cannot ask for
-  /// more memory than it has bytes.
+  /// A count of items, each of which takes at least one byte; it is checked against the bytes left,
+  /// so that a file cannot request more memory than its size.
   std::size_t count(const char* what);
   /// A number below `limit`.
   std::size_t index(std::size_t limit, const char* what);
   std::string_view take(std::size_t n, const char* what);
-  /// Up to a zero byte, which is taken too.
+  /// The text up to the next zero byte, which is consumed.
   std::string_view text();
   void align(std::size_t alignment);
-  /// The next `n` bytes by themselves.
+  /// A reader of only the next `n` bytes.
   Bytes part(std::size_t n, const char* what);
   [[noreturn]] void fail(const std::string& problem, const std::string& rule = {},
                          const std::string& advice = {}) const {

@@ -10,8 +10,9 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// Of a FlatBuffer: tables whose fields are found through a list of offsets, vectors and strings behind
-// their lengths. All numbers are little-endian, and every place is checked before it is read.
+// A FlatBuffer: tables whose fields are found through a list of offsets, and vectors and strings
+// that follow their lengths. All numbers are little-endian, and every position is checked before it
+// is read.
 class Buffer {
  public:
   explicit Buffer(const Source& source) : source_(source) {}
@@ -24,9 +25,9 @@ class Buffer {
     std::memcpy(&value, source_.text.data() + at, sizeof(T));
     return value;
   }
-  /// Where the offset at `at` leads, which counts from itself.
+  /// The target of the offset at `at`, which is relative to its own position.
   std::size_t follow(std::size_t at) const { return at + number<std::uint32_t>(at); }
-  /// Where a table has its field with this place in the list of offsets.
+  /// The position of the field of a table that has this slot in the list of offsets.
   std::optional<std::size_t> field(std::size_t table, std::size_t slot) const {
     const std::int64_t list = static_cast<std::int64_t>(table) - number<std::int32_t>(table);
     if (list < 0) fail(table, "a table whose fields are before the file");
@@ -39,7 +40,7 @@ class Buffer {
   struct Vector {
     std::size_t at = 0, size = 0;
   };
-  /// A vector of elements of `width` bytes; empty where the field is not there.
+  /// A vector of elements of `width` bytes; empty if the field is missing.
   Vector vector(std::size_t table, std::size_t slot, std::size_t width) const {
     const auto at = field(table, slot);
     if (!at) return {};
@@ -61,7 +62,7 @@ class Buffer {
   const Source& source_;
 };
 
-// The fields that are read, by their places.
+// The slots of the fields that are read.
 enum Exported {
   kVersion = 4,
   kAvals = 10,
@@ -71,7 +72,7 @@ enum Exported {
   kUniqueAvals = 42,
   kAvalIndices = 48
 };
-constexpr std::size_t kLongestName = 32;  // that is looked at
+constexpr std::size_t kLongestName = 32;  // characters of a name that are examined
 enum Aval { kShape = 6, kDtype = 8 };
 
 constexpr std::string_view kDtypes[] = {"i1",  "i8",   "i16",          "i32",          "i64",
@@ -93,7 +94,7 @@ TypeSyntax type_of(const Buffer& b, Memory& memory, std::size_t aval) {
     const std::size_t at = b.follow(shape.at + 4 * i);
     const std::string_view text =
         b.bytes({at + 4, std::min<std::size_t>(b.number<std::uint32_t>(at), kLongestName)});
-    std::int64_t d = kDynamic;  // a name, or arithmetic of names
+    std::int64_t d = kDynamic;  // a symbolic dimension
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), d);
     if (error != std::errc() || end != text.data() + text.size() || d < 0) d = kDynamic;
     t.dims.add(memory, d);
@@ -101,7 +102,7 @@ TypeSyntax type_of(const Buffer& b, Memory& memory, std::size_t aval) {
   return {new (memory.take(sizeof t)) TypeData(t)};
 }
 
-// Where the table of each argument's type is; newer files hold equal ones once.
+// The position of the table of each argument's type; newer files store equal ones once.
 std::vector<std::size_t> avals_of(const Buffer& b, std::size_t root) {
   std::vector<std::size_t> tables, all;
   const Buffer::Vector unique = b.vector(root, kUniqueAvals, 4),
@@ -125,8 +126,8 @@ FunctionSyntax* main_of(ModuleSyntax& m) {
   return nullptr;
 }
 
-// Puts the arguments that are not in the module back to their places. Dimension sizes and the
-// platform's number, if the module has such arguments, come first and stay there.
+// Restores the arguments that were dropped from the module at their positions. Dimension sizes and
+// the platform's number, if the module takes them as arguments, come first and stay there.
 void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   const std::vector<std::size_t> avals = avals_of(b, root);
   const Buffer::Vector kept = b.vector(root, kKept, 2);
@@ -145,7 +146,7 @@ void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
     }
     ArgumentSyntax unused;
     unused.at = main->at;
-    unused.name = memory.keep("unused" + std::to_string(i));  // others are numbers
+    unused.name = memory.keep("unused" + std::to_string(i));  // other names are numbers
     unused.type = type_of(b, memory, avals[i]);
     all.add(memory, unused);
   }
@@ -153,7 +154,7 @@ void restore_arguments(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   main->arguments = all;
 }
 
-// A function exported for several platforms takes the number of the one that it runs on first.
+// A function exported for several platforms takes the number of its platform as first argument.
 void choose_platform(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   const Buffer::Vector platforms = b.vector(root, kPlatforms, 4);
   FunctionSyntax* main = main_of(m);
@@ -190,7 +191,7 @@ void choose_platform(const Buffer& b, std::size_t root, ModuleSyntax& m) {
   b.fail(platforms.at, "it is exported for " + listed + ", and not for 'cpu'");
 }
 
-constexpr std::size_t kLongestList = 1 << 12;  // bytes of offsets of a table
+constexpr std::size_t kLongestList = 1 << 12;  // bytes of a table's list of offsets
 
 }  // namespace
 

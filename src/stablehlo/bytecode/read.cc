@@ -11,7 +11,7 @@ namespace {
 
 using A = AttributeSyntax;
 
-// The bits that say what an operation has.
+// The bits that tell which parts an operation has.
 enum Has {
   kAttributes = 1,
   kResults = 2,
@@ -22,7 +22,8 @@ enum Has {
   kProperties = 64
 };
 
-// Lists of dimensions are tensors of int64 here; constants stay as they are.
+// Converts lists of dimensions, which VHLO stores as int64 tensors, to integers; constants stay as
+// they are.
 void to_integers(Memory& memory, A& a) {
   const TypeData& type = *a.value_type.data;
   if (a.kind != A::bytes || type.dims.size() != 1) return;
@@ -39,7 +40,7 @@ void to_integers(Memory& memory, A& a) {
       v = a.data[i] != 0;
     values.push_back(v);
   }
-  // Of equal elements one is stored; more than there can be dimensions is no list of them.
+  // Equal elements are stored once. A list of more than 64 is no list of dimensions.
   if (held == 1 && n <= 64) values.assign(n, values[0]);
   if (values.size() != n) return;
   a.kind = A::integers;
@@ -54,7 +55,7 @@ class Reader {
   ModuleSyntax module();
 
  private:
-  // Values are numbered through a region and those in it, and anew where one is isolated.
+  // Values are numbered through a region and its nested regions; an isolated region starts anew.
   struct Numbering {
     std::size_t next = 0, end = 0;
   };
@@ -78,7 +79,7 @@ class Reader {
   const Tables& tables_;
   AttributeReader values_;
   std::vector<std::string_view> names_;
-  std::size_t highest_ = 0;  // no value has this number or a higher one
+  std::size_t highest_ = 0;  // upper bound of the numbers of values
   int depth_ = 0;
 };
 
@@ -92,7 +93,7 @@ std::string_view Reader::define(const Bytes& in, Numbering& values) {
   return name_of(values.next++);
 }
 
-// The order in which the uses of a value are listed, which says nothing of what is computed.
+// Skips the order of a value's uses, which does not affect the computation.
 void Reader::orders(Bytes& in, std::size_t n) {
   std::size_t count = 1;
   if (n > 1) count = in.count("orders");
@@ -108,7 +109,7 @@ void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect
   if (dialect != "vhlo" && dialect != "sdy") return;
   Bytes blob(*source_, range.begin, range.end);
   for (std::string_view key : keys_of(dialect, name)) {
-    if (key.ends_with('?')) {  // it may be left out
+    if (key.ends_with('?')) {  // optional
       key.remove_suffix(1);
       if (std::optional<A> value = values_.optional_attribute(blob))
         op.attributes.add(memory(), {key, *value});
@@ -119,14 +120,14 @@ void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect
     if (key != "value") to_integers(memory(), value);
     op.attributes.add(memory(), {key, value});
   }
-  // Shardy's operations have no versions, and get attributes that may be left out.
+  // Shardy's operations are not versioned, and may have optional attributes that are added later.
   if (blob.left() && dialect == "vhlo")
     blob.fail(shown(name) + " has more attributes than are known of it",
               "of StableHLO up to " + to_string(kNewestRelease),
               "Export for an older version of StableHLO.");
 }
 
-// The name that a location is, if it is one.
+// The name in a location, if it is a named location.
 std::string_view Reader::label(Bytes& in) {
   const AttributeSyntax a = values_.attribute(in);
   return a.kind == AttributeSyntax::string ? a.text : std::string_view();
@@ -176,7 +177,7 @@ RegionSyntax Reader::region(Bytes& in, Numbering values) {
 void Reader::regions(Bytes& in, OperationSyntax& op, const Numbering& values) {
   const std::uint64_t head = in.number();
   const bool isolated = head & 1;
-  // An isolated region is a section of its own in newer files, all of an operation's together.
+  // In newer files, the isolated regions of an operation together form a section.
   std::optional<Section> own;
   if (isolated && tables_.version >= 2) own = section(in);
   Bytes& from = own ? own->bytes : in;
@@ -209,7 +210,7 @@ void Reader::operation(Bytes& in, Numbering& values, OperationSyntax& op) {
                               ? unversioned(name.name)
                               : std::string(name.dialect) + "." + std::string(name.name));
   const std::uint8_t has = in.byte();
-  in.number();  // where it was written
+  in.number();  // its location
   if (has & kAttributes) {
     const Attributes entries = values_.attribute(in).entries;
     op.attributes = Attributes::copy(memory(), entries);

@@ -1,4 +1,4 @@
-// Shardy's attributes, as their text would be read (text/parse_shardings.cc).
+// Reads Shardy's attributes to the syntax that their text is parsed into (text/parse_shardings.cc).
 #include "stablehlo/bytecode/attribute_reader.h"
 
 #include <iterator>
@@ -9,8 +9,8 @@ namespace {
 
 using A = AttributeSyntax;
 
-// The codes of Shardy's attributes, which are never used again for something else. Rules of
-// operations have others.
+// The codes of Shardy's attributes, which are never reused for other attributes. Sharding rules of
+// operations have further codes.
 enum Code {
   kManualAxes,
   kMeshAxis,
@@ -26,7 +26,7 @@ enum Code {
   kWays,
   kShardingUnreduced,
   kPerValueUnreduced,
-  kShardingReduced,  // by something else than a sum
+  kShardingReduced,  // by a reduction other than sum
 };
 constexpr std::string_view kReductions[] = {"sum", "max", "min"};
 
@@ -39,8 +39,8 @@ A made(A::Kind kind, std::size_t at) {
 
 }  // namespace
 
-// Behind the dimensions stand the axes along which the array is whole, those along which it is a sum
-// where it is one anywhere, and what it is there where that is no sum.
+// The dimensions are followed by the axes along which the array is replicated, then those along
+// which it is unreduced (if there are any), then the kind of reduction if it is not a sum.
 AttributeSyntax AttributeReader::sharding(Bytes& in, std::size_t at, bool unreduced,
                                           bool other_reduction) {
   A a = made(A::sharding, at);

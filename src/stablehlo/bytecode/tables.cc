@@ -23,7 +23,7 @@ enum Id {
 constexpr std::uint8_t kAligned = 0x80;
 constexpr std::size_t kLongestName = 256;
 
-// The release that a producer such as "StableHLO_v1.19.0" names; none for other producers.
+// The release in a producer such as "StableHLO_v1.19.0"; nothing for other producers.
 std::optional<ReleaseNumber> release_of(std::string_view producer) {
   constexpr std::string_view kName = "StableHLO_v";
   if (!producer.starts_with(kName)) return std::nullopt;
@@ -49,7 +49,7 @@ void check_release(const Tables& t, const Bytes& in) {
           newest + ".0').");
 }
 
-// The lengths come from the last string to the first, the strings from the first to the last.
+// The lengths are stored from the last string to the first, the strings from the first to the last.
 void read_strings(Bytes in, Tables& t) {
   const std::size_t n = in.count("strings");
   std::vector<std::size_t> lengths(n);
@@ -80,7 +80,7 @@ void read_dialects(Bytes in, Tables& t) {
     t.dialects.push_back(t.strings[index]);
     if (has_version) section(in);
   }
-  if (t.version >= 4) in.number();  // how many names follow in all
+  if (t.version >= 4) in.number();  // total number of names
   while (in.left()) {
     const std::string_view dialect = t.dialects[in.index(n, "dialect")];
     const std::size_t names = in.count("names of operations");
@@ -90,7 +90,7 @@ void read_dialects(Bytes in, Tables& t) {
       if (index >= t.strings.size())
         in.fail("an operation is named by string " + std::to_string(index) + " of " +
                 std::to_string(t.strings.size()));
-      // Each operation has a copy of its name.
+      // Each operation copies its name.
       if (t.strings[index].size() > kLongestName)
         in.fail("an operation's name of " + std::to_string(t.strings[index].size()) + " characters",
                 "it has at most " + std::to_string(kLongestName));

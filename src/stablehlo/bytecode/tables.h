@@ -1,5 +1,5 @@
-// What a file of MLIR bytecode says before its operations: strings, dialects, names of operations,
-// and where attributes, types and properties are.
+// The tables at the start of an MLIR bytecode file: strings, dialects, operation names, and the
+// positions of attributes, types and properties.
 #pragma once
 
 #include "stablehlo/bytecode/bytes.h"
@@ -12,11 +12,11 @@
 namespace tessera::inline v0::stablehlo {
 
 struct Tables {
-  /// An attribute or a type, which is read when something names it.
+  /// An attribute or type, which is decoded on first use.
   struct Entry {
     std::string_view dialect;
     std::size_t begin = 0, end = 0;
-    bool encoded = false;  // or a text that ends with a zero byte
+    bool encoded = false;  // if false, it is a zero-terminated text
   };
   struct OperationName {
     std::string_view dialect, name;
@@ -34,7 +34,7 @@ struct Tables {
   Range program;
 };
 
-/// The newest StableHLO whose operations and attributes are all known.
+/// The newest StableHLO release whose operations and attributes are all known.
 struct ReleaseNumber {
   std::uint64_t major = 0, minor = 0;
   auto operator<=>(const ReleaseNumber&) const = default;
@@ -42,7 +42,7 @@ struct ReleaseNumber {
 inline constexpr ReleaseNumber kNewestRelease{1, 22};
 std::string to_string(ReleaseNumber release);
 
-/// The first four bytes of every such file.
+/// The first four bytes of every bytecode file.
 inline constexpr std::string_view kBytecodeMagic = "ML\xefR";
 
 /// A section's number, and its bytes.
@@ -52,8 +52,8 @@ struct Section {
 };
 Section section(Bytes& in);
 
-/// Reads bytecode versions 0 to 6. Throws IoError with the byte at which something is wrong, and
-/// where the file is an artifact of a StableHLO newer than kNewestRelease.
+/// Reads bytecode versions 0 to 6. Throws IoError with the byte of the problem, also if the
+/// artifact is of a StableHLO release newer than kNewestRelease.
 Tables read_tables(const Source& source);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -9,8 +9,8 @@ namespace {
 
 using T = TypeData;
 
-// The types of VHLO by their codes, which are never used again for something else. Those that are made
-// of others have no name here.
+// The types of VHLO by their codes, which are never reused for other types. Composite types have no
+// name here.
 constexpr std::string_view kNames[] = {
     "i1",       "",         "bf16",     "f16",        "f32",        "f64",
     "f8E4M3FN", "f8E5M2",   "",         "index",      "i4",         "i8",
@@ -62,7 +62,7 @@ TypeData AttributeReader::read_type(const Tables::Entry& e) {
   return t;
 }
 
-// The type of an element stands where a type is named, too.
+// An element type may also stand where a type is expected.
 TypeData AttributeReader::element_type(std::string_view name) {
   T t;
   t.kind = T::other;
@@ -95,7 +95,7 @@ TypeData AttributeReader::vhlo_type(Bytes in) {
       t.text = "!stablehlo.token";
       return t;
     case kTuple:
-    case kFuture:  // what it will be
+    case kFuture:  // a future is represented by its value
       t.kind = T::tuple;
       t.text = "a tuple";
       t.members = types(in);
@@ -118,7 +118,7 @@ TypeData AttributeReader::vhlo_type(Bytes in) {
 TypeData AttributeReader::builtin_type(Bytes in) {
   const std::uint64_t code = in.number();
   switch (code) {
-    case 0: {  // its width, and in the two low bits whether it is signed
+    case 0: {  // its width; the two low bits tell whether it is signed
       const std::uint64_t n = in.number();
       return element_type(memory().keep(((n & 3) == 2 ? "ui" : "i") + std::to_string(n >> 2)));
     }

@@ -138,8 +138,8 @@ constexpr Keys kKeys[] = {
     {"triangular_solve_v1", "left_side lower transpose_a unit_diagonal"},
     {"unary_einsum_v1", "einsum_config"},
 };
-// Of Shardy, whose names have no versions; those with a question mark may be left out, and so may what
-// follows the last ones.
+// The keys of Shardy's operations, whose names have no versions. Keys with a question mark are
+// optional, and so are attributes after the last one.
 constexpr Keys kShardyKeys[] = {
     {"all_gather", "gathering_axes out_sharding"},
     {"all_reduce", "out_sharding reduction_axes"},
@@ -157,7 +157,7 @@ constexpr Keys kShardyKeys[] = {
     {"sharding_constraint", "sharding"},
 };
 
-// --- attributes that the text has under one key
+// --- attributes that the text combines under one key
 
 A* attribute_of(OperationSyntax& op, std::string_view key) {
   for (std::size_t i = 0; i < op.attributes.size(); ++i)
@@ -187,7 +187,7 @@ void fold(Memory& memory, OperationSyntax& op, std::string_view into, std::strin
   if (!folded.entries.empty()) op.attributes.add(memory, {into, folded});
 }
 
-// Versions up to 0.14 have lists as data of a tensor.
+// Versions up to 0.14 store lists as tensor data.
 std::vector<std::int64_t> integers(const A& a) {
   if (a.kind == A::integer) return {a.integer_value};
   std::vector<std::int64_t> all;
@@ -199,7 +199,7 @@ std::vector<std::int64_t> integers(const A& a) {
   return all;
 }
 
-// [b, 0, f]: where each dimension of the operand is.
+// A list such as [b, 0, f], given the position of each dimension of the operand.
 A dimension_list(Memory& memory,
                  const std::vector<std::pair<std::string_view, std::int64_t>>& letters,
                  const std::vector<std::int64_t>& spatial) {
@@ -298,7 +298,7 @@ void fold_attributes(Memory& memory, OperationSyntax& op) {
     fold(memory, op, "scatter_dimension_numbers", "stablehlo.scatter",
          {"update_window_dims", "inserted_window_dims", "input_batching_dims",
           "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", "index_vector_dim"});
-  // What only says that nothing was said.
+  // Drop attributes that only have default values.
   drop(op, "result_accuracy");
   if (const A* type = attribute_of(op, "compare_type"); type && type->text == "NOTYPE")
     drop(op, "compare_type");

@@ -1,19 +1,19 @@
-// What the operations of VHLO, the versioned form of StableHLO, are in StableHLO.
+// Translates operations of VHLO, the versioned form of StableHLO, to StableHLO.
 #pragma once
 
 #include "stablehlo/text/syntax.h"
 
 namespace tessera::inline v0::stablehlo {
 
-/// The keys of an operation's attributes in the order of its properties, which is the alphabet's;
-/// none for an operation that has no attributes or is not known.
+/// The attribute names of an operation in the order of its properties, which is alphabetical; empty
+/// if the operation has no attributes or is unknown.
 std::vector<std::string_view> keys_of(std::string_view dialect, std::string_view name);
 
-/// "add_v1" as "stablehlo.add", "call_v1" as "func.call".
+/// "add_v1" becomes "stablehlo.add", and "call_v1" "func.call".
 std::string unversioned(std::string_view name);
 
-/// VHLO writes the fields of dimension numbers as attributes of their own and leaves nothing out:
-/// they become the attributes that the text of StableHLO has.
+/// VHLO spells out every field of dimension numbers as an attribute; this folds them into the
+/// attributes that StableHLO's text has.
 void fold_attributes(Memory& memory, OperationSyntax& op);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -1,4 +1,4 @@
-// An elementwise op as other ops: those that its emit rule asks for, each on whole arrays.
+// Emits an elementwise op as the ops that its emit rule consists of, each on whole arrays.
 #include "ops/build.h"
 #include "stablehlo/emit/rules.h"
 
@@ -8,7 +8,7 @@ namespace tessera::inline v0::stablehlo::write {
 
 namespace {
 
-// By the order of Arith.
+// In the order of Arith.
 constexpr const char* kUnary[] = {"neg",
                                   "abs",
                                   "sign",
@@ -104,7 +104,7 @@ class WholeArrays final : public Emitter {
   Lane convert(Lane x, DType to) override { return lane(ops::convert(value(x), to)); }
   Lane bitcast(Lane x, DType to) override { return lane(ops::bitcast_convert(value(x), to)); }
 
-  // What is asked of positions is no matter of an elementwise op.
+  // Elementwise ops never ask for positions.
   Lane literal(const Literal&, std::span<const Index>) override { return elsewhere(); }
   Lane number(const Index&, DType) override { return elsewhere(); }
   Index index(const Lane&, std::int64_t, std::int64_t) override { return elsewhere(), Index(); }

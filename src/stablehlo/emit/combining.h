@@ -1,15 +1,15 @@
-// Regions that combine two elements, and what changes nothing in them.
+// Regions that combine two elements, and their neutral elements.
 #pragma once
 
 #include "stablehlo/emit/writer.h"
 
 namespace tessera::inline v0::stablehlo {
 
-/// "stablehlo.add"; of a scatter that replaces, none.
+/// "stablehlo.add" and so on; empty for a scatter that replaces elements.
 std::string combining_op(Combiner how);
-/// Of two scalars.
+/// A region that combines two scalars.
 RegionText combining_region(Combiner how, DType dtype);
-/// What leaves the other as it is: 0, 1, an infinity, the least integer.
+/// The identity of the combiner: 0, 1, an infinity, or the extreme integer.
 Literal neutral_element(Combiner how, DType dtype);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -1,4 +1,4 @@
-// Ops as programs of other ops.
+// Emits ops as programs of other ops.
 #pragma once
 
 #include "ops/build.h"
@@ -7,9 +7,9 @@
 namespace tessera::inline v0::stablehlo::write {
 
 using Compose = Values (*)(const Writing& w, const Values& in);
-/// What `compose` makes of the operands.
+/// Emits the program that `compose` builds from the operands.
 Names composed(Writing& w, Compose compose);
-/// An integer everywhere.
+/// An array filled with an integer.
 Value whole(Builder& b, DType dtype, const Shape& shape, std::int64_t value);
 
 }  // namespace tessera::inline v0::stablehlo::write

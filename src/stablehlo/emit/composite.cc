@@ -1,5 +1,5 @@
-// Ops without a counterpart: composites named after them, with private functions that say to others
-// what they are.
+// Ops without a counterpart in StableHLO become composites named after them, with private functions
+// that define them for other tools.
 #include "stablehlo/emit/composite.h"
 
 #include "stablehlo/emit/emission.h"
@@ -39,7 +39,7 @@ std::string text_of(ModuleWriter& m, const std::string& stem, const AttrValue& v
       for (const ProgramPtr& p : all) parts.push_back((*this)(p));
       return "[" + joined(parts) + "]";
     }
-    // No composite has such attributes.
+    // Composites have no attributes of these kinds.
     std::string operator()(const HookPtr&) const { throw InternalError("a hook is no text"); }
     std::string operator()(const Spec&) const { throw InternalError("specs are sdy's"); }
     std::string operator()(const Specs&) const { throw InternalError("specs are sdy's"); }

@@ -1,4 +1,4 @@
-// Attributes of our ops as attributes of composites.
+// Attributes of our ops as attributes of StableHLO composites.
 #pragma once
 
 #include "stablehlo/emit/writer.h"

@@ -1,4 +1,4 @@
-// Ops as other ops of ours that have a counterpart.
+// Ops that are composed of other ops of ours, which have a counterpart in StableHLO.
 #include "ops/indexing/gather_rules.h"
 #include "ops/indexing/indexing.h"
 #include "ops/reduction/general.h"
@@ -29,8 +29,8 @@ Value filled(Value like, const Literal& l) {
   return ops::broadcast_in_dim(ops::constant(*like.builder, l), like.shape(), {});
 }
 
-// Which index vectors have their window inside, of the indices' shape without the vector. `room` is
-// for each component the last start that is inside.
+// Whether the window of each index vector is in bounds, in the shape of the indices without the
+// vector dimension. `room` is the last start in bounds, for each component.
 Value inside(Value indices, std::int64_t vector_dim, const Ints& room) {
   Builder& b = *indices.builder;
   const DType d = indices.dtype();
@@ -62,7 +62,7 @@ Value clipped(Value indices, std::int64_t vector_dim, const Ints& room) {
   return ops::clamp(ops::zeros_like(indices), indices, limits);
 }
 
-// A scalar integer of a dtype that holds `most`: a narrow one may not hold the operand's extents.
+// The indices in a dtype that holds the operand's extents, which a narrow one may not.
 Value wide_enough(Value indices) { return ops::convert(indices, DType::int64); }
 
 Values gather_with_mask(const Writing& w, const Values& in) {
@@ -101,7 +101,7 @@ Values scatter_clipped(const Writing& w, const Values& in) {
   return {ops::scatter(w.op.name, in[0], indices, in[2], d, "drop", w.attrs.flag("unique"))};
 }
 
-// The first place of the extremum: of those that equal it, or are NaN, the least.
+// The position of the extremum: the first of the elements that equal it or are NaN.
 Values place_of_extremum(const Writing& w, const Values& in) {
   const std::int64_t axis = w.attrs.i("axis");
   const Value x = in[0];
@@ -118,7 +118,8 @@ Values place_of_extremum(const Writing& w, const Values& in) {
   return {ops::convert(ops::reduce_min(ops::select(hit, at, last), {axis}), w.type().dtype)};
 }
 
-// Windows that all begin, or all end, where the array does. 16-bit floats run in float32.
+// Windows that all begin, or all end, at the edge of the array. 16-bit floats are computed in
+// float32.
 Values over_all_before(const Writing& w, const Values& in) {
   const DType d = in[0].dtype();
   const bool narrow = is_floating(d) && size_of(d) == 2;
@@ -143,7 +144,7 @@ Values over_all_before(const Writing& w, const Values& in) {
     }
   }();
   const Value init = ops::constant(*x.builder, neutral_element(w.op.combiner, x.dtype()));
-  // The padding is neutral, so that it may count.
+  // The padding is the neutral element, so it does not affect the result.
   Value padded = ops::pad(x, init, dims.pad_low, dims.pad_high, Ints(dims.window.size(), 0));
   dims.pad_low = dims.pad_high = Ints(dims.window.size(), 0);
   const Value y =

@@ -6,7 +6,7 @@ namespace tessera::inline v0::stablehlo::write {
 
 namespace {
 
-// "[b, 0, 1, f]": the letters at the positions that a spec has for (first, second, spatial...).
+// "[b, 0, 1, f]": the labels at the positions that `spec` gives for (first, second, spatial...).
 std::string labels(const Ints& spec, const char* first, const char* second) {
   Names out(spec.size());
   for (std::size_t i = 0; i < spec.size(); ++i)

@@ -1,4 +1,4 @@
-// Branches and loops. What their programs take from outside, regions read where it is.
+// Branches and loops. Regions refer directly to outside values that our programs take as operands.
 #include "stablehlo/emit/rules.h"
 
 namespace tessera::inline v0::stablehlo::write {
@@ -39,8 +39,8 @@ Names while_loop(Writing& w) {
                           region(w.attrs.program("body"), Names(first, carry))});
 }
 
-// A loop over a counter, the rows that it makes in arrays that it carries. Its body is a function,
-// so that loops in loops are written once each.
+// A loop with a counter that writes rows into arrays that it carries. Its body is a function, so
+// that the bodies of nested loops are written once each.
 Names scan(Writing& w) {
   const auto consts = static_cast<std::size_t>(w.attrs.i("consts")),
              carry = static_cast<std::size_t>(w.attrs.i("carry"));

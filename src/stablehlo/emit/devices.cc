@@ -1,4 +1,4 @@
-// Programs for each device, shardings, and collectives: Shardy's regions, and in them StableHLO's
+// Per-device programs, shardings and collectives: regions of Shardy that contain StableHLO's
 // collectives over groups of devices.
 #include "stablehlo/emit/combining.h"
 #include "stablehlo/emit/rules.h"
@@ -10,7 +10,7 @@ namespace tessera::inline v0::stablehlo::write {
 
 namespace {
 
-// "<@mesh, [{"x"}, {}]>"; dimensions in `open` may be cut further.
+// "<@mesh, [{"x"}, {}]>"; dimensions in `open` may be partitioned further.
 std::string sharding(const std::string& mesh, const Spec& spec, int rank, const Ints& open = {}) {
   Names dims;
   for (int d = 0; d < rank; ++d) {
@@ -28,7 +28,8 @@ Names all_quoted(const Strings& axes) {
   return all;
 }
 
-// Dimensions that are `open` may be cut along the axes that a region leaves to the partitioner.
+// If `open`, dimensions may also be partitioned along the axes that a region leaves to the
+// partitioner.
 std::string shardings(const std::string& mesh, const Specs& specs, const std::vector<Type>& types,
                       bool open) {
   Names parts;
@@ -48,7 +49,7 @@ const MeshShape& mesh_of(const Writing& w) {
   return *w.block.mesh;
 }
 
-// The devices by their numbers along the axes of the collective, in each of its groups.
+// The device numbers in each group of the collective, ordered along its axes.
 IntLists groups_of(const Writing& w, const Strings& axes) {
   const MeshShape& mesh = mesh_of(w);
   Strings others;
@@ -180,7 +181,7 @@ Names reduce_scatter(Writing& w) {
   return {w.block.reshape(y, out, w.type())};
 }
 
-// Where the pieces are single indices, they stay where they are cut, and the dimension moves.
+// If each piece is one index, the pieces stay in the split dimension, which is then moved.
 Names all_to_all(Writing& w) {
   const IntLists groups = groups_of(w);
   const std::int64_t split = w.attrs.i("split"), concat = w.attrs.i("concat");
@@ -207,7 +208,7 @@ Names permute(Writing& w) {
   for (const Ints& row : groups_of(w))
     for (std::size_t to = 0; to < sources.size(); ++to)
       if (sources[to] >= 0) pairs.push_back({row[static_cast<std::size_t>(sources[to])], row[to]});
-  // One sender has one receiver there: further ones wait for a turn of their own.
+  // A collective_permute has one receiver per sender; further receivers need another one.
   std::string sum;
   while (!pairs.empty() || sum.empty()) {
     IntLists turn, rest;
@@ -227,7 +228,7 @@ Names permute(Writing& w) {
   return {sum};
 }
 
-// The first of a group sends.
+// The first member of a group sends, so rotate the source to the front.
 Names collective_broadcast(Writing& w) {
   IntLists groups = groups_of(w);
   for (Ints& g : groups)
@@ -238,7 +239,7 @@ Names collective_broadcast(Writing& w) {
 
 namespace {
 
-// The device's number along the axes, from that among all.
+// The device's position along the axes, from its number among all devices.
 std::string place(Block& block, const Strings& axes) {
   const MeshShape& mesh = *block.mesh;
   const Type id(DType::uint32, {});
@@ -263,8 +264,8 @@ std::string place(Block& block, const Strings& axes) {
 
 }  // namespace
 
-// Devices have numbers where all axes are manual: what a region leaves to the partitioner becomes so
-// for as long as it takes.
+// Device numbers exist only where all axes are manual, so axes that a region leaves to the
+// partitioner are made manual for this computation.
 Names axis_index(Writing& w) {
   mesh_of(w);
   const Strings axes = w.attrs.get<Strings>("axes");

@@ -30,7 +30,7 @@ Names clamp(Writing& w) { return {w.block.apply("stablehlo.clamp", w.in, w.type(
 Names convert(Writing& w) {
   const Type &from = w.in_types[0], &to = w.type();
   if (from.dtype == to.dtype) return w.in;
-  if (is_complex(from.dtype) && to.dtype == DType::boolean)  // there it asks for the real part
+  if (is_complex(from.dtype) && to.dtype == DType::boolean)  // convert would take the real part
     return {w.block.compare("NE", w.in[0], w.block.filled(from.dtype, from.shape, 0), from)};
   return w.block.define("stablehlo.convert " + w.in[0] + " : (" + type_text(from) + ") -> " +
                         type_text(to));

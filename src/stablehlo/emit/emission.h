@@ -1,32 +1,32 @@
-// What writes each op (table.cc).
+// The rule by which each op is emitted (table.cc).
 #pragma once
 
 #include "stablehlo/emit/writer.h"
 
 namespace tessera::inline v0::stablehlo {
 
-/// How an op is written.
+/// How an op is emitted.
 struct Emission {
-  /// As operations of StableHLO; null where there are none for it.
+  /// Emits StableHLO operations; null if the op has none.
   WriteRule plain = nullptr;
-  /// What a composite of our name stands for. We read it back as it is, others by this; null where
-  /// the op is never one.
+  /// Emits the body of a composite of our name. Our importer reads the composite back as the op
+  /// itself, other tools use the body. Null if the op is never a composite.
   WriteRule decomposed = nullptr;
-  /// Where there are both, whether it is a composite.
+  /// If both rules exist, decides whether the op becomes a composite.
   bool (*composite)(const Op& op, const Attrs& attrs, std::span<const Type> in) = nullptr;
-  /// Why an op has neither.
+  /// The reason if the op has neither rule.
   const char* never = nullptr;
-  /// `plain` writes several values as one operation.
+  /// `plain` emits several values as one operation.
   bool several = false;
 
   bool is_composite(const Op& op, const Attrs& attrs, std::span<const Type> in) const {
     return decomposed && (!plain || composite(op, attrs, in));
   }
 };
-/// Null where there is none.
+/// Null if the op has no emission.
 const Emission* emission_of(const Op& op);
 
-/// What the names of our composites begin with.
+/// The prefix of the names of our composites.
 inline constexpr std::string_view kComposite = "tessera.";
 
 }  // namespace tessera::inline v0::stablehlo

@@ -1,5 +1,5 @@
-// Reductions and windows whose starts, or whose padding, are not to count: each element has a flag
-// beside it that says that it is there.
+// Reductions and windows whose initial value or padding must not be combined with the elements:
+// each element gets a flag that tells whether it exists.
 #include "ops/reduction/general.h"
 #include "ops/reduction/window_dims.h"
 #include "stablehlo/emit/composed.h"
@@ -9,8 +9,8 @@ namespace tessera::inline v0::stablehlo::write {
 
 namespace {
 
-// The body on what has been met: an accumulator that is none yet takes the element as it is. So
-// padding, and starts that are no identity, count for nothing until the end.
+// The body on flagged values: an empty accumulator takes the element unchanged. Padding, and
+// initial values that are no identity, thus have no effect until the end.
 ProgramPtr flagged_body(const Program& body) {
   Builder b;
   const std::size_t n = body.outputs.size();
@@ -49,7 +49,7 @@ Flagged flagged(const Values& in) {
   return f;
 }
 
-// The starts, and behind them what was met, if anything was.
+// Combines the initial values with the result over the elements, if there were any.
 Values from_starts(const Program& body, const Values& in, Values met) {
   const Value any = met.back();
   met.pop_back();
@@ -72,13 +72,13 @@ Values reduce_of_flagged(const Writing& w, const Values& in) {
                      ops::reduce(f.xs, f.inits, flagged_body(*body), w.attrs.ints("axes")));
 }
 
-// What each window has, and whether it has anything: padding and holes are elements that are not
-// there.
+// The result of each window, and whether the window has any element: padding and holes are elements
+// that do not exist.
 Values met_in_windows(const Writing& w, const Program& body, const Values& in) {
   Flagged f = flagged(in);
   ops::WindowDims d = ops::window_dims(w.attrs);
   const Shape windows = ops::windowed_shape(f.xs[0].shape(), d);
-  if (windows.count() == 0) {  // cropping may leave less than nothing
+  if (windows.count() == 0) {  // cropping may go beyond the array
     Values none;
     for (const Value& x : f.xs) none.push_back(whole(*x.builder, x.dtype(), windows, 0));
     return none;
@@ -97,8 +97,8 @@ Values windows_of_flagged(const Writing& w, const Values& in) {
   return from_starts(*body, in, met_in_windows(w, *body, in));
 }
 
-// Of pairs of an element and something beside it the extremum's: the first stays, and a NaN beats
-// any number.
+// Reduces pairs (element, other) to that of the extremum: the first of equals wins, and NaN wins
+// over any number.
 Values met_beside_extremum(const Writing& w, Value xs, Value beside) {
   Builder b;
   const Type t(xs.dtype(), {}), other(beside.dtype(), {});
@@ -111,12 +111,12 @@ Values met_beside_extremum(const Writing& w, Value xs, Value beside) {
   return met_in_windows(w, *body, {xs, beside, zero, none});
 }
 
-// Of a window without elements it is the start, zero.
+// For a window without elements the result is the initial value, zero.
 Values tangent_of_extremum(const Writing& w, const Values& in) {
   return {met_beside_extremum(w, in[0], in[1])[1]};
 }
 
-// To the places of the extrema; a window without elements has none.
+// Scatters to the positions of the extrema; a window without elements has none.
 Values scatter_to_extrema(const Writing& w, const Values& in) {
   Builder& b = *in[0].builder;
   const Shape& shape = in[0].shape();

@@ -53,7 +53,7 @@ Names scatter(Writing& w) {
                          {combining_region(w.op.combiner, w.type().dtype)});
 }
 
-// Rows walk together with their places; each place is an element.
+// The leading dimensions are batching dimensions; each position addresses one element of a row.
 Names combine_at(Writing& w) {
   const std::size_t n = w.out_types.size();
   const std::int64_t rank = w.type().shape.rank();

@@ -1,5 +1,5 @@
-// Fourier transforms and linear algebra. What StableHLO has no operation for is a composite, which
-// stands for LAPACK's routine as JAX calls it on CPUs.
+// Fourier transforms and linear algebra. An op without a StableHLO operation is a composite that
+// stands for the LAPACK routine as JAX calls it on CPUs.
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
 #include "stablehlo/emit/rules.h"
@@ -10,7 +10,7 @@ namespace tessera::inline v0::stablehlo::write {
 
 namespace {
 
-// A routine's name begins with its dtype's letter.
+// The first letter of a routine's name, which stands for the dtype.
 std::string letter_of(DType d) {
   switch (d) {
     case DType::float32: return "s";
@@ -20,7 +20,7 @@ std::string letter_of(DType d) {
   }
 }
 
-// Matrices lie column by column, those before them row by row.
+// Matrices are stored column-major, the batch dimensions row-major.
 std::string layout_text(const Type& t, bool is_matrix) {
   Names order;
   const int rank = t.shape.rank();
@@ -49,7 +49,7 @@ std::vector<Type> types_of(const std::vector<Part>& parts) {
   return types;
 }
 
-// `letters` is "mode = V", of the characters that the routine takes.
+// Calls a routine; `letters` are options such as "mode = V", as the characters that it takes.
 Names lapack(Writing& w, const std::string& routine,
              const std::vector<std::pair<std::string, char>>& letters, const Names& operands,
              const std::vector<Part>& in, const std::vector<Part>& out) {
@@ -68,7 +68,7 @@ Shape batch_of(const Shape& s) { return Shape(s.begin(), s.end() - 2); }
 Part info_of(const Type& matrix) { return {Type(DType::int32, batch_of(matrix.shape)), false}; }
 bool is_complex_matrix(const Writing& w) { return is_complex(w.in_types[0].dtype); }
 
-// The program that `write` makes of these types, on these operands.
+// Emits the program that `write` builds for these types, on these operands.
 Names by_program(Writing& w, const std::vector<Type>& types, const Names& operands,
                  const std::function<Values(Builder&, const Values&)>& write) {
   Builder b;
@@ -86,7 +86,7 @@ Names fft(Writing& w) {
                         types_text(w.in_types) + " -> " + type_text(w.type()));
 }
 
-// What lies above the diagonal is left open there.
+// StableHLO leaves the part above the diagonal undefined.
 Names cholesky(Writing& w) {
   const Names whole =
       w.block.define("stablehlo.cholesky " + w.in[0] + ", lower = true : " + type_text(w.type()));
@@ -106,7 +106,7 @@ Names triangular_solve(Writing& w) {
                          w.in_types, w.out_types);
 }
 
-// It counts rows from 1.
+// LAPACK counts rows from 1.
 Names lu(Writing& w) {
   const Type &x = w.in_types[0], &pivots = w.out_types[1];
   const Names all = lapack(w, "getrf", {}, w.in, {{x}}, {{x}, {pivots, false}, info_of(x)});
@@ -154,7 +154,7 @@ Names eigh(Writing& w) {
   return vectors ? Names{all[1], all[0]} : Names{all[1]};
 }
 
-// Of real matrices the parts of the eigenvalues stand apart.
+// For real matrices, LAPACK returns the real and imaginary parts of the eigenvalues separately.
 Names eig(Writing& w) {
   const Type &x = w.in_types[0], &values = w.out_types[0];
   const bool vectors = w.attrs.flag("vectors"), real = !is_complex_matrix(w);

@@ -1,4 +1,4 @@
-// What moves elements and computes nothing.
+// Ops that move elements without computing.
 #include "stablehlo/emit/rules.h"
 
 namespace tessera::inline v0::stablehlo::write {

@@ -1,4 +1,4 @@
-// Reductions, whole and over windows.
+// Reductions of whole arrays and over windows.
 #include "ops/reduction/window_dims.h"
 #include "stablehlo/emit/combining.h"
 #include "stablehlo/emit/rules.h"
@@ -46,7 +46,7 @@ Literal neutral_element(Combiner how, DType dtype) {
                             static_cast<std::int64_t>(least ? std::numeric_limits<T>::lowest()
                                                             : std::numeric_limits<T>::max()));
     else
-      return scalar_literal(dtype, 0.0);  // complex numbers have no order
+      return scalar_literal(dtype, 0.0);  // complex numbers are not ordered
   });
 }
 
@@ -74,7 +74,7 @@ Names windows_of(Writing& w, Combiner how) {
                          types, w.out_types, {combining_region(how, d)});
 }
 
-// (accumulators..., elements...), the scalars of each operand.
+// The region of (accumulators..., elements...), one scalar per operand.
 RegionText body_region(const Writing& w) { return Block::region(w.attrs.program("body")); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The rules of ops, by family; table.cc names them.
+// The emission rules of ops, by family; table.cc refers to them.
 #pragma once
 
 #include "stablehlo/emit/emission.h"
@@ -18,7 +18,7 @@ Names parts_are_finite(Writing& w);
 Names identity(Writing& w);
 Names barrier(Writing& w);
 
-// by_elements.cc: elementwise ops by what they say of an element
+// by_elements.cc: elementwise ops, composed from simpler ones per element
 Names by_elements(Writing& w);
 
 // movement.cc
@@ -86,10 +86,10 @@ Names permute(Writing& w);
 Names collective_broadcast(Writing& w);
 Names axis_index(Writing& w);
 
-// compositions.cc: other ops that give the same
+// compositions.cc: compositions of other ops
 Names exp2(Writing& w);
 Names arg_extremum(Writing& w);
-Names running(Writing& w);  // cumsum and the others
+Names running(Writing& w);  // cumsum and similar ops
 Names select_and_gather_add(Writing& w);
 Names masked_gather(Writing& w);
 Names clipped_scatter(Writing& w);

@@ -1,4 +1,4 @@
-// Sorts: comparators of numbers that have no order of their own.
+// Sorts, with comparators for types that have no total order of their own.
 #include "stablehlo/emit/rules.h"
 
 #include <limits>
@@ -7,7 +7,7 @@ namespace tessera::inline v0::stablehlo::write {
 
 namespace {
 
-// What two elements are compared by: NaNs are one, behind all numbers, and -0 is 0.
+// The key by which elements are compared: all NaNs are equal and come last, and -0 equals 0.
 std::string ordered(Block& b, const std::string& x, DType dtype) {
   const Type t(dtype, {});
   const std::string zero = b.number(dtype, 0);
@@ -27,7 +27,7 @@ struct Key {
   Type type;
 };
 
-// A complex number is ordered by its parts.
+// A complex number has its real part as first key and its imaginary part as second.
 void add_keys(Block& b, const std::string& x, const std::string& y, DType dtype,
               std::vector<Key>& keys) {
   if (!is_complex(dtype)) {
@@ -77,7 +77,7 @@ Names sort(Writing& w) {
       w.in_types, w.out_types, {less});
 }
 
-// All are sorted, and what is wanted is cut out.
+// Sorts everything, and slices out the requested part.
 Names sort_ends(Writing& w) {
   Writing whole = w;
   whole.out_types = w.in_types;
@@ -98,7 +98,7 @@ Names sort_ends(Writing& w) {
   return names;
 }
 
-// Positions are sorted along.
+// Sorts positions along with the elements.
 Names order_by(Writing& w) {
   const ProgramPtr comparator = w.attrs.program("comparator");
   const std::string dimension = std::to_string(w.attrs.i("dimension"));

@@ -1,5 +1,5 @@
-// What writes each op. Those that are elementwise and have a spelling of StableHLO or CHLO, and those
-// that are taken apart before they are compiled, need no line.
+// The emission rule of each op. No entry is needed for elementwise ops with a StableHLO or CHLO
+// spelling, nor for ops that are expanded before compilation.
 #include "stablehlo/emit/rules.h"
 
 #include "ops/reduction/window_dims.h"
@@ -13,21 +13,21 @@ namespace {
 
 using InTypes = std::span<const Type>;
 
-// Of which there is no abs, and no sign.
+// Unsigned integers have no abs and no sign in StableHLO.
 bool is_unsigned(const Op&, const Attrs&, InTypes in) { return is_unsigned_integer(in[0].dtype); }
 bool is_complex_number(const Op&, const Attrs&, InTypes in) { return is_complex(in[0].dtype); }
-// Among which CHLO tells zeros and NaN apart by their signs, and we do not.
+// CHLO orders zeros and NaNs by their signs, and we do not.
 bool is_float(const Op&, const Attrs&, InTypes in) { return is_floating(in[0].dtype); }
 bool fills(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "clip"; }
 bool clips(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "drop"; }
-// Where the inits are arrays; and of one operation, which a reader may take for a reduction of its
-// own that adds in another order.
+// Whether the initial values are arrays. Bodies of one operation count, too: a reader may take them
+// for a reduction of its own that adds in another order.
 bool starts_differ(const Op&, const Attrs& a, InTypes in) {
   if (a.program("body")->equations.size() == 1) return true;
   return std::any_of(in.begin() + static_cast<std::ptrdiff_t>(in.size() / 2), in.end(),
                      [](const Type& t) { return t.shape.rank() > 0; });
 }
-// There a window's padding is its start.
+// In StableHLO, the padding of a window is its initial value.
 bool is_padded(const Op& op, const Attrs& a, InTypes in) {
   const ops::WindowDims d = ops::window_dims(a);
   const auto above = [](const Ints& v, std::int64_t limit) {
@@ -36,7 +36,7 @@ bool is_padded(const Op& op, const Attrs& a, InTypes in) {
   return above(d.pad_low, 0) || above(d.pad_high, 0) || above(d.base_dilation, 1) ||
          starts_differ(op, a, in);
 }
-// There a select_and_scatter has neither holes nor cropped edges.
+// In StableHLO, select_and_scatter has neither dilation nor negative padding.
 bool is_dilated(const Op&, const Attrs& a, InTypes) {
   const ops::WindowDims d = ops::window_dims(a);
   const auto all = [](const Ints& v, auto&& holds) {

@@ -11,7 +11,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// Longer ones are bytes, which a reader takes in at a pass.
+// Longer lists are written as bytes, which readers parse in one pass.
 constexpr std::int64_t kMostNumbers = 64;
 
 template <class T>
@@ -22,7 +22,7 @@ std::string hexadecimal(T bits) {
   return "0x" + std::string(2 * sizeof(T) - s.size(), '0') + s;
 }
 
-// A number with a point that reads back to the same bits; otherwise the bits.
+// A number with a decimal point if it reads back to the same bits, else its bits.
 template <class T>
 std::string real_text(T x) {
   using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
@@ -44,7 +44,7 @@ std::string real_text(T x) {
       return std::to_chars(text, text + sizeof text, value, std::chars_format::scientific);
   }();
   std::string s(text, written.ptr);
-  // Readers go through a double, which rounds a second time.
+  // Readers parse to double first, which rounds twice.
   double back = 0;
   std::from_chars(s.data(), s.data() + s.size(), back);
   if (T again =

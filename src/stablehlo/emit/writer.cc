@@ -150,7 +150,7 @@ Names Block::equation(const std::vector<const Equation*>& equations, const Progr
   }
   const Emission* emission = emission_of(*e.op);
   if (!emission || emission->never) {
-    // What is taken apart before it is compiled is so here, too.
+    // An op that is expanded before compilation is expanded here, too.
     if (!emission && e.op->lowering == Lowering::expanded) return program(*expansion(e), w.in);
     w.refuse("it has no form in StableHLO",
              emission ? emission->never : "every op that a program may hold is written",

@@ -1,4 +1,4 @@
-// A module as it is written: functions, their blocks, operations and regions.
+// Builds the text of a module: functions, their blocks, operations and regions.
 #pragma once
 
 #include "ir/op.h"
@@ -11,21 +11,21 @@
 
 namespace tessera::inline v0::stablehlo {
 
-/// Of values, as they are read: "%3", "%4#1".
+/// Names of values as operands spell them: "%3", "%4#1".
 using Names = std::vector<std::string>;
 
 class Block;
 class ModuleWriter;
 
-/// A region of an operation: its block's arguments, and what writes the block and says which values
-/// it gives.
+/// A region of an operation: the types of its block's arguments and results, and a function that
+/// writes the block and returns the names of its results.
 struct RegionText {
   std::vector<Type> arguments;
   std::function<Names(Block& inside, const Names& arguments)> write;
   std::vector<Type> gives;
 };
 
-/// One equation that is being written: what reads as its operands, and where it goes.
+/// An equation that is being emitted: its operands' names, and the block that receives it.
 struct Writing {
   Block& block;
   const Op& op;
@@ -35,59 +35,59 @@ struct Writing {
   SourceLoc loc = {};
 
   const Type& type() const { return out_types[0]; }
-  /// Throws TraceError: this equation has no form in StableHLO.
+  /// Throws TraceError: the equation has no form in StableHLO.
   [[noreturn]] void refuse(const std::string& problem, const std::string& rule,
                            const std::string& advice) const;
 };
 using WriteRule = Names (*)(Writing& w);
 
-/// The lines of a block. Names are counted through a whole function, so that regions see those
-/// around them.
+/// The lines of a block. Values are numbered across a whole function, so that regions can refer to
+/// the values around them.
 class Block {
  public:
   Block(ModuleWriter& m, std::string& out, std::size_t& count, int indent)
       : module(m), out_(out), count_(count), indent_(indent) {}
 
   ModuleWriter& module;
-  /// The mesh of the region that is written for each device, and the axes of it that the region
-  /// leaves to the partitioner.
+  /// The mesh of the region that is emitted per device, and its axes that the region leaves to the
+  /// partitioner.
   std::optional<DeviceMesh> mesh;
   Strings automatic = {};
 
   void line(const std::string& text);
-  /// Lines that are written already.
+  /// Appends lines that are already formatted.
   void raw(const std::string& lines) { out_ += lines; }
-  /// A line that defines so many values.
+  /// Appends a line that defines `results` values.
   Names define(const std::string& text, std::size_t results = 1);
-  /// An operation of one result whose operands and result are of one type is short:
-  /// "stablehlo.add %0, %1 : tensor<f32>".
+  /// Appends an operation in the short form, with one result of the operands' type: "stablehlo.add
+  /// %0, %1 : tensor<f32>".
   std::string apply(const std::string& op, const Names& operands, const Type& type);
-  /// Any operation in the generic form; `attributes` is what stands in <{...}>.
+  /// Appends any operation in the generic form; `attributes` is the text inside <{...}>.
   Names generic(const std::string& op, const Names& operands, const std::string& attributes,
                 std::span<const Type> in, std::span<const Type> out,
                 const std::vector<RegionText>& regions = {});
   std::string constant(const Literal& literal);
   std::string number(DType dtype, std::int64_t value);
   std::string broadcast(const std::string& scalar, const Type& to);
-  /// As written, or as operands repeated to a shape: what `number` and `broadcast` make together.
+  /// A constant of this shape that is filled with `value`: `number` and `broadcast` combined.
   std::string filled(DType dtype, const Shape& shape, std::int64_t value);
   std::string reshape(const std::string& x, const Type& from, const Type& to);
   std::string compare(const char* direction, const std::string& x, const std::string& y,
                       const Type& type, bool total_order = false);
 
-  /// The equations of a program on these operands; the names of its results.
+  /// Emits the equations of a program on these operands; returns the names of its results.
   Names program(const Program& p, const Names& inputs);
-  /// A region that is a program of its arguments.
+  /// A region that evaluates a program on its arguments.
   static RegionText region(const ProgramPtr& p);
-  /// A block inside, whose lines are `out`'s.
+  /// A nested block, whose lines are appended to `out`.
   Block inside(std::string& out) const;
   /// A new name: "%7".
   std::string fresh();
-  /// Writes a region between braces, its end with `terminator`.
+  /// Writes a region between braces and ends it with `terminator`.
   void braces(const RegionText& region, const char* terminator, bool header = true);
 
  private:
-  /// One equation, or collectives that one operation does.
+  /// Emits one equation, or several collectives that one operation performs.
   Names equation(const std::vector<const Equation*>& equations, const Program& p, Names in);
   Names composite(const Writing& w, WriteRule rule);
 
@@ -98,18 +98,18 @@ class Block {
 
 class ModuleWriter {
  public:
-  /// The symbol of a private function that is this program; one that is there already is taken.
+  /// The symbol of a private function with this program; an existing equal one is reused.
   std::string function(const std::string& stem, const ProgramPtr& p);
-  /// A private function whose block a rule writes, by a key that says all of what it does.
+  /// A private function whose block is written by `rule`; `key` describes completely what it does.
   std::string decomposition(const std::string& stem, const std::string& key, const Writing& w,
                             WriteRule rule);
   /// The symbol of a mesh.
   std::string mesh(const DeviceMesh& mesh);
-  /// A channel for one more collective, from 1.
+  /// The channel number for another collective, counting from 1.
   std::int64_t channel() { return ++channels_; }
   std::int64_t partitions() const { return partitions_; }
 
-  /// Adds a function of which `write` writes the block and gives the results' names.
+  /// Adds a function whose block is written by `write`.
   void add(const std::string& signature,
            const std::function<void(Block&, const std::vector<Type>&)>& write);
   std::string text(const std::string& name) const;
@@ -127,8 +127,8 @@ class ModuleWriter {
   std::int64_t channels_ = 0, partitions_ = 1;
 };
 
-/// A function's text: `head` is "func.func private @f", `labels` are what stands behind each type
-/// of the arguments and the results.
+/// A function's text: `head` is "func.func private @f"; the labels follow the types of the
+/// arguments and results.
 std::string function_text(ModuleWriter& m, const std::string& head, const std::vector<Type>& in,
                           const std::vector<Type>& out, const Names& in_labels,
                           const Names& out_labels,

@@ -1,11 +1,11 @@
-// Batch normalisation, by its formulas.
+// Imports batch normalisation by its formulas.
 #include "stablehlo/import/rules.h"
 
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// The parts of it that all three forms share.
+// The parts that all three forms share.
 struct Norm {
   explicit Norm(Reading& r, std::size_t operands)
       : x(check(r, operands)), feature(feature_of(r, x)) {
@@ -33,7 +33,7 @@ struct Norm {
     const Value s = sum(v);
     return ops::div(s, ops::full_like(s, count));
   }
-  // (x - mean) / sqrt(variance + epsilon)
+  // The standard deviation, sqrt(variance + epsilon).
   Value deviation(Value variance) const {
     return ops::sqrt(ops::add(variance, ops::full_like(variance, epsilon)));
   }

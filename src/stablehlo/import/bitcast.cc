@@ -1,5 +1,5 @@
-// bitcast_convert, also of complex numbers, of booleans, which are single bits there, and of floats of
-// a byte.
+// Imports bitcast_convert, including complex numbers, booleans (single bits in StableHLO) and
+// one-byte floats.
 #include "ops/movement/movement.h"
 #include "stablehlo/import/narrow.h"
 #include "stablehlo/import/rules.h"
@@ -17,15 +17,15 @@ Shape with_last(Shape shape, std::int64_t n) {
   return shape;
 }
 
-// 0 to 7 along a last dimension of 8.
+// 0 to 7 along a last dimension of extent 8.
 Value positions(Builder& b, const Shape& shape) {
   return ops::iota(b, DType::uint8, shape, shape.rank() - 1);
 }
 
-// The bytes of each element, the lowest first, along a last dimension.
+// The bytes of each element, lowest first, along a new last dimension.
 Value bytes_of(Reading& r, Value x) {
   if (x.dtype() == DType::boolean) {
-    // Eight along the last dimension are a byte.
+    // Eight booleans along the last dimension form a byte.
     Shape shape = x.shape();
     if (shape.rank() == 0 || shape.back() % kByte)
       r.refuse("booleans are bits, and these are not a multiple of 8 along the last dimension");
@@ -47,7 +47,7 @@ Value bytes_of(Reading& r, Value x) {
       x, with_last(shape, x.shape().count() / std::max<std::int64_t>(shape.count(), 1)));
 }
 
-// Bytes of a whole array as elements; `shape` and the number of bytes agree.
+// The elements that the bytes of a whole array represent; `shape` and the number of bytes agree.
 Value from_bytes(Value bytes, const Type& t) {
   if (t.dtype == DType::boolean) {
     const Value each =
@@ -85,7 +85,7 @@ Value through_bytes(Reading& r, Value x, const Type& t) {
   return from_bytes(bytes, t);
 }
 
-// Floats that a byte holds, and that are carried in something wider.
+// The type if it is a one-byte float, which is stored in a wider dtype; else null.
 const Narrow* narrow_float(const TypeSyntax* type) {
   if (!type || (*type)->kind != TypeData::tensor) return nullptr;
   const Narrow* narrow = narrow_of((*type)->element);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kBefore = "chlo.broadcast_";
 
-// Where the dimensions of an operand of this rank stand in a result of that one: the last ones, or
-// for the operand of fewer dimensions where the operation says.
+// The dimensions of the result that those of an operand map to: the last ones or, for the operand
+// of lower rank, those that the operation specifies.
 Ints places(Reading& r, int rank, int result, bool said) {
   if (said) {
     const Ints dims = r.ints("broadcast_dimensions");
@@ -56,7 +56,7 @@ Values broadcasting(Reading& r) {
   const Shape shape(extents.begin(), extents.end());
   for (std::size_t i = 0; i < r.in.size(); ++i) {
     Value x = r.in[i];
-    // An extent of 1 that is spread is no dimension of what is broadcast.
+    // Drop dimensions of extent 1 that are broadcast; broadcast_in_dim inserts them.
     Ints kept, from;
     for (std::size_t k = 0; k < dims[i].size(); ++k)
       if (x.shape()[k] == extents[static_cast<std::size_t>(dims[i][k])]) {

@@ -1,5 +1,5 @@
-// Collectives of devices: those of the axes of the mesh that their groups are along. Device (r, p) is
-// number r * partitions + p.
+// Collectives over devices, expressed by the mesh axes that their groups follow. Device (r, p) has
+// the number r * partitions + p.
 #include "stablehlo/import/collectives.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::int64_t channel_of(const Reading& r) {
   return handle.empty() ? 0 : handle[0];
 }
 
-// What the numbers of replica_groups are.
+// What the numbers in replica_groups refer to.
 enum class Members { replicas, partitions, replicas_of_all_partitions, devices };
 Members members_of(const Reading& r, bool reduces) {
   if (channel_of(r) <= 0) return Members::replicas;
@@ -25,7 +25,8 @@ Members members_of(const Reading& r, bool reduces) {
   return reduces ? Members::replicas_of_all_partitions : Members::partitions;
 }
 
-// The listed numbers as groups of devices: one for each replica or partition that they leave open.
+// Expands the listed numbers to groups of device numbers: one group for each replica or partition
+// that they leave unspecified.
 IntLists expanded(const IntLists& listed, Members members, const Devices& d) {
   IntLists out;
   const auto each = [&](std::int64_t n, auto&& device) {
@@ -71,7 +72,7 @@ const Devices& need_devices(const Reading& r) {
 
 namespace {
 
-// A module of one replica and one partition is for one device, which communicates with itself.
+// A module with one replica and one partition is for one device, which communicates with itself.
 const Devices& devices_of(const Reading& r) {
   static const auto* const one = new Devices{};
   const auto is_one = [&](std::string_view name) {
@@ -82,7 +83,7 @@ const Devices& devices_of(const Reading& r) {
   return alone && !r.importer.devices ? *one : need_devices(r);
 }
 
-// Devices by their numbers as places in the mesh. Numbers that no device has stay.
+// Converts device numbers to positions in the mesh. Numbers that no device has are kept.
 IntLists in_mesh(const Devices& d, IntLists devices) {
   std::vector<std::int64_t> places(d.mesh.devices.size());
   for (std::size_t place = 0; place < places.size(); ++place)
@@ -111,7 +112,7 @@ IntLists device_groups(Reading& r, bool reduces) {
   const Members members = members_of(r, reduces);
   IntLists listed =
       a.kind == AttributeSyntax::fields ? groups_of_mesh(r, a) : read_rows(r.importer.module, a);
-  if (listed.empty()) {  // one of all that the numbers may name
+  if (listed.empty()) {  // a single group of everything that the numbers may refer to
     const std::int64_t n = members == Members::devices      ? d.count()
                            : members == Members::partitions ? d.partitions
                                                             : d.replicas;
@@ -169,7 +170,7 @@ Value scalar_of_zero(Reading& r) {
   return r.scope.level().write({scalar_literal(DType::uint32, std::int64_t{0}), Shape()});
 }
 
-// The device's number along these axes.
+// The device's position along these axes.
 Value place(Reading& r, AxisRange range) {
   const MeshShape& mesh = need_devices(r).mesh;
   const Strings axes(mesh.axes.begin() + static_cast<std::ptrdiff_t>(range.begin),
@@ -182,7 +183,7 @@ Value place(Reading& r, AxisRange range) {
   return v;
 }
 
-// The device's number, which is its place where the mesh has the devices in their order.
+// The device's number, which is its position if the mesh has the devices in order.
 Value number_of_partition(Reading& r) {
   const DeviceMesh& mesh = need_devices(r).mesh;
   if (std::is_sorted(mesh.devices.begin(), mesh.devices.end()))
@@ -219,7 +220,7 @@ Values partition_id(Reading& r) {
   return {place(r, {1, 2})};
 }
 
-// Of a device's number, its place along axes.
+// Divides a device's number, which gives its position along axes.
 Values divide(Reading& r) { return {place_after(r, quotient, ops::div)}; }
 Values remainder_of(Reading& r) { return {place_after(r, remainder, ops::rem)}; }
 
@@ -255,7 +256,7 @@ Values collective_permute(Reading& r) {
              "along axes that are not manual the partitioner divides a computation");
   need_manual(r, moves->over.axes);
   return each_operand(r, [&](Value x) {
-    if (moves->over.axes.empty())  // of one device, which gets what it sends, or zeros
+    if (moves->over.axes.empty())  // with one device, it gets what it sends, or zeros
       return moves->pairs == IntLists{{0, 0}} ? x : ops::zeros_like(x);
     return ops::ppermute(across(r, x, moves->over.axes), moves->over.axes, moves->over.size,
                          moves->pairs);

@@ -1,4 +1,4 @@
-// The devices that collectives of a module name.
+// Helpers for importing collectives, which name devices or groups of devices.
 #pragma once
 
 #include "stablehlo/import/groups.h"
@@ -6,39 +6,41 @@
 
 namespace tessera::inline v0::stablehlo::rules {
 
-/// Those that the function is imported for; IoError where it is for one.
+/// The devices that the function is imported for; throws IoError if it is for only one.
 const Devices& need_devices(const Reading& r);
-/// The groups that the operation lists, of devices by their places in the mesh.
+/// The groups that the operation lists; devices are given by their position in the mesh.
 IntLists device_groups(Reading& r, bool reduces);
-/// Groups as axes; IoError where the partitioner divides the program along one of them.
-Over over_axes(const Reading& r, IntLists groups);
-/// x as an operand of a collective along these axes: in a typed region it is typed as differing along
+/// The groups as mesh axes; throws IoError if the partitioner divides the program along one of
 /// them.
+Over over_axes(const Reading& r, IntLists groups);
+/// x as an operand of a collective along these axes: in a typed region, it is typed as varying
+/// along them.
 Value across(const Reading& r, Value x, const Strings& axes);
-/// What the devices have, one behind the other along a new dimension or along `axis`; no axes: x is
-/// what there is.
+/// Concatenates the values of the devices along a new dimension or along `axis`. If there are no
+/// axes, x is the only value.
 Value gathered(const Reading& r, Value x, const Over& over, int axis, bool tiled);
-/// The device's place along all axes of its mesh.
+/// The device's position along all axes of its mesh.
 Value place_in_mesh(const Reading& r);
 
-/// The numbers that a field `replica_groups` of axes of a mesh stands for, mesh_groups.cc.
+/// The device numbers that `replica_groups` stands for if it is given as axes of a mesh
+/// (mesh_groups.cc).
 IntLists groups_of_mesh(const Reading& r, const AttributeSyntax& groups);
 
-/// What the devices of each group have, combined by the region, on all of them; where groups may be
-/// `partial`, devices in none get zeros. device_reductions.cc.
+/// Reduces the values of each group with the region, giving the result to all its devices. If the
+/// groups may be `partial`, devices outside all groups get zeros (device_reductions.cc).
 Values reduced_over_devices(Reading& r, bool partial);
 
-/// What the devices of a group have, fetched one by one: for groups that differ in size or leave
-/// devices out, and for members that data name. peers.cc.
+/// The values of the devices of a group, fetched one by one: for groups that differ in size or
+/// leave out devices, and for members selected by data (peers.cc).
 class Peers {
  public:
   Peers(const Reading& r, const IntLists& groups);
   Value this_device() const { return this_device_; }
-  /// The device that is member `k` of this one's group, -1 where there is none: an int64 scalar.
+  /// The device that is member `k` of this device's group, or -1 if there is none: an int64 scalar.
   Value member(Value k) const;
-  /// What device `from` has; zeros where that is -1.
+  /// The value of device `from`, or zeros if that is -1.
   Value sent(Value x, Value from) const;
-  /// What the members of the group have, one behind the other, and which of these rows there are.
+  /// The values of the group's members, stacked, and which of these rows exist.
   struct Rows {
     Value values, there;
   };

@@ -8,9 +8,9 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// Operands of one dtype, of the kind of the result: products are of elements in the result's type. But
-// sums of products that lose something at the end have it till then: of floats as integers their
-// fractions, of complex numbers as real ones their imaginary parts.
+// Operands converted to one dtype, of the kind of the result, since the elements multiplied have
+// the result's type. If the conversion to the result loses something (fractions of floats to
+// integers, or imaginary parts of complex numbers), the sums are computed before it.
 struct Pair {
   Value x, y;
   DType computed;
@@ -31,7 +31,8 @@ Value as_result(Value x, DType result) {
   return ops::convert(is_complex(x.dtype()) && !is_complex(result) ? ops::real(x) : x, result);
 }
 
-// The dimensions of an array of a convolution by their names: first, second, then spatial ones.
+// The positions of the dimensions of a convolution's array by their labels: first, second, then the
+// spatial ones.
 Ints positions(Reading& r, const AttributeSyntax& labels, const char* first, const char* second) {
   Ints out(labels.items.size(), -1);
   if (out.size() < 2) r.refuse("a convolution's arrays have two dimensions at least");
@@ -51,7 +52,8 @@ Ints positions(Reading& r, const AttributeSyntax& labels, const char* first, con
   return out;
 }
 
-// As #stablehlo.conv<raw input_batch_dimension = 0, ...> or another struct of fields.
+// The same from the fields of #stablehlo.conv<raw input_batch_dimension = 0, ...> or a similar
+// struct.
 Ints raw_positions(Reading& r, const AttributeSyntax& a, const std::string& first,
                    const std::string& second, const std::string& spatial) {
   Ints out;

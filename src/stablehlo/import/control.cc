@@ -21,7 +21,7 @@ std::vector<Type> plain_types(const std::vector<Type>& types) {
   return out;
 }
 
-// The program with what it reads from outside before its arguments.
+// The program with its captures moved before its arguments.
 ProgramPtr captures_first(const RegionProgram& p) {
   auto& inputs = p.program->inputs;
   std::rotate(inputs.begin(), inputs.end() - static_cast<std::ptrdiff_t>(p.captured.size()),
@@ -29,7 +29,7 @@ ProgramPtr captures_first(const RegionProgram& p) {
   return p.program;
 }
 
-// One branch of several on the operands of all of them.
+// A branch as a program on the operands of all branches.
 ProgramPtr on_all(const RegionProgram& branch, const Values& all) {
   Builder b;
   Values in, own;
@@ -58,7 +58,7 @@ Values choose(Reading& r, Value index) {
   return ops::cond(index, programs, all);
 }
 
-// What an index is made of that clamp(0, index, n - 1) gives.
+// The x for which an index is clamp(0, x, n - 1); nothing if the index is not made that way.
 std::optional<Value> clamped_to(Reading& r, std::int64_t n) {
   const Equation* e = r.scope.level().made_by(r.in[0]);
   if (!e || e->op->stablehlo != "clamp") return std::nullopt;
@@ -94,9 +94,9 @@ Values call(Reading& r) {
   return leaves_of(r.importer.call(r, r.word_or("callee", ""), r.operands));
 }
 
-// JAX writes operations of CHLO as composites from 0.12 on, with their expansion for whoever does not
-// know them. Ours are as accurate, have derivatives of their own, and are divided over devices as
-// what they are.
+// From 0.12 on, JAX writes operations of CHLO as composites, with a decomposition for readers that
+// do not know them. Our ops are as accurate, have their own derivatives, and are partitioned as
+// such.
 static std::optional<Values> chlo_composite(Reading& r) {
   const std::string name = r.word_or("name", "");
   const Import* import = name.starts_with("chlo.") ? import_of(name) : nullptr;
@@ -106,7 +106,7 @@ static std::optional<Values> chlo_composite(Reading& r) {
   op.attributes = {};
   if (const AttributeSyntax* attributes = r.find("composite_attributes"))
     op.attributes = attributes->entries;
-  // The forms of others that have attributes were not seen.
+  // Other composites with attributes have not been seen yet.
   if (!op.attributes.empty() && name != "chlo.top_k") return std::nullopt;
   Reading as_written(r.importer, r.scope, op);
   if (!as_written.flag_or("largest", true)) return std::nullopt;
@@ -119,7 +119,8 @@ Values composite(Reading& r) {
   return leaves_of(r.importer.call(r, r.word_or("decomposition", ""), r.operands));
 }
 
-// Of what the arguments' shapes settle; "{0}" in the text is the first number behind the condition.
+// Evaluates an assertion that depends on the shapes of the arguments; "{0}" in the text stands for
+// the first operand after the condition.
 Values shape_assertion(Reading& r) {
   if (r.in.empty() || Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::boolean, {}))
     r.refuse("its condition is no tensor<i1>");
@@ -141,7 +142,7 @@ Values shape_assertion(Reading& r) {
 
 namespace {
 
-// A call whose results have open dimensions gets the shape of each as an operand of its own.
+// A call whose results have dynamic dimensions takes the shape of each as an operand.
 void take_shapes(Reading& r, const AttributeSyntax& which) {
   const Ints numbers = read_integers(r.importer.module, which);
   if (numbers.size() != r.op.result_types.size() || r.in.size() != r.operands.size())
@@ -240,13 +241,13 @@ Values if_else(Reading& r) {
                 ops::select(r.in[0], scalar_of(r, DType::int32, 0), scalar_of(r, DType::int32, 1)));
 }
 
-// An index out of range, a negative one too, means the last branch.
+// An index out of range, including a negative one, selects the last branch.
 Values case_of(Reading& r) {
   r.need_operands(1);
   if (r.op.regions.empty()) r.refuse("it has no branches");
   if (Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::int32, {}))
     r.refuse("its operand is no tensor<i32>");
-  // Ours moves an index into range by itself.
+  // Our op clamps the index itself.
   if (const std::optional<Value> i = clamped_to(r, static_cast<std::int64_t>(r.op.regions.size())))
     return choose(r, *i);
   const Value i = r.in[0],
@@ -287,7 +288,7 @@ Values map(Reading& r) {
   return elementwise(r.b, *p, r.in, shape);
 }
 
-// What begins there is computed there: programs have an order of their own.
+// Computes the region at its start: the order of our programs follows from their data flow.
 Values async_start(Reading& r) {
   r.need_regions(1);
   const RegionProgram body = r.importer.region(r, r.op.regions[0]);

@@ -19,7 +19,7 @@ constexpr std::int64_t kMostTurns = std::int64_t{1} << 50;
 
 using MaybeProgression = std::optional<Progression>;
 
-// The equation that gives each variable; null for inputs.
+// The equation that defines each variable; null for inputs.
 std::vector<const Equation*> producers_of(const Program& p) {
   std::vector<const Equation*> made_by(p.types.size());
   for (const Equation& e : p.equations)
@@ -27,7 +27,7 @@ std::vector<const Equation*> producers_of(const Program& p) {
   return made_by;
 }
 
-// How often each variable is read, by equations and as a result.
+// The number of uses of each variable, by equations and as a result.
 std::vector<std::size_t> uses_of(const Program& p) {
   std::vector<std::size_t> uses(p.types.size());
   for (const Equation& e : p.equations)
@@ -56,7 +56,7 @@ class CountedLoop {
   };
   std::size_t carries() const { return r_.in.size(); }
   bool is_handed_on(std::size_t k) const { return program_.outputs[k] == program_.inputs[k]; }
-  /// Whether an input of the body is the same in all turns, and its value outside the loop.
+  /// Whether an input of the body is the same in all iterations; and its value outside the loop.
   bool is_constant(std::size_t input) const { return input >= carries() || is_handed_on(input); }
   Value outside(std::size_t input) const {
     return input < carries() ? r_.in[input] : body_.captured[input - carries()];
@@ -88,13 +88,13 @@ class CountedLoop {
 MaybeProgression CountedLoop::known_constant(Value v) const {
   if (v.rank() != 0) return std::nullopt;
   const std::optional<Ints> n = r_.known_integers(v);
-  // A uint64 that is no int64 reads as a negative number.
+  // A uint64 that does not fit in int64 reads as a negative number.
   if (!n || n->size() != 1 || (v.dtype() == DType::uint64 && n->front() < 0)) return std::nullopt;
   return Progression{n->front(), 0};
 }
 
-// The elements of an integer array as a progression of their places: of an iota, or of a short
-// array whose elements are known.
+// The elements of an integer array as a progression of their index: an iota, or a short array of
+// known elements.
 MaybeProgression CountedLoop::known_array(Value v) const {
   if (v.rank() != 1 || !is_integer(v.dtype())) return std::nullopt;
   const std::int64_t count = v.shape()[0];
@@ -116,7 +116,7 @@ MaybeProgression CountedLoop::known_array(Value v) const {
   return stays_within(p, v.dtype(), count - 1) ? MaybeProgression(p) : std::nullopt;
 }
 
-// A carry is a counter where its next value is itself plus or minus a known number.
+// A carry is a counter if its next value is its own plus or minus a known number.
 void CountedLoop::find_counters() {
   for (std::size_t i = 0; i < program_.inputs.size(); ++i)
     inputs_.push_back(is_constant(i) ? known_constant(outside(i)) : std::nullopt);
@@ -140,7 +140,7 @@ void CountedLoop::find_counters() {
   }
 }
 
-// The number of turns follows from a condition that compares two progressions of the counters.
+// Derives the number of iterations from a condition that compares two progressions of the counters.
 std::optional<std::int64_t> CountedLoop::count_turns() const {
   const Program& p = *condition_.program;
   const std::vector<const Equation*> made_by = producers_of(p);

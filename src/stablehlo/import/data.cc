@@ -48,7 +48,7 @@ std::optional<DType> dtype_of_element(std::string_view element) {
 
 namespace {
 
-// Bits of elements as the numbers that they stand for.
+// Converts the bits of elements to the numbers that they encode.
 Data carried(Data d, const Narrow& type) {
   auto numbers = std::make_shared<std::vector<std::byte>>(d.literal.bytes->size() * sizeof(float));
   for (std::size_t i = 0; i < d.literal.bytes->size(); ++i) {
@@ -89,7 +89,7 @@ Data read_as(const ModuleSyntax& module, const AttributeSyntax& a, DType dtype) 
          {"the data of " + shown(a.text) + " are not in this file",
           "dense_resource<name> stands for data at the end of the file",
           "write the module with its constants"});
-  // Four bytes of alignment, then the data.
+  // The data follow four bytes of alignment.
   constexpr std::size_t kHead = 10;
   const std::string_view text = found->second;
   if (text.size() < kHead || text.size() % 2 || !text.starts_with("0x"))
@@ -107,11 +107,11 @@ std::int64_t integer_at(const Data& d, std::int64_t i) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<std::int64_t>(value);
     else
-      return 0;  // refused by the caller
+      return 0;  // the caller refuses it
   });
 }
 
-// Lists of dimensions and padding are short; a splat's type could say anything.
+// Lists of dimensions and padding are short; the type of a splat could claim any size.
 constexpr std::int64_t kMostIntegers = 1 << 16;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reductions over devices. A region that is a collective of ours is that; any other is applied to what
-// the devices of a group have, first to last.
+// Reductions over devices. If the region is one of our collectives, it becomes that; otherwise it
+// is applied to the values of the group's devices, first to last.
 #include "stablehlo/import/collectives.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 enum class Exchanged { sum, greatest, least };
 
-// What exchanges and combines at once; none where the region, or what it is of, asks for more.
+// The collective that computes the region; nothing if the region or the dtype needs more.
 std::optional<Exchanged> exchanged(std::string_view region, DType dtype) {
   if (dtype == DType::boolean) {
     if (region == "stablehlo.add" || region == "stablehlo.or" || region == "stablehlo.maximum")
@@ -23,13 +23,13 @@ std::optional<Exchanged> exchanged(std::string_view region, DType dtype) {
     return std::nullopt;
   }
   if (region == "stablehlo.add") return Exchanged::sum;
-  if (is_complex(dtype)) return std::nullopt;  // which no collective orders
+  if (is_complex(dtype)) return std::nullopt;  // no collective orders complex numbers
   if (region == "stablehlo.maximum") return Exchanged::greatest;
   if (region == "stablehlo.minimum") return Exchanged::least;
   return std::nullopt;
 }
 
-// The groups, and each device that is in none as one of its own.
+// The groups, and a group of its own for each device in none.
 IntLists with_all(IntLists groups, std::int64_t devices) {
   std::vector<bool> there(static_cast<std::size_t>(devices));
   for (const Ints& group : groups)
@@ -40,8 +40,8 @@ IntLists with_all(IntLists groups, std::int64_t devices) {
   return groups;
 }
 
-// The operands in the dtype that the region computes in, the groups, and the region as a program of
-// two scalars where no collective is what it is.
+// The operands in the dtype that the region computes in, the groups and, if no collective computes
+// it, the region as a program of two scalars.
 struct OverDevices {
   explicit OverDevices(Reading& r, bool partial = false)
       : over(over_axes(r, partial ? with_all(device_groups(r, true), need_devices(r).count())
@@ -75,7 +75,7 @@ struct OverDevices {
   ProgramPtr by;
 };
 
-// The rows of x, combined one after the other: those that are there, of which the first is one.
+// Combines the rows of x one after the other; only those that are `there`, which include the first.
 Value rows_combined(const Program& by, Value x, std::optional<Value> there = std::nullopt) {
   const std::int64_t n = x.shape()[0];
   const Shape shape(x.shape().begin() + 1, x.shape().end());
@@ -100,7 +100,7 @@ Value rows_combined(const Program& by, Value x, std::optional<Value> there = std
   return ops::scan(step.finish(carried), {}, Values{first}, each, n - 1, false, *x.builder)[0];
 }
 
-// Types say whether a value is the same along whole axes, not in groups of their devices.
+// Types tell whether a value is equal along whole axes, but not within groups of their devices.
 Value summed(const Reading& r, Value x, const Over& o) {
   if (r.importer.devices->typed && o.groups.empty()) return ops::psum_invariant(x, o.axes);
   return ops::psum(x, o.axes, o.size, o.groups);
@@ -138,8 +138,8 @@ Values reduced_over_devices(Reading& r, bool partial) {
 
 Values all_reduce(Reading& r) { return reduced_over_devices(r, false); }
 
-// Each device gets its part of the dimension, which by any other region than a sum it combines from
-// what the others send of it.
+// Each device gets its slice of the dimension. If the region is not a sum, the device combines the
+// slices that the others send.
 Values reduce_scatter(Reading& r) {
   r.need_operands(1);
   const OverDevices d(r);

@@ -1,4 +1,4 @@
-// Elementary functions whose meaning there is not quite that of an op here.
+// Elementary functions whose definition differs slightly from that of our ops.
 #include "stablehlo/import/rules.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@ const Value& checked_pair(Reading& r) {
   return r.in[0];
 }
 
-// Complex numbers are ordered by their real parts, then by the others.
+// Complex numbers are ordered by real part, then by imaginary part.
 Value ordered(Value x, Value y, Value (*before)(Value, Value)) {
   const Value xr = ops::real(x), yr = ops::real(y);
   const Value first =
@@ -22,7 +22,7 @@ Value ordered(Value x, Value y, Value (*before)(Value, Value)) {
 
 Value number(Value like, double x) { return ops::full_like(like, x); }
 
-// In float32 where the operand is narrower.
+// Computes f in float32 if the operand is narrower.
 template <class F>
 Values widened(Reading& r, F&& f) {
   r.need_operands(1);
@@ -59,7 +59,7 @@ Values atan2(Reading& r) {
   return {ops::complex(ops::imag(log), ops::neg(ops::real(log)))};
 }
 
-// The principal root of a complex number.
+// The principal cube root of a complex number.
 Values cbrt(Reading& r) {
   r.need_operands(1);
   const Value x = r.in[0];
@@ -68,8 +68,8 @@ Values cbrt(Reading& r) {
   return {ops::pow(x, ops::complex(third, ops::zeros_like(third)))};
 }
 
-// As CHLO defines them: halves of exponentials whose arguments are ln 2 less, so that the greatest
-// results do not overflow on the way. What other implementations of a module give is this.
+// As CHLO defines it: halved exponentials, by subtracting ln 2 from their arguments, so that the
+// largest results do not overflow on the way. Other implementations give the same results.
 Values cosh(Reading& r) {
   return widened(r, [](Value x) {
     const Value half = number(x, -std::log(2.0));

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Reads the text of the elements, one after the other.
+// Reads the text of the elements one after the other.
 class ElementReader {
  public:
   ElementReader(const ModuleSyntax& module, std::string_view text, const TypeData& type,
@@ -25,7 +25,7 @@ class ElementReader {
         dtype_(dtype),
         narrow_(narrow_of(type.element)) {}
 
-  // Digits alone, of which the first is number `from` of the text.
+  // Reads only digits, from position `from` of the text.
   Data read_digits(std::size_t from) {
     Bytes bytes;
     from_digits(bytes, text_.substr(from), from);
@@ -78,10 +78,10 @@ class ElementReader {
     while (now() == ' ' || now() == '\n' || now() == '\t' || now() == '\r') ++at_;
   }
 
-  // Brackets nest as deep as there are dimensions, and hold as many as their extents say.
+  // Brackets nest as deep as the rank, and contain as many items as the extents say.
   void nested(Bytes& out) {
     const std::size_t rank = type_.dims.size();
-    std::vector<std::int64_t> seen;  // of each open bracket
+    std::vector<std::int64_t> seen;  // by open bracket
     const auto close = [&] {
       if (seen.back() != type_.dims[seen.size() - 1])
         fail("there are " + std::to_string(seen.back()) + " elements in this list, and " +
@@ -136,7 +136,7 @@ class ElementReader {
     }
   }
 
-  // Bytes of one element stand for all; those of booleans may be packed to bits.
+  // The bytes of one element stand for all elements; booleans may be packed to bits.
   void finish_bytes(Bytes& out, Data& d) {
     const std::int64_t count = d.shape.count();
     const auto size = static_cast<std::size_t>(size_of(dtype_));
@@ -157,14 +157,14 @@ class ElementReader {
       for (std::byte& b : out) b = wrapped(std::to_integer<int>(b));
   }
 
-  // The lowest bits of a narrow integer, as its carrier has them.
+  // The lowest bits of a narrow integer, sign-extended to its carrier.
   std::byte wrapped(int value) const {
     const int range = 1 << narrow_->bits, low = value & (range - 1);
     const bool negative = is_signed_integer(narrow_->carrier) && low >= range / 2;
     return static_cast<std::byte>(negative ? low - range : low);
   }
 
-  // A narrow element, of an integer its number, of a float its bits.
+  // A narrow element: the number of an integer, or the bits of a float.
   std::byte narrow_element(std::string_view w) {
     const int range = 1 << narrow_->bits;
     const auto refuse = [&] {
@@ -213,7 +213,7 @@ class ElementReader {
     ++at_;
   }
 
-  // Integers without a sign in their type are bits: what no signed number is may be an unsigned one.
+  // Signless integers are bits: a number too large for the signed type may be an unsigned one.
   template <class T>
   T integer(std::string_view w) {
     T value{};
@@ -244,7 +244,7 @@ class ElementReader {
     const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), value);
     if (end != w.data() + w.size() || w.empty() || error == std::errc::invalid_argument)
       at_ -= w.size(), fail(shown(w) + " is no " + std::string(type_.element));
-    if constexpr (std::is_same_v<T, float>) {  // rounded once
+    if constexpr (std::is_same_v<T, float>) {  // parsed as float, to round once
       float single = 0;
       const auto one = std::from_chars(w.data(), w.data() + w.size(), single);
       return one.ec == std::errc() ? single : static_cast<float>(value);
@@ -269,7 +269,7 @@ class ElementReader {
     }
     dispatch(dtype_, [&](auto tag) {
       using T = decltype(tag);
-      if constexpr (requires { tag.real(); }) {  // a complex number: (re, im), no word
+      if constexpr (requires { tag.real(); }) {  // a complex number: (re, im), which is not a word
         using Part = decltype(tag.real());
         Part parts[2] = {};
         need('(');
@@ -292,7 +292,7 @@ class ElementReader {
   const TypeData& type_;
   DType dtype_;
   const Narrow* narrow_;
-  std::vector<double> numbers_;  // of a narrow float, by their bits
+  std::vector<double> numbers_;  // values of a narrow float, by their bits
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A function of a module as its outermost program.
+// Imports a function of a module as the outermost program.
 #include "stablehlo/import/manual_parts.h"
 #include "stablehlo/import/run_parallel.h"
 
@@ -55,7 +55,7 @@ std::optional<Devices> Importer::devices_of(const FunctionSyntax& f) const {
   while (!regions.empty()) {
     const RegionSyntax& region = *regions.back();
     regions.pop_back();
-    // What communicates stands in parts for each device, and the rest is for whole arrays.
+    // Collectives are inside the per-device parts; the rest is written for whole arrays.
     if (has_manual_parts(region)) return std::nullopt;
     for (const OperationSyntax& op : region.operations) {
       if (communicates(op.name)) return d;
@@ -72,8 +72,8 @@ std::optional<Devices> Importer::devices_of(const FunctionSyntax& f) const {
   return std::nullopt;
 }
 
-// What the exported function called its arguments. Where sizes are open, that is a function which this
-// one hands its arguments on to.
+// The names of the arguments in the exported function. With dynamic sizes, that is a function to
+// which this one passes its arguments.
 Strings Importer::labels_of(const FunctionSyntax& f) const {
   std::unordered_map<std::string_view, std::string_view> there;
   for (const OperationSyntax& op : f.body.operations) {
@@ -120,7 +120,7 @@ Signature Importer::signature(const std::string& function) const {
   return s;
 }
 
-// Arguments and results have a row for each device.
+// Arguments and results have one row per device.
 Imported Importer::import_on_devices(const FunctionSyntax& f, const Signature& s,
                                      const Devices& d) {
   if (s.open)

@@ -13,7 +13,7 @@ Strings others_of(const MeshShape& mesh, const Strings& axes) {
   return others;
 }
 
-// For each place along the other axes, the devices along these.
+// For each position along the other axes, the devices along `axes`.
 IntLists along(const MeshShape& mesh, const Strings& axes) {
   const Strings others = others_of(mesh, axes);
   IntLists out(static_cast<std::size_t>(mesh.size_of(others)),
@@ -31,7 +31,7 @@ bool are_devices(const MeshShape& mesh, const IntLists& lists) {
   });
 }
 
-// The axes that the places of two devices differ along, in the mesh's order.
+// The axes along which the positions of two devices differ, in the mesh's order.
 Strings between(const MeshShape& mesh, std::int64_t a, std::int64_t b) {
   Strings axes;
   for (const std::string& axis : mesh.axes)
@@ -39,9 +39,9 @@ Strings between(const MeshShape& mesh, std::int64_t a, std::int64_t b) {
   return axes;
 }
 
-// The axes that the first group is along, the major one first: along the minor one its second member
-// is, along the next one the first member behind a whole turn of the minor one, and so on. Absent
-// where there are none that the other groups are along too.
+// The axes that the first group follows, major first. Its second member is one step along the minor
+// axis, the first member after a full pass along that is one step along the next axis, and so on.
+// Absent if there are no axes that all groups follow.
 std::optional<Strings> axes_of(const MeshShape& mesh, IntLists groups) {
   if (groups.empty() || groups[0].empty() || !are_devices(mesh, groups)) return std::nullopt;
   const Ints& first = groups[0];
@@ -61,7 +61,7 @@ std::optional<Strings> axes_of(const MeshShape& mesh, IntLists groups) {
   return found == groups ? std::optional(axes) : std::nullopt;
 }
 
-// The pairs along these axes, where all devices along the others have the same.
+// The pairs along `axes`, if they are the same at every position of the other axes.
 std::optional<IntLists> pairs_along(const MeshShape& mesh, const Strings& axes,
                                     const IntLists& pairs) {
   const Strings others = others_of(mesh, axes);
@@ -92,13 +92,13 @@ Over over_groups(const MeshShape& mesh, const Strings& manual, IntLists groups) 
   return {manual, mesh.size_of(manual), std::move(groups)};
 }
 
-// Along the axes that some pair goes along, or else along all.
+// Uses the axes along which some pair moves or, if that fails, all manual axes.
 std::optional<Moves> over_pairs(const MeshShape& mesh, const Strings& manual,
                                 const IntLists& pairs) {
   const bool good =
       are_devices(mesh, pairs) &&
       std::all_of(pairs.begin(), pairs.end(), [](const Ints& p) { return p.size() == 2; });
-  if (!good)  // which the collective says
+  if (!good)  // the collective reports it
     return Moves{{manual, mesh.size_of(manual)}, pairs};
   AxisSet moved;
   for (const Ints& p : pairs)

@@ -1,33 +1,36 @@
-// Groups of devices by their place in a mesh as axes of it that they are along.
+// Expresses groups of devices, given by their positions in a mesh, as mesh axes.
 #pragma once
 
 #include "stablehlo/import/importer.h"
 
 namespace tessera::inline v0::stablehlo {
 
-/// The axes of a collective, how many devices they are together, and where groups are not what
-/// other axes leave the groups themselves. No axes: each device is alone.
+/// The axes of a collective, the number of devices along them, and the groups themselves if they
+/// are not exactly the devices that agree on all other axes. Without axes, each device is a group
+/// of its own.
 struct Over {
   Strings axes;
   std::int64_t size = 1;
   IntLists groups = {};
 };
-/// `manual` are the axes that may be named; groups that are along no axes are over these.
+/// `manual` lists the axes that may be named; groups that do not follow mesh axes are given over
+/// all of them.
 Over over_groups(const MeshShape& mesh, const Strings& manual, IntLists groups);
 
-/// Pairs of devices as pairs along the axes that they are along, the same for all others.
+/// Pairs of devices as pairs of positions along axes; the pairs are the same at all positions of
+/// the other axes.
 struct Moves {
   Over over;
   IntLists pairs;
 };
-/// As over_groups; nothing where some pairs lie along other axes than these, or are not the same
-/// for all devices along those.
+/// As over_groups; returns nothing if some pairs lie along axes outside `manual`, or differ between
+/// devices.
 std::optional<Moves> over_pairs(const MeshShape& mesh, const Strings& manual,
                                 const IntLists& pairs);
 
-/// Divides a device's number as XLA's programs do to get its place along axes: what lies before the
-/// dimensions whose sizes multiply to `divisor`, or these, in a range of axes; absent where no axes
-/// do.
+/// The axes whose position remains when a device's position along `range` is divided by `divisor`,
+/// as XLA's programs do: the major axes for the quotient, the minor ones for the remainder.
+/// `divisor` must be the product of the minor sizes; else the result is absent.
 std::optional<AxisRange> quotient(const MeshShape& mesh, AxisRange range, std::int64_t divisor);
 std::optional<AxisRange> remainder(const MeshShape& mesh, AxisRange range, std::int64_t divisor);
 

@@ -1,4 +1,4 @@
-// A function of a module as a program.
+// Imports a function of a module as a program.
 #pragma once
 
 #include "ir/program.h"
@@ -16,45 +16,45 @@ struct NamedType {
   Type type;
 };
 
-/// What `check.` operations ask of two arrays.
+/// The comparison of two arrays that a `check.` operation makes.
 struct Check {
   enum Kind { equal, close, almost_equal } kind = equal;
-  double tolerance = 0;  // almost_equal: absolute; close: in units of the last place
-  double least = 0;      // close: fewest units that some element differs by
+  double tolerance = 0;  // almost_equal: absolute; close: in ulps
+  double least = 0;      // close: some element must differ by at least so many ulps
   std::string place;     // "model.mlir, line 3, column 7"
 };
 
 struct Imported {
-  /// (arguments..., constants...) -> (results..., for each check the two arrays).
+  /// (arguments..., constants...) -> (results..., the two arrays of each check).
   ProgramPtr program;
   std::vector<NamedType> inputs, outputs;
   std::vector<Literal> constants;
   std::vector<Check> checks;
 };
 
-/// A `shape_assertion` of the module that the arguments' shapes break; what() is its text.
+/// A `shape_assertion` of the module that the shapes of the arguments violate; what() is its text.
 struct BrokenAssertion : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct ImportOptions {
-  /// What the function is called with, where it leaves dimensions open (-1 in `Imported::inputs`);
-  /// empty: it leaves none.
+  /// The shapes of the arguments of a call if the function has dynamic dimensions (-1 in
+  /// `Imported::inputs`); empty if it has none.
   std::vector<Shape> arguments = {};
-  /// Where a mesh has as many devices its shardings are kept; 0: none are.
+  /// Shardings of meshes with this many devices are kept; 0: none are.
   std::int64_t devices = 0;
 };
 
-/// IoError where the module has no such function, or where something in it is not supported, with
-/// the place.
-/// The arguments and results that a function declares; -1 stands for dimensions that it leaves open.
+/// The declared arguments and results of a function; -1 stands for a dynamic dimension.
 struct Signature {
   std::vector<NamedType> inputs, outputs;
-  /// Whether a dimension of an argument is open.
+  /// Whether an argument has a dynamic dimension.
   bool open = false;
 };
 Signature signature_of(const ModuleSyntax& module, const std::string& function);
 
+/// Throws IoError with the position if the module has no such function, or uses something that is
+/// not supported.
 Imported import_function(const ModuleSyntax& module, const std::string& function,
                          const ImportOptions& options = {});
 

@@ -10,7 +10,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// Calls are inlined, so that a short text could stand for a program that fills any memory.
+// Calls are inlined, so a short text could expand to a program that exhausts memory.
 constexpr std::size_t kMostOperations = 1'000'000;
 constexpr int kDeepestBlocks = 100;
 
@@ -19,8 +19,8 @@ bool ends_block(std::string_view name) {
          name == "sdy.return";
 }
 
-// The problem of a message, without the function at its head and the advice behind it, which are
-// for programs that are written here.
+// The problem in a message, without the leading function name and the trailing advice, which are
+// for programs written with our API.
 std::string problem_of(std::string text) {
   text.resize(std::min(text.find('\n'), text.size()));
   const std::size_t head = text.find(": ");
@@ -48,7 +48,7 @@ void Importer::count(const OperationSyntax& op) {
           " operations"});
 }
 
-// Leaves in `bound_` what the operation's names stand for.
+// Sets `bound_` to the values that the operation's names stand for.
 void Importer::bind(const OperationSyntax& op, const Scope& scope, const Values& results) {
   bound_.clear();
   if (op.result_types.size() == 1 && results.size() == 1 &&
@@ -76,7 +76,7 @@ void Importer::bind(const OperationSyntax& op, const Scope& scope, const Values&
           " for its operands, and is declared to give " + text_of(declared)});
 }
 
-// Results of types narrower than any dtype, among the values of their types again.
+// Brings results of types narrower than any dtype back to values of their type.
 void Importer::within_types(const OperationSyntax& op, Values& results) const {
   if (results.size() != op.result_types.size()) return;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -156,7 +156,7 @@ const FunctionSyntax& Importer::need_function(const Reading& r, const std::strin
 
 ProgramPtr Importer::function(const Reading& r, const std::string& name) {
   const FunctionSyntax& f = need_function(r, name);
-  // Collectives in it are those of the devices around.
+  // Its collectives depend on the devices around the call.
   if (const auto it = programs_.find(&f); it != programs_.end() && !devices) return it->second;
   Level level(f.name, nullptr);
   Scope inside(level, nullptr, module);

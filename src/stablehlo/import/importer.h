@@ -1,5 +1,5 @@
-// From syntax to programs: functions, regions and operations. What an operation becomes is a table
-// (table.cc).
+// Converts syntax to programs: functions, regions and operations. table.cc maps each operation to
+// its rule.
 #pragma once
 
 #include "stablehlo/import/data.h"
@@ -17,8 +17,8 @@ namespace tessera::inline v0::stablehlo {
 
 class Importer;
 
-/// An operation that is being imported: its operands as values of the program, its attributes read
-/// with their defaults. Everything that does not fit is an IoError with the place.
+/// An operation that is being imported: its operands as values of the program, and access to its
+/// attributes with their defaults. Every mismatch is an IoError with the position.
 class Reading {
  public:
   Reading(Importer& importer, const Scope& scope, const OperationSyntax& op);
@@ -31,9 +31,9 @@ class Reading {
   const OperationSyntax& op;
   Builder& b;
   std::vector<Bound> operands;
-  Values in;  // all operands' arrays
-  /// Types of results whose shapes operands settle, which are among the operands no more; empty where
-  /// they are as declared.
+  Values in;  // the arrays of all operands
+  /// The types of the results if operands give their shapes; those operands are removed. Empty if
+  /// the types are as declared.
   std::vector<Type> settled_results;
 
   [[noreturn]] void refuse(const std::string& problem, const std::string& rule = {},
@@ -45,71 +45,72 @@ class Reading {
   const AttributeSyntax& need(std::string_view name) const;
   Ints ints(std::string_view name) const;
   Ints ints_or(std::string_view name, Ints otherwise) const;
-  /// Pairs of numbers, one a dimension: padding.
+  /// Pairs of numbers, one per dimension, such as padding.
   IntLists rows_or(std::string_view name, IntLists otherwise) const;
   std::int64_t integer(std::string_view name) const;
   std::int64_t integer_or(std::string_view name, std::int64_t otherwise) const;
   bool flag_or(std::string_view name, bool otherwise) const;
   double real_or(std::string_view name, double otherwise) const;
-  /// Of an enumeration, a symbol or a string.
+  /// The text of an enumeration value, a symbol or a string.
   std::string word_or(std::string_view name, std::string otherwise) const;
-  /// Fields of a struct: #stablehlo.gather<...>.
+  /// A field of a struct such as #stablehlo.gather<...>.
   Ints field(const AttributeSyntax& fields, std::string_view name) const;
 
-  /// The declared type of a result; refuses what is no array of known shape.
+  /// The declared type of a result; fails unless it is an array of known shape.
   Type result(std::size_t i = 0) const;
   DType result_dtype(std::size_t i = 0) const;
-  /// The shape of the only result: as declared, or where dimensions are open what an operand says.
+  /// The shape of the only result: the declared one or, if that has dynamic dimensions, the one
+  /// that an operand holds.
   Shape result_shape(std::size_t operand) const;
-  /// The integers that an operand holds, which decide a shape; refuses what the arguments' shapes
-  /// do not settle.
+  /// The integers of an operand that decides a shape; fails unless the shapes of the arguments
+  /// determine them.
   Ints settled(std::size_t operand) const;
-  /// Refuses dimensions that x does not have.
+  /// Fails if `dims` contains a dimension that x does not have.
   void check_dims(const Ints& dims, int rank, const char* what) const;
   const Known* known(Value v) const { return scope.level().known(v); }
-  /// The integers that an operand holds, where they are known.
+  /// The integers of an operand, if they are known.
   std::optional<Ints> known_integers(Value v) const;
-  /// The scalar that fills x, where it is known, as a double.
+  /// The scalar that fills x as a double, if it is known.
   std::optional<double> known_number(Value v) const;
 };
 
-/// A region as a program of its own: its arguments, then what it reads from outside.
-/// "(f32[2], i32[])".
+/// Types as a list: "(f32[2], i32[])".
 std::string text_of(const std::vector<Type>& types);
-/// Whether an array is of a declared type, whose dimensions may be open.
+/// Whether an array has a declared type, which may have dynamic dimensions.
 bool fits(const Type& declared, const Type& got);
 bool fits(const std::vector<Type>& declared, const std::vector<Type>& got);
 
+/// A region as a program of its own: its inputs are its arguments, then the captured values.
 struct RegionProgram {
   std::shared_ptr<Program> program;
-  Values captured;  // of the level around
+  Values captured;  // of the outer level
 };
 
-/// What is done with the arguments and results of a region inside it, by number.
+/// Hooks that transform the arguments and results of a region, given their indices.
 struct RegionEnds {
   std::function<Value(std::size_t, Value)> argument = {}, result = {};
 };
 
-/// The devices that a function is imported for: each runs it. Device (r, p) is number
-/// r * partitions + p.
+/// The devices that a function is imported for; each runs it. Device (r, p) has the number r *
+/// partitions + p.
 struct Devices {
   std::int64_t replicas = 1, partitions = 1;
   DeviceMesh mesh;
-  /// The axes along which the program is for one device; along the others the partitioner divides
-  /// it.
+  /// The axes along which the program is written per device; the partitioner divides it along the
+  /// others.
   Strings manual = {};
-  /// Whether values are typed with the axes along which they differ.
+  /// Whether values are typed with the axes over which they vary.
   bool typed = false;
   std::int64_t count() const { return replicas * partitions; }
 };
 
 using Rule = Values (*)(Reading& r);
-/// How an operation is imported.
+/// The import rule of an operation.
 struct Import {
   Rule rule;
-  const Op* ours = nullptr;  // the elementwise op that it is by its spelling, where it is one
+  const Op* ours = nullptr;  // the elementwise op with this spelling, if there is one
 };
-/// Null where nothing imports it.
+/// Null if no rule imports the operation.
 const Import* import_of(std::string_view name);
 
 class Importer {
@@ -121,62 +122,63 @@ class Importer {
 
   const ModuleSyntax& module;
   const ImportOptions options;
-  std::optional<Devices> devices;  // none: one, which knows of no others
-  /// The results of a function on these arguments, written where the scope is.
+  std::optional<Devices> devices;  // absent if the function is for one device
+  /// Inlines a function on these arguments into the current scope; returns its results.
   std::vector<Bound> call(const Reading& r, const std::string& function,
                           const std::vector<Bound>& arguments);
-  /// A region whose arguments have these types, or where there are none those that it declares.
+  /// A region with arguments of these types, or if none are given, of the types that it declares.
   RegionProgram region(const Reading& r, const RegionSyntax& region,
                        const std::vector<Type>& arguments = {}, const RegionEnds& ends = {});
-  /// As `region`, where numbers that constants and shapes settle outside are constants inside.
+  /// As `region`; numbers outside that constants and shapes determine become constants inside.
   RegionProgram settled_region(const Reading& r, const RegionSyntax& region);
-  /// The results of a region on these arguments, written where it stands.
+  /// Inlines a region on these arguments; returns its results.
   std::vector<Bound> in_place(const Reading& r, const RegionSyntax& region,
                               const std::vector<Bound>& arguments);
-  /// A region that reads nothing from outside but such numbers.
+  /// A region that reads nothing from outside except such numbers.
   ProgramPtr closed_region(const Reading& r, const RegionSyntax& region);
   const FunctionSyntax& need_function(const Reading& r, const std::string& name) const;
-  /// A function as a program of its own; each is made once.
+  /// A function as a program of its own; each is imported once.
   ProgramPtr function(const Reading& r, const std::string& function);
-  /// A constant in the program; a large one becomes an input.
+  /// A constant of the program; a large one becomes an input.
   Value constant(const Scope& scope, const AttributeSyntax& data);
-  /// Equality that a test wants; of the outermost program.
+  /// Adds a comparison that a test asks for to the outermost program.
   void add_check(const Reading& r, Check check, Value got, Value want);
 
-  /// By the scalars of the reflectors that JAX makes Q of, the matrix that they are of.
+  /// For the scalars of the Householder reflectors from which JAX forms Q, the matrix that they
+  /// factor.
   std::vector<std::pair<Value, Value>> reflected;
-  /// x as a sharding says that it shall lie; x itself where shardings are not kept, and where it
-  /// says nothing.
+  /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
+  /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
-  /// The mesh of a sharding, and how it cuts an array of so many dimensions.
+  /// The mesh of a sharding; and (cut_of) how it partitions an array of rank `rank`.
   MeshRef mesh_of(const AttributeSyntax& sharding) const;
   struct Cut {
     Spec spec;
     Ints open;
-    /// The axes along which the devices have parts of a sum, of which the array is the whole, or of
-    /// another reduction.
+    /// The axes along which the devices hold terms of a reduction whose result is the array.
     Strings unreduced = {};
     std::string_view reduction = "sum";
   };
   Cut cut_of(const AttributeSyntax& sharding, int rank) const;
-  /// The same of shardings that are texts; nothing where it says of no array how it lies.
+  /// As mesh_of, for shardings given as text; nothing if the text specifies no sharding.
   std::optional<MeshRef> mesh_of_tiles(const AttributeSyntax& sharding, int rank) const;
-  /// The mesh whose axes the module's shardings of the older form go along, over so many devices.
+  /// The mesh of `devices` devices whose axes fit all of the module's shardings in the older form.
   const MeshRef& tile_mesh(std::int64_t devices) const;
   Cut cut_of_tiles(const AttributeSyntax& sharding, int rank, const MeshRef& mesh) const;
-  /// The axes along which such a sharding says that the array is a device's own.
+  /// The axes along which such a sharding makes the array manual (a device's own).
   Strings manual_of_tiles(const AttributeSyntax& sharding, const MeshRef& mesh) const;
-  /// What an argument or result says of where it lies, in either form; null where it says nothing.
+  /// The sharding among the attributes of an argument or result, in either form; null if there is
+  /// none.
   static const AttributeSyntax* sharding_in(const Attributes& attributes);
 
   const Type& type(const TypeSyntax& t) const;
-  /// As `type`, where dimensions may be open: -1.
+  /// As `type`, but dimensions may be dynamic: -1.
   const Type& declared(const TypeSyntax& t) const { return known_type(t).type; }
-  /// The types of the arrays in it, as declared: one of a tensor, several of a tuple, none of a
+  /// The declared types of the arrays in a type: one for a tensor, several for a tuple, none for a
   /// token.
   std::vector<Type> leaf_types(const TypeSyntax& t) const;
 
-  /// What operands are read into: an operation hands its memory on to the next one.
+  /// Storage for operands that each operation passes on to the next, to avoid allocations.
   struct Operands {
     std::vector<Bound> bound;
     Values values;
@@ -185,17 +187,17 @@ class Importer {
  private:
   struct KnownType {
     Type type;
-    const Narrow* narrow = nullptr;  // of elements narrower than any dtype
+    const Narrow* narrow = nullptr;  // of element types narrower than any dtype
   };
   const KnownType& known_type(const TypeSyntax& t) const;
   const FunctionSyntax& entry(const std::string& function) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
-  /// A program is partitioned over one mesh: that of its first computation for each device, or else
-  /// of its first sharding that is kept.
+  /// Whether `mesh` is the one that the program is partitioned over: that of its first manual
+  /// computation or, if there is none, of its first kept sharding.
   bool is_partitioned_over(const MeshRef& mesh) const;
   Strings labels_of(const FunctionSyntax& f) const;
-  /// Replicas and partitions that the function communicates between outside of regions of its own.
+  /// The replicas and partitions that the function communicates between, outside of manual regions.
   std::optional<Devices> devices_of(const FunctionSyntax& f) const;
   Imported import_on_devices(const FunctionSyntax& f, const Signature& s, const Devices& d);
   std::vector<Bound> block(Scope& scope, const RegionSyntax& region);
@@ -208,21 +210,21 @@ class Importer {
   Level* top_ = nullptr;
   Values checked_;
   std::size_t operations_ = 0;
-  std::vector<Bound> bound_;  // the results of the operation that is read last
+  std::vector<Bound> bound_;  // results of the last operation
   int depth_ = 0;
-  std::vector<const FunctionSyntax*> calls_;  // under way
+  std::vector<const FunctionSyntax*> calls_;  // calls in progress
   std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
   mutable std::optional<MeshRef> tile_mesh_, partitioned_over_;
   mutable std::map<std::string, MeshRef, std::less<>> meshes_;  // by symbol
-  Memory rewritten_;  // of blocks that are imported in another form
+  Memory rewritten_;  // for blocks that are rewritten before they are imported
   mutable std::unordered_map<const TypeData*, KnownType> types_;
-  mutable const TypeData* last_type_ = nullptr;  // that was asked for
+  mutable const TypeData* last_type_ = nullptr;  // the type asked for last
   mutable const KnownType* last_known_type_ = nullptr;
   std::unordered_map<const FunctionSyntax*, ProgramPtr> programs_;
   std::unordered_map<const AttributeSyntax*, Value> large_;
 };
 
-/// `p`, whose inputs and outputs are scalars, element by element on arrays of one shape.
+/// Applies `p`, whose inputs and outputs are scalars, to each element of arrays of one shape.
 Values elementwise(Builder& b, const Program& p, const Values& arrays, const Shape& shape);
 
 }  // namespace tessera::inline v0::stablehlo

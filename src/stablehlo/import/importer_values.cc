@@ -1,4 +1,4 @@
-// Types and constants, and regions element by element.
+// Types and constants, and regions applied element by element.
 #include "ir/interpret.h"
 #include "ir/op.h"
 #include "stablehlo/import/importer.h"
@@ -9,7 +9,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// A constant of more elements is an input of the program, not a part of its text.
+// A larger constant becomes an input of the program instead of a part of its text.
 constexpr std::int64_t kMostInProgram = 16;
 
 }  // namespace
@@ -69,7 +69,7 @@ std::vector<Type> Importer::leaf_types(const TypeSyntax& t) const {
 }
 
 Value Importer::constant(const Scope& scope, const AttributeSyntax& attribute) {
-  // A program of its own reads no inputs of the outermost.
+  // A separate program cannot read inputs of the outermost one.
   const bool alone = !scope.level().is_inside(*top_);
   if (const auto it = large_.find(&attribute); it != large_.end() && !alone)
     return scope.level().here(it->second);

@@ -37,7 +37,7 @@ ops::ScatterDims scatter_dims(Reading& r) {
   return d;
 }
 
-// Our scatter for what a region does with the old element and the update; null where there is none.
+// Our scatter that combines the old element and the update like the region; null if there is none.
 const char* scatter_of(const RegionSyntax& region, DType dtype) {
   struct Row {
     const char *region, *ours, *of_booleans;

@@ -1,6 +1,7 @@
-// Calls of LAPACK, as JAX exports linear algebra for CPUs: lapack_spotrf_ffi and its kin; and of the
-// libraries for GPUs that stand for it, cusolver_potrf_ffi and hipsolver_potrf_ffi. What they say of
-// success (`info`) is 0, since a matrix that they refuse gives NaN here, but where others read it.
+// LAPACK calls as JAX exports linear algebra for CPUs (lapack_spotrf_ffi and similar ones), and the
+// calls of GPU libraries that replace them (cusolver_potrf_ffi, hipsolver_potrf_ffi). Their status
+// (`info`) is 0, since our ops return NaN for matrices that LAPACK rejects, unless something reads
+// it.
 #include "ops/linalg/householder.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/schur.h"
@@ -15,7 +16,7 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// A letter of the call's configuration.
+// The character of an option in the call's configuration.
 char letter(const Reading& r, std::string_view key, char otherwise) {
   for (const char* name : {"mhlo.backend_config", "backend_config"})
     if (const AttributeSyntax* config = r.find(name))
@@ -30,7 +31,7 @@ bool flag(const Reading& r, std::string_view key, bool otherwise) {
   return otherwise;
 }
 
-// Whether a call reads the lower triangle: LAPACK has a letter for it, the others have a flag.
+// Whether a call reads the lower triangle: LAPACK has a character for it, the others a flag.
 bool of_lower(const Reading& r) { return flag(r, "lower", letter(r, "uplo", 'L') == 'L'); }
 
 Value nothing_in(Reading& r, std::size_t result) { return ops::zeros(r.b, r.result(result)); }
@@ -47,7 +48,7 @@ Value square(Reading& r) {
   return a;
 }
 
-// Whether each matrix has a NaN in its last place, as a refused one has.
+// Whether each matrix has NaN as its last element, as rejected ones have.
 Value refused(Value x) {
   const std::int64_t m = ops::rows_of(x.shape()), n = ops::columns_of(x.shape());
   const Value last = ops::submatrix(x, m - 1, m, n - 1, n);
@@ -55,7 +56,7 @@ Value refused(Value x) {
   return ops::convert(ops::reshape(ops::ne(last, last), shape), DType::int32);
 }
 
-// The other triangle stays as it is.
+// The other triangle is returned unchanged.
 Values potrf(Reading& r) {
   const Value a = matrix(r);
   const bool lower = of_lower(r);
@@ -70,16 +71,16 @@ Values potrf(Reading& r) {
 
 Values getrf(Reading& r) {
   const Values f = ops::lu(matrix(r));
-  return {f[0], ops::add(f[1], ops::full_like(f[1], 1)), nothing_in(r, 2)};  // it counts from 1
+  return {f[0], ops::add(f[1], ops::full_like(f[1], 1)), nothing_in(r, 2)};  // LAPACK counts from 1
 }
 
-// Row or column k + 1 as the k-th one.
+// Drops the first row or column.
 Value rows_from_1(Value x) {
   const std::int64_t m = ops::rows_of(x.shape());
   return ops::submatrix(x, std::min<std::int64_t>(m, 1), m, 0, ops::columns_of(x.shape()));
 }
 Value columns_from_1(Value x) { return ops::swapped(rows_from_1(ops::swapped(x))); }
-// A vector's elements one place further on, a zero first.
+// A vector shifted by one position, with a zero first.
 Value one_further(Value v) {
   Ints low(static_cast<std::size_t>(v.rank()), 0), high = low, none = low;
   low.back() = 1, high.back() = -1;
@@ -95,7 +96,7 @@ bool makes_q(const OperationSyntax& op) {
   return target.ends_with("orgqr_ffi") || target.ends_with("ungqr_ffi");
 }
 
-// The block that an operation stands in; null where it is not the module's own.
+// The block that contains an operation; null if the operation is not in the module's tree.
 const RegionSyntax* block_of(const RegionSyntax& region, const OperationSyntax& op) {
   for (const OperationSyntax& o : region.operations) {
     if (&o == &op) return &region;
@@ -116,7 +117,7 @@ bool reads_beyond_q(const RegionSyntax& region, const UseSyntax& value) {
   return false;
 }
 
-// Whether the scalars of the reflections go to routines that make Q of them, and nowhere else.
+// Whether the reflectors' scalars are used only by routines that form Q from them.
 bool for_q_alone(const Reading& r) {
   std::uint32_t next = 0;
   for (const DefSyntax& d : r.op.defs) {
@@ -129,9 +130,9 @@ bool for_q_alone(const Reading& r) {
   return false;
 }
 
-// Where Q is made of them, what lies below the diagonal and the scalars stand for the matrix itself,
-// which is factorised by a library; nobody else reads the scalars, so they are NaN. Otherwise they
-// are computed, a column at a time.
+// If only Q is formed from the result, the part below the diagonal stands for the matrix itself,
+// which a library routine factorises. The scalars have no other reader, so they are NaN. Otherwise
+// they are computed, column by column.
 Values geqrf(Reading& r) {
   const Value a = matrix(r);
   if (!for_q_alone(r)) {
@@ -152,7 +153,7 @@ Values geqrf(Reading& r) {
   return {packed, scalars};
 }
 
-// Of reflections that are known by their vectors.
+// The product of reflectors that are given by their vectors.
 Value product_of_reflections(Reading& r) {
   const Value packed = matrix(r), taus = r.in[1];
   const Shape& s = packed.shape();
@@ -181,7 +182,7 @@ Values orgqr(Reading& r) {
   return {ops::submatrix(q, 0, m, 0, columns)};
 }
 
-// Q, or its adjoint, times a matrix on either side of it.
+// Multiplies a matrix by Q, or by its adjoint, from either side.
 Values ormqr(Reading& r) {
   r.need_operands(3);
   const Value packed = matrix(r), taus = r.in[1], c = r.in[2];
@@ -204,7 +205,7 @@ Values ormqr(Reading& r) {
   return {left ? y : ops::adjoint(y)};
 }
 
-// Columns whose number in the second operand is not 0 go first.
+// Columns with a nonzero number in the second operand go first.
 Values geqp3(Reading& r) {
   r.need_operands(2);
   const Value a = matrix(r), numbers = r.in[1];
@@ -263,8 +264,7 @@ Values gees(Reading& r) {
   if (is_complex(a.dtype())) {
     out.push_back(on);
   } else {
-    // A block of two rows has a pair of eigenvalues, re + i im first, and equal elements on the
-    // diagonal.
+    // A 2 x 2 block has a pair of eigenvalues, re + i im first, and equal elements on the diagonal.
     const std::int64_t n = ops::columns_of(a.shape());
     const Value below = ops::diagonal_of(ops::padded_to(rows_from_1(f[0]), n, n)),
                 above = ops::diagonal_of(ops::padded_to(columns_from_1(f[0]), n, n));
@@ -290,9 +290,9 @@ Values gehrd(Reading& r) {
   return {h.packed, h.taus, nothing_in(r, 2)};
 }
 
-// Of a Hermitian matrix the Hessenberg form has three diagonals. The triangle that is not read keeps
-// what it had. From the upper one the columns go last to first: it is the lower one of the matrix
-// turned by half a turn.
+// The Hessenberg form of a Hermitian matrix is tridiagonal. The triangle that is not read is
+// returned unchanged. For the upper one, the columns are processed from last to first: it is the
+// lower one of the matrix rotated by 180 degrees.
 Values hetrd(Reading& r) {
   const Value given = square(r);
   const bool lower = of_lower(r);
@@ -323,7 +323,7 @@ void check_diagonals(Reading& r) {
                "it is " + to_string(vector) + ", as the right sides are");
 }
 
-// The factors of the matrix are no results that anybody reads: only the solution is.
+// Only the solution is used; the results for the factors return the operands.
 Values gtsv(Reading& r) {
   r.need_operands(4);
   check_diagonals(r);
@@ -334,7 +334,8 @@ Values gtsv(Reading& r) {
 
 }  // namespace
 
-// JAX solves these systems as LAPACK's `lagts` does: a pivot grows until dividing by it is finite.
+// JAX solves these systems like LAPACK's `lagts`: a pivot is increased until dividing by it is
+// finite.
 Values tridiagonal_solve_perturbed(Reading& r) {
   r.need_operands(4);
   check_diagonals(r);

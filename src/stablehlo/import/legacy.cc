@@ -1,4 +1,4 @@
-// Operations that others write no more, and that older modules have.
+// Operations that newer versions have removed, but that older modules contain.
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// "ab,bc->ac": a letter a dimension, the same one of equal dimensions.
+// "ab,bc->ac": one letter per dimension; dimensions with the same letter are equal.
 struct Letters {
   std::vector<std::string> operands;
   std::string result;
@@ -49,8 +49,8 @@ Letters letters_of(Reading& r, std::size_t operands) {
   return l;
 }
 
-// x without what its letters have twice, which is the diagonal, and without what nobody else has,
-// which is summed over.
+// x with letters that occur twice reduced to their diagonal, and letters that occur nowhere else
+// summed over.
 Value reduced(Value x, std::string& letters, const std::string& others) {
   for (std::size_t i = 0; i < letters.size(); ++i) {
     for (std::size_t j; (j = letters.find(letters[i], i + 1)) != letters.npos;) {
@@ -112,8 +112,8 @@ Values einsum(Reading& r) {
   return {in_order(ops::dot_general(x, y, dims, result), batch + free, l.result)};
 }
 
-// Of the rows of x along `dim` those that the indices name, for each place of the first
-// `batch_dims` dimensions.
+// The slices of x along `dim` that the indices select, for each position of the first `batch_dims`
+// dimensions.
 Values torch_index_select(Reading& r) {
   r.need_operands(2);
   const Value x = r.in[0], index = r.in[1];
@@ -131,13 +131,13 @@ Values torch_index_select(Reading& r) {
   Ints sizes(x.shape().begin(), x.shape().end());
   for (std::int64_t k = 0; k < batch; ++k) sizes[static_cast<std::size_t>(k)] = 1;
   sizes[static_cast<std::size_t>(dim)] = 1;
-  // The indices' further dimensions stand where `dim` was.
+  // The remaining dimensions of the indices replace `dim`.
   for (std::int64_t k = batch; k < x.rank() - 1; ++k)
     d.offset_dims.push_back(k < dim ? k : k + index.rank() - batch);
   return {ops::gather(x, index, d, sizes)};
 }
 
-// What has all of its size already.
+// Only supported if the dimension already has the size.
 Values set_dimension_size(Reading& r) {
   r.need_operands(2);
   const std::int64_t d = r.integer("dimension");

@@ -11,12 +11,12 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// What floats narrower than 32 bits are computed in.
+// Floats narrower than 32 bits are computed in float32.
 Value widened(Value x) {
   return is_floating(x.dtype()) && size_of(x.dtype()) < 4 ? ops::convert(x, DType::float32) : x;
 }
 
-// A transform along an axis without points: a sum of nothing is 0.
+// A transform along an axis without points: an empty sum, 0.
 Value of_no_points(Reading& r, const std::string& kind, const Ints& length) {
   const Value x = r.in[0];
   const bool from_real = kind == "RFFT", to_real = kind == "IRFFT";

@@ -12,7 +12,7 @@ namespace {
 Ints ints_of(const Shape& shape) { return Ints(shape.begin(), shape.end()); }
 Shape shape_of(const Ints& dims) { return Shape(dims.begin(), dims.end()); }
 
-// Dimension `from` moved to `to`.
+// Moves dimension `from` to position `to`.
 Value moved(Value x, int from, int to) {
   if (from == to) return x;
   Ints order;
@@ -48,14 +48,14 @@ std::optional<Rows> rows_of(const Shape& shape, const Ints& sizes, std::span<con
       rows.start[d] = at->start;
       continue;
     }
-    if (found) return std::nullopt;  // the place moves along two dimensions
+    if (found) return std::nullopt;  // the start moves along two dimensions
     found = true;
     rows.dimension = static_cast<int>(d);
     rows.size = sizes[d];
     rows.first = at->start;
     rows.step = at->step;
   }
-  // Blocks of several places must follow each other without a gap or an overlap.
+  // Rows of several positions must be contiguous: without a gap and without overlap.
   const bool apart = rows.size == 1 || std::abs(rows.step) == rows.size;
   if (!found || !apart || rows.size == 0) return std::nullopt;
   return rows;
@@ -63,7 +63,7 @@ std::optional<Rows> rows_of(const Shape& shape, const Ints& sizes, std::span<con
 
 namespace {
 
-// The dimension along which a scatter replaces one row, at the place that its only index names.
+// The dimension along which a scatter replaces one row, at the position given by its only index.
 std::optional<std::size_t> row_of_index(const Program& p, const Equation& e) {
   if (e.op->stablehlo != "scatter" || e.op->combiner != Combiner::replace ||
       !e.attrs.has("scatter_dims_to_operand_dims") || p.type(e.inputs[1]).shape.count() != 1)
@@ -133,7 +133,7 @@ Value with_rows(Value x, Value stacked, const Rows& rows, std::int64_t turns, bo
     part = ops::reshape(part, shape_of(dims));
   }
   if (part.shape() == x.shape()) return part;
-  // The elements before and after the rows stay.
+  // The elements before and after the rows are kept.
   const Ints whole = ints_of(x.shape());
   const std::int64_t begin = least(rows, turns), end = begin + part.shape()[d];
   Ints none(whole.size(), 0), ones(whole.size(), 1), before = whole, behind = none;

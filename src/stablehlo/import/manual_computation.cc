@@ -1,5 +1,5 @@
-// Computations for each device along some axes of a mesh: regions whose collectives are along these,
-// and which the partitioner divides along the others.
+// Per-device computations along some axes of a mesh: regions whose collectives are along these
+// axes, and which the partitioner divides along the others.
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@ AxisSet set_of(const Strings& axes) {
   return set;
 }
 
-// x on the first device along the axes, zeros on the others: parts of a sum that is x.
+// x on the first device along the axes and zeros on the others: terms of a sum that equals x.
 Value as_parts_of_sum(Value x, const Strings& axes, const MeshShape& mesh) {
   const Value place = ops::pvary(ops::axis_index(*x.builder, axes, mesh.size_of(axes)), axes);
   const Value first = ops::eq(place, ops::zeros_like(place));
   return ops::select(ops::broadcast_in_dim(first, x.shape(), {}), x, ops::zeros_like(x));
 }
 
-// What the first device along the axes has, typed as the same on all.
+// The value of the first device along the axes, typed as equal on all of them.
 Value of_first(Value x, const Strings& axes, const MeshShape& mesh) {
   if (axes.empty()) return x;
   const Value all = ops::all_gather_invariant(x, axes, mesh.size_of(axes), 0, false);
@@ -34,7 +34,7 @@ Value of_first(Value x, const Strings& axes, const MeshShape& mesh) {
   return ops::reshape(ops::slice(all, start, limit, Ints(start.size(), 1)), x.shape());
 }
 
-// While a computation's region is read.
+// Sets the importer's devices while a computation's region is imported.
 class Inside {
  public:
   Inside(Importer& importer, Devices devices) : importer_(importer), around_(importer.devices) {
@@ -101,7 +101,7 @@ class Computation {
       r_.refuse("its region gives " + std::to_string(body.program->outputs.size()) +
                 " arrays, and it has shardings for " + std::to_string(outs.size()));
     operands.insert(operands.end(), body.captured.begin(), body.captured.end());
-    ins.resize(operands.size());  // what it reads from outside is the same on all devices
+    ins.resize(operands.size());  // captured values are replicated
     Attrs attrs{{"body", ProgramPtr(body.program)},
                 {"mesh", mesh_},
                 {"in_specs", std::move(ins)},
@@ -122,7 +122,7 @@ class Computation {
     return any.kind == AttributeSyntax::string;
   }
 
-  // All its shardings are over one mesh, and over that of the computation around it.
+  // All its shardings must be over one mesh, that of the surrounding computation if there is one.
   void find_mesh() {
     mesh_ = are_tiles() ? mesh_of_tiles() : mesh_of_shardings();
     if (importer_.devices && importer_.devices->mesh != *mesh_)
@@ -140,7 +140,7 @@ class Computation {
     return *mesh;
   }
 
-  // Of shardings that are texts, the first that cuts an array names the devices.
+  // For shardings given as text, the first that partitions an array determines the devices.
   MeshRef mesh_of_tiles() const {
     const auto of = [&](const AttributeSyntax& sharding, const TypeSyntax& type) {
       return importer_.mesh_of_tiles(sharding, static_cast<int>(type->dims.size()));
@@ -160,7 +160,7 @@ class Computation {
     return importer_.tile_mesh(n->integer_value);
   }
 
-  // Those that are for each device from here on, in the mesh's order.
+  // Finds the axes that become manual here, in the mesh's order.
   void find_axes() {
     const Strings around = importer_.devices ? importer_.devices->manual : Strings();
     const AttributeSyntax& named = r_.need("manual_axes");
@@ -192,8 +192,8 @@ class Computation {
                        : importer_.cut_of(sharding, rank);
   }
 
-  // How the devices along its own axes have their parts. Along the others the partitioner divides
-  // what they have.
+  // The spec of a device's block along the axes that are manual here. The partitioner divides the
+  // block along the others.
   Spec own_part(const Importer::Cut& cut, const AttributeSyntax& sharding) const {
     Spec::Dims dims;
     for (const auto& axes : cut.spec.dims()) {
@@ -226,7 +226,7 @@ class Computation {
     return axes;
   }
 
-  // Where the sharding cuts a dimension along other axes too, the partitioner is asked for it.
+  // If the sharding also partitions a dimension along other axes, constrains the value to that.
   Value along_others(Value x, const AttributeSyntax& sharding, const Importer::Cut& cut) const {
     for (const auto& axes : cut.spec.dims())
       for (const std::string& axis : axes)
@@ -234,7 +234,7 @@ class Computation {
     return x;
   }
 
-  // The argument for operand i, of which a device has a block.
+  // The type of the argument for operand i, of which a device has one block.
   Type block(std::size_t i, Value x, const Spec& spec) const {
     for (int d = 0; d < x.rank(); ++d)
       if (x.shape()[d] % mesh_->size_of(spec.axes_of(d)))
@@ -247,9 +247,9 @@ class Computation {
     return t;
   }
 
-  // A result as it leaves: whole where the devices have parts of it, and along axes that its sharding
-  // does not name what the first device has. Whether all have the same there was for the module's
-  // writer to see to.
+  // Prepares a result for leaving the region: values that are unreduced are reduced, and along axes
+  // that the sharding does not name, the first device's value is used. The module's writer must
+  // ensure that it is the same on all devices.
   Value end(Value x, const Importer::Cut& cut, const Spec& spec) const {
     if (const Strings axes = own_unreduced(cut); !axes.empty()) {
       const Value each = x.builder->vary_over(x, set_of(axes));
@@ -285,7 +285,7 @@ class Computation {
   const AttributeSyntax &in_, &out_;
   const RegionSyntax& region_;
   MeshRef mesh_;
-  Strings own_, manual_;  // the axes that become manual here, and all that are
+  Strings own_, manual_;  // axes that become manual here; all manual axes
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Programs for each device in the form of XLA's older partitioner: what stands between
-// @SPMDFullToShardShape and @SPMDShardToFullShape, written as a manual computation.
+// Per-device computations in the form of XLA's older partitioner: the operations between
+// @SPMDFullToShardShape and @SPMDShardToFullShape are rewritten as a manual computation.
 #include "stablehlo/import/manual_parts.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kEnters = "SPMDFullToShardShape", kLeaves = "SPMDShardToFullShape",
                            kSaysHow = "mhlo.sharding";
 
-// Calls it with one array, for one array.
+// Whether `op` calls the target with one array and returns one array.
 bool calls(const OperationSyntax& op, std::string_view target) {
   if (op.name != "stablehlo.custom_call") return false;
   const AttributeSyntax* called = op.find("call_target_name");
@@ -52,15 +52,15 @@ class Parts {
   }
 
  private:
-  // A value that becomes part of an array is a device's own, also where its operation reads nothing
-  // that is: it stands behind what says so.
+  // A value that leaves the part is a device's own, even if its operation reads no such value. If
+  // its sharding is annotated, so is the operand of the annotation.
   void find_what_leaves(const OperationSyntax& leaves) {
     leaves_.insert(leaves.operands[0].name);
     const auto said = said_of_.find(leaves.operands[0].name);
     if (said != said_of_.end()) leaves_.insert(said->second->operands[0].name);
   }
 
-  // Into the region, where it reads or gives what is a device's own, or beside it.
+  // Puts an operation into the region if it reads or defines a device's own value, else outside.
   void place(const OperationSyntax& op) {
     if (calls(op, kEnters)) {
       if (!leaving_.empty()) close();
@@ -144,8 +144,8 @@ class Parts {
     return *sharding;
   }
 
-  // What says along which axes the part is for each device: what enters, or leaves, is a device's own
-  // along these.
+  // The sharding that says along which axes the part is manual: the values that enter or leave it
+  // are a device's own along these.
   AttributeSyntax manual_sharding() const {
     if (!entering_.empty()) {
       AttributeSyntax own = own_sharding(entering_[0]);
@@ -162,7 +162,7 @@ class Parts {
     return own;
   }
 
-  // How the devices' parts lie is said of the array before it becomes theirs.
+  // The sharding of the devices' shards is annotated on the array before it enters.
   AttributeSyntax sharding_before(const OperationSyntax& op) const {
     const auto it = said_of_.find(op.operands[0].name);
     if (it == said_of_.end())
@@ -177,7 +177,7 @@ class Parts {
   List<OperationSyntax> out_;
   std::map<std::string_view, const OperationSyntax*> said_of_;  // by result
   std::set<std::string_view> leaves_;
-  // Of the part that is open.
+  // state of the current part
   std::vector<OperationSyntax> entering_, inside_, leaving_, behind_;
   std::set<std::string_view> own_;
 };

@@ -1,16 +1,17 @@
-// Programs for each device in the form of XLA's older partitioner.
+// Manual (per-device) computations in the form of XLA's older partitioner.
 #pragma once
 
 #include "stablehlo/text/syntax.h"
 
 namespace tessera::inline v0::stablehlo {
 
-/// Whether custom calls in the block say that values of the devices become one array.
+/// Whether the block has custom calls that convert from values of the devices to one array.
 bool has_manual_parts(const RegionSyntax& region);
 
-/// The block with what stands between @SPMDFullToShardShape and @SPMDShardToFullShape in a
-/// sdy.manual_computation whose shardings are texts, made in `memory`; its manual_axes is one too, of
-/// what is a device's own along these. IoError where it does not say which part is whose.
+/// The block with the operations between @SPMDFullToShardShape and @SPMDShardToFullShape moved into
+/// a sdy.manual_computation (allocated in `memory`), whose shardings are texts. Its manual_axes is
+/// also a text: the sharding that says what is manual. Throws IoError if the block does not say
+/// which device has which shard.
 RegionSyntax with_manual_computations(const RegionSyntax& region, const Source& source,
                                       Memory& memory);
 

@@ -1,4 +1,5 @@
-// Groups of devices that a collective names by axes of a mesh: those that differ along these only.
+// Groups of devices that a collective gives by axes of a mesh: the devices that differ only along
+// these axes.
 #include "stablehlo/import/collectives.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ constexpr std::int64_t kMostOfMesh = 1 << 16;
 struct NamedMesh {
   Strings axes;
   Ints sizes;
-  Ints devices;  // by place in the mesh, the last axis fastest
+  Ints devices;  // by position in the mesh, the last axis fastest
 };
 
 const AttributeSyntax& field_of(const Reading& r, const AttributeSyntax& fields,
@@ -66,7 +67,7 @@ NamedMesh mesh_named(const Reading& r, const AttributeSyntax& mesh) {
   return m;
 }
 
-// An axis, or a part of one: which digit of a place in the mesh it is.
+// An axis or a sub-axis, as a digit of a position in the mesh.
 struct Digit {
   std::int64_t size = 1, stride = 1;
   std::int64_t of(std::int64_t place) const { return place / stride % size; }
@@ -108,14 +109,14 @@ IntLists groups_of_mesh(const Reading& r, const AttributeSyntax& groups) {
   std::int64_t members = 1;
   for (const AttributeSyntax& axis : field_of(r, groups, "axes").items) {
     const Digit digit = digit_of(r, m, axis);
-    if (digit.size == 1) continue;  // of which there may be any number
+    if (digit.size == 1) continue;  // there may be any number of such axes
     digits.push_back(digit);
     members *= digit.size;
-    // Before groups of so many are made.
+    // Check this before groups of that size are built.
     if (members > static_cast<std::int64_t>(m.devices.size()))
       r.refuse("its replica_groups name an axis twice");
   }
-  // Of each place, that of its group where all of these digits are zero.
+  // Maps each position to its group's first position, where all of these digits are zero.
   std::map<std::int64_t, Ints> by_first;
   for (std::int64_t place = 0; place < static_cast<std::int64_t>(m.devices.size()); ++place) {
     std::int64_t first = place, member = 0;

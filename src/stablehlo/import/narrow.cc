@@ -33,7 +33,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 bool is_signed(const Narrow& t) { return t.beyond != Beyond::powers_of_two; }
-// What stands for numbers that are too great; the sign is the number's.
+// The result for numbers that are too large; the sign is the number's.
 double too_great(const Narrow& t) {
   return t.beyond == Beyond::nothing ? t.greatest : t.beyond == Beyond::infinity ? kInf : kNan;
 }
@@ -106,7 +106,7 @@ Value narrowed(Value x, const Narrow& t) {
   y = ops::select(ops::gt(ops::abs(y), number(x, t.greatest)), instead, y);
   if (t.beyond == Beyond::zero_is_nan) y = ops::select(ops::eq(y, zero), zero, y);
   if (t.beyond == Beyond::powers_of_two) {
-    // The least of them has fewer digits in float32 than its neighbours.
+    // The smallest of them has fewer digits in float32 than its neighbours, so round explicitly.
     const double least = std::ldexp(1.0, least_exponent(t));
     const Value low =
         ops::select(ops::lt(x, number(x, 1.5 * least)), number(x, least), number(x, 2 * least));

@@ -1,5 +1,6 @@
-// Element types narrower than any dtype: integers of 2 and 4 bits, floats of 4 to 8. Their values are
-// carried in a wider dtype that holds each of them, and each result is brought back among them.
+// Element types narrower than any dtype: integers of 2 and 4 bits, floats of 4 to 8. Their values
+// are stored in a wider dtype that holds all of them, and each result is rounded or wrapped back to
+// the narrow type.
 #pragma once
 
 #include "ops/build.h"
@@ -10,37 +11,37 @@
 namespace tessera::inline v0::stablehlo {
 
 struct Narrow {
-  /// What stands beyond the finite numbers of a float.
+  /// What a float type has beyond its finite numbers.
   enum class Beyond {
-    nothing,        // the greatest number stands for what is greater
-    infinity,       // as IEEE 754 has it, and NaN
-    one_nan,        // NaN where all bits are set but the sign
-    zero_is_nan,    // NaN is the negative zero
-    powers_of_two,  // no sign, no zero, NaN where all bits are set
+    nothing,        // larger numbers saturate to the largest finite one
+    infinity,       // infinities and NaN as in IEEE 754
+    one_nan,        // NaN, with all bits but the sign set
+    zero_is_nan,    // NaN is encoded as negative zero
+    powers_of_two,  // no sign and no zero; NaN has all bits set
   };
   std::string_view name;
   DType carrier;
-  int bits;  // of an element
+  int bits;  // per element
   int mantissa = 0, bias = 0;
   Beyond beyond = Beyond::nothing;
-  double greatest = 0;  // of the finite numbers of a float
+  double greatest = 0;  // the largest finite number of a float type
 };
 
-/// Null where the element is none of these.
+/// Null if the element type is none of these.
 const Narrow* narrow_of(std::string_view element);
 
-/// The carrier's numbers as those of the type: integers wrap, floats round to the nearest even.
+/// Converts numbers of the carrier to the narrow type: integers wrap, floats round to nearest even.
 Value narrowed(Value x, const Narrow& type);
-/// The same of a number that stands in a text.
+/// The same for one number, which a text contains.
 double narrowed(double x, const Narrow& type);
-/// The number that bits of an element stand for.
+/// The number that the bits of an element encode.
 double number_of_bits(std::uint8_t bits, const Narrow& type);
-/// Exponent of the least number that has all digits.
+/// The exponent of the smallest normal number.
 int least_exponent(const Narrow& type);
 
-/// Bits of an integer alone, without copies of its sign above them.
+/// The bits of an integer, with the sign extension above them cleared.
 Value bits_alone(Value x, const Narrow& type);
-/// The bits of floats as uint8, and the floats of such bits. A NaN is one of the type's.
+/// The bits of floats as uint8; and (numbers_of_bits) the reverse. NaNs become the NaN of the type.
 Value bits_of_numbers(Value x, const Narrow& type);
 Value numbers_of_bits(Value bits, const Narrow& type);
 

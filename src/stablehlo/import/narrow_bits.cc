@@ -1,4 +1,4 @@
-// What operations on single bits mean for elements narrower than any dtype.
+// Operations on bits of elements narrower than any dtype.
 #include "stablehlo/import/narrow.h"
 #include "stablehlo/import/rules.h"
 
@@ -23,8 +23,8 @@ Value bits_alone(Value x, const Narrow& t) {
   return ops::and_(x, whole(x, x.dtype(), (1 << t.bits) - 1));
 }
 
-// The significand as a whole number, with its leading one, so that this adds 1 to the field of the
-// exponent: numbers without it are those of the field 0.
+// The significand is an integer with its leading one, so adding it increments the exponent field:
+// subnormal numbers, which lack the leading one, thus get field 0.
 Value bits_of_numbers(Value x, const Narrow& t) {
   using Beyond = Narrow::Beyond;
   constexpr int kDigits = 23, kBias = 127, kField = 255;  // of float32
@@ -80,7 +80,7 @@ namespace rules {
 
 namespace {
 
-// What an operand's elements are where they are integers narrower than any dtype.
+// The type of an operand if its elements are integers narrower than any dtype; else null.
 const Narrow* narrow_integer(const Reading& r, std::size_t operand) {
   const TypeSyntax* type = operand < r.operands.size() ? r.operands[operand].type : nullptr;
   if (!type || (*type)->kind != TypeData::tensor) return nullptr;
@@ -111,7 +111,7 @@ Values shift_right_logical(Reading& r) {
   return by_spelling(r);
 }
 
-// An unsigned number's highest bit counts as a sign.
+// Moves the highest bit of an unsigned number to the sign position.
 Values shift_right_arithmetic(Reading& r) {
   r.need_operands(2);
   const Narrow* t = narrow_integer(r, 0);

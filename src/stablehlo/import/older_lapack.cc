@@ -1,5 +1,5 @@
-// Calls of LAPACK as JAX 0.4 writes them, without "_ffi" at the end of their names: numbers come as
-// scalar operands before the arrays, and work space as results behind the others.
+// LAPACK calls in the form of JAX 0.4, whose names lack the suffix "_ffi": numbers are scalar
+// operands before the arrays, and workspaces are results after the others.
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ using A = AttributeSyntax;
 
 struct Row {
   std::string_view name;     // without the letter of the dtype
-  std::string_view routine;  // with it left out, of the newer call
-  std::size_t numbers;       // operands before the arrays
+  std::string_view routine;  // of the newer call, without the letter
+  std::size_t numbers;       // scalar operands before the arrays
 };
 constexpr Row kRows[] = {
     {"lapack_potrf", "potrf", 3}, {"lapack_getrf", "getrf", 3}, {"lapack_geqrf", "geqrf", 4},
     {"lapack_orgqr", "orgqr", 5}, {"lapack_ungqr", "ungqr", 5}, {"lapack_syevd", "syevd", 3},
     {"lapack_heevd", "heevd", 3}, {"lapack_gesdd", "gesdd", 6}, {"blas_trsm", "trsm", 8}};
 
-// "lapack_sgetrf" without the letter.
+// "lapack_sgetrf" without its dtype letter.
 std::string without_letter(std::string_view target) {
   const std::size_t at = target.find('_');
   if (at == target.npos || at + 1 >= target.size() ||
@@ -44,7 +44,7 @@ std::int64_t number(Reading& r, std::size_t operand) {
   return n[0];
 }
 
-// The letters of the newer call's configuration.
+// The options of the newer call's configuration.
 std::vector<std::pair<std::string_view, char>> letters_of(Reading& r, std::string_view routine) {
   const auto if_set = [&](std::size_t operand, char yes, char no) {
     return number(r, operand) ? yes : no;

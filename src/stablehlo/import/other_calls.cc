@@ -1,4 +1,4 @@
-// Custom calls that JAX writes where it exports for GPUs and TPUs: what they compute, by ours.
+// Imports custom calls that JAX exports for GPUs and TPUs as our own ops.
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
 #include "stablehlo/import/rules.h"
@@ -19,8 +19,9 @@ std::int64_t configured(const Reading& r, const char* key) {
 
 }  // namespace
 
-// The arrays, then a start value for each; ordered by a function of two elements of each. Exactly,
-// which has any recall. Where it gives more than `top_k`, these come first.
+// Takes arrays and then an initial value for each, ordered by a function of two elements of each.
+// Computes the exact result, which satisfies any recall. If there are more than `top_k` results,
+// the top ones come first.
 Values approx_top_k(Reading& r) {
   const AttributeSyntax* called = r.find("called_computations");
   if (r.in.size() != r.operands.size() || r.in.size() < 2 || r.in.size() % 2 || !called ||
@@ -53,7 +54,7 @@ Values approx_top_k(Reading& r) {
   return out;
 }
 
-// As above, with `top_k` as the last operand, which the arguments' shapes settle.
+// As above, with `top_k` as the last operand, whose value the arguments' shapes determine.
 Values dynamic_approx_top_k(Reading& r) {
   if (r.in.size() != r.operands.size() || r.in.empty()) r.refuse("it has no operand");
   const Ints k = r.settled(r.in.size() - 1);
@@ -71,7 +72,7 @@ Values dynamic_approx_top_k(Reading& r) {
   return approx_top_k(r);
 }
 
-// JAX 0.4 writes CHLO's operations into artifacts as calls of these names.
+// JAX 0.4 writes CHLO's operations into artifacts as calls with these names.
 Values mhlo_operation(Reading& r) {
   struct Row {
     std::string_view target, name;
@@ -92,7 +93,7 @@ Values mhlo_operation(Reading& r) {
   return import_of(op.name)->rule(as_written);
 }
 
-// Such a call holds the number of a function in the table of the process that exported it.
+// Such a call holds an index into a table of functions of the process that exported it.
 Values python_callback(Reading& r) {
   const AttributeSyntax* config = r.find("mhlo.backend_config");
   const Ints index = config ? r.field(*config, "index") : Ints{};
@@ -118,7 +119,7 @@ Values pivots_to_permutation(Reading& r) {
   return {ops::permutation_of(r.in[0], want.back())};
 }
 
-// Memory that holds anything.
+// Uninitialised memory.
 Values empty(Reading& r) { return {ops::zeros(r.b, r.result())}; }
 
 }  // namespace tessera::inline v0::stablehlo::rules

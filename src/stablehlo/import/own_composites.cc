@@ -1,5 +1,5 @@
-// Composites that are ops of ours, as the emitter writes them: read back as they were. One that is
-// not as it should be is what its decomposition says.
+// Composites that our emitter writes for our own ops are read back as these ops. A malformed one is
+// imported by its decomposition.
 #include "ops/control/agree.h"
 #include "stablehlo/emit/emission.h"
 #include "stablehlo/import/data.h"
@@ -33,7 +33,7 @@ std::optional<IntLists> lists_of(const AttributeSyntax& a) {
   return out;
 }
 
-// The attribute as one of this kind; none where it is another.
+// The attribute as one of this kind; nothing if it has another kind.
 std::optional<AttrValue> value_of(Reading& r, const AttributeSyntax& a, AttrKind kind) {
   switch (kind) {
     case AttrKind::boolean:
@@ -86,7 +86,7 @@ std::optional<Values> own_composite(Reading& r) {
     attrs.set(spec->name, *value);
   }
   Values in = r.in;
-  if (op->flow && op->with_flow) {  // in a typed region its programs take what differs
+  if (op->flow && op->with_flow) {  // in a typed region, its programs take varying values
     Flow flow = op->flow(attrs);
     ops::agree_flow(r.b, flow, in);
     attrs = op->with_flow(attrs, flow);

@@ -7,7 +7,8 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// For each device a row with the members of its group, -1 behind them and for who is in none.
+// A row for each device with the members of its group, padded with -1; all -1 for devices in no
+// group.
 Value table_of_members(const Reading& r, const IntLists& groups) {
   const std::int64_t n = need_devices(r).count();
   std::size_t most = 1;

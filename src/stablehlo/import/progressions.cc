@@ -38,7 +38,7 @@ MaybeProgression difference(const Progression& a, const Progression& b) {
 
 int sign_of(std::int64_t x) { return x < 0 ? -1 : x > 0 ? 1 : 0; }
 
-// The signs of a - b for which a comparison holds; found by comparing numbers with each sign.
+// The signs of a - b for which a comparison is true, found by comparing numbers of each sign.
 struct Holds {
   bool less = false, equal = false, greater = false;
   bool of(int sign) const { return sign < 0 ? less : sign > 0 ? greater : equal; }
@@ -116,7 +116,7 @@ std::optional<Progression> Progressions::element_of(const Program& p, const Equa
   const MaybeProgression& at = all_[slice.inputs[1]];
   const Number end = at ? at->at(*last_) : std::nullopt;
   const std::int64_t count = p.type(slice.inputs[0]).shape.count();
-  // Elsewhere the place is clamped.
+  // Out of bounds, the index is clamped.
   if (!end || std::min(at->start, *end) < 0 || std::max(at->start, *end) >= count)
     return std::nullopt;
   return both(array->second.at(at->start), product(array->second.step, at->step));
@@ -126,7 +126,7 @@ std::optional<Progression> Progressions::result_of(const Program& p, const Equat
   if (MaybeProgression c = constant_of(e)) return c;
   const std::string& what = e.op->stablehlo;
   if (what == "dynamic_slice") return element_of(p, e);
-  // If the condition is the same in all turns, the result is the chosen operand.
+  // If the condition is the same in all iterations, the result is the selected operand.
   if (what == "select" && all_[e.inputs[0]] && all_[e.inputs[0]]->is_constant())
     return all_[e.inputs[all_[e.inputs[0]]->start ? 1 : 2]];
   std::vector<Progression> in;

@@ -1,4 +1,4 @@
-// Products of matrices whose rows, or whose summed dimension, belong to groups one behind the other.
+// Matrix products whose rows, or whose contracted dimension, are divided into consecutive groups.
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -43,8 +43,9 @@ bool among(const Ints& dims, std::int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
-// Where group g has place i of the ragged dimension: of shape (groups, x's). The sizes are one row
-// for all of x, or a row for each place of the dimensions `outer` of x.
+// Whether group g contains position i of the ragged dimension, in shape (groups, x's shape). The
+// group sizes are one row for all of x, or one row for each position of the dimensions `outer` of
+// x.
 Value of_group(Value x, Value sizes, std::int64_t ragged, const Ints& outer) {
   const int last = sizes.rank() - 1;
   const Value wide = ops::convert(sizes, DType::int64);
@@ -52,7 +53,7 @@ Value of_group(Value x, Value sizes, std::int64_t ragged, const Ints& outer) {
   Ints extents{sizes.shape()[static_cast<std::size_t>(last)]};
   extents.insert(extents.end(), x.shape().begin(), x.shape().end());
   const Shape shape(extents.begin(), extents.end());
-  // Dimensions of a broadcast ascend: that of the groups comes first.
+  // The dimensions of a broadcast must ascend, so the groups come first.
   Ints to{0}, order{last};
   for (const std::int64_t d : outer) to.push_back(d + 1);
   for (int d = 0; d < last; ++d) order.push_back(d);
@@ -70,8 +71,9 @@ Ints one_further(Ints dims) {
 
 }  // namespace
 
-// The left operand once a group, zero where another group is, is an operand of a plain product,
-// which sums over the groups where the right one has a matrix for each.
+// The left operand is stacked once per group, with zeros outside the group, as operand of an
+// ordinary product. If the right operand has a matrix per group, the product also sums over the
+// groups.
 Values ragged_dot(Reading& r) {
   r.need_operands(3);
   const DType result = r.result_dtype();
@@ -81,7 +83,7 @@ Values ragged_dot(Reading& r) {
   if (!is_integer(sizes.dtype()) || sizes.rank() == 0)
     r.refuse("its group sizes are " + to_string(sizes.type()), "they are integers, one a group");
   if (x.dtype() != y.dtype()) x = ops::convert(x, result), y = ops::convert(y, result);
-  // The groups of a batch divide what is done anyhow.
+  // Groups along a batch dimension do not change the result.
   if (among(d.dot.lhs_batch, d.ragged)) return {ops::dot_general(x, y, d.dot, result)};
   const bool summed = among(d.dot.lhs_contracting, d.ragged);
   if (summed == d.group.has_value())
@@ -114,7 +116,7 @@ Values ragged_dot(Reading& r) {
     dims.rhs_contracting.push_back(*d.group);
     return {ops::dot_general(parts, y, dims, result)};
   }
-  // The groups stand behind the batch, and belong before it.
+  // The dimension of groups comes after the batch, and is moved before it.
   const Value product = ops::dot_general(parts, y, dims, result);
   Ints order(static_cast<std::size_t>(product.rank()));
   std::iota(order.begin(), order.end(), 0);

@@ -1,4 +1,4 @@
-// Attributes of operations, with their defaults.
+// Reads attributes of operations, with their defaults.
 #include "ir/host_array.h"
 #include "stablehlo/import/importer.h"
 

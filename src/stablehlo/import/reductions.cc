@@ -1,5 +1,5 @@
-// Reductions, whole and over windows. A region that is one operation of a monoid is ours; any other
-// is the body of a general reduction.
+// Reductions of whole arrays and over windows. A region that is one operation of a monoid becomes
+// our op; any other is the body of a general reduction.
 #include "ops/reduction/general.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/windows.h"
@@ -12,13 +12,13 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// What the operations of StableHLO that are monoids are here.
+// Our ops for the operations of StableHLO that form monoids.
 struct Monoid {
   const char* name;
   Value (*reduce)(Value, const Ints&);
   Value (*combine)(Value, Value);
-  const char* window;                     // the op over windows; null where there is none
-  Value (*cumulative)(Value, int, bool);  // over all windows that begin, or end, with the array
+  const char* window;                     // the op over windows; null if there is none
+  Value (*cumulative)(Value, int, bool);  // over windows that begin, or end, at the edge
   enum Neutral { zero, one, least, greatest, ones } neutral;
 };
 constexpr Monoid kMonoids[] = {
@@ -34,7 +34,7 @@ constexpr Monoid kMonoids[] = {
 
 const Monoid* monoid_of(const RegionSyntax& region, DType dtype) {
   std::string_view name = applied(region);
-  if (dtype == DType::boolean) {  // where a sum is `or` and a product `and`
+  if (dtype == DType::boolean) {  // a sum is `or` and a product `and`
     if (name == "stablehlo.add" || name == "stablehlo.maximum") name = "stablehlo.or";
     if (name == "stablehlo.multiply" || name == "stablehlo.minimum") name = "stablehlo.and";
   }
@@ -76,7 +76,7 @@ bool is_neutral(const Reading& r, const Monoid& m, Value init) {
   });
 }
 
-// Inputs and start values in the dtypes that the region computes in.
+// Inputs and initial values in the dtypes that the region computes in.
 struct Operands {
   Values inputs, inits;
 };
@@ -111,7 +111,7 @@ ProgramPtr reducer_of(Reading& r, std::size_t n) {
   return p;
 }
 
-// A region of two elements of the first operand that gives a scalar of this dtype.
+// A region that takes two elements of the first operand and returns a scalar of this dtype.
 ProgramPtr scalar_region(Reading& r, std::size_t i, DType gives) {
   ProgramPtr p = r.importer.closed_region(r, r.op.regions[i]);
   const std::vector<Type> pair(2, Type(r.in[0].dtype(), {}));
@@ -121,7 +121,8 @@ ProgramPtr scalar_region(Reading& r, std::size_t i, DType gives) {
   return p;
 }
 
-// Whether it counts where the start value comes: the result differs from one that it comes last to.
+// Whether the position of the initial value matters: combining it last instead of first may round
+// differently.
 bool rounds(const Monoid& m, DType dtype) {
   return is_inexact(dtype) && (m.neutral == Monoid::zero || m.neutral == Monoid::one);
 }
@@ -130,8 +131,8 @@ Value with_start(const Reading& r, const Monoid& m, Value init, Value x) {
   return is_neutral(r, m, init) ? x : m.combine(ops::broadcast_in_dim(init, x.shape(), {}), x);
 }
 
-// The running totals of numbers of 16 bits, each rounded before the next element is added: where sums
-// nearly cancel, what is left of them is what rounding left.
+// Running totals in 16 bits, rounded after every element: where sums nearly cancel, the remainder
+// consists of these rounding errors.
 Value rounded_totals(const Monoid& m, Value x, int along, bool reverse) {
   Ints first{along}, back;
   for (int d = 0; d < x.rank(); ++d)
@@ -148,7 +149,7 @@ Value rounded_totals(const Monoid& m, Value x, int along, bool reverse) {
   return ops::transpose(totals, back);
 }
 
-// Windows that all begin, or all end, where the array does, are running totals.
+// Windows that all begin, or all end, at the array's edge are running totals.
 std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d) {
   int along = -1;
   bool reverse = false;
@@ -181,7 +182,7 @@ Values reduce(Reading& r) {
   if (n == 1) {
     if (const Monoid* m = monoid_of(r.op.regions[0], o.inputs[0].dtype())) {
       const Value x = o.inputs[0], init = o.inits[0];
-      // Over no dimensions the start counts still: 0 + -0 is 0.
+      // The initial value counts even without dimensions to reduce: 0 + -0 is 0.
       if (dims.empty()) return {m->combine(ops::broadcast_in_dim(init, x.shape(), {}), x)};
       if (!rounds(*m, x.dtype()) || is_neutral(r, *m, init))
         return {with_start(r, *m, init, m->reduce(x, dims))};
@@ -198,21 +199,21 @@ Values reduce_window(Reading& r) {
   const Shape windows = windows_of(r, x.shape(), d);
   if (n == 1) {
     const Monoid* m = monoid_of(r.op.regions[0], x.dtype());
-    // Padding is the start value, and counts like an element.
+    // Padding is the initial value, and is combined like an element.
     const bool neutral = m && is_neutral(r, *m, o.inits[0]);
     if (neutral && windows.count() > 0)
       if (const std::optional<Value> y = running(*m, x, d)) return {*y};
     if (m && m->window && (neutral || (is_unpadded(d) && !rounds(*m, x.dtype()))))
       return {with_start(r, *m, o.inits[0], ops::reduce_window(m->window, x, d))};
   }
-  if (windows.count() == 0) {  // cropping may leave less than nothing
+  if (windows.count() == 0) {  // cropping may go beyond the array
     Values none;
     for (const Value& init : o.inits) none.push_back(ops::broadcast_in_dim(init, windows, {}));
     return none;
   }
   Values inputs = o.inputs;
   ops::WindowDims inside = d;
-  if (!is_unpadded(d)) {  // what is put around and between the elements counts as they do
+  if (!is_unpadded(d)) {  // make the padding explicit: it counts as elements
     Ints holes = d.base_dilation;
     for (std::int64_t& h : holes) --h;
     for (std::size_t i = 0; i < n; ++i)
@@ -224,7 +225,7 @@ Values reduce_window(Reading& r) {
   return ops::reduce_window(inputs, o.inits, reducer_of(r, n), inside);
 }
 
-// Its windows are operands behind the others, its region is a function.
+// The parameters of the windows are operands after the others, and the region is a function.
 Values dynamic_reduce_window(Reading& r) {
   constexpr const char* kOperands[] = {"window_dimensions", "window_strides", "base_dilations",
                                        "window_dilations", "padding"};

@@ -1,4 +1,4 @@
-// The rules of operations, by family; table.cc names them.
+// The import rules of operations, by family; table.cc refers to them.
 #pragma once
 
 #include "stablehlo/import/importer.h"
@@ -17,9 +17,9 @@ Values imaginary_part(Reading& r);
 Values compare(Reading& r);
 Values select(Reading& r);
 Values clamp(Reading& r);
-Values pass(Reading& r);  // the operands
+Values pass(Reading& r);  // returns its operands
 Values barrier(Reading& r);
-Values nothing(Reading& r);  // tokens
+Values nothing(Reading& r);  // returns only tokens
 Values polygamma(Reading& r);
 Values zeta(Reading& r);
 Values bessel_i1e(Reading& r);
@@ -33,7 +33,7 @@ Values constant_like(Reading& r);
 Values top_k(Reading& r);
 Values dynamic_top_k(Reading& r);
 Values dynamic_rng_bit_generator(Reading& r);
-/// The elementwise op of ours that names the operation as its spelling.
+/// Applies our elementwise op with the operation's spelling.
 Values by_spelling(Reading& r);
 
 // narrow_bits.cc
@@ -43,7 +43,8 @@ Values shift_right_logical(Reading& r);
 Values shift_right_arithmetic(Reading& r);
 
 // elementary.cc
-/// The greater or the lesser of two elements; complex ones go by their real parts, then by the others.
+/// The greater or the lesser of two elements; complex ones are ordered by real, then imaginary
+/// part.
 Value greatest_of(Value x, Value y);
 Value least_of(Value x, Value y);
 Values maximum(Reading& r);
@@ -113,12 +114,12 @@ Values fft(Reading& r);
 Values cholesky(Reading& r);
 Values triangular_solve(Reading& r);
 Values tridiagonal_solve_perturbed(Reading& r);
-/// What imports a call of LAPACK that JAX exports, by the name of its target; null for any other.
+/// The import rule for a LAPACK call that JAX exports, by the name of its target; null if unknown.
 Rule lapack_rule(std::string_view target);
-/// The same of calls in the form that JAX 0.4 writes.
+/// The same for calls in the form that JAX 0.4 writes.
 Rule older_lapack_rule(std::string_view target);
 
-// collectives.cc; they run over the devices of a run_parallel.
+// collectives.cc: collectives over the devices of a run_parallel
 Values run_parallel(Reading& r);
 Values divide(Reading& r);
 Values remainder_of(Reading& r);
@@ -136,7 +137,7 @@ Values reduce_scatter(Reading& r);
 
 // shardings.cc
 Values sharding_constraint(Reading& r);
-Values redistributed(Reading& r);  // Shardy's collectives
+Values redistributed(Reading& r);  // a collective of Shardy
 Values edge(Reading& r);
 Values sharding_group(Reading& r);
 Values named_computation(Reading& r);
@@ -156,25 +157,25 @@ Values scan(Reading& r);
 // ragged.cc
 Values ragged_dot(Reading& r);
 
-// legacy.cc: operations that newer versions have no more
+// legacy.cc: operations that newer versions have removed
 Values einsum(Reading& r);
 Values unary_einsum(Reading& r);
 Values torch_index_select(Reading& r);
 Values set_dimension_size(Reading& r);
 
 // broadcasting.cc
-/// Whether an operation is one of CHLO's that broadcast their operands, and what imports those.
+/// Whether an operation is one of CHLO's broadcasting operations; `broadcasting` imports them.
 bool broadcasts(std::string_view name);
 Values broadcasting(Reading& r);
 
 // own_composites.cc
-/// What a composite of our emitter was; nothing where this is no such, or not as it should be.
+/// Imports a composite of our emitter as the original op; nothing if it is none, or malformed.
 std::optional<Values> own_composite(Reading& r);
 
-/// The operation of StableHLO that a region applies to its two arguments, in either order; empty
-/// where it is anything else.
+/// The StableHLO operation that a region applies to its two arguments, in either order; empty if
+/// the region does anything else.
 std::string_view applied(const RegionSyntax& region);
-/// Whether a region gives its argument number k.
+/// Whether a region returns its argument number k.
 bool gives_argument(const RegionSyntax& region, std::size_t k);
 
 }  // namespace tessera::inline v0::stablehlo::rules

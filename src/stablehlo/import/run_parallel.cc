@@ -1,5 +1,5 @@
-// Programs for each of several devices, whose arrays lie in rows: `run_parallel`, and modules of
-// several replicas or partitions. They become maps over a mesh of both.
+// Programs for each of several devices, whose arrays are stacked in rows: `run_parallel`, and
+// modules with several replicas or partitions. They become maps over a mesh of both.
 #include "stablehlo/import/run_parallel.h"
 
 #include "stablehlo/import/rules.h"
@@ -12,8 +12,8 @@ namespace {
 
 Strings axes() { return {"replica", "partition"}; }
 
-// The function on every device of its own level, its arguments and results with a leading dimension
-// of one.
+// The function for one device, in a level of its own; arguments and results have a leading
+// dimension of 1.
 RegionProgram per_device(Reading& r, const std::string& function,
                          const std::vector<Type>& arguments) {
   Level level(function, &r.scope.level());

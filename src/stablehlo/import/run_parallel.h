@@ -1,12 +1,12 @@
-// Functions that each of several devices runs.
+// Functions that run on each of several devices.
 #pragma once
 
 #include "stablehlo/import/importer.h"
 
 namespace tessera::inline v0::stablehlo::rules {
 
-/// A function on every device, which takes arguments of these types: rows of `rows`, whose leading
-/// dimension is the devices'. So is that of the results.
+/// Calls a function on every device. `arguments` are the types of its arguments, which are the rows
+/// of `rows`: the leading dimension of these, and of the results, indexes the devices.
 Values on_devices(Reading& r, const std::string& function, Values rows,
                   const std::vector<Type>& arguments, std::int64_t replicas,
                   std::int64_t partitions);

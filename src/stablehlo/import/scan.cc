@@ -1,5 +1,5 @@
-// CHLO's scan: along a dimension of its operands a region gets an element of each, then what it
-// carries, and gives an element of each result and what it carries on.
+// CHLO's scan: along a dimension, a region takes an element of each operand and then the carry, and
+// returns an element of each result and then the new carry.
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Values scan(Reading& r) {
     fits = Type(t.dtype, t.shape) == arguments[static_cast<std::size_t>(inputs + i)];
   }
   if (!fits) r.refuse("its region does not take an element of each operand and carry on");
-  // Ours reads what is outside, what it carries and the elements, and gives what it carries first.
+  // Our scan takes captures, carry and elements, and returns the carry first.
   Program body = *region.program;
   std::rotate(body.inputs.begin(), body.inputs.begin() + inputs, body.inputs.end());
   std::rotate(body.inputs.begin(), body.inputs.begin() + carries, body.inputs.end() - inputs);

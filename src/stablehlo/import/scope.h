@@ -19,20 +19,20 @@
 
 namespace tessera::inline v0::stablehlo {
 
-/// What a name of a module stands for: an array, a tuple of arrays, a token (no arrays).
+/// The value of a name in a module: an array, a tuple of arrays, or a token (no arrays).
 struct Bound {
   InlineVector<Value, 1> leaves;
   const TypeSyntax* type = nullptr;
 };
 
-/// Names and what they stand for. A module has as many as it has operations, so that none has memory
-/// of its own.
+/// A hash table from names to their values. Modules define one name per operation, so names have no
+/// allocation of their own.
 class NameTable {
  public:
-  /// False where the name is there.
+  /// Returns false if the name exists.
   bool add(std::string_view name, std::span<const Bound> values);
   std::optional<std::span<const Bound>> find(std::string_view name) const;
-  /// Room for so many names more.
+  /// Reserves space for so many more names.
   void reserve(std::size_t names);
 
  private:
@@ -41,34 +41,35 @@ class NameTable {
     std::uint32_t first = 0, count = 0;  // among the values
   };
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
-  /// Numbers are themselves, so that what is defined in turn lies side by side. Names that meet go on
-  /// by steps of their own, or runs of numbers would make long ways of it.
+  /// The hash of a numeric name is the number, so that values defined in turn are adjacent.
+  /// Colliding names continue with a step of their own, because linear probing over runs of numbers
+  /// would be slow.
   static std::size_t hash_of(std::string_view name);
-  /// Where the name is, or where it would go.
+  /// The slot of the name, or the one where it would be inserted.
   std::size_t slot_of(std::string_view name) const;
   void make_slots(std::size_t names);
 
   std::vector<Bound> values_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t>
-      slots_;  // a power of two, at most half of them taken: entries, or kNone
+      slots_;  // indices of entries, or kNone; the size is a power of two, at most half is in use
 };
 
-/// A number that fills a value, or all of its elements, known while the program is written.
+/// A value that is known during import, or the number that fills all its elements.
 struct Known {
   Literal literal;
   Shape shape;
 };
 
-/// Axes of a mesh one after the other.
+/// A contiguous range of a mesh's axes.
 struct AxisRange {
   std::size_t begin = 0, end = 0;
 };
 
-/// A program that is being written, and what it reads of the program around it.
+/// A program that is being built, and the values that it reads from the program around it.
 class Level {
  public:
-  /// `outer` is the level of the program around; null for the outermost.
+  /// `outer` is the level of the surrounding program; null for the outermost one.
   Level(std::string name, Level* outer) : builder_(std::move(name)), outer_(outer) {}
 
   Builder& builder() { return builder_; }
@@ -76,25 +77,26 @@ class Level {
   bool is_inside(const Level& level) const {
     return this == &level || (outer_ && outer_->is_inside(level));
   }
-  /// A value of this program, or of one around it, as one of this program. A known number is written
-  /// again; others become inputs behind the declared ones.
+  /// A value of this program or a surrounding one, as a value of this program. A known number is
+  /// written again; other values become inputs that follow the declared ones.
   Value here(Value v);
-  /// Values of the outer level, in the order of the inputs that `here` made.
+  /// Values of the outer level, in the order of the inputs that `here` created.
   const Values& captured() const { return captured_; }
 
   void know(Value v, Known known);
   const Known* known(Value v) const;
-  /// As `known`, of what constants and shapes settle: it is computed where that is little work.
+  /// As `known`, but also evaluates values determined by constants and shapes if that is little
+  /// work.
   const Known* settle(Value v);
-  /// The equation of this program that gives v; null where none does.
+  /// The equation of this program that defines v, or null.
   const Equation* made_by(Value v);
-  /// Values that are the device's place along some axes of its mesh.
+  /// Records and returns which values are the device's position along some axes of its mesh.
   void place(Value v, AxisRange range) { places_[v.var] = range; }
   const AxisRange* place_of(Value v) const {
     const auto it = v.builder == &builder_ ? places_.find(v.var) : places_.end();
     return it == places_.end() ? nullptr : &it->second;
   }
-  /// A known value as equations.
+  /// Writes a known value as equations.
   Value write(const Known& known);
 
  private:
@@ -102,14 +104,14 @@ class Level {
   Level* outer_;
   Values captured_;
   std::map<std::pair<Builder*, Var>, Value> inputs_;
-  std::vector<std::uint32_t> known_at_;  // by variable, as far as there are known ones
+  std::vector<std::uint32_t> known_at_;  // by variable, up to the last known one
   std::deque<Known> all_known_;
   std::unordered_map<Var, AxisRange> places_;
-  std::unordered_map<Var, Value> from_outside_;  // what inputs that `here` made stand for
-  std::unordered_set<Var> open_;                 // not settled
+  std::unordered_map<Var, Value> from_outside_;  // the outer values of the inputs by `here`
+  std::unordered_set<Var> open_;                 // variables that settle() cannot evaluate
 };
 
-/// The names that a block sees: its own, and those of the blocks around it in its function.
+/// The names visible in a block: its own, and those of the surrounding blocks of its function.
 class Scope {
  public:
   Scope(Level& level, const Scope* outer, const ModuleSyntax& module)
@@ -119,12 +121,12 @@ class Scope {
   Builder& builder() const { return level_.builder(); }
   const ModuleSyntax& module() const { return module_; }
   void reserve(std::size_t names) { names_.reserve(names); }
-  /// IoError where the name is taken.
+  /// Throws IoError if the name is taken.
   void define(std::string_view name, std::size_t at, std::span<const Bound> values);
   void define(std::string_view name, std::size_t at, const Bound& value) {
     define(name, at, std::span(&value, 1));
   }
-  /// IoError where there is no such value.
+  /// Throws IoError if the value is undefined.
   Bound read(const UseSyntax& use) const;
 
  private:

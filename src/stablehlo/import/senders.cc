@@ -1,12 +1,12 @@
-// Collectives in which one device of each group stands out: it sends, or it receives.
+// Collectives in which one device of each group is the root that sends or receives.
 #include "stablehlo/import/collectives.h"
 
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// By its number in a group, who sends or receives operand number i: the one that the last operand names,
-// or the first.
+// The root of operand i, as an index in the group: the one given by the last operand, else the
+// first member.
 Value root_of(const Reading& r, bool named, std::int64_t i, const Peers& peers) {
   const Value first = ops::zeros_like(peers.this_device());
   if (!named) return first;
@@ -14,7 +14,7 @@ Value root_of(const Reading& r, bool named, std::int64_t i, const Peers& peers) 
                       DType::int64);
 }
 
-// Whether the last operand names the root, one for each other.
+// Whether the last operand gives a root for each of the other operands.
 bool names_roots(const Reading& r) {
   if (!r.flag_or("has_dynamic_root", false)) return false;
   const auto count = static_cast<std::int64_t>(r.in.size()) - 1;
@@ -30,8 +30,8 @@ bool names_roots(const Reading& r) {
 
 }  // namespace
 
-// The first of each group sends, or the one that the last operand names for each other; who is in
-// none gets zeros.
+// The first member of each group sends, or the one that the last operand gives for each of the
+// others. Devices in no group get zeros.
 Values collective_broadcast(Reading& r) {
   const IntLists groups = device_groups(r, false);
   const bool named = names_roots(r);
@@ -52,8 +52,8 @@ Values collective_broadcast(Reading& r) {
   return out;
 }
 
-// The first of each group gets the total, or the one that the last operand names for each other; all
-// others get zeros.
+// The first member of each group gets the total, or the one that the last operand gives for each of
+// the others; all other devices get zeros.
 Values collective_reduce(Reading& r) {
   const bool named = names_roots(r);
   const Peers peers(r, device_groups(r, true));

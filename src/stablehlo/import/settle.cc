@@ -1,4 +1,4 @@
-// What constants and shapes settle, computed while a program is written.
+// Evaluates values determined by constants and shapes during import.
 #include "ir/host_array.h"
 #include "ir/op.h"
 #include "stablehlo/import/scope.h"
@@ -9,7 +9,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// Arithmetic on shapes is of few numbers.
+// Arithmetic on shapes involves few numbers.
 constexpr std::int64_t kMostElements = 64;
 
 HostArray array_of(const Known& k) {

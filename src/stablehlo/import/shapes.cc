@@ -1,4 +1,4 @@
-// What moves elements and computes nothing.
+// Operations that move elements without computing.
 #include "ir/op.h"
 #include "stablehlo/import/rules.h"
 
@@ -14,7 +14,7 @@ void keep_known(Reading& r, Value from, Value to) {
     r.scope.level().know(to, {{k->literal.dtype, Shape(), k->literal.bytes}, to.shape()});
 }
 
-// The start indices behind the first `skip` operands, one a dimension.
+// The start indices that follow the first `skip` operands, one per dimension.
 Values starts(Reading& r, std::size_t skip, int rank) {
   if (r.in.size() != skip + static_cast<std::size_t>(rank))
     r.refuse("it has " + std::to_string(r.in.size() - std::min(skip, r.in.size())) +
@@ -84,7 +84,7 @@ Values slice(Reading& r) {
   return {ops::slice(r.in[0], r.ints("start_indices"), r.ints("limit_indices"), r.ints("strides"))};
 }
 
-// Where what begins at data has a size that is known: limits that are the starts and that.
+// Supports data-dependent starts if the size is known: the limits are the starts plus that size.
 Values real_dynamic_slice(Reading& r) {
   r.need_operands(4);
   if (!r.known_integers(r.in[1])) {

@@ -12,7 +12,7 @@ MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m) {
   constexpr std::int64_t kMost = 1 << 20;
   constexpr std::size_t kMostAxes = 32;
   DeviceMesh mesh;
-  // Without axes it is one device, of any number.
+  // A mesh without axes is a single device with any number.
   if (m.axes.empty() && m.devices.size() == 1 && m.devices[0] >= 0) return MeshRef(mesh);
   if (m.axes.size() > kMostAxes)
     fail(*module.source, m.at,
@@ -43,7 +43,7 @@ MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m) {
   return MeshRef(std::move(mesh));
 }
 
-// Of a mesh that stands in a sharding itself.
+// A key for a mesh that is written inline in a sharding.
 std::string key_of(const MeshSyntax& m) {
   std::string key = "mesh<";
   for (std::size_t i = 0; i < m.axes.size(); ++i)
@@ -56,7 +56,7 @@ std::string named(const AttributeSyntax& sharding) {
   return sharding.text.empty() ? "the mesh" : "the mesh @" + std::string(sharding.text);
 }
 
-// The first sharding of a computation for each device, in the regions of an operation too.
+// The first sharding of a manual computation, including those in regions of operations.
 const AttributeSyntax* sharding_of_computation(const RegionSyntax& region) {
   for (const OperationSyntax& op : region.operations) {
     if (op.name == "sdy.manual_computation")
@@ -149,8 +149,8 @@ bool Importer::is_partitioned_over(const MeshRef& mesh) const {
   return *partitioned_over_ == mesh;
 }
 
-// Inside a computation for each device only the other axes can be asked for. There JAX says of each
-// value that nothing is asked.
+// Inside a manual computation only the other axes can be constrained. JAX leaves every value there
+// unconstrained.
 Value Importer::lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const {
   if (!is_partitioned_over(mesh)) return x;
   if (!devices) return ops::sharding_constraint(x, mesh, spec, open);
@@ -190,7 +190,7 @@ Values sharding_constraint(Reading& r) {
 
 namespace {
 
-// Each axis of the mesh once, whether they are listed by dimension or not.
+// Checks that each axis of the mesh is listed at most once, by dimension or not.
 void check_axes(Reading& r, const AttributeSyntax& sharding, const AttributeSyntax& list,
                 std::set<std::string_view>& named) {
   const MeshRef mesh = r.importer.mesh_of(sharding);
@@ -209,8 +209,8 @@ void check_axes(Reading& r, const AttributeSyntax& sharding, const AttributeSynt
 
 }  // namespace
 
-// Shardy's collectives say how a whole array that lies in one way comes to lie in another. One that
-// reduces takes what the devices have as the parts of a sum that the whole array is.
+// Shardy's collectives change the sharding of a whole array. One that reduces takes the devices'
+// values as terms of a sum that is the whole array.
 Values redistributed(Reading& r) {
   r.need_operands(1);
   const AttributeSyntax& sharding = r.need("out_sharding");
@@ -229,7 +229,8 @@ Values edge(Reading& r) {
   return {sharding ? r.importer.constrained(r.in[0], *sharding) : r.in[0]};
 }
 
-// A member of a group of arrays that shall lie alike, which the partitioner sees to by itself.
+// A member of a group of arrays that should have equal shardings; the partitioner ensures that
+// itself.
 Values sharding_group(Reading& r) {
   r.need_operands(1);
   return {};

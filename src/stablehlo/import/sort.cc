@@ -1,5 +1,5 @@
-// Sorts by any comparator. One that compares a key of each side is a sort by that key, which takes
-// no call of the comparator.
+// Sorts with any comparator. A comparator that compares a key of each side becomes a sort by that
+// key, which needs no calls of the comparator.
 #include "ir/nested.h"
 #include "ops/movement/movement.h"
 #include "ops/movement/order_by.h"
@@ -20,7 +20,7 @@ const OperationSyntax* definition(const RegionSyntax& region, const UseSyntax& u
   return nullptr;
 }
 
-// The region up to a value that one of its operations reads.
+// The region up to a value that one of its operations reads, as a program that returns it.
 RegionProgram up_to(Reading& r, const RegionSyntax& region, const UseSyntax& value) {
   Memory memory;
   RegionSyntax part = region;
@@ -29,7 +29,7 @@ RegionProgram up_to(Reading& r, const RegionSyntax& region, const UseSyntax& val
   return r.importer.settled_region(r, part);
 }
 
-// Whether the program reads its inputs number 1, 3, ... of so many pairs: those of the right side.
+// Whether the program reads the right-hand elements: inputs 1, 3, ... of `pairs` pairs.
 bool reads_right(const Program& p, std::size_t pairs) {
   const auto is_right = [&](Var v) {
     for (std::size_t i = 1; i < 2 * pairs; i += 2)
@@ -47,15 +47,15 @@ ProgramPtr sides_swapped(const Program& p, std::size_t pairs) {
   return q;
 }
 
-// The scalars that a comparator reads from outside, broadcast to arrays.
+// Scalars that a comparator captures, broadcast to arrays.
 Values spread(const Values& captured, const Shape& shape) {
   Values out;
   for (const Value& v : captured) out.push_back(ops::broadcast_in_dim(v, shape, {}));
   return out;
 }
 
-// The operand that a key is, up to the normalisation that JAX writes for floats: -0 counts as 0,
-// and all NaNs are equal and come last. Our own sort has this order. None for other keys.
+// The operand that the key is equal to, ignoring the normalisation that JAX writes for floats: -0
+// equals 0, and all NaNs are equal and come last. Our sort has this order. Nothing for other keys.
 std::optional<std::size_t> ordered_operand(Reading& r, const Program& key, bool total) {
   for (std::size_t i = 0; i < r.in.size(); ++i) {
     const DType dtype = r.in[i].dtype();
@@ -74,19 +74,20 @@ std::optional<std::size_t> ordered_operand(Reading& r, const Program& key, bool 
   return std::nullopt;
 }
 
-// In ascending order where the comparator is descending.
+// A key whose ascending order is the descending order of `key`.
 Value turned_round(Value key) {
   if (!is_floating(key.dtype())) return ops::not_(key);
   return ops::not_(total_order(ops::add(key, ops::zeros_like(key))));  // -0 becomes 0
 }
 
-// The array that a sort orders by: one of its operands, or one that is computed for it.
+// The array by which to sort: one of the operands, or a computed one.
 struct Key {
   std::optional<std::size_t> operand;
   Value array;
 };
 
-// The key of each element, whose ascending order is the comparator's; none where it has none.
+// The key of each element whose ascending order is that of the comparator; nothing if there is
+// none.
 std::optional<Key> key_of(Reading& r, const RegionSyntax& region) {
   const OperationSyntax& end = region.operations.back();
   if (end.operands.size() != 1) return std::nullopt;
@@ -115,7 +116,7 @@ std::optional<Key> key_of(Reading& r, const RegionSyntax& region) {
   return Key{{}, ascends ? key : turned_round(key)};
 }
 
-// Sorted by one of the operands, which goes first.
+// Sorts by one of the operands, which is moved to the front for the sort.
 Values sorted_by_operand(const Values& in, std::size_t operand, int along) {
   const auto at = static_cast<std::ptrdiff_t>(operand);
   Values all = in;
@@ -125,8 +126,8 @@ Values sorted_by_operand(const Values& in, std::size_t operand, int along) {
   return out;
 }
 
-// Sorts by a comparator. A scalar that it reads from outside becomes one more array to compare,
-// whose right-hand element nothing reads.
+// Sorts by a comparator. A scalar that it captures becomes another array to compare, whose
+// right-hand element is not read.
 Values sorted_by(Reading& r, const RegionProgram& comparator, int along) {
   const std::size_t pairs = r.in.size();
   auto p = std::make_shared<Program>(*comparator.program);

@@ -1,5 +1,5 @@
-// What imports each operation. One line an operation; those that are elementwise ops of ours by
-// their StableHLO spelling (`Op::stablehlo`) need none.
+// The import rule of each operation. Elementwise ops with a StableHLO spelling (`Op::stablehlo`)
+// need no entry.
 #include "ir/op.h"
 #include "stablehlo/import/rules.h"
 
@@ -149,7 +149,7 @@ constexpr Row kRows[] = {
 
 using Table = std::unordered_map<std::string_view, Import>;
 
-// Elementwise ops, of those that StableHLO has by its name for them and by that without the dialect.
+// Adds the elementwise ops under their StableHLO name, and under that name without the dialect.
 void add_spellings(Table& table) {
   constexpr std::string_view kDialect = "stablehlo.";
   static auto* const names = new std::deque<std::string>;

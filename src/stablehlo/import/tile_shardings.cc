@@ -1,5 +1,5 @@
-// Shardings of XLA's older partitioner: parts along digits of the devices' numbers, which are axes of
-// a mesh that they have in common.
+// Shardings of XLA's older partitioner: shards along digits of the device numbers, which become
+// axes of a common mesh.
 #include "stablehlo/import/rules.h"
 #include "stablehlo/text/tile_sharding.h"
 
@@ -45,7 +45,7 @@ void for_each_sharding(const ModuleSyntax& module, F&& f) {
   }
 }
 
-// The axes that a digit is made of, from the major one.
+// The axes that a digit consists of, major first.
 void add_axes(const DeviceDigit& digit, const DeviceMesh& mesh, Strings& axes) {
   std::int64_t stride = mesh.size();
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
@@ -127,7 +127,7 @@ Strings Importer::manual_of_tiles(const AttributeSyntax& sharding, const MeshRef
 
 namespace rules {
 
-// "unspecified_dims=[0,2]" in the configuration: what the partitioner may choose.
+// "unspecified_dims=[0,2]" in the configuration lists dimensions that the partitioner may choose.
 Values tile_sharding(Reading& r) {
   r.need_operands(1);
   const AttributeSyntax* sharding = r.find(kKey);

@@ -1,4 +1,4 @@
-// Constants, conversions, comparisons, and whatever is elementwise.
+// Constants, conversions, comparisons, and elementwise operations.
 #include "ir/op.h"
 #include "ops/elementwise/special.h"
 #include "ops/random/rng_bit_generator.h"
@@ -15,7 +15,7 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-constexpr int kMostOrder = 1000;  // of polygamma
+constexpr int kMostOrder = 1000;  // for polygamma
 
 Value to_shape(Value x, const Shape& shape) {
   return x.rank() == 0 && shape.rank() > 0 ? ops::broadcast_in_dim(x, shape, {}) : x;
@@ -28,7 +28,7 @@ Value infinite(Value x, bool negative) {
 
 }  // namespace
 
-// The bits of a negative one are turned round.
+// Inverts the bits of negative numbers except the sign.
 Value total_order(Value x) {
   const int width = size_of(x.dtype());
   const DType bits = width == 2 ? DType::int16 : width == 4 ? DType::int32 : DType::int64;
@@ -64,9 +64,9 @@ Values iota(Reading& r) {
 Values convert(Reading& r) {
   r.need_operands(1);
   const DType to = r.result_dtype();
-  // Of a complex number the real part is converted, to booleans too.
+  // For a complex number, the real part is converted, also to booleans.
   Value x = is_complex(r.in[0].dtype()) && !is_complex(to) ? ops::real(r.in[0]) : r.in[0];
-  // A float beyond the integers of a type is the last of them, of narrow ones too.
+  // A float out of the range of an integer type saturates; narrow types are clamped here.
   const TypeSyntax& type = r.op.result_types[0];
   const Narrow* narrow = type->kind == TypeData::tensor ? narrow_of(type->element) : nullptr;
   if (narrow && is_integer(narrow->carrier) && is_floating(x.dtype())) {
@@ -78,7 +78,7 @@ Values convert(Reading& r) {
   return {ops::convert(x, to)};
 }
 
-// "e8m10": bits of the exponent, bits of the mantissa; or two attributes.
+// "e8m10": exponent and mantissa bits; or two attributes.
 Values reduce_precision(Reading& r) {
   r.need_operands(1);
   long long exponent = 0, mantissa = 0;
@@ -89,18 +89,18 @@ Values reduce_precision(Reading& r) {
   } else if (std::sscanf(format.c_str(), "e%lldm%lld", &exponent, &mantissa) != 2) {
     r.refuse(shown(format) + " is no format", "a format is written as e8m10");
   }
-  // What the bits may be, the op says.
+  // The op checks the numbers of bits.
   const auto number = [](long long n) { return static_cast<int>(std::clamp(n, -1LL, 1LL << 20)); };
   const Value x = r.in[0], reduced = ops::reduce_precision(x, number(exponent), number(mantissa));
   if (mantissa != 0) return {reduced};
-  // Without digits there is no NaN. XLA keeps it, and so does our op.
+  // Without mantissa bits there is no NaN, so NaN becomes infinity. XLA and our op keep NaN.
   const Value infinity = ops::full_like(x, std::numeric_limits<double>::infinity());
   return {ops::select(ops::ne(x, x), infinity, reduced)};
 }
 
 namespace {
 
-// Computed in float64 and rounded once.
+// Computes in float64 and rounds once.
 template <class F>
 Values of_doubles(Reading& r, std::size_t operands, F&& f) {
   r.need_operands(operands);
@@ -119,7 +119,7 @@ Values of_doubles(Reading& r, std::size_t operands, F&& f) {
 
 namespace {
 
-// (-1)^(n + 1) n! zeta(n + 1, x), and digamma for n = 0; NaN where n is no whole number or negative.
+// (-1)^(n + 1) n! zeta(n + 1, x), and digamma for n = 0; NaN if n is not an integer or is negative.
 // F. W. J. Olver et al., NIST Handbook of Mathematical Functions, 2010, equation 25.11.12.
 Value polygamma_of_any_order(Value n, Value x) {
   const Value zero = ops::zeros_like(n), one = ops::full_like(n, 1), two = ops::full_like(n, 2);
@@ -173,7 +173,8 @@ Values dynamic_rng_bit_generator(Reading& r) {
               Type(r.result_dtype(1), Shape(dims.begin(), dims.end())));
 }
 
-// Integers by squaring, a bit of the exponent a step; a negative exponent leaves 1 and -1 alone.
+// Integers by squaring, one bit of the exponent per step; negative exponents give 0 except for the
+// bases 1 and -1.
 Values power(Reading& r) {
   r.need_operands(2);
   const Value x = r.in[0], y = r.in[1];
@@ -275,7 +276,7 @@ Values constant_like(Reading& r) {
 
 namespace {
 
-// The elements of the last dimension at the places that `index` has.
+// The elements of the last dimension at the positions in `index`.
 Value at_places(Value x, Value index) {
   ops::GatherDims d;
   for (std::int64_t k = 0; k + 1 < x.rank(); ++k) d.operand_batching_dims.push_back(k);
@@ -285,7 +286,7 @@ Value at_places(Value x, Value index) {
   return ops::gather(x, index, d, Ints(static_cast<std::size_t>(x.rank()), 1));
 }
 
-// In the total order of floats: -0 is less than 0, and a NaN beyond the infinity of its sign.
+// Uses the total order of floats: -0 is below 0, and a NaN is beyond the infinity of its sign.
 Values greatest_elements(Value x, std::int64_t k) {
   if (!is_floating(x.dtype()) || x.rank() == 0 || k < 0 || k > x.shape().back())
     return ops::top_k(x, k);

@@ -8,10 +8,11 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-// Far from where sums of products of such numbers overflow.
+// Small enough that sums of products of such numbers do not overflow.
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
-// Whether it says how its operand lies, which is nothing where that is a number.
+// Whether the operation only constrains the sharding of its operand, which has no effect on a
+// scalar.
 bool only_places(const OperationSyntax& op) {
   if (op.operands.size() != 1 || op.defs.size() != 1) return false;
   if (op.name == "sdy.sharding_constraint") return true;
@@ -19,7 +20,8 @@ bool only_places(const OperationSyntax& op) {
   return op.name == "stablehlo.custom_call" && target && target->text == "Sharding";
 }
 
-// `region` is one operation on its arguments, whose result it gives.
+// The operation that `region` applies to its arguments, if it returns the result (perhaps after
+// sharding constraints); else null.
 const OperationSyntax* only_operation(const RegionSyntax& region) {
   if (region.arguments.size() != 2 || region.operations.size() < 2) return nullptr;
   const OperationSyntax& op = region.operations[0];

@@ -9,7 +9,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// What a character may be in.
+// The classes of a character.
 enum : std::uint8_t { kLetter = 1, kDigit = 2, kWord = 4, kName = 8, kBlank = 16 };
 constexpr auto kClasses = [] {
   std::array<std::uint8_t, 256> of{};
@@ -93,7 +93,7 @@ void Lexer::named(Token::Kind kind, int classes) {
   take(classes, 1);
 }
 
-// The 1 of %0#1, of which the name is taken.
+// The 1 of %0#1; the name has been taken.
 void Lexer::read_number_of_result() {
   const char* from = text_.data() + at_ + 1;
   const auto [to, error] =

@@ -1,4 +1,4 @@
-// Cuts the text of a module into tokens, one ahead.
+// Splits the text of a module into tokens, with one token of lookahead.
 #pragma once
 
 #include "stablehlo/text/source.h"
@@ -21,7 +21,7 @@ struct Token {
     punctuation,  // one character, or "->"
   } kind = end;
   std::size_t begin = 0, end_at = 0;
-  std::string_view text;  // as it stands, without the sign of its kind: the name, what is in quotes
+  std::string_view text;  // without the prefix of its kind: the name, or the text inside the quotes
   std::uint32_t number_of_result = 0;  // the 1 of %0#1
 
   bool is(char c) const { return kind == punctuation && text.size() == 1 && text[0] == c; }
@@ -29,8 +29,8 @@ struct Token {
   bool is_word(std::string_view w) const { return kind == word && text == w; }
 };
 
-/// Spaces and comments ("//" to the end of the line) separate tokens and mean nothing else. Time is
-/// linear in the text: it is read once, but for what is taken back by `jump`.
+/// Whitespace and comments ("//" to the end of the line) only separate tokens. Lexing is linear in
+/// the text, which is read once except where `jump` goes back.
 class Lexer {
  public:
   Lexer(const Source& source, std::size_t begin, std::size_t end)
@@ -39,15 +39,15 @@ class Lexer {
   }
 
   const Source& source() const { return source_; }
-  /// The text up to where this lexer's ends.
+  /// The text up to the end of this lexer's range.
   std::string_view text() const { return text_; }
   const Token& now() const { return now_; }
-  /// Where the token before this one ends.
+  /// The end of the previous token.
   std::size_t before() const { return before_; }
   void advance();
-  /// Goes on at `at`, for what is no sequence of tokens: the dimensions of a type, data.
+  /// Continues at `at`, for parts that are not sequences of tokens: dimensions of types, and data.
   void jump(std::size_t at);
-  /// The token behind this one.
+  /// The token that follows the current one.
   Token next() const;
   [[noreturn]] void expected(const std::string& what) const;
   [[noreturn]] void fail(std::size_t at, const std::string& problem, const std::string& rule = {},
@@ -59,7 +59,7 @@ class Lexer {
   char peek(std::size_t ahead) const { return ahead < text_.size() ? text_[ahead] : '\0'; }
   void skip_blanks();
   void read();
-  /// Characters of these classes, behind those that are skipped.
+  /// Takes characters of these classes, after the first `skip` characters.
   void take(int classes, std::size_t skip);
   void named(Token::Kind kind, int classes);
   void read_number_of_result();

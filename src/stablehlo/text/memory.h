@@ -1,5 +1,5 @@
-// Where syntax trees lie: in blocks that are given back as a whole, so that a module of many small
-// parts takes no call of the allocator for each, and none to let go of them.
+// A bump allocator for syntax trees. Its blocks are freed as a whole, so that a module of many
+// small parts needs no allocation and no deallocation for each of them.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Memory {
   Memory(Memory&&) = default;
   Memory& operator=(Memory&&) = default;
 
-  /// A multiple of this, and aligned to it, is whatever a tree is made of.
+  /// All allocations are multiples of this size and aligned to it.
   static constexpr std::size_t kUnit = 8;
 
   void* take(std::size_t bytes) {
@@ -32,7 +32,7 @@ class Memory {
     left_ -= bytes;
     return begin;
   }
-  /// The `bytes` at `begin` with room for `more` behind them, where they lie or somewhere else.
+  /// Grows the `bytes` at `begin` by `more`, in place or by moving them.
   void* grow(void* begin, std::size_t bytes, std::size_t more) {
     bytes = rounded(bytes);
     more = rounded(more);
@@ -41,7 +41,8 @@ class Memory {
       left_ -= more;
       return begin;
     }
-    // The C library makes what is large longer without a copy, so it has a block of its own.
+    // realloc can often extend large allocations without copying, so each of them has its own
+    // block.
     if (bytes + more >= kLarge) {
       for (Block& block : large_)
         if (block.get() == begin) return resize(block, bytes + more);
@@ -84,13 +85,13 @@ class Memory {
   }
 
   std::vector<Block> blocks_;
-  std::vector<Block> large_;  // of one list each
+  std::vector<Block> large_;  // one list each
   std::byte* free_ = nullptr;
   std::size_t left_ = 0, next_ = kFirst;
 };
 
-/// Values one behind the other in a Memory, which outlives them. Copies share what is there, so a
-/// list that others may hold is copied (`copy`) before it is changed.
+/// A contiguous list in a Memory, which must outlive it. Copies share their elements, so `copy` a
+/// list before changing it if others may hold it.
 template <class T>
 class List {
  public:
@@ -124,7 +125,7 @@ class List {
     std::copy(begin_ + i + 1, begin_ + size_, begin_ + i);
     --size_;
   }
-  /// The first n of them.
+  /// The first n elements.
   List first(std::size_t n) const {
     List out = *this;
     out.size_ = out.capacity_ = static_cast<std::uint32_t>(n);

@@ -31,7 +31,7 @@ std::string_view Parser::unescaped(std::string_view text) {
 
 namespace {
 
-// The bracket that closes this one; zero where it is none that opens.
+// The bracket that closes this one, or zero if this is not an opening bracket.
 char closing(char open) {
   switch (open) {
     case '(': return ')';
@@ -76,7 +76,7 @@ std::string_view Parser::location() {
   if (!now().is('(')) in_.expected("'(' and a location");
   const std::string_view what = balanced();
   const std::size_t quote = what.starts_with('"') ? what.find('"', 1) : what.npos;
-  // Behind the name of a file stand line and column.
+  // A file name is followed by line and column.
   if (quote == what.npos || what.substr(quote + 1).starts_with(':')) return {};
   return unescaped(what.substr(1, quote - 1));
 }
@@ -91,7 +91,8 @@ AttributeSyntax Parser::data() {
   a.at = now().begin;
   in_.advance();
   if (!now().is('<')) in_.expected("'<' and elements");
-  // Megabytes of numbers: not by tokens. They are read when their type is known.
+  // Data may be megabytes of numbers, so it is not split into tokens. It is read when its type is
+  // known.
   const std::string_view text = in_.text();
   const std::size_t begin = now().begin + 1;
   std::size_t i = begin;

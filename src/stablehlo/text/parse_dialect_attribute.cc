@@ -1,4 +1,4 @@
-// Attributes of dialects, and names that stand for attributes.
+// Attributes of dialects, and aliases of attributes.
 #include "stablehlo/text/parser.h"
 
 namespace tessera::inline v0::stablehlo {
@@ -52,8 +52,8 @@ AttributeSyntax Parser::conv_dimensions() {
   return a;
 }
 
-// <key = value, ...>, whose kind follows from where it stands; anything else in these brackets is not
-// looked into.
+// <key = value, ...>, whose kind follows from the context; other contents of the brackets are
+// skipped.
 AttributeSyntax Parser::angled_attribute() {
   AttributeSyntax a;
   a.at = now().begin;
@@ -83,7 +83,7 @@ AttributeSyntax Parser::angled_attribute() {
   return a;
 }
 
-// (2)4: of an axis a part of size 4, behind parts whose sizes multiply to 2.
+// (2)4: a sub-axis of size 4, after sub-axes whose sizes multiply to 2.
 AttributeSyntax Parser::part_of_axis() {
   AttributeSyntax a;
   a.kind = AttributeSyntax::integers;
@@ -106,7 +106,7 @@ AttributeSyntax Parser::hashed_attribute() {
       expand(a.at, size_of_syntax(alias->second));
       return alias->second;
     }
-    a.kind = AttributeSyntax::other;  // a location, defined at the end of the file
+    a.kind = AttributeSyntax::other;  // a location alias, which the end of the file defines
     if (a.text.find('.') == a.text.npos && !a.text.starts_with("loc"))
       in_.fail(a.at, "#" + std::string(a.text) + " is not defined");
     return a;
@@ -137,7 +137,7 @@ AttributeSyntax Parser::hashed_attribute() {
     return a;
   }
   if (now().kind != Token::word) {
-    in_.jump(at);  // one word: #stablehlo.x<WORD>
+    in_.jump(at);  // a single word: #stablehlo.x<WORD>
     if (in_.next().is('>')) {
       a.kind = AttributeSyntax::enumerator;
       a.text = now().text;

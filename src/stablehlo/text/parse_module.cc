@@ -1,4 +1,4 @@
-// Modules, functions, aliases and the data behind them.
+// Modules, functions, aliases and the data that follows them.
 #include "stablehlo/text/parser.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// A text is data of a function from there on: a module in the generic form is an operation.
+// These functions unpack modules in the generic form, which are written as operations.
 const AttributeSyntax& need_attribute(const SourcePtr& source, const OperationSyntax& op,
                                       const char* name) {
   const AttributeSyntax* a = op.find(name);
@@ -155,7 +155,7 @@ void Parser::trailer(ModuleSyntax& into) {
   need('}', "'#-}'");
 }
 
-// What stands in a module, or beside it; false where it is something else.
+// Parses an item inside a module or at top level; returns false if it is none of the known ones.
 bool Parser::inside_module(ModuleSyntax& into) {
   if (take_word("func.func")) {
     into.functions.push_back(function());

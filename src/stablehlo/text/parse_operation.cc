@@ -1,4 +1,4 @@
-// Operations, regions, and what all pretty forms share.
+// Operations, regions, and the parts that all custom assembly forms share.
 #include "stablehlo/text/parser.h"
 
 namespace tessera::inline v0::stablehlo {
@@ -75,7 +75,7 @@ TypeSyntax Parser::types_of(OperationSyntax& op) {
   } else if (listed.size() == wanted || wanted == 0) {
     if (wanted) op.result_types = listed;
   } else if (wanted == 1 && !listed.empty()) {
-    op.result_types.add(memory(), listed.back());  // those of the operands come first
+    op.result_types.add(memory(), listed.back());  // the operand types come first
   } else if (listed.size() == 1) {
     for (std::size_t i = 0; i < wanted; ++i) op.result_types.add(memory(), listed[0]);
   }

@@ -88,7 +88,7 @@ AttributeSyntax Parser::axes() {
   return list;
 }
 
-// Priorities are read and mean nothing here.
+// Priorities are parsed and ignored.
 AttributeSyntax Parser::sharding() {
   AttributeSyntax a;
   a.kind = AttributeSyntax::sharding;
@@ -174,7 +174,7 @@ AttributeSyntax Parser::axes_of_dimensions() {
   return list;
 }
 
-// #sdy.sharding<...>, #sdy<manual_axes{"x"}>, of which the bracket is at hand.
+// #sdy.sharding<...>, #sdy<manual_axes{"x"}>; the current token is the bracket.
 AttributeSyntax Parser::shardy_attribute(AttributeSyntax a) {
   if (a.text == "sdy.sharding") return sharding();
   if (a.text == "sdy.sharding_per_value") return shardings();

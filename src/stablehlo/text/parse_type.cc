@@ -1,4 +1,4 @@
-// Types. Dimensions ("2x?x3xf32") are no sequence of tokens, so tensors are read by character.
+// Types. Dimensions ("2x?x3xf32") are not a sequence of tokens, so tensors are parsed by character.
 #include "stablehlo/text/parser.h"
 
 #include <charconv>
@@ -7,7 +7,7 @@ namespace tessera::inline v0::stablehlo {
 
 Nesting::Nesting(int& depth, const Lexer& lexer) : depth_(depth) {
   if (++depth_ > kDeepest) {
-    --depth_;  // there will be no destructor
+    --depth_;  // the destructor will not run
     lexer.fail(lexer.now().begin, "this nests more than " + std::to_string(kDeepest) + " deep",
                "regions, attributes and types nest at most " + std::to_string(kDeepest) + " deep");
   }
@@ -91,13 +91,13 @@ TypeData Parser::angled_type() {
     in_.advance();
     dimensions(type);
     element(type);
-    if (take(',')) attribute();  // an encoding: bounds of dynamic dimensions, for one
+    if (take(',')) attribute();  // an encoding, such as the bounds of dynamic dimensions
     need('>', "'>' and the end of the type");
-  } else if (name == "tuple" || name == "stablehlo.future") {  // what it will be
+  } else if (name == "tuple" || name == "stablehlo.future") {  // the value it will have
     type.kind = TypeData::tuple;
     need('<', "'<' and the types of the tuple");
     items('>', "',' or '>' in the tuple type", [&] { type.members.add(memory(), this->type()); });
-  } else {  // an element type, or another dialect's
+  } else {  // an element type, or a type of another dialect
     type.kind = name == "stablehlo.token" ? TypeData::token : TypeData::other;
     if (now().is('<')) balanced();
   }
@@ -124,7 +124,7 @@ TypeData Parser::function_type() {
   return type;
 }
 
-// The type that is written from there on, where it was read before. Neighbours are often alike.
+// The type spelled at this position, if it was parsed before. Adjacent types are often equal.
 const TypeData* Parser::known_type(std::size_t at) {
   const std::string_view rest = in_.text().substr(at);
   if (last_type_->kind == TypeData::tensor && rest.starts_with(last_type_->text)) return last_type_;
@@ -134,8 +134,8 @@ const TypeData* Parser::known_type(std::size_t at) {
   return known == known_types_.end() ? nullptr : last_type_ = known->second;
 }
 
-// A tensor whose first '>' is its end, and which no alias has a part in: these characters are this
-// type wherever they stand.
+// Only remembers tensors that end at the first '>' and use no alias: their spelling means the same
+// type everywhere.
 void Parser::remember(const TypeData* type) {
   const std::string_view text = type->text;
   if (type->kind != TypeData::tensor || text.find('>') + 1 != text.size() ||

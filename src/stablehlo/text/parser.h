@@ -1,5 +1,5 @@
-// The parser: one method a part of the grammar. Each reads from the token at hand and leaves the
-// one behind what it has read.
+// The parser: one method per rule of the grammar. Each starts at the current token and ends at the
+// token after the text it has parsed.
 #pragma once
 
 #include "stablehlo/text/lexer.h"
@@ -10,7 +10,7 @@
 
 namespace tessera::inline v0::stablehlo {
 
-/// A level of nesting while it lives; an error where there are too many.
+/// A level of nesting for its lifetime; fails if the nesting is too deep.
 class Nesting {
  public:
   Nesting(int& depth, const Lexer& lexer);
@@ -34,52 +34,54 @@ class Parser {
   List<TypeSyntax> types_in_parentheses();
 
   // --- parse_shardings.cc
-  /// `<@mesh, [{"x"}, {?}]>`, of which the bracket is at hand.
+  /// `<@mesh, [{"x"}, {?}]>`; the current token is the opening bracket.
   AttributeSyntax sharding();
-  /// `{"x", "y":(1)2}`, of which the bracket is at hand: parts of axes have two `values`.
+  /// `{"x", "y":(1)2}`; the current token is the opening bracket. Sub-axes have two `values`.
   AttributeSyntax axes();
-  /// As `axes`, or a list of such by dimension, `[{"x"}: 0->1, {}]`: a way has two `values`.
+  /// As `axes`, or a list of axes per dimension, `[{"x"}: 0->1, {}]`; a move between dimensions has
+  /// two `values`.
   AttributeSyntax axes_of_dimensions();
-  /// What stands behind `sdy.mesh`.
+  /// The part after `sdy.mesh`.
   void mesh(ModuleSyntax& into);
 
   // --- parse_attribute.cc
   AttributeSyntax attribute();
-  /// `{key = value, ...}`, of which the first brace is at hand.
+  /// `{key = value, ...}`; the current token is the opening brace.
   Attributes dictionary();
   /// `[1, 2]`: integers, or a list.
   AttributeSyntax list();
-  /// What is in `dense<...>`, without a type.
+  /// The contents of `dense<...>`, without a type.
   AttributeSyntax data();
   AttributeSyntax conv_dimensions();
-  /// From an opening bracket to where it is closed; gives what is between.
+  /// The text from an opening bracket to the matching closing one, excluding both.
   std::string_view balanced();
-  /// `loc(...)`, if it is there; the name in `loc("name")`.
+  /// Skips `loc(...)` if it comes next; returns the name in `loc("name")`.
   std::string_view location();
 
   // --- parse_operation.cc
   void operation(OperationSyntax& op);
   RegionSyntax region();
-  /// A value that is read.
+  /// The use of a value as an operand.
   UseSyntax use();
   ArgumentSyntax argument();
-  /// `: type` and what follows from it for operands and results. Gives the last type before "->".
+  /// `: type` and the types of operands and results that follow from it. Returns the last type
+  /// before "->".
   TypeSyntax types_of(OperationSyntax& op);
   void optional_dictionary(OperationSyntax& op);
 
   // --- small steps
   Lexer& in() { return in_; }
   Memory& memory() { return source_->memory; }
-  /// A string's escapes resolved.
+  /// Resolves the escapes of a string.
   std::string_view unescaped(std::string_view text);
   const Token& now() const { return in_.now(); }
   bool take(char c);
   void need(char c, std::string_view what);
   bool take_word(std::string_view w);
   std::int64_t integer(std::string_view what);
-  /// That, or an unsigned one as its bits.
+  /// An integer that may be unsigned, as its bits.
   std::int64_t bits(std::string_view what);
-  /// Items with commas between them up to `close`, which is taken.
+  /// Parses items separated by commas up to `close`, and takes that.
   template <class Item>
   void items(char close, std::string_view what, Item&& item) {
     if (take(close)) return;
@@ -117,7 +119,7 @@ class Parser {
   // parse_operation.cc
   void generic(OperationSyntax& op);
   std::size_t results_wanted(const OperationSyntax& op) const;
-  /// Counts what aliases stand for: aliases of aliases could be longer than any memory.
+  /// Counts the expanded size of aliases: nested aliases could be longer than any memory.
   void expand(std::size_t at, std::size_t size);
 
   SourcePtr source_;
@@ -126,16 +128,15 @@ class Parser {
   std::size_t expanded_ = 0;
   std::map<std::string, AttributeSyntax, std::less<>> attribute_aliases_;
   std::map<std::string, TypeSyntax, std::less<>> type_aliases_;
-  std::unordered_map<std::string_view, const TypeData*>
-      known_types_;  // by what they are written as
+  std::unordered_map<std::string_view, const TypeData*> known_types_;  // by their spelling
   const TypeData* last_type_ = &kNoType;
 };
 
-/// Reads the operands, attributes and regions of an operation in the pretty form of its name, and
-/// its types; pretty.cc, pretty_regions.cc and pretty_shardy.cc. An error where no such form is known.
+/// Parses the operands, attributes, regions and types of an operation in the custom assembly form
+/// of its name (pretty.cc, pretty_regions.cc, pretty_shardy.cc). Fails if no such form is known.
 void parse_pretty(Parser& p, OperationSyntax& op);
 using PrettyForm = void (*)(Parser& p, OperationSyntax& op);
-/// The forms of single operations that have a syntax of their own; null for others.
+/// The parsers of operations with a syntax of their own; null for other operations.
 PrettyForm form_with_regions(std::string_view name);
 PrettyForm form_of_shardy(std::string_view name);
 

@@ -1,5 +1,6 @@
-// The pretty forms. Most are one grammar: operands, words, keys with values and data, separated by
-// commas, then attributes and types. What a key or word means for an operation is a table.
+// The custom assembly forms. Most share one grammar: operands, words, keys with values, and data,
+// separated by commas, then attributes and types. A table gives the meaning of keys and words for
+// each operation.
 #include "stablehlo/text/parser.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ struct Key {
   const char* op;
   const char* key;               // "dims" of `dims = [0]`
   const char* attribute;         // its name in the generic form
-  const char* second = nullptr;  // of what is behind the 'x' of `[0] x [1]`
+  const char* second = nullptr;  // attribute of the value after the 'x' in `[0] x [1]`
 };
 
 constexpr Key kKeys[] = {
@@ -47,7 +48,7 @@ constexpr Key kKeys[] = {
     {"chlo.top_k", "k", "k"},
 };
 
-// What words, symbols and texts among the operands are.
+// The attributes that words, symbols and texts among the operands stand for.
 struct Words {
   const char* op;
   const char* first;
@@ -87,7 +88,7 @@ bool of_tests(const OperationSyntax& op) {
   return op.name.starts_with("check.") || op.name.starts_with("interpreter.");
 }
 
-// A value of a key, without a type behind it: that is the operation's.
+// The value of a key; a type after it would belong to the operation.
 AttributeSyntax key_value(Parser& p) {
   const Token t = p.now();
   if (t.kind == Token::number) {
@@ -140,7 +141,7 @@ void read_word(Parser& p, OperationSyntax& op, std::size_t number) {
   op.attributes.add(p.memory(), {name, a});
 }
 
-// [0:4:2, 1:3] behind the operand of a slice.
+// [0:4:2, 1:3], the ranges after the operand of a slice.
 void read_ranges(Parser& p, OperationSyntax& op) {
   AttributeSyntax start, limit, strides;
   for (AttributeSyntax* a : {&start, &limit, &strides}) {
@@ -215,7 +216,7 @@ void read_item(Parser& p, OperationSyntax& op, std::size_t& words, bool inside) 
   }
 }
 
-// A comma separates items, but for what is behind a name or a data type.
+// Parses items, which commas separate except after a name or a data type.
 void read_items(Parser& p, OperationSyntax& op, bool inside) {
   for (std::size_t words = 0;;) {
     const Token t = p.now();
@@ -229,7 +230,7 @@ void read_items(Parser& p, OperationSyntax& op, bool inside) {
   }
 }
 
-// The type of data is the operation's.
+// Data without a type takes the type of the operation.
 void type_data(OperationSyntax& op, const TypeSyntax& type) {
   for (std::size_t i = 0; i < op.attributes.size(); ++i) {
     NamedAttribute& e = op.attributes.edit(i);

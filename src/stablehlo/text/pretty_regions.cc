@@ -1,4 +1,4 @@
-// Pretty forms with a syntax of their own: loops, reductions, convolutions.
+// Custom assembly forms with a syntax of their own: loops, reductions, convolutions.
 #include "stablehlo/text/parser.h"
 
 #include <string>
@@ -43,7 +43,7 @@ TypeSyntax scalar_of(Parser& p, const TypeSyntax& t) {
   return {new (p.memory().take(sizeof s)) TypeData(s), t.at};
 }
 
-// `applies stablehlo.add` is a region of that operation on the two arguments.
+// `applies stablehlo.add` stands for a region that applies the operation to its two arguments.
 RegionSyntax applied(Parser& p, std::string_view name, std::size_t at, const TypeSyntax& element) {
   Memory& memory = p.memory();
   RegionSyntax r;
@@ -64,8 +64,8 @@ RegionSyntax applied(Parser& p, std::string_view name, std::size_t at, const Typ
   return r;
 }
 
-// reducer(%e0: t, %a0: t) (%e1: u, %a1: u) {...}: the block's arguments are all first ones, then
-// all second ones.
+// reducer(%e0: t, %a0: t) (%e1: u, %a1: u) {...}: the arguments of the block are all first elements
+// of the pairs, then all second ones.
 RegionSyntax reducer(Parser& p) {
   List<ArgumentSyntax> first, second;
   while (p.take('(')) {

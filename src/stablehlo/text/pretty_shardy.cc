@@ -1,4 +1,4 @@
-// The pretty forms of Shardy's operations.
+// The custom assembly forms of Shardy's operations.
 #include "stablehlo/text/parser.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ void parse_operands(Parser& p, OperationSyntax& op) {
   p.items(')', "',' or ')' among the operands", [&] { op.operands.add(p.memory(), p.use()); });
 }
 
-// (%a: A, %b: B) {...}: a region whose arguments stand before it.
+// (%a: A, %b: B) {...}: a region whose arguments precede it.
 void parse_body(Parser& p, OperationSyntax& op) {
   List<ArgumentSyntax> arguments;
   p.need('(', "'(' and the arguments of the region");
@@ -62,7 +62,7 @@ void parse_named_computation(Parser& p, OperationSyntax& op) {
 
 struct Collective {
   std::string_view name;
-  const char* axes;  // the attribute that names them; null where there is none
+  const char* axes;  // the attribute that lists the axes; null if there is none
 };
 constexpr Collective kCollectives[] = {
     {"sdy.all_gather", "gathering_axes"},
@@ -81,7 +81,7 @@ const Collective* collective_of(std::string_view name) {
   return it == std::end(kCollectives) ? nullptr : it;
 }
 
-// What stands behind it is the operation's type, not that of a number.
+// The value of a key; a type after a number would belong to the operation.
 AttributeSyntax value_of_key(Parser& p) {
   if (p.now().is('<')) return p.sharding();
   if (p.now().kind != Token::number) return p.attribute();

@@ -69,7 +69,7 @@ void fail(const Source& source, std::size_t at, const Complaint& complaint) {
   const std::string_view text = source.text;
   at = std::min(at, text.size());
   const Line line = line_at(text, at);
-  // Lines of constants are megabytes long: what is around the place is shown.
+  // Lines with constants may be megabytes long, so show only the part around the position.
   std::size_t begin = at - line.begin > kShownBefore ? at - kShownBefore : line.begin;
   while (begin < at && continues_character(text[begin])) ++begin;
   std::size_t end = line.end - at > kShownAfter ? at + kShownAfter : line.end;

@@ -1,5 +1,5 @@
-// A module as it is written: functions, operations, attributes and types as data. Names and data
-// point into the text of its source, and lists lie in the memory of its source.
+// The syntax tree of a module: functions, operations, attributes and types as data. Names and data
+// point into the text of its source, and lists are allocated in the memory of its source.
 #pragma once
 
 #include "stablehlo/text/source.h"
@@ -16,11 +16,11 @@ inline constexpr std::int64_t kDynamic = -1;
 
 struct TypeSyntax;
 
-/// What a type says. Equal spellings share it.
+/// The contents of a type; equal spellings share one.
 struct TypeData {
   enum Kind { none, tensor, tuple, token, function, other } kind = none;
   bool ranked = true;
-  std::string_view text;     // as it stands
+  std::string_view text;     // as written
   std::string_view element;  // of a tensor: "f32", "complex<f32>", "!quant.uniform<...>"
   List<std::int64_t> dims;   // of a tensor; kDynamic for '?'
   List<TypeSyntax> members;  // of a tuple; operands of a function
@@ -28,7 +28,7 @@ struct TypeData {
 };
 inline constexpr TypeData kNoType;
 
-/// A type where it stands.
+/// A type at a position in the text.
 struct TypeSyntax {
   const TypeData* data = &kNoType;
   std::size_t at = 0;
@@ -41,24 +41,24 @@ struct AttributeSyntax {
   enum Kind {
     unit,
     boolean,     // integer is 0 or 1
-    integer,     // with the type behind it, if there is one
-    real,        // text has the number as it stands
-    string,      // text, its escapes resolved
+    integer,     // with the type that follows it, if any
+    real,        // text is the number as written
+    string,      // text, with escapes resolved
     symbol,      // text
     type,        // type
     list,        // items
     integers,    // array<i64: ...>, [1, 2]: integers
     dict,        // entries
     fields,      // #dialect.name<key = value, ...>: text is "dialect.name", entries
-    enumerator,  // #stablehlo<kind VALUE>, or a word where one is expected: text is VALUE
+    enumerator,  // #stablehlo<kind VALUE>, or a bare word: text is VALUE
     conv,        // [b, 0, f]x[0, i, o]->[b, 0, f]: three lists of enumerators
-    dense,       // data points at what is in dense<...>, type is behind it
+    dense,       // data points at the contents of dense<...>, type follows it
     bytes,  // data is the elements, row-major and little-endian, or one for all; type is value_type
-    resource,  // dense_resource<text>, type is behind it
+    resource,  // dense_resource<text>, type follows it
     sharding,  // <@mesh, [{"x", ?}, {}], unreduced=max{"y"}>: text is the mesh, or entries have a
                // "mesh"; items are lists of axes, a unit for '?'; the entries "replicated" and
                // "unreduced" are lists of axes, with the reduction as text
-    other,     // of another dialect, not looked into: text
+    other,     // of another dialect, not parsed: text
   } kind = unit;
   std::size_t at = 0;
   std::int64_t integer_value = 0;
@@ -77,13 +77,13 @@ struct NamedAttribute {
 using Attributes = List<NamedAttribute>;
 const AttributeSyntax* find(const Attributes& entries, std::string_view name);
 
-/// A value that is read: %name#index.
+/// A use of a value: %name#index.
 struct UseSyntax {
   std::string_view name;
   std::uint32_t index = 0;
   std::size_t at = 0;
 };
-/// Values that are defined: %name:count.
+/// A definition of values: %name:count.
 struct DefSyntax {
   std::string_view name;
   std::uint32_t count = 1;
@@ -94,8 +94,7 @@ struct ArgumentSyntax {
   TypeSyntax type;
   Attributes attributes;
   std::size_t at = 0;
-  std::string_view label =
-      {};  // what the function that was exported called it, where the file says
+  std::string_view label = {};  // its name in the exported function, if the file gives it
 };
 
 struct OperationSyntax;
@@ -112,7 +111,7 @@ struct OperationSyntax {
   List<UseSyntax> operands;
   Attributes attributes;
   List<RegionSyntax> regions;
-  List<TypeSyntax> operand_types;  // none where the form does not say them
+  List<TypeSyntax> operand_types;  // empty if the form omits them
   List<TypeSyntax> result_types;
 
   const AttributeSyntax* find(std::string_view key) const {
@@ -137,8 +136,8 @@ struct MeshSyntax {
   std::size_t at = 0;
 };
 
-/// Of #sdy.mesh<...>: fields whose items are the axes, text and integer, and whose values are the
-/// devices.
+/// The mesh of #sdy.mesh<...>, whose syntax is a `fields` attribute: its items are the axes (name
+/// in text, size in integer), and its values are the devices.
 MeshSyntax mesh_syntax(const AttributeSyntax& mesh);
 
 struct ModuleSyntax {
@@ -153,14 +152,14 @@ struct ModuleSyntax {
   const FunctionSyntax* find(std::string_view function) const;
 };
 
-/// A part of a text with several modules, which lines "// -----" separate.
+/// A part of a text that holds several modules, separated by lines "// -----".
 struct Part {
   std::size_t begin = 0, end = 0;
 };
 std::vector<Part> parts_of(const Source& source);
-/// Reads the modules of a part, in the pretty or the generic form; functions outside any module are
-/// one of their own. IoError with line, column and what is expected. Time and memory are
-/// proportional to the text. Regions, attributes and types nest at most kDeepest deep.
+/// Parses the modules of a part, in custom or generic form; functions outside any module form a
+/// module of their own. Throws IoError with line, column and what was expected. Time and memory are
+/// proportional to the text. Regions, attributes and types nest at most kDeepest levels.
 std::vector<ModuleSyntax> parse(const SourcePtr& source, Part part);
 inline constexpr int kDeepest = 64;
 

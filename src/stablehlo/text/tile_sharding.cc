@@ -31,7 +31,7 @@ class Text {
     skip();
     return n;
   }
-  /// "1,2,3", one at least.
+  /// "1,2,3", at least one number.
   std::optional<Numbers> numbers() {
     Numbers all;
     do {
@@ -41,7 +41,7 @@ class Text {
     } while (take(","));
     return all;
   }
-  /// Up to a closing bracket of the kind, which is taken.
+  /// Skips past the next such closing bracket.
   bool skip_to(char closing) {
     const std::size_t at = rest_.find(closing);
     if (at == rest_.npos) return false;
@@ -58,7 +58,7 @@ class Text {
   std::string_view rest_;
 };
 
-// Of the numbers, none of which is 0; nothing where it is too great.
+// The product of sizes; nothing if a size is below 1 or the product is too large.
 std::optional<std::int64_t> product(const Numbers& sizes) {
   std::int64_t n = 1;
   for (std::int64_t s : sizes) {
@@ -68,7 +68,7 @@ std::optional<std::int64_t> product(const Numbers& sizes) {
   return n;
 }
 
-// iota(prod(sizes)).reshape(sizes).transpose(permutation), as digits from the major one.
+// The digits, major first, of iota(prod(sizes)).reshape(sizes).transpose(permutation).
 std::optional<Digits> transposed(const Numbers& sizes, const Numbers& permutation) {
   if (permutation.size() != sizes.size()) return std::nullopt;
   Digits digits, all(sizes.size());
@@ -84,7 +84,7 @@ std::optional<Digits> transposed(const Numbers& sizes, const Numbers& permutatio
   return digits;
 }
 
-// The digits of a list of devices; nothing where it goes along none.
+// The digits of a list of devices; nothing if the list does not follow mesh axes.
 std::optional<Digits> digits_of(const Numbers& list) {
   const auto n = static_cast<std::int64_t>(list.size());
   Digits digits;  // from the minor one
@@ -109,8 +109,8 @@ std::optional<Digits> digits_of(const Numbers& list) {
   return digits;
 }
 
-// As many of the first digits as number the parts; the last of them may be divided. False where
-// they do not.
+// Takes leading digits whose sizes multiply to `parts`; the last one may be split. Returns false if
+// that is impossible.
 bool take_parts(Digits& digits, std::int64_t parts, Digits& taken) {
   while (parts > 1) {
     while (!digits.empty() && digits.front().size == 1) digits.erase(digits.begin());
@@ -143,7 +143,7 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
   if (t.empty()) return s;
   if (!t.take("{")) return wrong("it does not begin with a brace");
   if (t.take("{")) return wrong("it is one of a tuple");
-  if (t.take("}")) return s;  // of no values
+  if (t.take("}")) return s;  // without values
   if (t.take("replicated")) {
     s.kind = TileSharding::Kind::replicated;
     return s;
@@ -181,7 +181,7 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
     digits = digits_of(*list);
     if (!digits) return wrong("its devices go along no axes of a mesh");
   }
-  std::vector<bool> others;  // the tile's dimensions behind those of the array: which are manual
+  std::vector<bool> others;  // whether each further dimension of the tile is manual
   while (!t.take("}")) {
     if (t.take("last_tile_dim_replicate")) {
       others = {false};
@@ -206,7 +206,7 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
   for (int d = 0; d < rank; ++d)
     if (!take_parts(*digits, (*tile)[static_cast<std::size_t>(d)], s.dims.emplace_back()))
       return wrong("its parts go along no axes of a mesh");
-  // Of what is whole along all of them nobody asks which they are.
+  // If all of them are replicated, their digits are not needed.
   if (std::find(others.begin(), others.end(), true) == others.end()) return s;
   for (std::size_t i = 0; i < others.size(); ++i) {
     Digits whole;

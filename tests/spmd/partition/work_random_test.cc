@@ -130,7 +130,7 @@ std::string wrong_work(const walk::Tape& tape, Counts& counts) {
     c.options.poison = false;
     draw_ends(dice, c);
     const Partitioned q = c.run();
-    const explain::Divided divided = explain::divide(q.program, nullptr, {});
+    const explain::ProgramOnMesh divided = explain::program_on_mesh(q.program, nullptr, {});
     const std::vector<HostArray> in = drawn_inputs(*p, 5);
     std::optional<MeasuredWork> want = evaluated_work(*divided.simplified, in);
     if (!want) return "";

@@ -1,5 +1,5 @@
 // Whole programs with known collectives: training by data and by sequence, state in parts, and what
-// the tests by subject beside this one leave out of the table in docs/spmd.md.
+// the tests by subject beside this one leave out of src/spmd/known_cases.md.
 #include "spmd/partition_check.h"
 #include "transform/autodiff.h"
 

@@ -1,4 +1,4 @@
-// What devices receive, counted while compiled programs run: the table of docs/spmd.md in numbers.
+// What devices receive, counted while compiled programs run: the table of src/spmd/known_cases.md in numbers.
 // expect_right (partition_check.h) compares all other programs with their plans.
 #include "ops/movement/movement.h"
 #include "spmd/partition_check.h"

@@ -1,4 +1,4 @@
-// Timetables of pipelines as text and SVG.
+// Draws the timetables of pipelines as text and SVG.
 #include <tessera/pipeline.h>
 
 #include <fmt/format.h>
@@ -102,7 +102,7 @@ std::string schedule_svg(const PipelineSchedule& s) {
                     std::to_string(w.microbatch));
     }
   }
-  // Every tick has a number where numbers have room, else every fifth.
+  // Number every tick if the numbers fit, else every fifth.
   const std::int64_t step = column >= 26 && s.ticks() <= 60 ? 1 : 5;
   out += text(left - 10, top + height + 14, "end", "#555", "tick");
   for (std::int64_t t = 0; t < s.ticks(); t += step)

@@ -1,4 +1,5 @@
-// The differentiable pipeline: a scan over GPipe's forward ticks, whose transpose is its backward.
+// The differentiable pipeline: a scan over the forward ticks of GPipe. Its transpose is the
+// backward pass.
 #include "api/devices/pipeline/frame.h"
 #include "api/devices/pipeline/functions.h"
 #include "api/devices/pipeline/timetable.h"
@@ -45,7 +46,7 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
     const Array place = axis_index(frame.axis);
     const Array first = place == 0, last = place == frame.stages - 1;
     const Array microbatch = forward_table(schedule)[place];
-    // The first device takes what comes in with each tick, the others what they received.
+    // The first device takes a new microbatch at each tick, the others what they received.
     Leaves ticks{microbatch};
     for (const Array& x : in_microbatches(rows, frame.microbatches)) {
       Shape after = x.shape();
@@ -55,7 +56,7 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
     auto stage = [&](const Leaves& p, const Leaves& x) { return layers(p, x); };
     const auto recomputed = v0::remat(stage);
     auto work = [&](Leaves x) { return options.remat ? recomputed(params, x) : stage(params, x); };
-    // An idle device computes nothing: what a layer makes of zeros may have no derivative.
+    // An idle device computes nothing, because the layers may have no derivative at zeros.
     auto idle = [](const Leaves& x) { return zeros_of(x); };
     auto tick = [&](const Leaves& received, Leaves now) {
       const Leaves x = chosen(first, Leaves(now.begin() + 1, now.end()), received);
@@ -65,7 +66,8 @@ Outcome pipeline(Call& call, const PipelineOptions& options, std::source_locatio
     Leaves start;
     for (std::size_t i = 1; i < ticks.size(); ++i) start.push_back(zeros_like(ticks[i][0]));
     Leaves made = scan(tick, start, ticks).second;
-    // What the last device made, without the ticks before the first microbatch got there, on all.
+    // Copy the last device's results to all devices, without the ticks before the first microbatch
+    // reached it.
     Leaves results;
     for (const Array& y : made) {
       const Array own = y(from(flight));

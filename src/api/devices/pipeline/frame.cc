@@ -47,7 +47,7 @@ void find_axes(const char* function, const PipelineOptions& options, const Sourc
 void find_microbatches(const char* function, const PipelineOptions& options, const SourceLoc& loc,
                        PipelineFrame& f) {
   f.microbatches = options.microbatches;
-  // More than that are more than any batch has rows, and tables count them in int32.
+  // No batch has more rows than this, and the tables store microbatches as int32.
   constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
   if (f.microbatches >= 1 && f.microbatches <= most) return;
   const std::int64_t others = f.stages - 1;
@@ -61,7 +61,7 @@ void find_microbatches(const char* function, const PipelineOptions& options, con
       .raise<ShardingError>();
 }
 
-/// The leaves of an argument, all of one leading size; -1 where there are none.
+/// The common leading size of the leaves of an argument; -1 if there are none.
 struct Leading {
   std::int64_t size = -1;
   bool agree = true, scalar = false;

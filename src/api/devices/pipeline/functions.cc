@@ -8,7 +8,7 @@ namespace tessera::inline v0::detail {
 
 namespace {
 
-/// What the function gives for these leaves of its arguments.
+/// Calls the function with these leaves as its arguments.
 std::vector<Array> invoke(Call& call, std::span<const Leaves* const> arguments,
                           std::vector<Array>& all) {
   all.assign(call.args.leaves.size(), Array());

@@ -1,4 +1,4 @@
-// The user's functions on lists of leaves.
+// The user's functions of a pipeline, on lists of leaves.
 #pragma once
 
 #include "api/devices/pipeline/leaves.h"
@@ -6,17 +6,17 @@
 
 namespace tessera::inline v0::detail {
 
-/// The layers of one device: the user's function, called on each layer in turn.
+/// The layers of one device: calls the user's function on each layer in turn.
 class PipelineLayers {
  public:
   PipelineLayers(const char* function, Call& call, std::int64_t count, const SourceLoc& loc)
       : function_(function), call_(call), count_(count), loc_(loc) {}
-  /// Parameters of one layer lose their dimension of layers, and get it back. They do so outside of
-  /// loops and branches: what is made in these of a parameter is kept for the derivative at each
-  /// tick, and what comes from outside is not.
+  /// Splits the parameters into those of single layers, or stacks them again. This is done outside
+  /// loops and branches: a value computed inside them from a parameter would be saved for the
+  /// derivative at every tick, whereas one from outside is not.
   Leaves unstacked(const Leaves& params) const;
   Leaves stacked(const Leaves& params) const;
-  /// Throws where the activation comes out as it did not go in.
+  /// Throws if the activation changes its type.
   Leaves operator()(const Leaves& unstacked_params, const Leaves& activation) const;
 
  private:
@@ -28,12 +28,12 @@ class PipelineLayers {
   SourceLoc loc_;
 };
 
-/// The loss of one microbatch: of (activation, targets), or (activation, targets, head).
+/// The loss of one microbatch: a function of (activation, targets) or (activation, targets, head).
 class PipelineLoss {
  public:
   PipelineLoss(const char* function, Call& call, const SourceLoc& loc)
       : function_(function), call_(call), loc_(loc) {}
-  /// Throws where it is no floating scalar.
+  /// Throws if the result is not a floating scalar.
   Array operator()(const Leaves& activation, const Leaves& targets, const Leaves& head) const;
 
  private:

@@ -8,7 +8,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-/// When stage s of p works on microbatch i of m.
+/// The ticks in which stage s of p works on microbatch i of m.
 struct Ticks {
   std::int64_t forward, backward;
 };
@@ -18,8 +18,8 @@ Ticks gpipe(std::int64_t s, std::int64_t i, std::int64_t p, std::int64_t m) {
   return {s + i, all_forwards + (p - 1 - s) + (m - 1 - i)};
 }
 
-/// The first p - s forwards come as fast as the stage before gives them; each of the others waits
-/// for the backward p - s microbatches before it, which makes room for it.
+/// The first p - s forward passes run as soon as the previous stage delivers their inputs. Each
+/// later one waits for the backward pass of the microbatch p - s before it, which frees a buffer.
 Ticks one_f_one_b(std::int64_t s, std::int64_t i, std::int64_t p) {
   return {i < p - s ? s + i : s + 2 * i, 2 * p - 1 - s + 2 * i};
 }
@@ -33,7 +33,7 @@ Ticks one_f_one_b(std::int64_t s, std::int64_t i, std::int64_t p) {
       .raise<ShardingError>();
 }
 
-/// What is drawn or run has far fewer.
+/// A limit far beyond what can be drawn or run.
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
 void check_size(std::int64_t stages, std::int64_t microbatches, const SourceLoc& loc) {

@@ -17,8 +17,8 @@ Array constant_of(const Shape& shape, const std::vector<std::int32_t>& numbers) 
                     [&](Builder& b, std::span<const Value>) { return ops::constant(b, literal); });
 }
 
-/// By microbatch: from when to when what goes into a stage waits there. The first stage has the
-/// batch, and what it works on needs no place.
+/// For each microbatch, the ticks during which the input of a stage is buffered. The first stage
+/// reads from the batch, so it needs no buffer.
 struct Wait {
   std::int64_t from = 0, to = 0;
 };
@@ -34,8 +34,8 @@ std::vector<Wait> waits_in(const PipelineSchedule& s, std::size_t stage) {
   return waits;
 }
 
-/// The fewest slots such that microbatches i and i + slots are never in a stage at once. They come
-/// in order.
+/// The smallest number of slots such that microbatches i and i + slots are never buffered in a
+/// stage at the same time. Microbatches arrive in order.
 std::int64_t slots_for(const PipelineSchedule& s) {
   std::int64_t slots = 1;
   for (std::size_t stage = 1; stage < s.work.size(); ++stage) {

@@ -1,4 +1,4 @@
-// A timetable as a table that every device can read its row of, by its place along the axis.
+// A pipeline schedule as a table from which every device reads its row by its position on the axis.
 #pragma once
 
 #include "api/trace/composite.h"
@@ -7,15 +7,16 @@
 
 namespace tessera::inline v0::detail {
 
-/// (stages, ticks) int32: the microbatch whose forward it is, else -1; while there are forwards.
+/// int32 of shape (stages, ticks): the microbatch whose forward pass runs, or -1. Its ticks end
+/// with the last forward pass.
 Array forward_table(const PipelineSchedule& schedule);
 
-/// What a device does in a tick, as a number: an index of branches.
+/// What a device does in a tick; the number is an index of branches.
 enum class PipelineStep : std::int32_t { idle, forward, backward, loss_and_backward };
-/// What goes into a stage waits in one of `slots` places, from its arrival to its backward.
+/// Inputs of a stage are kept in one of `slots` buffers from their arrival to their backward pass.
 struct TrainingTable {
-  /// (stages, ticks, 4) int32: a PipelineStep, the microbatch, its slot, and the slot for what has
-  /// just arrived from the stage before, -1 where nothing has.
+  /// int32 of shape (stages, ticks, 4): a PipelineStep, the microbatch, its slot, and the slot for
+  /// the activation that has just arrived from the previous stage (-1 if none has).
   Array table;
   std::int64_t slots = 1;
 };

@@ -1,4 +1,4 @@
-// A step of training: forwards and backwards of microbatches in one loop, by a timetable.
+// One training step: forward and backward passes of microbatches in one loop, by a timetable.
 #include "api/devices/pipeline/frame.h"
 #include "api/devices/pipeline/functions.h"
 #include "api/devices/pipeline/timetable.h"
@@ -28,25 +28,25 @@ void check_floating(const Call& call, std::size_t argument, const char* name, co
       .raise<DTypeError>();
 }
 
-/// Over the microbatches that were on this device.
+/// Sums over the microbatches that this device has processed.
 struct Sums {
-  Leaves layers, head;  // derivatives with respect to them
+  Leaves layers, head;  // derivatives with respect to the parameters
   Array loss;
 };
-/// What a tick makes: an activation for the next stage, its derivative for the one before.
+/// The results of a tick: an activation for the next stage, and a derivative for the previous one.
 struct Work {
   Leaves onwards, back;
   Sums sums;
 };
-/// What a device carries from tick to tick. Leaves of `waiting` are (slots, rows, ...), those of
-/// `batch_gradients` (microbatches, rows, ...); these are none unless they are asked for.
+/// The values that a device carries from tick to tick. Leaves of `waiting` are (slots, rows, ...),
+/// and those of `batch_gradients` (microbatches, rows, ...); the latter are empty unless requested.
 struct Carry {
   Leaves waiting, received, received_back;
   Sums sums;
   Leaves batch_gradients;
 };
 
-/// The program of one device.
+/// The per-device program.
 class Training {
  public:
   Training(const PipelineFrame& frame, const PipelineLayers& layers, const PipelineLoss& loss,
@@ -81,7 +81,7 @@ class Training {
   };
 
   Carry start(const Device& d, std::int64_t slots) const {
-    // What a microbatch looks like, and its loss: for the types, nobody computes them.
+    // A microbatch and its loss are only used for their types, so they are never computed.
     Leaves row, target;
     for (const Array& x : d.batch) row.push_back(x[0]);
     for (const Array& x : d.targets) target.push_back(x[0]);
@@ -93,7 +93,7 @@ class Training {
             wanted_.batch ? zeros_of(floats_of(d.batch)) : Leaves()};
   }
 
-  /// `now`: a row of the table.
+  /// `now` is a row of the table.
   Carry next(const Device& d, Carry c, const Array& now) const {
     const Array step = now[0], microbatch = now[1], slot = now[2], arrived = now[3];
     c.waiting = with_rows(c.waiting, maximum(arrived, 0), arrived >= 0, c.received);
@@ -145,7 +145,7 @@ class Training {
 
   Leaves head_floats(const Device& d) const { return wanted_.head ? floats_of(d.head) : Leaves(); }
 
-  /// Of sums over a device's microbatches the means over all.
+  /// Converts sums over a device's microbatches to means over all microbatches.
   Result means(const Carry& end, const Array& first) const {
     const double n = static_cast<double>(frame_.microbatches * frame_.replicas);
     Result r{psum(end.sums.loss, frame_.axis), end.sums.layers,
@@ -167,7 +167,7 @@ class Training {
   PipelineWanted wanted_;
 };
 
-/// Appends them, with an empty leaf in the place of each that has no derivative.
+/// Appends the gradients, with an empty leaf for each leaf that has no derivative.
 void append(std::vector<Array>& out, const Call& call, std::size_t argument,
             const Leaves& gradients) {
   std::size_t next = 0;
