@@ -10,6 +10,36 @@
 
 namespace tessera::inline v0 {
 
+AttrValue::AttrValue() = default;
+AttrValue::AttrValue(const AttrValue& other) = default;
+AttrValue::AttrValue(AttrValue&& other) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue& other) = default;
+AttrValue& AttrValue::operator=(AttrValue&& other) noexcept = default;
+AttrValue::~AttrValue() = default;
+AttrValue::AttrValue(Made, bool value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, std::int64_t value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, double value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, std::string value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, DType value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, Ints value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, IntLists value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, Strings value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, Literal value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, ProgramPtr value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, Programs value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, HookPtr value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, Spec value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, Specs value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, MeshRef value) : AttrVariant(std::move(value)) {}
+
+Attrs::Attrs() = default;
+Attrs::Attrs(std::initializer_list<Entry> entries) : entries_(entries) {}
+Attrs::Attrs(const Attrs& other) = default;
+Attrs::Attrs(Attrs&& other) noexcept = default;
+Attrs& Attrs::operator=(const Attrs& other) = default;
+Attrs& Attrs::operator=(Attrs&& other) noexcept = default;
+Attrs::~Attrs() = default;
+
 bool Literal::operator==(const Literal& o) const {
   return dtype == o.dtype && shape == o.shape && (bytes == o.bytes || *bytes == *o.bytes);
 }
@@ -81,7 +111,7 @@ bool Attrs::operator==(const Attrs& o) const {
       if (ps->size() != qs.size()) return false;
       for (std::size_t k = 0; k < qs.size(); ++k)
         if (!same((*ps)[k], qs[k])) return false;
-    } else if (v != ov) {
+    } else if (static_cast<const AttrVariant&>(v) != static_cast<const AttrVariant&>(ov)) {
       return false;
     }
   }

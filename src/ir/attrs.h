@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -48,15 +50,84 @@ struct Hook {
 };
 using HookPtr = std::shared_ptr<const Hook>;
 
-using AttrValue =
+using AttrVariant =
     std::variant<bool, std::int64_t, double, std::string, DType, Ints, IntLists, Strings, Literal,
                  ProgramPtr, Programs, HookPtr, Spec, Specs, MeshRef>;
+
+namespace detail {
+template <class T, class Variant>
+inline constexpr bool kIsAttrAlternative = false;
+template <class T, class... Ts>
+inline constexpr bool kIsAttrAlternative<T, std::variant<Ts...>> = (std::is_same_v<T, Ts> || ...);
+
+/// The alternative of AttrVariant that holds a T; void when there is none.
+template <class T>
+consteval auto attr_alternative() {
+  using U = std::remove_cvref_t<T>;
+  if constexpr (std::is_same_v<U, bool>)
+    return std::type_identity<bool>{};
+  else if constexpr (std::is_integral_v<U>)
+    return std::type_identity<std::int64_t>{};
+  else if constexpr (std::is_floating_point_v<U>)
+    return std::type_identity<double>{};
+  else if constexpr (kIsAttrAlternative<U, AttrVariant>)
+    return std::type_identity<U>{};
+  else if constexpr (std::is_convertible_v<T, std::string>)
+    return std::type_identity<std::string>{};
+  else if constexpr (std::is_convertible_v<T, ProgramPtr>)
+    return std::type_identity<ProgramPtr>{};
+  else if constexpr (std::is_convertible_v<T, HookPtr>)
+    return std::type_identity<HookPtr>{};
+  else
+    return std::type_identity<void>{};
+}
+template <class T>
+using AttrAlternative = typename decltype(attr_alternative<T>())::type;
+}  // namespace detail
+
+/// The value of an attribute. Nearly every file of the library copies some, so what copies, moves
+/// and destroys them is compiled once, in attrs.cc.
+struct AttrValue : AttrVariant {
+  AttrValue();
+  template <class T>
+  requires(!std::is_same_v<std::remove_cvref_t<T>, AttrValue> &&
+           !std::is_void_v<detail::AttrAlternative<T>>) AttrValue(T&& value)
+      : AttrValue(Made(), detail::AttrAlternative<T>(std::forward<T>(value))) {}
+  AttrValue(const AttrValue& other);
+  AttrValue(AttrValue&& other) noexcept;
+  AttrValue& operator=(const AttrValue& other);
+  AttrValue& operator=(AttrValue&& other) noexcept;
+  ~AttrValue();
+
+ private:
+  struct Made {};
+  AttrValue(Made, bool value);
+  AttrValue(Made, std::int64_t value);
+  AttrValue(Made, double value);
+  AttrValue(Made, std::string value);
+  AttrValue(Made, DType value);
+  AttrValue(Made, Ints value);
+  AttrValue(Made, IntLists value);
+  AttrValue(Made, Strings value);
+  AttrValue(Made, Literal value);
+  AttrValue(Made, ProgramPtr value);
+  AttrValue(Made, Programs value);
+  AttrValue(Made, HookPtr value);
+  AttrValue(Made, Spec value);
+  AttrValue(Made, Specs value);
+  AttrValue(Made, MeshRef value);
+};
 
 class Attrs {
  public:
   using Entry = std::pair<std::string, AttrValue>;
-  Attrs() = default;
-  Attrs(std::initializer_list<Entry> entries) : entries_(entries) {}
+  Attrs();
+  Attrs(std::initializer_list<Entry> entries);
+  Attrs(const Attrs& other);
+  Attrs(Attrs&& other) noexcept;
+  Attrs& operator=(const Attrs& other);
+  Attrs& operator=(Attrs&& other) noexcept;
+  ~Attrs();
 
   /// Returns the value called `name`; throws InternalError if it is absent or has another type.
   template <class T>

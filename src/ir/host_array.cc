@@ -49,4 +49,16 @@ std::vector<HostArray> evaluate(const Program& p, std::span<const HostArray> inp
   return outputs;
 }
 
+void for_each_index(const Shape& shape, FunctionRef<void(const Shape& index)> f) {
+  if (shape.count() == 0) return;
+  Shape index;
+  index.resize(shape.size(), 0);
+  for (;;) {
+    f(index);
+    int d = shape.rank() - 1;
+    while (d >= 0 && ++index[d] == shape[d]) index[d--] = 0;
+    if (d < 0) return;
+  }
+}
+
 }  // namespace tessera::inline v0

@@ -1,6 +1,7 @@
 // A dense row-major array in host memory, which evaluators read and write.
 #pragma once
 
+#include "base/function_ref.h"
 #include "ir/attrs.h"
 #include "ir/type.h"
 
@@ -44,18 +45,7 @@ struct HostArray {
 std::vector<HostArray> evaluate(const Program& p, std::span<const HostArray> inputs);
 
 /// Calls `f` for all multi-indices of `shape` in row-major order.
-template <class F>
-void for_each_index(const Shape& shape, F&& f) {
-  if (shape.count() == 0) return;
-  Shape index;
-  index.resize(shape.size(), 0);
-  for (;;) {
-    f(static_cast<const Shape&>(index));
-    int d = shape.rank() - 1;
-    while (d >= 0 && ++index[d] == shape[d]) index[d--] = 0;
-    if (d < 0) return;
-  }
-}
+void for_each_index(const Shape& shape, FunctionRef<void(const Shape& index)> f);
 inline std::int64_t flat_index(const Shape& index, const Shape& strides) {
   std::int64_t f = 0;
   for (std::size_t i = 0; i < index.size(); ++i) f += index[i] * strides[i];

@@ -9,6 +9,7 @@
 #include <tessera/dtype.h>
 
 #include <bit>
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -71,6 +72,41 @@ decltype(auto) with_combine(Combiner how, F&& f) {
     case Combiner::or_: break;  // for booleans these are min and max
   }
   throw InternalError("elements are not combined by " + std::string(name_of(how)));
+}
+
+/// Calls f(std::integral_constant<Combiner, how>{}, T{}) with a type whose elements combine to the same
+/// bits as those of `dtype`: replacing moves bytes, and sums and products of integers wrap alike with and
+/// without a sign. So fewer loops are compiled than there are dtypes.
+template <class F>
+decltype(auto) with_combined(Combiner how, DType dtype, F&& f) {
+  return with_combine(how, [&](auto h) -> decltype(auto) {
+    const auto by_size = [&]() -> decltype(auto) {
+      switch (size_of(dtype)) {
+        case 1: return f(h, std::uint8_t{});
+        case 2: return f(h, std::uint16_t{});
+        case 4: return f(h, std::uint32_t{});
+        default: return f(h, std::uint64_t{});
+      }
+    };
+    if constexpr (h.value == Combiner::replace) {
+      if (size_of(dtype) == 16) return f(h, std::complex<double>{});
+      return by_size();
+    } else if constexpr (h.value == Combiner::add || h.value == Combiner::mul) {
+      switch (dtype) {
+        case DType::boolean: return f(h, bool{});
+        case DType::float16: return f(h, float16_t{});
+        case DType::bfloat16: return f(h, bfloat16_t{});
+        case DType::float32: return f(h, float{});
+        case DType::float64: return f(h, double{});
+        case DType::complex64: return f(h, std::complex<float>{});
+        case DType::complex128: return f(h, std::complex<double>{});
+        default: return by_size();
+      }
+    } else {
+      if (is_complex(dtype)) throw InternalError("complex numbers have no order");
+      return dispatch_real(dtype, [&](auto tag) -> decltype(auto) { return f(h, tag); });
+    }
+  });
 }
 
 }  // namespace tessera::inline v0::ops

@@ -151,20 +151,31 @@ void run_elements(const ScatterSchedule& p, const RoutineArgs& a) {
   }
 }
 
-template <Combiner how, class T>
-std::optional<Stage> elements_stage(const ScatterSchedule& p) {
-  bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
-                p.batch.size() == 1 && p.batch[0].operand == 0;
-  if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
-  return single_stage([p](const RoutineArgs& a) {
-    p.index == DType::int32 ? run_elements<how, T, std::int32_t>(p, a)
-                            : run_elements<how, T, std::int64_t>(p, a);
+// The loops of one combiner and one type of elements.
+struct Loops {
+  void (*run)(const ScatterSchedule& p, const Share& s, const RoutineArgs& a);
+  void (*run_elements_at_int32)(const ScatterSchedule& p, const RoutineArgs& a);
+  void (*run_elements_at_int64)(const ScatterSchedule& p, const RoutineArgs& a);
+};
+Loops loops_of(Combiner how, DType dtype) {
+  return with_combined(how, dtype, [](auto h, auto tag) {
+    using T = decltype(tag);
+    return Loops{run<h.value, T>, run_elements<h.value, T, std::int32_t>,
+                 run_elements<h.value, T, std::int64_t>};
   });
 }
 
-template <Combiner how, class T>
-Stage scatter_stage(const ScatterSchedule& p) {
-  if (std::optional<Stage> elements = elements_stage<how, T>(p)) return *elements;
+std::optional<Stage> elements_stage(const ScatterSchedule& p, const Loops& loops) {
+  bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
+                p.batch.size() == 1 && p.batch[0].operand == 0;
+  if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
+  const auto f =
+      p.index == DType::int32 ? loops.run_elements_at_int32 : loops.run_elements_at_int64;
+  return single_stage([p, f](const RoutineArgs& a) { f(p, a); });
+}
+
+Stage scatter_stage(const ScatterSchedule& p, const Loops& loops) {
+  if (std::optional<Stage> elements = elements_stage(p, loops)) return *elements;
   std::int64_t vectors = 1, elements = 1;
   for (const Loop& l : p.batch) vectors *= l.extent;
   for (const Loop& l : p.window) elements *= l.extent;
@@ -198,8 +209,8 @@ Stage scatter_stage(const ScatterSchedule& p) {
       return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n};
     };
   }
-  stage.run = [p, share](const RoutineArgs& a, std::int64_t b, std::int64_t e) {
-    run<how, T>(p, share(b, e), a);
+  stage.run = [p, share, f = loops.run](const RoutineArgs& a, std::int64_t b, std::int64_t e) {
+    f(p, share(b, e), a);
   };
   return stage;
 }
@@ -266,22 +277,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
   routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
                      1e-9 * static_cast<double>(updates.count());
-  with_combine(a.op.combiner, [&](auto h) {
-    // Replacing only moves bytes: one instantiation per element width.
-    if constexpr (h.value == Combiner::replace) {
-      switch (size_of(a.inputs[0].dtype)) {
-        case 1: return routine->stages.push_back(scatter_stage<h.value, std::uint8_t>(p));
-        case 2: return routine->stages.push_back(scatter_stage<h.value, std::uint16_t>(p));
-        case 4: return routine->stages.push_back(scatter_stage<h.value, std::uint32_t>(p));
-        case 8: return routine->stages.push_back(scatter_stage<h.value, std::uint64_t>(p));
-        default: return routine->stages.push_back(scatter_stage<h.value, std::complex<double>>(p));
-      }
-    } else {
-      dispatch(a.inputs[0].dtype, [&](auto tag) {
-        routine->stages.push_back(scatter_stage<h.value, decltype(tag)>(p));
-      });
-    }
-  });
+  routine->stages.push_back(scatter_stage(p, loops_of(a.op.combiner, a.inputs[0].dtype)));
   return routine;
 }
 

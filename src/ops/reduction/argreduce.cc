@@ -107,18 +107,21 @@ void evaluate(const EvalArgs& a) {
   auto axis = static_cast<std::size_t>(a.attrs.i("axis"));
   Shape strides = shape.strides(), outer = a.outputs[0].shape, outer_strides = strides;
   outer_strides.erase(outer_strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  std::vector<std::int64_t> found;
+  found.reserve(static_cast<std::size_t>(outer.count()));
   dispatch_real(a.inputs[0].dtype, [&](auto tag) {
     const auto* x = a.inputs[0].data<decltype(tag)>();
-    dispatch_real(a.outputs[0].dtype, [&](auto index_tag) {
-      auto* out = a.outputs[0].data<decltype(index_tag)>();
-      for_each_index(outer, [&](const Shape& at) {
-        const auto* row = x + flat_index(at, outer_strides);
-        std::int64_t best = 0;
-        for (std::int64_t i = 1; i < shape[axis]; ++i)
-          if (wins<kMax>(widen(row[i * strides[axis]]), widen(row[best * strides[axis]]))) best = i;
-        *out++ = narrow<decltype(index_tag)>(best);
-      });
+    for_each_index(outer, [&](const Shape& at) {
+      const auto* row = x + flat_index(at, outer_strides);
+      std::int64_t best = 0;
+      for (std::int64_t i = 1; i < shape[axis]; ++i)
+        if (wins<kMax>(widen(row[i * strides[axis]]), widen(row[best * strides[axis]]))) best = i;
+      found.push_back(best);
     });
+  });
+  dispatch_real(a.outputs[0].dtype, [&](auto tag) {
+    auto* out = a.outputs[0].data<decltype(tag)>();
+    for (const std::int64_t i : found) *out++ = narrow<decltype(tag)>(i);
   });
 }
 

@@ -78,11 +78,13 @@ void run_row(const T* x, T* out, const Rows& r) {
   }
 }
 
-/// Processes up to 256 columns of an [n, inner] block, line by line.
+constexpr std::int64_t kColumns = 256;  // that run_columns takes at most
+
+/// Processes up to kColumns columns of an [n, inner] block, line by line.
 template <Combiner how, class T>
 void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t lanes) {
   using A = Total<T>;
-  constexpr int kLanes = 256;
+  constexpr int kLanes = static_cast<int>(kColumns);
   std::int64_t at = (r.reverse ? r.n - 1 : 0) * r.inner + c, k = 0,
                step = r.reverse ? -r.inner : r.inner;
   if constexpr (kInRuns<how, T>) {
@@ -115,17 +117,35 @@ void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t
 
 constexpr std::int64_t kTaskElements = 1 << 15;
 
-template <Combiner how, class T>
-Stage stage(const Rows& r) {
+// The loops of one combiner and one type of elements; positions are those of elements.
+struct Loops {
+  void (*row)(const RoutineArgs& a, std::int64_t at, const Rows& r);
+  void (*columns)(const RoutineArgs& a, std::int64_t at, const Rows& r, std::int64_t c,
+                  std::int64_t lanes);
+};
+Loops loops_of(Combiner how, DType dtype) {
+  return with_combined(how, dtype, [](auto h, auto tag) {
+    using T = decltype(tag);
+    return Loops{[](const RoutineArgs& a, std::int64_t at, const Rows& r) {
+                   run_row<decltype(h)::value>(static_cast<const T*>(a.inputs[0]) + at,
+                                               static_cast<T*>(a.outputs[0]) + at, r);
+                 },
+                 [](const RoutineArgs& a, std::int64_t at, const Rows& r, std::int64_t c,
+                    std::int64_t lanes) {
+                   run_columns<decltype(h)::value>(static_cast<const T*>(a.inputs[0]) + at,
+                                                   static_cast<T*>(a.outputs[0]) + at, r, c, lanes);
+                 }};
+  });
+}
+
+Stage stage(const Rows& r, const Loops& loops) {
   Stage s;
   if (r.inner == 1) {
     std::int64_t rows = std::max<std::int64_t>(1, kTaskElements / r.n);
     s.tasks = (r.outer + rows - 1) / rows;
-    s.run = [r, rows](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-      const T* x = static_cast<const T*>(a.inputs[0]);
-      T* out = static_cast<T*>(a.outputs[0]);
+    s.run = [r, rows, row = loops.row](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin * rows; k < std::min(r.outer, end * rows); ++k)
-        run_row<how>(x + k * r.n, out + k * r.n, r);
+        row(a, k * r.n, r);
     };
     return s;
   }
@@ -134,13 +154,12 @@ Stage stage(const Rows& r) {
   std::int64_t columns = std::max<std::int64_t>(64, kTaskElements / r.n / 64 * 64);
   std::int64_t across = (r.inner + columns - 1) / columns;
   s.tasks = r.outer * across;
-  s.run = [r, columns, across](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-    const T* x = static_cast<const T*>(a.inputs[0]);
-    T* out = static_cast<T*>(a.outputs[0]);
+  s.run = [r, columns, across, f = loops.columns](const RoutineArgs& a, std::int64_t begin,
+                                                  std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       std::int64_t block = t / across * r.n * r.inner, c = t % across * columns;
-      for (std::int64_t end = std::min(r.inner, c + columns); c < end; c += 256)
-        run_columns<how>(x + block, out + block, r, c, std::min<std::int64_t>(256, end - c));
+      for (std::int64_t last = std::min(r.inner, c + columns); c < last; c += kColumns)
+        f(a, block, r, c, std::min(kColumns, last - c));
     }
   };
   return s;
@@ -157,10 +176,7 @@ std::shared_ptr<const Routine> cumulative_call(const CallArgs& a) {
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
   routine->seconds = 1e-9 * static_cast<double>(shape.count());
-  with_combine(a.op.combiner, [&](auto h) {
-    dispatch(a.inputs[0].dtype,
-             [&](auto tag) { routine->stages.push_back(stage<h.value, decltype(tag)>(r)); });
-  });
+  routine->stages.push_back(stage(r, loops_of(a.op.combiner, a.inputs[0].dtype)));
   return routine;
 }
 

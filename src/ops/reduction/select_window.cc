@@ -6,6 +6,7 @@
 #include "ops/contraction/conv_dims.h"
 #include "ops/order.h"
 
+#include <functional>
 #include <limits>
 
 namespace tessera::inline v0::ops {
@@ -68,8 +69,8 @@ Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attr
 }
 
 /// Calls `f(flat index of the window, flat index of the selected element or -1)` for every window.
-template <class F>
-void for_each_selected(const HostArray& x, const Attrs& attrs, F&& f) {
+void for_each_selected(const HostArray& x, const Attrs& attrs,
+                       const std::function<void(std::int64_t, std::int64_t)>& f) {
   WindowDims d = window_dims(attrs);
   bool max = selects_max(attrs);
   Shape strides = x.shape.strides(), window(d.window);
