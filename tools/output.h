@@ -1,5 +1,5 @@
-// What the command prints: in one place, so that nothing from a file reaches the terminal raw and no
-// failure to write is lost.
+// The output of the command, in one place, so that nothing from a file reaches the terminal raw and
+// no failure to write is lost.
 #pragma once
 
 #include <string>

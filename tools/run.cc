@@ -64,7 +64,7 @@ int run(const Words& arguments) {
   for (const std::string& path : request.inputs) inputs.push_back(tessera::load_npy(path));
   const std::vector<tessera::Array> results = f(inputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    // Of the result itself: the function may leave dimensions to each call.
+    // The type is the result's own: the function may leave dimensions to each call.
     std::ostringstream text;
     text << name_text(f.outputs()[i].name) << ": " << results[i].dtype() << results[i].shape()
          << "\n";

@@ -10,8 +10,8 @@ namespace tessera::inline v0 {
 template <class Signature>
 class FunctionRef;
 
-/// Does not own the callable, which has to outlive the call that it is passed to. A function that takes
-/// one is compiled once, where a template would be compiled for each of its callers.
+/// Does not own the callable, which has to outlive the call that it is passed to. A function that
+/// takes a FunctionRef is compiled once, where a template would be compiled for each of its callers.
 template <class R, class... A>
 class FunctionRef<R(A...)> {
  public:

@@ -74,9 +74,9 @@ decltype(auto) with_combine(Combiner how, F&& f) {
   throw InternalError("elements are not combined by " + std::string(name_of(how)));
 }
 
-/// Calls f(std::integral_constant<Combiner, how>{}, T{}) with a type whose elements combine to the same
-/// bits as those of `dtype`: replacing moves bytes, and sums and products of integers wrap alike with and
-/// without a sign. So fewer loops are compiled than there are dtypes.
+/// Calls f(std::integral_constant<Combiner, how>{}, T{}) with a type whose elements combine to the
+/// same bits as those of `dtype`: replacing only moves bytes, and sums and products wrap alike for
+/// signed and unsigned integers. So fewer loops are compiled than there are dtypes.
 template <class F>
 decltype(auto) with_combined(Combiner how, DType dtype, F&& f) {
   return with_combine(how, [&](auto h) -> decltype(auto) {

@@ -70,7 +70,7 @@ class FftMatrix {
   Point turned(const Point& x, std::int64_t column, std::int64_t k) const;
 
   std::int64_t a_, b_;
-  // Of a row; padded, because columns with a power-of-two stride share few cache sets.
+  // The stride of a row, padded because columns with a power-of-two stride share few cache sets.
   std::int64_t stride_;
   std::unique_ptr<const FftLanes<P>> columns_, rows_;
   std::int64_t space_points_;

@@ -36,7 +36,8 @@ void parse_shardings(Parser& p, OperationSyntax& op, std::string_view key) {
   op.attributes.add(p.memory(), {key, list});
 }
 
-// sdy.manual_computation(%x) in_shardings=[...] out_shardings=[...] manual_axes={"x"} (%a: A) {...} : types
+// sdy.manual_computation(%x) in_shardings=[...] out_shardings=[...] manual_axes={"x"}
+//     (%a: A) {...} : types
 void parse_manual_computation(Parser& p, OperationSyntax& op) {
   parse_operands(p, op);
   for (const char* key : {"in_shardings", "out_shardings"}) {
