@@ -11,7 +11,7 @@ template <class Signature>
 class FunctionRef;
 
 /// Does not own the callable, which has to outlive the call that it is passed to. A function that
-/// takes a FunctionRef is compiled once, where a template would be compiled for each of its callers.
+/// takes a FunctionRef is compiled once, whereas a template is compiled for each of its callers.
 template <class R, class... A>
 class FunctionRef<R(A...)> {
  public:
