@@ -105,8 +105,10 @@ void Listing::whole(const Program& p, std::size_t scope, const Equation& eqn, Va
     }
     if (why.empty()) why = "its operands are whole";
   }
-  wholes.push_back({name_of(v), to_string(p.types[v]), p.types[v].bytes(), eqn.op->name,
-                    to_string(eqn.loc), why});
+  PlannedWhole whole{name_of(v), to_string(p.types[v]), p.types[v].bytes(), {}, {}, why};
+  whole.op = eqn.op->name;
+  whole.line = to_string(eqn.loc);
+  wholes.push_back(std::move(whole));
 }
 
 namespace {

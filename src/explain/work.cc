@@ -155,7 +155,7 @@ class Walk {
     const double seconds = e.seconds * static_cast<double>(e.times);
     std::string lane;
     for (const std::string& axis : e.axes) lane += (lane.empty() ? "" : ", ") + axis;
-    span(lane, spmd::name_of(e.kind), eqn.loc, seconds);
+    span({lane, spmd::name_of(e.kind), to_string(eqn.loc), 0, seconds});
     work_.moved += e.bytes * e.times;
     work_.communication_seconds += seconds;
     work_.collectives.push_back(std::move(e));
@@ -176,28 +176,29 @@ class Walk {
     work_.flops += times * cost.flops;
     work_.traffic += times * traffic;
     work_.compute_seconds += seconds;
-    span("compute", eqn.op->name, eqn.loc, seconds);
+    PlannedSpan next{"compute", {}, to_string(eqn.loc), 0, seconds};
+    next.name = eqn.op->name;
+    span(std::move(next));
   }
 
-  void span(const std::string& lane, const std::string& name, const SourceLoc& loc,
-            double seconds) {
-    if (!spans_ || seconds == 0) return;
-    const std::string line = to_string(loc);
+  // Appends a span, or lengthens the last one if both compute for the same source line; the name is
+  // that of the longest then.
+  void span(PlannedSpan next) {
+    if (!spans_ || next.seconds == 0) return;
     if (!work_.spans.empty()) {
       PlannedSpan& last = work_.spans.back();
-      if (lane == "compute" && last.lane == lane && last.line == line) {
-        if (seconds > longest_) {
-          last.name = name;
-          longest_ = seconds;
+      if (next.lane == "compute" && last.lane == next.lane && last.line == next.line) {
+        if (next.seconds > longest_) {
+          last.name = next.name;
+          longest_ = next.seconds;
         }
-        last.seconds += seconds;
+        last.seconds += next.seconds;
         return;
       }
     }
-    longest_ = seconds;
-    const double start =
-        work_.spans.empty() ? 0 : work_.spans.back().start + work_.spans.back().seconds;
-    work_.spans.push_back({lane, name, line, start, seconds});
+    longest_ = next.seconds;
+    if (!work_.spans.empty()) next.start = work_.spans.back().start + work_.spans.back().seconds;
+    work_.spans.push_back(std::move(next));
   }
 
   const ProgramOnMesh& d_;

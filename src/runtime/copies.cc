@@ -1,5 +1,6 @@
 #include "runtime/copies.h"
 
+#include "base/machine.h"
 #include "base/past_caches.h"
 #include "runtime/pool.h"
 
@@ -12,13 +13,6 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
-// Copies of fewer bytes than this are not worth distributing.
-constexpr std::int64_t kParallelBytes = 1 << 18;
-// The bytes that one worker copies per task.
-constexpr std::int64_t kTaskBytes = 1 << 20;
-// After copies of this many bytes in total, none of them remains in the caches.
-constexpr std::int64_t kPastCachesTogether = 32 << 20;
-
 // Copies of equal boxes with adjacent lines, or a single copy.
 struct Neighbours {
   const BoxCopy* box;
@@ -28,7 +22,8 @@ struct Neighbours {
   bool is_run() const { return box->lines() == 1; }
   std::int64_t tasks() const {
     const std::int64_t most = is_run() ? box->bytes() / 64 : box->lines();
-    return std::clamp<std::int64_t>(bytes() / kTaskBytes, 1, std::max<std::int64_t>(most, 1));
+    return std::clamp<std::int64_t>(bytes() / machine::kCopyTask, 1,
+                                    std::max<std::int64_t>(most, 1));
   }
 };
 
@@ -96,13 +91,13 @@ void run(const Neighbours& some, std::int64_t task, std::int64_t tasks, BoxCopy:
 void copy_all(std::span<const PlacedBox> copies, bool spread) {
   std::int64_t bytes = 0;
   for (const PlacedBox& c : copies) bytes += c.box->bytes();
-  if (bytes < kParallelBytes) {
+  if (bytes < machine::kParallelCopy) {
     for (const PlacedBox& c : copies) c.box->run(c.way.from, c.way.to);
     return;
   }
   const std::vector<Neighbours> all = neighbours_of(copies);
   const BoxCopy::Stores stores =
-      bytes >= kPastCachesTogether ? BoxCopy::Stores::past_caches : BoxCopy::Stores::cached;
+      bytes >= machine::kPastCaches ? BoxCopy::Stores::past_caches : BoxCopy::Stores::cached;
   // The group, and the number of the task in it.
   std::vector<std::pair<const Neighbours*, std::int64_t>> tasks;
   for (const Neighbours& some : all)

@@ -1,5 +1,6 @@
 // Convolutions by oneDNN: the forward pass, and the two gradients with their own kernels. Forward
 // convolutions with few channels are in conv_pixels.h.
+#include "base/machine.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/conv_pixels.h"
 #include "codegen/calls/conv_problem.h"
@@ -61,10 +62,6 @@ struct ConvSchedule {
     return static_cast<float*>(at(args, offset));
   }
 };
-
-// Work per task. Images share only the weights, so small tasks pay off: 20 to 30 microseconds of
-// one core.
-constexpr double kForwardFlops = 3e6;
 
 // The number of elements that cropping skips at the start of the source.
 std::int64_t crop_offset(const ConvProblem& p) {
@@ -199,12 +196,12 @@ Stage sum_weights_stage(const ConvSchedule& p) {
 // call, which should be cheap compared to its products.
 void cut_gradient(ConvSchedule& p, double flops) {
   constexpr std::int64_t kMostImages = 8, kMostChunks = 8, kLeastPoints = 16;
-  constexpr double kLeafFlops = 2e7, kLeafFlopsOfWeight = 1200;
   constexpr std::int64_t kMostBytes = 64 << 20;  // of all chunks' sums
   const ConvSpec& s = p.problem.spec;
   std::int64_t batch = s.source.dims[0], weights = product(s.weights.dims);
   double image = flops / static_cast<double>(batch),
-         enough = std::max(kLeafFlops, kLeafFlopsOfWeight * static_cast<double>(weights));
+         enough = std::max(machine::kGradientLeaf,
+                           machine::kGradientLeafPerWeight * static_cast<double>(weights));
   std::int64_t leaf = 1;
   while (leaf < kMostImages && static_cast<double>(leaf) * image < enough) leaf *= 2;
   std::int64_t points = product(Ints(s.destination.dims.begin() + 2, s.destination.dims.end()));
@@ -263,7 +260,8 @@ void cut_rows(ConvSchedule& p, const ConvSpec& whole, double flops) {
 std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
                                               const std::shared_ptr<const ConvPixels>& pixels,
                                               double flops) {
-  const std::int64_t tasks = std::min(pixels->pieces(), tasks_for(flops, kForwardFlops));
+  const std::int64_t tasks =
+      std::min(pixels->pieces(), tasks_for(flops, machine::kConvolutionTask));
   ScratchPlan own;
   own.add(pixels->scratch_bytes());
   ScratchPlan scratch;
@@ -286,7 +284,7 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
                 start(begin), start(end));
   };
   routine->stages.push_back(std::move(stage));
-  routine->seconds = 3e-6 + flops / 1e11;
+  routine->seconds = machine::kConvolutionCall + flops / machine::kProductFlops;
   return routine;
 }
 
@@ -312,7 +310,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   if (gradient) {
     cut_gradient(p, flops);
   } else {
-    p.chunk = dividing_chunk(batch, tasks_for(flops, kForwardFlops));
+    p.chunk = dividing_chunk(batch, tasks_for(flops, machine::kConvolutionTask));
     p.chunks = batch / p.chunk;
   }
   ConvSpec leaf = s;
@@ -372,7 +370,8 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
         narrowing_stage(dtype, p.counts[2], [at = p.wide[2]](const RoutineArgs& args) {
           return Narrowing{ConvSchedule::floats_at(args, at), args.outputs[0]};
         }));
-  routine->seconds = 3e-6 + flops / (as_it_is ? 2e11 : 1e11);
+  routine->seconds = machine::kConvolutionCall +
+                     flops / (as_it_is ? machine::kProductFlops16 : machine::kProductFlops);
   return routine;
 }
 

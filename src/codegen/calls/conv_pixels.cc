@@ -3,6 +3,7 @@
 // exist, as oneDNN does.
 #include "codegen/calls/conv_pixels.h"
 
+#include "base/machine.h"
 #include "codegen/calls/squares.h"
 #include "codegen/kernel/isa.h"
 
@@ -126,22 +127,21 @@ struct Loop {
     l.vectors = [](int channels) { return R::vectors(channels); };
     return l;
   }
-  // Measured with oneDNN 2.6 on Zen 4.
   static Loop here() {
 #if defined(__x86_64__)
-    if (host_isa().avx512) return of<Avx512>(sum_avx512).measured(0.5, 16, {1.05, 1.05, 1.05}, 8);
-    if (host_isa().avx2) return of<Avx2>(sum_avx2).measured(1, 8, {2.2, 1.4, 1.1}, 0);
+    if (host_isa().avx512) return of<Avx512>(sum_avx512).measured(machine::kPixelsAvx512);
+    if (host_isa().avx2) return of<Avx2>(sum_avx2).measured(machine::kPixelsAvx2);
 #endif
-    return of<Narrow>(sum_narrow).measured(0.5, 8, {1.05, 1.05, 1.05}, 0);
+    return of<Narrow>(sum_narrow).measured(machine::kPixelsSse4);
   }
 
  private:
-  Loop measured(double a_copy, int l_channels, const double (&l)[3], double pixel) const {
+  Loop measured(const machine::PixelConvolution& costs) const {
     Loop m = *this;
-    m.copy = a_copy;
-    m.library_channels = l_channels;
-    std::copy(l, l + 3, m.library);
-    m.library_pixel = pixel;
+    m.copy = costs.copy;
+    m.library_channels = costs.library_lanes;
+    std::copy(costs.library, costs.library + 3, m.library);
+    m.library_pixel = costs.library_pixel;
     return m;
   }
 };

@@ -5,6 +5,7 @@
 // contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied directly
 // if the processor supports it. Otherwise it is widened like float16, multiplied in float32 and
 // rounded once.
+#include "base/machine.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/blas.h"
 #include "codegen/calls/internal.h"
@@ -139,15 +140,16 @@ void cut(DotSchedule& p) {
   p.row_block = p.m;
   p.column_block = p.n;
   p.batch_block = 1;
-  if (flops < 1.2e7) {
+  if (flops < machine::kLeastProductToDivide) {
     p.batch_block =
         std::max<std::int64_t>(1, p.batch / tasks_for(flops * static_cast<double>(p.batch)));
     return;
   }
   // Each block packs its rows of one operand and its columns of the other again, so there are few
   // blocks, cut so as to repeat the least packing.
-  auto tasks = static_cast<std::int64_t>(std::clamp(flops / 2e9, 8.0, 32.0));
-  std::int64_t parts = std::min(tasks, static_cast<std::int64_t>(flops / 3e7) + 1);
+  auto tasks = static_cast<std::int64_t>(std::clamp(flops / machine::kProductBlock, 8.0, 32.0));
+  std::int64_t parts =
+      std::min(tasks, static_cast<std::int64_t>(flops / machine::kLeastProductBlock) + 1);
   parts = static_cast<std::int64_t>(
       std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, parts / p.batch))));
   std::int64_t row_parts = 1, packed = std::numeric_limits<std::int64_t>::max();
@@ -189,9 +191,10 @@ void cut_narrow(DotSchedule& p) {
     const std::int64_t narrow = std::min(p.m, p.n),
                        most = narrow == 1 ? kVector : kMostOfBlock / narrow;
     cut = std::min(cut, most);
-    p.partial = p.halvings = halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, 6e4));
+    p.partial = p.halvings =
+        halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, machine::kNarrowLeaf));
   } else {
-    p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, 9e4));
+    p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, machine::kNarrowBlock));
   }
 }
 
@@ -292,11 +295,10 @@ bool try_several(DotSchedule& p, std::size_t most_scratch) {
 
 // float32 products for which sgemm is slower.
 void prepare_small(DotSchedule& p) {
-  constexpr std::size_t kMostScratch = 1 << 17;
   if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
   if (p.batch == 1 && !p.rhs.transposed) return;
   if (p.lhs.transposed && p.m >= 256) return;
-  try_several(p, kMostScratch);
+  try_several(p, machine::kSmallProductScratch);
 }
 
 // Whether bfloat16 is multiplied directly. Products with a narrow side or a vector are bound by
@@ -305,13 +307,12 @@ bool prepare_bfloat16(DotSchedule& p) {
   if (p.operand != DType::bfloat16 || p.narrow_side || p.m == 1 || p.n == 1) return false;
   if (p.result != DType::bfloat16 && p.result != DType::float32) return false;
   if (!onednn::multiplies_bfloat16()) return false;
-  constexpr std::size_t kMostScratch = 1 << 23;
   p.operand_of_product = DType::bfloat16;
   p.result_of_product = p.result;
   const bool cut = p.row_block < p.m || p.column_block < p.n;
-  p.as_it_is =
-      cut ? prepare(p, 1, 1, strides_of(p, p.lhs, 1, 1), strides_of(p, p.rhs, 1, 1), kMostScratch)
-          : try_several(p, kMostScratch);
+  p.as_it_is = cut ? prepare(p, 1, 1, strides_of(p, p.lhs, 1, 1), strides_of(p, p.rhs, 1, 1),
+                             machine::kBfloat16Scratch)
+                   : try_several(p, machine::kBfloat16Scratch);
   if (!p.as_it_is) p.operand_of_product = p.result_of_product = DType::float32;
   return p.as_it_is;
 }
@@ -477,7 +478,10 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   routine->scratch_bytes = scratch.size();
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                  static_cast<double>(p.n) * static_cast<double>(p.k);
-  routine->seconds = 1e-6 + flops / (p.as_it_is ? 2e11 : acc == DType::float64 ? 4e10 : 1e11);
+  const double rate = p.as_it_is              ? machine::kProductFlops16
+                      : acc == DType::float64 ? machine::kProductFlops64
+                                              : machine::kProductFlops;
+  routine->seconds = machine::kProductCall + flops / rate;
   return routine;
 }
 

@@ -2,6 +2,7 @@
 // the division of work into tasks.
 #pragma once
 
+#include "base/machine.h"
 #include "codegen/kernel/index.h"
 #include "codegen/kernel/reduce_shape.h"
 #include "ir/program.h"
@@ -81,9 +82,8 @@ std::vector<Index> row_index(std::span<const Index> row, std::span<const std::in
                              const Shape& shape);
 
 /// Results at least this large are stored non-temporally: they would be evicted before being read,
-/// or evict other data. The cache size that the OS reports is not used, because in a VM it is that
-/// of the whole machine's shared cache.
-inline constexpr std::int64_t kPastCachesFrom = std::int64_t{32} << 20;
+/// or evict other data.
+inline constexpr std::int64_t kPastCachesFrom = machine::kPastCaches;
 /// Enables non-temporal stores in stages whose result vectors fill whole cache lines.
 void write_past_caches(KernelSchedule& plan, const Program& p);
 

@@ -1,5 +1,6 @@
 #include "codegen/tape/schedule.h"
 
+#include "base/machine.h"
 #include "codegen/tape/lives.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace tessera::inline v0::tape {
 
-std::atomic<std::int64_t> bytes_worth_a_phase{std::int64_t{1} << 20};
+std::atomic<std::int64_t> bytes_worth_a_phase{machine::kBytesWorthAPhase};
 
 namespace {
 
@@ -19,11 +20,6 @@ PhaseKey key_of(const Step& s) {
   if (s.inner) return {PhaseKey::Kind::together, s.mask};
   return {PhaseKey::Kind::work, s.mask};
 }
-
-// Overlapping communication with work costs the wake-up of a thread, and one more phase. The time
-// until other processes reach the exchange is unknown, so every exchange is assumed to take at
-// least kLeastExchange. A schedule that saves time may take kBesideIsWorth times the memory.
-constexpr double kBesideCosts = 2e-5, kLeastExchange = 1e-4, kBesideIsWorth = 1.25;
 
 // List scheduling within a round: a phase continues as long as a step of its kind is ready.
 class Phases {
@@ -74,8 +70,9 @@ class Phases {
       between = between || exchanges(ctx_, s);
     }
     if (!between) return;
-    const double costs = bytes_worth_a_phase == 0 ? 0 : kBesideCosts;
-    const double hidden = std::min(std::max(exchanged, kLeastExchange), seconds_of_free_work());
+    const double costs = bytes_worth_a_phase == 0 ? 0 : machine::kOverlapCost;
+    const double hidden =
+        std::min(std::max(exchanged, machine::kLeastExchange), seconds_of_free_work());
     if (hidden <= costs) return;
     outline_.seconds_beside += hidden - costs;
     const std::size_t first = outline_.phases.size();
@@ -214,7 +211,8 @@ void schedule(TapeContext& ctx, DraftTape& draft) {
     Outline outline = phases_of(ctx, draft, graph, order, rounds);
     const std::int64_t most = bytes_of(ctx, draft, outline.phases);
     if (outline.seconds_beside != best.seconds_beside && !best.phases.empty())
-      worth = outline.seconds_beside > best.seconds_beside ? kBesideIsWorth : 1 / kBesideIsWorth;
+      worth = outline.seconds_beside > best.seconds_beside ? machine::kMemoryForTime
+                                                           : 1 / machine::kMemoryForTime;
     if (best.phases.empty() || static_cast<double>(most) < worth * static_cast<double>(least)) {
       best = std::move(outline);
       least = most;

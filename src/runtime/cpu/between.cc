@@ -5,6 +5,7 @@
 // If all processes need a large reduction, each computes a part of it and publishes that part, so
 // that no process reads all operands.
 #include "base/hash.h"
+#include "base/machine.h"
 #include "base/past_caches.h"
 #include "processes/processes.h"
 #include "runtime/cpu/collective_work.h"
@@ -20,14 +21,6 @@ namespace tessera::inline v0::runtime {
 using namespace tape;
 
 namespace {
-
-// Bytes of an operand per piece: what a process wrote is still in its cache while others read it.
-// Smaller pieces lose more than this gains, because a core that overwrites what another core has
-// read must wait for that core's cache, line by line, unless the lines were evicted.
-constexpr std::int64_t kExchangeChunk = 1 << 19;
-
-// Results of this many bytes have left the caches when their last piece arrives.
-constexpr std::int64_t kPastCaches = 8 << 20;
 
 using Laid = std::vector<const std::byte*>;  // by process
 
@@ -67,7 +60,8 @@ class Exchanges {
     std::vector<std::size_t> small, large;
     for (std::size_t s = 0; s < phase_.steps.size(); ++s) {
       const Collective& c = *phase_.steps[s].collective;
-      const bool at_once = !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < kExchangeChunk;
+      const bool at_once =
+          !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < machine::kExchangePiece;
       (at_once ? small : large).push_back(s);
     }
     together(small);
@@ -132,7 +126,9 @@ class Exchanges {
     CollectiveWork work;
     std::unique_ptr<Exchanged> exchanged;
   };
-  std::int64_t piece_of(const Collective& c) const { return kExchangeChunk / size_of(c.dtype); }
+  std::int64_t piece_of(const Collective& c) const {
+    return machine::kExchangePiece / size_of(c.dtype);
+  }
 
   // Publishes the operands' elements from `begin` on.
   Chunk laid_piece(std::size_t s, std::int64_t begin) {
@@ -231,7 +227,7 @@ class Exchanges {
   void copy_part(const CollectiveWork& work, int rank, const std::byte* from) const {
     const Elements theirs = part(work, rank);
     const std::int64_t e = size_of(work.col().dtype);
-    const bool large = work.col().count * e >= kPastCaches;
+    const bool large = work.col().count * e >= machine::kExchangePastCaches;
     const auto bytes = static_cast<std::size_t>(theirs.size() * e);
     if (!bytes) return;
     for (std::int64_t r = 0; r < work.results(); ++r, from += part_bytes(work, rank)) {

@@ -1,6 +1,7 @@
 #include "spmd/partition/divide.h"
 
 #include "base/hash.h"
+#include "base/machine.h"
 #include "spmd/partition/divide_options.h"
 #include "spmd/partition/move_cost.h"
 
@@ -14,9 +15,6 @@ namespace {
 
 using Id = PlacementTable::Id;
 
-// Rates of a core with vector units and its share of the memory bandwidth. They only need to make
-// replicated work more expensive than divided work if communication is equal.
-constexpr double kOperationsPerSecond = 1e11, kBytesPerSecond = 1e10;
 constexpr std::size_t kMostTried = 4096;
 
 class DivisionSearch {
@@ -30,7 +28,8 @@ class DivisionSearch {
         operands_(operands),
         results_(results),
         options_(division_options(placements, rule, operands, results)),
-        work_(rule.cost.flops / kOperationsPerSecond + rule.cost.bytes / kBytesPerSecond) {}
+        work_(rule.cost.flops / machine::kProductFlops +
+              rule.cost.bytes / machine::kMemoryBandwidth) {}
 
   DivisionChoice run() {
     find_sums();

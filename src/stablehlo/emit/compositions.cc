@@ -8,6 +8,7 @@
 #include "stablehlo/emit/rules.h"
 
 #include <algorithm>
+#include <array>
 #include <numbers>
 
 namespace tessera::inline v0::stablehlo::write {
@@ -98,15 +99,17 @@ Values scatter_clipped(const Writing& w, const Values& in) {
                    window[static_cast<std::size_t>(k)]);
   const Value indices =
       room.empty() ? in[1] : clipped(wide_enough(in[1]), d.index_vector_dim, room);
-  return {ops::scatter(w.op.name, in[0], indices, in[2], d, "drop", w.attrs.flag("unique"))};
+  Attrs attrs = w.attrs;
+  attrs.set("mode", "drop");
+  return in[0].builder->emit(w.op, std::array{in[0], indices, in[2]}, attrs);
 }
 
 // The position of the extremum: the first of the elements that equal it or are NaN.
+template <bool kGreatest>
 Values place_of_extremum(const Writing& w, const Values& in) {
   const std::int64_t axis = w.attrs.i("axis");
   const Value x = in[0];
-  const bool greatest = w.op.name == "argmax";
-  const Value best = greatest ? ops::reduce_max(x, {axis}) : ops::reduce_min(x, {axis});
+  const Value best = kGreatest ? ops::reduce_max(x, {axis}) : ops::reduce_min(x, {axis});
   Ints dims;
   for (int i = 0; i < x.rank(); ++i)
     if (i != axis) dims.push_back(i);
@@ -163,7 +166,8 @@ Values power_of_two(const Writing&, const Values& in) {
 }  // namespace
 
 Names exp2(Writing& w) { return composed(w, power_of_two); }
-Names arg_extremum(Writing& w) { return composed(w, place_of_extremum); }
+Names arg_max(Writing& w) { return composed(w, place_of_extremum<true>); }
+Names arg_min(Writing& w) { return composed(w, place_of_extremum<false>); }
 Names running(Writing& w) { return composed(w, over_all_before); }
 Names masked_gather(Writing& w) { return composed(w, gather_with_mask); }
 Names clipped_scatter(Writing& w) { return composed(w, scatter_clipped); }

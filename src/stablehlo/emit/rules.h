@@ -88,7 +88,8 @@ Names axis_index(Writing& w);
 
 // compositions.cc: compositions of other ops
 Names exp2(Writing& w);
-Names arg_extremum(Writing& w);
+Names arg_max(Writing& w);
+Names arg_min(Writing& w);
 Names running(Writing& w);  // cumsum and similar ops
 Names select_and_gather_add(Writing& w);
 Names masked_gather(Writing& w);
