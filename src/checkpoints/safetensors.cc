@@ -21,9 +21,9 @@ using Json = nlohmann::json;
 constexpr std::size_t kLength = 8;  // bytes that hold the header's length
 
 // Reports problems with one file as IoErrors.
-class Complaint {
+class FileProblem {
  public:
-  Complaint(const char* function, const std::string& path, const SourceLoc& line)
+  FileProblem(const char* function, const std::string& path, const SourceLoc& line)
       : function_(function), path_(path), line_(line) {}
   [[noreturn]] void fail(const std::string& problem, const std::string& advice,
                          const std::string& rule = {}) const {
@@ -51,7 +51,7 @@ bool is_sound(DType dtype, const char* bytes, std::size_t n) {
 
 void save_safetensors(const std::string& path, const SafeTensors& contents,
                       std::source_location loc) {
-  const Complaint complaint("save", path, loc);
+  const FileProblem complaint("save", path, loc);
   Json header = Json::object();
   if (!contents.metadata.empty()) header["__metadata__"] = contents.metadata;
   std::uint64_t offset = 0;
@@ -116,7 +116,7 @@ void save_safetensors(const std::string& path, const SafeTensors& contents,
 
 namespace {
 
-SafeTensors read_tensors(const npy_format::ByteSource& in, const Complaint& complaint) {
+SafeTensors read_tensors(const npy_format::ByteSource& in, const FileProblem& complaint) {
   const std::string again = "save the model again, or check that this is a safetensors file";
   auto read = [&](char* to, std::uint64_t bytes) {
     if (!in.read(to, static_cast<std::size_t>(bytes)))
@@ -183,14 +183,14 @@ SafeTensors read_tensors(const npy_format::ByteSource& in, const Complaint& comp
 }  // namespace
 
 SafeTensors load_safetensors(const std::string& path, std::source_location loc) {
-  const Complaint complaint("load", path, loc);
+  const FileProblem complaint("load", path, loc);
   detail::InputFile in(path);
   if (!in.problem().empty()) complaint.fail(in.problem(), in.advice());
   return read_tensors({in.size(), [&](void* to, std::size_t n) { return in.read(to, n); }},
                       complaint);
 }
 SafeTensors load_safetensors(std::span<const std::byte> bytes, std::source_location loc) {
-  const Complaint complaint("load", npy_format::kMemory, loc);
+  const FileProblem complaint("load", npy_format::kMemory, loc);
   return read_tensors(npy_format::source_of(bytes), complaint);
 }
 

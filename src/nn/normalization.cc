@@ -133,7 +133,9 @@ Array matrix_of(const char* layer, const Operand& weight, const Array& own, std:
       .raise<ShapeError>();
 }
 
-Array unit(const Array& x, double epsilon) { return x * rsqrt(sum(square(x)) + epsilon); }
+Array normalised_vector(const Array& x, double epsilon) {
+  return x * rsqrt(sum(square(x)) + epsilon);
+}
 
 Array over_sigma(const Array& weight, const Array& sigma) {
   return weight / where(sigma != 0, sigma, 1.0).astype(weight.dtype());
@@ -154,8 +156,8 @@ std::pair<Array, SpectralNorm> SpectralNorm::train(Operand weight) const {
   const Array w = matrix_of("SpectralNorm", weight, u, u.shape(-1));
   Array left = u.astype(w.dtype()), right;
   for (std::int64_t i = 0; i < std::max<std::int64_t>(1, steps); ++i) {
-    right = unit(matmul(left, w.T()), epsilon);
-    left = unit(matmul(right, w), epsilon);
+    right = normalised_vector(matmul(left, w.T()), epsilon);
+    left = normalised_vector(matmul(right, w), epsilon);
   }
   left = stop_gradient(left);
   right = stop_gradient(right);

@@ -60,13 +60,13 @@ Digits shortest(double magnitude, DType dtype) {
   return parse_scientific(text, r.ptr);
 }
 
-struct Parts {
+struct NumberParts {
   std::string whole, fraction;  // "-12", "5"
   int exponent = 0;
 };
 
-Parts positional(double v, DType dtype, int precision) {
-  Parts p;
+NumberParts positional(double v, DType dtype, int precision) {
+  NumberParts p;
   Digits d = shortest(std::fabs(v), dtype);
   int fraction_digits = static_cast<int>(d.digits.size()) - d.point;
   if (v == 0) {
@@ -94,8 +94,8 @@ Parts positional(double v, DType dtype, int precision) {
   return p;
 }
 
-Parts scientific(double v, DType dtype, int precision) {
-  Parts p;
+NumberParts scientific(double v, DType dtype, int precision) {
+  NumberParts p;
   std::string digits = "0";
   if (v != 0) {
     Digits d = shortest(std::fabs(v), dtype);
@@ -116,12 +116,12 @@ Parts scientific(double v, DType dtype, int precision) {
 }
 
 // Scientific notation with exactly `precision` digits after the point.
-Parts padded_scientific(double v, int precision) {
+NumberParts padded_scientific(double v, int precision) {
   char text[512];
   auto r = std::to_chars(text, text + sizeof text, v, std::chars_format::scientific, precision);
   const std::string s(text, r.ptr);
   const std::size_t dot = s.find('.'), e = s.find('e');
-  Parts p{s.substr(0, dot), s.substr(dot + 1, e - dot - 1), 0};
+  NumberParts p{s.substr(0, dot), s.substr(dot + 1, e - dot - 1), 0};
   p.exponent = std::stoi(s.substr(e + 1));
   return p;
 }
@@ -163,7 +163,8 @@ Formatter float_formatter(const HostArray& a, const std::vector<std::int64_t>& s
   for (auto i : shown) {
     double v = a.number(i);
     if (!std::isfinite(v)) continue;
-    Parts p = exponential ? scientific(v, a.dtype, kPrecision) : positional(v, a.dtype, kPrecision);
+    NumberParts p =
+        exponential ? scientific(v, a.dtype, kPrecision) : positional(v, a.dtype, kPrecision);
     whole = std::max(whole, p.whole.size());
     fraction = std::max(fraction, p.fraction.size());
     exponent = std::max(exponent, std::to_string(std::abs(p.exponent)).size());
@@ -177,7 +178,8 @@ Formatter float_formatter(const HostArray& a, const std::vector<std::int64_t>& s
     double v = a.number(i);
     if (!std::isfinite(v))
       return pad_left(std::isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", whole + right + 1);
-    Parts p = exponential ? scientific(v, a.dtype, kPrecision) : positional(v, a.dtype, kPrecision);
+    NumberParts p =
+        exponential ? scientific(v, a.dtype, kPrecision) : positional(v, a.dtype, kPrecision);
     // If other elements have more digits, continue with the next digits of this number.
     if (exponential && p.fraction.size() < fraction)
       p = padded_scientific(v, static_cast<int>(fraction));
@@ -315,10 +317,10 @@ std::string scalar_text(const HostArray& a) {
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
   double m = std::fabs(v);
   if (m != 0 && (m >= exponent_limit(a.dtype) || m < 1e-4)) {
-    Parts p = scientific(v, a.dtype, 17);
+    NumberParts p = scientific(v, a.dtype, 17);
     return p.whole + (p.fraction.empty() ? "" : "." + p.fraction) + exponent_text(p.exponent, 2);
   }
-  Parts p = positional(v, a.dtype, 400);
+  NumberParts p = positional(v, a.dtype, 400);
   return p.whole + "." + (p.fraction.empty() ? "0" : p.fraction);
 }
 

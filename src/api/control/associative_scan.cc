@@ -17,7 +17,7 @@ Array strided(const Array& x, int axis, std::int64_t start, std::int64_t limit,
   return bind1("slice", {x}, {{"start", from}, {"limit", to}, {"strides", by}}, {});
 }
 
-Array joined(const Array& x, const Array& y, int axis) {
+Array joined_halves(const Array& x, const Array& y, int axis) {
   return bind1("concatenate", {x, y}, {{"dimension", static_cast<std::int64_t>(axis)}}, {});
 }
 
@@ -35,11 +35,12 @@ Array interleaved(const Array& even, const Array& odd, int axis) {
   const Array head = extra ? strided(even, axis, 0, n, 1) : even;
   Shape both = odd.shape();
   both[a] = 2 * n;
-  const Array pairs = reshaped(joined(reshaped(head, one), reshaped(odd, one), axis + 1), both);
-  return extra ? joined(pairs, strided(even, axis, n, n + 1, 1), axis) : pairs;
+  const Array pairs =
+      reshaped(joined_halves(reshaped(head, one), reshaped(odd, one), axis + 1), both);
+  return extra ? joined_halves(pairs, strided(even, axis, n, n + 1, 1), axis) : pairs;
 }
 
-struct Scan {
+struct ScanCall {
   Call& combine;
   int axis;
   SourceLoc loc;
@@ -94,8 +95,8 @@ struct Scan {
         out.emplace_back();
         continue;
       }
-      out.push_back(
-          interleaved(inner > 0 ? joined(first[i], later[i], axis) : first[i], odd[i], axis));
+      out.push_back(interleaved(inner > 0 ? joined_halves(first[i], later[i], axis) : first[i],
+                                odd[i], axis));
     }
     return out;
   }
@@ -148,7 +149,7 @@ std::vector<Array> associative_scan(Call& combine, const AssociativeScanOptions&
     Array in = trace.input(x.impl()->type, loc);
     leaves.push_back(options.reverse ? bind1("reverse", {in}, {{"dims", Ints{axis}}}, loc) : in);
   }
-  Arrays results = Scan{combine, axis, loc}(leaves, length);
+  Arrays results = ScanCall{combine, axis, loc}(leaves, length);
   Arrays outputs;
   for (Array& r : results)
     if (!r.is_empty())

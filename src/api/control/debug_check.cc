@@ -21,9 +21,9 @@ namespace tessera::inline v0 {
 namespace {
 
 // The conditions checked for one leaf, and the text of its error.
-class Check final : public Callback {
+class DebugCheck final : public Callback {
  public:
-  Check(std::string what, std::string rule, std::string path, Shape shape, SourceLoc loc)
+  DebugCheck(std::string what, std::string rule, std::string path, Shape shape, SourceLoc loc)
       : what_(std::move(what)),
         rule_(std::move(rule)),
         path_(std::move(path)),
@@ -138,7 +138,7 @@ void detail::check(const std::vector<Array>& leaves, const std::vector<std::stri
     const std::string key = fmt::format("check {}:{}\n{}\n{}\n{}\n{}", line.file ? line.file : "",
                                         line.line, what, rule, paths[i], to_string(x.shape()));
     const auto hook = known_callback(
-        key, [&] { return std::make_shared<Check>(what, rule, paths[i], x.shape(), line); });
+        key, [&] { return std::make_shared<DebugCheck>(what, rule, paths[i], x.shape(), line); });
     if (Trace* t = Trace::innermost()) {
       const Found found = cond(any_bad, found_in, found_nothing, stop_gradient(x), bad);
       report(*t, hook, any_bad, found, loc);

@@ -100,8 +100,9 @@ Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups) {
 }
 
 namespace {
-Array extremum(const char* name, Value (*op)(Value, const Strings&, std::int64_t, const IntLists&),
-               const Operand& x, const AxisNames& axes, const AxisGroups& groups) {
+Array extremum_over(const char* name,
+                    Value (*op)(Value, const Strings&, std::int64_t, const IntLists&),
+                    const Operand& x, const AxisNames& axes, const AxisGroups& groups) {
   const Members m = members(name, axes, x.loc);
   check_groups(name, m, groups, x.loc);
   if (is_number(x.array) && !is_boolean(x.array)) return x.array;
@@ -146,10 +147,10 @@ Array permute(const char* function, const Operand& x, const AxisNames& axes,
 }  // namespace
 
 Array pmax(Operand x, const AxisNames& axes, const AxisGroups& groups) {
-  return extremum("pmax", ops::pmax, x, axes, groups);
+  return extremum_over("pmax", ops::pmax, x, axes, groups);
 }
 Array pmin(Operand x, const AxisNames& axes, const AxisGroups& groups) {
-  return extremum("pmin", ops::pmin, x, axes, groups);
+  return extremum_over("pmin", ops::pmin, x, axes, groups);
 }
 
 Array all_gather(Operand x, const AxisNames& axes, const GatherOptions& o) {

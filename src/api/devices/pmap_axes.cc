@@ -9,7 +9,7 @@ namespace tessera::inline v0::detail {
 
 namespace {
 
-std::string count_of(std::int64_t n, const char* one, const char* many = nullptr) {
+std::string device_count_of(std::int64_t n, const char* one, const char* many = nullptr) {
   if (n == 1) return "1 " + std::string(one);
   return std::to_string(n) + " " + (many ? many : one + std::string("s"));
 }
@@ -122,7 +122,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
   bool any = false;
   for (const MappedLeaf& l : mapped)
     if (l.size != in.size) {
-      disagree.offender(l.text + " has " + count_of(l.size, "element"));
+      disagree.offender(l.text + " has " + device_count_of(l.size, "element"));
       any = true;
     }
   const std::int64_t devices = std::min(in.size, available);
@@ -130,7 +130,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
     if (options.axis_size <= 0)
       for (const MappedLeaf& l : mapped)
         if (l.size == in.size) {
-          disagree.offender(l.text + " has " + count_of(l.size, "element") + ", as most");
+          disagree.offender(l.text + " has " + device_count_of(l.size, "element") + ", as most");
           break;
         }
     disagree
@@ -138,7 +138,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
                      ? "mapped axes do not have the axis_size of " + std::to_string(in.size)
                      : "the mapped axes of the arguments differ in size")
         .rule("each device gets one entry of every mapped axis, so all have one size" +
-              (in.size > available ? "; it is at most " + count_of(available, "device")
+              (in.size > available ? "; it is at most " + device_count_of(available, "device")
                                    : std::string()))
         .from(loc)
         .advice("cut a batch with ts::data::shard_batch(x, " + std::to_string(devices) +
@@ -159,8 +159,8 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
   if (in.size > available && around) {
     const std::int64_t all = in.size * *around;
     Message(function)
-        .problem("a pmap of " + count_of(in.size, "entry", "entries") + " inside pmaps over " +
-                 count_of(*around, "device"))
+        .problem("a pmap of " + device_count_of(in.size, "entry", "entries") +
+                 " inside pmaps over " + device_count_of(*around, "device"))
         .rule("each device around runs the pmap inside on devices of its own: " +
               std::to_string(*around) + " * " + std::to_string(in.size) + " = " +
               std::to_string(all) + " > " + std::to_string(there))
@@ -171,7 +171,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
   if (in.size > available) {
     Message m(function);
     m.problem(std::to_string(in.size) + (in.size == 1 ? " entry is" : " entries are") +
-              " to be mapped over " + count_of(available, "device"));
+              " to be mapped over " + device_count_of(available, "device"));
     for (const MappedLeaf& l : mapped) m.offender(l.text);
     m.rule("each device runs one entry of the mapped axis: " + std::to_string(in.size) + " > " +
            std::to_string(available))
@@ -193,7 +193,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
       Message(function)
           .problem("device " + std::to_string(ids[i]) + " of the list " +
                    (ids[i] < 0 || ids[i] >= there ? "does not exist" : "appears twice"))
-          .rule("there are " + count_of(there, "device") + ", each used once")
+          .rule("there are " + device_count_of(there, "device") + ", each used once")
           .from(loc)
           .advice("take them from devices()")
           .raise<DeviceError>();
@@ -217,7 +217,7 @@ std::vector<int> pmap_out_axes(const TreeDef& result, const std::vector<bool>& p
     if (axis != kReplicated) {
       if (axis < -rank || axis >= rank) {
         m.offender(paths[i] + " is stacked along axis " + std::to_string(axis) + ", and has " +
-                   count_of(rank, "dimension") + " then");
+                   device_count_of(rank, "dimension") + " then");
         any_wrong = true;
       } else if (axis < 0) {
         axis += rank;

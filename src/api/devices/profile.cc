@@ -24,8 +24,8 @@ std::atomic<bool> running{false};
 }
 
 namespace {
-[[noreturn]] void refuse(const std::string& path, const std::string& why,
-                         const std::source_location& loc) {
+[[noreturn]] void refuse_profile(const std::string& path, const std::string& why,
+                                 const std::source_location& loc) {
   Message("profile")
       .problem("the trace cannot be written to " + detail::shown_path(path) + ": " + why)
       .rule("it is written beside its place and then put there; what was there before is kept")
@@ -70,7 +70,8 @@ std::vector<std::string> events_of_all(const std::source_location& loc) {
 }  // namespace
 
 Profile::Profile(std::string path, std::source_location loc) : path_(std::move(path)), loc_(loc) {
-  if (const std::string why = why_not_written(path_, loc); !why.empty()) refuse(path_, why, loc);
+  if (const std::string why = why_not_written(path_, loc); !why.empty())
+    refuse_profile(path_, why, loc);
   if (running.exchange(true))
     Message("profile")
         .problem("a profile is being recorded already")
@@ -90,7 +91,7 @@ void Profile::finish() {
   const std::string json = runtime::profiler::trace(events);
   const std::string_view parts[] = {json};
   if (const std::string why = detail::replace_file(path_, parts); !why.empty())
-    refuse(path_, why, loc_);
+    refuse_profile(path_, why, loc_);
 }
 
 Profile::~Profile() {

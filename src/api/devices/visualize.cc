@@ -122,7 +122,7 @@ Colour colour_of(const Grid& g, std::int64_t row, std::int64_t column) {
   return kColours[static_cast<std::size_t>(row * g.across + column) % kColours.size()];
 }
 
-std::string text_of(const Grid& g, std::int64_t row, std::int64_t column) {
+std::string text_of_cell(const Grid& g, std::int64_t row, std::int64_t column) {
   const std::string ids = ids_text(g.holders[static_cast<std::size_t>(row * g.across + column)]);
   return g.platform.empty() ? ids : g.platform + " " + ids;
 }
@@ -135,7 +135,8 @@ std::string visualize_sharding(const Shape& shape, const Sharding& sharding,
   const bool colours = options.color.value_or(terminal_with_colours());
   std::size_t inner = 0;
   for (std::int64_t i = 0; i < g.down; ++i)
-    for (std::int64_t j = 0; j < g.across; ++j) inner = std::max(inner, text_of(g, i, j).size());
+    for (std::int64_t j = 0; j < g.across; ++j)
+      inner = std::max(inner, text_of_cell(g, i, j).size());
   inner += 2;
   const auto line = [&](const char* left, const char* between, const char* right) {
     std::string s = left;
@@ -149,7 +150,7 @@ std::string visualize_sharding(const Shape& shape, const Sharding& sharding,
   for (std::int64_t i = 0; i < g.down; ++i) {
     if (i) s += line("├", "┼", "┤");
     for (std::int64_t j = 0; j < g.across; ++j) {
-      const std::string cell = fmt::format("{:^{}}", text_of(g, i, j), inner);
+      const std::string cell = fmt::format("{:^{}}", text_of_cell(g, i, j), inner);
       const Colour c = colour_of(g, i, j);
       s += "│" + (colours ? fmt::format("\033[38;2;0;0;0;48;2;{};{};{}m{}\033[0m", c.red, c.green,
                                         c.blue, cell)
@@ -184,7 +185,7 @@ std::string sharding_svg(const Shape& shape, const Sharding& sharding,
   std::size_t letters = 0;
   for (std::int64_t i = 0; i < g.down; ++i)
     for (std::int64_t j = 0; j < g.across; ++j)
-      letters = std::max(letters, text_of(g, i, j).size());
+      letters = std::max(letters, text_of_cell(g, i, j).size());
   const double least_width = 8.0 * static_cast<double>(letters) + 16, least_height = 28;
   const double ratio = static_cast<double>(std::max<std::int64_t>(g.height, 1)) /
                        static_cast<double>(std::max<std::int64_t>(g.width, 1));
@@ -222,7 +223,7 @@ std::string sharding_svg(const Shape& shape, const Sharding& sharding,
           "fill=\"rgb({},{},{})\" stroke=\"white\" stroke-width=\"3\"/>\n"
           "<text x=\"{:.1f}\" y=\"{:.1f}\" dy=\"0.35em\" "
           "text-anchor=\"middle\" fill=\"#222\">{}</text>\n",
-          x, y, w, h, c.red, c.green, c.blue, x + w / 2, y + h / 2, text_of(g, i, j));
+          x, y, w, h, c.red, c.green, c.blue, x + w / 2, y + h / 2, text_of_cell(g, i, j));
     }
   if (!g.others.empty())
     s += fmt::format("<text x=\"16\" y=\"{:.1f}\" fill=\"#555\">{}</text>\n", top + height + 24,

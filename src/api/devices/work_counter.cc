@@ -6,7 +6,7 @@
 namespace tessera::inline v0 {
 
 namespace {
-MeasuredWork counted() {
+MeasuredWork counted_work() {
   const runtime::Work work = runtime::work_ledger::total();
   return {work.cost.flops, work.cost.bytes, work.received, work.along};
 }
@@ -15,14 +15,14 @@ MeasuredWork counted() {
 // Calls that began earlier are not counted.
 WorkCounter::WorkCounter() {
   runtime::wait_for_calls();
-  before_ = counted();
+  before_ = counted_work();
   ++runtime::work_ledger::g_readers;
 }
 WorkCounter::~WorkCounter() { --runtime::work_ledger::g_readers; }
 
 MeasuredWork WorkCounter::total() const {
   runtime::wait_for_calls();
-  const MeasuredWork now = counted();
+  const MeasuredWork now = counted_work();
   MeasuredWork since{now.flops - before_.flops, now.memory_traffic - before_.memory_traffic,
                      now.moved_bytes - before_.moved_bytes};
   for (const auto& [axis, bytes] : now.moved_along) {

@@ -37,10 +37,10 @@ double as_double(T x) {
 
 // The distance of two elements by the measure of the check; 0 if they are equal.
 template <class T>
-double distance(Check::Kind kind, T a, T b) {
+double ulp_distance(Check::Kind kind, T a, T b) {
   constexpr double kFar = std::numeric_limits<double>::infinity();
   if constexpr (requires { a.real(); }) {  // compares complex numbers by their parts
-    return std::max(distance(kind, a.real(), b.real()), distance(kind, a.imag(), b.imag()));
+    return std::max(ulp_distance(kind, a.real(), b.real()), ulp_distance(kind, a.imag(), b.imag()));
   } else if constexpr (std::is_integral_v<T>) {
     if (a == b) return 0;
     return kind == Check::almost_equal ? std::abs(static_cast<double>(a) - static_cast<double>(b))
@@ -60,9 +60,9 @@ double distance(Check::Kind kind, T a, T b) {
 }
 
 template <class T>
-std::string number(T x) {
+std::string number_text(T x) {
   if constexpr (requires { x.real(); }) {
-    return "(" + number(x.real()) + ", " + number(x.imag()) + ")";
+    return "(" + number_text(x.real()) + ", " + number_text(x.imag()) + ")";
   } else if constexpr (std::is_integral_v<T>) {
     return std::to_string(x);
   } else {
@@ -73,24 +73,24 @@ std::string number(T x) {
 }
 
 // The reason why two arrays fail the check; empty if they pass.
-std::string compare(const Check& check, const Array& got, const Array& want) {
+std::string compare_results(const Check& check, const Array& got, const Array& want) {
   return dispatch(got.dtype(), [&](auto tag) -> std::string {
     using T = decltype(tag);
     const auto a = got.host<T>(), b = want.host<T>();
     std::size_t wrong = 0, worst = 0;
     double most = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
-      const double d = distance<T>(check.kind, a[i], b[i]);
+      const double d = ulp_distance<T>(check.kind, a[i], b[i]);
       if (d > check.tolerance || std::isnan(d)) ++wrong;
       if (d > most) most = d, worst = i;
     }
     if (wrong == 0 && (check.kind != Check::close || most >= check.least)) return {};
     std::string by = check.kind == Check::close && std::isfinite(most)
-                         ? ", " + number(most) + " units in the last place apart"
+                         ? ", " + number_text(most) + " units in the last place apart"
                          : "";
     return check.place + ": " + std::to_string(wrong) + " of " + std::to_string(a.size()) +
-           " elements differ, most at " + std::to_string(worst) + ": " + number(a[worst]) +
-           " where " + number(b[worst]) + " is expected" + by;
+           " elements differ, most at " + std::to_string(worst) + ": " + number_text(a[worst]) +
+           " where " + number_text(b[worst]) + " is expected" + by;
   });
 }
 
@@ -120,7 +120,7 @@ void run(const stablehlo::ModuleSyntax& m, StableHloCheck& out) {
   out.checks = imported.checks.size();
   std::size_t next = imported.outputs.size();
   for (const Check& c : imported.checks) {
-    const std::string problem = compare(c, results[next], results[next + 1]);
+    const std::string problem = compare_results(c, results[next], results[next + 1]);
     next += 2;
     if (problem.empty()) continue;
     out.outcome = StableHloCheck::failed;

@@ -48,18 +48,19 @@ std::string described(const DLDataType& d) {
 }
 
 template <class E>
-[[noreturn]] void refuse(const SourceLoc& loc, const std::string& problem, const std::string& rule,
-                         const std::string& advice) {
+[[noreturn]] void refuse_tensor(const SourceLoc& loc, const std::string& problem,
+                                const std::string& rule, const std::string& advice) {
   Message("from_dlpack").problem(problem).rule(rule).from(loc).advice(advice).raise<E>();
 }
 
 DType dtype_of(const DLDataType& d, const SourceLoc& loc) {
   for (const Row& row : kRows)
     if (d.code == row.code && d.bits == row.bits && d.lanes == 1) return row.dtype;
-  refuse<DTypeError>(loc, "the tensor's elements are of " + described(d),
-                     "elements are booleans, integers of 8 to 64 bits, float16, bfloat16, float32, "
-                     "float64, complex64 or complex128, of one lane",
-                     "convert the tensor before it is handed over");
+  refuse_tensor<DTypeError>(
+      loc, "the tensor's elements are of " + described(d),
+      "elements are booleans, integers of 8 to 64 bits, float16, bfloat16, float32, "
+      "float64, complex64 or complex128, of one lane",
+      "convert the tensor before it is handed over");
 }
 
 Shape shape_of(const DLTensor& t, DType dtype, const SourceLoc& loc) {
@@ -74,7 +75,7 @@ Shape shape_of(const DLTensor& t, DType dtype, const SourceLoc& loc) {
   }
   for (std::int64_t n : shape) fits = fits && (empty || !__builtin_mul_overflow(bytes, n, &bytes));
   if (!fits)
-    refuse<ShapeError>(
+    refuse_tensor<ShapeError>(
         loc,
         ranked ? "the tensor is of shape " + to_string(shape)
                : "the tensor is of rank " + std::to_string(t.ndim) + " without a shape",
@@ -141,25 +142,27 @@ DLManagedTensor* to_dlpack(const Array& x, std::source_location loc) {
 Array from_dlpack(DLManagedTensor* tensor, std::source_location loc) {
   const InFunction called("from_dlpack", loc);
   if (!tensor)
-    refuse<Error>(loc, "there is no tensor", "from_dlpack takes a tensor that someone handed over",
-                  "check that it was not taken over before");
+    refuse_tensor<Error>(loc, "there is no tensor",
+                         "from_dlpack takes a tensor that someone handed over",
+                         "check that it was not taken over before");
   const Held held(tensor, give_back);
   const DLTensor& t = tensor->dl_tensor;
   if (t.device.device_type != kDLCPU && t.device.device_type != kDLCUDAHost &&
       t.device.device_type != kDLROCMHost)
-    refuse<Error>(loc,
-                  "the tensor is in memory of kind " +
-                      std::to_string(static_cast<int>(t.device.device_type)) + " of DLPack",
-                  "memory that the CPU reads is of kind " + std::to_string(int{kDLCPU}) + ", " +
-                      std::to_string(int{kDLCUDAHost}) + " or " + std::to_string(int{kDLROCMHost}),
-                  "move the tensor to the CPU first");
+    refuse_tensor<Error>(loc,
+                         "the tensor is in memory of kind " +
+                             std::to_string(static_cast<int>(t.device.device_type)) + " of DLPack",
+                         "memory that the CPU reads is of kind " + std::to_string(int{kDLCPU}) +
+                             ", " + std::to_string(int{kDLCUDAHost}) + " or " +
+                             std::to_string(int{kDLROCMHost}),
+                         "move the tensor to the CPU first");
   const DType dtype = dtype_of(t.dtype, loc);
   const Shape shape = shape_of(t, dtype, loc);
   const std::int64_t count = shape.count();
   if (count == 0) return Array::from_bytes(dtype, shape, nullptr);
   if (!t.data)
-    refuse<Error>(loc, "the tensor of shape " + to_string(shape) + " has no memory",
-                  "a tensor with elements has memory", "check how the tensor is made");
+    refuse_tensor<Error>(loc, "the tensor of shape " + to_string(shape) + " has no memory",
+                         "a tensor with elements has memory", "check how the tensor is made");
   char* data = static_cast<char*>(t.data) + t.byte_offset;
   if (is_row_major(t)) return Array::adopt(dtype, shape, data, held);
   return Array::from_bytes(dtype, shape, dense(t, data, size_of(dtype), count).data());

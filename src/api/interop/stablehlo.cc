@@ -161,13 +161,13 @@ const detail::LoadedModule& need_loaded(const std::shared_ptr<const detail::Load
 }
 
 // "f32[?,3]": a question mark stands for a dimension that each call determines.
-std::string text_of(DType dtype, const Shape& shape) {
+std::string text_of_spec(DType dtype, const Shape& shape) {
   std::string text = to_string(Type(dtype, shape));
   for (std::size_t at = 0; (at = text.find("-1", at)) != text.npos;) text.replace(at, 2, "?");
   return text;
 }
 
-bool fits(const Shape& want, const Shape& got) {
+bool fits_input(const Shape& want, const Shape& got) {
   return std::equal(want.begin(), want.end(), got.begin(), got.end(),
                     [](std::int64_t w, std::int64_t g) { return w < 0 || w == g; });
 }
@@ -179,18 +179,18 @@ bool takes(const ArrayType& want, const Type& got) {
          (number && (is_floating(want.dtype) || (is_integer(want.dtype) && is_integer(got.dtype))));
 }
 
-[[noreturn]] void refuse(const std::string& function, const std::vector<ArrayType>& inputs,
-                         std::span<const Array> arguments, const SourceLoc& line) {
+[[noreturn]] void refuse_module(const std::string& function, const std::vector<ArrayType>& inputs,
+                                std::span<const Array> arguments, const SourceLoc& line) {
   Message wrong(function);
   bool shapes = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ArrayType& want = inputs[i];
     const Type& got = detail::need(arguments[i], function.c_str(), line).type;
-    const bool shaped = fits(want.shape, got.shape);
+    const bool shaped = fits_input(want.shape, got.shape);
     shapes = shapes || !shaped;
     if (!shaped || !takes(want, got))
-      wrong.offender(want.name + " is " + text_of(want.dtype, want.shape) + ", and gets " +
-                     text_of(detail::visible_dtype(got), got.shape));
+      wrong.offender(want.name + " is " + text_of_spec(want.dtype, want.shape) + ", and gets " +
+                     text_of_spec(detail::visible_dtype(got), got.shape));
   }
   wrong.problem("arguments that are not what it takes:")
       .rule("dtypes and shapes are those that it was exported for")
@@ -236,10 +236,10 @@ std::vector<Array> LoadedFunction::call(std::span<const Array> arguments,
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ArrayType& want = m.inputs[i];
     const Type& got = detail::need(arguments[i], function.c_str(), line).type;
-    fit = fit && fits(want.shape, got.shape) && takes(want, got);
+    fit = fit && fits_input(want.shape, got.shape) && takes(want, got);
     operands.push_back(got.weak ? arguments[i].astype(want.dtype, loc) : arguments[i]);
   }
-  if (!fit) refuse(function, m.inputs, arguments, line);
+  if (!fit) refuse_module(function, m.inputs, arguments, line);
   const auto program = m.program(operands, line);
   operands.insert(operands.end(), program->constants.begin(), program->constants.end());
   return detail::apply(program->program, operands, line, &program->runs);

@@ -46,7 +46,7 @@ Value moved_first(Value x, int from) {
   return ops::transpose(x, order);
 }
 Value spread(Value scalar, const Shape& shape) { return ops::broadcast_in_dim(scalar, shape, {}); }
-Value places(Builder& b, const Shape& vector) {
+Value positions_along(Builder& b, const Shape& vector) {
   return ops::iota(b, DType::int64, vector, vector.rank() - 1);
 }
 
@@ -60,7 +60,7 @@ ProgramPtr root_column(DType dtype, const Shape& vector) {
   const Value t = b.input(Type(dtype, vector)), own = b.input(Type(dtype, one)),
               j = b.input(Type(DType::int64, Shape())), u = b.input(Type(dtype, vector)),
               row = b.input(Type(dtype, vector)), i = b.input(Type(DType::int64, Shape()));
-  const Value at = places(b, vector), zero = ops::zeros_like(u),
+  const Value at = positions_along(b, vector), zero = ops::zeros_like(u),
               here = ops::eq(at, spread(i, vector));
   const auto sum = [&](Value where, Value x) {
     return ops::reduce_sum(ops::select(where, x, zero), {last});
@@ -103,7 +103,7 @@ Value root_of_triangle(Value t) {
   Builder step;
   const Value all = step.input(Type(t.dtype(), s)), column = step.input(Type(t.dtype(), vector)),
               own = step.input(Type(t.dtype(), one)), j = step.input(Type(DType::int64, Shape()));
-  const Value at = places(step, vector);
+  const Value at = positions_along(step, vector);
   const Value begun = ops::select(ops::eq(at, spread(j, vector)), ops::along_rows(own, vector),
                                   ops::zeros_like(column));
   const Values rows{moved_first(all, rank - 2), ops::iota(step, DType::int64, Shape{n}, 0)};

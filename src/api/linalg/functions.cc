@@ -16,7 +16,7 @@ using ops::rows_of;
 
 namespace {
 
-Value scaled(Value x, double by) { return ops::mul(x, ops::full_like(x, by)); }
+Value scaled_matrix(Value x, double by) { return ops::mul(x, ops::full_like(x, by)); }
 
 // Broadcasts one number per matrix over the elements of the matrix.
 Value over_matrix(Value v, const Shape& shape) {
@@ -48,13 +48,14 @@ Pade pade(Value a) {
   const Value a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a4, a2);
   // c6 a6 + c4 a4 + c2 a2
   const auto powers = [&](std::size_t six, std::size_t four, std::size_t two) {
-    return ops::add(scaled(a6, b[six]), ops::add(scaled(a4, b[four]), scaled(a2, b[two])));
+    return ops::add(scaled_matrix(a6, b[six]),
+                    ops::add(scaled_matrix(a4, b[four]), scaled_matrix(a2, b[two])));
   };
   const Value odd =
-      ops::add(matmul(a6, powers(13, 11, 9)), ops::add(powers(7, 5, 3), scaled(one, b[1])));
+      ops::add(matmul(a6, powers(13, 11, 9)), ops::add(powers(7, 5, 3), scaled_matrix(one, b[1])));
   const Value u = matmul(a, odd);
   const Value v =
-      ops::add(matmul(a6, powers(12, 10, 8)), ops::add(powers(6, 4, 2), scaled(one, b[0])));
+      ops::add(matmul(a6, powers(12, 10, 8)), ops::add(powers(6, 4, 2), scaled_matrix(one, b[0])));
   return {ops::add(u, v), ops::sub(v, u)};
 }
 
@@ -109,9 +110,9 @@ Array expm(Operand a, std::int64_t max_squarings) {
     const Value norm = ops::reduce_max(sums, {column - 1});
     // The number of squarings: the power of two by which the norm exceeds kLargest. It is constant
     // under differentiation.
-    const Value ratio = ops::stop_gradient(scaled(norm, 1 / kLargest));
-    const Value exponent =
-        ops::max(ops::ceil(scaled(ops::log(ratio), 1 / std::log(2.0))), ops::zeros_like(ratio));
+    const Value ratio = ops::stop_gradient(scaled_matrix(norm, 1 / kLargest));
+    const Value exponent = ops::max(ops::ceil(scaled_matrix(ops::log(ratio), 1 / std::log(2.0))),
+                                    ops::zeros_like(ratio));
     const Value most = ops::full_like(exponent, static_cast<double>(max_squarings));
     const Value times = ops::min(exponent, most);
     const Value down = ops::exp2(ops::neg(times));
@@ -193,7 +194,7 @@ Array matrix_rank(Operand a, std::optional<double> rtol) {
         eps * static_cast<double>(std::max(rows_of(x.shape()), columns_of(x.shape()))));
     if (s.shape()[static_cast<std::size_t>(last)] == 0)
       return {ops::convert(ops::reduce_sum(s, {last}), DType::int32)};
-    const Value most = scaled(ops::reduce_max(s, {last}), t);
+    const Value most = scaled_matrix(ops::reduce_max(s, {last}), t);
     const Value large = ops::gt(s, over_matrix(most, s.shape()));
     return {ops::reduce_sum(ops::convert(large, DType::int32), {last})};
   })[0];

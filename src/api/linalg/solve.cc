@@ -95,7 +95,7 @@ Value sign_of_exchanges(Value pivots, DType dtype) {
 }
 
 // Element (i, j) of each matrix.
-Value element(Value x, std::int64_t i, std::int64_t j) {
+Value matrix_element(Value x, std::int64_t i, std::int64_t j) {
   return ops::reshape(ops::submatrix(x, i, i + 1, j, j + 1),
                       Shape(x.shape().begin(), x.shape().end() - 2));
 }
@@ -104,7 +104,7 @@ Value element(Value x, std::int64_t i, std::int64_t j) {
 Value small_determinant(Value x) {
   Builder& b = *x.builder;
   const Shape batch(x.shape().begin(), x.shape().end() - 2);
-  const auto e = [&](std::int64_t i, std::int64_t j) { return element(x, i, j); };
+  const auto e = [&](std::int64_t i, std::int64_t j) { return matrix_element(x, i, j); };
   const auto minor = [&](std::int64_t i, std::int64_t j) {
     return ops::sub(ops::mul(e(1, i), e(2, j)), ops::mul(e(1, j), e(2, i)));
   };
@@ -200,7 +200,7 @@ Array pinv(Operand a, std::optional<double> rcond, bool hermitian) {
 }
 
 namespace {
-std::int64_t count_of(const Shape& s, std::size_t first, std::size_t end) {
+std::int64_t pivot_count(const Shape& s, std::size_t first, std::size_t end) {
   std::int64_t n = 1;
   for (std::size_t i = first; i < end; ++i) n *= s[i];
   return n;
@@ -212,14 +212,14 @@ Array tensorinv(Operand a, int ind) {
   const Shape shape = a.array.shape(a.loc);
   const auto first = static_cast<std::size_t>(std::max(0, ind));
   if (ind < 1 || ind > shape.rank() ||
-      count_of(shape, 0, first) != count_of(shape, first, shape.size()))
+      pivot_count(shape, 0, first) != pivot_count(shape, first, shape.size()))
     Message("linalg.tensorinv")
         .problem("ind is " + std::to_string(ind) + " for an operand of shape " + to_string(shape))
         .rule("the first ind axes have as many elements as the others")
         .from(a.loc)
         .advice("check ind, which is 2 unless given")
         .raise<ShapeError>();
-  const std::int64_t n = count_of(shape, 0, first);
+  const std::int64_t n = pivot_count(shape, 0, first);
   Shape turned(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end());
   for (std::size_t i = 0; i < first; ++i) turned.push_back(shape[i]);
   return reshape(inv(reshape(a, {n, n})), turned);
@@ -233,7 +233,7 @@ Array tensorsolve(Operand a, Operand b) {
   const auto first = std::min(right.size(), shape.size());
   if (!std::equal(right.begin(), right.end(), shape.begin(),
                   shape.begin() + static_cast<std::ptrdiff_t>(first)) ||
-      count_of(shape, first, shape.size()) != n)
+      pivot_count(shape, first, shape.size()) != n)
     Message("linalg.tensorsolve")
         .problem("a has shape " + to_string(shape) + " and b has shape " + to_string(right))
         .rule("a's first axes are b's, and the others have as many elements")

@@ -96,7 +96,7 @@ const ArrayImpl& need(const Array& a, const char* function, const SourceLoc& loc
 namespace {
 
 // The float32 values of a weak array, which is stored as doubles; they live as long as the array.
-const float* floats_of(const ArrayImpl& a, const runtime::ArrayData& data) {
+const float* float_bytes_of(const ArrayImpl& a, const runtime::ArrayData& data) {
   runtime::BufferPtr hold;
   const auto* doubles = reinterpret_cast<const double*>(runtime::dense_bytes(data, hold));
   const auto count =
@@ -288,7 +288,7 @@ const void* Array::host_bytes(DType as, const char* function, std::source_locati
   const InFunction called(function, loc);
   const detail::Reading read(*this, function, loc);
   need_type(dtype(), as, function, loc);
-  if (dtype() != impl_->type.dtype) return detail::floats_of(*impl_, *read);
+  if (dtype() != impl_->type.dtype) return detail::float_bytes_of(*impl_, *read);
   return runtime::host_view(*read);
 }
 
@@ -305,7 +305,7 @@ std::shared_ptr<const void> Array::read_bytes(DType as, const char* function,
   const void* bytes =
       dtype() == impl_->type.dtype
           ? static_cast<const void*>(runtime::dense_bytes(*kept->read, kept->buffer))
-          : detail::floats_of(*impl_, *kept->read);
+          : detail::float_bytes_of(*impl_, *kept->read);
   return {std::move(kept), bytes};
 }
 

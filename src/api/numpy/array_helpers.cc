@@ -43,7 +43,9 @@ Array along(const Array& x, int axis, int rank) {
 }
 
 namespace {
-std::string axes_text(int rank) { return std::to_string(rank) + (rank == 1 ? " axis" : " axes"); }
+std::string list_of_axes(int rank) {
+  return std::to_string(rank) + (rank == 1 ? " axis" : " axes");
+}
 }  // namespace
 
 std::string counted(std::size_t n, const char* what) {
@@ -54,7 +56,8 @@ void need_rank_at_least(const char* function, const Array& x, int rank, const So
   if (rank_of(x) >= rank) return;
   Message(function)
       .problem("the array has shape " + to_string(x.shape()))
-      .rule("it has at least " + axes_text(rank) + ", this one has " + std::to_string(rank_of(x)))
+      .rule("it has at least " + list_of_axes(rank) + ", this one has " +
+            std::to_string(rank_of(x)))
       .from(loc)
       .advice("give it more axes with reshape or expand_dims")
       .raise<ShapeError>();
@@ -63,7 +66,7 @@ void need_rank(const char* function, const Array& x, int rank, const SourceLoc& 
   if (rank_of(x) == rank) return;
   Message(function)
       .problem("an operand has shape " + to_string(x.shape()))
-      .rule("it has " + axes_text(rank) + ", this one has " + std::to_string(rank_of(x)))
+      .rule("it has " + list_of_axes(rank) + ", this one has " + std::to_string(rank_of(x)))
       .from(loc)
       .advice(rank == 1 ? "flatten it with ravel, or map the function over the other axes with vmap"
                         : "change its shape with reshape, or map the function with vmap")

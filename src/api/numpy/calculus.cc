@@ -23,7 +23,7 @@ using Arrays = std::vector<Array>;
 using In = std::span<const Array>;
 
 // x and the optional operands that are present.
-Arrays given(const Array& x, const std::optional<Array>& a, const std::optional<Array>& b) {
+Arrays given_spacing(const Array& x, const std::optional<Array>& a, const std::optional<Array>& b) {
   Arrays all{x};
   if (a) all.push_back(*a);
   if (b) all.push_back(*b);
@@ -39,7 +39,7 @@ Array layer(const Array& v, const Array& x, int axis) {
 }  // namespace
 
 Array diff(Operand x, const DiffOptions& o) {
-  return composed1("diff", given(x.array, o.prepend, o.append), x.loc, [&](In in) {
+  return composed1("diff", given_spacing(x.array, o.prepend, o.append), x.loc, [&](In in) {
     detail::need_rank_at_least("diff", in[0], 1, x.loc);
     if (o.n < 0)
       Message("diff")
@@ -63,7 +63,7 @@ Array diff(Operand x, const DiffOptions& o) {
 }
 
 Array ediff1d(Operand x, const Ediff1dOptions& o) {
-  return composed1("ediff1d", given(x.array, o.to_begin, o.to_end), x.loc, [&](In in) {
+  return composed1("ediff1d", given_spacing(x.array, o.to_begin, o.to_end), x.loc, [&](In in) {
     const Array flat = ravel(in[0]);
     const std::int64_t n = flat.size();
     Arrays parts{subtract(part_of(flat, 0, std::min<std::int64_t>(1, n), n),
@@ -122,7 +122,7 @@ Arrays gradient(Operand x, const GradientOptions& o) {
 }
 
 Array trapezoid(Operand y, const TrapezoidOptions& o) {
-  return composed1("trapezoid", given(y.array, o.x, {}), y.loc, [&](In in) {
+  return composed1("trapezoid", given_spacing(y.array, o.x, {}), y.loc, [&](In in) {
     detail::need_rank_at_least("trapezoid", in[0], 1, y.loc);
     const Array v = moveaxis(in_floats(in[0]), o.axis, -1);
     const int last = rank_of(v) - 1;
@@ -136,7 +136,7 @@ Array trapezoid(Operand y, const TrapezoidOptions& o) {
 }
 
 namespace {
-void check_points(const Array& xp, const Array& fp, const SourceLoc& loc) {
+void check_sample_points(const Array& xp, const Array& fp, const SourceLoc& loc) {
   if (rank_of(xp) == 1 && xp.shape() == fp.shape() && xp.size() > 0) return;
   Message("interp")
       .problem("xp and fp have shapes " + to_string(xp.shape()) + " and " + to_string(fp.shape()))
@@ -147,7 +147,7 @@ void check_points(const Array& xp, const Array& fp, const SourceLoc& loc) {
 }
 // Sorts the points within a period, and adds the last before the first and the first after the
 // last, each shifted by a period.
-void around(Array& x, Array& xp, Array& fp, double period) {
+void neighbourhood(Array& x, Array& xp, Array& fp, double period) {
   x = remainder(x, period);
   xp = remainder(xp, period);
   const Array order = argsort(xp);
@@ -165,10 +165,10 @@ Array interp(Operand x, Operand xp, Operand fp, const InterpOptions& o) {
   if (o.left) all.push_back(*o.left);
   if (o.right) all.push_back(*o.right);
   return composed1("interp", all, x.loc, [&](In in) {
-    check_points(in[1], in[2], x.loc);
+    check_sample_points(in[1], in[2], x.loc);
     auto [v, at] = detail::both_in_floats(in[0], in[1]);
     Array f = in_floats(in[2]);
-    if (o.period) around(v, at, f, std::abs(*o.period));
+    if (o.period) neighbourhood(v, at, f, std::abs(*o.period));
     const std::int64_t n = at.size();
     if (n == 1) at = concatenate({at, at}), f = concatenate({f, f});
     const Array above =

@@ -12,11 +12,11 @@ using detail::composite;
 namespace {
 
 using Arrays = std::vector<Array>;
-using Body = std::function<Arrays(std::span<const Array>)>;
+using CombineBody = std::function<Arrays(std::span<const Array>)>;
 
 /// Traces a function on scalars of these dtypes.
 ProgramPtr traced_body(const char* function, std::span<const DType> dtypes, const SourceLoc& loc,
-                       const Body& body) {
+                       const CombineBody& body) {
   detail::Trace trace(std::string(function) + " body");
   Arrays in;
   for (DType d : dtypes) in.push_back(trace.input(Type(d, Shape{}), loc));
@@ -62,7 +62,7 @@ ProgramPtr combiner(const char* function, const Arrays& xs, const CombineAll& co
     return out;
   });
 }
-CombineAll of_one(const Combine& combine) {
+CombineAll of_scalars(const Combine& combine) {
   return [&combine](Arrays a, Arrays b) { return Arrays{combine(a[0], b[0])}; };
 }
 
@@ -102,7 +102,7 @@ Arrays reduce_all(const Arrays& xs, const Arrays& inits, const CombineAll& combi
 }  // namespace
 
 Array reduce(Operand x, Operand init, const Combine& combine, const AxisList& axes) {
-  return reduce_all({x.array}, {init.array}, of_one(combine), axes, x.loc)[0];
+  return reduce_all({x.array}, {init.array}, of_scalars(combine), axes, x.loc)[0];
 }
 std::vector<Array> reduce(const std::vector<Array>& xs, const std::vector<Array>& inits,
                           const CombineAll& combine, const AxisList& axes,
@@ -113,7 +113,7 @@ std::vector<Array> reduce(const std::vector<Array>& xs, const std::vector<Array>
 Array reduce_window(Operand x, Operand init, const Combine& combine,
                     const ReduceWindowOptions& options) {
   const InFunction called("reduce_window", x.loc);
-  const ProgramPtr body = combiner("reduce_window", {x.array}, of_one(combine), x.loc);
+  const ProgramPtr body = combiner("reduce_window", {x.array}, of_scalars(combine), x.loc);
   ops::WindowDims d{.window = options.window,
                     .strides = options.strides,
                     .base_dilation = options.base_dilation,

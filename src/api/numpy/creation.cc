@@ -45,7 +45,7 @@ void measure(const std::vector<Nested>& rows, std::size_t depth, Shape& shape, i
 
 // Converts a number in braces to T; throws DTypeError if T cannot hold it.
 template <class T>
-T element(const Nested& r, DType dtype, const SourceLoc& loc) {
+T element_at(const Nested& r, DType dtype, const SourceLoc& loc) {
   bool holds = true;
   T value{};
   if (r.kind == Nested::kComplex && !is_complex_v<T>)
@@ -132,7 +132,7 @@ Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
     const auto count = static_cast<std::size_t>(shape.count());
     auto values = std::make_unique<T[]>(count);
     std::size_t next = 0;
-    each_number(rows, [&](const Nested& r) { values[next++] = element<T>(r, d, where); });
+    each_number(rows, [&](const Nested& r) { values[next++] = element_at<T>(r, d, where); });
     return Array::from_bytes(d, shape, values.get());
   });
 }
@@ -165,11 +165,11 @@ namespace {
       .raise<ShapeError>();
 }
 __extension__ using Wide = __int128;
-std::string text_of(Wide v) {
+std::string text_of_value(Wide v) {
   return v < 0 ? std::to_string(static_cast<std::int64_t>(v))
                : std::to_string(static_cast<std::uint64_t>(v));
 }
-std::string text_of(double v) { return fmt::format("{}", v); }
+std::string text_of_value(double v) { return fmt::format("{}", v); }
 
 // Whether `dtype` can hold an integer, or a float with its fraction truncated.
 template <class V>
@@ -192,7 +192,8 @@ void values_fit(const char* function, const std::string& call, V first, V last, 
                 const SourceLoc& loc) {
   if (!is_integer(dtype) || (holds(dtype, first) && holds(dtype, last))) return;
   const Limits range = limits_of(dtype);
-  const std::string problem = call + " goes from " + text_of(first) + " to " + text_of(last);
+  const std::string problem =
+      call + " goes from " + text_of_value(first) + " to " + text_of_value(last);
   Message(function)
       .problem(problem)
       .rule(fmt::format("{} holds {} to {}", name_of(dtype), range.least, range.most))
@@ -228,8 +229,8 @@ Array arange_integers(Whole from, Whole to, Whole by_each, std::optional<DType> 
     return v.past_int64 ? Wide(static_cast<std::uint64_t>(v.integer)) : Wide(v.integer);
   };
   const Wide start = wide(from), stop = wide(to), step = wide(by_each);
-  const std::string call =
-      "arange(" + text_of(start) + ", " + text_of(stop) + ", " + text_of(step) + ")";
+  const std::string call = "arange(" + text_of_value(start) + ", " + text_of_value(stop) + ", " +
+                           text_of_value(step) + ")";
   if (step == 0) endless(call, loc);
   const Wide span = step > 0 ? stop - start : start - stop, by = step > 0 ? step : -step;
   const Wide count = span <= 0 ? 0 : (span + by - 1) / by;
@@ -270,8 +271,8 @@ Array array(Operand value, std::optional<DType> dtype) {
 
 namespace {
 
-Array filled(const char* name, const Shape& shape, const Operand& value, std::optional<DType> dtype,
-             bool weak = false) {
+Array filled_with(const char* name, const Shape& shape, const Operand& value,
+                  std::optional<DType> dtype, bool weak = false) {
   for (std::int64_t d : shape)
     if (d < 0)
       Message(name)
@@ -289,19 +290,19 @@ Array filled(const char* name, const Shape& shape, const Operand& value, std::op
 }
 Array filled_like(const char* name, const Operand& x, const Operand& value) {
   const auto& like = detail::need(x.array, name, x.loc).type;
-  return filled(name, like.shape, value, like.dtype, like.weak);
+  return filled_with(name, like.shape, value, like.dtype, like.weak);
 }
 
 }  // namespace
 
 Array full(const Shape& shape, Operand value, std::optional<DType> dtype) {
-  return filled("full", shape, value, dtype);
+  return filled_with("full", shape, value, dtype);
 }
 Array zeros(const Shape& shape, DType dtype, std::source_location loc) {
-  return filled("zeros", shape, {0, loc}, dtype);
+  return filled_with("zeros", shape, {0, loc}, dtype);
 }
 Array ones(const Shape& shape, DType dtype, std::source_location loc) {
-  return filled("ones", shape, {1, loc}, dtype);
+  return filled_with("ones", shape, {1, loc}, dtype);
 }
 Array zeros_like(Operand x) { return filled_like("zeros_like", x, {0, x.loc}); }
 Array ones_like(Operand x) { return filled_like("ones_like", x, {1, x.loc}); }

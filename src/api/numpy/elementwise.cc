@@ -19,11 +19,19 @@ using Binary = Value (*)(Value, Value);
 using detail::Comparison;
 
 // Distinguishes how the functions below wrap `f`.
-enum Kind : int { kUnary, kInFloats, kBinary, kBinaryInFloats, kCompareNumber, kCompare, kLogical };
+enum Conversion : int {
+  kUnary,
+  kInFloats,
+  kBinary,
+  kBinaryInFloats,
+  kCompareNumber,
+  kCompare,
+  kLogical
+};
 
 template <class F, class Body>
-Array once(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc, Kind kind,
-           F* f, Body&& body) {
+Array once(const char* name, std::initializer_list<Array> inputs, const SourceLoc& loc,
+           Conversion kind, F* f, Body&& body) {
   return detail::composite_once(
       {name, reinterpret_cast<void (*)()>(f), kind},
       std::span<const Array>(inputs.begin(), inputs.size()), loc,
@@ -55,10 +63,10 @@ Array binary_in_floats(const char* name, const Operand& x, const Operand& y, Bin
   });
 }
 // A bare integer out of the other operand's range is above or below all of its values.
-Array compare(const char* name, const Operand& x, const Operand& y, Binary f, Comparison kind) {
+Array compared(const char* name, const Operand& x, const Operand& y, Binary f, Comparison kind) {
   if (std::optional<Array> known = detail::compared_with_number(name, x, y, kind)) return *known;
   const bool number = detail::is_integer_number(x.array) || detail::is_integer_number(y.array);
-  const Kind with = number ? kCompareNumber : kCompare;
+  const Conversion with = number ? kCompareNumber : kCompare;
   return once(name, {x.array, y.array}, x.loc, with, f, [&](std::span<const Value> in) {
     Value a = in[0], b = in[1];
     if (!number && detail::differ_in_sign(a.type(), b.type()))
@@ -252,19 +260,19 @@ Array logaddexp(Operand x, Operand y) {
   return binary_in_floats("logaddexp", x, y, ops::logaddexp);
 }
 Array hypot(Operand x, Operand y) { return binary_in_floats("hypot", x, y, ops::hypot); }
-Array equal(Operand x, Operand y) { return compare("equal", x, y, ops::eq, Comparison::equal); }
+Array equal(Operand x, Operand y) { return compared("equal", x, y, ops::eq, Comparison::equal); }
 Array not_equal(Operand x, Operand y) {
-  return compare("not_equal", x, y, ops::ne, Comparison::not_equal);
+  return compared("not_equal", x, y, ops::ne, Comparison::not_equal);
 }
-Array less(Operand x, Operand y) { return compare("less", x, y, ops::lt, Comparison::less); }
+Array less(Operand x, Operand y) { return compared("less", x, y, ops::lt, Comparison::less); }
 Array less_equal(Operand x, Operand y) {
-  return compare("less_equal", x, y, ops::le, Comparison::less_equal);
+  return compared("less_equal", x, y, ops::le, Comparison::less_equal);
 }
 Array greater(Operand x, Operand y) {
-  return compare("greater", x, y, ops::gt, Comparison::greater);
+  return compared("greater", x, y, ops::gt, Comparison::greater);
 }
 Array greater_equal(Operand x, Operand y) {
-  return compare("greater_equal", x, y, ops::ge, Comparison::greater_equal);
+  return compared("greater_equal", x, y, ops::ge, Comparison::greater_equal);
 }
 Array logical_and(Operand x, Operand y) { return logical("logical_and", x, y, ops::and_); }
 Array logical_or(Operand x, Operand y) { return logical("logical_or", x, y, ops::or_); }

@@ -61,7 +61,7 @@ Value resized(Value x, std::size_t axis, std::int64_t n) {
   return ops::pad(x, ops::scalar(*x.builder, x.dtype(), 0), none, high, none);
 }
 
-Ints counted(std::size_t n) {
+Ints counted_axes(std::size_t n) {
   Ints v;
   for (std::size_t i = 0; i < n; ++i) v.push_back(static_cast<std::int64_t>(i));
   return v;
@@ -77,7 +77,7 @@ Value of_last(const Transform& t, Value x, const Ints& lengths) {
   const std::size_t rank = x.shape().size(), first = rank - lengths.size(),
                     end = rank - (t.real_in() || t.real_out() ? 1 : 0);
   for (std::size_t d = first; d < end; ++d) {
-    Ints order = counted(rank);
+    Ints order = counted_axes(rank);
     std::swap(order[d], order.back());
     const Value y = ops::transpose(x, order);
     x = ops::transpose(ops::fft(y, t.backward() ? "IFFT" : "FFT", {lengths[d - first]}), order);
@@ -141,7 +141,7 @@ Array transform(const Transform& t, const Operand& x, const Ints& lengths,
           .advice("leave s out to transform all points")
           .raise<ShapeError>();
     if (axes.empty()) return v;
-    Ints wanted, order = counted(rank);
+    Ints wanted, order = counted_axes(rank);
     double all = 1;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const bool last = i + 1 == axes.size();

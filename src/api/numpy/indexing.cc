@@ -216,8 +216,8 @@ Value get_index(Value x, const std::vector<AxisIndex>& index, std::span<const Va
 namespace {
 
 // The operands of an indexing call: the array, the index arrays, then any values.
-std::vector<Array> operands(const Array& x, const std::vector<AxisIndex>& index, const char* name,
-                            const SourceLoc& loc) {
+std::vector<Array> index_operands(const Array& x, const std::vector<AxisIndex>& index,
+                                  const char* name, const SourceLoc& loc) {
   std::vector<Array> all{x};
   for (const AxisIndex& i : index) {
     if (i.kind() != AxisIndex::Kind::array) continue;
@@ -256,7 +256,7 @@ using Combine = Value (*)(Value, Value);
 
 Array update(const char* name, const Array& x, const std::vector<AxisIndex>& index,
              const Operand& values, const char* op, Combine combine) {
-  std::vector<Array> all = operands(x, index, name, values.loc);
+  std::vector<Array> all = index_operands(x, index, name, values.loc);
   check_stored(name, x, values);
   std::size_t arrays = all.size() - 1;
   all.push_back(values.array);
@@ -347,7 +347,7 @@ Array update(const char* name, const Array& x, const std::vector<AxisIndex>& ind
 }  // namespace detail
 
 Array Array::get(const std::vector<AxisIndex>& index, std::source_location loc) const {
-  std::vector<Array> all = detail::operands(*this, index, "index", loc);
+  std::vector<Array> all = detail::index_operands(*this, index, "index", loc);
   return detail::composite1("index", all, loc, [&](Builder&, std::span<const Value> in) {
     return detail::get_index(in[0], index, in.subspan(1), "index", "clip");
   });

@@ -23,7 +23,7 @@ using In = std::span<const Array>;
 // Only "constant" gives another value outside the array.
 constexpr std::array<const char*, 5> kModes{"constant", "nearest", "wrap", "mirror", "reflect"};
 
-Array away_from_zero(const Array& x) {
+Array nonzero_share(const Array& x) {
   const Array whole = trunc(x);
   return whole + where(abs(x - whole) >= 0.5, sign(x), 0.0);
 }
@@ -41,19 +41,19 @@ Array inside(const Array& i, std::int64_t n, const std::string& mode) {
 }
 
 // The elements to read along one axis, and their weights; `there` is false outside ("constant").
-struct Node {
+struct GridNode {
   Array index, share, there;
 };
-std::vector<Node> nodes_of(const Array& coordinate, std::int64_t n,
-                           const MapCoordinatesOptions& o) {
+std::vector<GridNode> nodes_of(const Array& coordinate, std::int64_t n,
+                               const MapCoordinatesOptions& o) {
   const Array at = detail::in_floats(coordinate);
-  std::vector<Node> nodes;
+  std::vector<GridNode> nodes;
   const auto add = [&](const Array& i, const Array& share) {
     const Array whole = astype(i, DType::int64);
     nodes.push_back({inside(whole, n, o.mode), share, (whole >= 0) & (whole < n)});
   };
   if (o.order == 0) {
-    add(away_from_zero(at), ones_like(at));
+    add(nonzero_share(at), ones_like(at));
   } else {
     const Array below = floor(at), share = at - below;
     add(below, 1 - share);
@@ -62,7 +62,7 @@ std::vector<Node> nodes_of(const Array& coordinate, std::int64_t n,
   return nodes;
 }
 
-void check(In in, const MapCoordinatesOptions& o, const SourceLoc& loc) {
+void check_axes(In in, const MapCoordinatesOptions& o, const SourceLoc& loc) {
   const auto rank = static_cast<std::size_t>(rank_of(in[0]));
   const bool known =
       std::any_of(kModes.begin(), kModes.end(), [&](const char* mode) { return o.mode == mode; });
@@ -98,12 +98,12 @@ Array map_coordinates(Operand x, const std::vector<Array>& coordinates,
   Arrays all{x.array};
   all.insert(all.end(), coordinates.begin(), coordinates.end());
   return composed1("map_coordinates", all, x.loc, [&](In in) {
-    check(in, o, x.loc);
+    check_axes(in, o, x.loc);
     const Array& from = in[0];
     const Shape shape = from.shape();
     const Array elements = ravel(from);
     // All corners of the cell: bit d of a corner's number selects the node along axis d.
-    std::vector<std::vector<Node>> nodes;
+    std::vector<std::vector<GridNode>> nodes;
     for (std::size_t d = 0; d < shape.size(); ++d)
       nodes.push_back(nodes_of(in[d + 1], shape[d], o));
     const std::size_t each = nodes[0].size(),
@@ -112,7 +112,7 @@ Array map_coordinates(Operand x, const std::vector<Array>& coordinates,
     for (std::size_t corner = 0; corner < corners; ++corner) {
       std::optional<Array> position, share, there;
       for (std::size_t d = 0; d < shape.size(); ++d) {
-        const Node& node = nodes[d][corner >> d & (each - 1)];
+        const GridNode& node = nodes[d][corner >> d & (each - 1)];
         position = position ? *position * shape[d] + node.index : node.index;
         share = share ? *share * node.share : node.share;
         there = there ? *there & node.there : node.there;
@@ -124,7 +124,7 @@ Array map_coordinates(Operand x, const std::vector<Array>& coordinates,
       sum = sum ? *sum + part : part;
     }
     const bool whole = !is_inexact(from.dtype());
-    return astype(whole ? away_from_zero(*sum) : *sum, from.dtype());
+    return astype(whole ? nonzero_share(*sum) : *sum, from.dtype());
   });
 }
 

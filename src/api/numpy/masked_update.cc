@@ -14,8 +14,8 @@ bool is_mask(const std::vector<AxisIndex>& index) {
 
 namespace {
 
-void check(const char* name, const Shape& x, const Shape& mask, const Shape& values,
-           const Shape& inner, const SourceLoc& loc) {
+void check_update(const char* name, const Shape& x, const Shape& mask, const Shape& values,
+                  const Shape& inner, const SourceLoc& loc) {
   if (mask.rank() > x.rank() || !std::equal(mask.begin(), mask.end(), x.begin()))
     Message(name)
         .problem("a mask of shape " + to_string(mask) + " for an array of shape " + to_string(x))
@@ -51,7 +51,7 @@ Array masked_update(const char* name, const Array& x, const Array& mask, const O
         Value base = in[0];
         const Shape& shape = base.shape();
         const Shape inner(shape.begin() + std::min(in[1].rank(), shape.rank()), shape.end());
-        check(name, shape, in[1].shape(), in[2].shape(), inner, values.loc);
+        check_update(name, shape, in[1].shape(), in[2].shape(), inner, values.loc);
         Shape aligned = in[1].shape();
         while (aligned.rank() < shape.rank()) aligned.push_back(1);
         const Value picked = broadcast_to(ops::reshape(in[1], aligned), shape);

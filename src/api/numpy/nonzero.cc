@@ -21,10 +21,10 @@ std::int64_t size_of_result(const char* name, const Operand& x, const SizeOption
   return detail::result_size(name, {&x.array, 1}, o.size, x.loc,
                              [&] { return count_nonzero(x.array); });
 }
-Array truth(const Array& x) { return ravel(x.dtype() == DType::boolean ? x : not_equal(x, 0)); }
+Array truth_of(const Array& x) { return ravel(x.dtype() == DType::boolean ? x : not_equal(x, 0)); }
 
 Array flat_positions(const Array& x, std::int64_t size, const Array& fill) {
-  const detail::MaskPositions c = detail::mask_positions(truth(x), size);
+  const detail::MaskPositions c = detail::mask_positions(truth_of(x), size);
   return where(c.valid, c.positions, astype(fill, c.positions.dtype()));
 }
 Array fill_of(In in, std::size_t at) { return in.size() > at ? in[at] : Array(0); }
@@ -34,7 +34,7 @@ Arrays positions(const char* name, const Operand& x, const SizeOptions& o) {
   const std::int64_t size = size_of_result(name, x, o);
   return composed(name, with_fill({x.array}, o.fill_value), x.loc, [&](In in) {
     detail::need_rank_at_least(name, in[0], 1, x.loc);
-    const detail::MaskPositions c = detail::mask_positions(truth(in[0]), size);
+    const detail::MaskPositions c = detail::mask_positions(truth_of(in[0]), size);
     Arrays out;
     std::int64_t below = 1;
     for (int axis = detail::rank_of(in[0]); axis-- > 0;) {
@@ -73,7 +73,7 @@ Array extract(Operand condition, Operand x, const SizeOptions& o) {
                                                 [&] { return count_nonzero(condition.array); });
   return composed1("extract", with_fill({condition.array, x.array}, o.fill_value), condition.loc,
                    [&](In in) {
-                     const Array mask = truth(in[0]), v = ravel(in[1]);
+                     const Array mask = truth_of(in[0]), v = ravel(in[1]);
                      if (mask.size() != v.size())
                        Message("extract")
                            .problem("a condition of shape " + to_string(in[0].shape()) +

@@ -35,7 +35,9 @@ void check_weights(const Array& w, const Array& x, const SourceLoc& loc) {
 }
 
 // x as a column if y has columns.
-Array beside(const Array& x, const Array& y) { return y.ndim() == 2 ? expand_dims(x, 1) : x; }
+Array columns_beside(const Array& x, const Array& y) {
+  return y.ndim() == 2 ? expand_dims(x, 1) : x;
+}
 
 }  // namespace
 
@@ -53,12 +55,12 @@ Array polyfit(Operand x, Operand y, std::int64_t deg, const PolyfitOptions& opti
       check_weights(in[2], in[0], x.loc);
       const Array w = detail::in_floats(array(in[2]));
       powers = powers * expand_dims(w, 1);
-      right = right * beside(w, right);
+      right = right * columns_beside(w, right);
     }
     // Scale the columns to length 1, so that the rank cutoff does not depend on the units of x.
     const Array scale = sqrt(sum(powers * powers, 0));
     const Array found = linalg::lstsq(powers / scale, right, rcond).x;
-    return found / beside(scale, found);
+    return found / columns_beside(scale, found);
   });
 }
 

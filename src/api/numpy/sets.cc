@@ -66,7 +66,7 @@ std::int64_t count_unique(const char* name, const Operand& x, const UniqueOption
     });
   });
 }
-Arrays with_fill(Arrays all, const std::optional<Array>& fill) {
+Arrays filled_up(Arrays all, const std::optional<Array>& fill) {
   if (fill) all.push_back(*fill);
   return all;
 }
@@ -109,7 +109,7 @@ UniqueAll unique_of(const Array& x, const UniqueOptions& o, std::int64_t size, c
 
 UniqueAll unique_all(Operand x, const UniqueOptions& o) {
   const std::int64_t size = count_unique("unique_all", x, o);
-  const Arrays r = composed("unique_all", with_fill({x.array}, o.fill_value), x.loc, [&](In in) {
+  const Arrays r = composed("unique_all", filled_up({x.array}, o.fill_value), x.loc, [&](In in) {
     const UniqueAll u = unique_of(in[0], o, size, in.size() > 1 ? &in[1] : nullptr);
     return Arrays{u.values, u.indices, u.inverse_indices, u.counts};
   });
@@ -117,7 +117,7 @@ UniqueAll unique_all(Operand x, const UniqueOptions& o) {
 }
 Array unique(Operand x, const UniqueOptions& o) {
   const std::int64_t size = count_unique("unique", x, o);
-  return composed1("unique", with_fill({x.array}, o.fill_value), x.loc, [&](In in) {
+  return composed1("unique", filled_up({x.array}, o.fill_value), x.loc, [&](In in) {
     return unique_of(in[0], o, size, in.size() > 1 ? &in[1] : nullptr).values;
   });
 }
@@ -155,7 +155,7 @@ Array set_of(const char* name, SetOf what, const Operand& x, const Operand& y,
     return composed1(name, both, x.loc,
                      [&](In in) { return count_nonzero(candidates(what, in[0], in[1]).first); });
   });
-  return composed1(name, with_fill({x.array, y.array}, o.fill_value), x.loc, [&](In in) {
+  return composed1(name, filled_up({x.array, y.array}, o.fill_value), x.loc, [&](In in) {
     const Rows r = candidates(what, in[0], in[1]);
     const bool own = in.size() > 2 || what == SetOf::first_alone || r.sorted.size() == 0;
     const Array fill = in.size() > 2 ? in[2] : Array(0);

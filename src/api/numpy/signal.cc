@@ -14,7 +14,7 @@ namespace {
 using In = std::span<const Array>;
 using Widths = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-void check(const char* name, In in, const std::string& mode, const SourceLoc& loc) {
+void check_signals(const char* name, In in, const std::string& mode, const SourceLoc& loc) {
   if (mode != "full" && mode != "same" && mode != "valid")
     Message(name)
         .problem("the mode is \"" + mode + "\"")
@@ -65,7 +65,7 @@ Array slid(const Array& x, const Array& y, const Widths& padding, const SourceLo
 }
 
 Array convolved(const char* name, In in, const std::string& mode, const SourceLoc& loc) {
-  check(name, in, mode, loc);
+  check_signals(name, in, mode, loc);
   auto [x, y] = detail::both_in_floats(array(in[0]), array(in[1]));
   Shape wanted = y.shape();  // for "same": the first operand, or the longer vector
   bool swapped = true;
@@ -98,7 +98,7 @@ Array convolve2d(Operand x, Operand y, const std::string& mode) {
 Array correlate(Operand x, Operand y, const std::string& mode) {
   return composed1("correlate", {x.array, y.array}, x.loc, [&](In in) {
     for (const Array& a : in) detail::need_rank("correlate", a, 1, x.loc);
-    check("correlate", in, mode, x.loc);
+    check_signals("correlate", in, mode, x.loc);
     auto [a, b] = detail::both_in_floats(array(in[0]), array(in[1]));
     b = conj(b);
     const bool swapped = a.size() < b.size();
@@ -118,7 +118,8 @@ std::string upper(std::string s) {
   return s;
 }
 // The padding of a transposed convolution along one axis.
-std::pair<std::int64_t, std::int64_t> around(bool same, std::int64_t kernel, std::int64_t stride) {
+std::pair<std::int64_t, std::int64_t> padded_around(bool same, std::int64_t kernel,
+                                                    std::int64_t stride) {
   const std::int64_t all =
       kernel + stride - 2 + (same ? 0 : std::max<std::int64_t>(kernel - stride, 0));
   const std::int64_t before = !same || stride > kernel - 1 ? kernel - 1 : (all + 1) / 2;
@@ -147,8 +148,8 @@ Array conv_transpose(Operand x, Operand kernel, const ConvTransposeOptions& o) {
     Widths widths = o.padding.widths();
     if (!name.empty())
       for (int i = 0; i < n; ++i)
-        widths.push_back(around(name == "SAME", detail::extent_of(in[1], i),
-                                strides[static_cast<std::size_t>(i)]));
+        widths.push_back(padded_around(name == "SAME", detail::extent_of(in[1], i),
+                                       strides[static_cast<std::size_t>(i)]));
     Array k = in[1];
     if (o.transpose_kernel) {
       std::vector<std::int64_t> spatial;

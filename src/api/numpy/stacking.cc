@@ -17,18 +17,18 @@ namespace {
 using Arrays = std::vector<Array>;
 using In = std::span<const Array>;
 
-Array with_axes(const Array& x, int least) {
+Array with_leading_axes(const Array& x, int least) {
   const Shape& s = x.shape();
   if (rank_of(x) >= least) return x;
   if (rank_of(x) == 0) return x.reshape(Shape(std::vector<std::int64_t>(least, 1)));
   if (least == 2) return x.reshape(Shape{1, s[0]});
   return rank_of(x) == 1 ? x.reshape(Shape{1, s[0], 1}) : x.reshape(Shape{s[0], s[1], 1});
 }
-Array with_axes(const char* name, const Operand& x, int least) {
-  return composed1(name, {x.array}, x.loc, [&](In in) { return with_axes(in[0], least); });
+Array with_leading_axes(const char* name, const Operand& x, int least) {
+  return composed1(name, {x.array}, x.loc, [&](In in) { return with_leading_axes(in[0], least); });
 }
-Array joined(const char* name, const Arrays& xs, int axis, const SourceLoc& loc,
-             Array (*before)(const Array&)) {
+Array joined_along(const char* name, const Arrays& xs, int axis, const SourceLoc& loc,
+                   Array (*before)(const Array&)) {
   detail::need_some(name, xs, loc);
   return composed1(name, xs, loc, [&](In in) {
     Arrays parts;
@@ -39,22 +39,23 @@ Array joined(const char* name, const Arrays& xs, int axis, const SourceLoc& loc,
 
 }  // namespace
 
-Array atleast_1d(Operand x) { return with_axes("atleast_1d", x, 1); }
-Array atleast_2d(Operand x) { return with_axes("atleast_2d", x, 2); }
-Array atleast_3d(Operand x) { return with_axes("atleast_3d", x, 3); }
+Array atleast_1d(Operand x) { return with_leading_axes("atleast_1d", x, 1); }
+Array atleast_2d(Operand x) { return with_leading_axes("atleast_2d", x, 2); }
+Array atleast_3d(Operand x) { return with_leading_axes("atleast_3d", x, 3); }
 
 Array vstack(const Arrays& xs, std::source_location loc) {
-  return joined("vstack", xs, 0, loc, [](const Array& x) { return with_axes(x, 2); });
+  return joined_along("vstack", xs, 0, loc, [](const Array& x) { return with_leading_axes(x, 2); });
 }
 Array hstack(const Arrays& xs, std::source_location loc) {
   const bool vectors = !xs.empty() && !xs[0].is_empty() && rank_of(xs[0]) < 2;
-  return joined("hstack", xs, vectors ? 0 : 1, loc, [](const Array& x) { return with_axes(x, 1); });
+  return joined_along("hstack", xs, vectors ? 0 : 1, loc,
+                      [](const Array& x) { return with_leading_axes(x, 1); });
 }
 Array dstack(const Arrays& xs, std::source_location loc) {
-  return joined("dstack", xs, 2, loc, [](const Array& x) { return with_axes(x, 3); });
+  return joined_along("dstack", xs, 2, loc, [](const Array& x) { return with_leading_axes(x, 3); });
 }
 Array column_stack(const Arrays& xs, std::source_location loc) {
-  return joined("column_stack", xs, 1, loc, [](const Array& x) {
+  return joined_along("column_stack", xs, 1, loc, [](const Array& x) {
     return rank_of(x) < 2 ? x.reshape(Shape{-1, 1}) : x;
   });
 }

@@ -58,15 +58,15 @@ Array without(const Array& x, double instead) {
   return may_lack(x) ? where(isnan(x), instead, x) : x;
 }
 template <class Options, class F>
-Array counted(const char* name, const Operand& x, const Options& o, F f) {
+Array counted_options(const char* name, const Operand& x, const Options& o, F f) {
   return composed1(name, {x.array}, x.loc, [&](In in) {
     Options present = o;
     if (may_lack(in[0])) present.where = logical_not(isnan(in[0]));
     return f(in[0], present);
   });
 }
-Array extremum(const char* name, const Operand& x, const OverOptions& o, double worst,
-               Array (*f)(Operand, const ReduceOptions&)) {
+Array nan_extremum(const char* name, const Operand& x, const OverOptions& o, double worst,
+                   Array (*f)(Operand, const ReduceOptions&)) {
   return composed1(name, {x.array}, x.loc, [&](In in) {
     detail::need_real(name, in[0], x.loc);
     const Array r = f(without(in[0], worst), {.axis = o.axis, .keepdims = o.keepdims});
@@ -92,16 +92,19 @@ Array nansum(Operand x, const ReduceOptions& o) {
 Array nanprod(Operand x, const ReduceOptions& o) {
   return composed1("nanprod", {x.array}, x.loc, [&](In in) { return prod(without(in[0], 1), o); });
 }
-Array nanmax(Operand x, const OverOptions& o) { return extremum("nanmax", x, o, -inf, max); }
-Array nanmin(Operand x, const OverOptions& o) { return extremum("nanmin", x, o, inf, min); }
+Array nanmax(Operand x, const OverOptions& o) { return nan_extremum("nanmax", x, o, -inf, max); }
+Array nanmin(Operand x, const OverOptions& o) { return nan_extremum("nanmin", x, o, inf, min); }
 Array nanmean(Operand x, const MeanOptions& o) {
-  return counted("nanmean", x, o, [](const Array& v, const MeanOptions& p) { return mean(v, p); });
+  return counted_options("nanmean", x, o,
+                         [](const Array& v, const MeanOptions& p) { return mean(v, p); });
 }
 Array nanvar(Operand x, const VarOptions& o) {
-  return counted("nanvar", x, o, [](const Array& v, const VarOptions& p) { return var(v, p); });
+  return counted_options("nanvar", x, o,
+                         [](const Array& v, const VarOptions& p) { return var(v, p); });
 }
 Array nanstd(Operand x, const VarOptions& o) {
-  return counted("nanstd", x, o, [](const Array& v, const VarOptions& p) { return std(v, p); });
+  return counted_options("nanstd", x, o,
+                         [](const Array& v, const VarOptions& p) { return std(v, p); });
 }
 Array nanargmax(Operand x, const ArgOptions& o) {
   return position("nanargmax", x, o, -inf, argmax);

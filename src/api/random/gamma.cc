@@ -87,7 +87,7 @@ Array gamma_of(const Array& key, const Array& a, bool in_logarithms) {
 }
 
 // Converts a parameter to the dtype and shape of the result.
-Array filled(const Operand& p, const Shape& shape, DType dtype) {
+Array filled_like(const Operand& p, const Shape& shape, DType dtype) {
   return broadcast_to(Operand(astype(p, dtype), p.loc), shape);
 }
 
@@ -105,7 +105,7 @@ Array chisquare_of(const Array& key, const Array& df) {
 
 Array generalized_normal_of(const Array& key, double p, const Shape& shape, DType dtype) {
   auto [g_key, sign_key] = split(key);
-  const Array g = gamma_of(g_key, filled(1 / p, shape, dtype), false);
+  const Array g = gamma_of(g_key, filled_like(1 / p, shape, dtype), false);
   return rademacher(sign_key, shape, dtype) * power(g, 1 / p);
 }
 
@@ -114,21 +114,21 @@ Array generalized_normal_of(const Array& key, double p, const Shape& shape, DTyp
 Array gamma(Operand key, Operand a, std::optional<Shape> shape, DType dtype) {
   const InFunction called("gamma", key.loc);
   const Shape s = checked("gamma", key, {{"a", a}}, shape, dtype);
-  return gamma_of(key.array, filled(a, s, dtype), false);
+  return gamma_of(key.array, filled_like(a, s, dtype), false);
 }
 
 Array loggamma(Operand key, Operand a, std::optional<Shape> shape, DType dtype) {
   const InFunction called("loggamma", key.loc);
   const Shape s = checked("loggamma", key, {{"a", a}}, shape, dtype);
-  return gamma_of(key.array, filled(a, s, dtype), true);
+  return gamma_of(key.array, filled_like(a, s, dtype), true);
 }
 
 Array beta(Operand key, Operand a, Operand b, std::optional<Shape> shape, DType dtype) {
   const InFunction called("beta", key.loc);
   const Shape s = checked("beta", key, {{"a", a}, {"b", b}}, shape, dtype);
   auto [a_key, b_key] = split(key);
-  const Array x = gamma_of(a_key, filled(a, s, dtype), true),
-              y = gamma_of(b_key, filled(b, s, dtype), true);
+  const Array x = gamma_of(a_key, filled_like(a, s, dtype), true),
+              y = gamma_of(b_key, filled_like(b, s, dtype), true);
   // Divide both by the larger one, since either may underflow.
   const Array most = maximum(x, y), p = exp(x - most);
   return p / (p + exp(y - most));
@@ -137,7 +137,7 @@ Array beta(Operand key, Operand a, Operand b, std::optional<Shape> shape, DType 
 Array chisquare(Operand key, Operand df, std::optional<Shape> shape, DType dtype) {
   const InFunction called("chisquare", key.loc);
   const Shape s = checked("chisquare", key, {{"df", df}}, shape, dtype);
-  return chisquare_of(key.array, filled(df, s, dtype));
+  return chisquare_of(key.array, filled_like(df, s, dtype));
 }
 
 Array dirichlet(Operand key, Operand alpha, std::optional<Shape> shape, DType dtype) {
@@ -156,7 +156,7 @@ Array dirichlet(Operand key, Operand alpha, std::optional<Shape> shape, DType dt
     whole.push_back(own[own.size() - 1]);
     shape_of_draw("dirichlet", key, {{"alpha", alpha}}, whole);
   }
-  const Array x = gamma_of(key.array, filled(alpha, whole, dtype), true);
+  const Array x = gamma_of(key.array, filled_like(alpha, whole, dtype), true);
   const Array e = exp(x - stop_gradient(max(x, -1, true)));
   return e / sum(e, -1, true);
 }
@@ -164,7 +164,7 @@ Array dirichlet(Operand key, Operand alpha, std::optional<Shape> shape, DType dt
 Array f(Operand key, Operand dfnum, Operand dfden, std::optional<Shape> shape, DType dtype) {
   const InFunction called("f", key.loc);
   const Shape s = checked("f", key, {{"dfnum", dfnum}, {"dfden", dfden}}, shape, dtype);
-  const Array n = filled(dfnum, s, dtype), m = filled(dfden, s, dtype);
+  const Array n = filled_like(dfnum, s, dtype), m = filled_like(dfden, s, dtype);
   auto [den_key, num_key] = split(key);
   // Subtract logarithms: with few degrees of freedom both draws may underflow.
   const Array above = gamma_of(num_key, n / 2, true) - log(n / 2),
@@ -175,7 +175,7 @@ Array f(Operand key, Operand dfnum, Operand dfden, std::optional<Shape> shape, D
 Array t(Operand key, Operand df, std::optional<Shape> shape, DType dtype) {
   const InFunction called("t", key.loc);
   const Shape s = checked("t", key, {{"df", df}}, shape, dtype);
-  const Array half = filled(df, s, dtype) / 2;
+  const Array half = filled_like(df, s, dtype) / 2;
   auto [n_key, g_key] = split(key);
   // Use the logarithm: with few degrees of freedom the gamma draw may underflow where its root does
   // not.

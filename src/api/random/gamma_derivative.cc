@@ -32,7 +32,7 @@ struct Quadrature {
 };
 
 // The zeros of the Legendre polynomial, by Newton's method from Tricomi's estimates.
-Quadrature legendre(int n) {
+Quadrature legendre_rule(int n) {
   Quadrature q;
   for (int i = 0; i < n; ++i) {
     double x = std::cos(M_PI * (i + 0.75) / (n + 0.5)), slope = 1;
@@ -63,7 +63,7 @@ Array of_large(const Array& given, const Array& log_x) {
 }  // namespace
 
 Array log_gamma_derivative(const Array& a, const Array& log_x) {
-  static const Quadrature& rule = *new Quadrature(legendre(kNodes));
+  static const Quadrature& rule = *new Quadrature(legendre_rule(kNodes));
   const Array center = digamma(a), x = exp(log_x);
   const Array upper = log_x > center;
   const Array s = where(upper, 1.0, -1.0).astype(DType::float64);

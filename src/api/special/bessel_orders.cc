@@ -14,22 +14,22 @@ using namespace detail;
 
 namespace {
 using In = std::span<const Array>;
-using Both = std::pair<Array, Array>;
+using BesselPair = std::pair<Array, Array>;
 
-constexpr double kFar = 25;
+constexpr double kFarBessel = 25;
 
 // The power series in x^2 / 4 with coefficients (-1)^k order! / (k! (k + order)!) (DLMF 10.2.2).
-Array by_powers(const Array& quarter, int order) {
+Array bessel_by_powers(const Array& quarter, int order) {
   std::vector<double> c{1};
   for (int k = 1; k <= 14; ++k) c.push_back(-c.back() / (k * (k + order)));
   return series(quarter, c);
 }
 // Orders 0 and 1 for x >= 0: the power series below 1, Miller's algorithm up to 25 (DLMF 3.6,
 // 10.12.4), whose intermediate values reach 1e110, and Hankel's expansion beyond (DLMF 10.17.3).
-Both first_orders(const Array& x) {
-  const Array small = x<1.0, far = x> kFar, tiny = where(small, x, 0.0);
+BesselPair first_orders(const Array& x) {
+  const Array small = x<1.0, far = x> kFarBessel, tiny = where(small, x, 0.0);
   const Array quarter = 0.25 * tiny * tiny;
-  const Both near{by_powers(quarter, 0), 0.5 * tiny * by_powers(quarter, 1)};
+  const BesselPair near{bessel_by_powers(quarter, 0), 0.5 * tiny * bessel_by_powers(quarter, 1)};
 
   const Array at = where(small | far, 2.0, x), inverse = 2 / at;
   constexpr int kStart = 62;
@@ -47,7 +47,7 @@ Both first_orders(const Array& x) {
       },
       State{zeros_like(x), ones_like(x), full_like(x, 2.0)});
   const Array whole = last.sum - last.here;
-  const Both middle{last.here / whole, last.below / whole};
+  const BesselPair middle{last.here / whole, last.below / whole};
 
   const Array out = where(far, x, 30.0), eighth = 1 / (8 * out);
   const auto phase = [&](double mu) {
@@ -57,14 +57,14 @@ Both first_orders(const Array& x) {
       Array& part = k % 2 ? q : p;
       part = part + (k % 4 < 2 ? term : -term);
     }
-    return Both(p, q);
+    return BesselPair(p, q);
   };
   const Array c = cos(out), s = sin(out), size = sqrt(1 / (std::numbers::pi * out));
   const auto [p0, q0] = phase(0);
   const auto [p1, q1] = phase(4);
   // sqrt(2) times the cosines of x - pi / 4 and of x - 3 pi / 4.
   const Array up = c + s, down = s - c;
-  const Both beyond{size * (p0 * up - q0 * down), size * (p1 * down + q1 * up)};
+  const BesselPair beyond{size * (p0 * up - q0 * down), size * (p1 * down + q1 * up)};
   return {where(small, near.first, where(far, beyond.first, middle.first)),
           where(small, near.second, where(far, beyond.second, middle.second))};
 }

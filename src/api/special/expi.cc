@@ -50,7 +50,7 @@ Array narrow_by_powers(const Array& x) {
   return std::numbers::egamma + log(abs(x)) + s;
 }
 
-struct Sum {
+struct SeriesSum {
   Array n;
   DoubleDouble term, sum;
 };
@@ -59,15 +59,15 @@ struct Sum {
 Array by_powers(const Array& x) {
   const DoubleDouble none = pair_of(zeros_like(x)), one = pair_of(ones_like(x));
   const DoubleDouble s = while_loop(
-                             [](const Sum& s) {
+                             [](const SeriesSum& s) {
                                return any(abs(s.term.high) > 0x1p-60 * abs(s.sum.high)) | (s.n < 2);
                              },
-                             [&](const Sum& s) {
+                             [&](const SeriesSum& s) {
                                const Array n = s.n + 1, k = ones_like(s.sum.high) * n;
                                const DoubleDouble term = over(times(s.term, x), pair_of(k));
-                               return Sum{n, term, plus(s.sum, over(term, pair_of(k)))};
+                               return SeriesSum{n, term, plus(s.sum, over(term, pair_of(k)))};
                              },
-                             Sum{count_over(x), one, none})
+                             SeriesSum{count_over(x), one, none})
                              .sum;
   return rounded(plus(plus(log_of(pair_of(abs(x))), s), egamma_like(x)));
 }

@@ -65,7 +65,7 @@ Array next_size(AtTheEnd end, const Array& size, const Number& term, const Numbe
 }
 
 template <class Number>
-struct Sum {
+struct SeriesTotal {
   Array n;
   Number term, sum;
   Array size, more;
@@ -73,12 +73,12 @@ struct Sum {
 // The sum of the terms after the first, each ratio(k) times the one before, until they are below
 // 2^-60 of the sum and each is a quarter smaller than the last.
 template <class Number>
-Number summed(const Array& first, AtTheEnd end,
-              const std::function<Number(const Array& k)>& ratio) {
+Number summed_series(const Array& first, AtTheEnd end,
+                     const std::function<Number(const Array& k)>& ratio) {
   constexpr int kAtOnce = 4;
   constexpr double kMost = 20000;
-  return while_loop([](const Sum<Number>& s) { return any(s.more) & (s.n < kMost); },
-                    [&](Sum<Number> s) {
+  return while_loop([](const SeriesTotal<Number>& s) { return any(s.more) & (s.n < kMost); },
+                    [&](SeriesTotal<Number> s) {
                       for (int k = 0; k < kAtOnce; ++k) {
                         const Number factor = next_factor(end, s.term, ratio(s.n));
                         s.term = times(s.term, factor);
@@ -91,13 +91,13 @@ Number summed(const Array& first, AtTheEnd end,
                       }
                       return s;
                     },
-                    Sum<Number>{count_over(first), number_of<Number>(first),
-                                number_of<Number>(first), abs(first), first == first})
+                    SeriesTotal<Number>{count_over(first), number_of<Number>(first),
+                                        number_of<Number>(first), abs(first), first == first})
       .sum;
 }
 // a + k as a Number.
 template <class Number>
-Number stepped(const Number& a, const Array& k) {
+Number series_stepped(const Number& a, const Array& k) {
   return plus(a, k);
 }
 
@@ -129,9 +129,9 @@ Array kummer_to(AtTheEnd end, const Operands& in) {
   const Array y = where(far, 0.5, size);
   const Number number_p = number_of<Number>(p), number_q = number_of<Number>(q);
   const Number start = chosen(mirror, plus(number_q, -p), number_p);
-  const Number s = summed<Number>(scale, end, [&](const Array& k) {
-    const Number bottom = times(stepped(number_q, k), ones_like(x) * (k + 1));
-    return over(times(stepped(start, k), y), bottom);
+  const Number s = summed_series<Number>(scale, end, [&](const Array& k) {
+    const Number bottom = times(series_stepped(number_q, k), ones_like(x) * (k + 1));
+    return over(times(series_stepped(start, k), y), bottom);
   });
   const Array half = where(mirror, exp(-0.5 * y), 1.0);
   const Array sum = rounded(s) * half / scale * half;
@@ -245,25 +245,25 @@ template <class Number>
 WithSlope<Number> gauss_series(AtTheEnd end, const Number& a, const Number& b, const Number& c,
                                const Array& x) {
   const Array one = ones_like(x);
-  const Series<Number> r =
-      while_loop([](const Series<Number>& s) { return any(s.more) & (s.n < 20000); },
-                 [&](Series<Number> s) {
-                   for (int k = 0; k < 4; ++k) {
-                     const Number bottom = times(stepped(c, s.n), one * (s.n + 1));
-                     const Number top = times(times(stepped(a, s.n), stepped(b, s.n)), x);
-                     const Number factor = next_factor(end, s.term, over(top, bottom));
-                     s.term = times(s.term, factor);
-                     s.sum = plus(s.sum, s.term);
-                     s.n = s.n + 1;
-                     s.slope = s.slope + head(s.term) * s.n;
-                     s.size = next_size(end, s.size, s.term, factor);
-                     s.more = (s.size != 0) & isfinite(head(s.sum)) &
-                              ((s.size > 0x1p-60 * abs(head(s.sum))) | (abs(head(factor)) > 0.75));
-                   }
-                   return s;
-                 },
-                 Series<Number>{count_over(x), number_of<Number>(one), number_of<Number>(one),
-                                zeros_like(x), one, one == 1});
+  const Series<Number> r = while_loop(
+      [](const Series<Number>& s) { return any(s.more) & (s.n < 20000); },
+      [&](Series<Number> s) {
+        for (int k = 0; k < 4; ++k) {
+          const Number bottom = times(series_stepped(c, s.n), one * (s.n + 1));
+          const Number top = times(times(series_stepped(a, s.n), series_stepped(b, s.n)), x);
+          const Number factor = next_factor(end, s.term, over(top, bottom));
+          s.term = times(s.term, factor);
+          s.sum = plus(s.sum, s.term);
+          s.n = s.n + 1;
+          s.slope = s.slope + head(s.term) * s.n;
+          s.size = next_size(end, s.size, s.term, factor);
+          s.more = (s.size != 0) & isfinite(head(s.sum)) &
+                   ((s.size > 0x1p-60 * abs(head(s.sum))) | (abs(head(factor)) > 0.75));
+        }
+        return s;
+      },
+      Series<Number>{count_over(x), number_of<Number>(one), number_of<Number>(one), zeros_like(x),
+                     one, one == 1});
   return {r.sum, r.slope};
 }
 

@@ -14,38 +14,40 @@ using namespace detail;
 
 namespace {
 using In = std::span<const Array>;
-constexpr double kEnough = 0x1p-60;
-constexpr int kMostTerms = 20000;
+constexpr double kEnoughBeta = 0x1p-60;
+constexpr int kMostBetaTerms = 20000;
 
-struct Fraction {
+struct BetaFraction {
   Array n;
   DoubleDouble d, change, value;
 };
 // The next convergent of 1 / (1 + top / (1 + ...)), accumulated as a sum (J. Steed; Barnett and
 // others, Comput. Phys. Commun. 8 (1974)).
-Fraction stepped(const Fraction& f, const DoubleDouble& top) {
+BetaFraction beta_stepped(const BetaFraction& f, const DoubleDouble& top) {
   const Array one = ones_like(f.d.high);
   const DoubleDouble below = times(top, f.d), d = over(pair_of(one), plus(below, one));
   const DoubleDouble change = minus(times(times(below, d), f.change));
   return {f.n, d, change, plus(f.value, change)};
 }
 // The continued fraction of DLMF 8.17.22, two steps at a time.
-DoubleDouble beta_fraction(const DoubleDouble& a, const DoubleDouble& b, const DoubleDouble& x) {
+DoubleDouble double_beta_fraction(const DoubleDouble& a, const DoubleDouble& b,
+                                  const DoubleDouble& x) {
   const Array one = ones_like(a.high), zero = count_over(a.high);
   const DoubleDouble whole = plus(a, b);
   const DoubleDouble odd = minus(over(times(whole, x), plus(a, one)));
-  const Fraction start = stepped({zero, pair_of(one), pair_of(one), pair_of(one)}, odd);
+  const BetaFraction start = beta_stepped({zero, pair_of(one), pair_of(one), pair_of(one)}, odd);
   return while_loop(
-             [](const Fraction& f) {
-               return any(abs(f.change.high) > kEnough * abs(f.value.high)) & (f.n < kMostTerms);
+             [](const BetaFraction& f) {
+               return any(abs(f.change.high) > kEnoughBeta * abs(f.value.high)) &
+                      (f.n < kMostBetaTerms);
              },
-             [&](Fraction f) {
+             [&](BetaFraction f) {
                const Array n = f.n + 1;
                const DoubleDouble twice = plus(a, 2 * n);
                const DoubleDouble even = times(times(plus(b, -n), n), x);
-               f = stepped(f, over(even, times(twice, plus(twice, -one))));
+               f = beta_stepped(f, over(even, times(twice, plus(twice, -one))));
                const DoubleDouble odd = minus(times(times(plus(a, n), plus(whole, n)), x));
-               f = stepped(f, over(odd, times(twice, plus(twice, one))));
+               f = beta_stepped(f, over(odd, times(twice, plus(twice, one))));
                f.n = n;
                return f;
              },
@@ -67,7 +69,7 @@ Array beta_part(const Array& a, const Array& b, const Array& x) {
   exponent = plus(exponent, minus(log_beta_of<DoubleDouble>(p, q)));
   exponent = plus(exponent, pair_like(s, 44.3614195558365, 1.4841899608616317e-15));
   const DoubleDouble factor = times(over(exp_of(exponent), pair_of(s)), full_like(s, 0x1p-64));
-  const DoubleDouble part = times(factor, beta_fraction(pair_of(s), pair_of(t), w));
+  const DoubleDouble part = times(factor, double_beta_fraction(pair_of(s), pair_of(t), w));
   Array r = where(turned, rounded(plus(minus(part), ones_like(s))), rounded(part));
   r = where_any(large, large_beta_part, r, where(large, a, 2 * kLargeShape),
                 where(large, b, 2 * kLargeShape), where(large, x, 0.5));

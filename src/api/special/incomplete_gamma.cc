@@ -15,11 +15,11 @@ using namespace detail;
 
 namespace {
 using In = std::span<const Array>;
-constexpr double kEnough = 0x1p-60;
-constexpr int kMostTerms = 20000;  // for a up to kLargeShape
-constexpr double kSmallShape = 0.03;
+constexpr double kEnoughGamma = 0x1p-60;
+constexpr int kMostGammaTerms = 20000;  // for a up to kLargeShape
+constexpr double kSmallGammaShape = 0.03;
 
-struct Terms {
+struct GammaTerms {
   Array n;
   DoubleDouble term, sum;
 };
@@ -29,15 +29,16 @@ template <class F>
 DoubleDouble sum_of_terms(const DoubleDouble& first, F&& next) {
   const Array zero = count_over(first.high);
   return while_loop(
-             [](const Terms& t) {
-               return any(abs(t.term.high) > kEnough * abs(t.sum.high)) & (t.n < kMostTerms);
+             [](const GammaTerms& t) {
+               return any(abs(t.term.high) > kEnoughGamma * abs(t.sum.high)) &
+                      (t.n < kMostGammaTerms);
              },
-             [&](const Terms& t) {
+             [&](const GammaTerms& t) {
                const Array n = t.n + 1;
                const DoubleDouble term = next(n, t.term);
-               return Terms{n, term, plus(t.sum, term)};
+               return GammaTerms{n, term, plus(t.sum, term)};
              },
-             Terms{zero, first, first})
+             GammaTerms{zero, first, first})
       .sum;
 }
 
@@ -49,7 +50,7 @@ DoubleDouble log_factor(const Array& a, const Array& x) {
 
 // The lower function divided by its factor (DLMF 8.7.1): 1 + x / (a + 1) + x^2 / (a + 1)(a + 2) +
 // ...
-DoubleDouble lower_series(const Array& a, const Array& x) {
+DoubleDouble double_lower_series(const Array& a, const Array& x) {
   return sum_of_terms(pair_of(ones_like(a)), [&](const Array& n, const DoubleDouble& term) {
     return over(times(term, x), sum_of(a, n));
   });
@@ -67,7 +68,7 @@ DoubleDouble lower_of_small(const Array& a, const Array& x, const Array& small) 
   const DoubleDouble s =
       while_loop(
           [](const Powers& p) {
-            return any(abs(p.power.high) > 0x1p-70 * abs(p.sum.high)) & (p.n < kMostTerms);
+            return any(abs(p.power.high) > 0x1p-70 * abs(p.sum.high)) & (p.n < kMostGammaTerms);
           },
           [&](const Powers& p) {
             const Array n = p.n + 1;
@@ -81,27 +82,28 @@ DoubleDouble lower_of_small(const Array& a, const Array& x, const Array& small) 
   return times(power, plus(times(s, a), ones_like(a)));
 }
 
-struct Fraction {
+struct GammaFraction {
   Array n;
   DoubleDouble d, change, value;
 };
 // The upper function divided by x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2,
 // evaluated forwards as a sum (J. Steed; Barnett and others, Comput. Phys. Commun. 8 (1974)).
-DoubleDouble upper_fraction(const Array& a, const Array& x) {
+DoubleDouble double_upper_fraction(const Array& a, const Array& x) {
   const Array one = ones_like(a), zero = count_over(a);
   const DoubleDouble start = plus(sum_of(x, one), -a), first = over(pair_of(one), start);
   return while_loop(
-             [](const Fraction& f) {
-               return any(abs(f.change.high) > kEnough * abs(f.value.high)) & (f.n < kMostTerms);
+             [](const GammaFraction& f) {
+               return any(abs(f.change.high) > kEnoughGamma * abs(f.value.high)) &
+                      (f.n < kMostGammaTerms);
              },
-             [&](const Fraction& f) {
+             [&](const GammaFraction& f) {
                const Array n = f.n + 1;
                const DoubleDouble top = times(times(sum_of(a, -n), n), f.d);
                const DoubleDouble d = over(pair_of(one), plus(plus(start, 2 * n), top));
                const DoubleDouble change = minus(times(times(top, d), f.change));
-               return Fraction{n, d, change, plus(f.value, change)};
+               return GammaFraction{n, d, change, plus(f.value, change)};
              },
-             Fraction{zero, first, first, first})
+             GammaFraction{zero, first, first, first})
       .value;
 }
 
@@ -117,17 +119,17 @@ Array detail::gamma_part(const Array& a, const Array& x, bool upper) {
   const Array large = valid & (a > kLargeShape), usual = valid & !large;
   // For larger x the factors in double-double would overflow; nothing is left beyond it.
   const Array s = where(usual, a, 1.0), v = where(usual, minimum(x, 1e200), 1.0);
-  const Array by_series = (v < s + 1) | (v < 2), small = by_series & (s < kSmallShape);
+  const Array by_series = (v < s + 1) | (v < 2), small = by_series & (s < kSmallGammaShape);
   // Scaled by a power of two, so that subnormal results are not rounded twice.
   const DoubleDouble scale = pair_like(s, 44.3614195558365, 1.4841899608616317e-15);
   const DoubleDouble factor = exp_of(plus(log_factor(s, v), scale));
-  const DoubleDouble lower = times(
-      factor, lower_series(where(by_series & !small, s, 1.0), where(by_series & !small, v, 0.0)));
-  const DoubleDouble above =
-      times(times(factor, s), upper_fraction(where(by_series, 1.0, s), where(by_series, 4.0, v)));
+  const DoubleDouble lower = times(factor, double_lower_series(where(by_series & !small, s, 1.0),
+                                                               where(by_series & !small, v, 0.0)));
+  const DoubleDouble above = times(
+      times(factor, s), double_upper_fraction(where(by_series, 1.0, s), where(by_series, 4.0, v)));
   const DoubleDouble scaled = times(chosen(by_series, lower, above), full_like(s, 0x1p-64));
   const DoubleDouble least =
-      lower_of_small(where(small, s, kSmallShape), where(small, v, 1.0), small);
+      lower_of_small(where(small, s, kSmallGammaShape), where(small, v, 1.0), small);
   const DoubleDouble part = chosen(small, least, scaled);
   const Array r = where_any(
       large, [upper](const Array& a, const Array& x) { return large_gamma_part(a, x, upper); },

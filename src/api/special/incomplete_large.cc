@@ -58,7 +58,7 @@ Array fallen(const Bell& bell, const Array& u, const Array& side) {
 struct Place {
   Array below, side, widths;
 };
-Place place_of(const Bell& bell, const Array& y) {
+Place grid_place(const Bell& bell, const Array& y) {
   const Array below = y < 0;
   return {below, where(below, -1.0, 1.0), minimum(where(below, -y, y) / bell.width, 39.0)};
 }
@@ -66,7 +66,7 @@ Place place_of(const Bell& bell, const Array& y) {
 // widths that only 2^-54 of it is omitted.
 Array part_beside(const Bell& bell, const Array& y, bool upper) {
   static const std::vector<Node> nodes = gauss_nodes(12);
-  const Place at = place_of(bell, y);
+  const Place at = grid_place(bell, y);
   const Array half = 0.5 * (sqrt(at.widths * at.widths + 76) - at.widths);
   Array sum = zeros_like(y);
   for (const Node& n : nodes)
@@ -76,7 +76,7 @@ Array part_beside(const Bell& bell, const Array& y, bool upper) {
   return where(upper ? !at.below : at.below, beside, 1 - beside);
 }
 Array density_at(const Bell& bell, const Array& y) {
-  const Place at = place_of(bell, y);
+  const Place at = grid_place(bell, y);
   return bell.height / bell.width * fallen(bell, at.widths, at.side);
 }
 

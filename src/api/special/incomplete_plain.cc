@@ -14,7 +14,7 @@ namespace {
 constexpr double kSmallest = 1e-300;
 constexpr int kMostTerms = 20000;  // for parameters up to kLargeShape
 // Iterations per kernel of a loop: reading and writing the carry takes as long as one iteration.
-constexpr int kAtOnce = 8;
+constexpr int kTermsAtOnce = 8;
 constexpr double kSmallShape = 0.03;
 }  // namespace
 
@@ -52,7 +52,7 @@ Array lower_series(const Array& a, const Array& x, double enough) {
   return v0::while_loop(
              [&](const Terms& t) { return any(t.term > enough * t.sum) & (t.n < kMostTerms); },
              [&](Terms t) {
-               for (int k = 0; k < kAtOnce; ++k) {
+               for (int k = 0; k < kTermsAtOnce; ++k) {
                  t.n = t.n + 1;
                  t.term = t.term * x / (a + t.n);
                  t.sum = t.sum + t.term;
@@ -80,20 +80,20 @@ Array part_of_small(const Array& a, const Array& x, bool upper) {
 struct Fraction {
   Array n, c, d, value, change;
 };
-Array away_from_zero(const Array& v) { return where(abs(v) < kSmallest, kSmallest, v); }
+Array nonzero_of(const Array& v) { return where(abs(v) < kSmallest, kSmallest, v); }
 // The upper function divided by x^a exp(-x) / gamma(a): the continued fraction of DLMF 8.9.2, by
 // Lentz's algorithm.
 Array upper_fraction(const Array& a, const Array& x, double enough) {
-  const Array zero = count_over(a), b = x + 1 - a, d = 1 / away_from_zero(b);
+  const Array zero = count_over(a), b = x + 1 - a, d = 1 / nonzero_of(b);
   return v0::while_loop(
              [&](const Fraction& f) {
                return any(abs(f.change - 1) > enough) & (f.n < kMostTerms);
              },
              [&](Fraction f) {
-               for (int k = 0; k < kAtOnce; ++k) {
+               for (int k = 0; k < kTermsAtOnce; ++k) {
                  const Array n = f.n + 1, top = n * (a - n), bottom = b + 2 * n;
-                 const Array d = 1 / away_from_zero(top * f.d + bottom);
-                 const Array c = away_from_zero(bottom + top / f.c), change = c * d;
+                 const Array d = 1 / nonzero_of(top * f.d + bottom);
+                 const Array c = nonzero_of(bottom + top / f.c), change = c * d;
                  f = Fraction{n, c, d, f.value * change, change};
                }
                return f;
@@ -129,9 +129,9 @@ namespace {
 // The continued fraction of DLMF 8.17.22 by Lentz's algorithm, two steps at a time.
 Array beta_fraction(const Array& a, const Array& b, const Array& x, double enough) {
   const Array zero = count_over(a);
-  const Array start = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
+  const Array start = 1 / nonzero_of(1 - (a + b) * x / (a + 1));
   const auto step = [](const Fraction& f, const Array& top) {
-    const Array d = 1 / away_from_zero(1 + top * f.d), c = away_from_zero(1 + top / f.c);
+    const Array d = 1 / nonzero_of(1 + top * f.d), c = nonzero_of(1 + top / f.c);
     return Fraction{f.n, c, d, f.value * c * d, c * d};
   };
   return v0::while_loop(
@@ -139,7 +139,7 @@ Array beta_fraction(const Array& a, const Array& b, const Array& x, double enoug
                return any(abs(f.change - 1) > enough) & (f.n < kMostTerms);
              },
              [&](Fraction f) {
-               for (int k = 0; k < kAtOnce / 2; ++k) {
+               for (int k = 0; k < kTermsAtOnce / 2; ++k) {
                  const Array n = f.n + 1, twice = a + 2 * n;
                  f = step(f, n * (b - n) * x / ((twice - 1) * twice));
                  f = step(f, -(a + n) * (a + b + n) * x / (twice * (twice + 1)));

@@ -13,7 +13,7 @@ using namespace detail;
 
 namespace {
 constexpr double kPi = std::numbers::pi;
-constexpr int kSteps = 10;
+constexpr int kRecurrenceSteps = 10;
 
 // B_2k / (2k (2k - 1)) of Stirling's series (DLMF 5.11.1).
 constexpr double kStirling[] = {1.0 / 12,           -1.0 / 360,       1.0 / 1260,
@@ -49,16 +49,16 @@ Parts log_gamma_on_the_right(const Parts& z) {
   const Parts shifted{0.5 * log1p(w.re * (2 + w.re) + w.im * w.im), arctan2(w.im, 1 + w.re)};
   const Parts series_value = chosen(second, of_two, of_two - shifted);
 
-  const Array near = (z.re < kSteps) & (z.im < kSteps);
+  const Array near = (z.re < kRecurrenceSteps) & (z.im < kRecurrenceSteps);
   const Parts at = chosen(close, constant(z.re, 1.75), z);
   Parts product = at;
   Array turns = arctan2(at.im, at.re);
-  for (int k = 1; k < kSteps; ++k) {
+  for (int k = 1; k < kRecurrenceSteps; ++k) {
     const Parts next{at.re + k, at.im};
     turns = turns + arctan2(next.im, next.re);
     product = product * chosen(near, next, constant(z.re, 1));
   }
-  const Parts q{at.re + where(near, 1.0 * kSteps, 0.0), at.im};
+  const Parts q{at.re + where(near, 1.0 * kRecurrenceSteps, 0.0), at.im};
   const Array log_size = log(hypot(q.re, q.im)), turn = arctan2(q.im, q.re);
   const Parts inverse = reciprocal_of(q), square = inverse * inverse;
   Parts rest = constant(z.re, kStirling[std::size(kStirling) - 1]);
@@ -106,8 +106,9 @@ Array complex_digamma(const Array& z) {
   const Array left = less(real(z), 0.5), lower = less(imag(z), 0);
   const Array u = where(left, 1 - z, z);
   Array steps = zeros_like(z);
-  for (int k = 0; k < kSteps; ++k) steps = steps + 1 / (u + static_cast<double>(k));
-  const Array q = u + static_cast<double>(kSteps), inverse = 1 / q, square = inverse * inverse;
+  for (int k = 0; k < kRecurrenceSteps; ++k) steps = steps + 1 / (u + static_cast<double>(k));
+  const Array q = u + static_cast<double>(kRecurrenceSteps), inverse = 1 / q,
+              square = inverse * inverse;
   const std::size_t n = std::size(kStirling);
   const auto coefficient = [](std::size_t k) {
     return kStirling[k] * static_cast<double>(2 * k + 1);

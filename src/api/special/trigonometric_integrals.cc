@@ -13,7 +13,7 @@ using namespace detail;
 
 namespace {
 using In = std::span<const Array>;
-using Both = std::pair<Array, Array>;
+using IntegralPair = std::pair<Array, Array>;
 
 // The sum of (-1)^k square^k / ((2k + first) (2k + first)!) over k from 0 on. The first terms are
 // Numbers, because they cancel near the zeros of the cosine integral; the others are small compared
@@ -48,7 +48,7 @@ Number square_as(const Array& x) {
     return x * x;
 }
 template <class Number>
-Both by_powers(const Array& x) {
+IntegralPair integrals_by_powers(const Array& x) {
   const Number square = square_as<Number>(x);
   const Array si = rounded(times(powers_over_factorials(square, 1), x));
   const Number even = minus(times(powers_over_factorials(square, 2), square));
@@ -61,7 +61,7 @@ Both by_powers(const Array& x) {
 }
 // E1(ix) = exp(-ix) / (1 + ix - 1 / (3 + ix - 4 / (5 + ix - ...))) = -Ci(x) + i (Si(x) - pi / 2),
 // for x from 4 to 1e17; after k steps the error is exp(-4 sqrt(k x)).
-Both by_fraction(const Array& x) {
+IntegralPair integrals_by_fraction(const Array& x) {
   constexpr int kSteps = 56;
   Parts f{full_like(x, 2 * kSteps + 1), x};
   for (int k = kSteps; k > 0; --k) {
@@ -72,12 +72,13 @@ Both by_fraction(const Array& x) {
   const Array c = cos(x), s = sin(x);
   return {std::numbers::pi / 2 + (c * im - s * re), -(c * re + s * im)};
 }
-Both sici_value(const Array& x, bool narrow) {
+IntegralPair sici_value(const Array& x, bool narrow) {
   const Array size = abs(x), small = size <= 4, far = size > 1e17, end = isinf(size);
   const Array tiny = size < 0x1p-500;
   const Array in_series = where(small & !tiny, size, 1.0), beyond = where(small | far, 8.0, size);
-  const Both near = narrow ? by_powers<Array>(in_series) : by_powers<DoubleDouble>(in_series);
-  const Both middle = by_fraction(beyond);
+  const IntegralPair near =
+      narrow ? integrals_by_powers<Array>(in_series) : integrals_by_powers<DoubleDouble>(in_series);
+  const IntegralPair middle = integrals_by_fraction(beyond);
   const Array out = where(far & !end, size, 0x1p60), none = isnan(x);
   // For large x the fraction equals its first term.
   const Array last_si = std::numbers::pi / 2 - where(end, 0.0, cos(out) / out);
@@ -91,7 +92,7 @@ Both sici_value(const Array& x, bool narrow) {
 }
 
 // The sine and cosine of pi x^2 / 2, from the square modulo 4 including its rounding error.
-Both turns_of_square(const Array& x) {
+IntegralPair turns_of_square(const Array& x) {
   const Array inside = abs(x) < 1e100;
   const DoubleDouble square = product_of(where(inside, x, 0.0), where(inside, x, 0.0));
   const Array whole = fmod(square.high, 4.0), nearest = round(whole);
@@ -103,7 +104,7 @@ Both turns_of_square(const Array& x) {
   return {where(quarter >= 2, -sine, sine) + ends,
           where((quarter == 1) | (quarter == 2), -cosine, cosine) + ends};
 }
-Both fresnel_value(const Array& x) {
+IntegralPair fresnel_value(const Array& x) {
   const Array size = abs(x), small = size<1.0, far = size> 1e16;
   const Array inside = where(small, size, 0.5), square = inside * inside;
   const Array fourth = square * square * (std::numbers::pi * std::numbers::pi / 4);
@@ -132,31 +133,31 @@ Both fresnel_value(const Array& x) {
   return {where(size == 0, x, whole(near_s, s)), where(size == 0, x, whole(near_c, c))};
 }
 
-Both differentiable_sici(const Array& x, bool narrow) {
+IntegralPair differentiable_sici(const Array& x, bool narrow) {
   const auto value = [narrow](Array x) { return sici_value(x, narrow); };
   return custom_jvp(value, [narrow](Array x, Array dx) {
     const Array slope = where(x == 0, 1.0, sin(x) / where(x == 0, 1.0, x));
-    return std::pair(differentiable_sici(x, narrow), Both(slope * dx, cos(x) / x * dx));
+    return std::pair(differentiable_sici(x, narrow), IntegralPair(slope * dx, cos(x) / x * dx));
   })(x);
 }
-Both differentiable_fresnel(const Array& x) {
+IntegralPair differentiable_fresnel(const Array& x) {
   return custom_jvp(fresnel_value, [](Array x, Array dx) {
     const auto [sine, cosine] = turns_of_square(x);
-    return std::pair(differentiable_fresnel(x), Both(sine * dx, cosine * dx));
+    return std::pair(differentiable_fresnel(x), IntegralPair(sine * dx, cosine * dx));
   })(x);
 }
 }  // namespace
 
 std::pair<Array, Array> sici(Operand x) {
   const std::vector<Array> r = several_in_float64("sici", {x}, [](In in, bool narrow) {
-    const Both both = differentiable_sici(in[0], narrow);
+    const IntegralPair both = differentiable_sici(in[0], narrow);
     return std::vector<Array>{both.first, both.second};
   });
   return {r[0], r[1]};
 }
 std::pair<Array, Array> fresnel(Operand x) {
   const std::vector<Array> r = several_in_float64("fresnel", {x}, [](In in, bool) {
-    const Both both = differentiable_fresnel(in[0]);
+    const IntegralPair both = differentiable_fresnel(in[0]);
     return std::vector<Array>{both.first, both.second};
   });
   return {r[0], r[1]};

@@ -8,7 +8,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-std::string joined(const std::string& outer, const std::string& name) {
+std::string joined_scopes(const std::string& outer, const std::string& name) {
   return outer.empty() ? name : outer + "/" + name;
 }
 
@@ -22,11 +22,11 @@ NamedScope::NamedScope(const std::string& name, std::source_location loc) : oute
         .from(loc)
         .advice("named_scope(\"attention\")")
         .raise<Error>();
-  named_scopes() = joined(outer_, name);
+  named_scopes() = joined_scopes(outer_, name);
   if (detail::Trace* t = detail::Trace::innermost()) {
     trace_ = t->id();
     outer_in_trace_ = t->builder().scope;
-    t->builder().scope = joined(outer_in_trace_, name);
+    t->builder().scope = joined_scopes(outer_in_trace_, name);
   }
 }
 

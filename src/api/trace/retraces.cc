@@ -24,7 +24,7 @@ std::optional<std::size_t> only_static_difference(const TreeDef& a, const TreeDe
 }
 
 constexpr int kRetracesBeforeWarning = 8;
-constexpr std::size_t kRemembered = 32;
+constexpr std::size_t kRetracesRemembered = 32;
 constexpr std::int64_t kLargeStatics = std::int64_t{64} << 10;
 
 /// The size in bytes of the static values of a subtree. A StaticArray has two of them: an
@@ -52,7 +52,7 @@ std::vector<Message> Retraces::note(const std::shared_ptr<const CacheEntry>& fre
   large_statics(*fresh, warnings);
   many_statics(*fresh, warnings);
   recent_.push_back(fresh);
-  if (recent_.size() > kRemembered) recent_.pop_front();
+  if (recent_.size() > kRetracesRemembered) recent_.pop_front();
   return warnings;
 }
 

@@ -63,9 +63,9 @@ SpecTree tree_of(const TreeDef& tree, const std::vector<std::optional<PartitionS
   return specs;
 }
 
-std::string text_of(const Type& t) { return to_string(Type(t.dtype, t.shape)); }
+std::string text_of_found(const Type& t) { return to_string(Type(t.dtype, t.shape)); }
 
-[[noreturn]] void refuse(const AutoShardings& best, const SourceLoc& loc) {
+[[noreturn]] void refuse_options(const AutoShardings& best, const SourceLoc& loc) {
   constexpr std::size_t kMost = 6;
   const auto bytes = [](std::int64_t n) { return explain::bytes_text(static_cast<double>(n)); };
   Message m("autoshard");
@@ -92,8 +92,8 @@ std::string text_of(const Type& t) { return to_string(Type(t.dtype, t.shape)); }
       .raise<ShardingError>();
 }
 
-void check(const AutoshardOptions& options, const SourceLoc& loc) {
-  const auto refuse = [&](const char* option, const std::string& value, const char* rule) {
+void check_options(const AutoshardOptions& options, const SourceLoc& loc) {
+  const auto refuse_options = [&](const char* option, const std::string& value, const char* rule) {
     Message("autoshard")
         .problem(std::string(option) + " is " + value)
         .rule(rule)
@@ -102,13 +102,14 @@ void check(const AutoshardOptions& options, const SourceLoc& loc) {
         .raise<Error>();
   };
   if (options.memory_limit < 0)
-    refuse("memory_limit", std::to_string(options.memory_limit),
-           "it is what a device has, in bytes; 0: as much as you like");
+    refuse_options("memory_limit", std::to_string(options.memory_limit),
+                   "it is what a device has, in bytes; 0: as much as you like");
   if (options.evaluations < 0)
-    refuse("evaluations", std::to_string(options.evaluations),
-           "it is how many choices are judged at most; 0: by the size of the program");
+    refuse_options("evaluations", std::to_string(options.evaluations),
+                   "it is how many choices are judged at most; 0: by the size of the program");
   if (!(options.seconds >= 0))
-    refuse("seconds", std::to_string(options.seconds), "it is when the search ends at the latest");
+    refuse_options("seconds", std::to_string(options.seconds),
+                   "it is when the search ends at the latest");
 }
 
 explain::Question question_of(const TracedFunction& f, const LeafSpecs& in, const TreeDef& result) {
@@ -133,7 +134,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   s.name = options.name.empty() ? "autoshard(" + to_string(loc) + ")" : options.name;
   s.mesh = need_scope_mesh("autoshard", options.mesh, loc);
   s.memory_limit = options.memory_limit;
-  check(options, loc);
+  check_options(options, loc);
   const LeafSpecs in =
       argument_specs("autoshard", call, options.in_shardings, s.mesh, leaf_types(call), loc);
   const TracedFunction f = [&] {
@@ -169,7 +170,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
     const spmd::Placement p = space.placement(found.choice, v);
     const Shape part = space.atoms().local_shape(variable.type.shape, p);
     specs.push_back(spec_of(space.atoms().spec(p)));
-    s.groups.push_back({variable.name, text_of(variable.type), to_string(specs.back()),
+    s.groups.push_back({variable.name, text_of_found(variable.type), to_string(specs.back()),
                         variable.inputs.size(), 0});
     for (std::size_t i : variable.inputs)
       s.groups.back().bytes += Type(f.program->types[f.program->inputs[i]].dtype, part).bytes();
@@ -208,7 +209,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   }
   s.search_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!found.fits) refuse(s, loc);
+  if (!found.fits) refuse_options(s, loc);
   return s;
 }
 

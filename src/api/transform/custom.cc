@@ -22,7 +22,7 @@ struct RuleTrace {
   std::vector<Array> results;
   std::shared_ptr<void> prototype;
 };
-RuleTrace invoke(const CallMaker& maker, std::vector<Array> leaves) {
+RuleTrace invoke_rule(const CallMaker& maker, std::vector<Array> leaves) {
   struct Context {
     std::vector<Array> leaves;
     RuleTrace out;
@@ -37,7 +37,7 @@ RuleTrace invoke(const CallMaker& maker, std::vector<Array> leaves) {
   return std::move(context.out);
 }
 
-Value constant_of(Builder& b, const Array& a) {
+Value constant_program(Builder& b, const Array& a) {
   const Type& type = a.impl()->type;
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(*data_of(*a.impl()), hold);
@@ -48,8 +48,8 @@ Value constant_of(Builder& b, const Array& a) {
 
 /// Finishes the trace of a rule. Arguments are the only operands of a rule, so its captures become
 /// part of the program.
-ProgramPtr close(Trace& trace, std::span<const Array> outputs, const char* function,
-                 const SourceLoc& loc) {
+ProgramPtr close_scope(Trace& trace, std::span<const Array> outputs, const char* function,
+                       const SourceLoc& loc) {
   Trace::Finished f = trace.finish(outputs);
   if (f.captures.empty()) return f.program;
   Builder b(f.program->name);
@@ -68,7 +68,7 @@ ProgramPtr close(Trace& trace, std::span<const Array> outputs, const char* funct
           .from(loc)
           .advice("make it an argument of the function, and pass it")
           .raise<TraceError>();
-    all.push_back(constant_of(b, c));
+    all.push_back(constant_program(b, c));
   }
   return b.finish(b.inline_program(*f.program, all));
 }
@@ -137,7 +137,7 @@ struct JvpRule final : CustomJvpRule {
     std::vector<Array> leaves = argument_leaves(s, primals);
     const std::vector<Array> tangent_leaves = argument_leaves(s, tangents);
     leaves.insert(leaves.end(), tangent_leaves.begin(), tangent_leaves.end());
-    const RuleTrace r = invoke(*user, std::move(leaves));
+    const RuleTrace r = invoke_rule(*user, std::move(leaves));
 
     const std::size_t count = s.result_present.size();
     if (r.results.size() != 2 * count)
@@ -163,7 +163,7 @@ struct JvpRule final : CustomJvpRule {
       outputs.push_back(tangent.is_empty() ? zeros_of(trace, t)
                                            : in_dtype_of(trace, tangent, t, "custom_jvp"));
     }
-    return close(trace, outputs, "custom_jvp", s.loc);
+    return close_scope(trace, outputs, "custom_jvp", s.loc);
   }
 };
 
@@ -187,7 +187,7 @@ struct VjpRule final : CustomVjpRule {
     Trace trace("custom_vjp forward rule", "custom_vjp forward");
     std::vector<Array> primals;
     for (const Type& t : inputs) primals.push_back(trace.input(t));
-    const RuleTrace r = invoke(*user_forward, argument_leaves(s, primals));
+    const RuleTrace r = invoke_rule(*user_forward, argument_leaves(s, primals));
     const std::size_t count = s.result_present.size();
     if (r.results.size() < count)
       wrong_structure("custom_vjp",
@@ -207,7 +207,7 @@ struct VjpRule final : CustomVjpRule {
       else if (present)
         outputs.push_back(r.results[i]);
     }
-    f.program = close(trace, outputs, "custom_vjp", s.loc);
+    f.program = close_scope(trace, outputs, "custom_vjp", s.loc);
     f.prototype = r.prototype;
     return f;
   }
@@ -235,7 +235,7 @@ struct VjpRule final : CustomVjpRule {
       const Type& t = f.program->type(f.program->outputs[next++]);
       leaves.push_back(is_differentiable(t.dtype) ? trace.input(t) : Array());
     }
-    const RuleTrace r = invoke(*user, std::move(leaves));
+    const RuleTrace r = invoke_rule(*user, std::move(leaves));
     if (r.results.size() != s.present.size())
       wrong_structure(
           "custom_vjp",
@@ -253,7 +253,7 @@ struct VjpRule final : CustomVjpRule {
     }
     for (; input < inputs.size(); ++input)  // for the captures of the function
       if (is_differentiable(inputs[input].dtype)) outputs.push_back(zeros_of(trace, inputs[input]));
-    return close(trace, outputs, "custom_vjp", s.loc);
+    return close_scope(trace, outputs, "custom_vjp", s.loc);
   }
 };
 

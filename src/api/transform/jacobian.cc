@@ -22,7 +22,7 @@ Value basis(Builder& b, const Type& t) {
 }
 Value zero_of(Builder& b, const Type& t) { return b.vary_over(ops::zeros(b, t), t.varying); }
 
-Shape joined(const Shape& a, const Shape& b) {
+Shape joined_blocks(const Shape& a, const Shape& b) {
   Shape s = a;
   for (std::int64_t d : b) s.push_back(d);
   return s;
@@ -55,8 +55,9 @@ struct Jacobian {
   const Type& in_type(std::size_t k) const { return p.type(p.inputs[inputs[k]]); }
   const Type& out_type(std::size_t k) const { return p.type(p.outputs[k]); }
   Value zero(std::size_t out, std::size_t in) const {
-    return ops::zeros(b, Type(out_type(out).dtype, joined(out_type(out).shape, in_type(in).shape),
-                              out_type(out).weak));
+    return ops::zeros(
+        b, Type(out_type(out).dtype, joined_blocks(out_type(out).shape, in_type(in).shape),
+                out_type(out).weak));
   }
   /// A block is weak if its primal is, so that it shows the same dtype.
   static Value as_weak_as(Value y, const Type& t) { return ops::convert(y, y.dtype(), t.weak); }
@@ -84,7 +85,7 @@ struct Jacobian {
         }
         Value y =
             stacked_at(pushed.outputs[next], pushed.dims[next], n, out_type(out).shape.rank());
-        y = ops::reshape(y, joined(out_type(out).shape, in_type(in).shape));
+        y = ops::reshape(y, joined_blocks(out_type(out).shape, in_type(in).shape));
         blocks[out].push_back(as_weak_as(y, out_type(out)));
         ++next;
       }
@@ -114,7 +115,7 @@ struct Jacobian {
       const BatchResult pulled = batch_inline(b, *back, operands, dims, n, "");
       for (std::size_t in = 0; in < inputs.size(); ++in) {
         Value y = stacked_at(pulled.outputs[in], pulled.dims[in], n, 0);
-        y = ops::reshape(y, joined(out_type(out).shape, in_type(in).shape));
+        y = ops::reshape(y, joined_blocks(out_type(out).shape, in_type(in).shape));
         blocks[out].push_back(as_weak_as(y, in_type(in)));
       }
     }

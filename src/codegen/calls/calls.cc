@@ -23,14 +23,14 @@ std::shared_ptr<const Routine> emitted(const CallArgs& a) {
 }
 
 // The properties on which a routine depends. Weak types and mesh axes are ignored.
-struct Prepared {
+struct CachedRoutine {
   const Op* op;
   Attrs attrs;
   std::vector<Type> types;
   std::weak_ptr<const Routine> routine;  // owned by the programs that use it
 };
 
-class Cache {
+class RoutineCache {
  public:
   std::shared_ptr<const Routine> get(const CallArgs& a) {
     std::vector<Type> types;
@@ -57,7 +57,7 @@ class Cache {
       std::erase_if(entries_, [](const auto& e) { return e.second.routine.expired(); });
       enough_ = 2 * entries_.size() + 1024;
     }
-    entries_.emplace(key, Prepared{&a.op, a.attrs, std::move(types), routine});
+    entries_.emplace(key, CachedRoutine{&a.op, a.attrs, std::move(types), routine});
     return routine;
   }
 
@@ -72,7 +72,7 @@ class Cache {
   }
 
   std::mutex mutex_;
-  std::unordered_multimap<std::size_t, Prepared> entries_;
+  std::unordered_multimap<std::size_t, CachedRoutine> entries_;
   std::size_t enough_ = 1024;  // number of entries at which those of deleted routines are dropped
 };
 
@@ -106,7 +106,7 @@ std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
                                             std::span<const Type> outputs) {
   if (op.lowering != Lowering::called && !op.call) return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
-  static Cache* cache = new Cache;
+  static RoutineCache* cache = new RoutineCache;
   return cache->get({op, attrs, inputs, outputs});
 }
 

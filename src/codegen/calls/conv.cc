@@ -23,7 +23,7 @@ using Tensor = Convolution::Tensor;
 
 // A band of result rows of each image, as a separate convolution; a few images are divided into
 // bands.
-struct Band {
+struct RowBand {
   std::shared_ptr<const Convolution> convolution;
   std::int64_t source = 0, destination = 0;  // offsets in elements from an image's start
 };
@@ -33,7 +33,7 @@ struct ConvSchedule {
   ConvProblem problem;
   std::shared_ptr<const Convolution> convolution;  // over `chunk` images of the batch
   std::int64_t chunk = 0, chunks = 0;
-  std::vector<Band> bands;  // at least one, with all rows
+  std::vector<RowBand> bands;  // at least one, with all rows
   // weight gradient: parts of a chunk, each of which `convolution` computes
   std::int64_t leaves = 1;
   std::size_t levels = 0;  // number of halvings of a chunk
@@ -123,7 +123,7 @@ Stage run_stage(const ConvSchedule& p) {
     std::int64_t images = p.chunk / p.leaves;
     std::size_t n = p.convolution->bytes(Tensor::weights) / sizeof(float);
     // `first` is the first image. `weights` are read, or receive the gradient of these images.
-    auto run = [&](const Band& band, std::size_t own, std::int64_t first, void* weights) {
+    auto run = [&](const RowBand& band, std::size_t own, std::int64_t first, void* weights) {
       const Convolution& c = *band.convolution;
       void* source = p.array(args, p.problem.source,
                              crop_offset(p.problem) + first * s.source.strides[0] + band.source);
@@ -146,7 +146,7 @@ Stage run_stage(const ConvSchedule& p) {
     };
     for (std::int64_t task = begin; task < end; ++task) {
       std::size_t own = p.own + static_cast<std::size_t>(task) * p.own_stride;
-      const Band& band = p.bands[static_cast<std::size_t>(task % bands)];
+      const RowBand& band = p.bands[static_cast<std::size_t>(task % bands)];
       std::int64_t first = task / bands * p.chunk;
       if (s.kind != ConvKind::backward_weights) {
         run(band, own, first, p.at(args, p.weights));
@@ -233,7 +233,7 @@ void cut_rows(ConvSchedule& p, const ConvSpec& whole, double flops) {
       std::min({rows / kLeastRows, kMostTasks / p.chunks, tasks_for(flops) / p.chunks});
   if (count < 2) return;
   const std::int64_t each = (rows + count - 1) / count;
-  std::vector<Band> bands;
+  std::vector<RowBand> bands;
   for (std::int64_t row = 0; row < rows; row += each) {
     ConvSpec s = whole;
     s.destination.dims[2] = std::min(each, rows - row);
@@ -288,7 +288,7 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
   return routine;
 }
 
-std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
+std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   DType dtype = a.inputs[0].dtype;
   if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
     return nullptr;
@@ -350,7 +350,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
   if (!c.in_place(Tensor::destination)) own.add(c.bytes(Tensor::destination));
   p.own_scratch = own.size();
   std::size_t most = 0;
-  for (const Band& band : p.bands) most = std::max(most, band.convolution->scratch_bytes());
+  for (const RowBand& band : p.bands) most = std::max(most, band.convolution->scratch_bytes());
   own.add(most);
   p.own_stride = own.size();
   p.own = scratch.add(p.own_stride * static_cast<std::size_t>(p.chunks) * p.bands.size());
@@ -381,7 +381,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
 namespace tessera::inline v0::ops {
 
 std::shared_ptr<const Routine> convolution_call(const CallArgs& a) {
-  return codegen::routine_of(a);
+  return codegen::conv_routine(a);
 }
 
 }  // namespace tessera::inline v0::ops

@@ -32,13 +32,13 @@ using Avx2 = Registers<32, 16>;
 using Avx512 = Registers<64, 32>;
 
 // Output channels that are computed together.
-struct Group {
+struct ChannelGroup {
   int channels = 0;
   int64_t first = 0;
 };
 
 // A band of `length` outputs, whose windows are adjacent in the planes, for the sums of one group.
-struct Band {
+struct PixelBand {
   const float* planes;
   const int64_t* taps;  // offsets of the taps from a window's start
   int64_t count;        // number of taps
@@ -46,7 +46,7 @@ struct Band {
 };
 
 template <class R, int channels>
-INLINE void sum_group(const Band& b, const float* weights, float* sums, int64_t stride) {
+INLINE void sum_group(const PixelBand& b, const float* weights, float* sums, int64_t stride) {
   using Vector = typename R::Vector;
   constexpr int kVectors = R::vectors(channels);
   for (int64_t q = 0; q < b.length; q += kVectors * R::kLanes) {
@@ -71,7 +71,7 @@ INLINE void sum_group(const Band& b, const float* weights, float* sums, int64_t 
 }
 
 template <class R>
-INLINE void sum_any(const Band& b, int channels, const float* weights, float* sums,
+INLINE void sum_any(const PixelBand& b, int channels, const float* weights, float* sums,
                     int64_t stride) {
   switch (channels) {
     case 1: return sum_group<R, 1>(b, weights, sums, stride);
@@ -89,17 +89,17 @@ INLINE void sum_any(const Band& b, int channels, const float* weights, float* su
     }
 }
 
-using Summing = void (*)(const Band&, int channels, const float* weights, float* sums,
+using Summing = void (*)(const PixelBand&, int channels, const float* weights, float* sums,
                          int64_t stride);
-void sum_narrow(const Band& b, int channels, const float* w, float* sums, int64_t stride) {
+void sum_narrow(const PixelBand& b, int channels, const float* w, float* sums, int64_t stride) {
   sum_any<Narrow>(b, channels, w, sums, stride);
 }
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] void sum_avx2(const Band& b, int channels, const float* w, float* sums,
-                                          int64_t stride) {
+[[gnu::target("avx2,fma")]] void sum_avx2(const PixelBand& b, int channels, const float* w,
+                                          float* sums, int64_t stride) {
   sum_any<Avx2>(b, channels, w, sums, stride);
 }
-[[gnu::target("avx512f,avx512vl,avx512dq")]] void sum_avx512(const Band& b, int channels,
+[[gnu::target("avx512f,avx512vl,avx512dq")]] void sum_avx512(const PixelBand& b, int channels,
                                                              const float* w, float* sums,
                                                              int64_t stride) {
   sum_any<Avx512>(b, channels, w, sums, stride);
@@ -147,7 +147,7 @@ struct Loop {
 };
 
 // The layout of a row of pixels: elements of a channel are `step` apart, channels `stride`.
-struct Row {
+struct PixelRow {
   int64_t step, stride;
 };
 
@@ -166,8 +166,8 @@ INLINE int64_t join_four(const float* from, int64_t plane, int64_t count, float*
 }
 
 // Copies pixels to planes, in which the elements of a channel are adjacent.
-INLINE void part_channels(const float* from, Row row, int64_t channels, int64_t count, float* to,
-                          int64_t plane) {
+INLINE void part_channels(const float* from, PixelRow row, int64_t channels, int64_t count,
+                          float* to, int64_t plane) {
   int64_t done = 0;  // pixels
   if (row.stride == 1 && channels >= 4) {
     // The last four channels may overlap with the previous ones.
@@ -193,7 +193,7 @@ INLINE void part_channels(const float* from, Row row, int64_t channels, int64_t 
 
 // The inverse of part_channels.
 INLINE void join_channels(const float* from, int64_t plane, int64_t channels, int64_t count,
-                          float* to, Row row) {
+                          float* to, PixelRow row) {
   int64_t done = 0;
   if (row.stride == 1 && channels >= 4)
     for (int64_t c = 0; c < channels; c += 4) {
@@ -228,9 +228,9 @@ struct Axis {
   }
 };
 
-class Prepared final : public ConvPixels {
+class PixelRoutine final : public ConvPixels {
  public:
-  explicit Prepared(const onednn::ConvSpec& s)
+  explicit PixelRoutine(const onednn::ConvSpec& s)
       : spec_(s),
         batch_(s.source.dims[0]),
         inputs_(s.source.dims[1]),
@@ -299,7 +299,7 @@ class Prepared final : public ConvPixels {
     const onednn::Layout& l = spec_.weights;
     float* const odd = packed + outputs_ * tap_count();
     std::fill(odd, odd + outputs_, 0.0f);
-    for (const Group& g : groups_)
+    for (const ChannelGroup& g : groups_)
       for (int64_t i = 0; i < inputs_; ++i)
         for (int64_t ky = 0; ky < y_.window; ++ky)
           for (int64_t kx = 0; kx < x_.window; ++kx)
@@ -322,7 +322,7 @@ class Prepared final : public ConvPixels {
       float* to = destination + image * spec_.destination.strides[0];
       fill_planes(from, first, rows, scratch);
       float* const sums = scratch + sums_;
-      for (const Group& g : groups_)
+      for (const ChannelGroup& g : groups_)
         loop_.run({scratch, taps_.data(), tap_count(), length(rows)}, g.channels,
                   packed + g.first * tap_count(), sums + g.first * sums_stride_, sums_stride_);
       for (int64_t y = 0; y < rows; ++y)
@@ -351,7 +351,7 @@ class Prepared final : public ConvPixels {
   double work() const {
     constexpr int64_t kLoads = 2;  // a vector's loads take as long as this many products
     int64_t products = 0;
-    for (const Group& g : groups_) {
+    for (const ChannelGroup& g : groups_) {
       const int64_t vectors = loop_.vectors(g.channels), width = vectors * loop_.lanes,
                     blocks = (length(whole_rows_) + width - 1) / width;
       products += blocks * vectors *
@@ -398,7 +398,7 @@ class Prepared final : public ConvPixels {
   }
 
   void fill_planes(const float* from, int64_t first, int64_t rows, float* planes) const {
-    const Row row{source_column_ * x_.stride, spec_.source.strides[1]};
+    const PixelRow row{source_column_ * x_.stride, spec_.source.strides[1]};
     for (int64_t py = 0; py < y_.phases(); ++py)
       for (int64_t px = 0; px < x_.phases(); ++px, planes += inputs_ * plane_) {
         // Columns of the plane that lie within the source.
@@ -422,7 +422,7 @@ class Prepared final : public ConvPixels {
   // padding: a non-finite weight times zero would be NaN.
   void without_padding(const float* from, const float* packed, int64_t c, int64_t first,
                        int64_t rows, float* to) const {
-    const Group* g = groups_.data();
+    const ChannelGroup* g = groups_.data();
     while (c >= g->first + g->channels) ++g;
     const float* weights = packed + g->first * tap_count() + (c - g->first);
     auto inside = [](const Axis& a, int64_t p) { return p >= 0 && p < a.in; };
@@ -458,7 +458,7 @@ class Prepared final : public ConvPixels {
   int64_t whole_rows_;    // rows per band if there are enough images
   int64_t plane_;         // elements per plane
   std::vector<int64_t> taps_;
-  std::vector<Group> groups_;
+  std::vector<ChannelGroup> groups_;
   int64_t sums_, sums_stride_;  // offset in scratch after the planes, and distance of channels
 };
 
@@ -471,7 +471,7 @@ std::shared_ptr<const ConvPixels> ConvPixels::make(const onednn::ConvSpec& s, bo
   for (const onednn::Layout* l : {&s.source, &s.weights, &s.destination})
     for (int64_t d : l->dims)
       if (d == 0) return nullptr;
-  auto made = std::make_shared<const Prepared>(s);
+  auto made = std::make_shared<const PixelRoutine>(s);
   return always || made->quicker() ? made : nullptr;
 }
 

@@ -83,7 +83,7 @@ std::int64_t rhs_offset(const DotSchedule& p, std::int64_t b, std::int64_t colum
   return p.rhs.offsets[b] + column * (p.rhs.transposed ? p.rhs.leading : 1);
 }
 
-const char* operand(const RoutineArgs& args, const Matrix& x, int i) {
+const char* operand_bytes(const RoutineArgs& args, const Matrix& x, int i) {
   return x.in_scratch ? static_cast<const char*>(args.scratch) + x.scratch
                       : static_cast<const char*>(args.inputs[i]);
 }
@@ -344,7 +344,7 @@ Stage multiply_prepared_stage(const DotSchedule& p) {
     char* scratch = static_cast<char*>(args.scratch);
     const auto size = static_cast<std::int64_t>(size_of(p.operand_of_product)),
                result_size = static_cast<std::int64_t>(size_of(p.result_of_product));
-    const char *l = operand(args, p.lhs, 0), *r = operand(args, p.rhs, 1);
+    const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
     char* out = p.narrow ? scratch + p.result_scratch : static_cast<char*>(args.outputs[0]);
     for (std::int64_t task = begin; task < end; ++task) {
       const Block block = block_of(p, task);
@@ -392,7 +392,7 @@ Stage multiply_stage(const DotSchedule& p) {
   Stage stage;
   stage.tasks = p.tasks();
   stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-    const char *l = operand(args, p.lhs, 0), *r = operand(args, p.rhs, 1);
+    const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
     std::int64_t size = p.operand == DType::float64 ? 8 : 4;
@@ -431,7 +431,7 @@ std::shared_ptr<const Routine> zeros(const Type& type) {
   return routine;
 }
 
-std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
+std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
   DType acc = ops::accumulator_of(operand, result);
   bool narrow_operand = operand == DType::bfloat16 || operand == DType::float16;
@@ -491,7 +491,7 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
 namespace tessera::inline v0::ops {
 
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
-  return codegen::routine_of(a);
+  return codegen::dot_routine(a);
 }
 
 }  // namespace tessera::inline v0::ops

@@ -42,7 +42,7 @@ struct Lines {
 
 /// The workspace of one thread, kept between calls unless it is large.
 template <class P>
-struct Workspace {
+struct FftWorkspace {
   std::vector<FftPoint<P>> points;
   std::vector<std::complex<P>> numbers;
   void make_room(std::int64_t of_points, std::int64_t of_numbers) {
@@ -55,8 +55,8 @@ struct Workspace {
   }
 };
 template <class P>
-Workspace<P>& workspace() {
-  thread_local const ThreadKept<Workspace<P>> w;
+FftWorkspace<P>& workspace() {
+  thread_local const ThreadKept<FftWorkspace<P>> w;
   return *w;
 }
 
@@ -166,7 +166,7 @@ void with_elements(const Lines<P>& l, const RoutineArgs& args, F f) {
 // Transforms whole lines.
 template <class P>
 void run_lines(const Lines<P>& l, const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-  Workspace<P>& w = workspace<P>();
+  FftWorkspace<P>& w = workspace<P>();
   const FftPlan<P>& plan = *l.plan;
   with_elements(l, args, [&](const auto& elements) {
     if (plan.lanes) {
@@ -244,7 +244,7 @@ std::size_t add_stages(Routine& routine, const Lines<P>& l, std::size_t used) {
     routine.stages.push_back(
         stage_of(l.count() * tasks, seconds / static_cast<double>(2 * tasks), 1,
                  [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-                   Workspace<P>& w = workspace<P>();
+                   FftWorkspace<P>& w = workspace<P>();
                    w.make_room(l.plan->matrix->space_points(), 0);
                    with_elements(l, args, [&](const auto& elements) {
                      for (std::int64_t t = begin; t < end; ++t)
@@ -287,7 +287,7 @@ std::shared_ptr<const FftPlan<P>> plan_of(std::int64_t points) {
 }
 
 template <class P>
-std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
+std::shared_ptr<const Routine> fft_routine(const CallArgs& a) {
   const ops::FftKind kind = *ops::fft_kind(a.attrs.str("kind"));
   const bool real_in = kind == ops::FftKind::rfft, real_out = kind == ops::FftKind::irfft;
   const Ints& length = a.attrs.ints("length");
@@ -330,8 +330,8 @@ std::shared_ptr<const Routine> routine_of(const CallArgs& a) {
 namespace tessera::inline v0::ops {
 
 std::shared_ptr<const Routine> fft_call(const CallArgs& a) {
-  return real_dtype(a.inputs[0].dtype) == DType::float32 ? codegen::routine_of<float>(a)
-                                                         : codegen::routine_of<double>(a);
+  return real_dtype(a.inputs[0].dtype) == DType::float32 ? codegen::fft_routine<float>(a)
+                                                         : codegen::fft_routine<double>(a);
 }
 
 }  // namespace tessera::inline v0::ops

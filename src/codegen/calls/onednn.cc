@@ -104,10 +104,10 @@ memory::desc channels_last_desc(const Layout& l, DType dtype) {
   return {l.dims, type_of(dtype), strides};
 }
 
-class Prepared final : public Convolution {
+class PreparedConvolution final : public Convolution {
  public:
   // `keep` requests kernels that work on channels-last activations in place.
-  Prepared(const ConvSpec& spec, bool keep)
+  PreparedConvolution(const ConvSpec& spec, bool keep)
       : plain_{plain(spec.source, spec.dtype), {}, plain(spec.destination, spec.dtype)} {
     OneThread guard;
     auto wanted = [&](const Layout& l, int i) {
@@ -168,7 +168,7 @@ class Prepared final : public Convolution {
   bool in_place(Tensor t) const override { return in_place_[index(t)]; }
   std::size_t bytes(Tensor t) const override { return own_[index(t)].get_size(); }
   bool same_weights(const Convolution& other) const override {
-    return own_[1] == static_cast<const Prepared&>(other).own_[1];
+    return own_[1] == static_cast<const PreparedConvolution&>(other).own_[1];
   }
   std::size_t scratch_bytes() const override { return scratch_.get_size(); }
   std::string implementation() const override { return implementation_; }
@@ -300,16 +300,16 @@ void make_variables() {
 
 std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {
   const LibraryBegins begins;
-  auto attempt = [&](bool keep) -> std::shared_ptr<const Prepared> {
+  auto attempt = [&](bool keep) -> std::shared_ptr<const PreparedConvolution> {
     try {
-      return std::make_shared<const Prepared>(spec, keep);
+      return std::make_shared<const PreparedConvolution>(spec, keep);
     } catch (const dnnl::error&) {
       return nullptr;
     }
   };
-  std::shared_ptr<const Prepared> kept = attempt(true);
+  std::shared_ptr<const PreparedConvolution> kept = attempt(true);
   if (kept && kept->fast()) return kept;
-  std::shared_ptr<const Prepared> blocked = attempt(false);
+  std::shared_ptr<const PreparedConvolution> blocked = attempt(false);
   return blocked && (blocked->fast() || !kept) ? blocked : kept;
 }
 

@@ -283,7 +283,7 @@ std::vector<Cluster> unfused(const Program& p) {
   return alone;
 }
 
-std::string text(const Program& p, const std::vector<Cluster>& clusters) {
+std::string clusters_text(const Program& p, const std::vector<Cluster>& clusters) {
   std::string out;
   for (const Cluster& c : clusters) {
     out += c.kind == Cluster::Kind::kernel ? "kernel of" : "single";
@@ -323,7 +323,7 @@ std::vector<Cluster> fuse(const Program& p, const std::vector<int>& exec_class,
 #ifdef TESSERA_VERIFY_PASSES
   verify_clusters(p, clusters);
 #endif
-  run.gave([&] { return text(p, clusters); });
+  run.gave([&] { return clusters_text(p, clusters); });
   return clusters;
 }
 

@@ -37,7 +37,7 @@ struct Machine {
 using MachinePtr = std::shared_ptr<const Machine>;
 
 // Kernels that are in use or being compiled. Routines own the kernels.
-struct Cache {
+struct KernelCache {
   struct Entry {
     std::shared_future<MachinePtr> coming;  // valid while it is being compiled
     std::weak_ptr<const Machine> machine;
@@ -46,8 +46,8 @@ struct Cache {
   std::unordered_map<std::string, Entry> kernels;
   std::atomic<std::int64_t> compiled = 0, from_disk = 0, from_memory = 0, nanoseconds = 0;
 };
-Cache& cache() {
-  static Cache& c = *new Cache;
+KernelCache& cache() {
+  static KernelCache& c = *new KernelCache;
   return c;
 }
 
@@ -174,7 +174,7 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(std::span<const Prog
     std::string key = (form.any_length ? "n" : "s") + std::string(form.past_caches ? "p" : "c") +
                       kernel_key(*c.program);
     Locked lock(cache().mutex);
-    Cache::Entry& entry = cache().kernels[key];
+    KernelCache::Entry& entry = cache().kernels[key];
     if (MachinePtr made = entry.machine.lock()) {
       std::promise<MachinePtr> there;
       there.set_value(std::move(made));
@@ -235,7 +235,7 @@ bool is_emitted(const Equation& eqn) {
 }
 
 KernelStats kernel_stats() {
-  Cache& c = cache();
+  KernelCache& c = cache();
   return {c.compiled, c.from_disk, c.from_memory, 1e-9 * static_cast<double>(c.nanoseconds)};
 }
 

@@ -19,16 +19,16 @@ constexpr Var kLast = std::numeric_limits<Var>::max();
 
 /// A loop and the contents of an iteration: lines and inner loops of rules, sorted by the variable
 /// that they compute, followed by unsorted items. `next` is the stage's next inner loop.
-struct Block {
+struct PrintedBlock {
   struct Item {
     Var var;
     std::string line;
-    std::unique_ptr<Block> loop;
+    std::unique_ptr<PrintedBlock> loop;
   };
   std::string head;
   int depth = 0;
   std::vector<Item> items;
-  std::unique_ptr<Block> next;
+  std::unique_ptr<PrintedBlock> next;
 
   void print(std::string& out) {
     // The order in which a rule requests its operands depends on the C++ compiler, so items are
@@ -108,7 +108,7 @@ class Notes final : public Tracer {
         line(home_of(at), v, "load " + named(v, at) + " from the row");
       return done;
     }
-    Block* home = split_here(v) ? innermost_ : home_of(at);
+    PrintedBlock* home = split_here(v) ? innermost_ : home_of(at);
     rules_.push_back({v, home, {}, 0});
     Tracer::value(v, at);
     Rule rule = std::move(rules_.back());
@@ -137,7 +137,7 @@ class Notes final : public Tracer {
   Lane reduce(std::span<const std::int64_t> extents, Lane init,
               const std::function<Lane(std::span<const Index>)>& element,
               const std::function<Lane(Lane, Lane)>& combine) override {
-    auto loop = std::make_unique<Block>();
+    auto loop = std::make_unique<PrintedBlock>();
     Lane x = Tracer::reduce(
         extents, init,
         [&](std::span<const Index> at) {
@@ -152,7 +152,7 @@ class Notes final : public Tracer {
       std::span<const std::int64_t> extents, std::vector<Lane> init,
       const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>& step)
       override {
-    auto loop = std::make_unique<Block>();
+    auto loop = std::make_unique<PrintedBlock>();
     std::vector<Lane> x = Tracer::fold(extents, std::move(init),
                                        [&](std::span<const Index> at, std::span<const Lane> best) {
                                          begin(*loop, extents, at, "");
@@ -165,16 +165,16 @@ class Notes final : public Tracer {
  private:
   struct Rule {
     Var var;
-    Block* home;
+    PrintedBlock* home;
     std::vector<std::pair<Var, std::string>> operands;
     int data = 0;  // number of indices that it read from data
   };
 
-  void name(const Atom* a, std::string text, Block* home) {
+  void name(const Atom* a, std::string text, PrintedBlock* home) {
     names_[a] = std::move(text);
     homes_[a] = home;
   }
-  static void line(Block* b, Var v, std::string text) {
+  static void line(PrintedBlock* b, Var v, std::string text) {
     b->items.push_back({v, std::move(text), nullptr});
   }
 
@@ -195,8 +195,8 @@ class Notes final : public Tracer {
   }
   void keep(Var v, std::size_t rank) {
     kept_.insert(v);
-    Block* row = home_of(row_);
-    auto loop = std::make_unique<Block>();
+    PrintedBlock* row = home_of(row_);
+    auto loop = std::make_unique<PrintedBlock>();
     loop->depth = row->depth + 1;
     std::vector<Index> at = row_;
     std::vector<std::string> names, counts;
@@ -214,7 +214,7 @@ class Notes final : public Tracer {
   }
 
   // Names the variables of a loop nest: k, then k.1, k.2.
-  void variable(const Index& i, const std::string& stem, std::int64_t extent, Block* loop,
+  void variable(const Index& i, const std::string& stem, std::int64_t extent, PrintedBlock* loop,
                 std::vector<std::string>& names, std::vector<std::string>& counts) {
     const Atom* a = single_atom(i);
     if (!a) return;
@@ -232,12 +232,12 @@ class Notes final : public Tracer {
   std::vector<Index> make_loops() {
     std::vector<Index> at;
     const bool chunks = s_.kind == StageSchedule::Kind::partials;
-    Block* outer = &root_;
+    PrintedBlock* outer = &root_;
     root_.depth = -1;
     std::size_t d = 0;
     for (std::size_t k = 0; k < s_.dims.size(); ++k) {
-      outer->next = std::make_unique<Block>();
-      Block* b = outer->next.get();
+      outer->next = std::make_unique<PrintedBlock>();
+      PrintedBlock* b = outer->next.get();
       b->depth = outer->depth + 1;
       std::vector<std::string> names, extents;
       for (int g = 0; g < s_.groups[k]; ++g, ++d) {
@@ -271,7 +271,7 @@ class Notes final : public Tracer {
   }
 
   // Records a loop over these variables in the rule that is running.
-  void begin(Block& loop, std::span<const std::int64_t> extents, std::span<const Index> at,
+  void begin(PrintedBlock& loop, std::span<const std::int64_t> extents, std::span<const Index> at,
              const std::string& form) {
     const Rule& rule = rules_.back();
     loop.depth = rule.home->depth + 1;
@@ -281,7 +281,7 @@ class Notes final : public Tracer {
     loop.head = "for " + in_text(names, counts) + (split_here(rule.var) ? " in chunk c" : "") +
                 ", " + eqn_->op->name + form;
   }
-  void end(std::unique_ptr<Block> loop) {
+  void end(std::unique_ptr<PrintedBlock> loop) {
     if (!loop->head.empty())
       rules_.back().home->items.push_back({rules_.back().var, {}, std::move(loop)});
   }
@@ -308,8 +308,8 @@ class Notes final : public Tracer {
   }
 
   /// The innermost loop on which `at` depends.
-  Block* home_of(std::span<const Index> at) {
-    Block* home = &root_;
+  PrintedBlock* home_of(std::span<const Index> at) {
+    PrintedBlock* home = &root_;
     for (const Index& i : at)
       for_each_leaf(node_of(i), [&](const Atom& a) {
         if (auto it = homes_.find(&a); it != homes_.end() && it->second->depth > home->depth)
@@ -341,10 +341,10 @@ class Notes final : public Tracer {
   const KernelSchedule& plan_;
   const StageSchedule& s_;
   const std::unordered_set<Var>& buffers_;
-  Block root_;
-  Block* innermost_ = nullptr;
+  PrintedBlock root_;
+  PrintedBlock* innermost_ = nullptr;
   std::map<const Atom*, std::string> names_;
-  std::map<const Atom*, Block*> homes_;
+  std::map<const Atom*, PrintedBlock*> homes_;
   std::vector<Rule> rules_;  // the rules that are running
   std::vector<Index> row_;
   std::unordered_set<Var> kept_;

@@ -154,7 +154,7 @@ int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer
   return std::max(width, 2);
 }
 
-constexpr std::int64_t kMaxRow =
+constexpr std::int64_t kMaxCachedRow =
     16384;  // elements: a cached row fits the first two levels of the processor's caches
 
 }  // namespace
@@ -175,7 +175,7 @@ std::size_t row_start(const Shape& shape, std::span<const Index> at, const Trace
   if (!any || start == 0) return 0;
   std::int64_t row = 1;
   for (std::size_t d = start; d < shape.size(); ++d) row *= shape[d];
-  return row > 1 && row <= kMaxRow ? start : 0;
+  return row > 1 && row <= kMaxCachedRow ? start : 0;
 }
 
 void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,

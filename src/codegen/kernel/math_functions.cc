@@ -37,15 +37,15 @@ TESSERA_MATH(TESSERA_DECLARE)
 namespace tessera::inline v0::codegen {
 namespace {
 
-struct Row {
+struct FunctionNames {
   MathFunction f32, f64;
 };
 
 #define TESSERA_FUNCTION(name) \
   MathFunction { #name, reinterpret_cast < void*>(&name) }
-#define TESSERA_ROW(op, a, b) {Arith::op, Row{TESSERA_FUNCTION(a), TESSERA_FUNCTION(b)}},
+#define TESSERA_ROW(op, a, b) {Arith::op, FunctionNames{TESSERA_FUNCTION(a), TESSERA_FUNCTION(b)}},
 
-std::map<Arith, Row> make_table() {
+std::map<Arith, FunctionNames> make_table() {
 #if defined(__x86_64__)
 #define TESSERA_AVX512(op, ulp) \
   TESSERA_ROW(op, Sleef_##op##f16_##ulp##avx512f, Sleef_##op##d8_##ulp##avx512f)
@@ -62,9 +62,9 @@ std::map<Arith, Row> make_table() {
 #endif
 }
 
-const std::map<Arith, Row>& table() {
+const std::map<Arith, FunctionNames>& table() {
   // Leaked like all tables here, because threads may compile while the process ends.
-  static const auto& rows = *new std::map<Arith, Row>(make_table());
+  static const auto& rows = *new std::map<Arith, FunctionNames>(make_table());
   return rows;
 }
 

@@ -8,7 +8,7 @@ namespace tessera::inline v0::tape {
 
 namespace {
 
-bool hands_on(const Equation& eqn) {
+bool hands_operand_on(const Equation& eqn) {
   return eqn.op->forwards || eqn.op->lowering == Lowering::view;
 }
 
@@ -21,7 +21,7 @@ double bytes_of(const Program& p, const std::vector<Var>& vars) {
 }  // namespace
 
 Cost cost_of(const Program& p, const Equation& eqn) {
-  if (!eqn.op->cost || hands_on(eqn)) return {};
+  if (!eqn.op->cost || hands_operand_on(eqn)) return {};
   std::vector<Type> in, out;
   for (Var v : eqn.inputs) in.push_back(p.types[v]);
   for (Var v : eqn.outputs) out.push_back(p.types[v]);
@@ -31,7 +31,7 @@ Cost cost_of(const Program& p, const Equation& eqn) {
 
 double bytes_alone(const Program& p, const Equation& eqn) {
   const double all = bytes_of(p, eqn.inputs) + bytes_of(p, eqn.outputs);
-  return eqn.op->cost && !hands_on(eqn) ? std::min(all, cost_of(p, eqn).bytes) : all;
+  return eqn.op->cost && !hands_operand_on(eqn) ? std::min(all, cost_of(p, eqn).bytes) : all;
 }
 
 double bytes_of_kernel(const Program& kernel) {

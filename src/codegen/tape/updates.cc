@@ -147,7 +147,7 @@ Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bo
 }
 
 // The program as text, with the results that overwrite an operand.
-std::string text(const Program& p, const Updates& u) {
+std::string updates_text(const Program& p, const Updates& u) {
   std::string out = to_string(p);
   for (std::size_t e = 0; e < p.equations.size(); ++e)
     for (std::size_t k = 0; k < u.takes[e].size(); ++k)
@@ -181,7 +181,7 @@ Updates plan_updates(Level& level, const std::vector<int>& ties, const std::vect
 #ifdef TESSERA_VERIFY_PASSES
   verify(*level.flat, u);
 #endif
-  run.gave([&] { return text(*level.flat, u); });
+  run.gave([&] { return updates_text(*level.flat, u); });
   return u;
 }
 

@@ -29,7 +29,7 @@ T part(T bytes, T of, T members) {
 }
 
 template <class T>
-T received(MoveKind kind, T members, T before, T after) {
+T received_per_device(MoveKind kind, T members, T before, T after) {
   switch (kind) {
     case MoveKind::permute: return before;
     case MoveKind::all_gather: return after - before;
@@ -45,10 +45,10 @@ T received(MoveKind kind, T members, T before, T after) {
 
 std::int64_t received_bytes(MoveKind kind, std::int64_t members, std::int64_t before,
                             std::int64_t after) {
-  return received(kind, members, before, after);
+  return received_per_device(kind, members, before, after);
 }
 double received_bytes(MoveKind kind, double members, double before, double after) {
-  return received(kind, members, before, after);
+  return received_per_device(kind, members, before, after);
 }
 
 bool Links::alike(const AtomMesh& mesh) const {
@@ -82,14 +82,15 @@ Links Links::relative() const {
 }
 
 double Links::seconds(const AtomMesh& mesh, MoveKind kind, AtomSet over, double before,
-                      double after, double received) const {
+                      double after, double received_per_device) const {
   double time = 0;
-  for (const Crossing& c : crossings(mesh, kind, over, before, after, received)) time += c.seconds;
+  for (const Crossing& c : crossings(mesh, kind, over, before, after, received_per_device))
+    time += c.seconds;
   return time;
 }
 
 Crossings Links::crossings(const AtomMesh& mesh, MoveKind kind, AtomSet over, double before,
-                           double after, double received) const {
+                           double after, double received_per_device) const {
   Crossings all;
   if (kind == MoveKind::slice || over.empty()) return all;
   struct Level {
@@ -120,7 +121,7 @@ Crossings Links::crossings(const AtomMesh& mesh, MoveKind kind, AtomSet over, do
     case MoveKind::slice: break;
     case MoveKind::permute: cross(levels.back(), levels.back().link.latency, before); break;
     case MoveKind::exchange:
-      cross(levels.back(), levels.back().link.latency * (members - 1), received);
+      cross(levels.back(), levels.back().link.latency * (members - 1), received_per_device);
       break;
     case MoveKind::all_to_all: {
       double piece = before / members, nearer = 1;

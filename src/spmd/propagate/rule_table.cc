@@ -16,7 +16,7 @@ void mix_shape(std::size_t& h, const Shape& shape) {
 }
 
 // All elementwise ops share one rule for the same shapes.
-std::size_t hash_of(const Program& p, const Equation& eqn) {
+std::size_t rule_hash(const Program& p, const Equation& eqn) {
   const bool elementwise = eqn.op->elementwise;
   std::size_t h = elementwise ? 0 : reinterpret_cast<std::uintptr_t>(eqn.op);
   for (Var v : eqn.inputs) mix_shape(h, p.types[v].shape);
@@ -46,7 +46,7 @@ std::uint32_t RuleTable::add(CutRule rule) {
 
 std::uint32_t RuleTable::of(const Program& program, const Equation& eqn) {
   if (!eqn.op->sharding) return none;
-  const std::size_t h = hash_of(program, eqn);
+  const std::size_t h = rule_hash(program, eqn);
   const auto [first, last] = known_.equal_range(h);
   for (auto it = first; it != last; ++it)
     if (same_signature(program, eqn, *it->second.program, *it->second.eqn)) return it->second.rule;

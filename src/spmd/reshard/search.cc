@@ -12,7 +12,7 @@ namespace {
 
 // Limits on the number of moves tried: with estimates, exactly with likely moves, and exactly with
 // all moves.
-constexpr int kMostGuessed = 3000, kMostTried = 10000, kMostTriedOfAll = 200000;
+constexpr int kMostGuessed = 3000, kMostExpanded = 10000, kMostTriedOfAll = 200000;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // A* search with lexicographic costs. If links differ, rounding may make the lower bound
@@ -26,7 +26,7 @@ class ReshardSearch final : public Expander {
         guesses_(guesses),
         most_(guesses        ? kMostGuessed
               : space.full() ? kMostTriedOfAll
-                             : kMostTried) {}
+                             : kMostExpanded) {}
 
   /// The last node of the cheapest sequence that costs less than `bound`, or kNone.
   std::size_t run(const PackedState& start, const std::optional<PlanCost>& bound) {

@@ -9,7 +9,7 @@ namespace tessera::inline v0::stablehlo {
 namespace {
 
 using A = AttributeSyntax;
-using T = TypeSyntax;
+using ElementType = TypeSyntax;
 
 // Real programs need fewer than one part per byte of the file.
 constexpr std::size_t kPartsPerByte = 4, kPartsOfAny = 1 << 16;
@@ -18,7 +18,7 @@ constexpr std::size_t kTextOfPart = 64, kDimsOfPart = 16;
 constexpr int kWidest = 1000;  // bits, more than any number has
 
 // The codes of VHLO's attributes, which are never reused for other attributes.
-enum Code {
+enum AttributeCode {
   kList = 1,
   kBool,
   kComparisonDirection,
@@ -47,7 +47,7 @@ enum Code {
 };
 
 struct Enumeration {
-  Code code;
+  AttributeCode code;
   std::vector<std::string_view> values;  // by number; empty if the number is unused
 };
 const std::vector<Enumeration>& enumerations() {
@@ -82,10 +82,10 @@ int width_of(std::string_view element) {
 }
 
 // The number of attributes and types that a type consists of, including itself.
-std::size_t parts_of(const T& t) {
+std::size_t parts_of(const ElementType& t) {
   std::size_t n = 1 + t->dims.size() / kDimsOfPart;
-  for (const T& m : t->members) n += parts_of(m);
-  for (const T& r : t->results) n += parts_of(r);
+  for (const ElementType& m : t->members) n += parts_of(m);
+  for (const ElementType& r : t->results) n += parts_of(r);
   return n;
 }
 std::size_t parts_of(const A& a) {
@@ -145,7 +145,7 @@ AttributeSyntax AttributeReader::attribute(Bytes& in) {
 TypeSyntax AttributeReader::type(Bytes& in) { return type(in, in.index(types_.size(), "type")); }
 
 TypeSyntax AttributeReader::type(const Bytes& in, std::size_t index) {
-  const T& t = type(index);
+  const ElementType& t = type(index);
   spend(in, parts_of(t));
   return t;
 }

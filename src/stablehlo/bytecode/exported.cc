@@ -63,7 +63,7 @@ class Buffer {
 };
 
 // The slots of the fields that are read.
-enum Exported {
+enum ExportedFile {
   kVersion = 4,
   kAvals = 10,
   kPlatforms = 22,

@@ -11,12 +11,12 @@ using A = AttributeSyntax;
 
 // The codes of Shardy's attributes, which are never reused for other attributes. Sharding rules of
 // operations have further codes.
-enum Code {
+enum ShardyCode {
   kManualAxes,
-  kMeshAxis,
-  kMesh,
-  kPartOfAxis,
-  kAxis,
+  kShardyMeshAxis,
+  kShardyMesh,
+  kShardyPartOfAxis,
+  kShardyAxis,
   kDimension,
   kSharding,
   kPerValue,
@@ -30,7 +30,7 @@ enum Code {
 };
 constexpr std::string_view kReductions[] = {"sum", "max", "min"};
 
-A made(A::Kind kind, std::size_t at) {
+A new_attribute(A::Kind kind, std::size_t at) {
   A a;
   a.kind = kind;
   a.at = at;
@@ -43,7 +43,7 @@ A made(A::Kind kind, std::size_t at) {
 // which it is unreduced (if there are any), then the kind of reduction if it is not a sum.
 AttributeSyntax AttributeReader::sharding(Bytes& in, std::size_t at, bool unreduced,
                                           bool other_reduction) {
-  A a = made(A::sharding, at);
+  A a = new_attribute(A::sharding, at);
   const A mesh = attribute(in);
   if (mesh.kind == A::symbol)
     a.text = mesh.text;
@@ -53,11 +53,11 @@ AttributeSyntax AttributeReader::sharding(Bytes& in, std::size_t at, bool unredu
     for (std::size_t n = in.count("attributes"); n-- > 0;) into.items.add(memory(), attribute(in));
   };
   all(a);
-  A whole = made(A::list, at);
+  A whole = new_attribute(A::list, at);
   all(whole);
   a.entries.add(memory(), {"replicated", whole});
   if (!unreduced) return a;
-  A along = made(A::list, at);
+  A along = new_attribute(A::list, at);
   all(along);
   along.text = kReductions[0];
   if (other_reduction) {
@@ -82,51 +82,51 @@ AttributeSyntax AttributeReader::sdy_attribute(Bytes in) {
     case kAxesOfDimensions:
     case kWays:
     case kPerValueUnreduced: {
-      A a = made(A::list, at);
+      A a = new_attribute(A::list, at);
       all(a);
       return a;
     }
     case kWay: {
-      A a = made(A::list, at);
+      A a = new_attribute(A::list, at);
       all(a);
       for (int end = 0; end < 2; ++end) a.values.add(memory(), in.signed_number());
       return a;
     }
-    case kPartOfAxis: {
-      A a = made(A::integers, at);
+    case kShardyPartOfAxis: {
+      A a = new_attribute(A::integers, at);
       for (int part = 0; part < 2; ++part) a.values.add(memory(), in.signed_number());
       return a;
     }
-    case kMeshAxis: {
-      A a = made(A::string, at);
+    case kShardyMeshAxis: {
+      A a = new_attribute(A::string, at);
       a.text = string(in);
       a.integer_value = in.signed_number();
       return a;
     }
-    case kMesh: {
-      A a = made(A::fields, at);
+    case kShardyMesh: {
+      A a = new_attribute(A::fields, at);
       a.text = "sdy.mesh";
       all(a);
       for (std::size_t n = in.count("devices"); n-- > 0;)
         a.values.add(memory(), in.signed_number());
       return a;
     }
-    case kAxis: {
-      A a = made(A::string, at);
+    case kShardyAxis: {
+      A a = new_attribute(A::string, at);
       a.text = string(in);
       if (const std::optional<A> part = optional_attribute(in)) a.values = part->values;
       return a;
     }
     case kDimension: {
-      A a = made(A::list, at);
+      A a = new_attribute(A::list, at);
       all(a);
-      if (in.byte() == 0) a.items.add(memory(), made(A::unit, at));
+      if (in.byte() == 0) a.items.add(memory(), new_attribute(A::unit, at));
       return a;
     }
     case kSharding: return sharding(in, at, false, false);
     case kShardingUnreduced: return sharding(in, at, true, false);
     case kShardingReduced: return sharding(in, at, true, true);
-    default: return made(A::other, at);
+    default: return new_attribute(A::other, at);
   }
 }
 

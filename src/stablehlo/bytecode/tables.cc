@@ -17,11 +17,11 @@ enum Id {
   kResources,
   kResourceOffsets,
   kDialectVersions,
-  kProperties,
+  kPropertySection,
   kIds
 };
 constexpr std::uint8_t kAligned = 0x80;
-constexpr std::size_t kLongestName = 256;
+constexpr std::size_t kLongestString = 256;
 
 // The release in a producer such as "StableHLO_v1.19.0"; nothing for other producers.
 std::optional<ReleaseNumber> release_of(std::string_view producer) {
@@ -74,9 +74,9 @@ void read_dialects(Bytes in, Tables& t) {
     if (index >= t.strings.size())
       in.fail("a dialect is named by string " + std::to_string(index) + " of " +
               std::to_string(t.strings.size()));
-    if (t.strings[index].size() > kLongestName)
+    if (t.strings[index].size() > kLongestString)
       in.fail("a dialect's name of " + std::to_string(t.strings[index].size()) + " characters",
-              "it has at most " + std::to_string(kLongestName));
+              "it has at most " + std::to_string(kLongestString));
     t.dialects.push_back(t.strings[index]);
     if (has_version) section(in);
   }
@@ -91,9 +91,9 @@ void read_dialects(Bytes in, Tables& t) {
         in.fail("an operation is named by string " + std::to_string(index) + " of " +
                 std::to_string(t.strings.size()));
       // Each operation copies its name.
-      if (t.strings[index].size() > kLongestName)
+      if (t.strings[index].size() > kLongestString)
         in.fail("an operation's name of " + std::to_string(t.strings[index].size()) + " characters",
-                "it has at most " + std::to_string(kLongestName));
+                "it has at most " + std::to_string(kLongestString));
       t.operations.push_back({dialect, t.strings[index]});
     }
   }
@@ -173,7 +173,7 @@ Tables read_tables(const Source& source) {
   read_strings(*sections[kStrings], t);
   read_dialects(*sections[kDialects], t);
   read_offsets(*sections[kOffsets], *sections[kEntries], t);
-  if (sections[kProperties]) read_properties(*sections[kProperties], t);
+  if (sections[kPropertySection]) read_properties(*sections[kPropertySection], t);
   t.program = {sections[kProgram]->at(), sections[kProgram]->at() + sections[kProgram]->left()};
   return t;
 }

@@ -7,7 +7,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-using T = TypeData;
+using TypeRecord = TypeData;
 
 // The types of VHLO by their codes, which are never reused for other types. Composite types have no
 // name here.
@@ -19,10 +19,10 @@ constexpr std::string_view kNames[] = {
     "",         "",         "",         "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ",
     "",         "i2",       "ui2",      "none",       "tf32",       "f8E4M3",
     "f8E3M4",   "f4E2M1FN", "f6E2M3FN", "f6E3M2FN",   "f8E8M0FNU"};
-enum Code {
+enum TypeCode {
   kComplex = 1,
   kFunction = 8,
-  kTensor = 20,
+  kTensorType = 20,
   kTensorWithEncoding = 21,
   kToken = 22,
   kTuple = 23,
@@ -41,9 +41,9 @@ const TypeSyntax& AttributeReader::type(std::size_t index) {
     if (++depth_ > kDeepest)
       stablehlo::fail(*source_, e.begin,
                       {"types nest deeper than " + std::to_string(kDeepest) + " levels"});
-    const T t = read_type(e);
+    const TypeRecord t = read_type(e);
     --depth_;
-    known = TypeSyntax{new (memory().take(sizeof t)) T(t), e.begin};
+    known = TypeSyntax{new (memory().take(sizeof t)) TypeRecord(t), e.begin};
   }
   return *known;
 }
@@ -56,16 +56,16 @@ TypeData AttributeReader::read_type(const Tables::Entry& e) {
   const Bytes in(*source_, e.begin, e.end);
   if (e.dialect == "vhlo") return vhlo_type(in);
   if (e.dialect == "builtin") return builtin_type(in);
-  T t;
-  t.kind = T::other;
+  TypeRecord t;
+  t.kind = TypeRecord::other;
   t.text = memory().keep("a type of dialect " + std::string(e.dialect));
   return t;
 }
 
 // An element type may also stand where a type is expected.
 TypeData AttributeReader::element_type(std::string_view name) {
-  T t;
-  t.kind = T::other;
+  TypeRecord t;
+  t.kind = TypeRecord::other;
   t.text = t.element = name;
   return t;
 }
@@ -79,29 +79,29 @@ List<TypeSyntax> AttributeReader::types(Bytes& in) {
 TypeData AttributeReader::vhlo_type(Bytes in) {
   const std::uint64_t code = in.number();
   if (code < std::size(kNames) && !kNames[code].empty()) return element_type(kNames[code]);
-  T t;
+  TypeRecord t;
   switch (code) {
     case kComplex: return element_type(keep(in, "complex<" + std::string(type(in)->element) + ">"));
     case kFunction:
-      t.kind = T::function;
+      t.kind = TypeRecord::function;
       t.text = "a function type";
       t.members = types(in);
       t.results = types(in);
       return t;
-    case kTensor: return tensor_type(in);
+    case kTensorType: return tensor_type(in);
     case kTensorWithEncoding: attribute(in); return tensor_type(in);
     case kToken:
-      t.kind = T::token;
+      t.kind = TypeRecord::token;
       t.text = "!stablehlo.token";
       return t;
     case kTuple:
     case kFuture:  // a future is represented by its value
-      t.kind = T::tuple;
+      t.kind = TypeRecord::tuple;
       t.text = "a tuple";
       t.members = types(in);
       return t;
     case kUnranked:
-      t.kind = T::tensor;
+      t.kind = TypeRecord::tensor;
       t.ranked = false;
       t.element = type(in)->element;
       t.text = keep(in, "tensor<*x" + std::string(t.element) + ">");
@@ -109,7 +109,7 @@ TypeData AttributeReader::vhlo_type(Bytes in) {
     case kQuantized:
     case kQuantizedPerAxis: return element_type("!quant.uniform");
     default:
-      t.kind = T::other;
+      t.kind = TypeRecord::other;
       t.text = memory().keep("type code " + std::to_string(code));
       return t;
   }
@@ -130,8 +130,8 @@ TypeData AttributeReader::builtin_type(Bytes in) {
     case 9: return element_type(memory().keep("complex<" + std::string(type(in)->element) + ">"));
     case 13: return tensor_type(in);
     default: {
-      T t;
-      t.kind = T::other;
+      TypeRecord t;
+      t.kind = TypeRecord::other;
       t.text = memory().keep("builtin type code " + std::to_string(code));
       return t;
     }
@@ -139,8 +139,8 @@ TypeData AttributeReader::builtin_type(Bytes in) {
 }
 
 TypeData AttributeReader::tensor_type(Bytes& in) {
-  T t;
-  t.kind = T::tensor;
+  TypeRecord t;
+  t.kind = TypeRecord::tensor;
   const std::size_t rank = in.count("dimensions");
   if (rank > kDeepest) in.fail("a tensor has at most " + std::to_string(kDeepest) + " dimensions");
   for (std::size_t i = 0; i < rank; ++i) {

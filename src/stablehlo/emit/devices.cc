@@ -50,7 +50,7 @@ const MeshShape& mesh_of(const Writing& w) {
 }
 
 // The device numbers in each group of the collective, ordered along its axes.
-IntLists groups_of(const Writing& w, const Strings& axes) {
+IntLists emitted_groups(const Writing& w, const Strings& axes) {
   const MeshShape& mesh = mesh_of(w);
   Strings others;
   for (const std::string& a : mesh.axes)
@@ -72,7 +72,9 @@ IntLists groups_of(const Writing& w, const Strings& axes) {
     }
   return out;
 }
-IntLists groups_of(const Writing& w) { return groups_of(w, w.attrs.get<Strings>("axes")); }
+IntLists emitted_groups(const Writing& w) {
+  return emitted_groups(w, w.attrs.get<Strings>("axes"));
+}
 
 std::string channel(const Writing& w) {
   return "channel_handle = #stablehlo.channel_handle<handle = " +
@@ -155,8 +157,9 @@ Names sharding_constraint(Writing& w) {
 
 Names all_reduce(Writing& w) {
   return w.block.generic("stablehlo.all_reduce", w.in,
-                         group_attributes(w, groups_of(w)) + ", use_global_device_ids", w.in_types,
-                         w.out_types, {combining_region(w.op.combiner, w.type().dtype)});
+                         group_attributes(w, emitted_groups(w)) + ", use_global_device_ids",
+                         w.in_types, w.out_types,
+                         {combining_region(w.op.combiner, w.type().dtype)});
 }
 
 Names all_gather(Writing& w) {
@@ -166,7 +169,7 @@ Names all_gather(Writing& w) {
   const std::string x = tiled ? w.in[0] : w.block.reshape(w.in[0], w.in_types[0], in);
   return {one(w, "stablehlo.all_gather", x,
               "all_gather_dim = " + std::to_string(axis) + " : i64, " +
-                  group_attributes(w, groups_of(w)) + ", use_global_device_ids",
+                  group_attributes(w, emitted_groups(w)) + ", use_global_device_ids",
               in, w.type())};
 }
 
@@ -175,7 +178,7 @@ Names reduce_scatter(Writing& w) {
   const Type out = w.attrs.flag("tiled") ? w.type() : with_dim(w.type(), axis, 1);
   const std::string y =
       one(w, "stablehlo.reduce_scatter", w.in[0],
-          group_attributes(w, groups_of(w)) + ", scatter_dimension = " + std::to_string(axis) +
+          group_attributes(w, emitted_groups(w)) + ", scatter_dimension = " + std::to_string(axis) +
               " : i64, use_global_device_ids",
           w.in_types[0], out, {combining_region(Combiner::add, out.dtype)});
   return {w.block.reshape(y, out, w.type())};
@@ -183,7 +186,7 @@ Names reduce_scatter(Writing& w) {
 
 // If each piece is one index, the pieces stay in the split dimension, which is then moved.
 Names all_to_all(Writing& w) {
-  const IntLists groups = groups_of(w);
+  const IntLists groups = emitted_groups(w);
   const std::int64_t split = w.attrs.i("split"), concat = w.attrs.i("concat");
   const bool tiled = w.attrs.flag("tiled");
   const Type out = tiled ? w.type() : w.in_types[0];
@@ -205,7 +208,7 @@ Names all_to_all(Writing& w) {
 Names permute(Writing& w) {
   const std::vector<std::int64_t> sources = w.op.sources(w.attrs);
   IntLists pairs;
-  for (const Ints& row : groups_of(w))
+  for (const Ints& row : emitted_groups(w))
     for (std::size_t to = 0; to < sources.size(); ++to)
       if (sources[to] >= 0) pairs.push_back({row[static_cast<std::size_t>(sources[to])], row[to]});
   // A collective_permute has one receiver per sender; further receivers need another one.
@@ -230,7 +233,7 @@ Names permute(Writing& w) {
 
 // The first member of a group sends, so rotate the source to the front.
 Names collective_broadcast(Writing& w) {
-  IntLists groups = groups_of(w);
+  IntLists groups = emitted_groups(w);
   for (Ints& g : groups)
     std::rotate(g.begin(), g.begin() + w.attrs.i("source"), g.begin() + w.attrs.i("source") + 1);
   return {one(w, "stablehlo.collective_broadcast", w.in[0], group_attributes(w, groups),
@@ -240,7 +243,7 @@ Names collective_broadcast(Writing& w) {
 namespace {
 
 // The device's position along the axes, from its number among all devices.
-std::string place(Block& block, const Strings& axes) {
+std::string emit_place(Block& block, const Strings& axes) {
   const MeshShape& mesh = *block.mesh;
   const Type id(DType::uint32, {});
   const std::string device = block.define("stablehlo.partition_id : tensor<ui32>")[0];
@@ -269,11 +272,11 @@ std::string place(Block& block, const Strings& axes) {
 Names axis_index(Writing& w) {
   mesh_of(w);
   const Strings axes = w.attrs.get<Strings>("axes");
-  if (w.block.automatic.empty()) return {place(w.block, axes)};
+  if (w.block.automatic.empty()) return {emit_place(w.block, axes)};
   std::string lines;
   Block inside = w.block.inside(lines);
   inside.automatic.clear();
-  const std::string number = place(inside, axes);
+  const std::string number = emit_place(inside, axes);
   inside.line("sdy.return " + number + " : tensor<i32>");
   const Names out = w.block.define("sdy.manual_computation() in_shardings=[] out_shardings=[<@" +
                                    w.block.module.mesh(*w.block.mesh) + ", []>] manual_axes={" +

@@ -8,7 +8,7 @@ namespace tessera::inline v0::stablehlo::write {
 namespace {
 
 // The key by which elements are compared: all NaNs are equal and come last, and -0 equals 0.
-std::string ordered(Block& b, const std::string& x, DType dtype) {
+std::string ordered_keys(Block& b, const std::string& x, DType dtype) {
   const Type t(dtype, {});
   const std::string zero = b.number(dtype, 0);
   const std::string nan =
@@ -22,18 +22,18 @@ std::string ordered(Block& b, const std::string& x, DType dtype) {
   return choose(b.compare("NE", x, x, t), nan, unsigned_zero);
 }
 
-struct Key {
+struct SortKey {
   std::string left, right;
   Type type;
 };
 
 // A complex number has its real part as first key and its imaginary part as second.
 void add_keys(Block& b, const std::string& x, const std::string& y, DType dtype,
-              std::vector<Key>& keys) {
+              std::vector<SortKey>& keys) {
   if (!is_complex(dtype)) {
     const bool real = is_floating(dtype);
-    keys.push_back(
-        {real ? ordered(b, x, dtype) : x, real ? ordered(b, y, dtype) : y, Type(dtype, {})});
+    keys.push_back({real ? ordered_keys(b, x, dtype) : x, real ? ordered_keys(b, y, dtype) : y,
+                    Type(dtype, {})});
     return;
   }
   const DType part = size_of(dtype) == 8 ? DType::float32 : DType::float64;
@@ -54,7 +54,7 @@ Names sort(Writing& w) {
   RegionText less{{}, {}, {truth}};
   for (const Type& t : types) less.arguments.insert(less.arguments.end(), 2, Type(t.dtype, {}));
   less.write = [=](Block& b, const Names& a) {
-    std::vector<Key> keys;
+    std::vector<SortKey> keys;
     for (std::size_t k = 0; k < count; ++k)
       add_keys(b, a[2 * k], a[2 * k + 1], types[k].dtype, keys);
     std::string result;

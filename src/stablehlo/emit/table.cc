@@ -48,10 +48,10 @@ bool is_dilated(const Op&, const Attrs& a, InTypes) {
          !all(d.pad_high, some);
 }
 
-using Table = std::unordered_map<std::string_view, Emission>;
+using EmitTable = std::unordered_map<std::string_view, Emission>;
 
-const Table& table() {
-  static const auto* const rows = new Table{
+const EmitTable& emit_table() {
+  static const auto* const rows = new EmitTable{
       {"eq", {write::compare}},
       {"ne", {write::compare}},
       {"lt", {write::compare}},
@@ -167,8 +167,8 @@ const Table& table() {
 }  // namespace
 
 const Emission* emission_of(const Op& op) {
-  const auto it = table().find(op.name);
-  if (it != table().end()) return &it->second;
+  const auto it = emit_table().find(op.name);
+  if (it != emit_table().end()) return &it->second;
   static const Emission by_spelling{write::spelled};
   return op.elementwise && !op.stablehlo.empty() ? &by_spelling : nullptr;
 }

@@ -8,7 +8,7 @@ namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
 
-constexpr int kByte = 8;
+constexpr int kBits = 8;
 
 bool has_parts(DType d) { return is_complex(d) || d == DType::boolean; }
 
@@ -18,7 +18,7 @@ Shape with_last(Shape shape, std::int64_t n) {
 }
 
 // 0 to 7 along a last dimension of extent 8.
-Value positions(Builder& b, const Shape& shape) {
+Value byte_positions(Builder& b, const Shape& shape) {
   return ops::iota(b, DType::uint8, shape, shape.rank() - 1);
 }
 
@@ -27,11 +27,12 @@ Value bytes_of(Reading& r, Value x) {
   if (x.dtype() == DType::boolean) {
     // Eight booleans along the last dimension form a byte.
     Shape shape = x.shape();
-    if (shape.rank() == 0 || shape.back() % kByte)
+    if (shape.rank() == 0 || shape.back() % kBits)
       r.refuse("booleans are bits, and these are not a multiple of 8 along the last dimension");
-    shape.back() /= kByte;
-    const Value bits = ops::convert(ops::reshape(x, with_last(shape, kByte)), DType::uint8);
-    return ops::reduce_sum(ops::shift_left(bits, positions(r.b, bits.shape())), {shape.rank()});
+    shape.back() /= kBits;
+    const Value bits = ops::convert(ops::reshape(x, with_last(shape, kBits)), DType::uint8);
+    return ops::reduce_sum(ops::shift_left(bits, byte_positions(r.b, bits.shape())),
+                           {shape.rank()});
   }
   const Shape shape = x.shape();
   if (is_complex(x.dtype())) {
@@ -51,8 +52,8 @@ Value bytes_of(Reading& r, Value x) {
 Value from_bytes(Value bytes, const Type& t) {
   if (t.dtype == DType::boolean) {
     const Value each =
-        ops::broadcast_in_dim(bytes, with_last(bytes.shape(), kByte), ops::iota_ints(bytes.rank()));
-    const Value bits = ops::shift_right_logical(each, positions(*bytes.builder, each.shape()));
+        ops::broadcast_in_dim(bytes, with_last(bytes.shape(), kBits), ops::iota_ints(bytes.rank()));
+    const Value bits = ops::shift_right_logical(each, byte_positions(*bytes.builder, each.shape()));
     return ops::reshape(ops::ne(ops::and_(bits, ops::full_like(bits, 1)), ops::zeros_like(bits)),
                         t.shape);
   }
@@ -75,12 +76,12 @@ Value from_bytes(Value bytes, const Type& t) {
 
 Value through_bytes(Reading& r, Value x, const Type& t) {
   const Value bytes = bytes_of(r, x);
-  const std::int64_t bits = t.dtype == DType::boolean ? 1 : kByte * size_of(t.dtype);
+  const std::int64_t bits = t.dtype == DType::boolean ? 1 : kBits * size_of(t.dtype);
   std::int64_t wanted = bits;
   for (std::int64_t n : t.shape)
     if (__builtin_mul_overflow(wanted, n, &wanted)) wanted = -1;
-  if (wanted != kByte * bytes.shape().count())
-    r.refuse(to_string(x.type()) + " has " + std::to_string(kByte * bytes.shape().count()) +
+  if (wanted != kBits * bytes.shape().count())
+    r.refuse(to_string(x.type()) + " has " + std::to_string(kBits * bytes.shape().count()) +
              " bits, and " + to_string(t) + " does not have as many");
   return from_bytes(bytes, t);
 }
@@ -89,7 +90,7 @@ Value through_bytes(Reading& r, Value x, const Type& t) {
 const Narrow* narrow_float(const TypeSyntax* type) {
   if (!type || (*type)->kind != TypeData::tensor) return nullptr;
   const Narrow* narrow = narrow_of((*type)->element);
-  return narrow && is_floating(narrow->carrier) && narrow->bits == kByte ? narrow : nullptr;
+  return narrow && is_floating(narrow->carrier) && narrow->bits == kBits ? narrow : nullptr;
 }
 
 }  // namespace

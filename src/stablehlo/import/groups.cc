@@ -78,7 +78,7 @@ std::optional<IntLists> pairs_along(const MeshShape& mesh, const Strings& axes,
   return moves[0];
 }
 
-std::int64_t product(const MeshShape& mesh, std::size_t from, std::size_t to) {
+std::int64_t product_of(const MeshShape& mesh, std::size_t from, std::size_t to) {
   std::int64_t n = 1;
   for (std::size_t i = from; i < to; ++i) n *= mesh.sizes[i];
   return n;
@@ -112,12 +112,12 @@ std::optional<Moves> over_pairs(const MeshShape& mesh, const Strings& manual,
 
 std::optional<AxisRange> quotient(const MeshShape& mesh, AxisRange range, std::int64_t divisor) {
   for (std::size_t at = range.end + 1; at-- > range.begin;)
-    if (product(mesh, at, range.end) == divisor) return AxisRange{range.begin, at};
+    if (product_of(mesh, at, range.end) == divisor) return AxisRange{range.begin, at};
   return std::nullopt;
 }
 std::optional<AxisRange> remainder(const MeshShape& mesh, AxisRange range, std::int64_t divisor) {
   for (std::size_t at = range.end + 1; at-- > range.begin;)
-    if (product(mesh, at, range.end) == divisor) return AxisRange{at, range.end};
+    if (product_of(mesh, at, range.end) == divisor) return AxisRange{at, range.end};
   return std::nullopt;
 }
 

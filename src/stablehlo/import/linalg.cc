@@ -12,7 +12,7 @@ namespace tessera::inline v0::stablehlo::rules {
 namespace {
 
 // Floats narrower than 32 bits are computed in float32.
-Value widened(Value x) {
+Value widened_matrix(Value x) {
   return is_floating(x.dtype()) && size_of(x.dtype()) < 4 ? ops::convert(x, DType::float32) : x;
 }
 
@@ -55,7 +55,7 @@ Values fft(Reading& r) {
 
 Values cholesky(Reading& r) {
   r.need_operands(1);
-  const Value a = widened(r.in[0]);
+  const Value a = widened_matrix(r.in[0]);
   const bool lower = r.flag_or("lower", false);
   if (a.rank() < 2) r.refuse("its operand has no rows and columns");
   const Value l = ops::cholesky(lower ? a : ops::adjoint(a));
@@ -75,7 +75,7 @@ Values triangular_solve(Reading& r) {
     dims.transposed = ops::Transposed::adjoint;
   else if (transposed != "NO_TRANSPOSE")
     r.refuse("its transpose_a is " + transposed, "it is NO_TRANSPOSE, TRANSPOSE or ADJOINT");
-  const Value x = ops::triangular_solve(widened(r.in[0]), widened(r.in[1]), dims);
+  const Value x = ops::triangular_solve(widened_matrix(r.in[0]), widened_matrix(r.in[1]), dims);
   return {ops::in_dtype(x, r.in[1].dtype())};
 }
 

@@ -38,7 +38,7 @@ double too_great(const Narrow& t) {
   return t.beyond == Beyond::nothing ? t.greatest : t.beyond == Beyond::infinity ? kInf : kNan;
 }
 
-Value number(Value like, double x) { return ops::full_like(like, x); }
+Value narrow_number(Value like, double x) { return ops::full_like(like, x); }
 Value bits_of(Value like, std::int64_t n) {
   return ops::broadcast_in_dim(ops::constant(*like.builder, scalar_literal(like.dtype(), n)),
                                like.shape(), {});
@@ -100,20 +100,20 @@ Value narrowed(Value x, const Narrow& t) {
   const Value step =
       ops::bitcast_convert(ops::shift_left(scale, bits_of(bits, kDigits)), x.dtype());
   Value y = ops::mul(ops::round_nearest_even(ops::div(x, step)), step);
-  const Value zero = number(x, 0);
-  const Value limit = number(x, too_great(t));
+  const Value zero = narrow_number(x, 0);
+  const Value limit = narrow_number(x, too_great(t));
   const Value instead = ops::select(ops::lt(x, zero), ops::neg(limit), limit);
-  y = ops::select(ops::gt(ops::abs(y), number(x, t.greatest)), instead, y);
+  y = ops::select(ops::gt(ops::abs(y), narrow_number(x, t.greatest)), instead, y);
   if (t.beyond == Beyond::zero_is_nan) y = ops::select(ops::eq(y, zero), zero, y);
   if (t.beyond == Beyond::powers_of_two) {
     // The smallest of them has fewer digits in float32 than its neighbours, so round explicitly.
     const double least = std::ldexp(1.0, least_exponent(t));
-    const Value low =
-        ops::select(ops::lt(x, number(x, 1.5 * least)), number(x, least), number(x, 2 * least));
-    y = ops::select(ops::lt(x, number(x, 2 * least)), low, y);
-    y = ops::select(ops::lt(x, zero), number(x, kNan), y);
+    const Value low = ops::select(ops::lt(x, narrow_number(x, 1.5 * least)),
+                                  narrow_number(x, least), narrow_number(x, 2 * least));
+    y = ops::select(ops::lt(x, narrow_number(x, 2 * least)), low, y);
+    y = ops::select(ops::lt(x, zero), narrow_number(x, kNan), y);
   }
-  return ops::select(ops::ne(x, x), t.beyond == Beyond::nothing ? number(x, -0.0) : x, y);
+  return ops::select(ops::ne(x, x), t.beyond == Beyond::nothing ? narrow_number(x, -0.0) : x, y);
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -12,12 +12,12 @@ namespace {
 
 using A = AttributeSyntax;
 
-struct Row {
+struct OlderRoutine {
   std::string_view name;     // without the letter of the dtype
   std::string_view routine;  // of the newer call, without the letter
   std::size_t numbers;       // scalar operands before the arrays
 };
-constexpr Row kRows[] = {
+constexpr OlderRoutine kOlderRoutines[] = {
     {"lapack_potrf", "potrf", 3}, {"lapack_getrf", "getrf", 3}, {"lapack_geqrf", "geqrf", 4},
     {"lapack_orgqr", "orgqr", 5}, {"lapack_ungqr", "ungqr", 5}, {"lapack_syevd", "syevd", 3},
     {"lapack_heevd", "heevd", 3}, {"lapack_gesdd", "gesdd", 6}, {"blas_trsm", "trsm", 8}};
@@ -31,29 +31,30 @@ std::string without_letter(std::string_view target) {
   return std::string(target.substr(0, at + 1)) + std::string(target.substr(at + 2));
 }
 
-const Row* row_of(std::string_view target) {
+const OlderRoutine* row_of(std::string_view target) {
   const std::string name = without_letter(target);
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                 [&](const Row& r) { return r.name == name; });
-  return row == std::end(kRows) ? nullptr : row;
+  const auto* row = std::find_if(std::begin(kOlderRoutines), std::end(kOlderRoutines),
+                                 [&](const OlderRoutine& r) { return r.name == name; });
+  return row == std::end(kOlderRoutines) ? nullptr : row;
 }
 
-std::int64_t number(Reading& r, std::size_t operand) {
+std::int64_t number_of_attribute(Reading& r, std::size_t operand) {
   const Ints n = r.settled(operand);
   if (n.size() != 1) r.refuse("its operand " + std::to_string(operand) + " is no single number");
   return n[0];
 }
 
 // The options of the newer call's configuration.
-std::vector<std::pair<std::string_view, char>> letters_of(Reading& r, std::string_view routine) {
+std::vector<std::pair<std::string_view, char>> letters_of_routine(Reading& r,
+                                                                  std::string_view routine) {
   const auto if_set = [&](std::size_t operand, char yes, char no) {
-    return number(r, operand) ? yes : no;
+    return number_of_attribute(r, operand) ? yes : no;
   };
   if (routine == "potrf" || routine == "syevd" || routine == "heevd")
     return {{"uplo", if_set(0, 'L', 'U')}};
-  if (routine == "gesdd") return {{"mode", number(r, 1) ? if_set(0, 'A', 'S') : 'N'}};
+  if (routine == "gesdd") return {{"mode", number_of_attribute(r, 1) ? if_set(0, 'A', 'S') : 'N'}};
   if (routine != "trsm") return {};
-  const std::int64_t turned = number(r, 2);
+  const std::int64_t turned = number_of_attribute(r, 2);
   if (r.known_number(r.in[7]) != 1.0) r.refuse("its factor is not known to be 1");
   return {{"side", if_set(0, 'L', 'R')},
           {"uplo", if_set(1, 'L', 'U')},
@@ -65,7 +66,7 @@ std::vector<std::pair<std::string_view, char>> letters_of(Reading& r, std::strin
 
 Values older_lapack(Reading& r) {
   const std::string target = r.word_or("call_target_name", "");
-  const Row& row = *row_of(target);
+  const OlderRoutine& row = *row_of(target);
   if (r.in.size() != r.operands.size() || r.in.size() <= row.numbers)
     r.refuse("it has " + std::to_string(r.in.size()) + " operands, and takes " +
              std::to_string(row.numbers) + " numbers before its arrays");
@@ -73,7 +74,7 @@ Values older_lapack(Reading& r) {
   A config;
   config.kind = A::dict;
   config.at = r.op.at;
-  for (const auto& [key, letter] : letters_of(r, row.routine)) {
+  for (const auto& [key, letter] : letters_of_routine(r, row.routine)) {
     A value;
     value.kind = A::integer;
     value.at = r.op.at;

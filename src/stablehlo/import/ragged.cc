@@ -64,7 +64,7 @@ Value of_group(Value x, Value sizes, std::int64_t ragged, const Ints& outer) {
   return ops::and_(ops::ge(at, spread(begin)), ops::lt(at, spread(end)));
 }
 
-Ints one_further(Ints dims) {
+Ints shifted_by_one(Ints dims) {
   for (std::int64_t& d : dims) ++d;
   return dims;
 }
@@ -109,8 +109,8 @@ Values ragged_dot(Reading& r) {
   std::iota(behind.begin(), behind.end(), 1);
   const Value copies = ops::broadcast_in_dim(x, mine.shape(), behind);
   const Value parts = ops::select(mine, copies, ops::zeros_like(copies));
-  ops::DotDims dims{one_further(d.dot.lhs_contracting), d.dot.rhs_contracting,
-                    one_further(d.dot.lhs_batch), d.dot.rhs_batch};
+  ops::DotDims dims{shifted_by_one(d.dot.lhs_contracting), d.dot.rhs_contracting,
+                    shifted_by_one(d.dot.lhs_batch), d.dot.rhs_batch};
   if (!summed) {
     dims.lhs_contracting.push_back(0);
     dims.rhs_contracting.push_back(*d.group);

@@ -44,7 +44,7 @@ MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m) {
 }
 
 // A key for a mesh that is written inline in a sharding.
-std::string key_of(const MeshSyntax& m) {
+std::string sharding_key(const MeshSyntax& m) {
   std::string key = "mesh<";
   for (std::size_t i = 0; i < m.axes.size(); ++i)
     key += shown(m.axes[i]) + "=" + std::to_string(m.sizes[i]) + ",";
@@ -76,7 +76,7 @@ MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
     fail(*module.source, sharding.at, {"a sharding should stand here"});
   if (const AttributeSyntax* own = stablehlo::find(sharding.entries, "mesh")) {
     const MeshSyntax m = mesh_syntax(*own);
-    const std::string key = key_of(m);
+    const std::string key = sharding_key(m);
     const auto known = meshes_.find(key);
     return known != meshes_.end() ? known->second
                                   : meshes_.emplace(key, checked(module, m)).first->second;

@@ -10,14 +10,14 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-struct Key {
+struct PrettyKey {
   const char* op;
   const char* key;               // "dims" of `dims = [0]`
   const char* attribute;         // its name in the generic form
   const char* second = nullptr;  // attribute of the value after the 'x' in `[0] x [1]`
 };
 
-constexpr Key kKeys[] = {
+constexpr PrettyKey kPrettyKeys[] = {
     {"stablehlo.iota", "dim", "iota_dimension"},
     {"stablehlo.dynamic_iota", "dim", "iota_dimension"},
     {"stablehlo.concatenate", "dim", "dimension"},
@@ -70,15 +70,15 @@ AttributeSyntax enumerator(const Token& t) {
   return a;
 }
 
-const Key* find_key(const OperationSyntax& op, std::string_view key) {
-  for (const Key& k : kKeys)
+const PrettyKey* find_key(const OperationSyntax& op, std::string_view key) {
+  for (const PrettyKey& k : kPrettyKeys)
     if (op.name == k.op && key == k.key) return &k;
   return nullptr;
 }
 
 std::string keys_of(const OperationSyntax& op) {
   std::string names;
-  for (const Key& k : kKeys)
+  for (const PrettyKey& k : kPrettyKeys)
     if (op.name == k.op) names += (names.empty() ? "" : ", ") + std::string(k.key);
   return names.empty() ? "operands alone" : names;
 }
@@ -114,7 +114,7 @@ AttributeSyntax key_value(Parser& p) {
 
 void read_key(Parser& p, OperationSyntax& op) {
   const Token name = p.now();
-  const Key* key = find_key(op, name.text);
+  const PrettyKey* key = find_key(op, name.text);
   if (!key && !of_tests(op))
     p.in().fail(name.begin, std::string(op.name) + " has no " + shown(name.text),
                 "in this form it has " + keys_of(op));

@@ -35,7 +35,7 @@ void parse_while(Parser& p, OperationSyntax& op) {
   }
 }
 
-TypeSyntax scalar_of(Parser& p, const TypeSyntax& t) {
+TypeSyntax scalar_text(Parser& p, const TypeSyntax& t) {
   TypeData s;
   s.kind = TypeData::tensor;
   s.text = t->text;
@@ -107,7 +107,7 @@ void parse_reduce(Parser& p, OperationSyntax& op) {
   p.types_of(op);
   if (!applies.empty()) {
     if (op.operand_types.empty()) p.in().fail(op.at, "the operands have no types here");
-    op.regions.add(p.memory(), applied(p, applies, at, scalar_of(p, op.operand_types[0])));
+    op.regions.add(p.memory(), applied(p, applies, at, scalar_text(p, op.operand_types[0])));
   } else {
     if (!p.take_word("reducer")) p.in().expected("'reducer' and its arguments");
     op.regions.add(p.memory(), reducer(p));

@@ -59,7 +59,7 @@ class Text {
 };
 
 // The product of sizes; nothing if a size is below 1 or the product is too large.
-std::optional<std::int64_t> product(const Numbers& sizes) {
+std::optional<std::int64_t> tile_count(const Numbers& sizes) {
   std::int64_t n = 1;
   for (std::int64_t s : sizes) {
     if (s < 1 || s > kMostDevices / n) return std::nullopt;
@@ -157,13 +157,13 @@ TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& p
   s.kind = TileSharding::Kind::tiled;
   const auto tile = t.numbers();
   if (!tile || !t.take("]")) return wrong("its numbers of parts should stand in brackets");
-  const auto devices = product(*tile);
+  const auto devices = tile_count(*tile);
   if (!devices) return wrong("it is for no device, or for too many");
   s.devices = *devices;
   std::optional<Digits> digits;
   if (t.take("<=[")) {
     const auto sizes = t.numbers();
-    if (!sizes || !t.take("]") || product(*sizes) != devices)
+    if (!sizes || !t.take("]") || tile_count(*sizes) != devices)
       return wrong("its sizes behind '<=' should multiply to " + std::to_string(*devices));
     Numbers permutation(sizes->size());
     std::iota(permutation.begin(), permutation.end(), 0);

@@ -10,32 +10,32 @@ namespace tessera::inline v0 {
 
 namespace {
 
-using Kind = PipelineWork::Kind;
+using TickKind = PipelineWork::Kind;
 
-std::string counted(std::int64_t n, const char* one, const char* many) {
+std::string counted_ticks(std::int64_t n, const char* one, const char* many) {
   return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
 std::string title(const PipelineSchedule& s) {
   return fmt::format("{}: {}, {}, {}, {:.1f}% idle", to_string(s.schedule),
-                     counted(s.stages, "stage", "stages"),
-                     counted(s.microbatches, "microbatch", "microbatches"),
-                     counted(s.ticks(), "tick", "ticks"), 100 * s.bubble());
+                     counted_ticks(s.stages, "stage", "stages"),
+                     counted_ticks(s.microbatches, "microbatch", "microbatches"),
+                     counted_ticks(s.ticks(), "tick", "ticks"), 100 * s.bubble());
 }
 
 struct Colours {
   const char *fill, *text;
 };
-Colours colours_of(Kind kind) {
+Colours colours_of(TickKind kind) {
   switch (kind) {
-    case Kind::forward: return {"rgb(128,177,211)", "#222"};
-    case Kind::backward: return {"rgb(253,192,134)", "#222"};
-    case Kind::idle: break;
+    case TickKind::forward: return {"rgb(128,177,211)", "#222"};
+    case TickKind::backward: return {"rgb(253,192,134)", "#222"};
+    case TickKind::idle: break;
   }
   return {"#f3f3f3", "#222"};
 }
 
-std::string box(double x, double y, double width, double height, Kind kind) {
+std::string box(double x, double y, double width, double height, TickKind kind) {
   return fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"3\" fill=\"{}\" "
       "stroke=\"white\" stroke-width=\"2\"/>\n",
@@ -62,9 +62,9 @@ std::string to_string(const PipelineSchedule& s) {
     out += "\n" + fmt::format("{:<{}}", fmt::format("stage {}", stage), margin);
     for (const PipelineWork& w : s.work[stage]) {
       const std::string cell =
-          w.kind == Kind::idle
+          w.kind == TickKind::idle
               ? "."
-              : fmt::format("{}{}", w.kind == Kind::forward ? 'F' : 'B', w.microbatch);
+              : fmt::format("{}{}", w.kind == TickKind::forward ? 'F' : 'B', w.microbatch);
       out += fmt::format("{:>{}}", cell, width);
     }
   }
@@ -97,7 +97,7 @@ std::string schedule_svg(const PipelineSchedule& s) {
       const PipelineWork& w = s.work[stage][t];
       const double x = left + column * static_cast<double>(t);
       out += box(x, y, column, row, w.kind);
-      if (w.kind != Kind::idle)
+      if (w.kind != TickKind::idle)
         out += text(x + column / 2, y + row / 2, "middle", colours_of(w.kind).text,
                     std::to_string(w.microbatch));
     }
@@ -110,8 +110,8 @@ std::string schedule_svg(const PipelineSchedule& s) {
                 std::to_string(t));
   double x = left;
   for (const auto& [kind, name] :
-       {std::pair(Kind::forward, "forward"), std::pair(Kind::backward, "backward"),
-        std::pair(Kind::idle, "idle")}) {
+       {std::pair(TickKind::forward, "forward"), std::pair(TickKind::backward, "backward"),
+        std::pair(TickKind::idle, "idle")}) {
     out += box(x, legend - 9, 18, 18, kind);
     out += text(x + 24, legend, "start", "#555", name);
     x += 100;
