@@ -39,6 +39,10 @@ def differences(what, found, where, wanted, there):
 def problems(text, folders):
     bad = []
     settings = re.findall(r'^\s*\{"(TESSERA_[A-Z_]+)",', text["src/base/settings.cc"], re.M)
+    asked_for = {name for path in (root / "src").rglob("*.cc") for name in re.findall(r'settings::\w+\("(TESSERA_[A-Z_]+)"', path.read_text())}
+    bad += [f"src/base/settings.cc does not have {name}, which the sources ask for" for name in sorted(asked_for - set(settings))]
+    if len(asked_for) < 10:
+        bad.append(f"the sources ask for {len(asked_for)} settings only")
     listed = [x for x in first_cells(section(text["docs/debugging.md"], "All variables")) if x.startswith("TESSERA_")]
     bad += differences("the variable", listed, "docs/debugging.md", settings, "src/base/settings.cc")
     bad += differences("the folder", first_cells(section(text["CONTRIBUTING.md"], "Tests")), "CONTRIBUTING.md", folders, "tests/")
