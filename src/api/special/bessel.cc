@@ -16,12 +16,12 @@ namespace {
 using In = std::span<const Array>;
 
 using Part = Value (*)(Value, int);
-Array part_of(const char* name, Part part, const Array& x, int order) {
+Array scaled_part(const char* name, Part part, const Array& x, int order) {
   return composite1(name, {x}, SourceLoc(),
                     [&](Builder&, std::span<const Value> in) { return part(in[0], order); });
 }
 Array scaled(const Array& x, int order) {
-  return part_of(order == 0 ? "i0e" : "i1e", ops::bessel_i_scaled, x, order);
+  return scaled_part(order == 0 ? "i0e" : "i1e", ops::bessel_i_scaled, x, order);
 }
 // Below 3, the power series (DLMF 10.25.2); above, the scaled function times the exponential,
 // rounded once. Beyond 600 the exponential is split into two factors, because it overflows before
@@ -33,7 +33,7 @@ Array unscaled(const Array& x, int order) {
   const Array even = detail::series(0.25 * inside * inside, powers);
   const Array below = order == 0 ? even : 0.5 * inside * even;
   const Array end = size > 800, at = where(small | end, 3.0, size), far = at > 600;
-  const Array rooted = part_of(order == 0 ? "i0" : "i1", ops::bessel_i_rooted, at, order);
+  const Array rooted = scaled_part(order == 0 ? "i0" : "i1", ops::bessel_i_rooted, at, order);
   const Array root = sqrt(at);
   const detail::DoubleDouble square = detail::product_of(root, root);
   const detail::DoubleDouble bottom{root, ((at - square.high) - square.low) / (2 * root)};

@@ -10,7 +10,9 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::in_float64;
+using detail::part_of;
+using detail::series;
 
 namespace {
 using In = std::span<const Array>;

@@ -8,7 +8,16 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::chosen;
+using detail::DoubleDouble;
+using detail::in_float64;
+using detail::minus;
+using detail::pair_like;
+using detail::pair_of;
+using detail::plus;
+using detail::product_of;
+using detail::rounded;
+using detail::series;
 
 namespace {
 using In = std::span<const Array>;

@@ -8,7 +8,13 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::DoubleDouble;
+using detail::in_float64;
+using detail::pair_like;
+using detail::product_of;
+using detail::rounded;
+using detail::series;
+using detail::times;
 
 namespace {
 using In = std::span<const Array>;

@@ -9,7 +9,16 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::count_over;
+using detail::DoubleDouble;
+using detail::in_float64;
+using detail::log_of;
+using detail::over;
+using detail::pair_like;
+using detail::pair_of;
+using detail::plus;
+using detail::rounded;
+using detail::series;
 
 namespace {
 using In = std::span<const Array>;

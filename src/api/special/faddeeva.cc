@@ -106,7 +106,10 @@ Parts faddeeva_in_first_quadrant(const Array& x, const Array& y) {
 
 }  // namespace detail
 
-using namespace detail;
+using detail::composed1;
+using detail::faddeeva_in_first_quadrant;
+using detail::gaussian_of;
+using detail::Parts;
 
 namespace {
 Array faddeeva(const Array& z) {

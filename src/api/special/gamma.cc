@@ -10,7 +10,19 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::DoubleDouble;
+using detail::exp_of;
+using detail::in_float64;
+using detail::log_beta_of;
+using detail::log_gamma_of;
+using detail::log_of;
+using detail::minus;
+using detail::pair_like;
+using detail::pair_of;
+using detail::plus;
+using detail::rounded;
+using detail::sum_of;
+using detail::times;
 
 namespace {
 using In = std::span<const Array>;

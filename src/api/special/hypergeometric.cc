@@ -11,7 +11,17 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::chosen;
+using detail::count_over;
+using detail::DoubleDouble;
+using detail::head;
+using detail::in_float64;
+using detail::minus;
+using detail::number_of;
+using detail::over;
+using detail::plus;
+using detail::rounded;
+using detail::times;
 
 namespace {
 using In = std::span<const Array>;

@@ -10,7 +10,29 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::beta_at_the_ends;
+using detail::beta_by_gamma;
+using detail::beta_case;
+using detail::count_over;
+using detail::DoubleDouble;
+using detail::gamma_part;
+using detail::in_float64;
+using detail::kEnoughForDoubles;
+using detail::kEnoughForFloats;
+using detail::kLargeShape;
+using detail::large_beta_part;
+using detail::log_beta_of;
+using detail::log_of;
+using detail::minus;
+using detail::pair_like;
+using detail::pair_of;
+using detail::plain_beta_density;
+using detail::plain_beta_part;
+using detail::plus;
+using detail::rounded;
+using detail::sum_of;
+using detail::times;
+using detail::where_any;
 
 namespace {
 using In = std::span<const Array>;

@@ -11,7 +11,24 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::count_over;
+using detail::DoubleDouble;
+using detail::exp_of;
+using detail::gamma_part;
+using detail::in_float64;
+using detail::kEnoughForDoubles;
+using detail::kEnoughForFloats;
+using detail::log_gamma_near_one;
+using detail::log_gamma_of;
+using detail::log_of;
+using detail::minus;
+using detail::pair_of;
+using detail::plain_gamma_factor;
+using detail::plain_gamma_part;
+using detail::plus;
+using detail::rounded;
+using detail::sum_of;
+using detail::times;
 
 namespace {
 using In = std::span<const Array>;

@@ -9,7 +9,9 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::composed1;
+using detail::in_floats;
+using detail::Parts;
 
 namespace {
 constexpr double kPi = std::numbers::pi;

@@ -10,7 +10,11 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::DoubleDouble;
+using detail::gauss_nodes;
+using detail::in_float64;
+using detail::Node;
+using detail::product_of;
 
 namespace {
 using In = std::span<const Array>;

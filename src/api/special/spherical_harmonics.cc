@@ -11,7 +11,10 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::composed1;
+using detail::in_floats;
+using detail::need_integer;
+using detail::need_real;
 
 namespace {
 using In = std::span<const Array>;

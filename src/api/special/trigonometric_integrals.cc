@@ -9,7 +9,21 @@
 
 namespace tessera::inline v0 {
 
-using namespace detail;
+using detail::constant_as;
+using detail::DoubleDouble;
+using detail::faddeeva_in_first_quadrant;
+using detail::head;
+using detail::log_of;
+using detail::minus;
+using detail::number_of;
+using detail::pair_of;
+using detail::Parts;
+using detail::plus;
+using detail::product_of;
+using detail::rounded;
+using detail::series;
+using detail::several_in_float64;
+using detail::times;
 
 namespace {
 using In = std::span<const Array>;
