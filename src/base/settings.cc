@@ -219,8 +219,8 @@ std::string environment(const char* name) {
 }
 
 bool flag(const char* name) {
-  // Every call of a program asks for some flags, which are rarely set, so skip the search for the
-  // variable in the list. tests/check_docs.py checks that the list has every name that is asked for.
+  // Every call of a program asks for some flags, which are rarely set, so an unset one is not
+  // searched for in the list. tests/check_docs.py checks that the list has every name asked for.
   return std::getenv(name) && checked(name) == "1";
 }
 std::optional<std::int64_t> number(const char* name) { return parse(checked(name)); }
