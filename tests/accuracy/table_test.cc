@@ -191,17 +191,6 @@ const std::map<std::string, std::string>& without_row() {
       {"nn::standardize", layer},
       {"nn::softmax", layer},
       {"nn::log_softmax", layer},
-      {"nn::masked_mean", layer},
-      {"nn::accuracy", layer},
-      {"nn::softmax_cross_entropy", layer},
-      {"nn::softmax_cross_entropy_with_integer_labels", layer},
-      {"nn::sigmoid_binary_cross_entropy", "a sum of functions of the table"},
-      {"nn::huber_loss", "differences and squares"},
-      {"nn::linear", layer},
-      {"nn::conv", layer},
-      {"nn::embedding", layer},
-      {"nn::layer_norm", layer},
-      {"nn::batch_norm", layer},
   };
   return all;
 }

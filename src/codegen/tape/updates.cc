@@ -131,11 +131,13 @@ Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bo
   for (std::size_t i = 0; i < n; ++i) place[order[i]] = i;
   std::vector<Equation> equations(n);
   std::vector<int> scope(n), hold(n);
+  std::vector<std::int64_t> works_for(n);
   Updates moved(n);
   for (std::size_t e = 0; e < n; ++e) {
     equations[place[e]] = std::move(p.equations[e]);
     scope[place[e]] = level.scope[e];
     hold[place[e]] = level.hold[e];
+    works_for[place[e]] = level.works_for[e];
     moved.takes[place[e]] = std::move(u.takes[e]);
     moved.updated[place[e]] = std::move(u.updated[e]);
     for (std::size_t next : g.next()[e]) moved.after[place[next]].push_back(place[e]);
@@ -143,6 +145,7 @@ Updates planned(Level& level, const std::vector<int>& ties, const std::vector<bo
   p.equations = std::move(equations);
   level.scope = std::move(scope);
   level.hold = std::move(hold);
+  level.works_for = std::move(works_for);
   return moved;
 }
 
