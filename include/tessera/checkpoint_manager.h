@@ -40,7 +40,7 @@ struct CheckpointManagerOptions {
   bool async = true;
   /// The most saves in progress at a time; a further one waits. Each save keeps its arrays alive.
   int max_in_flight = 1;
-  /// What to do if a run is resumed from an earlier step and the folder holds later ones. By
+  /// The behaviour if a run is resumed from an earlier step and the folder holds later ones. By
   /// default saving is then an error. If this is set, later steps that exist when a save begins are
   /// removed once its step is published, and an existing step with its own number is replaced.
   bool discard_later_steps = false;

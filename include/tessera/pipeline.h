@@ -50,7 +50,7 @@ enum class Schedule {
 /// "GPipe", "1F1B".
 TESSERA_API std::string to_string(Schedule schedule);
 
-/// What a device does in one tick.
+/// The work of a device in one tick.
 struct PipelineWork {
   enum class Kind { idle, forward, backward };
   Kind kind = Kind::idle;

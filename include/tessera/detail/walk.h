@@ -47,7 +47,7 @@ enum class FixedKind : std::uint8_t {
   shape
 };
 
-/// What the traversal knows about the type of an inner node, shared by all its values.
+/// Properties of the type of an inner node, shared by all its values.
 struct NodeType {
   NodeKind kind;
   std::string_view spelling;                              // for records, as the compiler prints it
