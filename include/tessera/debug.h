@@ -65,8 +65,8 @@ using PrintHandler = std::function<void(const Printed&)>;
 /// results.
 TESSERA_API PrintHandler set_print_handler(PrintHandler handler);
 
-/// The values `check` rejects: NaN, infinities, in floating and complex numbers, and values outside
-/// the bounds.
+/// The values that `check` rejects: NaN and infinities in floating and complex numbers, and values
+/// outside the bounds.
 struct CheckOptions {
   std::string name = {};  // the value's name in errors
   bool allow_nan = false;

@@ -21,7 +21,7 @@
 
 namespace tessera::inline v0::checkpoints {
 
-/// What exists under a step's name.
+/// The state of the folder entry with a step's name.
 enum class Standing {
   none,        // nothing
   foreign,     // something that no save made

@@ -26,7 +26,7 @@ const runtime::LayoutPtr& plain_of(const runtime::ArrayDataPtr& a) {
   return a->layout->plain ? a->layout->plain : a->layout;
 }
 
-/// What a program itself specifies about the devices that it runs on.
+/// The mesh and the constraints that a program itself specifies.
 struct Said {
   std::optional<MeshRef> mesh;  // of the first constraint or per-device program
   bool constrained = false;

@@ -7,7 +7,7 @@
 namespace tessera::inline v0::detail {
 namespace {
 
-/// What the rules need to know later about the function that was called.
+/// The facts about the called function that its rules need later.
 struct Signature {
   std::vector<bool> present;  // non-empty leaves of the arguments
   std::vector<bool> result_present;

@@ -83,7 +83,7 @@ struct TapeContext {
 const Op& block_op();
 const Op& assemble_op();
 
-/// What is known about a level's inputs, one entry per input.
+/// Facts about a level's inputs, one entry per input.
 struct Inputs {
   std::vector<Mask> mask, differs;
 };

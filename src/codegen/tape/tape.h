@@ -177,7 +177,7 @@ struct Step {
   Ref flag;  // while: the result of the condition
 };
 
-/// What processes publish for each other in a phase of collectives.
+/// The data that processes publish for each other in a phase of collectives.
 struct Between {
   std::vector<int> from, to;  // the processes that this one reads from, and those that read from it
   // by step and process: how many operands it publishes

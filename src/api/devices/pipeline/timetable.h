@@ -11,7 +11,7 @@ namespace tessera::inline v0::detail {
 /// with the last forward pass.
 Array forward_table(const PipelineSchedule& schedule);
 
-/// What a device does in a tick; the number is an index of branches.
+/// The work of a device in a tick; the number is an index of branches.
 enum class PipelineStep : std::int32_t { idle, forward, backward, loss_and_backward };
 /// Inputs of a stage are kept in one of `slots` buffers from their arrival to their backward pass.
 struct TrainingTable {
