@@ -1,3 +1,4 @@
+#include <tessera/checkpoint.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/elementwise.h>
@@ -68,6 +69,17 @@ TEST(Checkpoint, InsideScanAndVmap) {
   Array rows = mat({0.3f, 0.6f, 0.9f, 1, 2, 3}, {2, 3});
   EXPECT_TRUE(
       ts::tree::equal(ts::vmap(ts::grad(run(step)))(rows), ts::vmap(ts::grad(run(plain)))(rows)));
+}
+
+// Programs written for the former name compile, with a warning, and compute the same bits.
+TEST(Checkpoint, TheFormerNameIsRemat) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const auto former = ts::checkpoint([](Array x) { return ts::sum(ts::sin(x) * x); });
+#pragma GCC diagnostic pop
+  const auto present = ts::remat([](Array x) { return ts::sum(ts::sin(x) * x); });
+  const Array x = vec({0.3f, 0.6f, 0.9f});
+  EXPECT_TRUE(ts::tree::equal(ts::grad(former)(x), ts::grad(present)(x)));
 }
 
 }  // namespace
