@@ -16,7 +16,7 @@ std::atomic<std::int64_t> bytes_worth_a_phase{machine::kBytesWorthAPhase};
 namespace {
 
 PhaseKey key_of(const Step& s) {
-  if (s.kind == Step::Kind::collective) return {PhaseKey::Kind::collective, 0};
+  if (s.is_collective()) return {PhaseKey::Kind::collective, 0};
   if (s.inner) return {PhaseKey::Kind::together, s.mask};
   return {PhaseKey::Kind::work, s.mask};
 }
@@ -65,7 +65,7 @@ class Phases {
     bool between = false;
     for (std::size_t k : later_[round_]) {
       const Step& s = draft_.steps[at_[k]];
-      if (s.kind != Step::Kind::collective) continue;
+      if (!s.is_collective()) continue;
       exchanged += seconds_of(s, collectives);
       between = between || exchanges(ctx_, s);
     }
@@ -180,6 +180,7 @@ void write(DraftTape& draft, const std::vector<PhaseOutline>& outlines) {
     tape.phases.push_back(std::move(phase));
   }
   draft.steps.clear();
+  draft.after.clear();
 }
 
 }  // namespace
