@@ -166,21 +166,22 @@ FactorRule fft_sharding(const ShardArgs& a) {
 
 // --- the evaluator: naive sums, line by line
 
-using Complex = std::complex<double>;
+using ComplexDouble = std::complex<double>;
 
 // Transforms the lines of `x`, (outer, n, inner), each by naive sums.
-void transform_axis(std::vector<Complex>& x, std::int64_t n, std::int64_t inner, bool inverse) {
-  std::vector<Complex> w;
+void transform_axis(std::vector<ComplexDouble>& x, std::int64_t n, std::int64_t inner,
+                    bool inverse) {
+  std::vector<ComplexDouble> w;
   for (std::int64_t k = 0; k < n; ++k)
     w.push_back(inverse ? unit_root(k, n) : std::conj(unit_root(k, n)));
-  std::vector<Complex> line(static_cast<std::size_t>(n));
+  std::vector<ComplexDouble> line(static_cast<std::size_t>(n));
   for (std::size_t at = 0; at < x.size(); ++at) {
     const auto i = static_cast<std::int64_t>(at);
     if (i / inner % n != 0) continue;
     for (std::int64_t j = 0; j < n; ++j)
       line[static_cast<std::size_t>(j)] = x[at + static_cast<std::size_t>(j * inner)];
     for (std::int64_t k = 0; k < n; ++k) {
-      Complex sum = 0;
+      ComplexDouble sum = 0;
       for (std::int64_t j = 0; j < n; ++j)
         sum += line[static_cast<std::size_t>(j)] * w[static_cast<std::size_t>(j * k % n)];
       x[at + static_cast<std::size_t>(k * inner)] = inverse ? sum / static_cast<double>(n) : sum;
@@ -189,21 +190,21 @@ void transform_axis(std::vector<Complex>& x, std::int64_t n, std::int64_t inner,
 }
 
 // Completes the last dimension, of which the operand has only the first half.
-std::vector<Complex> completed(const std::vector<Complex>& half, std::int64_t n) {
+std::vector<ComplexDouble> completed(const std::vector<ComplexDouble>& half, std::int64_t n) {
   const std::int64_t m = n / 2 + 1;
-  std::vector<Complex> all;
+  std::vector<ComplexDouble> all;
   for (std::size_t row = 0; row + static_cast<std::size_t>(m) <= half.size();
        row += static_cast<std::size_t>(m))
     for (std::int64_t k = 0; k < n; ++k) {
-      const Complex x = half[row + static_cast<std::size_t>(k < m ? k : n - k)];
+      const ComplexDouble x = half[row + static_cast<std::size_t>(k < m ? k : n - k)];
       const bool own = k == 0 || 2 * k == n;
       all.emplace_back(x.real(), own ? 0 : k < m ? x.imag() : -x.imag());
     }
   return all;
 }
 
-std::vector<Complex> wide(const HostArray& x) {
-  std::vector<Complex> v;
+std::vector<ComplexDouble> wide(const HostArray& x) {
+  std::vector<ComplexDouble> v;
   dispatch(x.dtype, [&]<class T>(T) {
     if constexpr (is_complex_v<T> || std::is_floating_point_v<T>)
       for (std::int64_t i = 0; i < x.count(); ++i) {
@@ -218,7 +219,7 @@ void fft_evaluate(const EvalArgs& a) {
   const Ints& length = a.attrs.ints("length");
   const FftKind kind = kind_of(a.attrs);
   const bool inverse = kind == FftKind::ifft || kind == FftKind::irfft;
-  std::vector<Complex> x = wide(a.inputs[0]);
+  std::vector<ComplexDouble> x = wide(a.inputs[0]);
   const std::int64_t n = length.back(), kept = n / 2 + 1;
   std::int64_t inner = kind == FftKind::irfft ? kept : n;
   for (std::size_t i = length.size() - 1; i-- > 0;) {
@@ -233,7 +234,7 @@ void fft_evaluate(const EvalArgs& a) {
       if constexpr (is_complex_v<T>) {
         using P = typename T::value_type;
         const auto from = kind == FftKind::rfft ? i / kept * n + i % kept : i;
-        const Complex& z = x[static_cast<std::size_t>(from)];
+        const ComplexDouble& z = x[static_cast<std::size_t>(from)];
         out.data<T>()[i] = {static_cast<P>(z.real()), static_cast<P>(z.imag())};
       } else if constexpr (std::is_floating_point_v<T>) {
         out.data<T>()[i] = static_cast<T>(x[static_cast<std::size_t>(i)].real());
