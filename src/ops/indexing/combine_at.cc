@@ -42,7 +42,7 @@ Values scatter_by(std::span<const Value> xs, Value indices, std::span<const Valu
 namespace {
 
 // Holds an element of any dtype.
-struct Element {
+struct CombinedElement {
   alignas(16) std::byte bytes[16];
 };
 
@@ -159,7 +159,7 @@ std::shared_ptr<const Routine> combine_at_call(const CallArgs& a) {
   auto run_row = [=](const RoutineArgs& args, std::int64_t row) {
     const HostArray places(index, Shape{rows * m}, const_cast<void*>(args.inputs[o.count]));
     std::vector<const void*> in(2 * o.count);
-    std::vector<Element> made(o.count);  // results must not overwrite operands that are still read
+    std::vector<CombinedElement> made(o.count);  // results must not overwrite operands that are still read
     std::vector<void*> out(o.count);
     for (std::size_t i = 0; i < o.count; ++i) {
       auto* to = static_cast<std::byte*>(args.outputs[i]) + row * n * sizes[i];
