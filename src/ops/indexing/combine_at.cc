@@ -159,7 +159,8 @@ std::shared_ptr<const Routine> combine_at_call(const CallArgs& a) {
   auto run_row = [=](const RoutineArgs& args, std::int64_t row) {
     const HostArray places(index, Shape{rows * m}, const_cast<void*>(args.inputs[o.count]));
     std::vector<const void*> in(2 * o.count);
-    std::vector<CombinedElement> made(o.count);  // results must not overwrite operands that are still read
+    std::vector<CombinedElement> made(
+        o.count);  // results must not overwrite operands that are still read
     std::vector<void*> out(o.count);
     for (std::size_t i = 0; i < o.count; ++i) {
       auto* to = static_cast<std::byte*>(args.outputs[i]) + row * n * sizes[i];
