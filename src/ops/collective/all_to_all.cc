@@ -30,11 +30,7 @@ std::vector<Type> all_to_all_infer(const InferArgs& a) {
         .problem("the split dimension " + std::to_string(split) + " of " + to_string(t) + " has " +
                  std::to_string(extent) + " elements, and axis " + axes_text(a.attrs) + " " +
                  std::to_string(n) + " devices")
-        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
-                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
-                          std::to_string(extent % n)
-                    : "the extent equals the number of devices: " + std::to_string(extent) +
-                          " != " + std::to_string(n))
+        .rule(shared_out_rule(tiled, extent, n))
         .from(a.loc)
         .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
                       : "pass tiled to send slabs of a larger dimension, or reshape")
@@ -56,11 +52,7 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   bool tiled = a.attrs.flag("tiled"), rest = !m.rest.empty();
   Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size);
   // x is [from, ...], with the split dimension as (to, to_rest, slab) in the order of the axes.
-  std::int64_t slab = x.shape()[1 + split] / (a.size * m.rest_size);
-  Ints parts{a.size};
-  if (rest) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
-  if (tiled) parts.push_back(slab);
-  x = reshape_dims(x, 1 + split, 1, parts);
+  x = reshape_dims(x, 1 + split, 1, shared_extents(a, m, x.shape()[1 + split], tiled));
   int to = 1 + split + (rest && !m.first ? 1 : 0), to_rest = 1 + split + (m.first ? 1 : 0);
   // The result's dimensions before the rest is exchanged: `to`, then those of the blocks (without
   // to_rest), with `from` inserted at concat.

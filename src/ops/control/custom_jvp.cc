@@ -4,7 +4,7 @@
 #include "ir/op.h"
 #include "ops/batching.h"
 #include "ops/build.h"
-#include "ops/control/nested.h"
+#include "ops/control/stacked_rule.h"
 
 namespace tessera::inline v0::ops {
 
@@ -20,22 +20,16 @@ const CustomJvpRule& jvp_rule_of(const HookPtr& hook) {
 }
 
 // The rule for stacked inputs: the original rule, batched.
-struct StackedJvpRule : CustomJvpRule {
-  HookPtr inner;
-  std::vector<int> dims;
-  std::int64_t size;
-  std::string axis_name;
+struct StackedJvpRule : CustomJvpRule, Stacking {
+  explicit StackedJvpRule(const BatchArgs& a) : Stacking(stacking_of(a)) {}
 
   std::string name() const override { return inner->name(); }
   ProgramPtr rule(const std::vector<Type>& inputs,
                   const std::vector<bool>& nonzero) const override {
-    std::vector<Type> lane = inputs;
     std::vector<int> all = dims;
-    for (std::size_t i = 0; i < lane.size(); ++i)
-      if (dims[i] != kUnbatched) lane[i].shape.erase(lane[i].shape.begin() + dims[i]);
-    for (std::size_t i = 0; i < lane.size(); ++i)
+    for (std::size_t i = 0; i < inputs.size(); ++i)
       if (nonzero[i]) all.push_back(dims[i]);
-    ProgramPtr one = jvp_rule_of(inner).rule(lane, nonzero);
+    ProgramPtr one = jvp_rule_of(inner).rule(lane(inputs), nonzero);
     return batch_program(*one, all, size, axis_name, std::vector<bool>(one->outputs.size(), true))
         .program;
   }
@@ -82,19 +76,7 @@ JvpBoth custom_jvp_jvp(const JvpBothArgs& a) {
 }
 
 BatchResult custom_jvp_batch(const BatchArgs& a) {
-  const Program& body = *a.attrs.program("body");
-  auto stacked = std::make_shared<StackedJvpRule>();
-  stacked->inner = a.attrs.get<HookPtr>("rule");
-  stacked->dims.assign(a.dims.begin(), a.dims.end());
-  stacked->size = a.size;
-  stacked->axis_name = a.axis_name;
-  // All results are stacked, so that the function and its rule agree.
-  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name,
-                                       std::vector<bool>(body.outputs.size(), true));
-  BatchResult r;
-  r.outputs = custom_jvp_call(a.b, batched.program, a.inputs, std::move(stacked));
-  r.dims.assign(r.outputs.size(), 0);
-  return r;
+  return mapped_call(a, std::make_shared<StackedJvpRule>(a));
 }
 
 // x^2 with the derivative 2x.
@@ -120,14 +102,12 @@ std::vector<OpExample> custom_jvp_examples() {
 }  // namespace
 
 void register_custom_jvp(Registry& r) {
-  Op op =
-      body_op("custom_jvp_call",
-              "body(operands...), whose derivative is what the rule says instead of the body's.");
-  op.attrs = {{"body", AttrKind::program, "the function"},
-              {"rule", AttrKind::hook, "a CustomJvpRule"}};
+  Op op = custom_call_op(
+      "custom_jvp_call",
+      "body(operands...), whose derivative is what the rule says instead of the body's.",
+      "a CustomJvpRule");
   op.jvp_both = custom_jvp_jvp;
   op.batch = custom_jvp_batch;
-  op.waived["jvp"] = "the rule is user code: jvp_both";
   op.examples = custom_jvp_examples;
   r.add(std::move(op));
 }

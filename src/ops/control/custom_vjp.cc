@@ -8,6 +8,7 @@
 #include "ops/batching.h"
 #include "ops/build.h"
 #include "ops/control/nested.h"
+#include "ops/control/stacked_rule.h"
 
 namespace tessera::inline v0::ops {
 
@@ -52,12 +53,11 @@ ProgramPtr stacked_backward(const Program& backward, std::vector<int> dims,
   return b.finish_pruned(out);
 }
 
-struct StackedVjpRule : CustomVjpRule {
-  HookPtr inner;
-  std::size_t results;
-  std::vector<int> dims;
-  std::int64_t size;
-  std::string axis_name;
+struct StackedVjpRule : CustomVjpRule, Stacking {
+  explicit StackedVjpRule(const BatchArgs& a)
+      : Stacking(stacking_of(a)), results(a.attrs.program("body")->outputs.size()) {}
+
+  const std::size_t results;
 
   std::string name() const override { return inner->name(); }
   ProgramPtr forward(const std::vector<Type>& inputs) const override {
@@ -77,11 +77,6 @@ struct StackedVjpRule : CustomVjpRule {
   }
 
  private:
-  std::vector<Type> lane(std::vector<Type> inputs) const {
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (dims[i] != kUnbatched) inputs[i].shape.erase(inputs[i].shape.begin() + dims[i]);
-    return inputs;
-  }
   BatchProgram batched_forward(const std::vector<Type>& one) const {
     ProgramPtr fwd = vjp_rule_of(inner).forward(one);
     std::vector<bool> force(fwd->outputs.size());
@@ -148,19 +143,7 @@ JvpBoth custom_vjp_jvp(const JvpBothArgs& a) {
 }
 
 BatchResult custom_vjp_batch(const BatchArgs& a) {
-  const Program& body = *a.attrs.program("body");
-  auto stacked = std::make_shared<StackedVjpRule>();
-  stacked->inner = a.attrs.get<HookPtr>("rule");
-  stacked->results = body.outputs.size();
-  stacked->dims.assign(a.dims.begin(), a.dims.end());
-  stacked->size = a.size;
-  stacked->axis_name = a.axis_name;
-  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name,
-                                       std::vector<bool>(body.outputs.size(), true));
-  BatchResult r;
-  r.outputs = custom_vjp_call(a.b, batched.program, a.inputs, std::move(stacked));
-  r.dims.assign(r.outputs.size(), 0);
-  return r;
+  return mapped_call(a, std::make_shared<StackedVjpRule>(a));
 }
 
 // custom_vjp_tangent: the operands are the residuals, then the tangents of the floating inputs
@@ -307,15 +290,13 @@ std::vector<OpExample> tangent_examples() {
 }
 
 Op call_op() {
-  Op op = body_op(
+  Op op = custom_call_op(
       "custom_vjp_call",
       "body(operands...), whose reverse-mode derivative is what the rule says instead of the "
-      "body's. It has no forward mode.");
-  op.attrs = {{"body", AttrKind::program, "the function"},
-              {"rule", AttrKind::hook, "a CustomVjpRule"}};
+      "body's. It has no forward mode.",
+      "a CustomVjpRule");
   op.jvp_both = custom_vjp_jvp;
   op.batch = custom_vjp_batch;
-  op.waived["jvp"] = "the rule is user code: jvp_both";
   op.examples = custom_vjp_examples;
   return op;
 }

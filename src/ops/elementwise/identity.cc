@@ -12,10 +12,7 @@ Value checkpoint_name(Value x, std::string name) {
   return x.builder->emit1("checkpoint_name", {x}, {{"name", std::move(name)}});
 }
 
-namespace {
-
-Op identity_op(std::string name, std::string stablehlo, std::string doc) {
-  Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
+void forward_operand(Op& op) {
   op.forwards = true;
   op.fuse = fuses_as(FuseRole::free);
   op.updates = updates_of({0});
@@ -28,6 +25,13 @@ Op identity_op(std::string name, std::string stablehlo, std::string doc) {
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return e.operand(0, at);
   };
+}
+
+namespace {
+
+Op identity_op(std::string name, std::string stablehlo, std::string doc) {
+  Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
+  forward_operand(op);
   return op;
 }
 

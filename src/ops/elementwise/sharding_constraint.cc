@@ -1,9 +1,7 @@
 // sharding_constraint: an identity that tells the partitioner the user's sharding of a value.
 #include "ops/elementwise/elementwise.h"
-#include "ops/updates.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tessera::inline v0::ops {
 
@@ -85,8 +83,6 @@ void register_sharding_constraint(Registry& r) {
               {"spec", AttrKind::spec, "for each dimension the axes that cut it, major first"},
               {"open", AttrKind::ints, "dimensions that may be cut further, sorted"}};
   op.lowering = Lowering::view;
-  op.forwards = true;
-  op.fuse = fuses_as(FuseRole::free);
   op.exact = true;
   op.infer = sharding_constraint_infer;
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
@@ -98,16 +94,7 @@ void register_sharding_constraint(Registry& r) {
   };
   op.batch = sharding_constraint_batch;
   op.constrains = constraint_of;
-  op.updates = updates_of({0});
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
-  op.evaluate = [](const EvalArgs& a) {
-    if (a.outputs[0].count())
-      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
-                  static_cast<std::size_t>(a.outputs[0].size_bytes()));
-  };
-  op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
-    return e.operand(0, at);
-  };
+  forward_operand(op);
   op.waived = {{"stablehlo", "it has no shardings; they are another dialect's"}};
   op.examples = [] {
     const MeshRef mesh(DeviceMesh{{{"x", "y"}, {2, 3}}, {}});

@@ -43,8 +43,7 @@ BatchResult dynamic_slice_batch(const BatchArgs& a) {
   const Ints& sizes = a.attrs.ints("sizes");
   int d = a.dims[0];
   if (std::all_of(start_dims.begin(), start_dims.end(), [](int k) { return k == kUnbatched; })) {
-    Values all(starts.begin(), starts.end());
-    all.insert(all.begin() + d, scalar(a.b, starts.empty() ? DType::int32 : starts[0].dtype(), 0));
+    const Values all = starts_of_stacked(a.b, starts, d);
     return {{dynamic_slice(a.inputs[0], all, inserted(sizes, d, a.size))}, {d}};
   }
   GatherDims dims;
@@ -138,11 +137,8 @@ void register_dynamic_slice(Registry& r) {
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     const HostArray& x = a.inputs[0];
-    Shape strides = x.shape.strides(), first;
-    for (std::size_t d = 0; d < x.shape.size(); ++d)
-      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 1], 0), 0,
-                                               x.shape[d] - a.outputs[0].shape[d]));
-    std::int64_t origin = flat_index(first, strides);
+    const Shape strides = x.shape.strides();
+    const std::int64_t origin = box_origin(a, 1, a.outputs[0].shape);
     copy_elements(x, a.outputs[0],
                   [&](const Shape& index) { return origin + flat_index(index, strides); });
   };
@@ -157,16 +153,9 @@ void register_dynamic_slice(Registry& r) {
     return e.operand(0, from);
   };
   op.examples = [] {
-    auto example = [](DType dtype, const Shape& shape, Ints sizes, DType index) {
-      OpExample e{{Type(dtype, shape)}, {{"sizes", std::move(sizes)}}};
-      for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
-      e.int_lo = -1;
-      return e;
-    };
-    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32),
-                                  example(DType::float64, {4, 3}, {2, 3}, DType::int32),
-                                  example(DType::float32, {4, 3}, {1, 2}, DType::int64),
-                                  example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
+    return box_examples([](DType dtype, const Shape& shape, const Shape& box) {
+      return OpExample{{Type(dtype, shape)}, {{"sizes", to_ints(box)}}};
+    });
   };
   r.add(std::move(op));
 }

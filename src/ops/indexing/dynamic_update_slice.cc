@@ -58,8 +58,7 @@ BatchResult dynamic_update_slice_batch(const BatchArgs& a) {
   auto start_dims = a.dims.subspan(2);
   if (std::all_of(start_dims.begin(), start_dims.end(), [](int k) { return k == kUnbatched; })) {
     int to = a.dims[0] != kUnbatched ? a.dims[0] : a.dims[1];
-    Values all(starts.begin(), starts.end());
-    all.insert(all.begin() + to, scalar(a.b, starts.empty() ? DType::int32 : starts[0].dtype(), 0));
+    const Values all = starts_of_stacked(a.b, starts, to);
     Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size),
           update = stacked_at(a.inputs[1], a.dims[1], to, a.size);
     return {{dynamic_update_slice(x, update, all)}, {to}};
@@ -164,11 +163,8 @@ void register_dynamic_update_slice(Registry& r) {
     auto n = static_cast<std::size_t>(size_of(x.dtype));
     if (x.size_bytes() > 0)
       std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
-    Shape strides = x.shape.strides(), first;
-    for (std::size_t d = 0; d < x.shape.size(); ++d)
-      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 2], 0), 0,
-                                               x.shape[d] - update.shape[d]));
-    std::int64_t origin = flat_index(first, strides);
+    const Shape strides = x.shape.strides();
+    const std::int64_t origin = box_origin(a, 2, update.shape);
     const std::byte* from = update.bytes;
     for_each_index(update.shape, [&](const Shape& index) {
       std::memcpy(out.bytes + static_cast<std::size_t>(origin + flat_index(index, strides)) * n,
@@ -178,16 +174,9 @@ void register_dynamic_update_slice(Registry& r) {
   };
   op.emit = dynamic_update_slice_emit;
   op.examples = [] {
-    auto example = [](DType dtype, const Shape& shape, Shape update, DType index) {
-      OpExample e{{Type(dtype, shape), Type(dtype, std::move(update))}, {}};
-      for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
-      e.int_lo = -1;
-      return e;
-    };
-    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32),
-                                  example(DType::float64, {4, 3}, {2, 3}, DType::int32),
-                                  example(DType::float32, {4, 3}, {1, 2}, DType::int64),
-                                  example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
+    return box_examples([](DType dtype, const Shape& shape, const Shape& update) {
+      return OpExample{{Type(dtype, shape), Type(dtype, update)}, {}};
+    });
   };
   r.add(std::move(op));
 }

@@ -42,32 +42,15 @@ void gather_evaluate(const EvalArgs& a) {
   HostArray& out = a.outputs[0];
   const Ints& sizes = a.attrs.ints("slice_sizes");
   const std::string& mode = a.attrs.str("mode");
-  WindowDimsOf w =
-      window_dims_of(gather_dims(a.attrs), out.shape.rank(), x.shape.rank(), indices.shape.rank());
-  Shape strides = x.shape.strides(), index_strides = indices.shape.strides();
+  const WindowElements elements(
+      window_dims_of(gather_dims(a.attrs), out.shape.rank(), x.shape.rank(), indices.shape.rank()),
+      indices, x.shape, to_shape(sizes));
+  Shape strides = x.shape.strides();
   auto n = static_cast<std::size_t>(size_of(x.dtype));
   Literal outside = mode == "fill" ? fill_value(x.dtype) : scalar_literal(x.dtype, std::int64_t{0});
   std::byte* to = out.bytes;
   for_each_index(out.shape, [&](const Shape& at) {
-    Shape from;
-    from.resize(x.shape.size(), 0);
-    bool inside = true;
-    for (std::size_t k = 0; k < w.index_map.size(); ++k) {
-      auto position =
-          w.index_position<std::int64_t>(std::span(at.data(), at.size()), k, indices.shape.rank(),
-                                         [](std::int64_t c) { return c; });
-      std::int64_t start = read_index(indices, flat_index(Shape(position), index_strides));
-      auto d = static_cast<std::size_t>(w.index_map[k]);
-      std::int64_t last = x.shape[d] - sizes[d];
-      inside = inside && start >= 0 && start <= last;
-      from[d] = std::clamp<std::int64_t>(start, 0, last);
-    }
-    for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
-      from[static_cast<std::size_t>(w.operand_batching[k])] =
-          at[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
-    for (std::size_t k = 0; k < w.window.size(); ++k)
-      from[static_cast<std::size_t>(w.operand_window[k])] +=
-          at[static_cast<std::size_t>(w.window[k])];
+    const auto [from, inside] = elements.of(at);
     bool take = inside || mode == "clip";
     std::memcpy(to,
                 take ? x.bytes + static_cast<std::size_t>(flat_index(from, strides)) * n

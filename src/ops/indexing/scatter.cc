@@ -32,32 +32,17 @@ void scatter_evaluate(const EvalArgs& a, Combiner how) {
   bool clip = a.attrs.str("mode") == "clip";
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.shape.rank(), x.shape.rank(),
                                   indices.shape.rank());
-  Shape strides = x.shape.strides(), index_strides = indices.shape.strides(), window;
+  Shape strides = x.shape.strides(), window;
   window.resize(x.shape.size(), 1);
   for (std::size_t k = 0; k < w.window.size(); ++k)
     window[static_cast<std::size_t>(w.operand_window[k])] =
         updates.shape[static_cast<std::size_t>(w.window[k])];
+  const WindowElements elements(w, indices, x.shape, window);
   std::int64_t flat_update = -1;
   for_each_index(updates.shape, [&](const Shape& at) {
     ++flat_update;
-    Shape to;
-    to.resize(x.shape.size(), 0);
-    for (std::size_t k = 0; k < w.index_map.size(); ++k) {
-      auto position =
-          w.index_position<std::int64_t>(std::span(at.data(), at.size()), k, indices.shape.rank(),
-                                         [](std::int64_t c) { return c; });
-      std::int64_t start = read_index(indices, flat_index(Shape(position), index_strides));
-      auto d = static_cast<std::size_t>(w.index_map[k]);
-      std::int64_t last = x.shape[d] - window[d];
-      if (!clip && (start < 0 || start > last)) return;
-      to[d] = std::clamp<std::int64_t>(start, 0, last);
-    }
-    for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
-      to[static_cast<std::size_t>(w.operand_batching[k])] =
-          at[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
-    for (std::size_t k = 0; k < w.window.size(); ++k)
-      to[static_cast<std::size_t>(w.operand_window[k])] +=
-          at[static_cast<std::size_t>(w.window[k])];
+    const auto [to, inside] = elements.of(at);
+    if (!clip && !inside) return;
     std::int64_t flat = flat_index(to, strides);
     dispatch(x.dtype, [&](auto tag) {
       using T = decltype(tag);

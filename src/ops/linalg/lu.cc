@@ -90,30 +90,20 @@ MaybeValues lu_jvp(const JvpArgs& a) {
 }  // namespace
 
 void register_lu(Registry& r) {
-  Op op;
-  op.name = "lu";
-  op.doc =
+  Op op = factorisation_op(
+      "lu",
       "P A = L U of each matrix in the last two dimensions, the largest element of each column "
       "taken for the pivot (by |re| + |im| where it is complex). The results are U and, below its "
       "diagonal, the unit lower triangular "
       "L; the int32 rows that the first rows were exchanged with, one after the other; and the "
-      "int32 permutation of rows that comes of it. NaN where an element is not finite.";
-  op.inputs = 1;
+      "int32 permutation of rows that comes of it. NaN where an element is not finite.",
+      lu_call);
   op.outputs = 3;
-  op.cheap = false;
-  op.lowering = Lowering::called;
-  op.call = lu_call;
-  op.library_bytes = 4096;
   op.infer = lu_infer;
   op.jvp = lu_jvp;
-  op.batch = batch_before;
   op.sharding = cut_before({2}, {2, 1, 1});
   op.cost = matrix_cost([](double m, double n) { return m * n * std::min(m, n); });
-  op.evaluate = evaluate_by_call("lu");
-  op.waived = {{"transpose", "its tangent is made of triangular_solve and products"},
-               {"updates", "a factor of a state is another value"},
-               {"stablehlo", "exported as a call of LAPACK"},
-               {"emit", "a library factorises"}};
+  op.waived["transpose"] = "its tangent is made of triangular_solve and products";
   op.examples = [] {
     const auto example = [](DType dtype, Shape shape) {
       OpExample e{{Type(dtype, std::move(shape))}, {}};

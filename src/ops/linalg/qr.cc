@@ -51,30 +51,20 @@ MaybeValues qr_jvp(const JvpArgs& a) {
 }  // namespace
 
 void register_qr(Registry& r) {
-  Op op;
-  op.name = "qr";
-  op.doc =
+  Op op = factorisation_op(
+      "qr",
       "A = Q R of each matrix (m, n) in the last two dimensions: the columns of Q are orthonormal, "
       "R is upper triangular. Q has as many columns as the smaller of m and n, or m where it is "
       "`full`. NaN where an element is not finite. Derivatives are those of a full rank of the "
-      "first columns.";
+      "first columns.",
+      qr_call);
   op.attrs = {{"full", AttrKind::boolean, "whether Q is square"}};
-  op.inputs = 1;
   op.outputs = 2;
-  op.cheap = false;
-  op.lowering = Lowering::called;
-  op.call = qr_call;
-  op.library_bytes = 4096;
   op.infer = qr_infer;
   op.jvp = qr_jvp;
-  op.batch = batch_before;
   op.sharding = cut_before({2}, {2, 2});
   op.cost = matrix_cost([](double m, double n) { return 4 * m * n * std::min(m, n); });
-  op.evaluate = evaluate_by_call("qr");
-  op.waived = {{"transpose", "its tangent is made of triangular_solve and products"},
-               {"updates", "a factor of a state is another value"},
-               {"stablehlo", "exported as a call of LAPACK"},
-               {"emit", "a library factorises"}};
+  op.waived["transpose"] = "its tangent is made of triangular_solve and products";
   op.examples = [] {
     const auto example = [](DType dtype, Shape shape, bool full) {
       OpExample e{{Type(dtype, std::move(shape))}, {{"full", full}}};

@@ -84,15 +84,7 @@ MaybeValues concatenate_transpose(const TransposeArgs& a) {
 }
 
 BatchResult concatenate_batch(const BatchArgs& a) {
-  int to = 0;
-  for (int d : a.dims)
-    if (d != kUnbatched) {
-      to = d;
-      break;
-    }
-  Values xs;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i)
-    xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  const auto [xs, to] = stacked_alike(a);
   auto dim = static_cast<int>(a.attrs.i("dimension"));
   return {{concatenate(xs, dim + (dim >= to))}, {to}};
 }

@@ -147,15 +147,7 @@ JvpBoth jvp_sort(const JvpBothArgs& a) {
 }
 
 BatchResult batch_sort(const BatchArgs& a) {
-  int to = 0;
-  for (int d : a.dims)
-    if (d != kUnbatched) {
-      to = d;
-      break;
-    }
-  Values xs;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i)
-    xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  const auto [xs, to] = stacked_alike(a);
   auto d = static_cast<int>(a.attrs.i("dimension"));
   Attrs attrs = a.attrs;
   attrs.set("dimension", std::int64_t{d + (d >= to)});

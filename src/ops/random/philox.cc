@@ -1,5 +1,6 @@
 // philox4x32.
 #include "ops/elementwise/elementwise.h"
+#include "ops/random/block.h"
 #include "ops/random/rng_bit_generator.h"
 
 #include <array>
@@ -53,34 +54,14 @@ struct PhiloxLanes {
   }
 };
 
-std::vector<Type> philox_infer(const InferArgs& a) {
-  check_dtypes(a, a.inputs, Accepts::integer);
-  if (a.inputs[0].dtype != DType::uint32)
-    Message(a.op.name)
-        .problem("operands have dtype " + std::string(name_of(a.inputs[0].dtype)))
-        .rule("keys and counters are uint32")
-        .from(a.loc)
-        .advice("convert them with astype(u32)")
-        .raise<DTypeError>();
-  Type t = common_shape(a, a.inputs, DType::uint32);
-  t.weak = false;
-  return std::vector<Type>(4, t);
-}
-
 }  // namespace
 
 void register_philox(Registry& r) {
-  Op op = elementwise_op("philox4x32", "",
-                         "The Philox-4x32 block function with 10 rounds, element by element. "
-                         "Operands: the key's two words, the counter's four words, all uint32; "
-                         "results: four words.",
-                         6, Accepts::integer);
-  op.outputs = 4;
-  op.cheap = false;
-  op.infer = philox_infer;
-  op.jvp = no_tangent(4);
-  op.waived = {{"transpose", "integers have no derivative"},
-               {"stablehlo", "exported as integer arithmetic"}};
+  Op op = block_op("philox4x32",
+                   "The Philox-4x32 block function with 10 rounds, element by element. "
+                   "Operands: the key's two words, the counter's four words, all uint32; "
+                   "results: four words.",
+                   6, 4, "convert them with astype(u32)");
   op.cost = pointwise_cost(10 * 8);
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
@@ -94,10 +75,6 @@ void register_philox(Registry& r) {
     auto in = [&](int k) { return e.operand(k, at); };
     return philox_block<Lane>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
                               PhiloxLanes{e})[static_cast<std::size_t>(result)];
-  };
-  op.examples = [] {
-    return std::vector<OpExample>{{std::vector<Type>(6, Type(DType::uint32, {2, 3}))},
-                                  {std::vector<Type>(6, Type(DType::uint32, {}))}};
   };
   r.add(std::move(op));
 }

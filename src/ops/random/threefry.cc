@@ -1,5 +1,6 @@
 // threefry2x32.
 #include "ops/elementwise/elementwise.h"
+#include "ops/random/block.h"
 
 #include <array>
 
@@ -53,34 +54,14 @@ struct ThreefryLanes {
   }
 };
 
-std::vector<Type> threefry_infer(const InferArgs& a) {
-  check_dtypes(a, a.inputs, Accepts::integer);
-  if (a.inputs[0].dtype != DType::uint32)
-    Message(a.op.name)
-        .problem("operands have dtype " + std::string(name_of(a.inputs[0].dtype)))
-        .rule("keys and counters are uint32")
-        .from(a.loc)
-        .advice("make keys with random::key")
-        .raise<DTypeError>();
-  Type t = common_shape(a, a.inputs, DType::uint32);
-  t.weak = false;
-  return {t, t};
-}
-
 }  // namespace
 
 void register_threefry(Registry& r) {
-  Op op = elementwise_op("threefry2x32", "",
-                         "The Threefry-2x32 block function with 20 rounds, element by element. "
-                         "Operands: the key's two words, the "
-                         "counter's two words, all uint32; results: two words.",
-                         4, Accepts::integer);
-  op.outputs = 2;
-  op.cheap = false;
-  op.infer = threefry_infer;
-  op.jvp = no_tangent(2);
-  op.waived = {{"transpose", "integers have no derivative"},
-               {"stablehlo", "exported as integer arithmetic"}};
+  Op op = block_op("threefry2x32",
+                   "The Threefry-2x32 block function with 20 rounds, element by element. "
+                   "Operands: the key's two words, the "
+                   "counter's two words, all uint32; results: two words.",
+                   4, 2, "make keys with random::key");
   op.cost = pointwise_cost(20 * 5);
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
@@ -93,10 +74,6 @@ void register_threefry(Registry& r) {
   op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
     return threefry_block(e.operand(0, at), e.operand(1, at), e.operand(2, at), e.operand(3, at),
                           ThreefryLanes{e})[static_cast<std::size_t>(result)];
-  };
-  op.examples = [] {
-    return std::vector<OpExample>{{std::vector<Type>(4, Type(DType::uint32, {2, 3}))},
-                                  {std::vector<Type>(4, Type(DType::uint32, {}))}};
   };
   r.add(std::move(op));
 }
