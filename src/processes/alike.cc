@@ -65,7 +65,7 @@ std::string differences(const std::vector<std::string>& by_rank) {
 // Throws, and marks this process as broken, so that later collectives fail as well.
 [[noreturn]] void refuse(Message& m) {
   Seat& mine = all().mine();
-  set_text(mine, "gave up: " + m.str().substr(0, m.str().find('\n')));
+  set_text(mine, "gave up: " + m.parts().headline());
   mine.broken.store(1, std::memory_order_release);
   wake_all(all());
   m.raise<CollectiveError>();
