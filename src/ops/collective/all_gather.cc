@@ -16,7 +16,7 @@ Attrs gather_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
   return a;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> all_gather_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
   std::int64_t n = members(a.attrs);
@@ -53,7 +53,7 @@ MaybeValues transpose_to_slice(const TransposeArgs& a) {
   return {tiled ? part : reshape(part, block)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult all_gather_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   int axis = static_cast<int>(a.attrs.i("axis"));
   bool tiled = a.attrs.flag("tiled");
@@ -109,9 +109,9 @@ void register_all_gather(Registry& r) {
               {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
     op.called = "all_gather";
     op.exchange = Exchange::gather;
-    op.infer = infer;
+    op.infer = all_gather_infer;
     op.transpose = invariant ? transpose_to_slice : transpose_to_scatter;
-    op.batch = batch;
+    op.batch = all_gather_batch;
     if (invariant) op.vary = types_invariant();
     op.uniform = removes_axes(true);
     op.sharding = [](const ShardArgs& a) {

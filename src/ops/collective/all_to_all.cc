@@ -17,7 +17,7 @@ Attrs exchange_attrs(const Strings& axes, std::int64_t size, int split, int conc
   return a;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> all_to_all_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
   std::int64_t n = members(a.attrs);
@@ -88,7 +88,7 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   return {{x}, {0}};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult all_to_all_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   if (m.is) return over_mapped(a, m);
   Value x = move_dim(a.inputs[0], a.dims[0], 0);
@@ -120,7 +120,7 @@ void register_all_to_all(Registry& r) {
                 {"concat", AttrKind::integer, "dimension of the result along which pieces line up"},
                 {"tiled", AttrKind::boolean, "slabs instead of single indices"}});
   op.exchange = Exchange::all_to_all;
-  op.infer = infer;
+  op.infer = all_to_all_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
@@ -128,7 +128,7 @@ void register_all_to_all(Registry& r) {
                        static_cast<int>(at.i("concat")), static_cast<int>(at.i("split")),
                        at.flag("tiled"), at.get<IntLists>("groups"))};
   };
-  op.batch = batch;
+  op.batch = all_to_all_batch;
   op.uniform = adds_axes();
   op.sharding = [](const ShardArgs& a) {
     return dims_exchanged(a, static_cast<int>(a.attrs.i("split")),

@@ -15,7 +15,7 @@ Attrs scatter_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled
   return a;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> psum_scatter_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
   if (t.dtype == DType::boolean)
@@ -48,7 +48,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {t};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult psum_scatter_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   int axis = static_cast<int>(a.attrs.i("axis"));
   bool tiled = a.attrs.flag("tiled");
@@ -95,7 +95,7 @@ void register_psum_scatter(Registry& r) {
                 {"tiled", AttrKind::boolean, "keep the dimension, as slabs"}});
   op.exchange = Exchange::combine_scatter;
   op.combiner = Combiner::add;
-  op.infer = infer;
+  op.infer = psum_scatter_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
@@ -103,7 +103,7 @@ void register_psum_scatter(Registry& r) {
                        static_cast<int>(at.i("axis")), at.flag("tiled"),
                        at.get<IntLists>("groups"))};
   };
-  op.batch = batch;
+  op.batch = psum_scatter_batch;
   op.uniform = adds_axes();
   op.sharding = [](const ShardArgs& a) {
     return dims_exchanged(a, static_cast<int>(a.attrs.i("axis")), -1, a.attrs.flag("tiled"));

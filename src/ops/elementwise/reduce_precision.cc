@@ -31,7 +31,7 @@ Format format_of(DType d, const Attrs& attrs) {
           static_cast<int>(std::min<std::int64_t>(mantissa, attrs.i("mantissa_bits")))};
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> reduce_precision_infer(const InferArgs& a) {
   check_dtypes(a, a.inputs, Accepts::floating);
   const std::int64_t exponent = a.attrs.i("exponent_bits"), mantissa = a.attrs.i("mantissa_bits");
   if (exponent < 1 || mantissa < 0)
@@ -69,7 +69,7 @@ T reduced(T x, const Format& f) {
   return r;
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane reduce_precision_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Lane x = e.operand(0, at);
   const DType d = x.dtype, word = unsigned_of(d);
   const Format f = format_of(d, eqn.attrs);
@@ -112,7 +112,7 @@ void register_reduce_precision(Registry& r) {
               {"mantissa_bits", AttrKind::integer, "after the point"}};
   op.exact = true;
   op.cost = pointwise_cost(6);
-  op.infer = infer;
+  op.infer = reduce_precision_infer;
   auto same = [](Value v, const Attrs& attrs) {
     return reduce_precision(v, static_cast<int>(attrs.i("exponent_bits")),
                             static_cast<int>(attrs.i("mantissa_bits")));
@@ -127,7 +127,7 @@ void register_reduce_precision(Registry& r) {
     const Format f = format_of(a.inputs[0].dtype, a.attrs);
     evaluate_floating<1>([f](auto x) { return reduced(x, f); })(a);
   };
-  op.emit = emit;
+  op.emit = reduce_precision_emit;
   op.waived["updates"] = "the rounded state is another value";
   op.examples = [] {
     std::vector<OpExample> examples;

@@ -25,7 +25,7 @@ Constraint constraint_of(const Attrs& attrs) {
   m.raise<ShardingError>();
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> sharding_constraint_infer(const InferArgs& a) {
   const Constraint c = constraint_of(a.attrs);
   const Type& x = a.inputs[0];
   const std::string spec = to_string(c.spec);
@@ -62,7 +62,7 @@ Value constrain_alike(Value x, const Attrs& attrs) {
 }
 
 // vmap leaves the sharding of the stacked dimension open.
-BatchResult batch(const BatchArgs& a) {
+BatchResult sharding_constraint_batch(const BatchArgs& a) {
   Constraint c = constraint_of(a.attrs);
   const int d = a.dims[0];
   Spec::Dims dims = c.spec.dims();
@@ -88,7 +88,7 @@ void register_sharding_constraint(Registry& r) {
   op.forwards = true;
   op.fuse = fuses_as(FuseRole::free);
   op.exact = true;
-  op.infer = infer;
+  op.infer = sharding_constraint_infer;
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     return {a.tangents[0] ? MaybeValue(constrain_alike(*a.tangents[0], a.attrs)) : std::nullopt};
   };
@@ -96,7 +96,7 @@ void register_sharding_constraint(Registry& r) {
     if (!a.cotangents[0]) return {std::nullopt};
     return {constrain_alike(*a.cotangents[0], a.attrs)};
   };
-  op.batch = batch;
+  op.batch = sharding_constraint_batch;
   op.constrains = constraint_of;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };

@@ -17,7 +17,7 @@ Value dynamic_slice(Value x, std::span<const Value> starts, const Ints& sizes) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> dynamic_slice_infer(const InferArgs& a) {
   if (a.inputs.empty()) throw InternalError("dynamic_slice has an operand");
   const Shape& x = a.inputs[0].shape;
   const Ints& sizes = a.attrs.ints("sizes");
@@ -37,7 +37,7 @@ std::vector<Type> infer(const InferArgs& a) {
 
 /// If only the operand is stacked, its stacked dimension is taken whole; stacked starts make it a
 /// gather.
-BatchResult batch(const BatchArgs& a) {
+BatchResult dynamic_slice_batch(const BatchArgs& a) {
   auto starts = a.inputs.subspan(1);
   auto start_dims = a.dims.subspan(1);
   const Ints& sizes = a.attrs.ints("sizes");
@@ -64,7 +64,7 @@ BatchResult batch(const BatchArgs& a) {
           {0}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule dynamic_slice_sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
   for (std::size_t d = 0; d < in.size(); ++d) {
@@ -84,7 +84,7 @@ FactorRule sharding(const ShardArgs& a) {
 // Along a sharded dimension each device contributes the part of the box that is in its shard. The
 // shard is padded on both sides by the size of the box, with values that do not change a sum, and
 // the devices' contributions are summed.
-Values local(const LocalArgs& a) {
+Values dynamic_slice_local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &box = a.outputs[0];
   Values starts(a.inputs.begin() + 1, a.inputs.end());
   Ints room(part.size(), 0);
@@ -120,7 +120,7 @@ void register_dynamic_slice(Registry& r) {
   op.stablehlo = "dynamic_slice";
   op.attrs = {{"sizes", AttrKind::ints, "of the result"}};
   op.fuse = fuses_as(FuseRole::movement);
-  op.infer = infer;
+  op.infer = dynamic_slice_infer;
   op.jvp = linear_jvp({0});
   op.transpose = [](const TransposeArgs& a) {
     MaybeValues out(a.types.size());
@@ -131,9 +131,9 @@ void register_dynamic_slice(Registry& r) {
                                   *a.cotangents[0], starts);
     return out;
   };
-  op.batch = batch;
-  op.sharding = sharding;
-  op.local = local;
+  op.batch = dynamic_slice_batch;
+  op.sharding = dynamic_slice_sharding;
+  op.local = dynamic_slice_local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

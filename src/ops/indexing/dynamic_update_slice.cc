@@ -16,7 +16,7 @@ Value dynamic_update_slice(Value x, Value update, std::span<const Value> starts)
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> dynamic_update_slice_infer(const InferArgs& a) {
   if (a.inputs.size() < 2) throw InternalError("dynamic_update_slice has an operand and an update");
   const Type &x = a.inputs[0], &update = a.inputs[1];
   if (x.dtype != update.dtype)
@@ -41,7 +41,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(x.dtype, x.shape, x.weak && update.weak)};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues dynamic_update_slice_transpose(const TransposeArgs& a) {
   MaybeValues out(a.types.size());
   if (!a.cotangents[0]) return out;
   Value ct = *a.cotangents[0];
@@ -53,7 +53,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult dynamic_update_slice_batch(const BatchArgs& a) {
   auto starts = a.inputs.subspan(2);
   auto start_dims = a.dims.subspan(2);
   if (std::all_of(start_dims.begin(), start_dims.end(), [](int k) { return k == kUnbatched; })) {
@@ -79,7 +79,7 @@ BatchResult batch(const BatchArgs& a) {
       {0}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule dynamic_update_slice_sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> x = rule.factors(a.inputs[0].shape), update = x;
   for (std::size_t d = 0; d < x.size(); ++d)
@@ -96,7 +96,7 @@ FactorRule sharding(const ShardArgs& a) {
 
 // Each shard takes the part of the update that falls into it: the shard is padded on both sides by
 // the size of the update, the update is written, and the padding is removed.
-Values local(const LocalArgs& a) {
+Values dynamic_update_slice_local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
               &update = a.inputs[1].shape();
   Values starts;
@@ -118,7 +118,7 @@ Values local(const LocalArgs& a) {
   return {slice(dynamic_update_slice(x, a.inputs[1], starts), room, limit, ones)};
 }
 
-Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
+Lane dynamic_update_slice_emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Shape &x = e.operand_type(0).shape, &update = e.operand_type(1).shape;
   std::vector<Bound> bounds;
   std::vector<Index> from(at.begin(), at.end());
@@ -150,12 +150,12 @@ void register_dynamic_update_slice(Registry& r) {
     const std::int64_t all = a.inputs[0].bytes(), part = a.inputs[1].bytes();
     return part > 0 && all - part >= 4096 ? 0 : -1;
   };
-  op.infer = infer;
+  op.infer = dynamic_update_slice_infer;
   op.jvp = linear_jvp({0, 1});
-  op.transpose = transpose_rule;
-  op.batch = batch;
-  op.sharding = sharding;
-  op.local = local;
+  op.transpose = dynamic_update_slice_transpose;
+  op.batch = dynamic_update_slice_batch;
+  op.sharding = dynamic_update_slice_sharding;
+  op.local = dynamic_update_slice_local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
@@ -176,7 +176,7 @@ void register_dynamic_update_slice(Registry& r) {
       from += n;
     });
   };
-  op.emit = emit;
+  op.emit = dynamic_update_slice_emit;
   op.examples = [] {
     auto example = [](DType dtype, const Shape& shape, Shape update, DType index) {
       OpExample e{{Type(dtype, shape), Type(dtype, std::move(update))}, {}};

@@ -37,7 +37,7 @@ Literal fill_value(DType dtype) {
 
 namespace {
 
-void evaluate(const EvalArgs& a) {
+void gather_evaluate(const EvalArgs& a) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1];
   HostArray& out = a.outputs[0];
   const Ints& sizes = a.attrs.ints("slice_sizes");
@@ -90,7 +90,7 @@ Lane in_bounds(Emitter& e, Lane number, std::int64_t last) {
                   e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0})), below);
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane gather_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Shape &x = e.operand_type(0).shape, &indices = e.operand_type(1).shape;
   const Ints& sizes = eqn.attrs.ints("slice_sizes");
   const std::string& mode = eqn.attrs.str("mode");
@@ -125,7 +125,7 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return e.select(inside, value, outside);
 }
 
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues gather_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(1);
   // A filled-in value does not depend on the operand, so its tangent is zero.
   const std::string& mode = a.attrs.str("mode");
@@ -133,7 +133,7 @@ MaybeValues jvp(const JvpArgs& a) {
                  mode == "clip" ? "clip" : "zero")};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues gather_transpose(const TransposeArgs& a) {
   MaybeValues out(2);
   if (!a.cotangents[0]) return out;
   Value zero = zeros(a.b, Type(a.types[0].dtype, a.types[0].shape));
@@ -143,7 +143,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule gather_sharding(const ShardArgs& a) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &out = a.outputs[0].shape;
   const Ints& sizes = a.attrs.ints("slice_sizes");
   WindowDimsOf w = window_dims_of(gather_dims(a.attrs), out.rank(), x.rank(), indices.rank());
@@ -213,16 +213,16 @@ void register_gather(Registry& r) {
       {"slice_sizes", AttrKind::ints, "a slice's extent, for every operand dimension"},
       {"mode", AttrKind::string, "\"clip\", \"fill\" or \"zero\""}};
   op.inputs = 2;
-  op.infer = infer_gather;
-  op.jvp = jvp;
-  op.transpose = transpose_rule;
-  op.batch = batch_gather;
-  op.sharding = sharding;
-  op.local = local_gather;
+  op.infer = gather_infer;
+  op.jvp = gather_jvp;
+  op.transpose = gather_transpose;
+  op.batch = gather_batch;
+  op.sharding = gather_sharding;
+  op.local = gather_local;
   op.waived["updates"] = "rows looked up in a table are no next table";
   op.cost = movement_cost();
-  op.evaluate = evaluate;
-  op.emit = emit;
+  op.evaluate = gather_evaluate;
+  op.emit = gather_emit;
   op.examples = gather_examples;
   r.add(std::move(op));
 }

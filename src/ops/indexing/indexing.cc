@@ -20,9 +20,10 @@ std::int64_t read_index(const HostArray& a, std::int64_t flat) {
 }
 
 namespace {
-WindowDimsOf make(const Ints& window, const Ints& collapsed, const Ints& operand_batching,
-                  const Ints& indices_batching, const Ints& index_map, std::int64_t vector_dim,
-                  int result_rank, int operand_rank, int indices_rank) {
+WindowDimsOf make_window_dims(const Ints& window, const Ints& collapsed,
+                              const Ints& operand_batching, const Ints& indices_batching,
+                              const Ints& index_map, std::int64_t vector_dim, int result_rank,
+                              int operand_rank, int indices_rank) {
   WindowDimsOf w;
   w.window = window;
   w.operand_batching = operand_batching;
@@ -41,15 +42,15 @@ WindowDimsOf make(const Ints& window, const Ints& collapsed, const Ints& operand
 
 WindowDimsOf window_dims_of(const GatherDims& d, int result_rank, int operand_rank,
                             int indices_rank) {
-  return make(d.offset_dims, d.collapsed_slice_dims, d.operand_batching_dims,
-              d.start_indices_batching_dims, d.start_index_map, d.index_vector_dim, result_rank,
-              operand_rank, indices_rank);
+  return make_window_dims(d.offset_dims, d.collapsed_slice_dims, d.operand_batching_dims,
+                          d.start_indices_batching_dims, d.start_index_map, d.index_vector_dim,
+                          result_rank, operand_rank, indices_rank);
 }
 WindowDimsOf window_dims_of(const ScatterDims& d, int updates_rank, int operand_rank,
                             int indices_rank) {
-  return make(d.update_window_dims, d.inserted_window_dims, d.operand_batching_dims,
-              d.scatter_indices_batching_dims, d.scatter_dims_to_operand_dims, d.index_vector_dim,
-              updates_rank, operand_rank, indices_rank);
+  return make_window_dims(d.update_window_dims, d.inserted_window_dims, d.operand_batching_dims,
+                          d.scatter_indices_batching_dims, d.scatter_dims_to_operand_dims,
+                          d.index_vector_dim, updates_rank, operand_rank, indices_rank);
 }
 
 GatherDims gather_dims(const Attrs& a) {

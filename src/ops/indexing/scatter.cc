@@ -23,7 +23,7 @@ Value scatter(std::string_view op, Value x, Value indices, Value updates, const 
 
 namespace {
 
-void evaluate(const EvalArgs& a, Combiner how) {
+void scatter_evaluate(const EvalArgs& a, Combiner how) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1], &updates = a.inputs[2];
   HostArray& out = a.outputs[0];
   if (x.size_bytes() > 0 && out.bytes != x.bytes)
@@ -68,7 +68,7 @@ void evaluate(const EvalArgs& a, Combiner how) {
   });
 }
 
-Op row(const std::string& name, const std::string& combining, Combiner how) {
+Op scatter_row(const std::string& name, const std::string& combining, Combiner how) {
   Op op;
   op.name = name;
   op.doc =
@@ -99,10 +99,10 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
   op.lowering = Lowering::called;
   op.call = scatter_call;
   op.overwrites = [](const TypedArgs& a, std::size_t) { return a.inputs[0].bytes() > 0 ? 0 : -1; };
-  op.infer = infer_scatter;
-  op.batch = batch_scatter;
-  op.sharding = [how](const ShardArgs& a) { return shard_scatter(a, how); };
-  op.local = local_scatter;
+  op.infer = scatter_infer;
+  op.batch = scatter_batch;
+  op.sharding = [how](const ShardArgs& a) { return scatter_sharding(a, how); };
+  op.local = scatter_local;
   op.combiner = how;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
@@ -112,7 +112,7 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
         static_cast<double>(in[0].bytes() + in[1].bytes() + 3 * in[2].bytes() + out[0].bytes());
     return cost;
   };
-  op.evaluate = [how](const EvalArgs& a) { evaluate(a, how); };
+  op.evaluate = [how](const EvalArgs& a) { scatter_evaluate(a, how); };
   op.waived["emit"] = "updates are applied in their order by a routine";
   op.examples = [name] { return scatter_examples(name); };
   return op;
@@ -123,31 +123,31 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
 void register_scatter(Registry& r) {
   // Which update is the last at a position depends only on the indices, so the tangent is the same
   // scatter of the tangents.
-  Op set = row("scatter", "replaces", Combiner::replace);
+  Op set = scatter_row("scatter", "replaces", Combiner::replace);
   set.jvp = linear_jvp({0, 2});
-  set.transpose = transpose_scatter_set;
+  set.transpose = scatter_set_transpose;
   r.add(std::move(set));
 
-  Op add = row("scatter_add", "is added to", Combiner::add);
+  Op add = scatter_row("scatter_add", "is added to", Combiner::add);
   add.jvp = linear_jvp({0, 2});
-  add.transpose = transpose_scatter_add;
+  add.transpose = scatter_add_transpose;
   r.add(std::move(add));
 
-  Op mul = row("scatter_mul", "multiplies", Combiner::mul);
+  Op mul = scatter_row("scatter_mul", "multiplies", Combiner::mul);
   mul.updates = [](const UpdateArgs& a) {
     return a.same[2] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
   };
   mul.linear = [](std::span<const bool> in) { return !in[2]; };
-  mul.jvp = jvp_scatter_mul;
-  mul.transpose = transpose_scatter_mul;
+  mul.jvp = scatter_mul_jvp;
+  mul.transpose = scatter_mul_transpose;
   r.add(std::move(mul));
 
   for (auto how : {Combiner::min, Combiner::max}) {
     bool max = how == Combiner::max;
-    Op op =
-        row(max ? "scatter_max" : "scatter_min",
-            max ? "replaces if it is greater (or NaN)" : "replaces if it is less (or NaN)", how);
-    op.jvp = jvp_scatter_extremum;
+    Op op = scatter_row(
+        max ? "scatter_max" : "scatter_min",
+        max ? "replaces if it is greater (or NaN)" : "replaces if it is less (or NaN)", how);
+    op.jvp = scatter_extremum_jvp;
     op.waived["transpose"] = "it is linear in nothing";
     r.add(std::move(op));
   }

@@ -9,7 +9,7 @@ Values eig(Value a, bool vectors) { return a.builder->emit("eig", {{a}}, {{"vect
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> eig_infer(const InferArgs& a) {
   check_square(a);
   const Type& x = a.inputs[0];
   const DType dtype = complex_dtype(x.dtype);
@@ -32,7 +32,7 @@ Value greatest(Value x) {
 // dw = diag(V^-1 dA V), and dV = V (F o V^-1 dA V) with F(i, j) = 1 / (w_j - w_i) off the diagonal.
 // dV has a free multiple of each column, which is chosen so that the column keeps length 1 and a
 // real greatest element.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues eig_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const bool vectors = a.attrs.flag("vectors");
   const Values both = vectors ? Values(a.outputs.begin(), a.outputs.end()) : eig(a.inputs[0], true);
@@ -81,8 +81,8 @@ void register_eig(Registry& r) {
   op.lowering = Lowering::called;
   op.call = eig_call;
   op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
+  op.infer = eig_infer;
+  op.jvp = eig_jvp;
   op.batch = batch_before;
   op.sharding = [](const ShardArgs& a) {
     return a.attrs.flag("vectors") ? cut_before({2}, {1, 2})(a) : cut_before({2}, {1})(a);

@@ -11,7 +11,7 @@ Values eigh(Value a, bool vectors) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> eigh_infer(const InferArgs& a) {
   check_square(a);
   check_workspace(a);
   const Type& x = a.inputs[0];
@@ -24,7 +24,7 @@ std::vector<Type> infer(const InferArgs& a) {
 // (w_j - w_i), or 0 where the two are equal. Eigenvectors of equal eigenvalues then do not rotate
 // into each other, so functions of the space that they span, rather than of the vectors, have the
 // right derivative.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues eigh_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const bool vectors = a.attrs.flag("vectors");
   const Values both =
@@ -57,8 +57,8 @@ void register_eigh(Registry& r) {
   op.lowering = Lowering::called;
   op.call = eigh_call;
   op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
+  op.infer = eigh_infer;
+  op.jvp = eigh_jvp;
   op.batch = batch_before;
   op.sharding = [](const ShardArgs& a) {
     return a.attrs.flag("vectors") ? cut_before({2}, {1, 2})(a) : cut_before({2}, {1})(a);

@@ -15,7 +15,7 @@ std::int64_t columns_of_q(const Shape& s, bool full) {
   return full ? rows_of(s) : std::min(rows_of(s), columns_of(s));
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> qr_infer(const InferArgs& a) {
   check_matrix(a);
   const Type& x = a.inputs[0];
   const std::int64_t m = rows_of(x.shape), n = columns_of(x.shape),
@@ -27,7 +27,7 @@ std::vector<Type> infer(const InferArgs& a) {
 // and dR = Q^H dA - S R, where S is skew-Hermitian. S equals C below the diagonal and, on it, the
 // imaginary part of C, so that R's diagonal stays real. The change out of the span of Q is dA1
 // R1^-1 - Q C. If Q is full, its last columns rotate among themselves no further than necessary.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues qr_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(2);
   const Value q = a.outputs[0], r = a.outputs[1], da = *a.tangents[0];
   const Shape& s = da.shape();
@@ -65,8 +65,8 @@ void register_qr(Registry& r) {
   op.lowering = Lowering::called;
   op.call = qr_call;
   op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
+  op.infer = qr_infer;
+  op.jvp = qr_jvp;
   op.batch = batch_before;
   op.sharding = cut_before({2}, {2, 2});
   op.cost = matrix_cost([](double m, double n) { return 4 * m * n * std::min(m, n); });

@@ -13,7 +13,7 @@ Values svd(Value a, bool vectors, bool full) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> svd_infer(const InferArgs& a) {
   check_matrix(a);
   check_workspace(a);
   const Type& x = a.inputs[0];
@@ -46,7 +46,7 @@ Rotations rotations(Value s, Value ds) {
 
 // M. Giles (2008), An extended collection of matrix derivative results, 3.3, with the rotations of
 // the two bases separated.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues svd_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const Value x = a.inputs[0], da = *a.tangents[0];
   const std::int64_t m = rows_of(x.shape()), n = columns_of(x.shape());
@@ -82,7 +82,7 @@ MaybeValues jvp(const JvpArgs& a) {
   return {values, du, adjoint(dv)};
 }
 
-ShardRule sharding() {
+ShardRule svd_sharding() {
   return [](const ShardArgs& a) {
     return a.attrs.flag("vectors") ? cut_before({2}, {1, 2, 2})(a) : cut_before({2}, {1})(a);
   };
@@ -107,10 +107,10 @@ void register_svd(Registry& r) {
   op.lowering = Lowering::called;
   op.call = svd_call;
   op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
+  op.infer = svd_infer;
+  op.jvp = svd_jvp;
   op.batch = batch_before;
-  op.sharding = sharding();
+  op.sharding = svd_sharding();
   op.cost = matrix_cost([](double m, double n) { return 14 * m * n * std::min(m, n); });
   op.evaluate = evaluate_by_call("svd");
   op.waived = {{"transpose", "its tangent is made of products"},

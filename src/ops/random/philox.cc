@@ -16,7 +16,7 @@ namespace {
 // each round the key words advance by constants from the golden ratio and from sqrt(3) - 1. W is a
 // 32-bit word: a number, or a lane of the emitter.
 template <class W, class Arithmetic>
-std::array<W, 4> block(std::array<W, 2> key, std::array<W, 4> x, const Arithmetic& m) {
+std::array<W, 4> philox_block(std::array<W, 2> key, std::array<W, 4> x, const Arithmetic& m) {
   for (int round = 0; round < 10; ++round) {
     auto [high0, low0] = m.product(x[0], 0xD2511F53);
     auto [high1, low1] = m.product(x[2], 0xCD9E8D57);
@@ -27,7 +27,7 @@ std::array<W, 4> block(std::array<W, 2> key, std::array<W, 4> x, const Arithmeti
   return x;
 }
 
-struct Numbers {
+struct PhiloxNumbers {
   using W = std::uint32_t;
   W add(W a, W b) const { return a + b; }
   W exclusive_or(W a, W b) const { return a ^ b; }
@@ -37,7 +37,7 @@ struct Numbers {
   }
 };
 
-struct Lanes {
+struct PhiloxLanes {
   Emitter& e;
   Lane word(std::uint32_t v) const {
     return e.constant(DType::uint32, static_cast<std::int64_t>(v));
@@ -53,7 +53,7 @@ struct Lanes {
   }
 };
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> philox_infer(const InferArgs& a) {
   check_dtypes(a, a.inputs, Accepts::integer);
   if (a.inputs[0].dtype != DType::uint32)
     Message(a.op.name)
@@ -77,7 +77,7 @@ void register_philox(Registry& r) {
                          6, Accepts::integer);
   op.outputs = 4;
   op.cheap = false;
-  op.infer = infer;
+  op.infer = philox_infer;
   op.jvp = no_tangent(4);
   op.waived = {{"transpose", "integers have no derivative"},
                {"stablehlo", "exported as integer arithmetic"}};
@@ -85,14 +85,15 @@ void register_philox(Registry& r) {
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
       auto in = [&](std::size_t k) { return a.inputs[k].data<std::uint32_t>()[i]; };
-      const auto y = block<std::uint32_t>({in(0), in(1)}, {in(2), in(3), in(4), in(5)}, Numbers{});
+      const auto y = philox_block<std::uint32_t>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
+                                                 PhiloxNumbers{});
       for (std::size_t k = 0; k < 4; ++k) a.outputs[k].data<std::uint32_t>()[i] = y[k];
     }
   };
   op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
     auto in = [&](int k) { return e.operand(k, at); };
-    return block<Lane>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
-                       Lanes{e})[static_cast<std::size_t>(result)];
+    return philox_block<Lane>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
+                              PhiloxLanes{e})[static_cast<std::size_t>(result)];
   };
   op.examples = [] {
     return std::vector<OpExample>{{std::vector<Type>(6, Type(DType::uint32, {2, 3}))},

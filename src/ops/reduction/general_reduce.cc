@@ -24,7 +24,7 @@ Shape kept_shape(const Shape& x, const Ints& axes) {
   return shape;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> general_reduce_infer(const InferArgs& a) {
   return infer_reduced(a, [&](const Type& x) {
     const Ints& axes = a.attrs.ints("axes");
     check_axes(a, x, axes);
@@ -33,7 +33,7 @@ std::vector<Type> infer(const InferArgs& a) {
 }
 
 // Every `step`th of the positions [from, to) of dimension 0.
-Value rows(Value x, std::int64_t from, std::int64_t to, std::int64_t step) {
+Value strided_rows(Value x, std::int64_t from, std::int64_t to, std::int64_t step) {
   Ints start(x.shape().size(), 0), limit = x.shape().to_vector(), strides(x.shape().size(), 1);
   start[0] = from, limit[0] = to, strides[0] = step;
   return slice(x, start, limit, strides);
@@ -66,18 +66,18 @@ Values in_a_tree(Builder& b, std::span<const Value> inputs, const Attrs& attrs) 
   for (; n > 1; n = (n + 1) / 2) {
     Values left, right;
     for (Value x : parts)
-      left.push_back(rows(x, 0, n - n % 2, 2)), right.push_back(rows(x, 1, n, 2));
+      left.push_back(strided_rows(x, 0, n - n % 2, 2)), right.push_back(strided_rows(x, 1, n, 2));
     Values next = map_body(b, body, joined(left, right));
     if (n % 2)
       for (std::size_t i = 0; i < parts.size(); ++i)
-        next[i] = concatenate(Values{next[i], rows(parts[i], n - 1, n, 1)}, 0);
+        next[i] = concatenate(Values{next[i], strided_rows(parts[i], n - 1, n, 1)}, 0);
     parts = next;
   }
   for (Value& x : parts) x = reshape(x, result);
   return map_body(b, body, joined(start, parts));
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult general_reduce_batch(const BatchArgs& a) {
   const std::size_t n = a.inputs.size() / 2;
   const bool stacked = a.dims[0] != kUnbatched;
   Shape x = a.inputs[0].shape();
@@ -88,7 +88,7 @@ BatchResult batch(const BatchArgs& a) {
           std::vector<int>(n, 0)};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule general_reduce_sharding(const ShardArgs& a) {
   FactorRule rule;
   const std::size_t n = a.inputs.size() / 2;
   const Ints& axes = a.attrs.ints("axes");
@@ -103,7 +103,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-void evaluate(const EvalArgs& a) {
+void general_reduce_evaluate(const EvalArgs& a) {
   const Program& body = *a.attrs.program("body");
   const Ints& axes = a.attrs.ints("axes");
   const std::size_t n = a.outputs.size();
@@ -133,7 +133,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
+Lane general_reduce_emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
   const ProgramPtr body = inlined_body(eqn.attrs.program("body"));
   const Ints& axes = eqn.attrs.ints("axes");
   const auto n = static_cast<int>(eqn.outputs.size());
@@ -158,7 +158,7 @@ Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at
   return e.fold(extents, std::move(init), step).at(static_cast<std::size_t>(result));
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> general_reduce_examples() {
   auto example = [](std::vector<Type> in, const ProgramPtr& body, Ints axes) {
     const std::size_t n = in.size();
     for (std::size_t i = 0; i < n; ++i) in.emplace_back(in[i].dtype, Shape{});
@@ -186,14 +186,14 @@ void register_general_reduce(Registry& r) {
               {"axes", AttrKind::ints, "dims to reduce, sorted"}};
   op.outputs = -1;
   op.cheap = false;
-  op.infer = infer;
+  op.infer = general_reduce_infer;
   op.vary = vary_as_operands;
   op.jvp_both = [](const JvpBothArgs& a) {
     return jvp_spelled(
         a, [&](Builder& b, std::span<const Value> in) { return in_a_tree(b, in, a.attrs); });
   };
-  op.batch = batch;
-  op.sharding = sharding;
+  op.batch = general_reduce_batch;
+  op.sharding = general_reduce_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
     Cost c;
     c.flops = static_cast<double>(in[0].shape.count()) *
@@ -202,8 +202,8 @@ void register_general_reduce(Registry& r) {
     for (const Type& t : out) c.bytes += static_cast<double>(t.bytes());
     return c;
   };
-  op.evaluate = evaluate;
-  op.emit = emit;
+  op.evaluate = general_reduce_evaluate;
+  op.emit = general_reduce_emit;
   // A body that kernels cannot compose (one with loops inside, say) is mapped over halves of the
   // rows.
   op.decompose = [](const DecomposeArgs& a) -> std::optional<Values> {
@@ -212,7 +212,7 @@ void register_general_reduce(Registry& r) {
   };
   op.waived = {{"transpose", "its derivative is spelled out"},
                {"updates", "what is gathered from many elements is no element of a state"}};
-  op.examples = examples;
+  op.examples = general_reduce_examples;
   r.add(std::move(op));
 }
 

@@ -22,7 +22,7 @@ Values reduce_window(std::span<const Value> xs, std::span<const Value> inits,
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> general_window_infer(const InferArgs& a) {
   return infer_reduced(a,
                        [&](const Type& x) { return windowed_shape(a, x, window_dims(a.attrs)); });
 }
@@ -62,7 +62,7 @@ Values element_by_element(Builder& b, std::span<const Value> inputs, const Attrs
   return acc;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult general_window_batch(const BatchArgs& a) {
   const std::size_t n = a.inputs.size() / 2;
   Shape x = a.inputs[0].shape();
   if (a.dims[0] != kUnbatched) x.erase(x.begin() + a.dims[0]);
@@ -74,7 +74,7 @@ BatchResult batch(const BatchArgs& a) {
 }
 
 // Dimensions along which windows do not slide pass through.
-FactorRule sharding(const ShardArgs& a) {
+FactorRule general_window_sharding(const ShardArgs& a) {
   FactorRule rule;
   const std::size_t n = a.inputs.size() / 2;
   const Shape &x = a.inputs[0].shape, &out = a.outputs[0].shape;
@@ -97,7 +97,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-void evaluate(const EvalArgs& a) {
+void general_window_evaluate(const EvalArgs& a) {
   const Program& body = *a.attrs.program("body");
   const WindowDims d = window_dims(a.attrs);
   const std::size_t n = a.outputs.size();
@@ -121,7 +121,7 @@ void evaluate(const EvalArgs& a) {
 }
 
 // In padding and holes the accumulators stay unchanged.
-Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
+Lane general_window_emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
   const ProgramPtr body = inlined_body(eqn.attrs.program("body"));
   const WindowDims d = window_dims(eqn.attrs);
   const auto n = static_cast<int>(eqn.outputs.size());
@@ -155,7 +155,7 @@ Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at
   return e.fold(Ints(d.window), init, step).at(static_cast<std::size_t>(result));
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> general_window_examples() {
   auto example = [](std::vector<Type> in, const ProgramPtr& body, const WindowDims& d) {
     const std::size_t n = in.size();
     Attrs attrs = window_attrs(d, in[0].shape.rank());
@@ -211,15 +211,15 @@ void register_general_window(Registry& r) {
   op.attrs.insert(op.attrs.begin(), {"body", AttrKind::program, "of scalars"});
   op.outputs = -1;
   op.cheap = false;
-  op.infer = infer;
+  op.infer = general_window_infer;
   op.vary = vary_as_operands;
   op.jvp_both = [](const JvpBothArgs& a) {
     return jvp_spelled(a, [&](Builder& b, std::span<const Value> in) {
       return element_by_element(b, in, a.attrs);
     });
   };
-  op.batch = batch;
-  op.sharding = sharding;
+  op.batch = general_window_batch;
+  op.sharding = general_window_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
     Cost c;
     c.flops = static_cast<double>(out[0].shape.count()) *
@@ -229,15 +229,15 @@ void register_general_window(Registry& r) {
     for (const Type& t : out) c.bytes += static_cast<double>(t.bytes());
     return c;
   };
-  op.evaluate = evaluate;
-  op.emit = emit;
+  op.evaluate = general_window_evaluate;
+  op.emit = general_window_emit;
   op.decompose = [](const DecomposeArgs& a) -> std::optional<Values> {
     if (composes(*inlined_body(a.attrs.program("body")))) return std::nullopt;
     return element_by_element(a.b, a.inputs, a.attrs);
   };
   op.waived = {{"transpose", "its derivative is spelled out"},
                {"updates", "what is gathered from a window is no element of a state"}};
-  op.examples = examples;
+  op.examples = general_window_examples;
   r.add(std::move(op));
 }
 
