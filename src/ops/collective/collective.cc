@@ -17,7 +17,7 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
   if (grouped)
     op.attrs.push_back({CollectiveAttrs::kGroups, AttrKind::int_lists,
                         "a partition of the devices; empty: all together"});
-  for (AttrSpec& a : extra) op.attrs.push_back(std::move(a));
+  op.attrs.insert(op.attrs.end(), extra.begin(), extra.end());
   op.inputs = 1;
   op.cheap = false;
   op.lowering = Lowering::collective;

@@ -17,7 +17,7 @@ Attrs permute_attrs(const Strings& axes, std::int64_t size, const IntLists& perm
   return a;
 }
 
-bool full(const Attrs& attrs) {
+bool is_full(const Attrs& attrs) {
   return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) ==
          CollectiveAttrs(attrs).size();
 }
@@ -125,14 +125,14 @@ Place place_of(const BatchArgs& a, const Mapped& m, std::int64_t number) {
 Value arranged(const BatchArgs& a, const Mapped& m, Value rows, const Table& taken,
                const Table& sent) {
   const Value y = chosen_rows(rows, own_row(a, m, DType::int32, taken));
-  if (full(a.attrs)) return y;
+  if (is_full(a.attrs)) return y;
   const Value mask = broadcast_in_dim(own_row(a, m, DType::boolean, sent), y.shape(), {0});
   return select(mask, y, zeros_like(y));
 }
 
 // If the mapped axis is the only one, the result picks rows of the stack by source.
 BatchResult among_rows(const BatchArgs& a, const Mapped& m) {
-  if (a.dims[0] == kUnbatched && full(a.attrs)) return {{a.inputs[0]}, {kUnbatched}};
+  if (a.dims[0] == kUnbatched && is_full(a.attrs)) return {{a.inputs[0]}, {kUnbatched}};
   Table source(1, std::vector<std::int32_t>(static_cast<std::size_t>(a.size))), sent = source;
   for (const Ints& pair : a.attrs.get<IntLists>("perm")) {
     source[0][static_cast<std::size_t>(pair[1])] = static_cast<std::int32_t>(pair[0]);
@@ -241,7 +241,7 @@ void register_ppermute(Registry& r) {
   op.uniform = [](const VaryArgs& a) {
     AxisSet s = a.inputs[0];
     const auto& axes = CollectiveAttrs(a.attrs).axes;
-    bool differs = !full(a.attrs);
+    bool differs = !is_full(a.attrs);
     for (const auto& n : axes) differs = differs || s.contains(n);
     if (differs)
       for (const auto& n : axes) s.insert(n);

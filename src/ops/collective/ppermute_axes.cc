@@ -28,7 +28,7 @@ Attrs renaming(const Strings& axes, const Ints& sizes, const Strings& from, cons
   return a;
 }
 
-std::int64_t size_of(const Attrs& a, const Strings& names) {
+std::int64_t size_of_axes(const Attrs& a, const Strings& names) {
   const auto& axes = CollectiveAttrs(a).axes;
   const auto& sizes = a.get<Ints>("sizes");
   std::int64_t n = 1;
@@ -48,8 +48,8 @@ std::vector<Type> ppermute_axes_infer(const InferArgs& a) {
   const auto &axes = CollectiveAttrs(a.attrs).axes, &from = a.attrs.get<Strings>("from"),
              &to = a.attrs.get<Strings>("to");
   if (a.attrs.get<Ints>("sizes").size() != axes.size() ||
-      size_of(a.attrs, axes) != CollectiveAttrs(a.attrs).size() ||
-      size_of(a.attrs, from) != size_of(a.attrs, to) ||
+      size_of_axes(a.attrs, axes) != CollectiveAttrs(a.attrs).size() ||
+      size_of_axes(a.attrs, from) != size_of_axes(a.attrs, to) ||
       axes.size() != from.size() + without(to, from).size())
     throw InternalError("ppermute_axes " + axes_text(a.attrs) +
                         " takes as many blocks along `to` as along `from`");

@@ -19,8 +19,8 @@ std::string dims_text(const Ints& v) {
 }
 
 // Checks that the dims of one operand exist and that each is named once.
-void check_dims(Message& m, bool& bad, const char* side, int rank, const Ints& contracting,
-                const Ints& batch) {
+void check_dim_numbers(Message& m, bool& bad, const char* side, int rank, const Ints& contracting,
+                       const Ints& batch) {
   Ints seen;
   for (const Ints* dims : {&batch, &contracting})
     for (std::int64_t d : *dims) {
@@ -71,8 +71,8 @@ std::vector<Type> dot_general_infer(const InferArgs& a) {
                    (d.lhs_batch.empty() ? ""
                                         : " with batch dimensions " + dims_text(d.lhs_batch) +
                                               " and " + dims_text(d.rhs_batch)));
-  check_dims(m, bad, "lhs", l.shape.rank(), d.lhs_contracting, d.lhs_batch);
-  check_dims(m, bad, "rhs", r.shape.rank(), d.rhs_contracting, d.rhs_batch);
+  check_dim_numbers(m, bad, "lhs", l.shape.rank(), d.lhs_contracting, d.lhs_batch);
+  check_dim_numbers(m, bad, "rhs", r.shape.rank(), d.rhs_contracting, d.rhs_batch);
   if (!bad) {
     auto pair = [&](const char* what, const Ints& ls, const Ints& rs) {
       for (std::size_t i = 0; i < ls.size(); ++i) {

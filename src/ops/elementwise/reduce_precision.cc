@@ -49,7 +49,7 @@ std::vector<Type> reduce_precision_infer(const InferArgs& a) {
 // place, ties to even, then applies the limits of the range. Subnormal numbers have the unit of the
 // smallest normal number.
 template <class T>
-T reduced(T x, const Format& f) {
+T reduced_to(T x, const Format& f) {
   if (!std::isfinite(x) || x == 0) return x;
   const int least = 2 - (1 << (f.exponent - 1));  // exponent of the smallest normal number
   const int unit = std::max(std::ilogb(x), least) - f.kept_mantissa;
@@ -125,7 +125,7 @@ void register_reduce_precision(Registry& r) {
   };
   op.evaluate = [](const EvalArgs& a) {
     const Format f = format_of(a.inputs[0].dtype, a.attrs);
-    evaluate_floating<1>([f](auto x) { return reduced(x, f); })(a);
+    evaluate_floating<1>([f](auto x) { return reduced_to(x, f); })(a);
   };
   op.emit = reduce_precision_emit;
   op.waived["updates"] = "the rounded state is another value";

@@ -192,7 +192,7 @@ std::shared_ptr<const Routine> combine_at_call(const CallArgs& a) {
   return routine;
 }
 
-ProgramPtr example_body(DType dtype) {
+ProgramPtr combine_at_example_body(DType dtype) {
   Builder b("threefold");
   Value x = b.input(Type(dtype, {})), y = b.input(Type(dtype, {}));
   return b.finish(Values{add(mul(x, full_like(x, 3)), y)});
@@ -232,7 +232,8 @@ void register_combine_at(Registry& r) {
                {"updates", "what a body makes of a state is another value"},
                {"emit", "updates are applied in their order by a routine"}};
   op.examples = [] {
-    const ProgramPtr floats = example_body(DType::float32), whole = example_body(DType::int32);
+    const ProgramPtr floats = combine_at_example_body(DType::float32),
+                     whole = combine_at_example_body(DType::int32);
     auto example = [](DType d, const Shape& x, const Shape& updates, const ProgramPtr& body) {
       OpExample e{{Type(d, x), Type(DType::int32, updates), Type(d, updates)}, {{"body", body}}};
       e.int_lo = -1;
