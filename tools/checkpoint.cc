@@ -163,9 +163,8 @@ int verify(const Words& arguments) {
     } catch (const ts::IoError& e) {
       // One that may not be read says nothing of the others.
       if (!r.steps.empty()) throw;
-      const std::string said = e.what();
       sayf("step %lld: UNKNOWN\n  %s\n", static_cast<long long>(step),
-           name_text(said.substr(0, said.find('\n'))).c_str());
+           name_text(e.headline()).c_str());
       sound = false;
     }
   return sound ? kWell : kWrong;

@@ -6,6 +6,7 @@
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/tape/step_work.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 
 #include <algorithm>
@@ -253,7 +254,7 @@ void Lowerer::lower_single(std::size_t i) {
   }
   if (eqn.op->position) {
     std::vector<int> axes;
-    for (const auto& n : eqn.attrs.get<Strings>("axes")) axes.push_back(scope.at(n));
+    for (const auto& n : CollectiveAttrs(eqn.attrs).axes) axes.push_back(scope.at(n));
     ref_[eqn.outputs[0]] = axis_index(axes);
     return;
   }

@@ -11,9 +11,9 @@ namespace {
 std::vector<Type> all_gather_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
-  std::int64_t n = members(a.attrs);
-  bool tiled = a.attrs.flag("tiled");
-  int axis = dimension("all_gather", a.attrs.i("axis"), t.shape.rank() + (tiled ? 0 : 1), a.loc);
+  std::int64_t n = CollectiveAttrs(a.attrs).members();
+  const auto [own_axis, tiled] = GatherAttrs(a.attrs);
+  int axis = dimension("all_gather", own_axis, t.shape.rank() + (tiled ? 0 : 1), a.loc);
   t.shape = tiled ? replace_dims(t.shape, axis, 1, {t.shape[axis] * n})
                   : replace_dims(t.shape, axis, 0, {n});
   return {t};
@@ -21,23 +21,22 @@ std::vector<Type> all_gather_infer(const InferArgs& a) {
 
 MaybeValues transpose_to_scatter(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
-  const Attrs& at = a.attrs;
-  return {psum_scatter(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
-                       static_cast<int>(at.i("axis")), at.flag("tiled"),
-                       at.get<IntLists>("groups"))};
+  const CollectiveAttrs among(a.attrs);
+  const GatherAttrs at(a.attrs);
+  return {
+      psum_scatter(*a.cotangents[0], among.axes, among.size(), at.axis, at.tiled, among.groups)};
 }
 
 // All devices share one result, hence one cotangent: each device takes the slab that it
 // contributed.
 MaybeValues transpose_to_slice(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
-  const auto& axes = a.attrs.get<Strings>("axes");
-  int axis = static_cast<int>(a.attrs.i("axis"));
+  const CollectiveAttrs among(a.attrs);
+  const auto [axis, tiled] = GatherAttrs(a.attrs);
   const Shape& block = a.types[0].shape;
   Value ct = *a.cotangents[0];
-  bool tiled = a.attrs.flag("tiled");
   Shape slab = tiled ? block : replace_dims(block, axis, 0, {1});
-  Value index = pvary(axis_index(a.b, axes, a.attrs.i("size")), axes);
+  Value index = pvary(axis_index(a.b, among.axes, among.size()), among.axes);
   if (tiled) index = times(index, block[axis]);
   Values starts(static_cast<std::size_t>(ct.rank()), scalar(a.b, DType::int32, 0));
   starts[static_cast<std::size_t>(axis)] = index;
@@ -47,8 +46,7 @@ MaybeValues transpose_to_slice(const TransposeArgs& a) {
 
 BatchResult all_gather_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
-  int axis = static_cast<int>(a.attrs.i("axis"));
-  bool tiled = a.attrs.flag("tiled");
+  const auto [axis, tiled] = GatherAttrs(a.attrs);
   int d = a.dims[0];
   Value x = a.inputs[0];
   if (!m.is) {
@@ -56,16 +54,15 @@ BatchResult all_gather_batch(const BatchArgs& a) {
     // dimension stays where it is.
     bool before = tiled ? axis < d : axis <= d;
     Attrs at = a.attrs;
-    at.set("axis", static_cast<std::int64_t>(before ? axis : axis + 1));
+    GatherAttrs(before ? axis : axis + 1, tiled).set_in(at);
     return {a.b.emit(a.op, a.inputs, at), {before && !tiled ? d + 1 : d}};
   }
   // The members of the mapped axis become dimension `axis`; the remaining axes are gathered next to
   // it, and the two are merged.
   x = stacked_at(x, d, axis, a.size);
   if (!m.rest.empty()) {
-    Attrs at = with_axes(a.attrs, m.rest, m.rest_size);
-    at.set("axis", static_cast<std::int64_t>(m.first ? axis + 1 : axis));
-    at.set("tiled", false);
+    Attrs at = CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size);
+    GatherAttrs(m.first ? axis + 1 : axis, false).set_in(at);
     x = a.b.emit(a.op, std::span<const Value>(&x, 1), at)[0];
     x = reshape_dims(x, axis, 2, {a.size * m.rest_size});
   }
@@ -96,8 +93,8 @@ void register_all_gather(Registry& r) {
                  (invariant ? "Typed as equal on all devices, so its transpose takes the own slab."
                             : "Its transpose is psum_scatter."),
              "all_gather",
-             {{"axis", AttrKind::integer, "dimension of the result"},
-              {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
+             {{GatherAttrs::kAxis, AttrKind::integer, "dimension of the result"},
+              {GatherAttrs::kTiled, AttrKind::boolean, "concatenate instead of stack"}});
     op.called = "all_gather";
     op.exchange = Exchange::gather;
     op.infer = all_gather_infer;
@@ -106,7 +103,8 @@ void register_all_gather(Registry& r) {
     if (invariant) op.vary = types_invariant();
     op.uniform = removes_axes(true);
     op.sharding = [](const ShardArgs& a) {
-      return dims_exchanged(a, -1, static_cast<int>(a.attrs.i("axis")), a.attrs.flag("tiled"));
+      const GatherAttrs at(a.attrs);
+      return dims_exchanged(a, -1, at.axis, at.tiled);
     };
     op.examples = [] {
       return std::vector<OpExample>{{{Type(f32, {3})}, tiled_attrs({"i"}, 4, 0, false, {})},

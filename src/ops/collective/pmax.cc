@@ -8,11 +8,11 @@ using namespace collective;
 
 Value pmax(Value x, const Strings& axes, std::int64_t size, const IntLists& groups) {
   if (axes.empty()) return x;
-  return x.builder->emit1("pmax", {x}, attrs(axes, size, groups));
+  return x.builder->emit1("pmax", {x}, CollectiveAttrs::make(axes, size, groups));
 }
 Value pmin(Value x, const Strings& axes, std::int64_t size, const IntLists& groups) {
   if (axes.empty()) return x;
-  return x.builder->emit1("pmin", {x}, attrs(axes, size, groups));
+  return x.builder->emit1("pmin", {x}, CollectiveAttrs::make(axes, size, groups));
 }
 
 namespace {
@@ -52,13 +52,16 @@ void register_extremum(Registry& r, const std::string& name, const std::string& 
         y = is_max ? reduce_max(y, {d}) : reduce_min(y, {d});
     }
     if (!m.rest.empty())
-      y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
+      y = a.b.emit(a.op, std::span<const Value>(&y, 1),
+                   CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size))[0];
     return {{y}, {kUnbatched}};
   };
   op.vary = types_invariant();
   op.uniform = removes_axes(false);
   op.waived["transpose"] = "it is not linear";
-  op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, attrs({"i"}, 4, {})}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {3})}, CollectiveAttrs::make({"i"}, 4, {})}};
+  };
   r.add(std::move(op));
 }
 

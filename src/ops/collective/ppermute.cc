@@ -12,18 +12,19 @@ using namespace collective;
 namespace {
 
 Attrs permute_attrs(const Strings& axes, std::int64_t size, const IntLists& perm) {
-  Attrs a = attrs(axes, size);
+  Attrs a = CollectiveAttrs::make(axes, size);
   a.set("perm", perm);
   return a;
 }
 
 bool is_full(const Attrs& attrs) {
-  return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) == attrs.i("size");
+  return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) ==
+         CollectiveAttrs(attrs).size();
 }
 
 std::vector<Type> ppermute_infer(const InferArgs& a) {
   check_size(a);
-  std::int64_t n = a.attrs.i("size");
+  std::int64_t n = CollectiveAttrs(a.attrs).size();
   std::vector<int> sources(static_cast<std::size_t>(n)), destinations(static_cast<std::size_t>(n));
   Message m("ppermute");
   bool bad = false;
@@ -219,7 +220,7 @@ void register_ppermute(Registry& r) {
                false);
   op.exchange = Exchange::permute;
   op.sources = [](const Attrs& attrs) {
-    std::vector<std::int64_t> source(static_cast<std::size_t>(attrs.i("size")), -1);
+    std::vector<std::int64_t> source(static_cast<std::size_t>(CollectiveAttrs(attrs).size()), -1);
     for (const Ints& pair : attrs.get<IntLists>("perm"))
       source[static_cast<std::size_t>(pair[1])] = pair[0];
     return source;
@@ -229,7 +230,8 @@ void register_ppermute(Registry& r) {
     if (!a.cotangents[0]) return {std::nullopt};
     IntLists inverse = a.attrs.get<IntLists>("perm");
     for (Ints& pair : inverse) std::swap(pair[0], pair[1]);
-    return {ppermute(*a.cotangents[0], a.attrs.get<Strings>("axes"), a.attrs.i("size"), inverse)};
+    const CollectiveAttrs among(a.attrs);
+    return {ppermute(*a.cotangents[0], among.axes, among.size(), inverse)};
   };
   op.batch = [](const BatchArgs& a) -> BatchResult {
     Mapped m = mapped(a, true);
@@ -238,7 +240,7 @@ void register_ppermute(Registry& r) {
   };
   op.uniform = [](const VaryArgs& a) {
     AxisSet s = a.inputs[0];
-    const auto& axes = a.attrs.get<Strings>("axes");
+    const auto& axes = CollectiveAttrs(a.attrs).axes;
     bool differs = !is_full(a.attrs);
     for (const auto& n : axes) differs = differs || s.contains(n);
     if (differs)

@@ -16,7 +16,7 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a 
 
 Attrs affine_attrs(const Strings& axes, std::int64_t size, std::int64_t step, std::int64_t offset,
                    std::int64_t every) {
-  Attrs a = attrs(axes, size);
+  Attrs a = CollectiveAttrs::make(axes, size);
   a.set("step", step);
   a.set("offset", offset);
   a.set("every", every);
@@ -32,7 +32,7 @@ std::vector<Type> ppermute_affine_infer(const InferArgs& a) {
 }
 
 std::vector<std::int64_t> ppermute_affine_sources(const Attrs& a) {
-  const std::int64_t n = a.i("size");
+  const std::int64_t n = CollectiveAttrs(a).size();
   std::vector<std::int64_t> source(static_cast<std::size_t>(n), -1);
   for (std::int64_t p = 0; p < n; ++p) {
     const std::int64_t q = floor_quotient(a.i("step") * p + a.i("offset"), a.i("every"));
@@ -47,8 +47,9 @@ std::vector<std::int64_t> ppermute_affine_sources(const Attrs& a) {
 // of them, which is masked.
 MaybeValues ppermute_affine_transpose(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
-  const auto& axes = a.attrs.get<Strings>("axes");
-  const std::int64_t n = a.attrs.i("size"), step = a.attrs.i("step"), every = a.attrs.i("every"),
+  const CollectiveAttrs among(a.attrs);
+  const Strings& axes = among.axes;
+  const std::int64_t n = among.size(), step = a.attrs.i("step"), every = a.attrs.i("every"),
                      offset = a.attrs.i("offset"), by = std::abs(step);
   const Value ct = *a.cotangents[0];
   const std::int64_t slope = step > 0 ? every : -every,

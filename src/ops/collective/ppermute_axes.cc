@@ -20,7 +20,7 @@ Strings without(const Strings& b, const Strings& a) {
 }
 
 Attrs renaming(const Strings& axes, const Ints& sizes, const Strings& from, const Strings& to) {
-  Attrs a = attrs(
+  Attrs a = CollectiveAttrs::make(
       axes, std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>()));
   a.set("sizes", sizes);
   a.set("from", from);
@@ -29,7 +29,7 @@ Attrs renaming(const Strings& axes, const Ints& sizes, const Strings& from, cons
 }
 
 std::int64_t size_of_axes(const Attrs& a, const Strings& names) {
-  const auto& axes = a.get<Strings>("axes");
+  const auto& axes = CollectiveAttrs(a).axes;
   const auto& sizes = a.get<Ints>("sizes");
   std::int64_t n = 1;
   for (const auto& name : names) {
@@ -45,10 +45,10 @@ std::int64_t size_of_axes(const Attrs& a, const Strings& names) {
 
 std::vector<Type> ppermute_axes_infer(const InferArgs& a) {
   check_size(a);
-  const auto &axes = a.attrs.get<Strings>("axes"), &from = a.attrs.get<Strings>("from"),
+  const auto &axes = CollectiveAttrs(a.attrs).axes, &from = a.attrs.get<Strings>("from"),
              &to = a.attrs.get<Strings>("to");
   if (a.attrs.get<Ints>("sizes").size() != axes.size() ||
-      size_of_axes(a.attrs, axes) != a.attrs.i("size") ||
+      size_of_axes(a.attrs, axes) != CollectiveAttrs(a.attrs).size() ||
       size_of_axes(a.attrs, from) != size_of_axes(a.attrs, to) ||
       axes.size() != from.size() + without(to, from).size())
     throw InternalError("ppermute_axes " + axes_text(a.attrs) +
@@ -59,7 +59,7 @@ std::vector<Type> ppermute_axes_infer(const InferArgs& a) {
 // The source's index along (`from`, then the axes only in `to`) equals the destination's index
 // along (`to`, then the axes only in `from`). This is a bijection, so no table is needed.
 std::vector<std::int64_t> ppermute_axes_sources(const Attrs& a) {
-  const auto& axes = a.get<Strings>("axes");
+  const auto& axes = CollectiveAttrs(a).axes;
   const auto& sizes = a.get<Ints>("sizes");
   const auto &from = a.get<Strings>("from"), &to = a.get<Strings>("to");
   Strings first = from, second = to;
@@ -72,7 +72,7 @@ std::vector<std::int64_t> ppermute_axes_sources(const Attrs& a) {
   const auto number = [&](const std::string& n) {
     return static_cast<std::size_t>(std::find(axes.begin(), axes.end(), n) - axes.begin());
   };
-  std::vector<std::int64_t> source(static_cast<std::size_t>(a.i("size")));
+  std::vector<std::int64_t> source(static_cast<std::size_t>(CollectiveAttrs(a).size()));
   for (std::int64_t device = 0; device < std::ssize(source); ++device) {
     std::int64_t index = 0, at = 0;
     for (const auto& n : second)
@@ -96,7 +96,7 @@ std::vector<AxisSet> ppermute_axes_vary(const VaryArgs& a) {
                                   [&](const std::string& n) { return s.contains(n); });
   if (clean)
     for (const auto& n : from) s.erase(n);
-  for (const auto& n : clean ? to : a.attrs.get<Strings>("axes")) s.insert(n);
+  for (const auto& n : clean ? to : CollectiveAttrs(a.attrs).axes) s.insert(n);
   return {s};
 }
 
@@ -125,7 +125,7 @@ void register_ppermute_axes(Registry& r) {
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
-    return {ppermute_axes(*a.cotangents[0], at.get<Strings>("axes"), at.get<Ints>("sizes"),
+    return {ppermute_axes(*a.cotangents[0], CollectiveAttrs(at).axes, at.get<Ints>("sizes"),
                           at.get<Strings>("to"), at.get<Strings>("from"))};
   };
   op.batch = [](const BatchArgs& a) -> BatchResult {

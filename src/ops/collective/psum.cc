@@ -8,12 +8,12 @@ using namespace collective;
 
 Value psum(Value x, const Strings& axes, std::int64_t size, const IntLists& groups) {
   if (axes.empty()) return x;
-  return x.builder->emit1("psum", {x}, attrs(axes, size, groups));
+  return x.builder->emit1("psum", {x}, CollectiveAttrs::make(axes, size, groups));
 }
 
 Value psum_invariant(Value x, const Strings& axes) {
   if (axes.empty()) return x;
-  return x.builder->emit1("psum_invariant", {x}, {{"axes", axes}});
+  return x.builder->emit1("psum_invariant", {x}, CollectiveAttrs::make(axes));
 }
 
 namespace {
@@ -38,7 +38,8 @@ BatchResult psum_batch(const BatchArgs& a) {
   Value y =
       a.dims[0] == kUnbatched ? times(a.inputs[0], a.size) : reduce_sum(a.inputs[0], {a.dims[0]});
   if (!m.rest.empty())
-    y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
+    y = a.b.emit(a.op, std::span<const Value>(&y, 1),
+                 CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size))[0];
   return {{y}, {kUnbatched}};
 }
 
@@ -63,7 +64,9 @@ void register_psum(Registry& r) {
   };
   op.batch = psum_batch;
   op.uniform = removes_axes(true);
-  op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, attrs({"i"}, 4, {})}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {3})}, CollectiveAttrs::make({"i"}, 4, {})}};
+  };
   r.add(std::move(op));
 
   Op typed = make("psum_invariant",
@@ -71,12 +74,12 @@ void register_psum(Registry& r) {
                   "result as equal on all devices. "
                   "So its transpose is pvary, which moves nothing.",
                   "all_reduce", {}, false);
-  std::erase_if(typed.attrs, [](const AttrSpec& s) { return s.name == "size"; });
+  std::erase_if(typed.attrs, [](const AttrSpec& s) { return s.name == CollectiveAttrs::kSize; });
   typed.called = "psum";
   typed.exchange = Exchange::combine;
   typed.combiner = Combiner::add;
   typed.infer = [](const InferArgs& a) {
-    for (const auto& n : a.attrs.get<Strings>("axes"))
+    for (const auto& n : CollectiveAttrs(a.attrs).axes)
       if (!a.inputs[0].varying.contains(n))
         Message("psum")
             .problem("the operand " + to_string(a.inputs[0]) +
@@ -89,7 +92,7 @@ void register_psum(Registry& r) {
   };
   typed.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
-    return {pvary(*a.cotangents[0], a.attrs.get<Strings>("axes"))};
+    return {pvary(*a.cotangents[0], CollectiveAttrs(a.attrs).axes)};
   };
   typed.batch = psum_batch;
   typed.vary = types_invariant();
@@ -97,7 +100,7 @@ void register_psum(Registry& r) {
   typed.examples = [] {
     Type t(f32, {3});
     t.varying = {"i"};
-    return std::vector<OpExample>{{{t}, {{"axes", Strings{"i"}}}}};
+    return std::vector<OpExample>{{{t}, CollectiveAttrs::make({"i"})}};
   };
   r.add(std::move(typed));
 }

@@ -233,7 +233,7 @@ void register_combine_at(Registry& r) {
                {"emit", "updates are applied in their order by a routine"}};
   op.examples = [] {
     const ProgramPtr floats = combine_at_example_body(DType::float32),
-                     whole = combine_at_example(DType::int32);
+                     whole = combine_at_example_body(DType::int32);
     auto example = [](DType d, const Shape& x, const Shape& updates, const ProgramPtr& body) {
       OpExample e{{Type(d, x), Type(DType::int32, updates), Type(d, updates)}, {{"body", body}}};
       e.int_lo = -1;
