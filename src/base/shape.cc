@@ -38,13 +38,6 @@ void need_countable(std::string_view function, const Shape& shape, const SourceL
         .advice("merge dimensions of extent 1 with reshape or squeeze")
         .raise<ShapeError>();
   constexpr double kMost = 0x1p50;
-  if (shape.rank() > kMostDims)
-    Message(function)
-        .problem("the result would have " + std::to_string(shape.rank()) + " dimensions")
-        .rule("an array has at most " + std::to_string(kMostDims) + " dimensions")
-        .from(loc)
-        .advice("merge dimensions of extent 1 with reshape or squeeze")
-        .raise<ShapeError>();
   double count = 1;
   for (std::int64_t d : shape) {
     if (d == 0) return;

@@ -224,21 +224,17 @@ void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
 
 void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   const Type &in = flat_.types[eqn.inputs[0]], &out = flat_.types[eqn.outputs[0]];
+  std::shared_ptr<const Collective> c = make_collective(eqn, in, out, scope, ctx_);
+  if (gather_in_place(eqn, *c) || permute_argument(eqn, *c) || broadcast_in_place(eqn, *c)) return;
   Step step;
-  step.kind = Step::Kind::collective;
-  step.collective = make_collective(eqn, in, out, scope, ctx_);
-  if (gather_in_place(eqn, *step.collective) || permute_argument(eqn, *step.collective) ||
-      broadcast_in_place(eqn, *step.collective))
-    return;
   step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
   step.mask = level_.mask[eqn.outputs[0]];
   step.inputs = {dense(eqn.inputs[0])};
   step.outputs = {new_value(eqn.outputs[0], step.mask)};
-  if (!crosses_memories(*step.collective))
-    share_in_groups(at(step.outputs[0].slot), *step.collective);
-  step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) *
-                            static_cast<double>(step.collective->members());
+  if (!crosses_memories(*c)) share_in_groups(at(step.outputs[0].slot), *c);
+  step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) * static_cast<double>(c->members());
+  step.kind = CollectiveStep{std::move(c)};
   add(std::move(step));
 }
 

@@ -8,15 +8,7 @@ using namespace collective;
 
 namespace {
 
-Attrs gather_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
-                   const IntLists& groups) {
-  Attrs a = attrs(axes, size, groups);
-  a.set("axis", static_cast<std::int64_t>(axis));
-  a.set("tiled", tiled);
-  return a;
-}
-
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> all_gather_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
   std::int64_t n = members(a.attrs);
@@ -53,7 +45,7 @@ MaybeValues transpose_to_slice(const TransposeArgs& a) {
   return {tiled ? part : reshape(part, block)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult all_gather_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   int axis = static_cast<int>(a.attrs.i("axis"));
   bool tiled = a.attrs.flag("tiled");
@@ -70,7 +62,6 @@ BatchResult batch(const BatchArgs& a) {
   // The members of the mapped axis become dimension `axis`; the remaining axes are gathered next to
   // it, and the two are merged.
   x = stacked_at(x, d, axis, a.size);
-  Ints merged{a.size};
   if (!m.rest.empty()) {
     Attrs at = with_axes(a.attrs, m.rest, m.rest_size);
     at.set("axis", static_cast<std::int64_t>(m.first ? axis + 1 : axis));
@@ -87,11 +78,11 @@ BatchResult batch(const BatchArgs& a) {
 Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
                  const IntLists& groups) {
   axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
-  return x.builder->emit1("all_gather", {x}, gather_attrs(axes, size, axis, tiled, groups));
+  return x.builder->emit1("all_gather", {x}, tiled_attrs(axes, size, axis, tiled, groups));
 }
 Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled) {
   axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
-  return x.builder->emit1("all_gather_invariant", {x}, gather_attrs(axes, size, axis, tiled, {}));
+  return x.builder->emit1("all_gather_invariant", {x}, tiled_attrs(axes, size, axis, tiled, {}));
 }
 
 void register_all_gather(Registry& r) {
@@ -109,17 +100,17 @@ void register_all_gather(Registry& r) {
               {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
     op.called = "all_gather";
     op.exchange = Exchange::gather;
-    op.infer = infer;
+    op.infer = all_gather_infer;
     op.transpose = invariant ? transpose_to_slice : transpose_to_scatter;
-    op.batch = batch;
+    op.batch = all_gather_batch;
     if (invariant) op.vary = types_invariant();
     op.uniform = removes_axes(true);
     op.sharding = [](const ShardArgs& a) {
       return dims_exchanged(a, -1, static_cast<int>(a.attrs.i("axis")), a.attrs.flag("tiled"));
     };
     op.examples = [] {
-      return std::vector<OpExample>{{{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, false, {})},
-                                    {{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, true, {})}};
+      return std::vector<OpExample>{{{Type(f32, {3})}, tiled_attrs({"i"}, 4, 0, false, {})},
+                                    {{Type(f32, {3})}, tiled_attrs({"i"}, 4, 0, true, {})}};
     };
     r.add(std::move(op));
   }

@@ -17,7 +17,7 @@ Attrs exchange_attrs(const Strings& axes, std::int64_t size, int split, int conc
   return a;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> all_to_all_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
   std::int64_t n = members(a.attrs);
@@ -30,11 +30,7 @@ std::vector<Type> infer(const InferArgs& a) {
         .problem("the split dimension " + std::to_string(split) + " of " + to_string(t) + " has " +
                  std::to_string(extent) + " elements, and axis " + axes_text(a.attrs) + " " +
                  std::to_string(n) + " devices")
-        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
-                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
-                          std::to_string(extent % n)
-                    : "the extent equals the number of devices: " + std::to_string(extent) +
-                          " != " + std::to_string(n))
+        .rule(shared_out_rule(tiled, extent, n))
         .from(a.loc)
         .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
                       : "pass tiled to send slabs of a larger dimension, or reshape")
@@ -56,11 +52,7 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   bool tiled = a.attrs.flag("tiled"), rest = !m.rest.empty();
   Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size);
   // x is [from, ...], with the split dimension as (to, to_rest, slab) in the order of the axes.
-  std::int64_t slab = x.shape()[1 + split] / (a.size * m.rest_size);
-  Ints parts{a.size};
-  if (rest) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
-  if (tiled) parts.push_back(slab);
-  x = reshape_dims(x, 1 + split, 1, parts);
+  x = reshape_dims(x, 1 + split, 1, shared_extents(a, m, x.shape()[1 + split], tiled));
   int to = 1 + split + (rest && !m.first ? 1 : 0), to_rest = 1 + split + (m.first ? 1 : 0);
   // The result's dimensions before the rest is exchanged: `to`, then those of the blocks (without
   // to_rest), with `from` inserted at concat.
@@ -88,7 +80,7 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   return {{x}, {0}};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult all_to_all_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   if (m.is) return over_mapped(a, m);
   Value x = move_dim(a.inputs[0], a.dims[0], 0);
@@ -120,7 +112,7 @@ void register_all_to_all(Registry& r) {
                 {"concat", AttrKind::integer, "dimension of the result along which pieces line up"},
                 {"tiled", AttrKind::boolean, "slabs instead of single indices"}});
   op.exchange = Exchange::all_to_all;
-  op.infer = infer;
+  op.infer = all_to_all_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
@@ -128,7 +120,7 @@ void register_all_to_all(Registry& r) {
                        static_cast<int>(at.i("concat")), static_cast<int>(at.i("split")),
                        at.flag("tiled"), at.get<IntLists>("groups"))};
   };
-  op.batch = batch;
+  op.batch = all_to_all_batch;
   op.uniform = adds_axes();
   op.sharding = [](const ShardArgs& a) {
     return dims_exchanged(a, static_cast<int>(a.attrs.i("split")),

@@ -17,7 +17,7 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
   if (grouped)
     op.attrs.push_back(
         {"groups", AttrKind::int_lists, "a partition of the devices; empty: all together"});
-  for (AttrSpec& a : extra) op.attrs.push_back(std::move(a));
+  op.attrs.insert(op.attrs.end(), extra.begin(), extra.end());
   op.inputs = 1;
   op.cheap = false;
   op.lowering = Lowering::collective;
@@ -42,6 +42,14 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
 Attrs attrs(const Strings& axes, std::int64_t size) { return {{"axes", axes}, {"size", size}}; }
 Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups) {
   return {{"axes", axes}, {"size", size}, {"groups", groups}};
+}
+
+Attrs tiled_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
+                  const IntLists& groups) {
+  Attrs a = attrs(axes, size, groups);
+  a.set("axis", static_cast<std::int64_t>(axis));
+  a.set("tiled", tiled);
+  return a;
 }
 
 bool grouped(const Attrs& attrs) {
@@ -185,6 +193,20 @@ Mapped mapped(const BatchArgs& a, bool ordered) {
         .advice("apply the collective to one axis after the other")
         .raise<CollectiveError>();
   return m;
+}
+
+Ints shared_extents(const BatchArgs& a, const Mapped& m, std::int64_t extent, bool tiled) {
+  Ints parts{a.size};
+  if (!m.rest.empty()) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
+  if (tiled) parts.push_back(extent / (a.size * m.rest_size));
+  return parts;
+}
+
+std::string shared_out_rule(bool tiled, std::int64_t extent, std::int64_t n) {
+  const std::string of = std::to_string(extent), by = std::to_string(n);
+  return tiled ? "with tiled, the extent is a multiple of the number of devices: " + of + " % " +
+                     by + " = " + std::to_string(extent % n)
+               : "the extent equals the number of devices: " + of + " != " + by;
 }
 
 Value times(Value x, std::int64_t n) {

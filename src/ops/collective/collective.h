@@ -23,6 +23,10 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
 Attrs attrs(const Strings& axes, std::int64_t size);
 Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups);
 
+/// With the attributes `axis`, a dimension, and `tiled`.
+Attrs tiled_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
+                  const IntLists& groups);
+
 /// The number of devices that communicate with one another: the size of a group, or of the axes.
 std::int64_t members(const Attrs& attrs);
 bool grouped(const Attrs& attrs);
@@ -55,6 +59,14 @@ struct Mapped {
 /// Throws CollectiveError if there are groups over the mapped axis or, if `ordered`, if the mapped
 /// axis lies between two others.
 Mapped mapped(const BatchArgs& a, bool ordered);
+
+/// The factors of the extent of a dimension that the devices of the axes share out among them: the
+/// members of the mapped axis and those of the rest, in the order of the axes, and, if `tiled`, the
+/// slab of each device.
+Ints shared_extents(const BatchArgs& a, const Mapped& m, std::int64_t extent, bool tiled);
+
+/// The rule for a dimension that n devices share out among them, with the arithmetic.
+std::string shared_out_rule(bool tiled, std::int64_t extent, std::int64_t n);
 
 /// x times an integer, with the same bits as the sum of n equal values wherever that sum is exact.
 Value times(Value x, std::int64_t n);

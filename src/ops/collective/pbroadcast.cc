@@ -13,7 +13,7 @@ Attrs broadcast_attrs(const Strings& axes, std::int64_t size, std::int64_t sourc
   return a;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult pbroadcast_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   if (!m.is) return pass_through(a);
   std::int64_t source = a.attrs.i("source");
@@ -68,7 +68,7 @@ void register_pbroadcast(Registry& r) {
     Value here = eq(index, scalar(a.b, DType::int32, static_cast<double>(a.attrs.i("source"))));
     return {select(broadcast_in_dim(here, ct.shape(), {}), sum, zeros_like(sum))};
   };
-  op.batch = batch;
+  op.batch = pbroadcast_batch;
   op.uniform = removes_axes(false);
   op.examples = [] {
     return std::vector<OpExample>{{{Type(f32, {3})}, broadcast_attrs({"i"}, 4, 2)}};

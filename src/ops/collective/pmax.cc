@@ -17,7 +17,7 @@ Value pmin(Value x, const Strings& axes, std::int64_t size, const IntLists& grou
 
 namespace {
 
-void add(Registry& r, const std::string& name, const std::string& what) {
+void register_extremum(Registry& r, const std::string& name, const std::string& what) {
   bool is_max = name == "pmax";
   Op op = make(name,
                "The elementwise " + what +
@@ -65,8 +65,8 @@ void add(Registry& r, const std::string& name, const std::string& what) {
 }  // namespace
 
 void register_pmax(Registry& r) {
-  add(r, "pmax", "maximum");
-  add(r, "pmin", "minimum");
+  register_extremum(r, "pmax", "maximum");
+  register_extremum(r, "pmin", "minimum");
 }
 
 }  // namespace tessera::inline v0::ops

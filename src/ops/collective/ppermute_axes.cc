@@ -28,7 +28,7 @@ Attrs renaming(const Strings& axes, const Ints& sizes, const Strings& from, cons
   return a;
 }
 
-std::int64_t size_of(const Attrs& a, const Strings& names) {
+std::int64_t size_of_axes(const Attrs& a, const Strings& names) {
   const auto& axes = a.get<Strings>("axes");
   const auto& sizes = a.get<Ints>("sizes");
   std::int64_t n = 1;
@@ -43,13 +43,13 @@ std::int64_t size_of(const Attrs& a, const Strings& names) {
   return n;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> ppermute_axes_infer(const InferArgs& a) {
   check_size(a);
   const auto &axes = a.attrs.get<Strings>("axes"), &from = a.attrs.get<Strings>("from"),
              &to = a.attrs.get<Strings>("to");
   if (a.attrs.get<Ints>("sizes").size() != axes.size() ||
-      size_of(a.attrs, axes) != a.attrs.i("size") ||
-      size_of(a.attrs, from) != size_of(a.attrs, to) ||
+      size_of_axes(a.attrs, axes) != a.attrs.i("size") ||
+      size_of_axes(a.attrs, from) != size_of_axes(a.attrs, to) ||
       axes.size() != from.size() + without(to, from).size())
     throw InternalError("ppermute_axes " + axes_text(a.attrs) +
                         " takes as many blocks along `to` as along `from`");
@@ -58,7 +58,7 @@ std::vector<Type> infer(const InferArgs& a) {
 
 // The source's index along (`from`, then the axes only in `to`) equals the destination's index
 // along (`to`, then the axes only in `from`). This is a bijection, so no table is needed.
-std::vector<std::int64_t> sources(const Attrs& a) {
+std::vector<std::int64_t> ppermute_axes_sources(const Attrs& a) {
   const auto& axes = a.get<Strings>("axes");
   const auto& sizes = a.get<Ints>("sizes");
   const auto &from = a.get<Strings>("from"), &to = a.get<Strings>("to");
@@ -88,7 +88,7 @@ std::vector<std::int64_t> sources(const Attrs& a) {
 
 // If the value is equal along the axes that only `to` has, the result is equal along those that
 // only `from` has. Otherwise the result varies over all the axes.
-std::vector<AxisSet> moved(const VaryArgs& a) {
+std::vector<AxisSet> ppermute_axes_vary(const VaryArgs& a) {
   AxisSet s = a.inputs[0];
   const auto &from = a.attrs.get<Strings>("from"), &to = a.attrs.get<Strings>("to");
   const Strings only_to = without(to, from);
@@ -120,8 +120,8 @@ void register_ppermute_axes(Registry& r) {
                 {"to", AttrKind::strings, "axes along which they are to lie"}},
                false);
   op.exchange = Exchange::permute;
-  op.sources = sources;
-  op.infer = infer;
+  op.sources = ppermute_axes_sources;
+  op.infer = ppermute_axes_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
@@ -133,8 +133,8 @@ void register_ppermute_axes(Registry& r) {
       throw InternalError("ppermute_axes is between devices, and vmap maps '" + a.axis_name + "'");
     return pass_through(a);
   };
-  op.vary = moved;
-  op.uniform = moved;
+  op.vary = ppermute_axes_vary;
+  op.uniform = ppermute_axes_vary;
   op.examples = [] {
     Type t(f32, {3});
     t.varying = {"i"};

@@ -18,7 +18,7 @@ Value psum_invariant(Value x, const Strings& axes) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> psum_infer(const InferArgs& a) {
   check_groups(a, false);
   if (a.inputs[0].dtype == DType::boolean)
     Message(a.op.name)
@@ -32,7 +32,7 @@ std::vector<Type> infer(const InferArgs& a) {
 
 // The sum over the mapped axis is a sum over the stacked dimension. It is equal for all members, so
 // the result is unstacked.
-BatchResult batch(const BatchArgs& a) {
+BatchResult psum_batch(const BatchArgs& a) {
   Mapped m = mapped(a, false);
   if (!m.is) return pass_through(a);
   Value y =
@@ -55,13 +55,13 @@ void register_psum(Registry& r) {
            "all_reduce", {});
   op.exchange = Exchange::combine;
   op.combiner = Combiner::add;
-  op.infer = infer;
+  op.infer = psum_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     Value ct = *a.cotangents[0];
     return {a.b.emit(a.op, std::span<const Value>(&ct, 1), a.attrs)[0]};
   };
-  op.batch = batch;
+  op.batch = psum_batch;
   op.uniform = removes_axes(true);
   op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, attrs({"i"}, 4, {})}}; };
   r.add(std::move(op));
@@ -85,13 +85,13 @@ void register_psum(Registry& r) {
             .from(a.loc)
             .advice("multiply by the size of the axis, or cast with pvary first")
             .raise<CollectiveError>();
-    return infer(a);
+    return psum_infer(a);
   };
   typed.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     return {pvary(*a.cotangents[0], a.attrs.get<Strings>("axes"))};
   };
-  typed.batch = batch;
+  typed.batch = psum_batch;
   typed.vary = types_invariant();
   typed.uniform = removes_axes(true);
   typed.examples = [] {

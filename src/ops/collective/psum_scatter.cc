@@ -7,15 +7,7 @@ using namespace collective;
 
 namespace {
 
-Attrs scatter_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
-                    const IntLists& groups) {
-  Attrs a = attrs(axes, size, groups);
-  a.set("axis", static_cast<std::int64_t>(axis));
-  a.set("tiled", tiled);
-  return a;
-}
-
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> psum_scatter_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
   if (t.dtype == DType::boolean)
@@ -34,11 +26,7 @@ std::vector<Type> infer(const InferArgs& a) {
         .problem("dimension " + std::to_string(axis) + " of " + to_string(t) + " has " +
                  std::to_string(extent) + " elements, to be scattered over the " +
                  std::to_string(n) + " devices of axis " + axes_text(a.attrs))
-        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
-                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
-                          std::to_string(extent % n)
-                    : "the extent equals the number of devices: " + std::to_string(extent) +
-                          " != " + std::to_string(n))
+        .rule(shared_out_rule(tiled, extent, n))
         .from(a.loc)
         .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
                       : "pass tiled to keep slabs of a larger dimension, or reshape")
@@ -48,7 +36,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {t};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult psum_scatter_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   int axis = static_cast<int>(a.attrs.i("axis"));
   bool tiled = a.attrs.flag("tiled");
@@ -62,11 +50,7 @@ BatchResult batch(const BatchArgs& a) {
   x = d == kUnbatched ? times(x, a.size) : reduce_sum(x, {d});
   // The scattered dimension is split into (mapped members, members of the rest, slab); the first
   // becomes the stacked dimension.
-  std::int64_t slab = x.shape()[axis] / (a.size * m.rest_size);
-  Ints parts{a.size};
-  if (!m.rest.empty()) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
-  if (tiled) parts.push_back(slab);
-  x = reshape_dims(x, axis, 1, parts);
+  x = reshape_dims(x, axis, 1, shared_extents(a, m, x.shape()[axis], tiled));
   if (!m.rest.empty()) {
     Attrs at = with_axes(a.attrs, m.rest, m.rest_size);
     at.set("axis", static_cast<std::int64_t>(m.first ? axis + 1 : axis));
@@ -81,7 +65,7 @@ BatchResult batch(const BatchArgs& a) {
 Value psum_scatter(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
                    const IntLists& groups) {
   axis = dimension("psum_scatter", axis, x.rank(), x.builder->loc);
-  return x.builder->emit1("psum_scatter", {x}, scatter_attrs(axes, size, axis, tiled, groups));
+  return x.builder->emit1("psum_scatter", {x}, tiled_attrs(axes, size, axis, tiled, groups));
 }
 
 void register_psum_scatter(Registry& r) {
@@ -95,7 +79,7 @@ void register_psum_scatter(Registry& r) {
                 {"tiled", AttrKind::boolean, "keep the dimension, as slabs"}});
   op.exchange = Exchange::combine_scatter;
   op.combiner = Combiner::add;
-  op.infer = infer;
+  op.infer = psum_scatter_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
@@ -103,14 +87,14 @@ void register_psum_scatter(Registry& r) {
                        static_cast<int>(at.i("axis")), at.flag("tiled"),
                        at.get<IntLists>("groups"))};
   };
-  op.batch = batch;
+  op.batch = psum_scatter_batch;
   op.uniform = adds_axes();
   op.sharding = [](const ShardArgs& a) {
     return dims_exchanged(a, static_cast<int>(a.attrs.i("axis")), -1, a.attrs.flag("tiled"));
   };
   op.examples = [] {
-    return std::vector<OpExample>{{{Type(f32, {4, 3})}, scatter_attrs({"i"}, 4, 0, false, {})},
-                                  {{Type(f32, {8})}, scatter_attrs({"i"}, 4, 0, true, {})}};
+    return std::vector<OpExample>{{{Type(f32, {4, 3})}, tiled_attrs({"i"}, 4, 0, false, {})},
+                                  {{Type(f32, {8})}, tiled_attrs({"i"}, 4, 0, true, {})}};
   };
   r.add(std::move(op));
 }
