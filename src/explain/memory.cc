@@ -196,4 +196,9 @@ DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
   return m;
 }
 
+DeviceMemory memory_by(const MemoryPlanner& planner, const ProgramOnMesh& divided,
+                       const std::vector<bool>& donated, const PlanOptions& options) {
+  return planner ? planner(divided, donated, options) : memory_of(divided, donated, options);
+}
+
 }  // namespace tessera::inline v0::explain

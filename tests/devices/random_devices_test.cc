@@ -9,8 +9,8 @@
 #include "oracle.h"
 
 #include "base/machine.h"
-#include "runtime/devices.h"
 #include "runtime/executable.h"
+#include "runtime/host/devices.h"
 
 #include <gtest/gtest.h>
 
