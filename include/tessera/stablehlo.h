@@ -21,11 +21,11 @@
 
 #include <tessera/array.h>
 #include <tessera/detail/call.h>
+#include <tessera/detail/std_pointers.h>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <span>
 #include <string>

@@ -7,6 +7,13 @@
 
 namespace tessera::inline v0 {
 
+AxisList detail::BracedAxes::list() const {
+  std::vector<std::int64_t> axes{axis_0.axis};
+  for (const Other& a : {axis_1, axis_2, axis_3, axis_4, axis_5, axis_6, axis_7})
+    if (a) axes.push_back(*a);
+  return axes;
+}
+
 Shape Shape::strides() const {
   Shape s;
   s.resize(size());

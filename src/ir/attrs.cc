@@ -4,6 +4,7 @@
 #include "ir/attr_hash.h"
 #include "ir/program.h"
 
+#include <complex>
 #include <cstring>
 #include <functional>
 #include <string_view>

@@ -6,6 +6,7 @@
 #include "ir/spec.h"
 #include "ir/type.h"
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

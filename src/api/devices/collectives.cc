@@ -4,6 +4,7 @@
 #include "api/trace/composite.h"
 
 #include <algorithm>
+#include <complex>
 
 namespace tessera::inline v0 {
 

@@ -2,6 +2,8 @@
 #include "ops/collective/collective.h"
 #include "ops/updates.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::ops {
 
 using namespace collective;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <functional>
 #include <limits>
 #include <utility>
