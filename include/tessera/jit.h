@@ -118,6 +118,7 @@ class TESSERA_API CachedFunction {
   static std::shared_ptr<const CallPlaces> places(const Call& call, const CacheEntry& entry);
   std::size_t trace_count() const;
   const std::string& name() const { return name_; }
+  const std::vector<int>& donated() const { return donate_; }
 
  protected:
   /// Traces the function. It is called without locks, possibly by several threads at once.
@@ -263,6 +264,10 @@ class Jit {
   }
   /// How many traces were completed.
   std::size_t trace_count() const { return detail::still_here(cache_, what_, made_).trace_count(); }
+  /// The positions of the arguments that every call donates.
+  const std::vector<int>& donated_arguments() const {
+    return detail::still_here(cache_, what_, made_).donated();
+  }
 
  private:
   std::shared_ptr<F> f_;
