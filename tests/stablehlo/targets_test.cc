@@ -185,11 +185,14 @@ TEST(Targets, DecompositionsGiveTheSameBits) {
             ASSERT_EQ(got[i].dtype, want[i].dtype) << text;
             ASSERT_EQ(got[i].shape, want[i].shape) << text;
             // Of small matrices Jacobi's method returns all columns, and the last ones are others
-            // than those of the routine that returns some.
+            // than those of the routine that returns some. GPUs and TPUs find eigenvalues with
+            // their vectors, in another order of operations than without.
             const bool cut = text.find("gesvdj") != std::string::npos && shape[0] != shape[1] &&
                              std::min(shape[0], shape[1]) <= 32 && e.attrs.flag("vectors") &&
                              !e.attrs.flag("full");
-            if (cut) continue;
+            const bool with_vectors = text.find("tessera.eigh(") != std::string::npos &&
+                                      t.platform != "cpu" && !e.attrs.flag("vectors");
+            if (cut || with_vectors) continue;
             EXPECT_EQ(std::memcmp(got[i].bytes, want[i].bytes,
                                   static_cast<std::size_t>(want[i].size_bytes())),
                       0)
@@ -355,7 +358,7 @@ TEST_F(TargetsOnEight, ShardingsOfArgumentsAndResults) {
   const auto f = ts::jit(
       [](Array w, Array x, Array y) {
         const Array h = ts::with_sharding_constraint(x + y, P("data"));
-        return Arrays{w * 2, h * 3};
+        return Arrays{w * w, -h};
       },
       {.mesh = mesh,
        .in_shardings = {P(ts::none, "model"), P("data"), ts::unconstrained},
@@ -373,17 +376,13 @@ TEST_F(TargetsOnEight, ShardingsOfArgumentsAndResults) {
       "{\"model\"}]>, tf.aliasing_output = 0 : i32} loc(\"args[0]\"), %arg1: tensor<8x4xf32> "
       "{jax.buffer_donor = true, sdy.sharding = #sdy.sharding<@mesh, [{\"data\"}, {}]>} "
       "loc(\"args[1]\"), %arg2: tensor<8x4xf32> loc(\"args[2]\")) -> (tensor<2x8xf32> "
-      "{jax.result_info = \"result/0\", sdy.sharding = #sdy.sharding<@mesh, [{}, {\"model\"}]>}, "
-      "tensor<8x4xf32> {jax.result_info = \"result/1\"}) {\n"
+      "{jax.result_info = \"result[0]\", sdy.sharding = #sdy.sharding<@mesh, [{}, {\"model\"}]>}, "
+      "tensor<8x4xf32> {jax.result_info = \"result[1]\"}) {\n"
       "    %0 = stablehlo.add %arg1, %arg2 : tensor<8x4xf32>\n"
       "    %1 = sdy.sharding_constraint %0 <@mesh, [{\"data\"}, {}]> : tensor<8x4xf32>\n"
-      "    %2 = stablehlo.constant dense<2.0e+00> : tensor<f32>\n"
-      "    %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<2x8xf32>\n"
-      "    %4 = stablehlo.multiply %arg0, %3 : tensor<2x8xf32>\n"
-      "    %5 = stablehlo.constant dense<3.0e+00> : tensor<f32>\n"
-      "    %6 = stablehlo.broadcast_in_dim %5, dims = [] : (tensor<f32>) -> tensor<8x4xf32>\n"
-      "    %7 = stablehlo.multiply %1, %6 : tensor<8x4xf32>\n"
-      "    return %4, %7 : tensor<2x8xf32>, tensor<8x4xf32>\n"
+      "    %2 = stablehlo.multiply %arg0, %arg0 : tensor<2x8xf32>\n"
+      "    %3 = stablehlo.negate %1 : tensor<8x4xf32>\n"
+      "    return %2, %3 : tensor<2x8xf32>, tensor<8x4xf32>\n"
       "  }\n"
       "}\n");
   // Read back, it runs on the eight devices as the jit does.
@@ -480,20 +479,20 @@ TEST(TargetErrors, WhatAPlatformHasNoRoutineFor) {
   };
   EXPECT_EQ(text(
                 "portable", [](Array x) { return ts::linalg::svdvals(x); }, ts::f32),
-            "svd: the platform 'portable' has no routine for it\n"
+            "stablehlo_text: the platform 'portable' has no routine for svd\n"
             "  rule: StableHLO and CHLO have no svd; it is written for cpu, cuda and rocm\n"
             "  try: {.platform = \"cpu\"}, or compute it outside of the function, and pass the "
             "result");
   EXPECT_EQ(text(
                 "rocm", [](Array x) { return ts::linalg::eigvals(x); }, ts::f64),
-            "eig: the platform 'rocm' has no routine for it\n"
+            "stablehlo_text: the platform 'rocm' has no routine for eig\n"
             "  rule: the routines of rocm are those for lu, qr, svd and eigh; it is written for "
             "cpu and cuda\n"
             "  try: {.platform = \"cpu\"}, or compute it outside of the function, and pass the "
             "result");
   EXPECT_EQ(text(
                 "tpu", [](Array x) { return ts::linalg::lu_factor(x).lu; }, ts::f64),
-            "lu: the platform 'tpu' has no routine for it in float64\n"
+            "stablehlo_text: the platform 'tpu' has no routine for lu of float64\n"
             "  rule: tpu has it for float32; it is written for cpu, cuda and rocm\n"
             "  try: {.platform = \"cpu\"}, or compute it outside of the function, and pass the "
             "result");
@@ -503,12 +502,13 @@ TEST_F(TargetsOnEight, APortableModuleIsForOneDevice) {
   const ts::Mesh mesh = ts::make_mesh({8}, {"x"});
   const auto f = ts::shard_map([](Array a) { return ts::psum(a, "x"); },
                                {.mesh = mesh, .in_specs = {P("x")}, .out_specs = {P()}});
-  EXPECT_EQ(message<ts::TraceError>([&] {
-              ts::stablehlo_text({.platform = "portable"}, f, ts::abstract(ts::f32, {8}));
-            }),
-            "shard_map: it runs on several devices, and the module is for the platform 'portable'\n"
-            "  rule: maps over devices are Shardy's operations; StableHLO and CHLO have none\n"
-            "  try: {.platform = \"cpu\"}, or another platform whose compiler has Shardy");
+  EXPECT_EQ(
+      message<ts::TraceError>(
+          [&] { ts::stablehlo_text({.platform = "portable"}, f, ts::abstract(ts::f32, {8})); }),
+      "stablehlo_text: a shard_map runs on several devices, and the module is for the platform "
+      "'portable'\n"
+      "  rule: maps over devices are Shardy's operations; StableHLO and CHLO have none\n"
+      "  try: {.platform = \"cpu\"}, or another platform whose compiler has Shardy");
   EXPECT_EQ(message<ts::TraceError>([&] {
               ts::stablehlo_text(
                   {.platform = "portable", .shardings = true}, [](Array x) { return x; }, kMatrix);

@@ -86,6 +86,7 @@ inline Arrays factorised(const Array& a) {
   const ts::linalg::SVD f = ts::linalg::svd(a, false);
   const ts::linalg::QR g = ts::linalg::qr(a);
   const Array gram = ts::matmul(a, ts::conj(ts::swapaxes(a, -1, -2)));
+  const ts::linalg::LU e = ts::linalg::lu(a);
   const ts::linalg::Eigh h = ts::linalg::eigh(gram);
   return {f.s,
           ts::matmul(f.u * f.s.astype(a.dtype()), f.vh),
@@ -93,7 +94,7 @@ inline Arrays factorised(const Array& a) {
           h.eigenvalues,
           ts::matmul(h.eigenvectors * h.eigenvalues.astype(a.dtype()),
                      ts::conj(ts::swapaxes(h.eigenvectors, -1, -2))),
-          ts::linalg::lu_factor(a).lu};
+          ts::matmul(e.l, e.u)};
 }
 inline Arrays solved(const Array& a, const Array& b) {
   const Array spd =

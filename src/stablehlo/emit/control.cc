@@ -46,6 +46,13 @@ Names scan(Writing& w) {
              carry = static_cast<std::size_t>(w.attrs.i("carry"));
   const std::int64_t length = w.attrs.i("length");
   const bool reverse = w.attrs.flag("reverse");
+  if (length == 0) {  // there is no row that the body could read
+    Names out(w.in.begin() + static_cast<std::ptrdiff_t>(consts),
+              w.in.begin() + static_cast<std::ptrdiff_t>(consts + carry));
+    for (std::size_t k = carry; k < w.out_types.size(); ++k)
+      out.push_back(w.block.filled(w.out_types[k].dtype, w.out_types[k].shape, 0));
+    return out;
+  }
   const ProgramPtr body = w.attrs.program("body");
   const std::string called = "@" + w.block.module.function("tessera.scan.body", body);
   const Type counter(DType::int32, {});

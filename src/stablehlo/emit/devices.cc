@@ -102,7 +102,7 @@ std::string one(Writing& w, const char* op, const std::string& x, const std::str
 Names shard_map(Writing& w) {
   const DeviceMesh& mesh = *w.attrs.get<MeshRef>("mesh");
   if (!w.block.module.target().partitions)
-    w.refuse("it runs on several devices, and the module is for the platform '" +
+    w.refuse("a shard_map runs on several devices, and the module is for the platform '" +
                  std::string(w.block.module.target().platform) + "'",
              "maps over devices are Shardy's operations; StableHLO and CHLO have none",
              "{.platform = \"cpu\"}, or another platform whose compiler has Shardy");

@@ -38,7 +38,8 @@ bool is_complex_matrix(const Writing& w);
 Names lu_by(Writing& w, const LibraryRoutine& getrf);
 /// qr by a routine that returns reflectors, and one that forms their product.
 Names qr_by(Writing& w, const LibraryRoutine& geqrf, const LibraryRoutine& orgqr);
-/// The factors of matrices without elements: parts of the identity, and empty arrays.
+/// The factors of matrices without elements, for which no library is called: parts of the identity,
+/// and empty arrays.
 Names empty_factors(Writing& w);
 
 }  // namespace tessera::inline v0::stablehlo::write

@@ -56,7 +56,8 @@ namespace {
   } else if (!here.empty()) {
     rule = "the routines of " + platform + " are those for " + listed(here) + instead;
   }
-  w.refuse("the platform '" + platform + "' has no routine for it" + (known ? " in " + dtype : ""),
+  w.refuse("the platform '" + platform + "' has no routine for " + w.op.shown() +
+               (known ? " of " + dtype : ""),
            rule,
            others.empty() ? "compute it outside of the function, and pass the result"
                           : "{.platform = \"" + others[0] +
@@ -71,7 +72,7 @@ Names library_call(Writing& w) {
   const LibraryOp* known = target.find(w.op);
   if (!known || !std::count(known->dtypes.begin(), known->dtypes.end(), d))
     refuse_library_op(w, target, known);
-  if (w.in_types[0].shape.count() == 0 && !target.takes_empty) return empty_factors(w);
+  if (w.in_types[0].shape.count() == 0) return empty_factors(w);
   return known->write(w);
 }
 

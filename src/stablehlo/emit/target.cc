@@ -37,7 +37,7 @@ constexpr LibraryOp kXla[] = {
 };
 
 constexpr Target kTargets[] = {
-    {.platform = "cpu", .library = kLapack, .prefix = "lapack_", .takes_empty = true},
+    {.platform = "cpu", .library = kLapack, .prefix = "lapack_"},
     {.platform = "cuda", .library = kCusolver, .prefix = "cusolver_"},
     {.platform = "portable", .partitions = false},
     {.platform = "rocm", .library = kHipsolver, .prefix = "hipsolver_"},

@@ -22,9 +22,6 @@ struct Target {
   std::span<const LibraryOp> library = {};
   /// The beginning of the names of its libraries' routines.
   std::string_view prefix = {};
-  /// Whether these routines accept matrices without elements. For the others, the results are
-  /// written as constants.
-  bool takes_empty = false;
   /// Whether its compiler reads Shardy's meshes and shardings.
   bool partitions = true;
 
