@@ -9,9 +9,9 @@ import re
 import sys
 
 rooms = ["base", "processes", "ir", "ops", "transform", "stablehlo", "spmd", "codegen", "explain", "autosharding", "runtime", "api", "nn", "optim", "data", "checkpoints"]
-# Of stablehlo only what writes our ops; the other folders work with the names of StableHLO's operations. The two tables of how each of
+# Of stablehlo only what writes our ops; the other folders work with the names of StableHLO's operations. The tables of how each of
 # ours is written are tests/stablehlo/emit_table_test.cc's to keep complete.
-tables_of_names = {"src/stablehlo/emit/table.cc", "src/stablehlo/emit/by_elements.cc"}
+tables_of_names = {"src/stablehlo/emit/table.cc", "src/stablehlo/emit/by_elements.cc", "src/stablehlo/emit/target.cc"}
 folders = ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"]
 # The planner's own two ops, which are in no program outside of it, and the op of another equation.
 same_op = r"(?!(?:block|assemble)_op\(\)|[\w.>-]*\bop\b)"

@@ -201,6 +201,10 @@ class Jit {
   }
   /// How many traces were completed.
   std::size_t trace_count() const { return detail::still_here(cache_, what_, made_).trace_count(); }
+  /// The positions of the arguments that every call donates.
+  const std::vector<int>& donated_arguments() const {
+    return detail::still_here(cache_, what_, made_).donated();
+  }
 
  private:
   std::shared_ptr<F> f_;

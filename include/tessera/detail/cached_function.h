@@ -41,6 +41,7 @@ class TESSERA_API CachedFunction {
   static std::shared_ptr<const CallPlaces> places(const Call& call, const CacheEntry& entry);
   std::size_t trace_count() const;
   const std::string& name() const { return name_; }
+  const std::vector<int>& donated() const { return donate_; }
 
  protected:
   /// Traces the function. It is called without locks, possibly by several threads at once.

@@ -51,6 +51,13 @@ Names scan(Writing& w) {
   const std::int64_t length = loop.length;
   const bool reverse = loop.reverse;
   const ProgramPtr body = loop.body;
+  if (length == 0) {  // there is no row that the body could read
+    Names out(w.in.begin() + static_cast<std::ptrdiff_t>(consts),
+              w.in.begin() + static_cast<std::ptrdiff_t>(consts + carry));
+    for (std::size_t k = carry; k < w.out_types.size(); ++k)
+      out.push_back(w.block.filled(w.out_types[k].dtype, w.out_types[k].shape, 0));
+    return out;
+  }
   const std::string called = "@" + w.block.module.function("tessera.scan.body", body);
   const Type counter(DType::int32, {});
   const auto start = [](Block& b, const std::string& i, int rank) {

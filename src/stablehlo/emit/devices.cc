@@ -4,6 +4,7 @@
 #include "ir/region_attrs.h"
 #include "stablehlo/emit/combining.h"
 #include "stablehlo/emit/rules.h"
+#include "stablehlo/emit/target.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,18 +12,6 @@
 namespace tessera::inline v0::stablehlo::write {
 
 namespace {
-
-// "<@mesh, [{"x"}, {}]>"; dimensions in `open` may be partitioned further.
-std::string sharding(const std::string& mesh, const Spec& spec, int rank, const Ints& open = {}) {
-  Names dims;
-  for (int d = 0; d < rank; ++d) {
-    Names axes;
-    for (const std::string& axis : spec.axes_of(d)) axes.push_back(stablehlo::quoted(axis));
-    if (std::find(open.begin(), open.end(), d) != open.end()) axes.push_back("?");
-    dims.push_back("{" + joined(axes) + "}");
-  }
-  return "<@" + mesh + ", [" + joined(dims) + "]>";
-}
 
 Names all_quoted(const Strings& axes) {
   Names all;
@@ -38,7 +27,7 @@ std::string shardings(const std::string& mesh, const Specs& specs, const std::ve
   for (std::size_t i = 0; i < specs.size(); ++i) {
     Ints dims(open ? types[i].shape.size() : 0);
     std::iota(dims.begin(), dims.end(), std::int64_t{0});
-    parts.push_back(sharding(mesh, specs[i], types[i].shape.rank(), dims));
+    parts.push_back(sharding_text(mesh, specs[i], types[i].shape.rank(), dims));
   }
   return "[" + joined(parts) + "]";
 }
@@ -112,6 +101,11 @@ std::string one(Writing& w, const char* op, const std::string& x, const std::str
 }  // namespace
 
 Names shard_map(Writing& w) {
+  if (!w.block.module.target().partitions)
+    w.refuse("a shard_map runs on several devices, and the module is for the platform '" +
+                 std::string(w.block.module.target().platform) + "'",
+             "maps over devices are Shardy's operations; StableHLO and CHLO have none",
+             "{.platform = \"cpu\"}, or another platform whose compiler has Shardy");
   const RegionAttrs region(w.attrs);
   const DeviceMesh& mesh = *region.mesh;
   if (w.block.mesh && w.block.mesh->axes != mesh.axes)
@@ -149,11 +143,13 @@ Names shard_map(Writing& w) {
   return out;
 }
 
+// A constraint changes no value, and is left out where nothing reads it.
 Names sharding_constraint(Writing& w) {
+  if (!w.block.module.target().partitions) return w.in;
   const Constraint c = w.op.constrains(w.attrs);
   const std::string symbol = w.block.module.mesh(*c.mesh);
   return w.block.define("sdy.sharding_constraint " + w.in[0] + " " +
-                        sharding(symbol, c.spec, w.type().shape.rank(), c.open) + " : " +
+                        sharding_text(symbol, c.spec, w.type().shape.rank(), c.open) + " : " +
                         type_text(w.type()));
 }
 
