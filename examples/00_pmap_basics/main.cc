@@ -1,4 +1,5 @@
-// Introduction to pmap: the same program on several devices, each with its part of the data.
+// An introduction to pmap: the same program runs on several devices, each with its shard of the
+// data.
 #include "cells.h"
 #include "common/outputs.h"
 

@@ -1,5 +1,5 @@
 // Data parallelism on one host with pmap: how data reaches the devices, how results come back, how
-// devices talk, and what it costs in memory.
+// devices communicate, and how much memory it takes.
 #include "cells.h"
 #include "common/outputs.h"
 

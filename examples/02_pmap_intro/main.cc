@@ -1,5 +1,5 @@
-// An introduction to pmap: a function over several devices, shared and cut arguments, data-parallel
-// training of a small network, and how to get the result back.
+// An introduction to pmap: a function that runs on several devices, replicated and sharded
+// arguments, data-parallel training of a small network, and gathering the result.
 #include "cells.h"
 #include "common/outputs.h"
 
@@ -58,7 +58,7 @@ void show(std::int64_t steps) {
   for (std::size_t i = 0; i < t.losses.size(); ++i)
     if (i % 40 == 0 || i + 1 == t.losses.size())
       std::printf("step %3zu  loss %.4f\n", i, double(t.losses[i]));
-  // The mean of the gradients of equal parts is the gradient of the whole batch.
+  // The mean of the gradients of equally large shards is the gradient of the whole batch.
   Training alone = train(ts::random::key(42), X_train, y_train, 1, steps);
   std::printf("the same on one device: loss %.4f\n", double(alone.losses.back()));
   std::fflush(stdout);
