@@ -12,7 +12,7 @@
 
 namespace {
 
-/// An option's value as it was written.
+/// The text that the user gave for an option, or its default.
 std::string given(const CLI::App& app, const std::string& name) {
   const auto texts = app.get_option(name)->results();
   return texts.empty() ? app.get_option(name)->get_default_str() : texts.back();
@@ -58,7 +58,8 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
     std::cerr << "error: " << why << "\n";
     return 2;
   };
-  // Far above what makes sense, and far below what arithmetic on counts would overflow with.
+  // The limits are far above useful values and far below those at which arithmetic on counts would
+  // overflow.
   const auto outside = [](const char* name, std::int64_t value, std::int64_t least,
                           std::int64_t most) -> std::string {
     if (value >= least && value <= most) return {};
@@ -75,7 +76,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), o.seed);
   if (error != std::errc() || end != seed.data() + seed.size())
     return refuse("--seed is " + seed + "; a number from 0 to 18446744073709551615 is needed");
-  const auto rate = static_cast<float>(o.lr);  // as the parameters are
+  const auto rate = static_cast<float>(o.lr);  // parameters are float32
   if (!(rate > 0 && std::isfinite(rate)))
     return refuse("--lr is " + given(app, "--lr") + "; a positive float32 is needed");
   for (const char* name : {"--data", "--out", "--evaluate"})

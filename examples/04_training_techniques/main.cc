@@ -1,5 +1,5 @@
-// Training techniques of the data-parallelism document, cell by cell: the state and the loop, what
-// pmean does, accumulation, mixed precision, masked batches, rates, and the pitfalls.
+// The training techniques of the data-parallelism document, cell by cell: the state and the loop,
+// pmean, gradient accumulation, mixed precision, masked batches, rates, and the pitfalls.
 #include "common/outputs.h"
 #include "show.h"
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     std::cerr << "error: " << e.what() << " (--help lists the options)\n";
     return 2;
   }
-  // What would fail behind all the cells fails before them.
+  // A folder that cannot be written is found before the cells run, not after them.
   std::error_code failed;
   std::filesystem::create_directories(out, failed);
   const bool taken = !failed && std::filesystem::is_directory(out + "/trace.json", failed);

@@ -1,5 +1,5 @@
-// Automatic partitioning: whole programs, specs that say how arrays lie on a mesh, and a compiler
-// that puts the communication in.
+// Automatic partitioning: whole programs, specs that say how arrays are sharded over a mesh, and a
+// compiler that inserts the communication.
 #include "cells.h"
 #include "common/outputs.h"
 
@@ -43,7 +43,7 @@ void show_products(const Meshes& meshes) {
     std::cout << ways[i].name << ": result " << shape(v[i].result) << ", on each device "
               << ts::to_string(v[i].result.sharding().shard_shape(v[i].result.shape()))
               << ", exchanged: " << v[i].moves << "\n";
-  // Sums of 64 products, added in other orders.
+  // The results are sums of 64 products, which are added in another order.
   std::cout << "Results match: "
             << ts::logical_and(ts::allclose(v[0].result, v[2].result, 1e-5, 1e-4),
                                ts::allclose(v[1].result, v[2].result, 1e-5, 1e-4))
@@ -84,7 +84,7 @@ void show_grid(const Mesh& grid) {
             << ts::visualize_sharding(p.a.shape(), ts::Sharding(grid, P("data", "model")))
             << "The result:\n"
             << ts::visualize_sharding(p.result);
-  // Sums of 256 products, added in another order.
+  // The results are sums of 256 products, which are added in another order.
   std::cout << "Results match: " << ts::allclose(p.result, ts::dot(p.a, p.b), 1e-5, 1e-4) << "\n";
 }
 

@@ -65,7 +65,8 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
     if (!(static_cast<float>(value) > 0 && std::isfinite(static_cast<float>(value))))
       return refuse(std::string(name) + " is " + app.get_option(name)->results().back() +
                     "; a positive float32 is needed");
-  // Forms cut the batch, the positions, the heads and the features; eight devices divide all.
+  // Forms shard the batch, the positions, the heads and the features, so eight devices must divide
+  // each.
   for (const auto& [name, value] :
        {std::pair("--batch", o.batch), std::pair("--width", o.sizes.width),
         std::pair("--context", o.sizes.context)})

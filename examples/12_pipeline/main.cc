@@ -1,4 +1,4 @@
-// Pipelines over a mesh axis: timelines, the same training in five ways, memory.
+// Pipelines over a mesh axis: timelines, the same training in five ways, and memory.
 #include "cells.h"
 #include "common/outputs.h"
 
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     std::cerr << "error: " << e.what() << " (--help lists the options)\n";
     return 2;
   }
-  // What would fail behind all the rest fails before it.
+  // A folder that cannot be written is found before everything else, not at the end.
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed || !std::ofstream(folder + "/1f1b.svg", std::ios::app)) {

@@ -1,5 +1,5 @@
-// Three models that JAX and Flax exported, run without Python: what they give beside what JAX gave,
-// and one of them fine-tuned here, on one device and on several.
+// Runs three models that JAX and Flax exported, without Python: it compares their results with
+// JAX's and fine-tunes one of them, on one device and on several.
 #include "common/outputs.h"
 #include "models.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 void part(const char* title) { std::cout << "\n== " << title << "\n"; }
 
-// The greatest difference, as a part of the greatest number.
+// The greatest difference, relative to the greatest number.
 float difference(const Array& x, const Array& y) {
   return ts::item<float>(ts::max(ts::abs(x - y)) / ts::max(ts::abs(y)));
 }
