@@ -1,4 +1,5 @@
-// A deep network that is written out, for benchmarks of what walks programs.
+// A deep network whose blocks are separate equations, for benchmarks of algorithms that walk
+// programs.
 #pragma once
 
 #include "ir/op.h"
@@ -15,7 +16,7 @@ inline Value wide(Value row, Value like, int dim) {
   return ops::broadcast_in_dim(row, like.shape(), {dim});
 }
 
-// A block of a network: normalised rows, two layers, and what came in.
+// A block of the network: normalised rows and two layers, added to the input.
 inline Value block(Value x, Value scale, Value w1, Value b1, Value w2) {
   Value size = ops::full(*x.builder, DType::float32, {kBatch}, kWidth);
   Value mean = ops::div(ops::reduce_sum(x, {1}), size);
@@ -29,7 +30,8 @@ inline Value block(Value x, Value scale, Value w1, Value b1, Value w2) {
   return ops::add(x, matmul(hidden, w2));
 }
 
-// Inputs: rows, then the weights of each block. `other`: each block has a width of its own.
+// The inputs are the rows, then the weights of each block. `other`: each block has a different
+// width.
 inline ProgramPtr network(int blocks, bool other) {
   Builder b("network");
   const DType f = DType::float32;

@@ -1,5 +1,5 @@
-// How long it takes to partition a deep network that is written out, forward and backward: about
-// 100,000 equations, on small and on large meshes. The time has to depend on the program alone.
+// Measures how long it takes to partition an unrolled deep network, forward and backward, of about
+// 100,000 equations, on small and on large meshes. The time must depend on the program alone.
 #include "deep_network.h"
 #include "spmd/partition/partition.h"
 #include "transform/autodiff.h"
@@ -23,7 +23,7 @@ void measure(int blocks, bool other) {
   for (auto [x, y] : {std::pair{2, 2}, {4, 4}, {64, 64}}) {
     const MeshRef mesh(DeviceMesh{{{"x", "y"}, {x, y}}, {}});
     const AtomMesh axes(*mesh, AtomMesh::Parts::axes);
-    // Rows over x; the first layer's columns and the second's rows over y.
+    // Rows are sharded over x; the first layer's columns and the second layer's rows over y.
     PartitionOptions options;
     auto asked = [&](const Spec& spec, int rank) {
       return RequestedPlacement{axes.placement(spec, rank)};

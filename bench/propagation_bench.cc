@@ -1,6 +1,6 @@
-// How long placements take to go through a deep network that is written out, forward and backward:
-// about 100,000 equations, on small and on large meshes. The time has to depend on the program
-// alone.
+// Measures how long it takes to propagate placements through an unrolled deep network, forward and
+// backward, of about 100,000 equations, on small and on large meshes. The time must depend on the
+// program alone.
 #include "deep_network.h"
 #include "spmd/propagate/propagate.h"
 #include "transform/autodiff.h"
@@ -23,8 +23,8 @@ void measure(int blocks, bool other) {
               "questions");
   for (auto [x, y] : {std::pair{2, 2}, {4, 4}, {64, 64}, {4096, 256}}) {
     const AtomMesh mesh({{"x", "y"}, {x, y}});
-    // Rows over x; the first layer's columns and the second's rows over y, of the first block
-    // alone: the others follow.
+    // Rows are sharded over x; the first layer's columns and the second layer's rows over y, in the
+    // first block only: propagation reaches the others.
     PropagationOptions options;
     auto asked = [&](const Spec& spec, int rank) {
       return RequestedPlacement{mesh.placement(spec, rank)};

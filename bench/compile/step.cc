@@ -1,4 +1,5 @@
-// What a user's file costs to compile: the whole library included, one training step.
+// Shows the time that a user's file takes to compile: it includes the whole library and has one
+// training step.
 #include <tessera/tessera.h>
 
 namespace ts = tessera;
