@@ -1,6 +1,7 @@
 // Data-parallel training: the model is replicated over virtual devices and each batch is sharded
 // over them. Every device computes its gradients, pmean averages them, and all devices apply the
 // same update.
+#include "common/command_line.h"
 #include "common/interrupt.h"
 #include "common/outputs.h"
 #include "data.h"
@@ -227,10 +228,5 @@ int run(const Options& o) {
 int main(int argc, char** argv) {
   Options options;
   if (auto code = parse(argc, argv, options)) return *code;
-  try {
-    return run(options);
-  } catch (const std::exception& e) {
-    std::cerr << "error: " << e.what() << "\n";
-  }
-  return 2;
+  return report_errors([&] { return run(options); });
 }

@@ -1,24 +1,13 @@
 #include "options.h"
 
-#include <CLI/CLI.hpp>
+#include "common/command_line.h"
 
 #include <charconv>
 #include <cmath>
-#include <iostream>
 
 #ifndef EXAMPLE_DATA_DIR
 #define EXAMPLE_DATA_DIR "data"
 #endif
-
-namespace {
-
-/// The text that the user gave for an option, or its default.
-std::string given(const CLI::App& app, const std::string& name) {
-  const auto texts = app.get_option(name)->results();
-  return texts.empty() ? app.get_option(name)->get_default_str() : texts.back();
-}
-
-}  // namespace
 
 std::optional<int> parse(int argc, char** argv, Options& o) {
   CLI::App app{"Trains a CNN on handwritten digits, data-parallel over virtual devices"};
@@ -45,19 +34,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   app.add_option("--out", o.out, "folder for the trace, the curves and the model")
       ->capture_default_str();
   app.add_option("--evaluate", o.evaluate, "only test this model.safetensors");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  auto refuse = [](const std::string& why) {
-    std::cerr << "error: " << why << "\n";
-    return 2;
-  };
+  if (const auto code = parse(app, argc, argv)) return code;
   // The limits are far above useful values and far below those at which arithmetic on counts would
   // overflow.
   const auto outside = [](const char* name, std::int64_t value, std::int64_t least,

@@ -1,9 +1,8 @@
 // Automatic partitioning: whole programs, specs that say how arrays are sharded over a mesh, and a
 // compiler that inserts the communication.
 #include "cells.h"
+#include "common/command_line.h"
 #include "common/outputs.h"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -195,26 +194,12 @@ void show() {
 int main(int argc, char** argv) {
   CLI::App app{"pjit and sharding, cell by cell"};
   int devices = 8;
-  app.add_option("--devices", devices, "virtual devices; the arrays' sizes divide by these numbers")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16))
+  add_devices(app, devices, 16, "virtual devices; the arrays' sizes divide by these numbers")
       ->check(CLI::IsMember({1, 2, 4, 8, 16}));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  try {
+  return run_example(app, argc, argv, [&] {
     ts::set_device_count(devices);
     leave_reports_to_the_first();
     show();
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

@@ -3,6 +3,7 @@
 #include "11_fsdp_transformer/corpus.h"
 #include "11_fsdp_transformer/generate.h"
 #include "11_fsdp_transformer/plan.h"
+#include "common/command_line.h"
 #include "common/interrupt.h"
 #include "common/loss_picture.h"
 #include "common/outputs.h"
@@ -229,10 +230,5 @@ int run(Options o) {
 int main(int argc, char** argv) {
   Options options;
   if (auto code = parse(argc, argv, options)) return *code;
-  try {
-    return run(options);
-  } catch (const std::exception& e) {
-    std::cerr << "error: " << e.what() << "\n";
-  }
-  return 2;
+  return report_errors([&] { return run(options); });
 }
