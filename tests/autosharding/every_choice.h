@@ -83,9 +83,8 @@ struct Best {
   int choices = 0;
 };
 
-/// Plans all choices by jit; returns the time of the best and their number. `carried`: for each
-/// result, the argument whose
-/// sharding it has, or -1.
+/// Plans all choices by jit; returns the time of the best, and their number. `carried` is, for each
+/// result, the argument whose sharding it has, or -1.
 template <class F, class... A>
 Best brute_force(const ts::Mesh& mesh, const std::vector<int>& carried, F f, A... args) {
   Best best;
