@@ -1,5 +1,5 @@
-// Settings, values and calls that processes are to have in common: where they do not, each of them
-// says so at the next exchange, and none waits for ever.
+// Settings, values and calls that processes must have in common. If they differ, each process
+// reports it at the next exchange, and none waits for ever.
 #include "distributed/launch.h"
 
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@ using distributed_test::Outcome;
 using distributed_test::run;
 using distributed_test::starts;
 
-// Without what differs from run to run.
+// The text without the parts that differ from run to run.
 std::string plain(const std::string& text) {
   static const std::regex stand("\\([^()]*, pid \\d+\\): [^\n]*"), line("\\w+\\.cc:\\d+");
   return std::regex_replace(std::regex_replace(text, stand, "(H): S"), line, "child.cc:L");
 }
-// What each process says, by its number; the launcher's words are nobody's.
+// The output of each process, by its number, without the launcher's.
 std::map<int, std::string> said(const std::string& out) {
   std::map<int, std::string> by_process;
   std::istringstream lines(out);
@@ -52,7 +52,7 @@ void expect_fault(const std::string& mode, const std::string& name, const std::s
   static const std::regex lines(", child\\.cc:L|  from: [^\n]*\n");
   const std::map<int, std::string> texts = said(std::regex_replace(plain(o.out), lines, ""));
   EXPECT_FALSE(texts.empty()) << o.out;
-  // Whoever ends first has the launcher end the other one.
+  // When the first process ends, the launcher ends the other one.
   for (const auto& [p, text] : texts)
     EXPECT_EQ(text,
               "process " + std::to_string(p) + ": " + name + ": process " + std::to_string(1 - p) +
@@ -67,7 +67,8 @@ void expect_fault(const std::string& mode, const std::string& name, const std::s
 
 }  // namespace
 
-// The call is paired with the others' next one: what both read would be the sum of nobody's rows.
+// The call is paired with the next call of the other processes; without the check, both would read
+// the sum of unrelated rows.
 TEST(Agreement, FindsACallThatOneProcessMakesAlone) {
   NEEDS_A_LAUNCHER();
   const std::string subject = "psum of 'pmap(child.cc:L)'";
@@ -199,8 +200,8 @@ TEST(Agreement, NeedsATimeoutAndADevice) {
 
 namespace {
 
-// A program, and a folder with a library that calls itself the plug-in where the program, by the
-// relative path that it is started by, would look once it has moved there.
+// A program, and a folder with a false plug-in. The program is started by a relative path, which
+// leads to that folder after it has changed its working directory.
 class Plugins : public testing::Test {
  protected:
   void SetUp() override {
@@ -255,8 +256,8 @@ TEST_F(Plugins, AreNamedByAbsolutePaths) {
             "planted\n");
 }
 
-// A program with more rights than whoever starts it loads nothing that the environment, or a folder
-// of theirs, names.
+// A program with more rights than the user who starts it loads nothing that the environment names
+// or that is in one of the user's folders.
 TEST_F(Plugins, AreNotNamedByWhoeverHasFewerRights) {
   const std::string child = dir + "/program/bin/child";
   const uid_t nobody = 65534;

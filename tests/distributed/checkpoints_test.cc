@@ -1,5 +1,5 @@
-// Checkpoints of several processes: any number saves, any other restores, and a kill of one loses
-// nothing.
+// Checkpoints of several processes: any number of processes saves and any other number restores,
+// and killing one loses nothing.
 #include <tessera/checkpoint.h>
 
 #include "checkpoints/files.h"
@@ -47,7 +47,7 @@ class Checkpoints : public testing::Test {
     return distributed_test::run(
         processes == 0 ? child : launcher() + " -n " + std::to_string(processes) + " " + child);
   }
-  // What each process says, without lines of the source and what the launcher adds.
+  // The output of each process, without source lines and the launcher's additions.
   std::string said(int processes, const std::string& mode, const std::string& more = "") const {
     const Outcome o = run(processes, mode, more);
     EXPECT_NE(o.code, 0) << more;
@@ -92,7 +92,7 @@ TEST_F(Checkpoints, OfAnyNumberOfProcessesAreRestoredByAnyOther) {
   }
 }
 
-// A process that waits for the first one to make a step may come when the step is trimmed already.
+// A process that waits for the first one to make a step may find that the step is already trimmed.
 TEST_F(Checkpoints, StepsThatAreTrimmedAtOnceWereMade) {
   NEEDS_A_LAUNCHER();
   EXPECT_EQ(run(2, "haste").out, "saved\n");
@@ -115,7 +115,7 @@ TEST_F(Checkpoints, TreesThatDifferAreRefusedByAll) {
   EXPECT_EQ(names_in(dir), Names{});
 }
 
-// Whatever a restore is given is to be the same in all processes.
+// The arguments of a restore must be equal in all processes.
 TEST_F(Checkpoints, RestoresThatDifferAreRefusedByAll) {
   NEEDS_A_LAUNCHER();
   EXPECT_EQ(run(2, "ask", "same").out, "as asked\n");
@@ -186,7 +186,7 @@ TEST_F(Checkpoints, WhatOneCannotSaveNoneSaves) {
   EXPECT_EQ(names_in(dir), Names{});
 }
 
-// All find out before anything is written, and nobody waits for the other's folder.
+// All processes find out before anything is written, and none waits for the other's folder.
 TEST_F(Checkpoints, IntoDifferentFoldersAreRefusedByAll) {
   NEEDS_A_LAUNCHER();
   const std::string text = said(2, "apart");
@@ -202,7 +202,7 @@ TEST_F(Checkpoints, IntoDifferentFoldersAreRefusedByAll) {
 TEST_F(Checkpoints, DamageIsAnErrorInAll) {
   NEEDS_A_LAUNCHER();
   ASSERT_EQ(run(2, "save").out, "saved\n");
-  // The last byte of what the second process wrote: some other process needs it.
+  // The last byte of the second process's file, which some other process needs.
   const std::string path = dir + "/1/shards-1-of-2.safetensors";
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(-1, std::ios::end);
@@ -215,7 +215,8 @@ TEST_F(Checkpoints, DamageIsAnErrorInAll) {
   EXPECT_NE(text.find("another process cannot restore step 1 of DIR"), std::string::npos) << text;
 }
 
-// A bit of every sixteenth byte of each file that two processes wrote; a restore by four says the same.
+// Flips a bit in every sixteenth byte of each file that two processes wrote; a restore by four
+// processes reports the same.
 TEST_F(Checkpoints, DamageOfAnyFileIsFound) {
   NEEDS_A_LAUNCHER();
   ASSERT_EQ(run(2, "save").out, "saved\n");
@@ -238,7 +239,7 @@ TEST_F(Checkpoints, DamageOfAnyFileIsFound) {
   EXPECT_EQ(run(4, "load").out, "as saved\n");
 }
 
-// A folder that cannot be made is an error of all.
+// If a folder cannot be made, all processes report the error.
 TEST_F(Checkpoints, FoldersThatCannotBeAreAnErrorInAll) {
   NEEDS_A_LAUNCHER();
   checkpoint_test::write(dir + "/file", "x");
@@ -260,8 +261,8 @@ TEST_F(Checkpoints, FoldersThatCannotBeAreAnErrorInAll) {
   EXPECT_EQ(names_in(dir), Names{"file"});
 }
 
-// Of one, two and four processes, in turn as it is drawn; each run restores what another number
-// saved.
+// One, two and four processes run in random order; each run restores what another number of
+// processes saved.
 TEST_F(Checkpoints, KillsLeaveEveryStepThatWasMade) {
   NEEDS_A_LAUNCHER();
   std::mt19937 draw(std::random_device{}());
@@ -276,7 +277,7 @@ TEST_F(Checkpoints, KillsLeaveEveryStepThatWasMade) {
 
 namespace {
 
-// Two processes that save onto a slow disk.
+// Two processes that save to a slow disk.
 class CheckpointsOnASlowDisk : public Checkpoints {
  protected:
   void SetUp() override {
@@ -284,7 +285,7 @@ class CheckpointsOnASlowDisk : public Checkpoints {
     disk.emplace(dir);
   }
   void TearDown() override {
-    // The disk first: the end of the processes waits for what they have under way there.
+    // The disk is unmounted first, because processes that end wait for their saves to it.
     disk.reset();
     run.reset();
     Checkpoints::TearDown();
@@ -314,9 +315,9 @@ class CheckpointsOnASlowDisk : public Checkpoints {
   std::optional<std::int64_t> newest() const {
     return tessera::checkpoint::latest_intact_step(run_folder());
   }
-  // What both processes answer.
+  // The answers of both processes.
   static std::string both(const std::string& answer) { return answer + "\n" + answer; }
-  // Step 5 is there, and both processes wait at the disk with step 10.
+  // Step 5 is complete, and both processes wait for the disk during step 10.
   void save_until_it_stands_still() {
     ASSERT_EQ(start(2), both("step 0 is right"));
     EXPECT_EQ(run->ask("train"), both("step 5 is right"));
@@ -328,7 +329,7 @@ class CheckpointsOnASlowDisk : public Checkpoints {
     disk->await("alive-0");
     disk->await("alive-1");
   }
-  // Lets operations through up to this one.
+  // Lets operations through, up to and including this one.
   checkpoint_test::SlowDisk::Operation go_on_to(const std::string& what) {
     for (;;) {
       const auto o = disk->await();
@@ -344,7 +345,8 @@ class CheckpointsOnASlowDisk : public Checkpoints {
 
 }  // namespace
 
-// A step of two shards, between which it is replaced: all that is read is of one save.
+// A step of two shards is replaced after the first was read: everything that is read must come from
+// one save.
 TEST_F(CheckpointsOnASlowDisk, ARestoreIsOfOneSave) {
   NEEDS_A_LAUNCHER();
   NEEDS_A_SLOW_DISK(*disk);
@@ -393,7 +395,7 @@ TEST_F(CheckpointsOnASlowDisk, TheProgramGoesOnUntilItsNextSave) {
   EXPECT_EQ(run->process.end(), 0) << run->process.text();
 }
 
-// Each of the two, at the write of its own part.
+// Kills each of the two processes while it writes its own file.
 TEST_F(CheckpointsOnASlowDisk, AKillOfOneLeavesTheStepBefore) {
   NEEDS_A_LAUNCHER();
   NEEDS_A_SLOW_DISK(*disk);
@@ -411,7 +413,7 @@ TEST_F(CheckpointsOnASlowDisk, AKillOfOneLeavesTheStepBefore) {
       disk->open();
       EXPECT_NE(run->process.end(), 0) << run->process.text();
       EXPECT_EQ(newest(), 5);
-      // As many processes as there are now.
+      // The number of processes that are left.
       const int processes = lost ? 1 : 2;
       const auto all = [&](const char* answer) { return processes == 1 ? answer : both(answer); };
       ASSERT_EQ(start(processes), all("step 5 is right"));

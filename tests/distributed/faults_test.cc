@@ -1,4 +1,4 @@
-// What goes wrong in one of several processes ends in an error in all of them.
+// An error in one of several processes ends in an error in all of them.
 #include "distributed/launch.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using distributed_test::Outcome;
 using distributed_test::run;
 using distributed_test::starts;
 
-// With a letter for what differs from run to run.
+// Replaces the parts that differ from run to run by a letter.
 std::string without_numbers(const std::string& text) {
   static const std::regex stand("\\([^()]*, pid \\d+\\)"), time("\\d+(\\.\\d+)? s ago"),
       place("(arrays|child|collectives|faults|threads|training)\\.cc:\\d+");
@@ -27,7 +27,7 @@ std::string without_numbers(const std::string& text) {
       "child.cc:L");
 }
 
-// What the processes say, without the launcher's words, in the order of their numbers.
+// The output of the processes in the order of their numbers, without the launcher's.
 std::string said(int processes, const std::string& mode) {
   const Outcome o = run(processes, mode);
   EXPECT_NE(o.code, 0);
@@ -48,8 +48,8 @@ std::string said(int processes, const std::string& mode) {
   return text;
 }
 
-// What each process says. One that ends with an error has the launcher end the others after a while,
-// which may have said it by then or not.
+// Checks the output of each process. When one ends with an error, the launcher ends the others
+// after a while, and they may have printed their error by then or not.
 void expect_said(const std::string& text, const std::vector<std::string>& by_process) {
   std::string expected;
   for (std::size_t p = 0; p < by_process.size(); ++p)
@@ -60,7 +60,7 @@ void expect_said(const std::string& text, const std::vector<std::string>& by_pro
   EXPECT_EQ(text, expected);
 }
 
-// One of two processes does not come to what the other one waits for.
+// One of two processes does not make the call that the other one waits for.
 TEST(Faults, AreNamedByThoseWhoWait) {
   NEEDS_A_LAUNCHER();
   const auto waiting = [](const std::string& what, const std::string& stand,
@@ -81,10 +81,11 @@ TEST(Faults, AreNamedByThoseWhoWait) {
   EXPECT_EQ(said(2, "leave"), waiting("has come to its end", "has come to its end"));
   EXPECT_EQ(said(2, "give_up"),
             waiting("has come to its end", "has come to its end") + "process 1: no such file\n");
-  // The launcher ends the others where one is killed; on a busy machine it may be quicker than they.
+  // The launcher ends the others if one is killed. On a busy machine it may do so before they find
+  // out.
   std::string text;
   for (int turn = 0; turn < 5 && text.empty(); ++turn) text = said(2, "die");
-  // MPICH's kills them at once.
+  // MPICH's launcher kills them at once.
   if (!text.empty() || run(launcher() + " --version").out.find("HYDRA") == std::string::npos) {
     EXPECT_EQ(text,
               waiting("has ended", "ended; was last at psum of 'pmap(child.cc:L)', child.cc:L"));
@@ -111,7 +112,7 @@ TEST(Faults, AreNamedByThoseWhoWait) {
                     "was last at psum of 'pmap(child.cc:L)', child.cc:L", "1.0 s"));
 }
 
-// Before it is an error, for those who ask.
+// The watchdog reports this before it is an error, to those who ask.
 TEST(WatchDog, SaysWhereEverybodyStands) {
   NEEDS_A_LAUNCHER();
   ::setenv("TESSERA_LOG", "progress", 1);
@@ -128,14 +129,14 @@ TEST(WatchDog, SaysWhereEverybodyStands) {
   EXPECT_NE(text.find(report), std::string::npos) << text;
 }
 
-// What each process says, whose stand may be any by then.
+// The output of each process, whose position in the program may be any.
 std::string said_whatever_stands(int processes, const std::string& mode) {
   static const std::regex stands("\\(H\\): [^\n]*");
   return std::regex_replace(said(processes, mode), stands, "(H): S");
 }
 
-// Each of two processes that came to different programs names both and the first equation that differs,
-// whichever of them found out.
+// If two processes run different programs, each names both and the first equation that differs,
+// whichever of them finds out.
 TEST(Faults, ProgramsThatDifferAreNamedByBoth) {
   NEEDS_A_LAUNCHER();
   struct Case {
@@ -176,7 +177,7 @@ TEST(Faults, ProgramsThatDifferAreNamedByBoth) {
                         "that differ\n");
       }
       const std::string text = said_whatever_stands(2, c.mode);
-      // On another machine the launcher may have ended one meanwhile.
+      // The launcher may already have ended a process on another machine.
       if (apart[0] == '1')
         expect_said(text, texts);
       else
@@ -186,7 +187,7 @@ TEST(Faults, ProgramsThatDifferAreNamedByBoth) {
   ::unsetenv("TESSERA_APART");
 }
 
-// One that only sent has gone on meanwhile.
+// A process that only sent has continued meanwhile.
 TEST(Faults, ProgramsThatDifferAreNamedByWhoWentOn) {
   NEEDS_A_LAUNCHER();
   const std::string here =
@@ -220,8 +221,8 @@ TEST(Faults, ProgramsThatDifferAreNamedByWhoWentOn) {
   ::unsetenv("TESSERA_APART");
 }
 
-// One that only sent and has come to its end shows what it sent to who finds out, before that one's
-// error ends both.
+// A process that only sent and has ended shows its program to the process that finds out, before
+// the error of that one ends both.
 TEST(Faults, ProgramsThatDifferAreNamedThoughTheOtherOneHasEnded) {
   NEEDS_A_LAUNCHER();
   for (const char* apart : {"0", "1"}) {
@@ -245,7 +246,8 @@ TEST(Faults, ProgramsThatDifferAreNamedThoughTheOtherOneHasEnded) {
   ::unsetenv("TESSERA_APART");
 }
 
-// Of four, too: who does not find out himself is told by those that he waits for.
+// With four processes, those that do not find out themselves are told by the processes that they
+// wait for.
 TEST(Faults, ProgramsThatDifferAreNamedByAll) {
   NEEDS_A_LAUNCHER();
   const std::string text = said(4, "differ_within");
@@ -279,8 +281,7 @@ TEST(Faults, CallsThatDifferAreFoundAtOnce) {
                text("process_allgather: process 0 came to barrier")});
 }
 
-// Calls of two threads that nobody has said to be several: a warning where there is a race, and what to
-// do about it where it was lost.
+// Calls of two unordered threads: a warning if there is a race, and advice if it was lost.
 TEST(Threads, ThatNothingOrdersAreNamed) {
   NEEDS_A_LAUNCHER();
   const std::string text = without_numbers(run(2, "race").out);
@@ -296,7 +297,8 @@ TEST(Threads, ThatNothingOrdersAreNamed) {
   EXPECT_NE(text.find(advice), std::string::npos) << text;
 }
 
-// Which of two threads comes first is not known, so that they are told apart by what they come to.
+// It is not known which of two threads comes first, so they are identified by the program that they
+// begin with.
 TEST(Threads, ThatBeginAlikeAreRefused) {
   NEEDS_A_LAUNCHER();
   const std::string text =
@@ -307,7 +309,8 @@ TEST(Threads, ThatBeginAlikeAreRefused) {
   expect_said(said(2, "like_threads"), {text, text});
 }
 
-// What a process has of one way it has of each that it goes, so that all come to the same.
+// A process that takes several branches must have the same devices' coordinates in each, so that all
+// processes reach the same collectives.
 TEST(Branches, OfStagesThatProcessesShareInPartsAreRefused) {
   NEEDS_A_LAUNCHER();
   const std::string text =
@@ -320,7 +323,8 @@ TEST(Branches, OfStagesThatProcessesShareInPartsAreRefused) {
   expect_said(said(4, "mixed_ways"), {text, text, text, text});
 }
 
-// Meshes of different processes in one program, and what is to be whole where none of it is.
+// Meshes of different processes in one program, and a value that must be whole in a process that
+// has none of it.
 TEST(Faults, WhatSomeProcessesHaveIsNotComputedByOthers) {
   NEEDS_A_LAUNCHER();
   const std::string two =
@@ -354,7 +358,7 @@ TEST(Faults, WhatIsElsewhereIsNeitherReadNorPlaced) {
   expect_said(said(2, "place"), {place("7", "1", "0 to 3"), place("3", "0", "4 to 7")});
 }
 
-// The error of an exchange that goes on beside work is that of the call.
+// The error of an exchange that overlaps work is the error of the call.
 TEST(Exchanges, BesideWorkFailAsOthersDo) {
   NEEDS_A_LAUNCHER();
   const Outcome o = run(2, "leave_beside");

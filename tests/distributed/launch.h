@@ -27,21 +27,20 @@ inline Outcome run(const std::string& command) {
   o.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return o;
 }
-// Nothing that it starts goes on for ever.
+// No process that it starts runs for ever.
 inline const std::string& launcher() {
   static const std::string command = std::string("timeout -k 5 120 ") + DISTRIBUTED_LAUNCHER;
   return command;
 }
 
-/// A mode of child.cc in so many processes; 0: without a launcher.
+/// Runs a mode of child.cc in this many processes; 0: without a launcher.
 inline Outcome run(int processes, const std::string& mode) {
   const std::string child = std::string(DISTRIBUTED_CHILD) + " " + mode;
   if (processes == 0) return run(child);
   return run(launcher() + " -n " + std::to_string(processes) + " " + child);
 }
 
-// Where MPI itself does not work, as in a container that forbids what it does, there is nothing to
-// test.
+// If MPI itself does not work, as in a container that forbids its system calls, nothing is tested.
 inline bool starts() {
   static const Outcome tried = run(launcher() + " -n 2 " + DISTRIBUTED_PROBE);
   return tried.code == 0;

@@ -1,4 +1,4 @@
-// A library that says so where it is loaded instead of the plug-in.
+// A library that prints a line if it is loaded instead of the plug-in.
 #include <unistd.h>
 
 namespace {

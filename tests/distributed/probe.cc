@@ -1,4 +1,5 @@
-// Whether MPI works where the tests run: what the plug-in needs of it, and nothing of Tessera.
+// Tests whether MPI works here: it uses the functions that the plug-in needs, and nothing of
+// Tessera.
 #include <mpi.h>
 
 int main(int argc, char** argv) {

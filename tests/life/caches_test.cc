@@ -1,4 +1,4 @@
-// What is kept for reuse stays within its bound, and goes when it is told to.
+// Caches stay within their bounds, and are emptied on request.
 #include "life/spawn.h"
 
 #include <tessera/tessera.h>
@@ -33,8 +33,8 @@ TEST_F(Caches, ManyShapesAndValuesKeepMemoryBounded) {
   ASSERT_EQ(e.code, 7) << e;
   long half = 0, growth = 0;
   ASSERT_EQ(std::sscanf(e.out.c_str(), "%ld %ld", &half, &growth), 2) << e;
-  // Each kept would take some 16 KB, twice over for the reading of an element. What is left is the
-  // arrays, 4 bytes larger each time, and the allocator's slack.
+  // Keeping all would take about 16 KB each, and twice that for reading an element. What is left
+  // are the arrays, each 4 bytes larger than the one before, and the allocator's slack.
   const long programs = (n ? std::atol(n) : 600) / 2;
   EXPECT_LT(growth, 4096 + programs * 2) << "kilobytes, over " << programs << " programs";
 }
@@ -47,13 +47,13 @@ TEST_F(Caches, ClearingLetsGoOfCapturedArrays) {
   auto f = ts::jit([&captured](Array x) { return x + captured; });
   f(ts::ones({64})).block_until_ready();
   captured = ts::ones({64});
-  EXPECT_FALSE(alive.expired());  // the program has it
+  EXPECT_FALSE(alive.expired());  // the program keeps it alive
   ts::clear_caches();
   EXPECT_TRUE(alive.expired());
   EXPECT_EQ(f(ts::ones({64})).to_vector<float>()[0], 2.0f);
 }
 
-// What captures an array of a trace serves that trace alone.
+// A program that captures an array of a trace is used by that trace only.
 TEST_F(Caches, ProgramsThatCaptureTracedArraysAreNotKept) {
   Array current;
   auto f = ts::jit([&current](Array x) { return x + current; });
@@ -69,7 +69,7 @@ TEST_F(Caches, ProgramsThatCaptureTracedArraysAreNotKept) {
   for (int i = 0; i < 100; ++i) trace_once();
   const std::size_t before = ::mallinfo2().uordblks;
   for (int i = 0; i < 400; ++i) trace_once();
-  // Each kept took some 2 KB.
+  // Keeping all would take about 2 KB each.
   EXPECT_LT(::mallinfo2().uordblks, before + 400 * 200);
 }
 
@@ -95,7 +95,7 @@ TEST_F(Caches, TheLeastRecentlyUsedGoesFirst) {
   ts::set_cache_limit(20 * one);
   for (std::int64_t n = 1; n < 60; ++n) {
     f(ts::ones({n})).block_until_ready();
-    f(ts::ones({100})).block_until_ready();  // in use all the time
+    f(ts::ones({100})).block_until_ready();  // used all the time
   }
   EXPECT_EQ(f.trace_count(), 60u);
   f(ts::ones({1})).block_until_ready();

@@ -39,7 +39,7 @@ void round_is_over() {
 Array product(Array x) { return ts::matmul(x, x) * 0.01f; }
 Array reduced(Array x) { return x + ts::psum(ts::sum(x), "i"); }
 
-// What a program keeps for good, and uses in a destructor that runs after main.
+// An object that lives for the whole process, and whose destructor uses it after main.
 struct Keeper {
   Array kept, pending;
   bool armed = false;
@@ -65,7 +65,7 @@ struct Endless {
   }
 };
 
-// Each leaves something under way; what it needs lives as long as the process.
+// Each state leaves something in progress; the objects that it needs live as long as the process.
 void begin(const std::string& state) {
   static auto& f = *new auto(ts::jit(product));
   static auto& p = *new auto(ts::pmap(reduced));
@@ -76,7 +76,7 @@ void begin(const std::string& state) {
 
   if (state == "idle") {
     round_is_over();
-  } else if (state == "first") {  // the first call ever is under way
+  } else if (state == "first") {  // the first call of all is in progress
     keeper.pending = f(x);
     round_is_over();
   } else if (state == "queued") {
@@ -156,7 +156,7 @@ void begin(const std::string& state) {
     static const Array& cut =
         *new Array(ts::device_put(ts::full({64, 64}, 0.1f), ts::Sharding(mesh, ts::P("a", "b"))));
     endless([] { ts::block_until_ready(by_hand(g(cut))); });
-  } else if (state == "checking") {  // what runs on the host in the middle of a program
+  } else if (state == "checking") {  // host code in the middle of a program
     static auto& g = *new auto(ts::jit([](Array v) {
       ts::debug::check(v);
       return product(v);
@@ -186,7 +186,7 @@ void end(const std::string& way) {
   std::_Exit(91);
 }
 
-// What children of fork do: what the parent did, from the beginning to the end.
+// Children of fork do everything that the parent did, from the beginning to the end.
 int as_a_child() {
   const Array y = ts::jit([](Array v) { return ts::sum(product(v)); })(ts::full({20, 20}, 0.5f));
   const Array z = ts::pmap(reduced)(ts::ones({4, 3}));
@@ -213,7 +213,7 @@ int fork_and_wait(const std::string& how) {
 
 }  // namespace
 
-// What the environment's settings lead to: the error of the first computation, and of the second.
+// The result of the environment's settings: the errors of the first and of the second computation.
 int use_settings() {
   ts::set_warning_handler(
       [](const std::string& text) { std::printf("warning: %s\n", text.c_str()); });
@@ -226,8 +226,8 @@ int use_settings() {
   return kCode;
 }
 
-// Compiles `n` programs that differ in shape and value, and prints how the memory grew over the
-// second half, in kilobytes.
+// Compiles `n` programs that differ in shape and value, and prints how much the memory grew during
+// the second half, in kilobytes.
 int compile_many(int n) {
   auto resident = [] {
     std::FILE* f = std::fopen("/proc/self/statm", "r");
@@ -246,12 +246,13 @@ int compile_many(int n) {
     if (y[i - 1].item<float>() != 4.0f + static_cast<float>(i)) return 95;
     if (i == n / 2) half = resident();
   }
-  if (f(ts::full({1}, 2.0), 1).item<float>() != 5.0f) return 96;  // long gone, made again
+  if (f(ts::full({1}, 2.0), 1).item<float>() != 5.0f) return 96;  // dropped long ago, made again
   std::printf("%ld %ld\n", half, resident() - half);
   return ts::cache_stats().bytes <= ts::cache_limit() && ts::cache_stats().evicted > 0 ? kCode : 97;
 }
 
-// Begins again with an address space of so many megabytes, which is there before anything is loaded.
+// Restarts the program with an address space of this many megabytes, which limits everything that
+// is loaded.
 int begin_under_a_limit(char** argv) {
   const rlim_t bytes = static_cast<rlim_t>(std::atoi(argv[2])) << 20;
   const rlimit limit{bytes, bytes};
@@ -300,7 +301,7 @@ int main(int argc, char** argv) {
   if (way == "return" && who == "main") return kCode;
   if (who == "main") end(way);
   std::thread([&] {
-    (void)ts::ones({2});  // a thread that uses the library, as all do here
+    (void)ts::ones({2});  // a thread that uses the library, like all threads here
     end(way);
   }).join();
   return 94;

@@ -1,5 +1,5 @@
-// However a process ends, in whatever state and by whichever thread: with its own code and all of
-// its output.
+// Whatever the state, the way and the thread in which a process ends, it has the right exit code
+// and all of its output.
 #include "life/spawn.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<Case> cases() {
       for (const char* way : {"exit", "quick_exit", "throw"}) all.emplace_back(state, way, who);
     all.emplace_back(state, "return", "main");
   }
-  // main ends alone, and another thread ends the process.
+  // main ends its thread, and another thread ends the process.
   for (const char* state : kStates) all.emplace_back(state, "pthread_exit", "main");
   return all;
 }
@@ -59,8 +59,8 @@ INSTANTIATE_TEST_SUITE_P(Matrix, Exits, testing::ValuesIn(cases()), [](const aut
   return std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" + std::get<2>(info.param);
 });
 
-// OpenBLAS's threads look for memory that they never get. Below some limit the program is not even
-// loaded, which the system says with a code of its own.
+// OpenBLAS's threads wait for memory that they never get. Below some limit the program is not even
+// loaded, which the system reports by a code of its own.
 TEST(ExitsUnderALimit, OfTheAddressSpace) {
   int ended = 0;
   for (int megabytes = 100; megabytes <= 1000; megabytes += 50) {

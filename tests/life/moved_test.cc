@@ -1,5 +1,5 @@
-// Objects that were moved away and are used all the same: each class that keeps its state behind a
-// pointer says so, and none crashes.
+// Objects that were moved from and are used anyway: each class that keeps its state behind a
+// pointer throws an error that says so, and none crashes.
 #include <tessera/tessera.h>
 
 #include "message.h"
@@ -26,7 +26,7 @@ struct Case {
   std::string says;  // the first line
 };
 
-// Uses an object that was moved from, and checks that the one that has its contents still works.
+// Uses an object that was moved from, and checks that the object with its contents still works.
 template <class T, class Use>
 std::function<void()> moved(T made, Use use) {
   return [made = std::make_shared<T>(std::move(made)), use] {
@@ -130,7 +130,7 @@ TEST_F(Moved, ObjectsSayThatTheyWereMovedAway) {
   }
 }
 
-// An index has its array still: a move of it is a copy.
+// An index still has its array: moving it copies it.
 TEST(MovedIndex, StillChooses) {
   const Array x = ts::array({1, 2, 3});
   ts::AxisIndex index(ts::array({2, 0}));
@@ -152,7 +152,7 @@ TEST_F(Moved, TheWholeText) {
       "  try: use what it was moved to");
 }
 
-// A new value makes it whole again, and what has nothing by itself still has nothing to say.
+// An object that is assigned to works again; one without contents stays empty.
 TEST_F(Moved, ObjectsMayBeAssignedTo) {
   ts::CheckpointSaving none, saving = ts::checkpoint::save_async(dir, 1, ts::ones({3}));
   none.wait();

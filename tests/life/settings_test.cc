@@ -1,5 +1,5 @@
-// What a TESSERA_ variable takes, and what is said about all else. Each case is a process of its
-// own: settings are read at the first computation.
+// The values that a TESSERA_ variable takes, and the messages about all others. Each case is a
+// separate process, because settings are read at the first computation.
 #include "life/spawn.h"
 
 #include <gtest/gtest.h>

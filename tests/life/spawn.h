@@ -1,4 +1,4 @@
-// Runs tests/life/child.cc and says how it ended.
+// Runs tests/life/child.cc and returns how it ended.
 #pragma once
 
 #include <poll.h>
@@ -19,7 +19,7 @@ extern char** environ;
 namespace life {
 
 struct Ended {
-  int code = -1;   // of exit
+  int code = -1;   // passed to exit
   int signal = 0;  // that ended it
   bool hung = false;
   std::string out;
@@ -29,7 +29,7 @@ inline std::ostream& operator<<(std::ostream& o, const Ended& e) {
   return o << "code " << e.code << ", signal " << e.signal << ", it had printed:\n" << e.out;
 }
 
-/// Far beyond what any of them takes, on a machine that does much else and under valgrind.
+/// Far longer than any of them takes on a busy machine and under valgrind.
 inline int patience_seconds() {
   const char* v = std::getenv("LIFE_PATIENCE");
   return v ? std::atoi(v) : 120;

@@ -1,5 +1,6 @@
-// When the system has no thread to give, what asked for one is done without, and again with one
-// when there is one. No lock is held while code of the user runs. What was moved away says so.
+// If the system cannot start a thread, the library works without it, and starts one later when it
+// can. No lock is held while user code runs. Objects that were moved from throw an error that says
+// so.
 #include <tessera/tessera.h>
 
 #include <dlfcn.h>
@@ -48,7 +49,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attr, voi
   return no_threads ? EAGAIN : system(thread, attr, start, argument);
 }
 
-// The first of all in this process, so that no worker is there yet.
+// This runs first in this process, before any worker exists.
 TEST(Threads, WhatTheSystemDoesNotGiveIsDoneWithout) {
   const Array x = ts::full({300, 300}, 0.5f);
   auto f = ts::jit([](Array a) { return ts::matmul(a, a) * 0.01f + ts::sin(a) * 0; });
@@ -98,7 +99,7 @@ TEST(Warnings, AHandlerMayCallWhatItIsWarnedAbout) {
 
 TEST(MovedFunctions, SaySo) {
   const Array x = ts::ones({2});
-  auto jitted = ts::jit([](Array a) { return a * 2; });  // its line is in the texts
+  auto jitted = ts::jit([](Array a) { return a * 2; });  // its line is in the error texts
   const int line = __LINE__ - 1;
   auto text = [&](const char* what, int l) {
     return std::string(what) +

@@ -1,4 +1,4 @@
-// Numbers in which sorts can go wrong, and comparison to the bit.
+// Numbers that are difficult to sort, and bitwise comparison.
 #pragma once
 
 #include "partition_check.h"
@@ -15,8 +15,8 @@ inline const std::vector<DType> kSortedDTypes = {
     DType::uint8,    DType::uint16,  DType::uint32,  DType::uint64,    DType::float16,
     DType::bfloat16, DType::float32, DType::float64, DType::complex64, DType::complex128};
 
-// Few values, so that there are ties: least and greatest ones, zeros of both signs, NaNs of two
-// kinds, in which bits tell equal elements apart.
+// Few different values, so that there are ties: the least and greatest numbers, zeros of both
+// signs, and two kinds of NaN, so that bits tell equal elements apart.
 inline HostArray awkward(const Type& type, std::uint32_t seed) {
   std::mt19937 rng(seed);
   HostArray a(type.dtype, type.shape);

@@ -1,4 +1,4 @@
-// Programs run by the executor.
+// Runs programs in the executor.
 #pragma once
 
 #include "runtime/executable.h"
@@ -12,8 +12,8 @@
 
 namespace tessera::testing {
 
-/// `work`: where it is told what the program did, not what reading its results takes, which several
-/// processes gather.
+/// `work`, if given, receives the work of the program, without the gathering of its results, which
+/// several processes need.
 inline std::vector<HostArray> run_compiled(const ProgramPtr& p,
                                            const std::vector<HostArray>& inputs,
                                            MeasuredWork* work = nullptr) {

@@ -11,7 +11,7 @@ namespace partitioning {
 
 using namespace tessera;
 
-/// `f` for one device along `manual`; operands and results are cut by the specs.
+/// Runs `f` per device along `manual`; the specs shard operands and results.
 inline Values region(const MeshShape& mesh, const Strings& manual, const Strings& in,
                      const Strings& out, const Values& operands,
                      const std::function<Values(Builder&, const Values&)>& f) {

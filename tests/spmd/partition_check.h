@@ -1,5 +1,5 @@
-// Programs over whole arrays and what partitioning makes of them: checked against the evaluator,
-// and listed by their collectives.
+// Programs over global arrays and their partitioned form: compared with the evaluator, and listed
+// by their collectives.
 #pragma once
 
 #include "compiled.h"
@@ -19,7 +19,7 @@ using namespace tessera;
 using namespace tessera::spmd;
 using tessera::testing::expect_same;
 
-/// A program that is written, then partitioned.
+/// A program under construction, which is then partitioned.
 class Case {
  public:
   explicit Case(MeshShape shape) : shape(std::move(shape)), mesh(this->shape, kAxes) {
@@ -33,14 +33,14 @@ class Case {
   Value input(Shape s, std::string_view where) {
     return input(Type(DType::float32, std::move(s)), where);
   }
-  /// A value in the middle of the program; its sizes need not divide.
+  /// Constrains an intermediate value, whose sizes need not divide.
   Value constrain(Value x, std::string_view where) {
     return ops::sharding_constraint(x, ref(), spec(where), {});
   }
   RequestedPlacement wanted(int rank, std::string_view where) const {
     return {mesh.placement(spec(where), rank)};
   }
-  /// Outputs lie as the specs say; "?": as they come.
+  /// Outputs have the shardings of the specs; "?" leaves the choice to the partitioner.
   Partitioned run(const Values& outputs, const std::vector<std::string>& where = {}) {
     for (std::size_t i = 0; i < where.size(); ++i)
       options.wanted.outputs.push_back(
@@ -53,7 +53,7 @@ class Case {
     verify(*p.program, "partition");
     return p;
   }
-  /// x after as many turns of `turn` as the number n says.
+  /// x after n iterations of `turn`.
   Value repeated(Value x, Value n, const std::function<Value(Value)>& turn) {
     Builder test("test"), body("turn");
     test.input(x.type());
@@ -91,7 +91,7 @@ inline std::vector<std::string> collectives(const Partitioned& p) {
 }
 inline std::vector<std::string> list(std::vector<std::string> all) { return all; }
 
-/// The body of the one region.
+/// The body of the only region.
 inline const Program& body_of(const Partitioned& p) {
   return *p.program->equations.at(0).attrs.program("body");
 }
@@ -123,8 +123,8 @@ inline void enough_devices() {
   if (runtime::device_count() < 8) runtime::set_device_count(8);
 }
 
-/// Evaluated device by device, and compiled, the partitioned program gives what the program gives,
-/// and its devices receive what the plan says.
+/// The partitioned program gives the results of the program, evaluated device by device and
+/// compiled, and its devices receive the bytes that the plan predicts.
 inline void expect_right(const Program& program, const Partitioned& p,
                          const std::vector<HostArray>& inputs) {
   const std::vector<HostArray> whole = evaluate(program, inputs);

@@ -1,5 +1,5 @@
-// Drawn requests for drawn programs: whether what partitioning makes of a program gives what it
-// gives, evaluated device by device and compiled.
+// Random requests for random programs: checks that the partitioned program gives the results of the
+// program, evaluated device by device and compiled.
 #pragma once
 
 #include "ops/drawn_program.h"
@@ -20,7 +20,8 @@
 
 namespace partitioning {
 
-// Axes in any order on any dimensions, at ends of a program on such as they divide.
+// Shards any dimensions over axes in any order; at inputs and outputs of a program, over axes that
+// divide them.
 inline RequestedPlacement draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh,
                                       bool evenly = true) {
   RequestedPlacement w{Placement::replicated(shape.rank())};
@@ -47,7 +48,7 @@ inline const MeshShape& draw_mesh(walk::Dice& dice) {
   return dice.of(meshes);
 }
 
-// What is asked of the inputs and outputs of the case's program: of some nothing.
+// Draws the requests for the inputs and outputs of the case's program; some have none.
 inline void draw_ends(walk::Dice& dice, Case& c) {
   const Program& p = *c.program;
   const auto drawn = [&](Var v) {
@@ -58,7 +59,7 @@ inline void draw_ends(walk::Dice& dice, Case& c) {
   for (Var v : p.outputs) c.options.wanted.outputs.push_back(dice.toss() ? std::nullopt : drawn(v));
 }
 
-// The program with constraints of this mesh on some of its values.
+// The program with constraints on some of its values, over this mesh.
 inline ProgramPtr constrained(walk::Dice& dice, const Program& p, const Case& c) {
   Builder b(p.name);
   std::vector<Value> now(p.types.size());
@@ -82,7 +83,7 @@ inline ProgramPtr constrained(walk::Dice& dice, const Program& p, const Case& c)
   return b.finish(out);
 }
 
-// Integers so small that no sum or product in the program is rounded, whatever its order.
+// Whether all integers are so small that no sum or product in the program is rounded, in any order.
 inline bool is_exact(const Program& p, const std::vector<HostArray>& inputs) {
   std::vector<HostArray> values(p.types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[p.inputs[i]] = inputs[i];
@@ -99,7 +100,7 @@ inline bool is_exact(const Program& p, const std::vector<HostArray>& inputs) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const HostArray a = parts::of(values[eqn.outputs[i]] = out[i]);
       if (!is_floating(a.dtype)) continue;
-      // A quotient of complex numbers is rounded on its way, also where it is an integer.
+      // A quotient of complex numbers is rounded on the way, even if it is an integer.
       if (is_complex(out[i].dtype) && eqn.op->name == "div") return false;
       const double most = a.dtype == DType::bfloat16 ? 16 : a.dtype == DType::float16 ? 64 : 4096;
       for (std::int64_t k = 0; k < a.count(); ++k)
@@ -110,7 +111,7 @@ inline bool is_exact(const Program& p, const std::vector<HostArray>& inputs) {
   return true;
 }
 
-// The first difference of more than rounding.
+// The first difference larger than rounding errors.
 inline std::string difference(const std::vector<HostArray>& got,
                               const std::vector<HostArray>& whole, bool exact,
                               const std::string& how) {
@@ -137,7 +138,7 @@ inline std::string difference(const std::vector<HostArray>& got,
   return "";
 }
 
-// Whether some value is cut along a dimension that its axes do not divide.
+// Whether some value is sharded along a dimension that its axes do not divide.
 inline bool is_uneven(const Partitioned& q, const AtomMesh& mesh) {
   for (std::size_t s = 0; s < q.where->scopes(); ++s) {
     const Program& p = q.where->program(s);
@@ -151,9 +152,9 @@ inline bool is_uneven(const Partitioned& q, const AtomMesh& mesh) {
 
 struct ByDevice {
   std::vector<HostArray> results;
-  std::string apart;  // of which result devices hold one part in other bits
+  std::string apart;  // the result whose copies have different bits
 };
-/// A partitioned program's one region, evaluated device by device.
+/// Evaluates the only region of a partitioned program device by device.
 inline ByDevice evaluate_devices(const Program& partitioned, const std::vector<HostArray>& in) {
   const ShardMap s(partitioned.equations.at(0).attrs);
   std::vector<std::vector<HostArray>> blocks(static_cast<std::size_t>(s.mesh.size()));
@@ -164,7 +165,7 @@ inline ByDevice evaluate_devices(const Program& partitioned, const std::vector<H
   ByDevice by;
   for (std::size_t i = 0; i < s.out_specs.size(); ++i) {
     std::vector<HostArray> parts;
-    std::map<std::vector<std::int64_t>, std::size_t> first;  // the device that has a part first
+    std::map<std::vector<std::int64_t>, std::size_t> first;  // the first device that has each shard
     for (std::size_t d = 0; d < made.size(); ++d) {
       const HostArray& part = made[d][i];
       std::vector<std::int64_t> which;
@@ -183,8 +184,8 @@ inline ByDevice evaluate_devices(const Program& partitioned, const std::vector<H
   return by;
 }
 
-/// What the partitioned program gives otherwise than the program; empty where nothing. Devices that
-/// hold the same part of a result hold the same bits, exact or not.
+/// Describes how the results of the partitioned program differ, or returns an empty text. Copies of
+/// a shard must have the same bits on all devices, exact or not.
 inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned,
                                  const std::vector<HostArray>& in, bool exact, bool compiled) {
   const std::vector<HostArray> whole = evaluate(p, in);
@@ -198,7 +199,7 @@ inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned
                    "compiled");
     if (w.empty()) w = moved_otherwise(partitioned, work);
   }
-  // Rounding may turn a comparison, a choice or an index, and then nothing is close.
+  // Rounding may change a comparison, a choice or an index, and then no result is close.
   if (!exact && any_equation(p, [](const Equation& e) { return !e.op->jvp || !e.op->exact; }))
     return "";
   return w.empty() ? w : w + "\n" + to_string(p) + "\n" + to_string(*partitioned);
@@ -217,8 +218,8 @@ inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make
     Case c(draw_mesh(dice));
     p = c.program = make(dice);
     if (!p) return "";
-    // Constraints are drawn over meshes of their own; and the sign of a NaN, which is nobody's, is
-    // not to be seen.
+    // Drawn constraints are over meshes of their own, and the sign of a NaN is not defined, so it
+    // must not be visible.
     if (any_equation(*p, [](const Equation& e) {
           return e.op->constrains || e.op->name == "bitcast_convert";
         }))
@@ -247,7 +248,7 @@ inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make
   }
 }
 
-/// Draws so many programs, prints how many of what there were.
+/// Draws this many programs and prints how many there were of each kind.
 inline Tally check_drawn(int programs, int most, const Maker& make) {
   Tally tally;
   check::check_many(programs, most,

@@ -9,7 +9,7 @@
 
 namespace tessera::testing {
 
-/// Numbers that every library draws alike.
+/// A generator that gives the same numbers with every standard library.
 class Draw {
  public:
   explicit Draw(std::uint32_t seed) : engine_(seed) {}
@@ -45,7 +45,7 @@ inline std::vector<spmd::Placement> all_placements(const spmd::AtomMesh& mesh, i
   return all;
 }
 
-/// Each atom cuts a dimension, or not: none of those in `but`.
+/// Each atom shards a dimension or none; atoms in `but` shard nothing.
 inline spmd::Placement drawn_placement(Draw& draw, const spmd::AtomMesh& mesh, int rank,
                                        spmd::AtomSet but = {}) {
   spmd::Placement p = spmd::Placement::replicated(rank);

@@ -1,5 +1,4 @@
-// Programs with what is asked of their inputs and outputs, and the placements that come of it as
-// text.
+// Programs with the requests for their inputs and outputs, and the resulting placements as text.
 #pragma once
 
 #include "../specs.h"
@@ -20,17 +19,18 @@ using namespace tessera::spmd;
 
 inline Type f32_of(Shape shape) { return Type(DType::float32, std::move(shape)); }
 
-/// A program that is written and then propagated over a mesh of x = 2 and y = 4.
+/// A program under construction, which is then propagated over a mesh of x = 2 and y = 4.
 class Case {
  public:
   explicit Case(MeshShape shape = {{"x", "y"}, {2, 4}}) : mesh(std::move(shape)) {}
 
-  /// An input of which nothing is asked.
+  /// An input without a request.
   Value input(Shape shape) {
     options.inputs.emplace_back();
     return b.input(f32_of(std::move(shape)));
   }
-  /// One that lies as the spec says (tests/specs.h) in all dimensions but those that are open.
+  /// An input with the sharding of the spec (tests/specs.h), closed in all dimensions except the
+  /// open ones.
   Value input(Shape shape, std::string_view where, std::vector<bool> open = {}) {
     options.inputs.emplace_back(wanted(shape.rank(), where, std::move(open)));
     return b.input(f32_of(std::move(shape)));

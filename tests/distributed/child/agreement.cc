@@ -1,4 +1,4 @@
-// What processes are to have in common and do not: settings, values, the order of their calls.
+// Settings, values and the order of calls that processes must have in common and do not.
 #include "child.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace child {
 namespace {
 
-// Before the processes are joined: what the launcher says.
+// The number that the launcher gives, before the processes are joined.
 int launched_as() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (const char* rank = std::getenv(name)) return std::atoi(rank);
@@ -29,7 +29,7 @@ const ts::Mesh& mesh() {
   static const ts::Mesh all({{"i", kDevices}});
   return all;
 }
-// The same in all processes but for an element of the last one's.
+// Equal in all processes except for an element of the last one's array.
 Array almost(std::vector<float> values, std::size_t element) {
   if (ts::process_index() == ts::process_count() - 1) values[element] += 1;
   return ts::array(values);
@@ -58,7 +58,8 @@ void extra_call_of_results() {
   if (ts::process_index() == 0) sum(ts::exp(x)).block_until_ready();
   sum(ts::cos(x)).block_until_ready();
 }
-// What comes to the same, and what each computes for itself, is no difference.
+// Arguments that are equivalent, and values that each process computes for itself, are not
+// differences.
 void calls_of_its_own() {
   const Array x = drawn(0), parts = made_of_parts(2);
   Array y = sum(x);
@@ -89,7 +90,7 @@ void capture_differs() {
   ts::jit([&](Array x) { return ts::sum(x) * rate; }, {.mesh = mesh(), .name = "step"})(w)
       .block_until_ready();
 }
-// Larger than what is compared as a whole, and differing where no sample is taken.
+// Larger than arrays that are compared as a whole, and different where no sample is taken.
 void large_differs() {
   const Array x = almost(std::vector<float>(5000, 1), 1001);
   ts::jit([](Array a, Array b) { return ts::sum(a) * ts::sum(b); },
@@ -116,7 +117,7 @@ Modes agreement_modes() {
 
 namespace {
 
-// NAME=VALUE that the last of two processes has alone.
+// The last of two processes has the additional setting NAME=VALUE.
 void settings_differ() {
   const std::string one = given("ONE_HAS");
   if (launched_as() == 1)
@@ -150,7 +151,7 @@ void odd_timeouts() {
     std::printf("%s\n", e.what());
   }
 }
-// Goes where somebody else's files are before it asks anything.
+// Changes to a folder with foreign files before anything else.
 void moved() {
   if (::chdir(given("ELSEWHERE").c_str()) != 0) return;
   std::printf("process %d of %d\n", ts::process_index(), ts::process_count());

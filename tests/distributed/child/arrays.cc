@@ -1,4 +1,5 @@
-// Arrays whose parts lie in several processes, placed, computed with and read in.
+// Arrays whose shards are in several processes: placing them, computing with them, and reading
+// them.
 #include "child.h"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ void arrays() {
                               [&](const std::vector<ts::Range>& r) { return x(r[0], r[1]) * 2; }));
 }
 
-// Meshes whose places are not in the order of the devices: what a process has of them is no block.
+// Meshes whose order is not that of the devices, so that the shards of a process are not
+// contiguous.
 void meshes() {
   const Array x = draw(6, {24, 8});
   for (const auto& [name, mesh] : std::map<std::string, ts::Mesh>{
@@ -63,7 +65,8 @@ void meshes() {
   }
 }
 
-// Of four processes the two in the middle have devices of the first mesh, three of the second.
+// Of four processes, the two in the middle have devices of the first mesh, and three have devices
+// of the second.
 void some() {
   const Array x = draw(25, {12, 6});
   const std::vector<ts::Mesh> meshes{
@@ -91,7 +94,7 @@ void some() {
           {.mesh = mesh});
       show("gradient" + of, gradient(a));
       const auto halves = ts::shard_map(
-          [](Array v) {  // as often as what they have together asks for
+          [](Array v) {  // as often as the global value says
             return ts::while_loop(
                 [](Array c) { return ts::psum(ts::sum(c * c), "a") > 1; },
                 [](Array c) { return ts::psum_scatter(ts::all_gather(c * 0.0625f, "a"), "a"); }, v);
@@ -116,7 +119,7 @@ void first_ones() {
   (void)more.item<double>();
 }
 
-// Each process gives what it has read.
+// Each process passes the data that it has read.
 void local_data() {
   const Array x = draw(9, {16, 24});
   const int me = ts::process_index(), all = ts::process_count();
@@ -134,7 +137,8 @@ void local_data() {
   show("columns",
        ts::make_array_from_process_local_data(ts::Sharding(columns, P(ts::none, "model")),
                                               x(ts::all, ts::range(me * m, (me + 1) * m))));
-  const std::int64_t r = std::min(all, 2), c = all / r;  // of a grid: blocks of rows and columns
+  const std::int64_t r = std::min(all, 2),
+                     c = all / r;  // of a grid, for blocks of rows and columns
   show("blocks", ts::make_array_from_process_local_data(
                      ts::Sharding(grid, P("data", "model")),
                      x(ts::range(me / c * 16 / r, (me / c + 1) * 16 / r),
@@ -144,7 +148,7 @@ void local_data() {
                          x(ts::all, ts::range(me % c * 24 / c, (me % c + 1) * 24 / c))));
 }
 
-// A set of which each process reads its own examples: the same batches in the same order.
+// Each process reads its own examples of a data set: the batches and their order are the same.
 void data_set() {
   const auto path = std::filesystem::temp_directory_path() /
                     ("tessera_set_" + std::string(std::getenv("SET_NUMBER")));

@@ -1,4 +1,5 @@
-// What processes_test.cc and faults_test.cc start in one process and in several: child MODE.
+// The program that processes_test.cc and faults_test.cc start in one process and in several: child
+// MODE.
 #include "child.h"
 
 #include <cstdint>
@@ -78,7 +79,8 @@ int main(int argc, char** argv) try {
   }
   const child::Modes modes = child::all_modes();
   if (!modes.count(argv[1])) return 2;
-  // A second only where it is to be over: a busy machine takes longer to come to a collective.
+  // The timeout is a second only if it must run out: a busy machine takes longer to reach a
+  // collective.
   const std::string mode = argv[1];
   tessera::distributed::initialize({.timeout = mode == "hang" || mode == "finish_late" ? 1.0 : 60.0,
                                     .several_threads = mode.ends_with("threads")});

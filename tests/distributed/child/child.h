@@ -1,5 +1,5 @@
-// Programs that run in one process and in several, a mode each: every bit of what a mode computes
-// is printed by process 0.
+// Programs that run in one process and in several, one for each mode. Process 0 prints every bit of
+// the results.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -23,7 +23,7 @@ Modes threads_modes();
 Modes reports_modes();
 Modes faults_modes();
 Modes agreement_modes();
-// What comes before the processes are joined, or joins them.
+// Modes that run before the processes are joined, or join them.
 Modes early_modes();
 
 constexpr int kDevices = 8, kManyDevices = 24;
@@ -31,14 +31,14 @@ constexpr int kDevices = 8, kManyDevices = 24;
 // A function of one device's row, over the axis "i".
 using Body = Array (*)(Array);
 
-// The bits of a value, on however many devices of however many processes it lies.
+// Prints the bits of a value that is on any number of devices of any number of processes.
 void show(const std::string& name, const Array& x);
 Array draw(std::int64_t seed, const ts::Shape& shape);
 const Array& rows();
 std::vector<ts::Device> devices_of(const std::vector<int>& ids);
-// The bits of a large value, told by a sum of them that knows their places.
+// Prints a position-dependent sum of the bits of a large value.
 void show_large(const std::string& name, const Array& x);
-// Of a row on each device.
+// The mean over the axis of a row on each device.
 Array mean(const Array& x);
 Array sum(const Array& x);
 

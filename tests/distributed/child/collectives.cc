@@ -1,4 +1,4 @@
-// What collectives give, by all ways in which devices come to them.
+// The results of collectives, for all ways in which devices reach them.
 #include "child.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ const std::map<std::string, Body>& bodies() {
          return ts::fori_loop(
              0, 5, [](Array, Array c) { return c * 0.5f + ts::pmean(ts::sin(c), "i"); }, v);
        }},
-      {"ring",  // what communication gives is the body's result as it is
+      {"ring",  // the result of communication is the body's result
        [](Array v) {
          std::vector<std::pair<std::int64_t, std::int64_t>> ring;
          for (std::int64_t d = 0; d < kDevices; ++d) ring.emplace_back(d, (d + 1) % kDevices);
@@ -65,7 +65,7 @@ void maps() {
   }
 }
 
-// Operands of more than is exchanged at once, in pieces and parts that are not of one size.
+// Operands larger than one exchange, in pieces and shards of different sizes.
 void large() {
   for (const ts::DType dtype : {ts::f32, ts::f16, ts::i32}) {
     const Array x = (draw(7, {kDevices, 211, 997}) * 1000).astype(dtype);
@@ -110,8 +110,9 @@ void large() {
   }
 }
 
-// Of combinations a process lays out what its own operands come to: 12, 6, 3 and 1 of 24, of groups
-// fewer, and of groups that are not alike, or whose members alternate, each operand.
+// For a combination, a process publishes the combined value of its own operands: 12, 6, 3 and 1 of
+// 24, and fewer for groups. If groups differ between members, or their members alternate, it
+// publishes each operand.
 void sums() {
   const std::map<std::string, ts::AxisGroups> grouped{
       {"all", {}},
@@ -131,7 +132,7 @@ void sums() {
       {"not alike",
        {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}, {18, 19, 20, 21, 22, 23}}},
   };
-  // What float32 does not hold of a double is shown beside it.
+  // The part of a double that float32 does not hold is shown beside it.
   const auto show_all = [](const std::string& name, const Array& x) {
     const Array high = x.astype(ts::f32);
     show_large(name, high);
@@ -165,7 +166,7 @@ void sums() {
     }
 }
 
-// Before anything was exchanged that has elements; and what is no number, or at the limits.
+// Collectives before any exchange with elements; NaN, and numbers at the limits.
 void odd_ones() {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> odd{0.f,    -0.f, inf,  -inf, std::nanf(""), 3e38f, -3e38f,
@@ -178,7 +179,7 @@ void odd_ones() {
     for (const ts::DType d : {ts::f32, ts::bf16, ts::f64}) {
       const auto along = [&](Body f) { return ts::pmap(f, {.axis_name = "i"})(x.astype(d)); };
       const std::string of = " of " + std::to_string(n) + " " + std::string(name_of(d));
-      // Which NaN it is is not told.
+      // Which NaN it is does not matter.
       const auto told = [&](const char* name, const Array& y) {
         show(name + of, ts::where(ts::isnan(y), ts::zeros_like(y) + 99, y));
       };
@@ -196,7 +197,7 @@ void odd_ones() {
   }
 }
 
-// Stages take ways of their own, in which their devices communicate.
+// Stages take different branches, in which their devices communicate.
 void ways() {
   for (const ts::Mesh& mesh :
        {ts::Mesh({{"stage", 2}, {"model", 4}}), ts::Mesh({{"stage", 4}, {"model", 2}}),
@@ -215,7 +216,7 @@ void ways() {
     const Array x = draw(22, {4, 8});
     show("ways" + of, branches(x));
     show("ways in jit" + of, ts::jit([&](Array x) { return branches(ts::sin(x)) * 2; })(x));
-    // As many turns as the stage's number, and some more.
+    // The number of iterations depends on the stage's number.
     const auto loops = over_all([](Array v) {
       return ts::while_loop(
                  [](std::pair<Array, Array> c) {
@@ -250,7 +251,7 @@ void ways() {
   }
 }
 
-// One mesh has devices of all of four processes, the other one of two.
+// One mesh has devices of all four processes, the other one of two.
 void two_meshes() {
   const ts::Mesh all({{"a", 8}}), half({{"a", 4}}, devices_of({2, 3, 4, 5}));
   const auto on = [](const ts::Mesh& mesh) {
@@ -260,7 +261,7 @@ void two_meshes() {
   (void)ts::jit([&](Array x) { return on(half)(on(all)(x) * 2); })(draw(28, {8, 4}));
 }
 
-// A process has other devices of the one stage than of the other.
+// Processes have other coordinates along "model" in one stage than in the other.
 void mixed_ways() {
   const ts::Mesh mesh({{"stage", 2}, {"model", 4}}, devices_of({3, 6, 0, 5, 7, 1, 4, 2}));
   const auto f = ts::shard_map(

@@ -1,4 +1,4 @@
-// What one process does otherwise than the others. They say what they were told.
+// Deviations of one process from the others. All of them print the error that they get.
 #include "child.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ void differ() {
   (ts::process_index() == 1 ? mean(rows()) : sum(rows() * 2)).block_until_ready();
 }
 
-// A body of one process that differs in one equation, an argument's shape, or a parameter.
+// A body that differs in one process in one equation, in an argument's shape, or in a parameter.
 void differ_within() {
   const bool odd = ts::process_index() == ts::process_count() - 1;
   const auto f = ts::pmap(
@@ -48,7 +48,7 @@ void differ_in_loops() {
   f(rows()).block_until_ready();
 }
 
-// One process sends, and does not read what the other one has.
+// One process sends, and does not read the other's data.
 void differ_one_way_and_end() {
   const auto f = ts::pmap(
       [&](Array v) {
@@ -64,7 +64,7 @@ void differ_one_way() {
   sum(rows()).block_until_ready();
 }
 
-// An exception that one process alone catches, which goes on with what comes next.
+// Only one process catches the exception and continues with the next call.
 void go_on_alone() {
   show("before", sum(rows()));
   try {
@@ -82,7 +82,7 @@ void exhaust() {
   sum(rows()).block_until_ready();
 }
 
-// A file that ends within its header, where one process reads it.
+// A file that ends within its header, which one process reads.
 void bad_file() {
   show("before", sum(rows()));
   const std::string path =
@@ -116,7 +116,7 @@ void hang() {
   sum(rows()).block_until_ready();
 }
 
-// What takes longer than others wait for each other, without any of them: writing a file, perhaps.
+// Work that takes longer than the timeout and concerns no other process, such as writing a file.
 void finish_late() {
   show("before", sum(rows()));
   if (ts::process_index() != 0) return;

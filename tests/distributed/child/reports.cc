@@ -1,4 +1,4 @@
-// What a process says of itself and of the job.
+// What a process reports about itself and about the job.
 #include "child.h"
 
 #include <link.h>
@@ -12,7 +12,7 @@
 namespace child {
 namespace {
 
-// What plans know of processes and machines, and what a job measures.
+// What plans know about processes and machines, and the measurements of a job.
 void explain() {
   const ts::Mesh mesh({{"data", 4}, {"model", 2}});
   const auto f = ts::jit([](Array x, Array w) { return ts::sum(ts::matmul(x, w)); },
@@ -38,12 +38,13 @@ void calibrate() {
 }
 
 void table() {
-  std::setvbuf(stdout, nullptr, _IOFBF, 1 << 16);  // at once: a launcher mixes lines of processes
+  std::setvbuf(stdout, nullptr, _IOFBF,
+               1 << 16);  // in one write: a launcher mixes the lines of processes
   const Array x = ts::device_put(ts::zeros({8, 1024}), ts::Mesh({{"i", 8}}), P("i"));
   std::printf("%s", ts::memory_table().c_str());
 }
 
-// What of MPI is in this process once it has computed.
+// The parts of MPI that are loaded once the process has computed something.
 void loaded() {
   const Array x = ts::jit([](Array v) { return ts::sin(v) * 2; })(rows());
   const Array y = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"})(x);

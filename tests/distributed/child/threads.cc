@@ -9,12 +9,13 @@
 namespace child {
 namespace {
 
-// Three threads of each process call what all processes run together, each as fast as it can.
+// Three threads of each process call functions that all processes run together, each as fast as it
+// can.
 void threads() {
   const ts::Mesh mesh({{"i", 8}}), middle({{"i", 4}}, devices_of({2, 3, 4, 5}));
   const Array x = draw(30, {8, 64});
   std::vector<Array> results(3);
-  const auto busy = [](int turn) {  // processes are not equally fast
+  const auto busy = [](int turn) {  // processes differ in speed
     Array y = ts::ones({16, 16});
     for (int i = 0; i < (turn * 7 + ts::process_index() * 5) % 11; ++i)
       y = ts::matmul(y, y) * 0.01f;
@@ -58,7 +59,7 @@ void threads() {
   show("and this one", last(x));
 }
 
-// A thread begins with a program that another one began with, which lives still.
+// A thread begins with the same program as another one that is still alive.
 void like_threads() {
   const auto f = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
   show("first", f(rows()));
@@ -74,7 +75,8 @@ void like_threads() {
   if (!text.empty()) throw std::runtime_error(text);
 }
 
-// One thread after the other, each begins with the same: they are not there together.
+// The threads run one after the other and begin with the same program, but are never alive
+// together.
 void more_threads() {
   const auto f = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"});
   for (int i = 0; i < 3; ++i)
@@ -82,7 +84,7 @@ void more_threads() {
   show("at last", f(rows()));
 }
 
-// Two threads make calls, which nothing orders: process 1's the other way round.
+// Two threads make calls in no fixed order; process 1 makes them in the opposite order.
 void race_threads() {
   const auto make = [](bool squares) {
     if (squares) sum(rows()).block_until_ready();

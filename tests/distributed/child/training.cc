@@ -1,4 +1,4 @@
-// Training steps under several specs, and programs that hold code of the host.
+// Training steps with several specs, and programs that contain host code.
 #include "child.h"
 
 #include "explain/transformer.h"
@@ -52,7 +52,7 @@ void steps() {
     }
 }
 
-// Layers so large that what processes exchange for one has another one's work beside it.
+// Layers so large that the exchange for one overlaps the work of another.
 struct Deep {
   std::vector<Array> layers;
 
@@ -103,7 +103,7 @@ void beside() {
   }
 }
 
-// How many of the phases of collectives begin before their turn.
+// The number of phases of collectives that start early.
 void beside_plans() {
   const ts::Mesh mesh({{"data", kDevices}});
   const Array x = batch_of(mesh);
@@ -119,7 +119,7 @@ void beside_plans() {
   }
 }
 
-// Some steps in a trace of all processes.
+// Traces some steps in all processes.
 void profile() {
   const ts::Mesh mesh({{"data", kDevices}});
   const Array x = batch_of(mesh);
@@ -133,7 +133,7 @@ void profile() {
   trace.finish();
 }
 
-// Others find out beside work of theirs.
+// The other process finds out while it works.
 void leave_beside() {
   const ts::Mesh mesh({{"data", kDevices}});
   const Array x = batch_of(mesh);
@@ -143,7 +143,7 @@ void leave_beside() {
   if (ts::process_index() != 1) step(deep.layers, x).first.block_until_ready();
 }
 
-// What holds code of the host or rules of the program's own is one program in all processes.
+// Programs that contain host code or custom rules are one program in all processes.
 void hooks() {
   const Array x = draw(50, {kDevices, 8});
   std::atomic<int> printed{0};
@@ -181,7 +181,8 @@ void hooks() {
        })(x));
 }
 
-// Steps of a transformer: parameters whole, cut over all devices, as Megatron cuts them, and both.
+// Steps of a transformer with replicated parameters, fully sharded, with tensor parallelism, and
+// with both.
 void transformers() {
   using Model = transformer::Model<transformer::Block>;
   const transformer::Sizes s{
@@ -229,8 +230,8 @@ void transformers() {
   }
 }
 
-// What one turn of a loop leaves for another is equal on all devices, and read by what runs once: of
-// a process that has not the first device, too.
+// Values that one iteration of a loop leaves for the next are equal on all devices. Equations that
+// run once read them, also in a process without the first device.
 void scans() {
   struct Block {
     Array w, b;

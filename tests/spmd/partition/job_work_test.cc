@@ -1,5 +1,6 @@
-// Work of devices that go different ways: each process counts the mean over its own devices, and the
-// mean of these, each as often as it has devices, is that of all. Run in one process and in several.
+// The work of devices that take different branches: each process counts the mean over its own
+// devices, and the mean of these, weighted by the numbers of devices, is that of the job. Runs in
+// one process and in several.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ void enough_devices() {
   if (ts::device_count() < 8) ts::set_device_count(8);
 }
 
-// Devices of this process at either place along the first axis of two.
+// The number of this process's devices at either position along the first of two axes.
 std::vector<double> own_devices(std::int64_t rows, std::int64_t columns) {
   std::vector<double> own(static_cast<std::size_t>(rows));
   const int each = ts::device_count() / ts::process_count();
@@ -25,7 +26,7 @@ std::vector<double> own_devices(std::int64_t rows, std::int64_t columns) {
   return own;
 }
 
-// As docs/plans.md says it.
+// The work of the job, as docs/plans.md defines it.
 ts::MeasuredWork of_all(const ts::MeasuredWork& own, double devices) {
   const Array sums = ts::sum(ts::process_allgather(ts::array(std::vector<double>{
                                  devices, devices * own.flops, devices * own.moved_bytes})),
@@ -48,7 +49,7 @@ void expect_means(const ts::Mesh& mesh, std::int64_t columns,
   const std::vector<double> own = own_devices(2, columns);
   const double devices = own[0] + own[1];
   const ts::MeasuredWork one = with({1, 1}), three = with({3, 3}), mixed = with({1, 3});
-  // 0 of a process that has no device here.
+  // 0 in a process without devices here.
   const auto mean = [](double a, double b, const std::vector<double>& of) {
     return of[0] + of[1] == 0 ? 0 : (of[0] * a + of[1] * b) / (of[0] + of[1]);
   };
@@ -63,8 +64,8 @@ void expect_means(const ts::Mesh& mesh, std::int64_t columns,
 
 }  // namespace
 
-// Rows take 1 and 3 turns by themselves; of 2 x 3 devices a process of 4 has 3 of one row and 1 of
-// the other.
+// Rows run 1 and 3 iterations by themselves. Of 2 x 3 devices, a process of 4 has 3 devices of one
+// row and 1 of the other.
 TEST(JobWork, RowsThatGoOnForDifferentlyLong) {
   enough_devices();
   const ts::Mesh mesh({{"x", 2}, {"y", 3}});
@@ -74,7 +75,7 @@ TEST(JobWork, RowsThatGoOnForDifferentlyLong) {
   });
 }
 
-// And communicate in each turn: 32 B to 4 devices.
+// They also communicate in each iteration: 32 B to 4 devices.
 TEST(JobWork, RowsThatCommunicate) {
   enough_devices();
   const ts::Mesh mesh({{"x", 2}, {"y", 4}});

@@ -1,5 +1,5 @@
-// Drawn programs of what goes across cuts: windows, shifts, positions, orders and running totals
-// along dimensions that axes cut, one behind the other, and their gradients.
+// Random programs of operations across shards: windows, shifts, positions, orders and running
+// totals along sharded dimensions, in sequence, and their gradients.
 #include "spmd/partition_draw.h"
 
 using namespace partitioning;
@@ -157,7 +157,7 @@ ProgramPtr across_cuts(Dice& dice) {
   return vjp_program(*p, {true, false});
 }
 
-// A convolution and its gradients: cut along space, features and batch.
+// A convolution and its gradients, sharded along space, features and batch.
 ProgramPtr convolutions(Dice& dice) {
   Builder b("convolutions");
   const std::int64_t n = any(dice), groups = dice.once_in(3) ? 4 : 1,

@@ -304,7 +304,7 @@ TEST(Partition, WhatLoopsInLoopsAddUpIsReducedBehindAllOfThem) {
   expect_right(c, p);
 }
 
-// One branch gives a partial sum, the other the value itself or zeros.
+// One branch returns a partial sum, the other the value itself or zeros.
 TEST(Partition, WhatBranchesInALoopAddUpIsReducedBehindIt) {
   for (bool zero : {false, true}) {
     Case c(kTwo);
@@ -328,7 +328,7 @@ TEST(Partition, WhatBranchesInALoopAddUpIsReducedBehindIt) {
   }
 }
 
-// What nobody adds up is reduced where it comes to be, in a branch that perhaps does not run.
+// A partial sum that nothing adds to is reduced where it is made, in a branch that may not run.
 TEST(Partition, WhatABranchSumsIsReducedInIt) {
   Case c(kTwo);
   const Value w = c.input({16}, ""), x = c.input({6, 16}, "x");

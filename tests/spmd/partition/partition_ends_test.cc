@@ -1,5 +1,5 @@
-// The first and last elements of sorts along a dimension that is cut: those of all devices are among
-// those of each.
+// The first and last elements of sorts along a sharded dimension: those of the whole are among
+// those of the shards.
 #include "ir/op.h"
 #include "ops/build.h"
 #include "spmd/awkward.h"
@@ -16,7 +16,8 @@ Attrs ends_attrs(std::int64_t dimension, std::int64_t keys, std::int64_t count, 
 
 }  // namespace
 
-// Equal elements whose bits tell them apart, NaNs, uneven parts: bit for bit what one device gives.
+// Equal elements with different bits, NaNs and uneven shards: the results are those of one device,
+// bit for bit.
 TEST(PartitionEnds, EveryDTypeFirstAndLast) {
   for (DType dtype : kSortedDTypes)
     for (std::int64_t n : {128, 121, 115})
@@ -31,7 +32,7 @@ TEST(PartitionEnds, EveryDTypeFirstAndLast) {
       }
 }
 
-// Rows, several keys, two axes, and parts of fewer elements than are wanted.
+// Rows, several keys, two axes, and shards with fewer elements than are wanted.
 TEST(PartitionEnds, RowsKeysAndShortParts) {
   for (std::int64_t count : {0, 1, 3, 9})
     for (bool last : {false, true}) {
@@ -44,7 +45,7 @@ TEST(PartitionEnds, RowsKeysAndShortParts) {
     }
 }
 
-// 28672 B are what a device lacks of the array, 7 times 5 elements of 4 B what it is sent.
+// 28672 B is the rest of the array; a device receives 7 times 5 elements of 4 B.
 TEST(PartitionEnds, ReceivesWhatIsOffered) {
   Case c({{"x"}, {8}});
   Value x = c.input({8192}, "x");

@@ -1,12 +1,12 @@
-// Drawn programs with drawn requests, forwards and differentiated: a partitioned program gives what
-// the program gives, evaluated device by device and compiled.
+// Random programs with random requests, forward and differentiated: the partitioned program gives
+// the results of the program, evaluated device by device and compiled.
 #include "spmd/partition_draw.h"
 
 using namespace partitioning;
 
 namespace {
 
-// One equation, and sometimes its derivative.
+// One equation, sometimes with its derivative.
 ProgramPtr one_equation(walk::Dice& dice) {
   const Op& op = *dice.of(walk::drawn_ops());
   Ints shape;

@@ -1,4 +1,5 @@
-// Sorts along a dimension that is cut: parts are put in order where they lie, to the bit.
+// Sorts along a sharded dimension: shards are sorted without gathering them, with the bits of one
+// device.
 #include "ir/op.h"
 #include "ops/movement/movement.h"
 #include "spmd/awkward.h"
@@ -16,8 +17,8 @@ using Texts = std::vector<std::string>;
 namespace {
 
 const MeshShape kEight{{"x"}, {8}};
-// Arrays of n elements that lie in `parts` parts of the last dimension, what is behind their end
-// being anything, as sort's own rule sorts them; `rows` of them.
+// Sorts `rows` rows of n elements, sharded into `parts` parts along the last dimension with
+// arbitrary padding, by sort's own rule.
 void expect_sorted(std::int64_t parts, std::int64_t n, std::int64_t rows,
                    const std::vector<DType>& dtypes, std::int64_t keys,
                    const std::function<HostArray(const Type&, std::uint32_t)>& draw = awkward) {
@@ -96,8 +97,8 @@ TEST(PartitionSort, EightDevicesRowsAndOperands) {
   }
 }
 
-// Columns that are in order, or in the opposite one, of which one has all that is least, or which are
-// alike.
+// Columns that are sorted, or in reverse order, one of which has all the least elements; or equal
+// columns.
 TEST(PartitionSort, ElementsThatAreFarFromTheirPlaces) {
   for (std::int64_t parts : {2, 3, 4, 8}) {
     const std::int64_t part = 2 * (parts - 1) * (parts - 1) + parts - 1;
@@ -118,7 +119,7 @@ TEST(PartitionSort, ElementsThatAreFarFromTheirPlaces) {
   }
 }
 
-// Over eight devices it is fewer bytes than a gather, 28672, and as many whatever the data.
+// Over eight devices this moves fewer bytes than a gather, 28672, and equally many for all data.
 TEST(PartitionSort, ReceivesThreeColumns) {
   Case c(kEight);
   Value x = c.input({8192}, "x");
@@ -129,7 +130,7 @@ TEST(PartitionSort, ReceivesThreeColumns) {
   expect_bits(c, p, {awkward(f32_of({8192}), 1)});
 }
 
-// Equal integers are the same, so they carry no places.
+// Equal integers are indistinguishable, so they carry no positions.
 TEST(PartitionSort, IntegersCarryNoPlaces) {
   Case c(kEight);
   Value x = c.input(Type(DType::int32, {8192}), "x");
@@ -139,7 +140,8 @@ TEST(PartitionSort, IntegersCarryNoPlaces) {
   expect_bits(c, p, {awkward(Type(DType::int32, {8192}), 1)});
 }
 
-// What is fewer bytes gathered is gathered: few devices, few elements, results that all want.
+// If gathering moves fewer bytes, the array is gathered: few devices, few elements, or replicated
+// results.
 TEST(PartitionSort, IsGatheredWhereThatIsLess) {
   for (auto [devices, n, where] :
        {std::tuple{2, 8192, "x"}, {4, 8192, "x"}, {8, 512, "x"}, {8, 8192, ""}}) {
@@ -152,7 +154,7 @@ TEST(PartitionSort, IsGatheredWhereThatIsLess) {
   }
 }
 
-// Over two axes, of uneven sizes, with rows; what is behind the end is NaN.
+// Over two axes of different sizes, with rows; the padding is NaN.
 TEST(PartitionSort, UnevenPartsAndSeveralAxes) {
   for (std::int64_t n : {1000, 4099}) {
     Case c({{"x", "y"}, {2, 4}});
@@ -170,7 +172,8 @@ TEST(PartitionSort, UnevenPartsAndSeveralAxes) {
   }
 }
 
-// The gradient of a sorted sum of products goes back by the places that elements came from.
+// The gradient of a sorted sum of products is sent back to the positions that the elements came
+// from.
 TEST(PartitionSort, Gradients) {
   Case c(kEight);
   Builder b("f");

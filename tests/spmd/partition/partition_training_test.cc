@@ -1,4 +1,4 @@
-// Collectives of training steps whose parameters are cut, and of what leads to them.
+// Collectives of training steps with sharded parameters, and the propagation that leads to them.
 #include "spmd/partition_check.h"
 #include "transform/autodiff.h"
 
@@ -7,8 +7,8 @@ using propagation::f32_of;
 using propagation::matmul;
 using Texts = std::vector<std::string>;
 
-// The rows of the weights say nothing of where the product lies, so its rows are those of the
-// batch before the gradient of a bias, cut too, can ask for columns.
+// The rows of the weights do not determine the sharding of the product, so its rows get that of the
+// batch before the gradient of a bias, which is sharded too, can request columns.
 TEST(Propagation, ContractedRowsDoNotKeepABatchFromResults) {
   propagation::Case c;
   Value a = c.input({8, 16}, "x"), w = c.input({16, 12}, "x");
@@ -19,7 +19,7 @@ TEST(Propagation, ContractedRowsDoNotKeepABatchFromResults) {
   EXPECT_FALSE(p.why(z.var, 0, 0).value().steps.back().aggressive);
 }
 
-// Rows and columns of the result that want one axis still do not agree.
+// Rows and columns of the result that request the same axis still disagree.
 TEST(Propagation, RowsAndColumnsThatWantOneAxisDoNotAgree) {
   propagation::Case c;
   Value a = c.input({8, 16}, "x"), w = c.input({16, 12}, ";x");
@@ -48,9 +48,9 @@ TEST(Partition, CutParametersAreGatheredAndTheirGradientsScattered) {
   expect_right(c, p);
 }
 
-// What comes out of attention by heads is wanted by positions behind the product that follows. The
-// moves of axes between the two stay with the heads, whose parts of the product are added where
-// they are wanted.
+// The result of attention is sharded by heads, and the product after it is wanted sharded by
+// positions. The axis moves after the product: the partial sums of the heads are added where they
+// are wanted.
 TEST(Partition, WhatIsHandedOnMovesWhereItIsRead) {
   Case c({{"x"}, {2}});
   Value heads = c.input({2, 4, 8, 4}, ";x"), w = c.input({16, 32}, "x");

@@ -1,5 +1,5 @@
-// Values in the middle of programs whose sizes the devices do not divide: they stay in parts, what
-// moves is known exactly, and what parts hold behind the end of the whole, here NaN, is never seen.
+// Intermediate values whose sizes the devices do not divide: they stay sharded, the bytes that move
+// are known exactly, and the padding, which is NaN here, never shows in a result.
 #include "spmd/partition_check.h"
 #include "transform/autodiff.h"
 
@@ -12,7 +12,8 @@ namespace {
 
 const MeshShape kTwo{{"x"}, {2}}, kThree{{"x"}, {3}}, kFour{{"x"}, {4}}, kGrid{{"x", "y"}, {2, 2}};
 
-// What moves where f of a value that is whole and then cut so is wanted whole.
+// The collectives for f of a replicated value that is then sharded, if the result is wanted
+// replicated.
 Texts moves(const MeshShape& mesh, Shape shape, const char* cut,
             const std::function<Value(Case&, Value)>& f) {
   Case c(mesh);
@@ -79,7 +80,7 @@ TEST(PartitionUneven, AVocabularyOf65IsCutOver4) {
               sum = ops::reduce_sum(shifted, {1}),
               picked = ops::reduce_sum(ops::mul(logits, labels), {1});
   const Partitioned p = c.run({sum, picked}, {"", ""});
-  // 8 floats to each of the others, and back.
+  // 8 floats to each other device, and back.
   EXPECT_EQ(collectives(p), Texts(3, "all_reduce x 48"));
   expect_right(c, p);
 }
@@ -109,8 +110,8 @@ TEST(PartitionUneven, PadsPutTheirValueBehindTheEnd) {
   EXPECT_EQ(padded(kTwo, 5, 0, 1, 0), Texts{"all_reduce x 4"});
   EXPECT_EQ(padded(kTwo, 5, 1, 1, 0), Texts{"all_reduce x 4"});
   EXPECT_EQ(padded(kTwo, 5, 0, 4, 0), (Texts{"all_reduce x 4", "permute x 8"}));
-  // Parts of odd extents would begin at an element here, and between two there.
-  // They are filled up between elements first.
+  // Shards of odd extents would begin at an element here and between two there, so the array is
+  // first padded between elements.
   EXPECT_EQ(padded(kTwo, 5, 3, 1, 1), (Texts{"all_reduce x 4", "permute x 8"}));
   EXPECT_EQ(padded(kTwo, 9, -2, 0, 0), (Texts{"all_reduce x 4", "permute x 4"}));
 }
@@ -146,7 +147,7 @@ TEST(PartitionUneven, AValidConvolutionFetchesItsNeighboursRows) {
                                     .rhs_spec = {2, 1, 0},
                                     .out_spec = {0, 2, 1}});
   const Partitioned p = c.run({squares(y)}, {""});
-  // 30 rows in parts of 8, which read two rows of the next: 2 x 2 x 3 floats.
+  // 30 rows in shards of 8, which read two rows of the next shard: 2 x 2 x 3 floats.
   EXPECT_EQ(collectives(p), (Texts{"all_reduce x 6", "permute x 48"}));
   expect_right(c, p);
 }
@@ -302,7 +303,7 @@ TEST(PartitionUneven, LayoutsChangeWithoutBeingGathered) {
   EXPECT_EQ(moved(kFour, {7, 6}, "x", ";x"), Texts{"all_to_all x 48"});
   EXPECT_EQ(moved(kGrid, {8}, "x", "y"), moved(kGrid, {7}, "x", "y"));
   EXPECT_EQ(moved(kGrid, {7}, "x,y", "x"), Texts{"all_gather y 8"});
-  // Parts of 2 rows, 2, 1 and none are no halves of 3 and 2.
+  // Shards of 2, 2, 1 and 0 rows are not halves of 3 and 2.
   EXPECT_EQ(moved(kGrid, {5}, "x,y", "x"), Texts{"all_gather x y 24"});
 }
 

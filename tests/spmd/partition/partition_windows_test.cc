@@ -1,5 +1,5 @@
-// Dimensions that are cut where an op's windows, positions or order go across the cuts: what moves,
-// exactly, and that the values are those of one device.
+// Sharded dimensions along which an op's windows, positions or order cross shards: the exact bytes
+// that move, and the values of one device.
 #include "spmd/partition_check.h"
 #include "transform/autodiff.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 const MeshShape kTwo{{"x"}, {2}}, kThree{{"x"}, {3}}, kFour{{"x"}, {4}}, kGrid{{"x", "y"}, {2, 2}};
 
-// What moves where f of one operand, which lies so, is to lie so.
+// The collectives for f of one operand with one sharding, if the result is wanted with another.
 Texts moves(const MeshShape& mesh, Shape shape, const char* from,
             const std::function<Value(Value)>& f, const char* to) {
   Case c(mesh);
@@ -37,7 +37,7 @@ ops::ConvDims conv(std::int64_t stride, std::int64_t low, std::int64_t high,
           .feature_groups = groups};
 }
 
-// The gradients of the sum of f's result times a cotangent, on parts.
+// The gradients of the sum of f's result times a cotangent, sharded.
 Texts gradient_moves(const MeshShape& mesh, const std::vector<Shape>& shapes,
                      const std::vector<std::string>& where, const char* out,
                      const std::function<Value(const Values&)>& f) {
@@ -84,8 +84,8 @@ TEST(PartitionWindows, PadsFetchWhatTheyNeed) {
   EXPECT_EQ(padded(kFour, 8, 0, 8, 0), Texts(2, "permute x 8"));
   EXPECT_EQ(padded(kFour, 16, -4, -4, 0), Texts{"permute x 16"});
   EXPECT_EQ(padded(kFour, 16, 1, -1, 0), Texts{"permute x 4"});
-  // Parts of odd extents begin at an element here, and between two there: they are filled up between
-  // elements first, unless that is more on a device than all there is.
+  // Shards of odd extents begin at an element here and between two there. The array is first padded
+  // between elements, unless that is more per device than the whole array.
   EXPECT_EQ(padded(kTwo, 6, 3, 0, 1), Texts{"permute x 8"});
   EXPECT_EQ(padded(kTwo, 6, 3, 1, 2), Texts{"all_gather x 12"});
 }
@@ -129,7 +129,7 @@ TEST(PartitionWindows, ARollSendsEachBlockOnce) {
   EXPECT_EQ(gradient_moves(kFour, {{16}}, {"x"}, "x", by_one), Texts(4, "permute x 4"));
 }
 
-// In parts each piece would cost every device as much as its part of the result.
+// Each of the pieces would cost every device as much as its shard of the result.
 TEST(PartitionWindows, ManyPiecesArePutTogetherWhole) {
   for (std::int64_t n : {36, 400}) {
     Case c(kFour);
@@ -230,7 +230,7 @@ TEST(PartitionWindows, PoolsExchangeRowsAtTheCuts) {
     EXPECT_EQ(pooled(kFour, {16}, {.window = {3}, .pad_low = {1}, .pad_high = {1}}),
               Texts(2, "permute x 4"));
     EXPECT_EQ(pooled(kTwo, {8, 3}, {.window = {2, 2}, .strides = {2, 1}}), Texts{});
-    // Windows that no device has whole beyond the next one.
+    // No device has the whole window, even together with the next device.
     EXPECT_EQ(pooled(kFour, {8}, {.window = {5}, .pad_low = {2}, .pad_high = {2}}),
               Texts(2, "permute x 8"));
   }
@@ -265,7 +265,7 @@ TEST(PartitionWindows, AGradientOfPaddedWindowsGoesToTheFirstElementThere) {
       EXPECT_EQ(cause.kind, MoveKind::permute) << to_string(c.mesh, cause);
     std::vector<HostArray> drawn = drawn_inputs(*c.program);
     expect_right(*c.program, p, drawn);
-    // All that a window has is the least there is.
+    // All elements of a window are the least number.
     std::fill_n(drawn[0].data<float>(), 64, max ? -inf : inf);
     expect_right(*c.program, p, drawn);
     drawn[0].data<float>()[9] = 1;
@@ -321,7 +321,7 @@ TEST(PartitionWindows, TheGreatestOfAllAreAmongThoseOfParts) {
   };
   EXPECT_EQ(greatest({64, 12}, 1), Texts(2, "all_gather x 768"));
   EXPECT_EQ(greatest({8, 64}, 5), Texts(2, "all_gather x 480"));
-  // As many candidates as elements: these are fewer bytes.
+  // There are as many candidates as elements, which are fewer bytes.
   EXPECT_EQ(greatest({64, 12}, 5), Texts{"all_gather x 2304"});
 }
 
@@ -377,7 +377,8 @@ TEST(PartitionWindows, WindowsThatAreWrittenAcrossPartsMoveNothing) {
     }
 }
 
-// Differentiated again, as a per-device program whose collectives are transposed by their types.
+// Differentiates the partitioned program, as a typed per-device program whose collectives are
+// transposed.
 TEST(PartitionWindows, DerivativesOfPartitionedProgramsAreThoseOfPrograms) {
   for (const MeshShape& mesh : {kTwo, kThree, kFour}) {
     Case c(mesh);

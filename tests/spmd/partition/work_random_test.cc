@@ -17,10 +17,11 @@ namespace {
 struct Counts {
   int programs = 0, planned = 0, decided = 0;  // by the program, by its data
   int moving = 0, decided_moving = 0;          // those that receive something
-  int here = 0;                                // on devices of this process
+  int here = 0;                                // with devices of this process
 };
 
-// Of one device, of an average one where they went different ways: operations and bytes received.
+// Operations and received bytes of one device, or of the average device if they took different
+// branches.
 std::optional<MeasuredWork> evaluated_work(const Program& program,
                                            const std::vector<HostArray>& in) {
   const auto region = std::find_if(program.equations.begin(), program.equations.end(),
@@ -60,7 +61,7 @@ Values inputs_of(Builder& b, const Program& p) {
 ProgramPtr in_a_flow(walk::Dice& dice, const Case& c) {
   ProgramPtr p = walk::draw_program(dice);
   const auto kind = dice.below(4);
-  // Those of others are over meshes of their own.
+  // The shard_maps of other programs are over meshes of their own.
   if (!p || any_equation(*p, [](const Equation& e) { return bool(e.op->constrains); }))
     return nullptr;
   if (!dice.once_in(4)) p = constrained(dice, *p, c);
@@ -165,7 +166,7 @@ std::string wrong_work(const walk::Tape& tape, Counts& counts) {
             differs(work.moved_bytes, static_cast<double>(planned.moved), "bytes planned");
         !text.empty())
       return text;
-    // Plans are of devices that share nothing.
+    // Plans are for devices that share nothing.
     const char* isolate = std::getenv("TESSERA_ISOLATE");
     if (!isolate || std::string(isolate) != "1") return "";
     const double traffic = explain::memory_of(divided).traffic;
@@ -186,7 +187,7 @@ TEST(WorkRandom, CountsWhatTheReferenceDoesAndThePlanSays) {
       "of these\n",
       counts.programs, counts.here, counts.planned, counts.decided, counts.moving,
       counts.decided_moving);
-  if (processes::rank() > 0) return;  // others have no device of small meshes
+  if (processes::rank() > 0) return;  // other processes have no devices of small meshes
   EXPECT_GE(counts.planned, 200);
   EXPECT_GE(counts.decided, 100);
   EXPECT_GE(counts.moving, 70);

@@ -1,4 +1,4 @@
-// Exchanges of boxes, carried out: every device puts its pieces together.
+// Exchanges of boxes, carried out: every device assembles its shard.
 #include "spmd/place/boxes.h"
 #include "spmd/placements.h"
 
@@ -46,8 +46,8 @@ void each_element(const Shape& shape, F&& f) {
   }
 }
 
-// Every element that a device needs comes in one piece, from a device that has it, and from the
-// device itself where it does.
+// Every element that a device needs arrives in one piece, from a device that has it, and from the
+// device itself if it has it.
 void expect_whole(const Shape& shape, const Side& source, const Side& target,
                   const std::string& what) {
   const BoxExchange exchange(shape, source, target);
@@ -89,7 +89,7 @@ TEST(Boxes, OnOneMesh) {
                     to = drawn_placement(draw, mesh, rank);
     const std::string what = mesh.to_string(from) + " to " + mesh.to_string(to);
     expect_whole(shape, {mesh, from}, {mesh, to}, what);
-    // The most that a device receives is the lower bound.
+    // The most bytes that a device receives equal the lower bound.
     const BoxExchange exchange(shape, {mesh, from}, {mesh, to});
     std::int64_t most = 0;
     for (std::int64_t p = 0; p < mesh.mesh().size(); ++p)
@@ -115,7 +115,7 @@ TEST(Boxes, BetweenMeshes) {
   }
 }
 
-// Every block is asked of all that have it equally often, up to one.
+// Every block is requested equally often, up to one, from all devices that have it.
 TEST(Boxes, CopiesShareTheWork) {
   const AtomMesh a({{"x", "y"}, {2, 4}}), b({{"p", "q"}, {4, 3}});
   std::vector<int> other(12);

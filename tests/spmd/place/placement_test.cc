@@ -14,7 +14,8 @@ TEST(Placement, AxesAreTakenApartIntoPrimes) {
             (std::vector<std::string>{"x:(1)2", "x:(2)2", "y", "z:(1)2", "z:(2)2", "z:(4)3"}));
   EXPECT_EQ(mesh.atom_mesh().sizes, (std::vector<std::int64_t>{2, 2, 3, 2, 2, 3}));
   EXPECT_EQ(mesh.atom_mesh().size(), mesh.mesh().size());
-  // A position keeps its number: along the parts of an axis it is where it is along the axis.
+  // A position keeps its number: its coordinates along the parts of an axis determine its
+  // coordinate along the axis.
   for (std::int64_t device = 0; device < mesh.mesh().size(); ++device)
     EXPECT_EQ(
         mesh.mesh().index_along(device, {"z", "x"}),

@@ -1,4 +1,4 @@
-// How axes come from some values of an equation to the others, by both strategies.
+// How axes propagate from some values of an equation to the others, by both strategies.
 #include "spmd/propagate/growth.h"
 #include "ops/op_check.h"
 #include "spmd/propagation_check.h"
@@ -9,7 +9,7 @@ namespace {
 
 const AtomMesh mesh({{"x", "y"}, {2, 4}});
 
-// Specs of operands and then results before; "!" in front of one closes it.
+// Specs of operands, then of results, before propagation; "!" in front of one closes it.
 struct Asked {
   std::string op;
   std::vector<Shape> shapes;
@@ -69,7 +69,7 @@ TEST(Growth, TheLongestAgreedBeginningIsTaken) {
   EXPECT_EQ(grown(add({"y:(1)2", "y", ""}), Strategy::basic), (Texts(3, "P('y')")));
   EXPECT_EQ(grown(add({"x,y", "x,y:(2)2", ""}), Strategy::basic),
             (Texts{"P(('x', 'y'))", "P(('x', 'y:(2)2'))", "P('x')"}));
-  // Nobody is preferred.
+  // Neither is preferred.
   for (Strategy s : {Strategy::basic, Strategy::aggressive})
     EXPECT_EQ(grown(add({"x", "y", ""}), s), (Texts{"P('x')", "P('y')", "P()"}));
 }
@@ -116,8 +116,8 @@ TEST(Growth, MarkedFactorsWaitForTheFourthRung) {
   EXPECT_EQ(grown(run, Strategy::basic, 4), (Texts{"P('x', 'y')", "P('x', 'y')"}));
 }
 
-// Of slices at places that data gives, what is sliced says where the slice lies, and not the other
-// way round.
+// For slices at positions from data, the sliced array determines the sharding of the slice, and not
+// the reverse.
 TEST(Growth, SlicesAtDataAreHandedOnForwards) {
   const Texts rows(2, "P('x')");
   auto slice = [](std::vector<std::string> before, int rung) {
@@ -156,7 +156,7 @@ TEST(Growth, AnotherExtentIsCutUnevenlyWhereLittleIsForNothing) {
   EXPECT_EQ(sliced(17), (Texts{"P('y')", "P('y:(1)2')"}));  // 20, but 18 with half of the axis
   EXPECT_EQ(sliced(3), (Texts{"P('y')", "P()"}));
   EXPECT_EQ(sliced(17, "y"), Texts(2, "P('y')"));
-  // Of one extent both are cut alike.
+  // If the extents are equal, both are sharded alike.
   EXPECT_EQ(grown({"neg", {{5}}, {}, {"y", ""}}, Strategy::basic, 4), Texts(2, "P('y')"));
 }
 

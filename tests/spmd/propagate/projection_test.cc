@@ -1,4 +1,4 @@
-// Axes of dimensions dealt out to factors and back, by hand.
+// Projects the axes of dimensions to factors and back, by hand.
 #include "spmd/propagate/projection.h"
 #include "ops/op_check.h"
 
@@ -64,11 +64,11 @@ TEST(Projection, OtherFactorsDoNot) {
   EXPECT_EQ(s.p.axes(0, 0), Atoms{});
   EXPECT_EQ(s.p.axes(0, 1), Atoms{});
   EXPECT_TRUE(s.p.overflows(0, 0));
-  // In the axis of 6 the two come before the three.
+  // In the axis of 6, the factor of two comes before that of three.
   Projected t(r, {{{z1, y0}}, {{}, {}}});
   EXPECT_EQ(t.p.axes(0, 0), Atoms{z1});
   EXPECT_EQ(t.p.axes(0, 1), Atoms{y0});
-  // Half way through: 4 is taken 2 and then not 3.
+  // Halfway: of 4, the factor 2 is taken and then 3 is not.
   const CutRule u = reshape({8}, {4, 2});
   Projected v(u, {{{x0, z1}}, {{}, {}}});
   EXPECT_EQ(v.p.axes(0, 0), Atoms{x0});
@@ -123,7 +123,7 @@ TEST(Projection, RoomIsWhatTheDimensionHas) {
   s.drafts[0].placement.unreduced.insert(x0);
   EXPECT_EQ(room(0, {x0}), 0u);
 
-  // Further axes are room too, and what overflows has none.
+  // Further axes fit too, and those that overflow do not.
   const CutRule wide = reshape({16}, {8, 2}), odd = reshape({6}, {3, 2});
   Projected t(wide, {{{x0}}, {{}, {}}});
   EXPECT_EQ(t.p.room(0, 0, {x0, y0, y1, z0}), 3u);

@@ -1,4 +1,5 @@
-// What constraints do to values before and behind them, and constants that each reader has alone.
+// The effect of constraints on values before and after them, and constants that each reader has
+// separately.
 #include "spmd/propagation_check.h"
 
 using namespace propagation;
@@ -15,7 +16,7 @@ TEST(PropagationConstraints, OneIsAskedForWhereTheValueIsMade) {
             "sharding_constraint in equation 1, through exp (rung 1)");
 }
 
-// A value that many constrain otherwise is not closed by any of them.
+// A value with several different constraints is not closed by any of them.
 TEST(PropagationConstraints, ThatDifferAreTheirReaders) {
   Case c;
   Value x = c.input({8, 16}), e = ops::exp(x);
@@ -53,7 +54,7 @@ TEST(PropagationConstraints, OpenDimensionsAreFoundByPropagation) {
   EXPECT_EQ(c.text(p, r), "P(none, 'y')");
   EXPECT_EQ(c.text(p, e), "P('x', 'y')");
 
-  // Further axes go behind those that are asked for.
+  // Further axes are minor to the requested ones.
   Case more;
   Value y = more.input({16, 8}, "x,y"), q = more.constrain(ops::exp(y), "x", {0});
   EXPECT_EQ(more.text(more.run({q}), q), "P(('x', 'y'))");

@@ -1,4 +1,4 @@
-// Placements through loops, branches, calls and regions.
+// Propagation through loops, branches, calls and regions.
 #include "spmd/propagation_check.h"
 
 using namespace propagation;
@@ -44,7 +44,7 @@ TEST(PropagationFlow, StackedRowsAskBack) {
   EXPECT_EQ(c.text(p.output(1)), "P('x', 'y')");
 }
 
-// What every turn sees whole is one value inside and outside.
+// A value that every iteration sees whole is one value inside and outside.
 TEST(PropagationFlow, ConstantsOfALoopAreThemselves) {
   Case c;
   Value w = c.input({16, 16}), x = c.input({8, 16}, ";y");
@@ -54,8 +54,8 @@ TEST(PropagationFlow, ConstantsOfALoopAreThemselves) {
   Values out = ops::scan(body, Values{w}, Values{x}, {}, 3, false, c.b);
   Propagation p = c.run(out);
   EXPECT_EQ(p.number(w.var), p.number(body->inputs[0], only(p, 0, 0)));
-  // What a turn gives lies as what it is given, which asks for the columns before rows are asked
-  // for.
+  // The result of an iteration has the sharding of its operand, which requests the columns before
+  // rows are requested.
   EXPECT_EQ(c.text(p, w), "P(none, 'y')");
 }
 
@@ -115,7 +115,7 @@ TEST(PropagationFlow, BranchesAgree) {
   EXPECT_EQ(p.number(x.var), p.number(one->inputs[0], p.nested(0, 0)[0]));
 }
 
-// Each call of a program has placements of its own.
+// Each call of a program has its own placements.
 TEST(PropagationFlow, CallsStandForTheirPrograms) {
   Case c;
   Value x = c.input({8, 16}, "x"), y = c.input({8, 16}, ";y");
@@ -132,7 +132,8 @@ TEST(PropagationFlow, CallsStandForTheirPrograms) {
   EXPECT_EQ(&p.program(only(p, 0, 1)), body.get());
 }
 
-// A region asks for what its specs say and cuts by them itself; inside, only what is left goes on.
+// A region requests the shardings of its specs and shards over them itself; inside, only the
+// remainder propagates.
 TEST(PropagationFlow, ARegionHidesItsAxes) {
   Case c;
   Value x = c.input({8, 16}, ";y");

@@ -1,4 +1,5 @@
-// The worked propagations: small programs over x = 2 and y = 4 with the placements that come out.
+// Worked examples of propagation: small programs over x = 2 and y = 4 with the resulting
+// placements.
 #include "spmd/propagation_check.h"
 
 using namespace propagation;
@@ -34,8 +35,8 @@ TEST(Propagation, ContractedDimensionsAgreeLate) {
   EXPECT_EQ(p.to_string(*p.why(b.var, 0, 0)), "input 0, through dot_general (rung 4)");
 }
 
-// Rows and columns of the result want one axis: nobody gets it by agreement, and then the larger
-// operand does.
+// Rows and columns of the result request one axis: by agreement neither gets it, and then the
+// larger operand does.
 TEST(Propagation, TheLargerOperandWins) {
   Case other;
   Value small = other.input({8, 64}, "x"), large = other.input({64, 16}, ";x");
@@ -66,7 +67,7 @@ TEST(Propagation, AnAxisIsSplitByAReshape) {
   Value a = c.input({8}, "y"), r = ops::reshape(a, {2, 4});
   EXPECT_EQ(c.text(c.run({r}), r), "P('y:(1)2', 'y:(2)2')");
 
-  // Back, blocks would be strided.
+  // In the other direction, blocks would be strided.
   Case back;
   Value b = back.input({8}), s = ops::reshape(b, {2, 4}), t = back.constrain(s, ";y");
   Propagation p = back.run({t});
@@ -121,13 +122,13 @@ TEST(Propagation, PrioritiesGoOneAfterTheOther) {
   EXPECT_EQ(c.text(p, sum), "P('x')");
   EXPECT_EQ(c.text(p, two), "P('y')");
 
-  // Of one rank, neither is preferred.
+  // If the ranks are equal, neither is preferred.
   Case equal;
   Value a = equal.input({8}, "x"), b = equal.input({8}, "y"), s = ops::add(a, b);
   EXPECT_EQ(equal.text(equal.run({s}), s), "P()");
 }
 
-// An axis that waits is not taken by another dimension of its value meanwhile.
+// An axis that waits is not taken by another dimension of its value.
 TEST(Propagation, WaitingAxesAreKept) {
   Case c;
   Value a = c.input({8, 8}, "x;y", {true, true}), d = c.input({8, 8}, "y"), s = ops::add(a, d);
@@ -216,7 +217,7 @@ TEST(Propagation, InputsAreTrimmedToWhatDivides) {
   uneven.options.allow_uneven = true;
   EXPECT_EQ(uneven.text(uneven.run({uneven.constrain(ops::exp(b), "x")}).input(0)), "P('x')");
 
-  // Parts of axes go too.
+  // Parts of axes propagate too.
   Case parts;
   Value d = parts.input({8}, "y"), r = ops::reshape(d, {2, 4});
   Propagation q = parts.run({r});

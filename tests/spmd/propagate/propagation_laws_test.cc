@@ -1,5 +1,5 @@
-// Laws of propagation on networks without conflicts: it is done in one go, what it found may be
-// asked for, and names and the order of equal axes mean nothing.
+// Laws of propagation on networks without conflicts: it is idempotent, its result may be requested,
+// and names and the order of equal axes do not matter.
 #include "spmd/propagation_check.h"
 #include "transform/autodiff.h"
 
@@ -7,8 +7,8 @@ using namespace propagation;
 
 namespace {
 
-// Two layers, forward and backward: rows over x, the first weights by columns and the second by
-// rows over y.
+// Two layers, forward and backward: rows over x; over y, the first weights by columns and the
+// second by rows.
 struct Network {
   explicit Network(MeshShape shape = {{"x", "y"}, {2, 4}}, const std::string& x = "x",
                    const std::string& y = "y")
@@ -43,7 +43,7 @@ TEST(PropagationLaws, ANetworkIsCutAsItsInputsAre) {
   std::vector<std::string> in;
   for (std::size_t i = 0; i < 4; ++i) in.push_back(n.mesh.to_string(p.input(i)));
   EXPECT_EQ(in, (std::vector<std::string>{"P('x')", "P(none, 'y')", "P('y')", "P('y')"}));
-  // Gradients lie as what they are of.
+  // Gradients have the shardings of their parameters.
   const std::size_t first = n.program->outputs.size() - 4;
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(n.mesh.to_string(p.output(first + i)), in[i]) << to_string(*n.program);
@@ -69,7 +69,7 @@ TEST(PropagationLaws, WhatWasFoundMayBeAskedFor) {
             texts(n.mesh, propagate(*n.program, n.mesh, n.options), *n.program));
 }
 
-// After each equation in turn, a constraint that says what was found.
+// Adds a constraint with the propagated sharding after each equation in turn.
 TEST(PropagationLaws, AConstraintThatHoldsAnywayChangesNothing) {
   Network n;
   const Program& program = *n.program;

@@ -1,4 +1,4 @@
-// Where axes came from, step by step.
+// The origin of axes, step by step.
 #include "spmd/propagation_check.h"
 
 using namespace propagation;
@@ -28,7 +28,7 @@ TEST(PropagationOrigin, IsFollowedToAnOutput) {
   EXPECT_EQ(p.to_string(o), "output 0, through result (rung 1), transpose (rung 1), exp (rung 1)");
 }
 
-// The parts of an axis that a reshape splits have one origin, at different dimensions.
+// The parts of an axis that a reshape splits have one origin, in different dimensions.
 TEST(PropagationOrigin, IsThatOfEachPart) {
   Case c;
   Value a = c.input({8}, "y"), r = ops::reshape(a, {2, 4});

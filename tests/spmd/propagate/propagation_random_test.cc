@@ -1,5 +1,6 @@
-// Drawn programs with drawn requests: what comes out is valid, holds what was asked, is the same
-// every time, leaves nothing to find, and does not depend on which of two equal axes is which.
+// Random programs with random requests: the placements are valid, contain the requested ones, are
+// the same every time, leave nothing to propagate, and do not depend on which of two equal axes is
+// which.
 #include "ops/drawn_program.h"
 #include "spmd/propagation_check.h"
 
@@ -21,7 +22,7 @@ bool constrains(const Program& p) {
   return false;
 }
 
-// Any atoms on any dimensions that have the elements for them.
+// Any atoms on any dimensions that have enough elements.
 RequestedPlacement draw_wanted(walk::Dice& dice, const Shape& shape, const AtomMesh& mesh) {
   RequestedPlacement w{Placement::replicated(shape.rank())};
   for (std::int64_t a : dice.permutation(mesh.count())) {
@@ -40,7 +41,7 @@ RequestedPlacement draw_wanted(walk::Dice& dice, const Shape& shape, const AtomM
   return w;
 }
 
-// The program with constraints of this mesh on some of its values.
+// The program with constraints on some of its values, over this mesh.
 ProgramPtr constrained(walk::Dice& dice, const Program& p, const AtomMesh& mesh) {
   const MeshRef devices(DeviceMesh{mesh.atom_mesh(), {}});
   Builder b(p.name);
@@ -78,7 +79,7 @@ std::string wrong_placement(const Placement& p, const Shape& shape, const AtomMe
   return atoms == p.used().size() ? "" : "has an atom twice";
 }
 
-// The first thing that is wrong with any value of any scope.
+// The first error in any value of any scope.
 std::string wrong_values(const Propagation& p, const AtomMesh& mesh) {
   for (std::size_t s = 0; s < p.scopes(); ++s) {
     const Program& q = p.program(s);

@@ -1,5 +1,5 @@
-// Each collective against worked vectors; the reference that computes them is the oracle of
-// everything else.
+// Each collective agrees with worked vectors; the reference that computes them is the oracle of all
+// other tests.
 #include "specs.h"
 #include "spmd/spmd_check.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 const Strings kI{"i"};
 
-// Values of every device of an axis of 4, or of `n`.
+// The values on every device of an axis of 4, or of `n`.
 std::vector<float> devices(const HostArray& stacked, const Body& f) {
   std::int64_t n = stacked.shape[0];
   Shape block(stacked.shape.begin() + 1, stacked.shape.end());

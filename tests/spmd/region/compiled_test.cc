@@ -1,5 +1,5 @@
-// The executor against the reference: every collective, dtype, grid order and control flow, with
-// sharing and without.
+// The executor agrees with the reference: every collective, dtype, grid order and control flow,
+// with and without sharing.
 #include "spmd/compiled.h"
 #include "specs.h"
 #include "transform/autodiff.h"
@@ -27,7 +27,7 @@ void expect_bits(const std::vector<HostArray>& got, const std::vector<HostArray>
 
 using Mesh = MeshShape;
 
-/// One shard_map of `f` over blocks cut along dimension 0 over all axes of the mesh.
+/// One shard_map of `f` over blocks that are sharded along dimension 0 over all axes of the mesh.
 ProgramPtr map_rows(const Mesh& mesh, const std::vector<Type>& blocks, const Body& f,
                     bool typed = false) {
   const Spec rows(Spec::Dims{mesh.axes});
@@ -187,7 +187,7 @@ TEST_F(CompiledPrograms, AxesOfAGrid) {
   }
 }
 
-// Sums of equal and unequal blocks, reused and mixed with replicated values.
+// Sums of equal and unequal blocks, reused and combined with replicated values.
 TEST_F(CompiledPrograms, SharedValues) {
   ProgramPtr body =
       program_of({Type(f32, {3}), Type(f32, {2, 3})}, [](Builder& b, const Values& in) {
@@ -220,7 +220,7 @@ TEST_F(CompiledPrograms, ControlFlow) {
                    return Values{r[0], ops::reshape(r[1], Shape{2, 3})};
                  }),
         "scan with psum");
-  // A loop that devices leave at different times, and one whose predicate they share.
+  // A loop that devices leave at different iterations, and one whose predicate they share.
   auto loop = [](Value start, const std::function<Value(Value)>& measure,
                  const std::function<Value(Value)>& next) {
     ProgramPtr cond = program_of({start.type()}, [&](Builder& b, const Values& in) {
@@ -245,7 +245,7 @@ TEST_F(CompiledPrograms, ControlFlow) {
                        });
                  })),
         "while, together");
-  // Branches by device, and by a shared index with a collective inside.
+  // Branches that depend on the device, and on a shared index with a collective inside.
   auto branches = [&](bool sums) {
     ProgramPtr a = program_of(
         {block}, one([&](Value v) { return sums ? ops::psum(v, {"i"}, 4) : ops::add(v, v); }));
@@ -267,7 +267,7 @@ TEST_F(CompiledPrograms, ControlFlow) {
         "cond, together");
 }
 
-// Derivatives of typed and untyped maps run as the reference does.
+// Derivatives of typed and untyped maps agree with the reference.
 TEST_F(CompiledPrograms, Derivatives) {
   for (bool typed : {false, true}) {
     AxisSet i{"i"};

@@ -1,5 +1,5 @@
-// Control flow of per-device programs: what it leaves uniform, which collectives inside it can
-// never be right, and how the reference runs it over devices that disagree.
+// Control flow of per-device programs: which results are uniform, which collectives inside it are
+// always wrong, and how the reference runs it if devices disagree.
 #include "specs.h"
 #include "spmd/region/checks.h"
 #include "spmd/region/uniformity.h"
@@ -49,7 +49,7 @@ TEST(ControlFlowUniformity, Branches) {
   EXPECT_EQ(of({kIndex, kScalar}, {kNone, kX}, branch)[0], kX);
   EXPECT_EQ(of({kIndex, kScalar}, {kX, kNone}, branch)[0], kX);
   EXPECT_EQ(of({kIndex, kScalar}, {kX, kY}, branch)[0], kBoth);
-  // One branch brings in what varies.
+  // One branch returns a value that varies.
   ProgramPtr own = program_of({kScalar}, [](Builder& b, const Values&) {
     return Values{ops::convert(ops::axis_index(b, {"y"}, 3), f32)};
   });
@@ -65,7 +65,8 @@ TEST(ControlFlowUniformity, LoopsReachTheirFixpoint) {
     return count_up(in[0], in[1], [](Value c) { return ops::add(c, c); });
   };
   EXPECT_EQ(of({kScalar, kScalar}, {kNone, kNone}, loop)[0], kNone);
-  EXPECT_EQ(of({kScalar, kScalar}, {kX, kNone}, loop)[0], kX);  // devices leave at different times
+  EXPECT_EQ(of({kScalar, kScalar}, {kX, kNone}, loop)[0],
+            kX);  // devices leave at different iterations
   EXPECT_EQ(of({kScalar, kScalar}, {kNone, kY}, loop)[0], kY);
   // (a, b, c) -> (b, c, x): x reaches a after three steps.
   ProgramPtr body =
@@ -77,8 +78,8 @@ TEST(ControlFlowUniformity, LoopsReachTheirFixpoint) {
   };
   std::vector<Type> types{kScalar, kScalar, kScalar, Type(f32, {4})};
   EXPECT_EQ(of(types, {kNone, kNone, kNone, kX}, scan), (std::vector<AxisSet>{kX, kX, kX, kX}));
-  // What goes in as a has left by the end, but was seen on the way; with no steps it is what comes
-  // out.
+  // The value that enters as a has left by the end, but was seen on the way; with no steps it is
+  // the result.
   EXPECT_EQ(of(types, {kY, kNone, kNone, kNone}, scan),
             (std::vector<AxisSet>{kNone, kNone, kNone, kY}));
   Body no_steps = [&](Builder& b, const Values& in) {
@@ -86,7 +87,7 @@ TEST(ControlFlowUniformity, LoopsReachTheirFixpoint) {
   };
   types[3] = Type(f32, {0});
   EXPECT_EQ(of(types, {kY, kNone, kNone, kNone}, no_steps)[0], kY);
-  // A carry that is summed in every step stays the same on all devices.
+  // A carry that is summed in every step stays equal on all devices.
   ProgramPtr summed = program_of({kScalar, kScalar}, [](Builder&, const Values& in) {
     return Values{ops::add(in[0], ops::psum(in[1], {"x"}, 2)), in[1]};
   });
@@ -133,7 +134,7 @@ TEST(ControlFlowChecks, LonelyCollectives) {
             "  try: make the predicate the same on all devices with pmax or psum, or move the "
             "collective out");
   EXPECT_EQ(check(*p, {"", "x"}), "no error");
-  EXPECT_EQ(check(*p, {"y", "x"}), "no error");  // who differ do not meet in this sum
+  EXPECT_EQ(check(*p, {"y", "x"}), "no error");  // devices that differ do not meet in this sum
 
   ProgramPtr loop = program_of({kScalar, kScalar}, [](Builder&, const Values& in) {
     return count_up(in[0], in[1], [](Value c) {
@@ -147,7 +148,7 @@ TEST(ControlFlowChecks, LonelyCollectives) {
 }
 
 TEST(ControlFlowReference, DevicesThatDisagree) {
-  // A collective over y inside a branch that devices choose by their x.
+  // A collective over y inside a branch that depends on the coordinate along x.
   ProgramPtr sum_y = program_of(
       {kScalar}, [](Builder&, const Values& in) { return Values{ops::psum(in[0], {"y"}, 3)}; });
   ProgramPtr p = program_of({kScalar}, [&](Builder& b, const Values& in) {
@@ -157,7 +158,7 @@ TEST(ControlFlowReference, DevicesThatDisagree) {
   EXPECT_EQ(values<float>(on_devices(*p, {{"x", "y"}, {2, 3}}, {x})[0]),
             (std::vector<float>{6, 6, 6, 4, 5, 6}));
 
-  // Loops of different length without collectives, and one that all leave together.
+  // Loops of different lengths without collectives, and one that all devices leave together.
   ProgramPtr own = program_of({kScalar}, [](Builder& b, const Values& in) {
     return count_up(ops::scalar(b, f32, 20), in[0], [](Value c) { return ops::add(c, c); });
   });

@@ -1,5 +1,5 @@
-// Whole programs with known collectives: training by data and by sequence, state in parts, and what
-// the tests by subject beside this one leave out of src/spmd/known_cases.md.
+// Whole programs with known collectives: data and sequence parallelism, sharded optimiser state,
+// and the rows of src/spmd/known_cases.md that the other tests leave out.
 #include "spmd/partition_check.h"
 #include "transform/autodiff.h"
 
@@ -17,8 +17,8 @@ Value sliced(Value x, std::int64_t start, std::int64_t limit, std::int64_t strid
 }
 Value relu(Value x) { return ops::max(x, ops::zeros_like(x)); }
 
-// The most that a device receives in all permutations: all send as long a stretch, and not all are
-// sent one by another.
+// The most that a device receives in all permutations: all send equally long ranges, and not all
+// are received by another device.
 std::int64_t received(const Partitioned& p, std::int64_t devices) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(devices));
   const Program& body = body_of(p);
@@ -37,7 +37,7 @@ std::int64_t received(const Partitioned& p, std::int64_t devices) {
 
 }  // namespace
 
-// What is partial stays so until somebody reads it: the product itself moves nothing.
+// A partial sum stays so until it is read: the product itself moves nothing.
 TEST(KnownCases, AProductThatIsWantedPartialMovesNothing) {
   Case c(kTwo);
   Value a = c.input({8, 16}, ";x"), w = c.input({16, 8}, "x");
@@ -47,7 +47,7 @@ TEST(KnownCases, AProductThatIsWantedPartialMovesNothing) {
   EXPECT_EQ(c.mesh.to_string(p.collectives[0].from), "P() unreduced {'x'}");
 }
 
-// Sequences are cut between the products, features in them.
+// Sequences are sharded between the products, features inside them.
 TEST(KnownCases, SequencesAreGatheredAndScatteredOnceEachWay) {
   for (bool saved : {true, false}) {
     Case c({{"m"}, {2}});
@@ -76,7 +76,7 @@ TEST(KnownCases, SequencesAreGatheredAndScatteredOnceEachWay) {
   }
 }
 
-// Parameters are everywhere, what an optimiser keeps of them in parts.
+// Parameters are replicated, and the state of the optimiser is sharded.
 TEST(KnownCases, StateInPartsScattersGradientsAndGathersParameters) {
   Case c({{"d"}, {4}});
   Builder inner("loss");
@@ -92,7 +92,7 @@ TEST(KnownCases, StateInPartsScattersGradientsAndGathersParameters) {
   m2 = ops::add(ops::mul(m2, ops::full_like(m2, 2)), out[2]);
   const Partitioned p =
       c.run({ops::sub(in[1], m1), ops::sub(in[2], m2), m1, m2}, {"", "", "d", "d"});
-  // Together the bytes of the two sums of gradients that would do without.
+  // Together these are the bytes of the two gradient sums that would be needed without them.
   EXPECT_EQ(collectives(p), (Texts{"all_gather d 1536", "all_gather d 1536",
                                    "reduce_scatter d 1536", "reduce_scatter d 1536"}));
   expect_right(c, p);
@@ -120,13 +120,13 @@ TEST(KnownCases, SlicesReceiveNoMoreThanTheirStretch) {
   };
   EXPECT_EQ(part(1, 16, 1), 4);
   EXPECT_EQ(part(0, 16, 3), 16);
-  // Two elements are needed. All send stretches of one length, from which each takes its own, since
-  // a part that two others need elements of cannot send one stretch for both that is as short.
+  // Two elements are needed. All devices send ranges of one length, from which each takes its own
+  // elements, because a shard with elements for two others cannot send both in one range as short.
   EXPECT_EQ(part(11, 16, 1), 16);
 }
 
-// Parts of 3 become parts of 4, and those of 256 parts of 257, which begin elsewhere in each. No
-// constraint says that 1026 elements are cut.
+// Shards of 3 become shards of 4, and those of 256 become shards of 257, which begin at other
+// positions. No constraint requests a sharding of 1026 elements.
 TEST(KnownCases, APeriodicHaloOfOne) {
   for (std::int64_t n : {12, 1024}) {
     Case c(kFour);
@@ -140,7 +140,7 @@ TEST(KnownCases, APeriodicHaloOfOne) {
   }
 }
 
-// Rows at the cuts are sent as where they divide; a kernel's gradient is computed whole.
+// Boundary rows are sent as for even shards; a kernel's gradient is computed whole.
 TEST(KnownCases, UnevenConvolutions) {
   const auto moves = [](std::int64_t stride, std::int64_t low, std::int64_t high,
                         std::size_t which) {
@@ -165,17 +165,18 @@ TEST(KnownCases, UnevenConvolutions) {
     return collectives(p);
   };
   EXPECT_EQ(moves(1, 1, 1, 0), (Texts{"all_reduce x 6", "permute x 24", "permute x 24"}));
-  // 9 rows in parts of 3 read 7 of 18 in parts of 5: from the second on, one to three of the next.
+  // 9 rows in shards of 3 read 7 of 18 in shards of 5: from the second shard on, one to three rows
+  // of the next.
   EXPECT_EQ(moves(2, 0, 1, 0), (Texts{"all_reduce x 6", "permute x 72"}));
   EXPECT_EQ(moves(1, 1, 1, 1), (Texts{"all_reduce x 6", "permute x 40", "permute x 40"}));
-  // Windows of parts of 5 begin at an element of the cotangent here and between two there.
+  // Windows of shards of 5 begin at an element of the cotangent here and between two there.
   EXPECT_EQ(moves(2, 0, 1, 1), (Texts{"all_reduce x 6", "permute x 200"}));
   EXPECT_EQ(moves(1, 1, 1, 2), (Texts{"all_reduce x 270", "permute x 24", "permute x 24"}));
 }
 
-// The gradient of a kernel is a convolution whose kernel, the cotangent, lies in uneven parts, some of
-// them empty. Infinite elements reach what the whole says and no more: nothing is multiplied with
-// what lies behind an end.
+// The gradient of a kernel is a convolution whose kernel, the cotangent, is in uneven shards, some
+// of them empty. Infinite elements affect exactly the same results as for the whole array: nothing
+// is multiplied by padding.
 TEST(KnownCases, UnevenKernelsAndInfiniteNeighbours) {
   for (auto [rows, stride, dilation] :
        {std::tuple<std::int64_t, std::int64_t, std::int64_t>{18, 1, 1},
@@ -238,14 +239,14 @@ TEST(KnownCases, ShapesWithoutElements) {
   expect_right(c, p);
 }
 
-// Rows are looked up where they lie and added, unless the table is less than what would be added.
+// Rows are looked up in their shard and summed, unless the table has fewer bytes than the sum.
 TEST(KnownCases, ATableOfManyRowsIsNotGathered) {
   for (std::int64_t rows : {10, 100}) {
     Case c(kGrid);
     Value table = c.input({rows, 4}, "x;y"), ids = c.input(Type(DType::int32, {6}), "y");
     Value found = ops::gather(table, ids, {{1}, {0}, {}, {}, {0}, 1}, {1, 4}, "clip");
     const Partitioned p = c.run({found}, {"?"});
-    // 52 B, where the lookup and a sum of 6 x 2 floats take 60.
+    // 52 B; a lookup and a sum of 6 x 2 floats take 60.
     EXPECT_EQ(collectives(p), rows == 10 ? (Texts{"all_gather x 40", "all_gather y 12"})
                                          : (Texts{"all_gather y 12", "all_reduce x 48"}));
     std::vector<HostArray> in = drawn_inputs(*c.program);
@@ -255,7 +256,7 @@ TEST(KnownCases, ATableOfManyRowsIsNotGathered) {
   }
 }
 
-// Rows and columns of a sum of updates that lie along one axis: each is added once.
+// The rows and columns of a sum of updates are sharded over one axis: each is added once.
 TEST(KnownCases, UpdatesAndOperandAlongOneAxis) {
   Case c(kTwo);
   Value table = c.input({10, 4}, "x"), ids = c.input(Type(DType::int32, {6}), "x"),
@@ -282,7 +283,8 @@ TEST(KnownCases, BoxesOfEightOverFour) {
     }
 }
 
-// What nobody has whole is added up where it is wanted; what all have, or need all of, is looked up.
+// A box that no device has whole is summed where it is wanted; one that all devices have, or need
+// entirely, is looked up.
 TEST(KnownCases, BoxesThatAreWantedInParts) {
   for (const char* where : {"x", ""})
     for (std::int32_t start : {-1, 0, 3, 8, 99}) {
@@ -319,8 +321,8 @@ TEST(KnownCases, TiesAndZerosAtTheEdgesOfUnevenParts) {
   }
 }
 
-// A carry lies as the body gives it, and is brought there once; where the body asks for the other
-// axis first, each turn brings it back.
+// A carry has the sharding of the body's result and is resharded once; if the body requests the
+// other axis first, each iteration reshards it.
 TEST(KnownCases, ACarryIsBroughtBackWhereTheBodyAsksForThat) {
   for (bool asks : {false, true}) {
     Case c(kGrid);

@@ -1,5 +1,5 @@
 // shard_map over some axes of a mesh, inside programs that are partitioned over the others: values
-// against the evaluator, and the collectives of both kinds.
+// agree with the evaluator, and the collectives of both kinds are as expected.
 #include "spmd/manual_region.h"
 #include "spmd/partition_check.h"
 #include "spmd/reshard/reshard.h"
@@ -29,7 +29,7 @@ TEST(ManualAxes, ASumOfParts) {
   expect_right(c, p);
 }
 
-// The manual axis cuts a dimension first, the automatic one what is left of the block.
+// The manual axis shards a dimension first, and the automatic one shards the block.
 TEST(ManualAxes, BothCutOneDimension) {
   Case c(kGrid);
   const Value x = c.input(Shape{8}, "data,model");
@@ -45,7 +45,7 @@ TEST(ManualAxes, BothCutOneDimension) {
   EXPECT_EQ(c.mesh.to_string(p.inputs[0]), "P(('data', 'model'))");
   EXPECT_EQ(c.mesh.to_string(p.outputs[0]), "P(('data', 'model'))");
   expect_right(c, p);
-  // The other way round the blocks are others, and what comes is brought to them.
+  // In the other order the blocks differ, and operands are resharded to them.
   Case other(kGrid);
   const Value y = other.input(Shape{8}, "model,data");
   const Partitioned q =
@@ -56,7 +56,8 @@ TEST(ManualAxes, BothCutOneDimension) {
   expect_right(other, q);
 }
 
-// Weights lie over "model", so the product is partial over it, and so is the sum of its elements.
+// Weights are sharded over "model", so the product is a partial sum over it, and so is the sum of
+// its elements.
 TEST(ManualAxes, TensorParallelInside) {
   Case c(kGrid);
   const Value x = c.input(Shape{4, 8}, "data"), w = c.input(Shape{8, 16}, ";model"),
@@ -72,8 +73,8 @@ TEST(ManualAxes, TensorParallelInside) {
   expect_right(c, p);
 }
 
-// A sum over a manual axis of what is partial over another is one collective, but where somebody
-// reads what the manual axis alone gives.
+// A sum over a manual axis of a partial sum over another axis is one collective, unless something
+// reads the sum over the manual axis alone.
 TEST(ManualAxes, ASumOfPartialSumsIsReducedAtOnce) {
   for (const bool twice : {false, true}) {
     Case c(kGrid);
@@ -92,7 +93,7 @@ TEST(ManualAxes, ASumOfPartialSumsIsReducedAtOnce) {
   }
 }
 
-// What exchanges along a dimension leaves the others to the automatic axes.
+// A collective that exchanges along one dimension leaves the others to the automatic axes.
 TEST(ManualAxes, CollectivesOfParts) {
   const auto run = [](const char* where, const std::function<Values(Builder&, const Values&)>& f,
                       const std::string& out) {
@@ -111,7 +112,7 @@ TEST(ManualAxes, CollectivesOfParts) {
     };
     EXPECT_EQ(run("data;model", gather, ""),
               list({"all_gather data 64", tiled ? "P(none, 'model')" : "P(none, none, 'model')"}));
-    // Along the dimension that is gathered blocks of parts are no part of the whole.
+    // Along the gathered dimension, blocks of shards are not a shard of the whole.
     const auto along = run("data,model", gather, "");
     EXPECT_EQ(along, tiled ? list({"all_gather data 128", "all_gather model 64", "P()"})
                            : list({"all_gather data 64", "P(none, 'model')"}));
@@ -140,7 +141,7 @@ TEST(ManualAxes, CollectivesOfParts) {
             3u);
 }
 
-// A shard_map inside takes what the one around it leaves.
+// An inner shard_map uses axes that the outer one leaves.
 TEST(ManualAxes, Nested) {
   Case c(kBlock);
   const Value x = c.input(Shape{4, 8, 4}, "data;model;pipe");
@@ -163,7 +164,7 @@ TEST(ManualAxes, Nested) {
   expect_right(c, p);
 }
 
-// A carry comes to vary along the outer axis in the loop's first turn, inside of the inner region.
+// A carry varies along the outer axis from the loop's first iteration, inside the inner region.
 TEST(ManualAxes, NestedInALoop) {
   Case c(kGrid);
   const Value x = c.input(Shape{4, 8}, "data");
@@ -186,7 +187,7 @@ TEST(ManualAxes, NestedInALoop) {
   expect_right(c, p);
 }
 
-// Collectives of the program's own are counted as often as they run.
+// Explicit collectives are counted as often as they run.
 TEST(ManualAxes, InLoopsAreCounted) {
   for (const Strings& manual : {Strings{"data"}, Strings{"data", "model"}}) {
     Case c(kGrid);
@@ -216,8 +217,8 @@ TEST(ManualAxes, ReadBackFromText) {
   EXPECT_TRUE(same_structure(*c.program, *parse_program(text)));
 }
 
-// Slices that no axis divides stay in parts inside a region and what it runs; its own axes cut
-// nothing there.
+// Slices whose extents no axis divides stay sharded inside a region and its nested programs; the
+// region's own axes shard nothing there.
 TEST(ManualAxes, ARollSendsEachBlockOnce) {
   const MeshShape mesh{{"data", "x"}, {2, 4}};
   const auto rolled = [](Value x) {
@@ -250,7 +251,7 @@ TEST(ManualAxes, ARollSendsEachBlockOnce) {
   expect_right(c, p);
 }
 
-// Gradients need no more than the partial sums that they are.
+// Gradients need only the partial sums.
 TEST(ManualAxes, Gradients) {
   Case c(kGrid);
   const Value x = c.input(Shape{4, 8}, "data"), w = c.input(Shape{8, 4}, ";model");
@@ -268,8 +269,9 @@ TEST(ManualAxes, Gradients) {
   expect_right(c, p);
 }
 
-// Devices along a manual axis hold values of their own, however alike their placements are: what
-// is elsewhere cut along a free axis for a while, so that less is sent, is not cut along it.
+// Devices along a manual axis hold different values even if their placements are equal. A value
+// that would be sharded along a free axis for a while, to send less, is not sharded along a manual
+// one.
 TEST(ManualAxes, NothingMovesAlongThem) {
   const AtomMesh mesh(kBlock, AtomMesh::Parts::axes);
   const Type whole(f32, {16});

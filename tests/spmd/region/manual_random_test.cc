@@ -1,6 +1,6 @@
-// Drawn programs for the devices of drawn axes, inside programs that are partitioned over the
-// others: what partitioning makes of them gives what they give where each device of the drawn axes
-// is run with whole values along the others.
+// Random programs for the devices of random axes, inside programs that are partitioned over the
+// others. The results agree with those of running each device of the random axes with global values
+// along the others.
 #include "ops/control/agree.h"
 #include "spmd/manual_region.h"
 #include "spmd/partition_draw.h"
@@ -9,7 +9,7 @@ using namespace partitioning;
 
 namespace {
 
-// Axes of `among` on dimensions, in any order; all of `all` among them.
+// Axes of `among` on dimensions, in any order; all axes of `all` are used.
 Spec draw_spec(walk::Dice& dice, int rank, const Strings& among, const AxisSet& all) {
   Spec::Dims dims(static_cast<std::size_t>(rank));
   if (rank == 0) return Spec();
@@ -33,7 +33,7 @@ struct Regions {
   walk::Dice& dice;
   int exchanges = 0, nested = 0;
 
-  // A typed exchange that leaves the type as it was.
+  // A typed exchange that keeps the type.
   Value exchanged(Value x, const Strings& axes) {
     ++exchanges;
     const AxisSet before = x.type().varying;
@@ -119,8 +119,8 @@ std::string wrong(const walk::Tape& tape, Tallies& tally) {
   try {
     Case c(dice.of(meshes));
     const ProgramPtr plain = walk::draw_program(dice);
-    // Constraints are drawn over meshes of their own; the sign of a NaN is nobody's; regions and
-    // draws of their own are other tests'.
+    // Drawn constraints are over meshes of their own, the sign of a NaN is not defined, and other
+    // tests cover nested regions and random bits.
     if (!plain || any_equation(*plain, [](const Equation& e) {
           return e.op->constrains || e.op->name == "bitcast_convert";
         }))

@@ -1,5 +1,5 @@
-// Blocks that go along an axis by a rule of whole numbers: worked vectors, types, and the transpose
-// against the inner products of the definition.
+// Blocks that are sent along an axis by an affine rule: worked vectors, types, and the transpose by
+// inner products.
 #include "spmd/region/uniformity.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
@@ -41,7 +41,7 @@ TEST(PpermuteAffine, VariesAlongItsAxes) {
   EXPECT_THROW(sent(4, 0, 1), InternalError);
 }
 
-// Where device p gets the x of q, the transpose gives q the cotangent of p, and adds up.
+// If device p receives the x of q, the transpose sends q the cotangent of p, and adds up.
 TEST(PpermuteAffine, TransposeSendsBackAndAddsUp) {
   for (std::int64_t n : {2, 3, 5})
     for (std::int64_t step : {-3, -2, -1, 1, 2, 3})

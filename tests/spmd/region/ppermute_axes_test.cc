@@ -1,4 +1,4 @@
-// Blocks that come to lie along other axes: worked vectors, types, and the transpose.
+// Blocks that are moved to other axes: worked vectors, types, and the transpose.
 #include "spmd/region/uniformity.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
@@ -32,18 +32,19 @@ using Floats = std::vector<float>;
 }  // namespace
 
 TEST(PpermuteAxes, FromOneAxisToAnother) {
-  // Block 0 lies where x is 0, block 1 where it is 1; then where y is.
+  // Block 0 is on devices with x = 0 and block 1 on those with x = 1; afterwards the same holds for
+  // y.
   ProgramPtr p = moved({"x"}, {"x"}, {"y"}, {2, 2});
   EXPECT_EQ(result(p, kSquare, {5, 5, 7, 7}), (Floats{5, 7, 5, 7}));
   EXPECT_EQ(p->type(p->outputs[0]).varying, AxisSet{"y"});
   EXPECT_EQ(spmd::output_uniformity(*p, {{"x"}})[0], AxisSet{"y"});
   EXPECT_EQ(spmd::output_uniformity(*p, {{}})[0], AxisSet{"y"});
-  // No promise where the copies may differ.
+  // There is no promise if the copies may differ.
   EXPECT_EQ(spmd::output_uniformity(*p, {{"x", "y"}})[0], (AxisSet{"x", "y"}));
 }
 
 TEST(PpermuteAxes, InAnotherOrder) {
-  // Block x * 3 + y goes to where y * 2 + x is that.
+  // Block x * 3 + y is sent to the device whose y * 2 + x is that number.
   ProgramPtr p = moved({"x", "y"}, {"x", "y"}, {"y", "x"}, {2, 3});
   EXPECT_EQ(result(p, kGrid, {0, 1, 2, 3, 4, 5}), (Floats{0, 2, 4, 1, 3, 5}));
   EXPECT_EQ(p->type(p->outputs[0]).varying, (AxisSet{"x", "y"}));

@@ -1,5 +1,5 @@
-// shard_map: blocks by spec, and its derivatives in both regimes against those of the same function
-// on whole arrays.
+// shard_map: blocks by spec, and its derivatives in both regimes, which agree with those of the
+// same function on global arrays.
 #include "spmd/region/shard_map.h"
 #include "specs.h"
 #include "spmd/spmd_check.h"
@@ -56,7 +56,7 @@ Value sum_all(Value x) {
   for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
   return ops::reduce_sum(x, axes);
 }
-/// The sum over the mesh, by the regime's psum.
+/// The sum over the mesh, by the psum of the regime.
 Value total(Value x, const Strings& axes, std::int64_t n, bool typed) {
   return typed ? ops::psum_invariant(ops::pvary(x, axes), axes) : ops::psum(x, axes, n);
 }
@@ -168,8 +168,7 @@ TEST(ShardMap, DerivativesOverAGrid) {
     ASSERT_EQ(got.size(), want.size());
     for (std::size_t i = 0; i < got.size(); ++i)
       for (std::int64_t k = 0; k < got[i].count(); ++k)
-        // A third of an integer, three times: one rounding each way of at most half a unit in 24
-        // bits.
+        // A third of an integer, three times: each is rounded by at most half a unit in 24 bits.
         EXPECT_NEAR(got[i].number(k), want[i].number(k), std::abs(want[i].number(k)) * 4e-7)
             << what << " " << i;
     expect_same(evaluate(*jvp_program(*p, all).program, std::vector{a, b, s, ta, tb, ts_}),
@@ -177,7 +176,7 @@ TEST(ShardMap, DerivativesOverAGrid) {
   }
 }
 
-// Specs that fan out (replicated in, cut out) and in, with no collective in the body.
+// Specs from replicated to sharded and back, with no collective in the body.
 TEST(ShardMap, FanOutTransposesToASum) {
   HostArray x = integers(Type(f32, {4}), 1), ct = integers(Type(f32, {16}), 2);
   for (bool typed : {false, true}) {
@@ -192,7 +191,8 @@ TEST(ShardMap, FanOutTransposesToASum) {
   }
 }
 
-// Typed, psum and pvary are each other's transpose: the gradient of a psum'ed loss moves nothing.
+// In a typed region, psum and pvary are each other's transpose: the gradient of a psum'ed loss
+// moves nothing.
 TEST(ShardMap, TypedPsumTransposesToNothing) {
   ProgramPtr p =
       map_of({kLine, {"i"}, {""}, true}, {Type(f32, {8})}, [](Builder&, const Values& in) {
@@ -204,8 +204,8 @@ TEST(ShardMap, TypedPsumTransposesToNothing) {
   EXPECT_EQ(count(body, "pvary"), 1);
 }
 
-// A gradient taken inside the body: per device in an untyped region, summed for what the devices
-// share in a typed one.
+// A gradient taken inside the body is per device in an untyped region, and summed for values that
+// the devices share in a typed one.
 TEST(ShardMap, GradientsInsideTheBody) {
   HostArray w = floats({}, {5}), x = floats({4}, {0, 1, 2, 3});
   auto pmean_of_grad = [&](bool typed) {
@@ -225,7 +225,7 @@ TEST(ShardMap, GradientsInsideTheBody) {
   EXPECT_EQ(pmean_of_grad(false), 1.5f);
   EXPECT_EQ(pmean_of_grad(true), 6.0f);
 
-  // grad of psum(x), inside: n times, and once.
+  // The gradient of psum(x), taken inside, is n in an untyped region and 1 in a typed one.
   auto grad_of_psum = [&](bool typed) {
     Map m{kLine, {"i"}, {"i"}, typed};
     ProgramPtr local = body_of(m, {type_of(x)}, [&](Builder&, const Values& in) {
@@ -266,8 +266,8 @@ TEST(ShardMap, DataParallelStep) {
   expect_same(evaluate(*p, std::vector{w, x})[0], want, "gradient");
 }
 
-// How residuals travel: an input is not stored again, a uniform value once, a scalar as one element
-// a device.
+// How residuals are stored: an input not again, a uniform value once, and a scalar as one element
+// per device.
 TEST(ShardMap, Residuals) {
   HostArray w = floats({3}, {1, 2, 3}), x = integers(Type(f32, {8, 3}), 1);
   ProgramPtr p =
@@ -326,7 +326,7 @@ TEST(ShardMap, Batching) {
   }
 }
 
-// A name of vmap is seen in the body; one that the mesh also has is the mesh's there.
+// A name of vmap is visible in the body; if the mesh has it too, it is the mesh's there.
 TEST(ShardMap, NamesOfVmap) {
   HostArray x = integers(Type(f32, {2, 4}), 1);
   auto sums = [&](const std::string& axis, std::int64_t n) {

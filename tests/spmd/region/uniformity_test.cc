@@ -1,4 +1,4 @@
-// The proof of what all devices share, and the errors that come from it.
+// The proof of uniformity, and the errors that come from it.
 #include "spmd/region/uniformity.h"
 #include "specs.h"
 #include "spmd/region/checks.h"
@@ -19,7 +19,7 @@ AxisSet of(const AxisSet& input, const std::function<Value(Value)>& f, Type t = 
   return spmd::output_uniformity(*p, {input})[0];
 }
 
-/// Sets the line that the following equations come from.
+/// Sets the source line of the following equations.
 void line(Builder& b, int n) {
   b.loc.file = "train.cc";
   b.loc.line = n;
@@ -37,11 +37,11 @@ TEST(Uniformity, Collectives) {
   EXPECT_EQ(of(kNone, [&](Value v) { return ops::psum_scatter(v, x, 2, 0, true); }), kX);
   EXPECT_EQ(of(kY, [&](Value v) { return ops::all_to_all(v, x, 2, 0, 0, true); }), kBoth);
   EXPECT_EQ(of(kNone, [&](Value v) { return ops::pvary(v, x); }), kNone);
-  // Everybody gets the value that all have, unless somebody gets zeros.
+  // Every device receives the same value, unless some receive zeros.
   EXPECT_EQ(of(kNone, [&](Value v) { return ops::ppermute(v, x, 2, {{0, 1}, {1, 0}}); }), kNone);
   EXPECT_EQ(of(kNone, [&](Value v) { return ops::ppermute(v, x, 2, {{0, 1}}); }), kX);
   EXPECT_EQ(of(kX, [&](Value v) { return ops::ppermute(v, x, 2, {{0, 1}, {1, 0}}); }), kX);
-  // Groups that sum other blocks, and groups of unequal size, leave different results.
+  // Groups that sum different blocks, and groups of unequal size, give different results.
   EXPECT_EQ(of(kX, [&](Value v) { return ops::psum(v, x, 4, {{0, 1}, {2, 3}}); }), kX);
   EXPECT_EQ(of(kNone, [&](Value v) { return ops::psum(v, x, 4, {{0, 1}, {2, 3}}); }), kNone);
   EXPECT_EQ(of(kNone, [&](Value v) { return ops::psum(v, x, 4, {{0, 1, 2}, {3}}); }), kX);
@@ -135,7 +135,7 @@ TEST(Checks, DriftingState) {
       "  rule: devices that start alike stay alike as long as each applies the same update\n"
       "  from: main.cc:30\n"
       "  try: average the gradients before the update: grads = ts::pmean(grads, \"devices\")");
-  // State that enters different may leave different.
+  // State that differs on entry may differ on exit.
   EXPECT_FALSE(spmd::divergence_warning(info(*bad, {"devices", "devices", "devices"}),
                                         {{{1}, {0}, "args[1]", "result[0]"}}));
 }

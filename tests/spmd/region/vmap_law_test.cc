@@ -110,7 +110,7 @@ TEST(VmapLaw, OverTheNamedAxis) {
     std::vector<HostArray> want = on_axis(*p, 4, {x});
     expect_same(evaluate(*mapped(*p, 4, "i"), std::vector{x}), want, c.name);
     if (!c.linear) continue;
-    // The transpose taken inside the mapped function, and outside of it: one convention.
+    // The transpose, taken inside the mapped function and outside of it, follows one convention.
     HostArray ct = integers(Type(f32, want[0].shape), 2);
     ProgramPtr inside = transposed(*p);
     std::vector<HostArray> back = on_axis(*inside, 4, {ct});
@@ -134,7 +134,7 @@ TEST(VmapLaw, UnstackedOperands) {
 TEST(VmapLaw, OverAnotherAxis) {
   for (const Case& c : all_cases(4)) {
     ProgramPtr p = body_of(c, {"i"}, 4);
-    // The stacked dimension at every place of the block.
+    // The stacked dimension is at every position of the block.
     for (int d = 0; d <= c.block.rank(); ++d) {
       ProgramPtr batched = batch_program(*p, {d}, 5, "other", {true}).program;
       HostArray x = drawn(c.block, {4, 5}, 3);  // [device, stack, block...]
@@ -162,7 +162,7 @@ TEST(VmapLaw, OverAnotherAxis) {
   }
 }
 
-// One name of a pair belongs to vmap, the other to devices; and both to vmaps.
+// One name of a pair belongs to vmap and the other to devices; or both belong to vmaps.
 TEST(VmapLaw, PairsOfAxes) {
   MeshShape mesh{{"i", "j"}, {2, 3}};
   for (Strings axes : {Strings{"i", "j"}, Strings{"j", "i"}})
@@ -184,8 +184,8 @@ TEST(VmapLaw, PairsOfAxes) {
     }
 }
 
-// Members send to any others, or to none: forwards, and back by the transpose. A device sends a row
-// to each of the others, so what it sends in a round depends on which it is.
+// Members send to any others, or to none: forward, and back by the transpose. A device sends a row
+// to each other device, so the row that it sends in a round depends on the device.
 TEST(VmapLaw, AnyPairsOverTwoAxes) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
@@ -228,7 +228,7 @@ TEST(VmapLaw, AxisIndex) {
     HostArray got = evaluate(*mapped(*mapped(*f(axes, 6), 3, "j"), 2, "i"), std::vector{split})[0];
     EXPECT_EQ(values<float>(got), values<float>(want));
   }
-  // With no stacked operand at all.
+  // No operand is stacked.
   ProgramPtr p = program_of(
       {}, [](Builder& b, const Values&) { return Values{ops::axis_index(b, {"i"}, 4)}; });
   EXPECT_EQ(values<std::int32_t>(evaluate(*batch_program(*p, {}, 4, "i").program, {})[0]),

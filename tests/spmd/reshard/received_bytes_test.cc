@@ -1,5 +1,6 @@
-// What devices receive, counted while compiled programs run: the table of src/spmd/known_cases.md in numbers.
-// expect_right (partition_check.h) compares all other programs with their plans.
+// The bytes that devices receive, counted while compiled programs run: the table of
+// src/spmd/known_cases.md in numbers. expect_right (partition_check.h) compares all other programs
+// with their plans.
 #include "ops/movement/movement.h"
 #include "spmd/partition_check.h"
 
@@ -79,7 +80,8 @@ TEST(ReceivedBytes, OfUnevenParts) {
   });
 }
 
-// Elements and where they were, but for the last permutation: nobody asks for the places.
+// Elements with their positions, except in the last permutation, because nothing reads the
+// positions.
 TEST(ReceivedBytes, OfASort) {
   Case c(kEight);
   const Partitioned p = c.run({ops::sort(Values{c.input({8192}, "x")}, 0)[0]}, {"x"});
@@ -95,8 +97,8 @@ TEST(ReceivedBytes, OfBoxesAtData) {
   }
 }
 
-// What a loop adds up is reduced once behind it; a carry that the body wants elsewhere moves there
-// and back in each of the turns that are taken.
+// A partial sum in a loop is reduced once after it; a carry that the body wants with another
+// sharding is resharded there and back in each iteration that runs.
 TEST(ReceivedBytes, OfLoops) {
   {
     Case c(kTwo);
@@ -122,7 +124,7 @@ TEST(ReceivedBytes, OfLoops) {
   }
 }
 
-// Of branches that which is taken: the one gathers, the other does not.
+// The bytes of the branch that is taken: one gathers, the other does not.
 TEST(ReceivedBytes, OfBranches) {
   for (std::int32_t taken : {0, 1}) {
     Case c(kTwo);
@@ -137,7 +139,7 @@ TEST(ReceivedBytes, OfBranches) {
     const Partitioned p = c.run(ops::cond(which, {stays, turns}, Values{x}), {"x"});
     std::vector<HostArray> in = drawn_inputs(*c.program);
     *in[1].data<std::int32_t>() = taken;
-    // Half of a part of 64 B there and back.
+    // Half of a shard of 64 B, there and back.
     expect_received(c, p, taken * 2 * 32, in);
   }
 }

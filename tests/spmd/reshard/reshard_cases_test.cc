@@ -1,4 +1,4 @@
-// Plans in full, for questions with known answers, and the bounds that all plans keep.
+// Complete plans for questions with known answers, and the bounds that all plans satisfy.
 #include "spmd/place/boxes.h"
 #include "spmd/placements.h"
 #include "spmd/reshard/reshard.h"
@@ -54,7 +54,7 @@ TEST(ReshardCases, TwoDimensionsAtOnce) {
   EXPECT_EQ(q.bound(), 384);
   EXPECT_EQ(q.text(), "all_to_all 'x' 'y' -> P('y', none, 'x'), 384 B");
   EXPECT_EQ(q.plan().peak_bytes, 512);
-  // One after the other, where they are not put together.
+  // One after the other, if they are not combined.
   q.options.joint = false;
   EXPECT_EQ(q.plan().collectives(), 2);
   EXPECT_EQ(q.plan().bytes, 512);
@@ -83,7 +83,7 @@ TEST(ReshardCases, PartialResultsAreReduced) {
 TEST(ReshardCases, AxesOfTwoAndThree) {
   const Asked q(kMixed, {6, 6}, {{"a", "b"}}, {{}, {"a", "b"}});
   EXPECT_EQ(q.text(), "all_to_all 'a' 'b' -> P(none, ('a', 'b')), 20 B");
-  // Where the sizes differ no permutation swaps them, and the best sequence is far from the bound.
+  // If the sizes differ, no permutation swaps them, and the best sequence is far from the bound.
   Asked swap(kMixed, {6, 6}, {{"a"}, {"b"}}, {{"b"}, {"a"}});
   EXPECT_EQ(swap.bound(), 24);
   EXPECT_EQ(swap.text(),
@@ -91,7 +91,7 @@ TEST(ReshardCases, AxesOfTwoAndThree) {
             "all_to_all 'a' 'b' -> P(('b', 'a')), 20 B; all_to_all 'a' -> P('b', 'a'), 12 B");
   swap.options.one_address_space = true;
   EXPECT_EQ(swap.text(), "exchange 'a' 'b' -> P('b', 'a'), 24 B");
-  // The same with the parts of one axis.
+  // The same for the parts of one axis.
   Asked parts(kSix, {6, 6}, {{"x:(1)2"}, {"x:(2)3"}}, {{"x:(2)3"}, {"x:(1)2"}});
   EXPECT_EQ(parts.plan().bytes, 44);
   EXPECT_EQ(parts.plan().collectives(), 3);
@@ -101,15 +101,15 @@ TEST(ReshardCases, AxesOfTwoAndThree) {
 
 TEST(ReshardCases, WhatNobodyDividesIsExchanged) {
   const Asked q(kSquare, {5, 4}, {{"x"}}, {{"x", "y"}});
-  // Parts of 3 and 2 rows, then of 2, 2, 1 and none: the second device has [0, 3) and needs [2, 4)
-  // where x is 0; bytes of a row are 16.
+  // Shards of 3 and 2 rows become shards of 2, 2, 1 and none: the second device has [0, 3) and
+  // needs [2, 4) if x is 0. A row has 16 bytes.
   EXPECT_EQ(q.text(), "exchange 'x' 'y' -> P(('x', 'y')), 16 B");
-  // A dimension whose parts stay may have uneven ones.
+  // A dimension whose sharding stays may have uneven shards.
   const Asked stays(kSquare, {5, 4}, {{"x"}}, {{"x"}, {"y"}});
   EXPECT_EQ(stays.text(), "slice 'y' -> P('x', 'y'), 0 B");
   const Asked back(kSquare, {5, 4}, {{"x"}, {"y"}}, {{"x"}});
   EXPECT_EQ(back.text(), "all_gather 'y' -> P('x'), 24 B");
-  // And one that is whole on one side is cut, or made whole, by moves: the last part is filled up.
+  // A dimension that is whole on one side is sliced or gathered by moves: the last shard is padded.
   const Asked cut(kSquare, {5, 4}, {{}, {"x"}}, {{"y"}});
   EXPECT_EQ(cut.text(), "slice 'y' -> P('y', 'x'), 0 B; all_gather 'x' -> P('y'), 24 B");
   const Asked whole(kSquare, {5, 4}, {{"y"}, {"x"}}, {});
@@ -127,7 +127,7 @@ TEST(ReshardCases, FastLinksArePreferred) {
   q.links = Links({{0, 1e6}, {0, 1e9}});
   EXPECT_EQ(q.text(), "all_gather 'x' 'y' -> P(), 192 B");
   EXPECT_DOUBLE_EQ(q.plan().seconds, 64e-6 + 128e-9);
-  // What stays in its place is no link to wait for.
+  // An axis that stays in place is not a link to wait for.
   const AtomMesh mesh({{"slow", "y", "z"}, {2, 2, 2}});
   Asked rename(mesh, {8, 8}, {{"slow", "y"}}, {{"slow", "z"}});
   rename.links = Links({{0, 1e6}, {0, 1e9}, {0, 1e9}});
@@ -135,7 +135,8 @@ TEST(ReshardCases, FastLinksArePreferred) {
   EXPECT_DOUBLE_EQ(rename.plan().seconds, 64e-9);
 }
 
-// Where moves wait, the plan is the quickest, whatever it sends: quicker than what sends least.
+// If moves have latencies, the plan is the fastest one, and not the one that sends the fewest
+// bytes.
 TEST(ReshardCases, LatenciesAreSaved) {
   const Links links({{1, 1e9}, {1, 1e9}, {1, 1e9}});
   const std::vector<Placement> all = tessera::testing::all_placements(kCube, 2);
@@ -174,8 +175,8 @@ TEST(ReshardCases, TimesOfMoves) {
   EXPECT_EQ(time(MoveKind::slice, both, 8e6, 1e6), 0);
   EXPECT_DOUBLE_EQ(time(MoveKind::permute, both, 1e6, 1e6), 1e-3 + 1);
   EXPECT_DOUBLE_EQ(time(MoveKind::permute, y, 1e6, 1e6), 1e-6 + 1e-3);
-  // Three pieces of 1 MB over the slow axis, then 4 MB over the fast one; two steps of waiting
-  // there and one here.
+  // Three pieces of 1 MB over the slow axis, then 4 MB over the fast one; two latencies there and
+  // one here.
   EXPECT_DOUBLE_EQ(time(MoveKind::all_gather, both, 1e6, 8e6), 2e-3 + 3 + 1e-6 + 4e-3);
   EXPECT_DOUBLE_EQ(time(MoveKind::reduce_scatter, both, 8e6, 1e6), 2e-3 + 3 + 1e-6 + 4e-3);
   EXPECT_DOUBLE_EQ(time(MoveKind::all_reduce, both, 8e6, 8e6), 2 * (2e-3 + 3 + 1e-6 + 4e-3));
