@@ -1,4 +1,4 @@
-// Steps on the disk: what is saved comes back to the bit, onto any mesh and spec.
+// Steps on disk: what is saved is restored bit for bit, to any mesh and spec.
 #include <tessera/checkpoint.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -67,7 +67,7 @@ TEST_F(Checkpoints, ComeBackToTheBit) {
   EXPECT_EQ(ts::checkpoint::latest_step(dir), 40);
 }
 
-// The object of the same name goes on as it was.
+// The object of the same name is unaffected.
 TEST_F(Checkpoints, AndTheFunctionOfTheirNameIsThere) {
   const auto f = ts::remat([](Array x) { return ts::sin(x) * x; });
   EXPECT_TRUE(same(f(Array(std::vector<float>{1, 2})),
@@ -89,7 +89,7 @@ TEST_F(Checkpoints, OfEveryDtypeAndOfBareNumbers) {
   ts::checkpoint::save(dir, 0, all);
   const auto back = ts::checkpoint::restore(dir, all);
   EXPECT_TRUE(same(back, all));
-  // It keeps its bits until it meets a dtype.
+  // It keeps all its bits until it meets a dtype.
   EXPECT_EQ(back.at("weak").item<double>(), 0.1);
   EXPECT_TRUE(same(ts::checkpoint::restore_arrays(dir), all));
 }
@@ -101,7 +101,7 @@ TEST_F(Checkpoints, AreFilesThatOthersRead) {
   EXPECT_EQ(file.metadata, (std::map<std::string, std::string>{{"step", "1"}}));
   EXPECT_TRUE(same(file.tensors.at("layers.0.w"), s.layers[0].w));
   EXPECT_TRUE(same(file.tensors.at("more.scalar"), s.more.at("scalar")));
-  // As a part of an array is named by its ranges.
+  // The name is that of a shard, which is given by its ranges.
   const Array x = ts::arange(16).reshape(4, 4);
   ts::checkpoint::save(dir, 2, ts::device_put(x, ts::Mesh({{"i", 2}}), P(ts::none, "i")));
   const auto parts = ts::load_safetensors(dir + "/2/shards-0-of-1.safetensors").tensors;
@@ -139,7 +139,7 @@ TEST_F(Checkpoints, OfDrawnShapesGoFromDrawnSpecsToDrawnSpecs) {
   std::mt19937 draw(5);
   const auto one_of = [&](std::size_t n) { return static_cast<std::size_t>(draw() % n); };
   const std::vector<ts::DType> dtypes{ts::f32, ts::u8, ts::c128, ts::bool_, ts::bf16};
-  // Each axis cuts a dimension or none.
+  // Each axis shards a dimension or none.
   const auto drawn_spec = [&](int rank) {
     std::vector<std::vector<std::string>> dims(static_cast<std::size_t>(rank) + 1);
     for (const char* axis : {"c", "a", "b"}) dims[one_of(dims.size())].push_back(axis);
@@ -173,7 +173,7 @@ TEST_F(Checkpoints, GoWhereMeshAndSpecsSay) {
   const State back = ts::checkpoint::restore(dir, zeros_like(s), {.mesh = mesh, .specs = specs});
   EXPECT_TRUE(same(back, s));
   EXPECT_EQ(back.layers[1].w.sharding(), ts::Sharding(mesh, P(ts::none, "data")));
-  // A mesh alone: as they were saved, on other devices.
+  // With a mesh only: the shardings are the saved ones, on other devices.
   ts::checkpoint::save(dir, 1, back);
   const ts::Mesh fewer({{"data", 2}});
   const State again = ts::checkpoint::restore(dir, zeros_like(s), {.mesh = fewer});
@@ -184,8 +184,8 @@ TEST_F(Checkpoints, GoWhereMeshAndSpecsSay) {
   EXPECT_EQ(arrays.at("layers/0/w").sharding(), ts::Sharding(fewer, P(ts::none, "data")));
 }
 
-// Each byte of a step is written once, and of one large array that is cut a device's rows are read
-// alone.
+// Each byte of a step is written once, and of a large sharded array only one device's rows are
+// read.
 TEST_F(Checkpoints, AreWrittenOnceAndReadInPart) {
   const std::int64_t rows = 4096, columns = 512;  // 8 MiB
   const ts::Mesh mesh({{"i", 8}});
@@ -217,7 +217,7 @@ TEST_F(Checkpoints, InPartByPatterns) {
   EXPECT_EQ(back.step.item<int>(), 99);
   EXPECT_TRUE(same(back.layers[0].w, s.layers[0].w));
   EXPECT_TRUE(same(back.more.at("new"), ts::ones({2})));
-  // Under other names.
+  // With other names.
   const Layer first =
       ts::checkpoint::restore(dir, s.layers[0], {.only = {"**"}, .renamed = {{"", "layers/0"}}});
   EXPECT_TRUE(same(first.w, s.layers[0].w));
@@ -250,7 +250,7 @@ TEST_F(Checkpoints, SayWhatTheyAre) {
   EXPECT_EQ(info.files[0].name, "shards-0-of-1.safetensors");
 }
 
-// The next calls are given the state; what is written is the state of the save.
+// The next calls donate the state, but the saved state is that at the time of the save.
 TEST_F(Checkpoints, AreOfTheMomentWhateverIsDonatedThen) {
   const auto step = ts::jit([](Array x) { return x + 1.0f; });
   Array x = ts::device_put(ts::zeros({1 << 20}), ts::Mesh({{"i", 4}}), P("i"));
@@ -339,7 +339,7 @@ TEST_F(Checkpoints, StepsThatAreNotThere) {
             "  rule: checkpoints lie in a folder, each step in one of its own\n"
             "  try: check the path; latest_step(dir) says whether there is one");
   for (int i = 0; i < 12; ++i) ts::checkpoint::save(dir, 10 * i, ts::ones({1}));
-  // What is no number from 0 on is no step.
+  // A name that is not a number from 0 on is not a step.
   for (const char* other : {"007", "-1", "best", "1.5", "99999999999999999999"})
     fs::create_directory(dir + "/" + other);
   std::ofstream(dir + "/1000") << "a file";

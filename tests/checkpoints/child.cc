@@ -46,13 +46,13 @@ void say(const std::string& line) {
 ts::Mesh mesh() { return ts::Mesh({{"i", kDevices}}); }
 
 struct State {
-  Array rows, columns;  // cut by rows and by columns
-  Array key;            // every process has its own, which are equal
+  Array rows, columns;  // sharded by rows and by columns
+  Array key;            // every process has its own copy; all are equal
   Array step;
 };
 
-// Each step takes every element through a generator of random numbers, whose state after t steps is
-// known in closed form: x * factor^t + term * (factor^t - 1) / (factor - 1).
+// Each step passes every element through a generator of random numbers, whose state after t steps
+// has a closed form: x * factor^t + term * (factor^t - 1) / (factor - 1).
 State start() {
   const Array x = ts::arange(kRows * kColumns).reshape(kRows, kColumns).astype(ts::u32);
   return {ts::device_put(x, mesh(), P("i")), ts::device_put(x, mesh(), P(ts::none, "i")),
@@ -72,7 +72,7 @@ void need(bool sound, const std::string& what) {
   if (!sound) throw std::runtime_error(what);
 }
 
-// All elements of the shards that this process has.
+// Checks all elements of the shards that this process has.
 void check(const State& s, std::int64_t step) {
   need(s.step.item<std::int64_t>() == step, "another step");
   std::uint32_t factor = 1, term = 0;
@@ -97,7 +97,7 @@ void check(const State& s, std::int64_t step) {
 void train(const std::string& dir, const std::string& steps) {
   ts::CheckpointManager manager(dir, {.max_to_keep = 3});
   State s = start();
-  // Whatever is there is right; the first process says which steps these are.
+  // All existing steps are correct; the first process prints their numbers.
   std::vector<std::int64_t> there = manager.all_steps();
   while (there.size() < 8) there.insert(there.begin(), -1);
   const Array all = ts::process_allgather(ts::Array(there));
@@ -107,7 +107,7 @@ void train(const std::string& dir, const std::string& steps) {
       s = manager.restore(s, {.step = of_first[i]});
       check(s, of_first[i]);
     }
-  // Where processes are several, each may be the one to be killed.
+  // If there are several processes, any of them may be killed.
   std::printf("pid %d\n", static_cast<int>(::getpid()));
   std::fflush(stdout);
   std::int64_t t = s.step.item<std::int64_t>();
@@ -122,7 +122,7 @@ void train(const std::string& dir, const std::string& steps) {
   say("over " + std::to_string(t));
 }
 
-// What each process says, in all of them.
+// The text of each process, in all of them.
 std::vector<std::string> texts_of_all(std::string mine) {
   constexpr std::size_t kSize = 2048;
   mine.resize(kSize);
@@ -135,7 +135,7 @@ std::vector<std::string> texts_of_all(std::string mine) {
   return texts;
 }
 
-// Lines go to the first process, which tells the others. An answer ends with a line ".".
+// Lines go to the first process, which passes them to the others. An answer ends with the line ".".
 void obey(const std::string& dir, const std::string& most) {
   ts::CheckpointManager manager(dir, {.max_in_flight = std::stoi(most)});
   State s = start();
@@ -253,7 +253,7 @@ void names(const std::string& dir, const std::string&) {
   ts::checkpoint::save(dir, 1, all, {.metadata = {{"who\n", "\x1b[2J"}}});
   ts::checkpoint::save(dir, 2, all);
 }
-// Each process asks for something else, and what it gets is an error; `same` asks for one thing.
+// Each process requests something else and gets an error; with `same` all request the same thing.
 void ask(const std::string& dir, const std::string& what) {
   const bool other = ts::process_index() == 1 && what != "same";
   const Arrays two{{"a", ts::ones({3})}, {"b", ts::ones({2})}};
@@ -286,12 +286,12 @@ void ask(const std::string& dir, const std::string& what) {
     (void)ts::checkpoint::restore(from, like, options);
   say("as asked");
 }
-// The end of the process waits for what is under way, whoever has it.
+// The end of the process waits for saves in progress, whichever thread runs them.
 void leave(const std::string& dir, const std::string&) {
   static auto* kept = new ts::CheckpointSaving(ts::checkpoint::save_async(dir, 1, start()));
   say(kept->is_done() ? "done" : "under way");
 }
-// A child of fork has none of its parent's saves, and saves by itself.
+// A child of fork has none of its parent's saves, and can save by itself.
 void fork_away(const std::string& dir, const std::string&) {
   const State s = start();
   ts::CheckpointSaving saving = ts::checkpoint::save_async(dir, 1, s);
@@ -303,7 +303,7 @@ void fork_away(const std::string& dir, const std::string&) {
       say(e.what());
     }
     ts::checkpoint::save(dir, 2, s);
-    ::_exit(0);  // what the threads held that it has not would be looked for as lost
+    ::_exit(0);  // otherwise memory of threads that the child lacks would be reported as a leak
   }
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -311,7 +311,7 @@ void fork_away(const std::string& dir, const std::string&) {
   for (const std::int64_t step : {1, 2}) check(ts::checkpoint::restore(dir, s, {.step = step}), 0);
   say("child " + std::to_string(status));
 }
-// What is to be refused in all processes.
+// Requests that all processes must refuse.
 void differ(const std::string& dir, const std::string&) {
   Arrays tree = arrays(places(false));
   if (ts::process_index() == 1) tree["more"] = ts::ones({2});
@@ -320,7 +320,7 @@ void differ(const std::string& dir, const std::string&) {
 void own(const std::string& dir, const std::string&) {
   ts::checkpoint::save(dir, 2, Arrays{{"key", ts::random::key(ts::process_index())}});
 }
-// Each into a folder of its own, as where only a relative path is the same.
+// Each process saves to a folder of its own, as if only a relative path were the same.
 void apart(const std::string& dir, const std::string&) {
   ts::checkpoint::save(dir + "/" + std::to_string(ts::process_index()), 2, ts::ones({2}));
 }

@@ -1,5 +1,5 @@
-// Steps whose files are damaged, and places where none can be made: an error each, and nothing that
-// was there is lost.
+// Steps whose files are damaged, and places where none can be made: each gives an error, and
+// nothing that exists is lost.
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
 #include <tessera/creation.h>
@@ -46,7 +46,7 @@ class Damage : public InFolder {
   std::string said() const {
     return plain(message<ts::IoError>([&] { ts::checkpoint::restore(dir, tree); }));
   }
-  // The whole text.
+  // The whole text of the error.
   static std::string of(const std::string& offenders) {
     return "checkpoint::restore: step 2 of DIR is damaged\n" + offenders +
            "  rule: what is read has the checksums that were written\n"
@@ -59,7 +59,7 @@ constexpr const char* kShard = "shards-0-of-1.safetensors";
 
 }  // namespace
 
-// Every bit of every file, one at a time.
+// Flips every bit of every file, one at a time.
 TEST_F(Damage, OfAnyBitIsFound) {
   for (const std::string name : {"manifest.json", kShard}) {
     const std::string bytes = read(file(name));
@@ -105,7 +105,7 @@ TEST_F(Damage, IsNamedWithFileAndKeyPath) {
   write(file(kShard), other);
   EXPECT_EQ(said(), of("  - shards-0-of-1.safetensors: a: bytes " + std::to_string(begin) + " to " +
                        std::to_string(begin + 80) + " are not what was written\n"));
-  // What is not read is not looked at.
+  // Parts that are not read are not checked.
   EXPECT_TRUE(same(ts::checkpoint::restore(dir, tree, {.only = {"b"}}).at("b"), tree.at("b")));
   write(file(kShard), bytes.substr(0, bytes.size() - 1));
   EXPECT_EQ(said(),
@@ -124,7 +124,7 @@ TEST_F(Damage, IsNamedWithFileAndKeyPath) {
   EXPECT_NE(said().find("try: no other step is intact"), std::string::npos);
 }
 
-// With a checksum that is right: of somebody who means harm, or of a later version.
+// Manifests with a correct checksum, as an attacker or a later version would write.
 TEST_F(Damage, IsNoCrashWhereAManifestIsMadeUp) {
   const std::string text = read(file("manifest.json"));
   const auto made_up = [&](const std::string& from, const std::string& to) {
@@ -186,7 +186,7 @@ TEST_F(Damage, BeyondTheLimitOfFilesIsAnErrorAndKeepsWhatWasThere) {
   EXPECT_TRUE(same(ts::checkpoint::restore(dir, tree), tree));
 }
 
-// The error of a save that is under way comes with the next call, once.
+// The error of a save in progress is thrown by the next call, once.
 TEST_F(Damage, OfASaveUnderWayIsToldByTheNextCall) {
   ts::CheckpointManager manager(dir, {.save_interval_steps = 10});
   rlimit old{}, small{};
@@ -213,7 +213,7 @@ TEST_F(Damage, FoldersThatMayNotBeWritten) {
   ASSERT_EQ(::chmod(dir.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(closed.c_str(), 0555), 0);
   const bool root = ::geteuid() == 0;
-  // As somebody who is not root.
+  // The test runs as a user who is not root.
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
@@ -243,7 +243,8 @@ TEST_F(Damage, FoldersThatMayNotBeWritten) {
             std::string::npos);
 }
 
-// What a killed run left goes; what somebody writes just now, and what has other names, stays.
+// Remains of a killed run are removed; files that are being written, and those with other names,
+// stay.
 TEST_F(Damage, WhatKilledRunsLeftIsRemoved) {
   fs::create_directory(dir + "/.saving-3-0123456789abcdef");
   write(dir + "/.saving-3-0123456789abcdef/shards-0-of-1.safetensors", "part");
@@ -257,7 +258,7 @@ TEST_F(Damage, WhatKilledRunsLeftIsRemoved) {
   EXPECT_EQ(names_in(dir), all);
 }
 
-// A disk of a megabyte, where the tests may make one.
+// A disk of a megabyte, if the tests can make one.
 TEST_F(Damage, AFullDiskIsAnErrorAndKeepsWhatWasThere) {
   const std::string small = dir + "/small";
   fs::create_directory(small);
@@ -278,7 +279,7 @@ TEST_F(Damage, AFullDiskIsAnErrorAndKeepsWhatWasThere) {
         "  try: check that the folder is writable, and the space that is left on the disk");
     EXPECT_EQ(names_in(small), Names{"1"});
   }
-  // Full of small steps, too: at some file of theirs, whichever that is.
+  // A disk that many small steps fill, too: any of their files may fail.
   std::int64_t step = 2;
   const std::string said = message<ts::IoError>([&] {
     for (;; ++step) ts::checkpoint::save(small, step, tree);

@@ -12,7 +12,8 @@
 
 namespace checkpoint_test {
 
-/// In a folder of this process, which is gone with it: several run this suite at once.
+/// A path in a folder of this process, which is removed at its end, because several processes run
+/// this suite at once.
 inline std::string path_of(const char* name) {
   struct Folder {
     std::filesystem::path path =

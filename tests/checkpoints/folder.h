@@ -1,4 +1,4 @@
-// A folder of a test's own, and small trees to save in it.
+// A folder for a test, and small trees to save in it.
 #pragma once
 
 #include <tessera/array.h>
@@ -35,7 +35,7 @@ class InFolder : public testing::Test {
     std::sort(all.begin(), all.end());
     return all;
   }
-  /// What an error says, with the folder's name, which is drawn, as "DIR".
+  /// An error's text with the folder's name, which is random, replaced by "DIR".
   std::string plain(std::string text) const {
     for (std::size_t at; (at = text.find(dir)) != std::string::npos;)
       text.replace(at, dir.size(), "DIR");
@@ -44,7 +44,7 @@ class InFolder : public testing::Test {
   std::string dir;
 };
 
-/// Bit by bit, with dtypes and weakness.
+/// Compares bits, dtypes and weakness.
 inline testing::AssertionResult same(const tessera::Array& a, const tessera::Array& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.weak_type() != b.weak_type())
     return testing::AssertionFailure() << describe(a) << " and " << describe(b);

@@ -1,5 +1,5 @@
-// What a folder of checkpoints holds besides steps: it is not listed, counted, replaced or removed,
-// whatever its name is.
+// Files in a folder of checkpoints that are not steps are not listed, counted, replaced or removed,
+// whatever their names are.
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
 #include <tessera/creation.h>
@@ -84,7 +84,7 @@ TEST_F(Foreign, NothingIsReplacedButSteps) {
   EXPECT_EQ(ts::checkpoint::all_steps(dir), (Steps{10, 11}));
 }
 
-// A link to a step, of another run perhaps, is read and not removed.
+// A link to a step, perhaps of another run, is read and not removed.
 TEST_F(Foreign, LinkedStepsAreReadOnly) {
   ts::checkpoint::save(dir + "/other", 5, ts::full({3}, 5));
   fs::create_directory(dir + "/run");
@@ -96,7 +96,7 @@ TEST_F(Foreign, LinkedStepsAreReadOnly) {
   EXPECT_EQ(ts::checkpoint::verify(dir + "/other", 5), Names{});
 }
 
-// Notes that a user put beside the shards outlive the step, whichever way it goes.
+// Notes that a user put beside the shards remain, whether the step is removed or replaced.
 TEST_F(Foreign, FilesInTheFolderOfAStepStay) {
   ts::CheckpointManager m(dir, {.max_to_keep = 1, .async = false});
   m.save(1, ts::full({3}, 1));
@@ -111,7 +111,7 @@ TEST_F(Foreign, FilesInTheFolderOfAStepStay) {
   EXPECT_EQ(names_in(dir), (Names{"1", "2"}));
   EXPECT_EQ(names_in(dir + "/2"), (Names{"manifest.json", "notes.txt", kShard}));
   EXPECT_TRUE(same(m.restore(ts::zeros({3}, ts::i32)), ts::full({3}, 3)));
-  // One that was killed while it removed a step.
+  // A run was killed while it removed a step.
   fs::rename(dir + "/2", dir + "/.removing-2-0123456789abcdef");
   m.save(3, ts::full({3}, 4));
   EXPECT_EQ(names_in(dir), (Names{"1", "2", "3"}));

@@ -1,4 +1,4 @@
-// Safetensors files that somebody damaged, or made to do harm.
+// Safetensors files that are damaged or malicious.
 #include <tessera/creation.h>
 #include <tessera/safetensors.h>
 
@@ -41,7 +41,7 @@ class HostileFiles : public testing::Test {
   }
   void TearDown() override { fs::remove_all(dir); }
   void write(const std::string& content) {
-    fs::remove(path);  // a file system that holds on to old contents takes milliseconds over it
+    fs::remove(path);  // a file system may show old contents for some milliseconds
     std::ofstream(path, std::ios::binary) << content;
   }
   std::string error(const std::string& content) {
@@ -53,7 +53,7 @@ class HostileFiles : public testing::Test {
   std::string dir, path;
 };
 
-// Whether the tensors are those of the file, by another reader of JSON objects.
+// Compares the tensors with the file, by another reader of JSON objects.
 void expect_right(const std::string& file, const ts::SafeTensors& got) {
   std::uint64_t n = 0;
   for (std::size_t i = 8; i-- > 0;) n = n << 8 | static_cast<unsigned char>(file[i]);
@@ -95,7 +95,8 @@ TEST_F(HostileFiles, AreRefusedOrReadRight) {
   std::int64_t read = 0;
   for (std::int64_t i = 0, n = test::hostile_files(); i < n; ++i) {
     std::string s = mutated();
-    // Most mutations miss the length and so end there: half of the files have a right one again.
+    // Most mutations invalidate the length, where reading ends, so half of the files get a valid
+    // length again.
     const std::size_t end = s.rfind('}');
     if (mutated.below(2) && end != std::string::npos && end >= 8)
       s.replace(0, 8, little_endian(end - 7));
@@ -170,8 +171,8 @@ TEST_F(HostileFiles, WhatIsThereTwiceIsRefused) {
   EXPECT_EQ(error(file_of(R"({"__metadata__":3})", "")), "its metadata is no object of strings");
 }
 
-// A claim is held against the file before memory is taken for it: 500 tensors over the same 32 MB
-// would take 16 GB.
+// Claimed sizes are compared with the file before memory is allocated: 500 tensors over the same 32
+// MB would take 16 GB.
 TEST_F(HostileFiles, NothingIsReadBeforeAllIsChecked) {
   constexpr std::uint64_t kBytes = 32 << 20;
   std::string header = "{";

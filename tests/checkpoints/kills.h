@@ -1,5 +1,5 @@
-// Kills a run at drawn moments, again and again: what it had said to be saved is there and right,
-// and it goes on.
+// Kills a run at random moments, repeatedly: steps that it had reported as saved exist and are
+// correct, and it continues.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,18 +31,18 @@ inline int kills() {
   return v ? std::atoi(v) : 6;
 }
 
-/// The program that is killed; CHECKPOINT_CHILD in the environment for another one, as with the
-/// shared library.
+/// The program that is killed. CHECKPOINT_CHILD in the environment names another one, such as that
+/// with the shared library.
 inline std::string child() {
   const char* v = std::getenv("CHECKPOINT_CHILD");
   return v ? v : CHECKPOINT_CHILD;
 }
 
-/// A program with its output, of which lines are read as they come, and its input.
+/// A running program with its output, which is read line by line, and its input.
 class Running {
  public:
   explicit Running(std::vector<std::string> command) {
-    // No other program gets these, or their ends would not be seen.
+    // No other program inherits these descriptors; otherwise their ends would not be noticed.
     int out[2], in[2];
     if (::pipe2(out, O_CLOEXEC) != 0) return;
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0) return;
@@ -66,23 +66,24 @@ class Running {
   ~Running() {
     if (pid > 0) end(SIGKILL);
   }
-  /// Gives it a line.
+  /// Sends it a line.
   void tell(const std::string& line) {
     const std::string text = line + "\n";
     (void)::send(in_, text.data(), text.size(), MSG_NOSIGNAL);
   }
-  /// Reads until a line begins so, or there are no more, or `ms` are over; gives whether it came.
+  /// Reads until a line begins with this, the output ends, or `ms` have passed; returns whether the
+  /// line came.
   bool read_until(const std::string& begin, int ms) {
     const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
     while (const std::optional<std::string> line = line_before(last))
       if (!begin.empty() && line->starts_with(begin)) return true;
     return false;
   }
-  /// The next line; nothing where there are no more, or `ms` are over.
+  /// The next line, or nothing if the output has ended or `ms` have passed.
   std::optional<std::string> next_line(int ms) {
     return line_before(std::chrono::steady_clock::now() + std::chrono::milliseconds(ms));
   }
-  /// What it ended with: a code, or 128 and a signal. Without a signal it sees that its input ends.
+  /// Returns its exit code, or 128 plus a signal. Without a signal, its input is closed.
   int end(int signal = 0) {
     if (pid <= 0) return -1;
     if (signal) ::kill(pid, signal);
@@ -132,8 +133,8 @@ inline std::int64_t number_behind(const std::string& line) {
   return std::stoll(line.substr(line.find(' ') + 1));
 }
 
-/// `command_of(k, steps)` gives the command of the k-th run, "train DIR <steps>", and how many
-/// processes that has, of which one is killed.
+/// `command_of(k, steps)` returns the command of run k, "train DIR <steps>", and its number of
+/// processes, one of which is killed.
 template <class Command>
 void kill_again_and_again(int times, Command command_of) {
   std::mt19937 draw(std::random_device{}());
@@ -146,14 +147,14 @@ void kill_again_and_again(int times, Command command_of) {
     ASSERT_TRUE(run.read_until("ready ", kPatience)) << "run " << k << ":\n" << run.text();
     const std::int64_t from = number_behind(*std::find_if(
         run.lines.begin(), run.lines.end(), [](auto& l) { return l.starts_with("ready "); }));
-    // Nothing that was said to be there is lost.
+    // No step that was reported as saved is lost.
     ASSERT_GE(from, made) << "run " << k << ":\n" << run.text();
     if (last) {
       ASSERT_EQ(run.end(), 0) << run.text();
       EXPECT_EQ(run.lines.back(), "over " + std::to_string(furthest + 5)) << run.text();
       break;
     }
-    // Some steps, and a moment within one.
+    // After some steps, at some moment within one.
     const unsigned steps = draw() % 6;
     for (unsigned i = 0; i < steps; ++i)
       ASSERT_TRUE(run.read_until("made ", kPatience)) << "run " << k << ":\n" << run.text();
@@ -170,7 +171,7 @@ void kill_again_and_again(int times, Command command_of) {
     ASSERT_NE(run.end(), 0) << run.text();
     for (const std::string& line : run.lines)
       if (line.starts_with("made ")) made = std::max(made, number_behind(line));
-    furthest = std::max(made, from) + 2;  // of what it had begun, some may be there
+    furthest = std::max(made, from) + 2;  // some of the steps in progress may exist
   }
 }
 

@@ -1,4 +1,4 @@
-// How a process ends that trains and saves: killed with SIGKILL, by its end, or a part of it forked.
+// A process that trains and saves may be killed by SIGKILL, end, or fork.
 #include <tessera/checkpoint.h>
 
 #include "checkpoints/folder.h"

@@ -1,5 +1,5 @@
-// Runs that save beside later steps, of a run that was left or of nobody: the step that was just
-// made is kept, and nothing goes without a word.
+// Runs that save beside later steps, which an abandoned run or somebody else left: the step that
+// was just saved is kept, and nothing is removed silently.
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
 #include <tessera/creation.h>
@@ -57,7 +57,7 @@ TEST_F(LaterSteps, AreAnErrorOfTheSave) {
         "is saved; to keep them, save into another folder, or go on from the last of them");
     EXPECT_EQ(names_in(dir), (Names{"100", "110", "120"}));
   }
-  // The functions without a policy save whatever they are told to.
+  // Functions without a policy save any step.
   ts::checkpoint::save(dir, 101, value(101));
   EXPECT_EQ(ts::checkpoint::all_steps(dir), (Steps{100, 101, 110, 120}));
 }
@@ -69,19 +69,19 @@ TEST_F(LaterSteps, AreDiscardedOnceAnEarlierOneIsThere) {
   for (int i = 101; i <= 105; ++i) EXPECT_TRUE(m.save(i, value(i)));
   m.wait();
   EXPECT_EQ(m.all_steps(), (Steps{103, 104, 105}));
-  // A step of the run that was left has this number.
+  // The abandoned run has a step with this number.
   ts::checkpoint::save(dir, 110, value(7));
   ts::checkpoint::save(dir, 120, value(7));
   EXPECT_TRUE(m.save(110, value(110)));
   m.wait();
   EXPECT_EQ(m.all_steps(), (Steps{104, 105, 110}));
   EXPECT_TRUE(same(restored(110), value(110)));
-  // One that this run made is not written over by a slip.
+  // A step that this run saved is not overwritten by mistake.
   EXPECT_EQ(plain(message<ts::IoError>([&] { m.save(110, value(8)); })),
             "CheckpointManager::save: DIR has a step 110 already\n"
             "  rule: a step that was made is not written over\n"
             "  try: {.overwrite = true} puts this one in its place");
-  // Unless the run went back behind it.
+  // It may be overwritten after the run has gone back behind it.
   (void)m.restore(like(), {.step = 104});
   EXPECT_TRUE(m.save(105, value(8)));
   m.wait();
@@ -89,7 +89,7 @@ TEST_F(LaterSteps, AreDiscardedOnceAnEarlierOneIsThere) {
   EXPECT_TRUE(same(restored(105), value(8)));
 }
 
-// Those that are under way count too.
+// Saves in progress count too.
 TEST_F(LaterSteps, GoBackOverSavesUnderWay) {
   ts::CheckpointManager m(dir, {.max_in_flight = 8, .discard_later_steps = true});
   for (const int i : {130, 140, 150, 105, 106, 107}) EXPECT_TRUE(m.save(i, value(i)));
@@ -103,7 +103,7 @@ TEST_F(LaterSteps, GoBackOverSavesUnderWay) {
             std::string::npos);
 }
 
-// What is no sound step is later than nothing: what was just made stays.
+// Damaged steps are not later than any step: the step that was just saved stays.
 TEST_F(LaterSteps, ThatAreDamagedOrForeignDoNotCount) {
   for (const int i : {100, 110}) fs::remove_all(dir + "/" + std::to_string(i));
   std::string manifest = read(dir + "/120/manifest.json");
@@ -122,7 +122,7 @@ TEST_F(LaterSteps, ThatAreDamagedOrForeignDoNotCount) {
   EXPECT_EQ(m.best_step(), std::nullopt);
 }
 
-// Whoever replaces an earlier step says so, and it stays.
+// A step that was replaced on purpose stays.
 TEST_F(LaterSteps, AnEarlierOneIsReplacedOnPurpose) {
   ts::CheckpointManager m(dir, {.max_to_keep = 1, .async = false});
   EXPECT_TRUE(m.save(100, value(1), {.overwrite = true}));
@@ -132,7 +132,7 @@ TEST_F(LaterSteps, AnEarlierOneIsReplacedOnPurpose) {
   EXPECT_EQ(m.all_steps(), Steps{130});
 }
 
-// A manager stays in its folder when the program goes elsewhere.
+// A manager keeps its folder when the program changes its working directory.
 TEST_F(LaterSteps, AreOfTheFolderThatTheManagerWasMadeIn) {
   const fs::path before = fs::current_path();
   fs::create_directories(dir + "/a");

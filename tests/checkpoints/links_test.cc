@@ -1,4 +1,4 @@
-// Folders of checkpoints that are symbolic links, as where a run's folder lies on a scratch disk.
+// Folders of checkpoints that are symbolic links, for example to a scratch disk.
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
 #include <tessera/creation.h>
@@ -62,7 +62,7 @@ TEST_F(Links, MayLeadToAFolderThatIsStillToBeMade) {
       "  try: check that the folder is writable, and the space that is left on the disk");
 }
 
-// "link/.." is the parent of the folder that it leads to.
+// "link/.." is the parent of the folder that the link leads to.
 TEST_F(Links, AreFollowedBeforeTheirParents) {
   ts::checkpoint::save(dir + "/run/../other", 1, ts::ones({3}));
   EXPECT_EQ(names_in(dir + "/scratch"), (Names{"other", "run"}));

@@ -1,5 +1,5 @@
-// The checkpoints of a run: which are kept, and that a run that is taken up again gives the bits of
-// one that was not interrupted.
+// The checkpoints of a run: which are kept; and a run that is resumed gives the bits of one that
+// was not interrupted.
 #include <tessera/checkpoint_manager.h>
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
@@ -54,7 +54,7 @@ TEST_F(Manager, KeepsTheBestAndEveryNth) {
     m.wait();
     EXPECT_EQ(m.all_steps(), (Steps{0, 1, 3, 4, 5}));
   }
-  // What is there is known to the next run.
+  // The next run knows the existing steps.
   ts::CheckpointManager m(
       dir, {.max_to_keep = 2, .keep_period = 5, .keep_best = 2, .best_metric = "loss"});
   EXPECT_EQ(m.best_step(), 3);
@@ -82,7 +82,7 @@ TEST_F(Manager, HasOneUnderWayUnlessMoreAreAskedFor) {
     ts::CheckpointManager m(folder, {.max_in_flight = most});
     for (int i = 0; i < 20; ++i) {
       m.save(i, ts::full({1000}, i));
-      // What is behind it is there.
+      // The steps behind it exist.
       const Steps there = m.all_steps();
       EXPECT_GE(static_cast<int>(there.size()), i + 1 - most);
     }
@@ -110,7 +110,7 @@ TEST_F(Manager, RefusesOptionsWithoutSense) {
 
 namespace {
 
-// A run with shuffled data, dropout and momentum: everything that it goes on from is its state.
+// A run with shuffled data, dropout and momentum, whose complete state is saved.
 struct Training {
   struct State {
     Array w, b;
@@ -164,7 +164,8 @@ TEST_F(Manager, ARunThatIsTakenUpAgainGivesTheSameBits) {
   Training whole;
   std::vector<double> losses;
   for (int i = 0; i < kSteps; ++i) losses.push_back(whole.step());
-  // Cut off at every third step, and taken up by an object that knows nothing of the one before.
+  // The run is interrupted after every third step, and resumed by an object that knows nothing of
+  // the one before.
   std::vector<double> again;
   for (int end = 3;; end += 3) {
     Training run;

@@ -1,4 +1,4 @@
-// Arrays from memory: what the same bytes in a file are.
+// Arrays from memory equal those from files with the same bytes.
 #include <tessera/tessera.h>
 
 #include "checkpoints/files.h"

@@ -1,4 +1,4 @@
-// Files of one array, beside bytes that NumPy writes.
+// Files of one array agree with bytes that NumPy writes.
 #include <tessera/tessera.h>
 
 #include "checkpoints/files.h"
@@ -16,7 +16,7 @@ using checkpoint_test::write;
 
 namespace {
 
-// As numpy.save writes it: the header fills a multiple of 64 bytes.
+// A file as numpy.save writes it: the length of the header is a multiple of 64 bytes.
 std::string file(std::string header, const std::string& data) {
   header.resize(118 - 1, ' ');
   header += '\n';

@@ -1,4 +1,4 @@
-// Archives of arrays, beside one that NumPy writes.
+// Archives of arrays agree with one that NumPy writes.
 #include <tessera/tessera.h>
 
 #include "checkpoints/files.h"
@@ -35,7 +35,7 @@ std::string by_numpy() {
     bytes += static_cast<char>(std::stoi(std::string(kByNumPy.substr(i, 2)), nullptr, 16));
   return bytes;
 }
-// What is wrong, without the path and what to try.
+// The problem in an error, without the path and the advice.
 std::string problem_of(const std::string& path) {
   const std::string text = message<ts::IoError>([&] { ts::load_npz(path); });
   const std::size_t begin = text.find("npz: ") + 5;
@@ -119,7 +119,7 @@ TEST(Npz, SaysWhatIsDamaged) {
       path + ": 'a.npy' in it: it holds 16 bytes of elements, and shape (5,) of int32 takes 20");
 }
 
-// A few bytes that claim to be many: both of the member's headers say so.
+// A few bytes that claim to be many, in both headers of the member.
 TEST(Npz, DoesNotExpandBeyondWhatDeflateCan) {
   const std::string path = path_of("bomb.npz");
   std::string bytes = by_numpy();
@@ -145,7 +145,7 @@ TEST(Npz, NamesThatCannotBe) {
   EXPECT_FALSE(std::filesystem::exists(path_of("names.npz")));
 }
 
-// Any bytes are an archive or an error, in the memory that they need.
+// Any bytes give an archive or an error, using no more memory than needed.
 TEST(Npz, SurvivesAnyBytes) {
   const std::string path = path_of("any.npz"), good = by_numpy();
   std::uint64_t state = 1;

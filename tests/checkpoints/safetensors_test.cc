@@ -1,4 +1,4 @@
-// Models on disk: round trips, damaged files of every kind, files that do not fit the model.
+// Models on disk: round trips, all kinds of damaged files, and files that do not fit the model.
 #include <tessera/creation.h>
 #include <tessera/optim.h>
 #include <tessera/random.h>
@@ -54,7 +54,7 @@ class Files : public testing::Test {
     path = dir + "/m.safetensors";
   }
   void TearDown() override { fs::remove_all(dir); }
-  // What loading a file of this header and body says, behind the file's name.
+  // The error when a file with this header and body is loaded, after the file's name.
   std::string error(const std::string& header, const std::string& body = "") {
     std::string s;
     for (int i = 0; i < 8; ++i) s += static_cast<char>(header.size() >> (8 * i));
@@ -80,7 +80,7 @@ TEST_F(Files, EveryDtypeComesBackBitForBit) {
   ts::SafeTensors out;
   for (int i = 0; i < ts::kDTypeCount; ++i) {
     auto d = static_cast<ts::DType>(i);
-    if (d == ts::c128) continue;  // the format has none
+    if (d == ts::c128) continue;  // the format does not have it
     std::vector<unsigned char> bytes;
     for (int k = 0; k < 6 * ts::size_of(d); ++k)
       bytes.push_back(static_cast<unsigned char>(d == ts::bool_ ? k % 2 : 37 * k + i));

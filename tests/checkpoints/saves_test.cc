@@ -1,4 +1,4 @@
-// What a save leaves in its folder, whatever happens meanwhile.
+// The files that a save leaves in its folder, whatever happens meanwhile.
 #include <tessera/creation.h>
 #include <tessera/detail/replace_file.h>
 #include <tessera/safetensors.h>
@@ -55,7 +55,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-// Each of the files is whole, and all elements are of one thread.
+// Each file is complete, and all its elements are from one thread.
 TEST_F(Saves, ThreadsThatSaveToOnePathLeaveAWholeFile) {
   const std::vector<Array> values = {ts::full({40000}, 1), ts::full({50000}, 2),
                                      ts::full({30000}, 3), ts::full({60000}, 4)};
@@ -90,7 +90,7 @@ TEST_F(Saves, KeepThePermissionsOfWhatTheyReplace) {
   EXPECT_EQ(mode(dir + "/new"), 0600u);
 }
 
-// Names that could be guessed, as they would be for this process and for that file.
+// Names that could be guessed for this process and for that file.
 TEST_F(Saves, ALinkPlantedBesideThemIsNotFollowed) {
   const std::string victim = dir + "/victim";
   std::ofstream(victim) << "mine";
@@ -105,8 +105,8 @@ TEST_F(Saves, ALinkPlantedBesideThemIsNotFollowed) {
   EXPECT_EQ(names().size(), 6u);
 }
 
-// A save that is killed leaves nothing, or what the next save into the folder removes. What
-// somebody writes just now has a lock, and other files have other names.
+// A killed save leaves nothing, or files that the next save into the folder removes. Files that are
+// being written are locked, and other files have other names.
 TEST_F(Saves, WhatAKilledOneLeftIsRemoved) {
   const std::string left = dir + "/.tessera-00000000000000aa.tmp",
                     used = dir + "/.tessera-00000000000000bb.tmp";
@@ -127,8 +127,8 @@ TEST_F(Saves, WhatAKilledOneLeftIsRemoved) {
   EXPECT_FALSE(fs::exists(used));
 }
 
-// The child writes as a save does, without end, until it is killed at some moment of it. It touches
-// no array: of this process's threads it has one.
+// The child saves without end until it is killed at some moment. It touches no array, because it
+// has only one of this process's threads.
 TEST_F(Saves, KillsLeaveAWholeFileAndNothingBesides) {
   ts::SafeTensors contents;
   contents.tensors["w"] = ts::ones({1 << 18});
@@ -160,7 +160,7 @@ TEST_F(Saves, KillsLeaveAWholeFileAndNothingBesides) {
   EXPECT_EQ(names(), Names{"m.safetensors"});
 }
 
-// With the signal as the system has it, which would end the process.
+// The signal has the system's default action, which would end the process.
 TEST_F(Saves, BeyondTheLimitOfFilesFailAndKeepWhatWasThere) {
   ts::save(path, ts::arange(10));
   rlimit old{}, small{};
@@ -199,7 +199,7 @@ TEST_F(Saves, PlacesThatCannotBeWritten) {
   EXPECT_EQ(why(path + "/x"), "Not a directory");
   EXPECT_EQ(why("/proc/m.safetensors"), "No such file or directory");
   EXPECT_EQ(names(), (Names{"a", "b", "m.safetensors"}));
-  // A name as long as names may be has no room for an ending.
+  // A name of the maximum length has no room for a suffix.
   ts::save(dir + "/" + std::string(255, 'a'), ts::ones({3}));
 }
 
@@ -212,7 +212,7 @@ TEST_F(Saves, FoldersThatMayNotBeEntered) {
   ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
   ASSERT_EQ(::chmod(closed.c_str(), 0), 0);
   const bool root = ::geteuid() == 0;
-  // As somebody who is not root.
+  // The test runs as a user who is not root.
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
@@ -232,7 +232,7 @@ TEST_F(Saves, FoldersThatMayNotBeEntered) {
   EXPECT_EQ(ts::load(path, ts::zeros({3})).size(), 3);
 }
 
-// Whatever is saved can be loaded.
+// Everything that is saved can be loaded.
 TEST_F(Saves, WhatLoadWouldRefuseIsNotWritten) {
   ts::save(path, ts::ones({3}));
   const auto refused = [&](const ts::SafeTensors& contents) {
@@ -251,7 +251,7 @@ TEST_F(Saves, WhatLoadWouldRefuseIsNotWritten) {
       refused({{}, {{"note", std::string(100000000, 'a')}}}).find("its header would have 1000000"),
       std::string::npos);
   EXPECT_EQ(ts::load(path, ts::zeros({3})).size(), 3);
-  // Names that only look hostile.
+  // Names that only look dangerous.
   const ts::SafeTensors odd = {{{"", ts::array(1)},
                                 {std::string("a\0b", 3), ts::array(2)},
                                 {"\"\\\n\t/../", ts::array(3)},

@@ -50,14 +50,14 @@ void answer(const std::string& line) {
   std::fflush(stdout);
 }
 
-// ---- What waits.
+// ---- Waiting requests.
 
 struct Waiting {
   fuse_req_t request;
   std::string what;
-  std::function<void()> go;  // does it, and answers the request
+  std::function<void()> go;  // carries it out, and answers the request
 };
-std::map<std::uint64_t, Waiting> waiting;  // by number, in the order in which they came
+std::map<std::uint64_t, Waiting> waiting;  // by number, in order of arrival
 std::uint64_t last_number = 0;
 bool held = false, opens_held = false;
 int broken = 0;  // an errno
@@ -135,7 +135,7 @@ std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 int open_again(fuse_ino_t node, int flags) {
   return ::open(path_of(fd_of(node)).c_str(), (flags & ~O_NOFOLLOW) | O_CLOEXEC);
 }
-// "run/7/manifest.json", as it is called now; "" is the mount point.
+// Its current name, such as "run/7/manifest.json"; "" is the mount point.
 std::string name_of(int fd) {
   std::error_code ec;
   const std::string path = fs::read_symlink(path_of(fd), ec);
@@ -153,7 +153,7 @@ void add_root(int fd) {
   nodes[FUSE_ROOT_ID] = {fd, file, 1};
   numbers[file] = FUSE_ROOT_ID;
 }
-// An errno, or 0; nothing is kept of what was looked up, so that all of it comes here.
+// Returns an errno, or 0. Nothing is cached, so every lookup comes here.
 int look_up(fuse_ino_t parent, const char* name, fuse_entry_param& out) {
   out = {};
   const int fd = ::openat(fd_of(parent), name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -170,7 +170,7 @@ int look_up(fuse_ino_t parent, const char* name, fuse_entry_param& out) {
   return 0;
 }
 
-// ---- The operations. Each answers its request, now or later.
+// ---- The operations. Each answers its request, immediately or later.
 
 void reply_status(fuse_req_t request, int result) { fuse_reply_err(request, result ? errno : 0); }
 void reply_entry(fuse_req_t request, fuse_ino_t parent, const char* name) {
@@ -291,7 +291,7 @@ void remove_folder(fuse_req_t request, fuse_ino_t parent, const char* name) {
   reply_status(request, ::unlinkat(fd_of(parent), name, AT_REMOVEDIR));
 }
 
-// The entries of a folder, as they were when their reading began, by what it was opened as.
+// The entries of a folder at the time when it was opened for reading.
 struct Entry {
   std::string name;
   struct stat kind;
@@ -369,7 +369,7 @@ void keep(fuse_log_level, const char* format, std::va_list values) {
   std::erase(logged, '\n');
 }
 
-// False at the end of the input.
+// Returns false at the end of the input.
 bool read_lines(std::string& part) {
   char buffer[4096];
   const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
@@ -382,7 +382,7 @@ bool read_lines(std::string& part) {
 
 void serve(fuse_session* session) {
   const int device = fuse_session_fd(session);
-  // A request may be gone again before it is read: that of a process that is killed.
+  // A request may disappear before it is read, if its process is killed.
   ::fcntl(device, F_SETFL, ::fcntl(device, F_GETFL) | O_NONBLOCK);
   fuse_buf request{};
   std::string part;
@@ -403,10 +403,10 @@ void serve(fuse_session* session) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  std::signal(SIGPIPE, SIG_IGN);  // a test that is gone is seen by the end of the input
+  std::signal(SIGPIPE, SIG_IGN);  // the end of the input shows that the test has ended
   root = fs::canonical(argv[1]);
   add_root(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  ::umask(0);  // it is the program's that asks
+  ::umask(0);  // the program's own umask counts
   fuse_set_log_func(keep);
   fuse_args none = FUSE_ARGS_INIT(0, nullptr);
   for (const char* argument : {"slow_disk", "-ofsname=slow_disk"})
@@ -414,7 +414,7 @@ int main(int argc, char** argv) {
   const fuse_lowlevel_ops all = operations();
   fuse_session* session = fuse_session_new(&none, &all, sizeof all, nullptr);
   fuse_opt_free_args(&none);
-  // Root mounts it directly, and others by fusermount3.
+  // Root mounts it directly, other users by fusermount3.
   if (!session || fuse_session_mount(session, argv[2]) != 0) {
     answer(logged.empty() ? "there is no reason" : logged);
     return 1;

@@ -26,7 +26,7 @@ namespace checkpoint_test {
 
 class SlowDisk {
  public:
-  /// An operation that waits: "write run/.saving-10-.../manifest.json".
+  /// An operation that waits, such as "write run/.saving-10-.../manifest.json".
   struct Operation {
     std::string number, what;
   };
@@ -41,7 +41,7 @@ class SlowDisk {
   }
   SlowDisk(const SlowDisk&) = delete;
   SlowDisk& operator=(const SlowDisk&) = delete;
-  /// What waits fails, and it is unmounted.
+  /// Waiting operations fail, and the disk is unmounted.
   ~SlowDisk() {
     if (!process_) return;
     const int code = process_->end();
@@ -53,10 +53,10 @@ class SlowDisk {
   void hold() { obey("hold"); }
   void hold_opens() { obey("hold opens"); }
   void open() { obey("open"); }
-  /// It fails with this errno until it is open.
+  /// Every operation fails with this errno until the disk is opened.
   void break_down(int error) { obey("break " + std::to_string(error)); }
-  /// The first that waits and has `text` in it, as soon as there is one; without a number after two
-  /// minutes without one.
+  /// The first waiting operation whose text contains `text`, as soon as there is one; one without a
+  /// number after two minutes.
   Operation await(const std::string& text = "") {
     process_->tell("await " + text);
     const std::string line = answer();
@@ -71,7 +71,7 @@ class SlowDisk {
   }
 
   const std::string folder, mount;
-  /// Empty where it is mounted.
+  /// Why it is not mounted; empty if it is.
   std::string why_not = "it was built without libfuse3";
 
  private:
@@ -83,17 +83,17 @@ class SlowDisk {
   std::optional<Running> process_;
 };
 
-/// Where file systems cannot be mounted, as in many containers, there is nothing to test.
+/// If file systems cannot be mounted, as in many containers, nothing is tested.
 #define NEEDS_A_SLOW_DISK(disk) \
   if (!(disk).why_not.empty())  \
   GTEST_SKIP() << "no file system can be mounted here (" << (disk).why_not << "): 0 checked"
 
-/// `checkpoint_child obey`, by whatever command starts it.
+/// `checkpoint_child obey`, started by any command.
 class Obeying {
  public:
   explicit Obeying(std::vector<std::string> command) : process(std::move(command)) {}
   void tell(const std::string& line) { process.tell(line); }
-  /// The lines of the next answer; the first is that it stands at some step.
+  /// The lines of the next answer; the first line has the step.
   std::string answer() {
     std::string text;
     for (;;) {
@@ -112,8 +112,8 @@ class Obeying {
   Running process;
 };
 
-/// A text without what is drawn or changes with every edit: the number of a folder that is being
-/// written, and lines of the program.
+/// A text without parts that are random or change with every edit: the number of a folder that is
+/// being written, and source lines.
 inline std::string undrawn(const std::string& text) {
   static const std::regex number("(\\.saving-[0-9]+)-[0-9a-f]{16}"), line("child\\.cc:[0-9]+");
   return std::regex_replace(std::regex_replace(text, number, "$1"), line, "child.cc:L");

@@ -1,4 +1,4 @@
-// Saves to a disk that stands still, goes on, and fails: what the program sees, and what is there.
+// Saves to a disk that stops, continues, and fails: what the program sees, and which steps exist.
 #include <tessera/checkpoint.h>
 
 #include "checkpoints/folder.h"
@@ -30,12 +30,12 @@ class SlowDisks : public checkpoint_test::InFolder {
     disk.emplace(dir);
   }
   void TearDown() override {
-    // The disk first: the program's end waits for what it has under way there.
+    // The disk is unmounted first, because the program's end waits for its saves to it.
     disk.reset();
     run.reset();
     InFolder::TearDown();
   }
-  /// A run that saves in the folder "run" of the disk; gives where it stands.
+  /// Starts a run that saves in the folder "run" of the disk; returns its position.
   std::string start(int most = 1) {
     run.emplace(std::vector<std::string>{checkpoint_test::child(), "obey", disk->mount + "/run",
                                          std::to_string(most)});
@@ -50,7 +50,7 @@ class SlowDisks : public checkpoint_test::InFolder {
   std::optional<std::int64_t> newest() const {
     return ts::checkpoint::latest_intact_step(run_folder());
   }
-  /// Step 5 is there, and step 10 waits at the disk, the program five steps further.
+  /// Step 5 is complete, and step 10 waits for the disk while the program is five steps further.
   void save_until_it_stands_still() {
     ASSERT_EQ(start(), "step 0 is right");
     EXPECT_EQ(run->ask("train"), "step 5 is right");
@@ -61,7 +61,7 @@ class SlowDisks : public checkpoint_test::InFolder {
     EXPECT_EQ(run->ask("save"), "saving 10 behind 5");
     EXPECT_EQ(run->ask("train"), "step 15 is right");
   }
-  /// Lets operations through up to this one.
+  /// Lets operations through, up to and including this one.
   Operation go_on_to(const std::string& what) {
     for (;;) {
       const Operation o = disk->await();
@@ -69,7 +69,7 @@ class SlowDisks : public checkpoint_test::InFolder {
       disk->let(o);
     }
   }
-  /// What the next run does with what is there.
+  /// The next run continues from the existing steps.
   void take_up(std::int64_t step) {
     ASSERT_EQ(start(), "step " + std::to_string(step) + " is right");
     const std::string next = std::to_string(step + 5);
@@ -78,7 +78,7 @@ class SlowDisks : public checkpoint_test::InFolder {
     run->ask("wait");
     EXPECT_EQ(ts::checkpoint::verify(run_folder(), step + 5), Names{});
     EXPECT_EQ(run->ask("restore"), "step " + next + " is right");
-    // Nothing is left of what was being written.
+    // Nothing is left of saves in progress.
     for (const std::string& name : names()) EXPECT_EQ(name.find("saving"), std::string::npos);
     EXPECT_EQ(run->process.end(), 0) << run->process.text();
   }
@@ -100,7 +100,7 @@ TEST_F(SlowDisks, TheProgramGoesOnUntilItsNextSave) {
   for (const char* step : {"20", "25", "30"})
     EXPECT_EQ(run->ask("train"), std::string("step ") + step + " is right");
   EXPECT_EQ(run->ask("steps"), "there are 5");
-  // The next one is held until the first is over; until the rename there is the step before.
+  // The next save waits until the first is finished; until the rename, the previous step exists.
   run->tell("save");
   Names through;
   for (bool made = false; !made;) {
@@ -114,7 +114,7 @@ TEST_F(SlowDisks, TheProgramGoesOnUntilItsNextSave) {
     made = what.starts_with("rename");
     disk->let(o);
   }
-  // What a name stands for is on the disk before the name is.
+  // The contents are on disk before the name is.
   EXPECT_EQ(through, (Names{"write " + kShards, "fsync " + kShards, "write " + kManifest,
                             "fsync " + kManifest, "fsync run/.saving-10/", kRename}));
   EXPECT_EQ(names(), (Names{"10", "5"}));
@@ -135,7 +135,7 @@ TEST_F(SlowDisks, TheProgramGoesOnUntilItsNextSave) {
   EXPECT_EQ(run->process.end(), 0) << run->process.text();
 }
 
-// The folder of the run is made by the call, and brought to the disk with the step.
+// The call makes the folder of the run, which is synced to the disk with the step.
 TEST_F(SlowDisks, TheFirstSaveReturnsToo) {
   NEEDS_A_SLOW_DISK(*disk);
   ASSERT_EQ(start(), "step 0 is right");
@@ -168,14 +168,14 @@ TEST_F(SlowDisks, AsManyAreUnderWayAsAreAskedFor) {
   run->tell("save");
   EXPECT_TRUE(run->is_silent()) << run->process.text();
   disk->open();
-  // It does not wait for the second, which may be there or not.
+  // It does not wait for the second save, which may be complete or not.
   EXPECT_EQ(run->answer().find("saving 15 behind 0 5"), 0u);
   EXPECT_EQ(run->ask("wait"), "there are 0 5 10 15");
   for (const std::int64_t step : {5, 10, 15})
     EXPECT_EQ(ts::checkpoint::verify(run_folder(), step), Names{});
 }
 
-// At each kind of operation: what waits is lost, or done after the process's death.
+// At each kind of operation, the waiting operation is lost, or done after the process's death.
 TEST_F(SlowDisks, AKillLeavesTheStepBefore) {
   NEEDS_A_SLOW_DISK(*disk);
   for (const std::string& at :
@@ -194,7 +194,7 @@ TEST_F(SlowDisks, AKillLeavesTheStepBefore) {
       if (lost) disk->break_down(EIO);
       disk->open();
       EXPECT_EQ(run->process.end(), 128 + SIGKILL);
-      // All of the step was on the disk before it was renamed.
+      // All of the step was on disk before it was renamed.
       const bool made = at == "fsync run/" || (at == kRename && !lost);
       EXPECT_EQ(names(), made ? (Names{"10", "5"}) : (Names{".saving-10", "5"}));
       EXPECT_EQ(newest(), made ? 10 : 5);
@@ -226,7 +226,7 @@ TEST_F(SlowDisks, WhatFailsIsAnErrorOfTheNextCall) {
       SCOPED_TRACE(c.at + ", " + c.says + ", " + call);
       fs::remove_all(run_folder());
       save_until_it_stands_still();
-      // Some of the file is there already, and the folder has the new name.
+      // Part of the file exists already, or the folder has its new name.
       if (c.at == "write " + kShards)
         for (int i = 0; i < 3; ++i) disk->let(disk->await("write"));
       Operation o = go_on_to(c.at == "fsync run/" ? kRename : c.at);
@@ -245,7 +245,7 @@ TEST_F(SlowDisks, WhatFailsIsAnErrorOfTheNextCall) {
                     "kept\n  from: child.cc:L\n  try: check that the folder is writable, and the "
                     "space that is left on the disk");
       EXPECT_EQ(names(), Names{"5"});
-      // It is told once, and the disk is well again.
+      // The error is thrown once, and the disk works again.
       EXPECT_EQ(run->ask("save"), "saving 20 behind 5");
       EXPECT_EQ(run->ask("wait"), "there are 5 20");
       EXPECT_EQ(ts::checkpoint::verify(run_folder(), 20), Names{});

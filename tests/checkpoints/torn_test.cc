@@ -1,5 +1,6 @@
-// Reading steps that others replace and remove meanwhile, on a disk where opening a file takes as
-// long as the test likes: what is read is of one save, and no sound step is called damaged.
+// Reading steps that others replace and remove meanwhile, on a disk where the test controls how
+// long opening a file takes: everything that is read comes from one save, and no sound step is
+// called damaged.
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
 #include <tessera/creation.h>
@@ -40,7 +41,7 @@ class Torn : public checkpoint_test::InFolder {
     disk.reset();
     InFolder::TearDown();
   }
-  // Another tree has other places in its file.
+  // The arrays of another tree are at other positions in its file.
   static Tree tree(int value, bool more = false) {
     Tree t{{"a", ts::full({300}, value)}, {"b", ts::full({200}, value)}};
     if (more)
@@ -50,7 +51,7 @@ class Torn : public checkpoint_test::InFolder {
   static void save(const std::string& to, std::int64_t step, const Tree& t) {
     ts::checkpoint::save(to, step, t, {.overwrite = true});
   }
-  /// What `f` gives where `change` happens while it opens its `n`th file.
+  /// The result of `f` if `change` happens while it opens its `n`th file.
   template <class F>
   auto while_opening(int n, F f, const std::function<void()>& change) {
     disk->hold_opens();
@@ -61,15 +62,15 @@ class Torn : public checkpoint_test::InFolder {
     disk->open();
     return result.get();
   }
-  /// Calls that read a step open its manifest twice, first to see whether it is one, and then a
-  /// shard.
+  /// Calls that read a step open its manifest twice, first to see whether it is a manifest, and
+  /// then a shard.
   static constexpr int kOpens = 3;
   static Tree restore(const std::string& from, std::optional<std::int64_t> step, bool verify) {
     return ts::checkpoint::restore(from, tree(0), {.step = step, .only = {"**"}, .verify = verify});
   }
 
   std::optional<SlowDisk> disk;
-  std::string run, seen;  // the folder, and what a reader has of it
+  std::string run, seen;  // the folder, and the name under which a reader opens it
 };
 
 }  // namespace
@@ -151,7 +152,7 @@ TEST_F(Torn, VerifiedWhileOthersReplaceAndTrim) {
   }
 }
 
-// Damage that nobody makes up for is still found.
+// Damage that no replacement explains is still reported.
 TEST_F(Torn, WhatIsDamagedStaysSo) {
   save(dir, 5, tree(5));
   const std::string file = dir + "/5/shards-0-of-1.safetensors";

@@ -1,5 +1,5 @@
-// Files that this process may not read, and files that claim more than it can hold: neither is
-// damaged, and each error says what there is.
+// Files that this process may not read, and files that claim more than it can hold, are not called
+// damaged; each error gives the facts.
 #include <tessera/checkpoint.h>
 #include <tessera/checkpoint_manager.h>
 #include <tessera/creation.h>
@@ -46,7 +46,7 @@ class Unreadable : public checkpoint_test::InFolder {
     for (const int i : {1, 2}) ts::checkpoint::save(dir, i, ts::full({3}, i));
     ::chmod(dir.c_str(), 0755);
   }
-  /// As somebody who may not read what is closed: root may read everything.
+  /// Calls f as a user without permission to read the files: root may read everything.
   static void as_another(const std::function<void()>& f) {
     const bool root = ::geteuid() == 0;
     if (root) {
@@ -74,7 +74,7 @@ std::string number(std::uint64_t n, int bytes) {
   return s;
 }
 
-// An .npy file's beginning.
+// The header of an .npy file.
 std::string npy_head(const std::string& shape) {
   std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (" + shape + ",), }";
   while ((10 + header.size() + 1) % 64) header += ' ';
@@ -120,7 +120,7 @@ TEST_F(Unreadable, FilesThatMayNotBeReadAreNotDamaged) {
   }
 }
 
-// A step that cannot be removed stays whole.
+// A step that cannot be removed stays complete.
 TEST_F(Unreadable, StepsInFoldersThatMayNotBeWrittenStay) {
   fs::permissions(dir, fs::perms::all);
   ASSERT_EQ(::chmod((dir + "/1").c_str(), 0555), 0);
@@ -140,7 +140,7 @@ TEST_F(Unreadable, StepsInFoldersThatMayNotBeWrittenStay) {
   for (const int i : {1, 2, 3}) EXPECT_EQ(ts::checkpoint::verify(dir, i), Names{});
 }
 
-// Sparse files: nothing of them is on the disk.
+// The files are sparse: nothing of them is on disk.
 TEST_F(Unreadable, AManifestOfATerabyteIsNotRead) {
   fs::resize_file(dir + "/2/manifest.json", kTiB);
   const MemoryLimit limit(std::uint64_t{256} << 20);
@@ -149,7 +149,7 @@ TEST_F(Unreadable, AManifestOfATerabyteIsNotRead) {
             "  - manifest.json: it has 1099511627776 bytes, and a manifest has at most 1073741824\n"
             "  rule: what is read has the checksums that were written\n"
             "  try: step 1 is intact: {.step = 1}");
-  // One that is within the limit, and not within the memory.
+  // A file within the limit, but larger than the memory.
   fs::resize_file(dir + "/2/manifest.json", std::uint64_t{1} << 30);
 #ifndef TESSERA_TEST_SANITIZED
   EXPECT_EQ(plain(message<ts::IoError>([&] { ts::checkpoint::restore(dir, ts::ones({3})); })),
@@ -160,7 +160,7 @@ TEST_F(Unreadable, AManifestOfATerabyteIsNotRead) {
 
 TEST_F(Unreadable, AShardOfATerabyteIsNotRead) {
   const std::string text = read(dir + "/2/manifest.json");
-  // With a checksum that is right.
+  // The checksum is correct.
   const auto made_up = [&](const std::vector<std::pair<std::string, std::string>>& changes) {
     std::string rest = text.substr(text.find('\n') + 1);
     for (const auto& [from, to] : changes) {
@@ -208,7 +208,7 @@ TEST_F(Unreadable, AnArrayBeyondTheMemoryIsNotRead) {
 #endif
 }
 
-// A member that is stored as it is, in an archive with a hole of the same size.
+// A member that is stored uncompressed, in an archive with a hole of the same size.
 TEST_F(Unreadable, AMemberBeyondTheMemoryIsNotRead) {
   const std::string path = dir + "/x.npz", name = "x.npy";
   const auto archive = [&](std::uint64_t elements) {

@@ -1,5 +1,5 @@
-// What targets of libFuzzer share. Each reads bytes with one parser; only an error of the library may
-// come of them.
+// Shared by the targets of libFuzzer. Each target parses bytes with one parser, which may throw
+// errors of the library only.
 #pragma once
 
 #include <tessera/error.h>
@@ -13,7 +13,7 @@
 
 namespace fuzz {
 
-/// A file in memory under a path, for parsers that take one.
+/// A file in memory that has a path, for parsers that take one.
 class File {
  public:
   File(const std::uint8_t* data, std::size_t size) : file_(::memfd_create("fuzz", 0)) {
@@ -28,7 +28,7 @@ class File {
   int file_;
 };
 
-/// Any other exception ends the run, and so is a finding.
+/// Any other exception ends the run and is thus a finding.
 template <class F>
 int refuses_or_reads(F&& f) {
   try {

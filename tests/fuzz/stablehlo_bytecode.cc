@@ -1,4 +1,4 @@
-// A portable artifact, or the file of jax.export around one: what a file begins with decides.
+// A portable artifact, or the file of jax.export around one, as its first bytes say.
 #include <tessera/stablehlo.h>
 
 #include "fuzz/fuzz.h"

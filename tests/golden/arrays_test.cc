@@ -14,7 +14,7 @@ namespace {
 
 using Out = std::vector<Array>;
 
-// "all", "0,2", "1k" (keepdims).
+// An axis argument such as "all", "0,2" or "1k" (keepdims).
 struct Over {
   ts::AxisList axes;
   bool keepdims;

@@ -67,8 +67,8 @@ const std::map<std::string, Function>& table() {
   return *t;
 }
 
-// Units in the last place that results may differ by. Both sides use vector approximations good to
-// 1-4 ulp an operation.
+// The units in the last place by which results may differ. Both libraries use vector approximations
+// with errors of 1-4 ulp per operation.
 double ulps(const std::string& f) {
   if (f.rfind("hess_", 0) == 0 || f.rfind("grad_", 0) == 0 || f.find("_grad") != std::string::npos)
     return 64;
@@ -76,7 +76,7 @@ double ulps(const std::string& f) {
       f == "inner")
     return 32;                       // sums of <= 36 products
   if (f == "gammaln") return 16;     // JAX is off by 11 at 0.7
-  if (f == "polygamma") return 256;  // JAX multiplies by the exponential of a logarithm
+  if (f == "polygamma") return 256;  // JAX computes it by the exponential of a logarithm
   if (f == "normal" || f == "truncated_normal" || f == "gumbel" || f == "exponential") return 16;
   return 8;
 }
@@ -151,7 +151,7 @@ TEST_P(Golden, EqualsJax) {
             << "element " << i << ": " << g[i] << " for " << w[i];
         continue;
       }
-      // 16-bit results are one rounding of nearly equal float32 values.
+      // 16-bit results are nearly equal float32 values, rounded once.
       double n = size_of(e.dtype()) == 2 ? 2 : ulps(c.function);
       EXPECT_LE(std::fabs(g[i] - w[i]), n * unit(e.dtype()) * std::max(operands, std::fabs(w[i])))
           << "element " << i << ": " << g[i] << " for " << w[i];

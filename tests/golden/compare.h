@@ -1,4 +1,4 @@
-// Golden cases of one file, and how near results come to them.
+// The golden cases of one file, and comparison with them.
 #pragma once
 
 #include <tessera/elementwise.h>
@@ -41,7 +41,7 @@ inline std::string test_name(const testing::TestParamInfo<Case>& info) {
   return s + "_" + std::to_string(info.index);
 }
 
-/// The unit in the last place at 1 of a dtype.
+/// The unit in the last place of a dtype at 1.
 inline double unit_of(tessera::DType d) {
   switch (d) {
     case tessera::f64: return 0x1p-52;
@@ -51,7 +51,7 @@ inline double unit_of(tessera::DType d) {
   }
 }
 
-/// The largest finite |x|: of results that are sums, what terms that cancel are about as large as.
+/// The largest finite |x|; for results that are sums, about the size of their terms.
 inline double largest_of(const Array& x) {
   double most = 0;
   if (tessera::is_floating(x.dtype()))
@@ -60,7 +60,8 @@ inline double largest_of(const Array& x) {
   return most;
 }
 
-/// Same dtype and shape; floats within `ulps` units of max(|expected|, floor), all else equal.
+/// Compares dtype and shape; floats may differ by `ulps` units of max(|expected|, floor),
+/// everything else must be equal.
 inline void expect_near(const Array& got, const Array& expected, double ulps, double floor = 0) {
   ASSERT_EQ(got.dtype(), expected.dtype());
   ASSERT_EQ(got.shape(), expected.shape());

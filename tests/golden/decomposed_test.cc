@@ -1,4 +1,4 @@
-// What is made of decompositions of matrices equals JAX's: draws, initialisers, densities, fits.
+// Results computed from matrix decompositions agree with JAX: draws, initialisers, densities, fits.
 #include <tessera/creation.h>
 #include <tessera/device.h>
 #include <tessera/distributions.h>
@@ -100,14 +100,14 @@ TEST_P(Decomposed, EqualJax) {
   const Case& c = GetParam();
   const Out got = outputs(c);
   ASSERT_EQ(got.size(), c.out.size());
-  // Conditions of the matrices multiply what rounding does.
+  // Rounding errors are multiplied by the condition of the matrices.
   for (std::size_t i = 0; i < got.size(); ++i)
     expect_near(got[i], c.out[i], 2000, largest_of(c.out[i]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Jax, Decomposed, testing::ValuesIn(cases_of("decomposed")), test_name);
 
-// The same traced, mapped over keys and on devices.
+// The results are the same when traced, mapped over keys, and on devices.
 TEST(Decompositions, AreTheSameTracedAndMapped) {
   ts::set_device_count(4);
   const Array mean = ts::array({1.0, -2.0}), cov = ts::array({{2.0, 0.5}, {0.5, 1.0}});
@@ -123,7 +123,7 @@ TEST(Decompositions, AreTheSameTracedAndMapped) {
   check([](Array k) { return random::orthogonal(k, 3); });
 }
 
-// Whichever method takes the root of the covariance, draws have it; singular ones as well.
+// Draws have the covariance, whichever method computes its root; singular ones too.
 TEST(Decompositions, DrawsHaveTheCovariance) {
   const Array key = random::key(3), mean = ts::array({1.0, -2.0});
   for (const std::string method : {"eigh", "svd"}) {
@@ -135,7 +135,7 @@ TEST(Decompositions, DrawsHaveTheCovariance) {
   }
 }
 
-// A polynomial's own values give its coefficients; integers count as floats.
+// Fitting a polynomial's own values gives its coefficients; integers count as floats.
 TEST(Decompositions, FitsOfPolynomialsAreTheirCoefficients) {
   const Array x = ts::arange(6), y = ts::polyval(ts::array({2, -3, 5}), x);
   expect_near(ts::polyfit(x, y, 2), ts::array({2.0, -3.0, 5.0}), 200);

@@ -66,8 +66,8 @@ TEST_P(Distributions, EqualJax) {
     got = random::ball(c.in[0], plane ? 2 : 3, plane ? 1 : 2, 20, d);
   }
   ASSERT_FALSE(got.is_empty()) << "no function for " << c.name;
-  // Inverse error functions and logarithms of either side are good to a few units, and what is
-  // raised to a power or is the logarithm of a ratio multiplies that.
+  // Inverse error functions and logarithms of both libraries have errors of a few units. Powers,
+  // and logarithms of ratios, multiply these.
   const bool derivative = c.function.find("grad") != std::string::npos;
   const double ulps = derivative ? (d == ts::f64 ? 1e6 : 2000) : 128;
   expect_near(got, c.out[0], ulps, derivative ? 1e-3 : largest_of(c.out[0]));
@@ -76,7 +76,7 @@ TEST_P(Distributions, EqualJax) {
 INSTANTIATE_TEST_SUITE_P(Jax, Distributions, testing::ValuesIn(cases_of("distributions")),
                          test_name);
 
-// Traced, mapped over keys and on devices they give what they give alone.
+// The draws are the same when traced, mapped over keys, and on devices.
 TEST(Draws, AreTheSameTracedAndMapped) {
   ts::set_device_count(4);
   using Draw = Array (*)(Array);
@@ -110,8 +110,8 @@ TEST(Draws, AreTheSameTracedAndMapped) {
   }
 }
 
-// The mean of gamma(a) is a, and so the mean of its derivative is 1, also in float16 and bfloat16
-// and where parameters are small or large.
+// The mean of gamma(a) is a, so the mean of its derivative is 1, also in float16 and bfloat16 and
+// for small or large parameters.
 TEST(Draws, GammaMovesWithItsParameter) {
   const Array key = random::key(9);
   for (double a : {0.1, 1.0, 20.0, 1e4}) {
@@ -127,32 +127,34 @@ TEST(Draws, GammaMovesWithItsParameter) {
   }
 }
 
-// Of extreme parameters draws stay within their distribution, and move with their parameters.
+// With extreme parameters, draws stay within the range of their distribution and depend on their
+// parameters.
 TEST(Draws, OfExtremeParameters) {
   const Array key = random::key(7);
   const Shape many{64};
   for (ts::DType d : {ts::f32, ts::f64}) {
-    // A difference of roots would give zeros and negative numbers; of an infinite mean it is 1 / y.
+    // A difference of roots would give zeros and negative numbers; for an infinite mean it is 1 /
+    // y.
     const double infinity = std::numeric_limits<double>::infinity();
     for (double mean : {1e6, 1e16, 1e30, infinity}) {
       const Array x = random::wald(key, mean, many, d);
       EXPECT_TRUE(ts::all((x > 0) & (x < 1e8)).item<bool>()) << mean << d;
     }
-    // Products of widths underflow and overflow.
+    // Products of widths would underflow and overflow.
     for (double s : {1e-30, 1e30}) {
       const Array x = random::triangular(key, s, 2 * s, 3 * s, many, d) / s;
       EXPECT_TRUE(ts::all((x > 1) & (x < 3)).item<bool>()) << s << d;
       EXPECT_NEAR(ts::mean(x).item<double>(), 2, 0.3) << s << d;
     }
-    // Of few degrees of freedom chi-squares underflow, both above and below.
+    // With few degrees of freedom, both chi-squares of the ratio underflow.
     EXPECT_FALSE(ts::any(ts::isnan(random::f(key, 1e-3, 1e-3, many, d))).item<bool>());
     const auto mean = [&](Array a) { return ts::mean(random::gamma(key, a, Shape{64}, d)); };
     EXPECT_NEAR(ts::grad(mean)(Array(1e30).astype(d)).item<double>(), 1, 1e-6);
-    // What has underflowed does not move.
+    // A draw that has underflowed has derivative 0.
     const auto tiny = [&](Array df) { return ts::sum(random::chisquare(key, df, Shape{8}, d)); };
     EXPECT_EQ(ts::grad(tiny)(Array(d == ts::f64 ? 1e-300 : 1e-30).astype(d)).item<double>(), 0);
   }
-  // The root of a chi-square holds what the chi-square itself does not.
+  // The root of a chi-square is representable where the chi-square is not.
   const Array x = ts::abs(random::t(key, 0.01, Shape{4096}, ts::f64));
   EXPECT_TRUE(ts::any(ts::isfinite(x) & (x > 1e170)).item<bool>());
 }

@@ -98,8 +98,8 @@ void add_elementwise(std::map<std::string, Function>& t) {
     return std::vector<Array>{ts::nn::softmax_cross_entropy_with_integer_labels(in[0], in[1])};
   };
   t["promotion"] = [](const Inputs&, const std::string&) {
-    // The order of the script: bool, signed, unsigned, then float16, bfloat16, float32, float64,
-    // which is that of DType.
+    // The script's order is bool, signed, unsigned, then float16, bfloat16, float32, float64, which
+    // is that of DType.
     std::vector<std::int32_t> codes;
     constexpr int reals = static_cast<int>(ts::f64) + 1;
     for (int a = 0; a < reals; ++a)

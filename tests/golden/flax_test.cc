@@ -1,4 +1,4 @@
-// Layers equal those of flax.linen for the same parameters, in results and gradients.
+// Layers agree with flax.linen for the same parameters, in results and gradients.
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/grad.h>
@@ -52,7 +52,7 @@ Array attention(const std::string& f, const Inputs& in) {
   return layer(in[8], call);
 }
 
-// What the layer gives for the inputs of its case.
+// The layer's results for the inputs of its case.
 Array result(const std::string& f, const std::string& variant, const Inputs& in) {
   if (f == "simple") return nn::RNN<nn::SimpleCell>{{{in[0], in[1]}, {in[2], {}}, 5}}(in[3]);
   if (f == "gru") return nn::RNN<nn::GRUCell>{gru(in)}(in[4]);
@@ -107,8 +107,8 @@ TEST_P(Flax, GivesTheSame) {
   }
   ASSERT_FALSE(got[0].is_empty()) << "no function for " << c.name;
   ASSERT_EQ(got.size(), c.out.size());
-  // Sums of up to 60 products, through 20 steps of the recurrent ones. The gradient of a bias that
-  // softmax takes out again is 0, of terms as large as those of others.
+  // Sums of up to 60 products, over 20 steps for recurrent layers. The gradient of a bias that
+  // softmax cancels is 0, with terms as large as those of other gradients.
   double terms = 0;
   for (const Array& x : c.out) terms = std::max(terms, largest_of(x));
   for (std::size_t i = 0; i < got.size(); ++i)
@@ -125,7 +125,7 @@ TEST(Masks, AreFlaxs) {
   EXPECT_TRUE(ts::array_equal(got, c.out[0]).item<bool>());
 }
 
-// One token after the other with a cache gives what causal attention over all gives.
+// Generating token by token with a cache gives the results of causal attention over all tokens.
 TEST(KvCache, GivesWhatAttentionOverAllGives) {
   const nn::MultiHeadAttention layer =
       nn::multi_head_attention(ts::random::key(1), 16, 4, {.kv_heads = 2, .rotary_base = 10000.0});

@@ -29,7 +29,7 @@ void add_random(std::map<std::string, Function>& table);
 void add_derivatives(std::map<std::string, Function>& table);
 void add_ops(std::map<std::string, Function>& table);
 
-/// "0,-1" as numbers.
+/// The numbers of a text such as "0,-1".
 std::vector<std::int64_t> numbers(const std::string& text);
 
 }  // namespace golden

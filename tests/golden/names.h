@@ -15,7 +15,7 @@ namespace golden {
 using tessera::Array;
 using Arrays = std::vector<Array>;
 
-/// What stands between the colons of a case's name: words between spaces.
+/// The text between the colons of a case's name: words separated by spaces.
 struct Arguments {
   explicit Arguments(const std::string& text) {
     std::istringstream in(text);
@@ -25,7 +25,7 @@ struct Arguments {
   double d(std::size_t i) const { return std::stod(words.at(i)); }
   bool flag(std::size_t i) const { return n(i) != 0; }
   const std::string& s(std::size_t i) const { return words.at(i); }
-  /// "all", "0", "0,-1".
+  /// Axes such as "all", "0" or "0,-1".
   tessera::AxisList axes(std::size_t i) const {
     if (words.at(i) == "all") return {};
     std::vector<std::int64_t> out;
@@ -43,11 +43,11 @@ struct Arguments {
 
 struct Named {
   std::function<Arrays(const Arrays&, const Arguments&)> f;
-  /// Units in the last place of the largest magnitude that results may differ by.
+  /// The units in the last place of the largest magnitude by which results may differ.
   double ulps = 8;
-  /// Whether it runs in traces too: not where the size of the result is read from values.
+  /// Whether it also runs in traces; it does not if the size of the result depends on values.
   bool traces = true;
-  /// Whether the units are those of each result instead.
+  /// Whether the units are those of each result.
   bool relative = false;
 };
 using Table = std::map<std::string, Named>;

@@ -11,7 +11,7 @@ namespace ts = tessera;
 namespace {
 using In = const Arrays&;
 using Args = const Arguments&;
-// Of complex numbers both parts, of which derivatives are those of the first.
+// Both parts of complex numbers; derivatives are those of the first part.
 Arrays parts_of(const Array& w) { return {ts::real(w), ts::imag(w)}; }
 void add_further(Table& t) {
   const auto put = [&](const char* name, Arrays (*f)(In), double ulps) {
@@ -25,7 +25,8 @@ void add_further(Table& t) {
       "hyp2f1", [](In in) { return Arrays{ts::hyp2f1(in[0], in[1], in[2], in[3])}; }, 256);
   put(
       "loggamma", [](In in) { return Arrays{ts::loggamma(in[0])}; }, 64);
-  // Beside the zeros of either part as many units as the others are greater: the points keep off.
+  // Near the zeros of one part, its error is as many units larger as the other part is greater; the
+  // points avoid them.
   put(
       "loggamma (complex)", [](In in) { return parts_of(ts::loggamma(ts::complex(in[0], in[1]))); },
       64);
@@ -45,7 +46,7 @@ void add_further(Table& t) {
         return Arrays{s, c};
       },
       64);
-  // Its results oscillate: beside a zero they lose.
+  // The results oscillate, and are less exact near a zero.
   put(
       "bessel_jn",
       [](In in) {
@@ -64,16 +65,16 @@ void add_further(Table& t) {
 }
 }  // namespace
 
-// To so many units of the results themselves: of float64, of float32 one rounding.
+// The bounds are units of each result, for float64; float32 results are rounded once.
 void add_special(Table& t) {
 #define ONE(name, ulps) \
   t[#name] = {[](In in, Args) { return Arrays{ts::name(in[0])}; }, ulps, true, true}
 #define TWO(name, ulps) \
   t[#name] = {[](In in, Args) { return Arrays{ts::name(in[0], in[1])}; }, ulps, true, true}
-  ONE(gamma, 128);  // the exponential of a logarithm as large as 74
+  ONE(gamma, 128);  // by the exponential of a logarithm as large as 74
   ONE(expi, 8);
   ONE(gammasgn, 0), ONE(factorial, 8), ONE(exp1, 8), ONE(spence, 8);
-  ONE(erfcx, 256), ONE(dawsn, 256);  // their derivatives cancel, 1 - 2 x f
+  ONE(erfcx, 256), ONE(dawsn, 256);  // their derivatives cancel: 1 - 2 x f
   for (const std::int64_t n : {0, 2, 7, 100})
     t["expn (" + std::to_string(n) + ")"] = {
         [n](In in, Args) { return Arrays{ts::expn(n, in[0])}; }, 8, true, true};

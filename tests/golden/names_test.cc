@@ -84,7 +84,7 @@ double largest(const NamedCase& c) {
   return most;
 }
 
-// What differs, or nothing.
+// Describes a difference, or returns an empty text.
 std::string difference(const NamedCase& c, const Arrays& got, double ulps, bool relative) {
   std::ostringstream text;
   if (got.size() != c.out.size()) {
@@ -112,7 +112,7 @@ std::string difference(const NamedCase& c, const Arrays& got, double ulps, bool 
   return text.str();
 }
 
-// The gradients to all inputs that are floats of a weighted sum of the first result.
+// The gradients of a weighted sum of the first result by all float inputs.
 Arrays gradients(const Named& n, const NamedCase& c) {
   const Arguments a(c.arguments);
   const Arrays g = ts::grad([&](Arrays in) {
@@ -161,7 +161,7 @@ void run_theme(const std::string& theme, std::size_t least) {
   }
 }
 
-// How many cases there are, so that none is lost.
+// The number of cases is checked, so that none is lost.
 TEST(NamesGolden, Stacking) { run_theme("stacking", 297); }
 TEST(NamesGolden, Grids) { run_theme("grids", 155); }
 TEST(NamesGolden, Numeric) { run_theme("numeric", 110); }

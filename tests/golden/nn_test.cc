@@ -1,4 +1,4 @@
-// Activations, losses, initialisers and attention equal those of jax.nn and Optax.
+// Activations, losses, initialisers and attention agree with jax.nn and Optax.
 #include <tessera/creation.h>
 #include <tessera/grad.h>
 #include <tessera/nn.h>
@@ -135,8 +135,8 @@ TEST_P(Networks, EqualJaxAndOptax) {
                 : activation(c.function, c.variant, c.in);
   if (got.empty()) got = loss(c.function, c.variant, c.in);
   ASSERT_EQ(got.size(), c.out.size()) << "no function for " << c.name;
-  // Sums of some products and derivatives, off by a few units of the largest term; 16-bit results
-  // are rounded once here and more often there.
+  // Sums of some products, and derivatives, have errors of a few units of the largest term. 16-bit
+  // results are rounded once here and more often there.
   for (std::size_t i = 0; i < got.size(); ++i)
     expect_near(got[i], c.out[i], ts::size_of(c.out[i].dtype()) == 2 ? 4 : 48,
                 largest_of(c.out[i]));
@@ -144,7 +144,7 @@ TEST_P(Networks, EqualJaxAndOptax) {
 
 INSTANTIATE_TEST_SUITE_P(Jax, Networks, testing::ValuesIn(cases_of("nn")), test_name);
 
-// Integers count as the floats that they are.
+// Integers are converted to floats.
 TEST(Activations, TakeIntegers) {
   const Array x = ts::arange(-5, 7);
   for (const auto& [name, f] : unary())

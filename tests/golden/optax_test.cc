@@ -1,4 +1,4 @@
-// Optimisers and schedules go the way of Optax's, over 20 steps.
+// Optimisers and schedules agree with Optax over 20 steps.
 #include <tessera/constants.h>
 #include <tessera/creation.h>
 #include <tessera/jit.h>
@@ -116,7 +116,7 @@ std::vector<Case> compared() {
   return some;
 }
 
-// The parameters after steps 1, 7 and 20, in a row.
+// The parameters after steps 1, 7 and 20, concatenated.
 template <class P>
 Array steps(const Optimizer& opt, P params, const std::function<P(int)>& gradient) {
   const auto step = ts::jit([&](P p, optim::State s, P g) {
@@ -140,7 +140,7 @@ TEST_P(Optax, GoesTheSameWay) {
   if (const auto s = schedules().find(c.function); s != schedules().end()) {
     std::vector<double> got;
     for (int t = 0; t <= 40; ++t) got.push_back(s->second(ts::array({t})[0]).item<double>());
-    // Roundings of values up to 0.3, of which cosines and powers have some more.
+    // The rounding errors of values up to 0.3; cosines and powers have some more.
     expect_near(Array(got), c.out[0], 8, largest_of(c.out[0]));
     return;
   }
@@ -163,15 +163,15 @@ TEST_P(Optax, GoesTheSameWay) {
                                        return Two{gradient(t), gradient(t)};
                                      })
                         : steps<Params>(opt->second, first, gradient);
-  // Roundings of 20 steps of up to some tenths; where gradients are divided by small averages of
-  // theirs a rounding of the average counts more.
+  // The rounding errors of 20 steps of up to some tenths. If gradients are divided by small
+  // averages of themselves, a rounding error of the average counts more.
   const double ulps = d == ts::f64 ? 2048 : 256;
   expect_near(got, c.out[0], ulps, largest_of(c.out[0]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Optax, testing::ValuesIn(compared()), test_name);
 
-// A hyperparameter is what it was set to, from the next step on.
+// A hyperparameter has the value that it was set to from the next step on.
 TEST(InjectHyperparams, AreReadAndSet) {
   const Optimizer opt = optim::inject_hyperparams(
       [](const optim::Hyperparams& h) { return optim::sgd(h.at("learning_rate")); },
