@@ -15,7 +15,7 @@ import zlib
 import mpmath as mp
 import numpy as np
 
-from make_exact import write
+from make_exact import tensor_file
 
 POINTS = {"complex128": 130, "complex64": 80}
 LADDER = (60, 250, 1000, 2600)
@@ -270,7 +270,7 @@ def main():
                 tensors |= {f"{name}/{dtype}/{k}": v for k, v in sampled(pool, name, dtype, count * given.points).items()}
             tensors |= {f"{name}/special/{k}": v for k, v in special(name).items()}
             print(name, flush=True)
-    write(given.out / "exact_complex.safetensors", tensors)
+    tensor_file.write(given.out / "exact_complex.safetensors", tensors)
 
 
 if __name__ == "__main__":

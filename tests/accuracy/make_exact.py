@@ -5,10 +5,9 @@ float64 and to what that lacks, as a part of it. The sample that is committed is
 
 The operands cover the domain by their exponents, and lie densely where functions change: each sampler names its parts."""
 import argparse
-import json
 import multiprocessing
 import pathlib
-import struct
+import sys
 import zlib
 
 import ml_dtypes
@@ -16,8 +15,10 @@ import mpmath as mp
 import numpy as np
 import scipy.special
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+import tensor_file
+
 mp.mp.dps = 50
-CODES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 POINTS = {"float64": 400, "float32": 200, "float16": 80, "bfloat16": 80}
 
 
@@ -357,17 +358,6 @@ def sampled(pool, name, dtype, count):
     return out | ({"part": np.array(part, np.float32)[good]} if dtype == "float64" else {})
 
 
-def write(path, tensors):
-    header, body = {}, b""
-    for name, array in tensors.items():
-        raw = np.ascontiguousarray(array).tobytes()
-        header[name] = {"dtype": CODES[str(array.dtype)], "shape": list(array.shape), "data_offsets": [len(body), len(body) + len(raw)]}
-        body += raw
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--points", type=int, default=1, help="so many times the sample that is committed")
@@ -388,7 +378,7 @@ def main():
                 for dtype, count in POINTS.items():
                     tensors |= {f"{name}/{dtype}/{k}": v for k, v in sampled(pool, name, dtype, count * given.points).items()}
                 print(name, flush=True)
-            write(given.out / f"{file}.safetensors", tensors)
+            tensor_file.write(given.out / f"{file}.safetensors", tensors)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ integrating their density.
 
     make_extremes.py [--out FOLDER]"""
 import argparse
-import json
 import pathlib
-import struct
 
 import mpmath as mp
 import numpy as np
 
+from make_exact import tensor_file
 from make_exact import zeta as hurwitz
 
 mp.mp.dps = 80
@@ -117,10 +116,4 @@ if __name__ == "__main__":
                 rows.append(point + [r])
         out[name] = np.array(rows)
         print(name, len(rows), flush=True)
-    header, at = {}, 0
-    for name, rows in out.items():
-        header[name] = {"dtype": "F64", "shape": list(rows.shape), "data_offsets": [at, at + rows.nbytes]}
-        at += rows.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    (parser.parse_args().out / "extremes.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"".join(r.tobytes() for r in out.values()))
+    tensor_file.write(parser.parse_args().out / "extremes.safetensors", out)

@@ -5,20 +5,18 @@
 Each case is named function:variant:dtypes and holds tensors <case>/in<i> and <case>/out<i>. The C++ side
 (cases_test.cc, with the tables of its neighbours) knows the function by its name; the variant tells it the static arguments.
 """
-import json
 import pathlib
-import struct
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import tensor_file
+
 assert jax.__version__ == "0.10.2", jax.__version__
 rng = np.random.default_rng(7)
 tensors = {}
-CODES = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
-         "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
 
 
 def values(dtype, shape, lo=-2.0, hi=2.0):
@@ -259,13 +257,4 @@ with jax.enable_x64(True):
 logits, labels = values("float32", (4, 5)), np.array([0, 4, 2, 2], "int32")
 case("cross_entropy:", lambda l, y: -jnp.sum(jax.nn.one_hot(y, 5) * jax.nn.log_softmax(l), -1), logits, labels)
 
-header, body = {}, b""
-for name, array in tensors.items():
-    raw = np.ascontiguousarray(array).tobytes()
-    header[name] = {"dtype": CODES[str(array.dtype)], "shape": list(array.shape), "data_offsets": [len(body), len(body) + len(raw)]}
-    body += raw
-text = json.dumps(header, separators=(",", ":")).encode()
-text += b" " * (-len(text) % 8)
-path = pathlib.Path(__file__).with_name("jax.safetensors")
-path.write_bytes(struct.pack("<Q", len(text)) + text + body)
-print(len({n.rsplit("/", 1)[0] for n in tensors}), "cases,", path.stat().st_size, "bytes")
+tensor_file.write(pathlib.Path(__file__).with_name("jax.safetensors"), tensors)

@@ -2,20 +2,19 @@
 
 A case is "<function>/<number>/in<i>" and ".../out<i>"; complex numbers are stored as pairs, their names ending in "c".
 Factors that are defined up to signs or an order are not stored: tests hold them to what they factorise."""
-import json
 import pathlib
-import struct
 
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
 
+import tensor_file
+
 assert jax.__version__ == "0.10.2", jax.__version__
 jax.config.update("jax_enable_x64", True)
 rng = np.random.default_rng(12)
 tensors, counts = {}, {}
-CODES = {"bool": "BOOL", "int8": "I8", "int32": "I32", "int64": "I64", "uint8": "U8", "float16": "F16", "float32": "F32", "float64": "F64"}
 
 
 def put(name, x):
@@ -131,13 +130,4 @@ for d in ALL:
     case("householder_product", K.householder_product, draw(d, 2, 5, 3), draw(d, 2, 3))
     case("householder_product", K.householder_product, draw(d, 4, 4), draw(d, 2))
 
-header, data = {}, b""
-for name, x in sorted(tensors.items()):
-    blob = np.ascontiguousarray(x).tobytes()
-    header[name] = {"dtype": CODES[str(x.dtype)], "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(blob)]}
-    data += blob
-text = json.dumps(header).encode()
-text += b" " * (-len(text) % 8)
-out = pathlib.Path(__file__).parent / "linalg.safetensors"
-out.write_bytes(struct.pack("<Q", len(text)) + text + data)
-print(len(counts), "functions,", len(tensors), "arrays,", out.stat().st_size, "bytes")
+tensor_file.write(pathlib.Path(__file__).with_name("linalg.safetensors"), dict(sorted(tensors.items())))

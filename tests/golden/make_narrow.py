@@ -3,12 +3,12 @@
 For each type the numbers of all its bit patterns, and what float32 numbers become in it:
     python3 make_narrow.py    (numpy, ml_dtypes)
 """
-import json
 import pathlib
-import struct
 
 import ml_dtypes
 import numpy as np
+
+import tensor_file
 
 TYPES = {
     "f4E2M1FN": ("float4_e2m1fn", 4), "f6E2M3FN": ("float6_e2m3fn", 6), "f6E3M2FN": ("float6_e3m2fn", 6),
@@ -26,12 +26,4 @@ for name, (there, bits) in TYPES.items():
     codes = np.arange(2**bits, dtype=np.uint8)
     tensors[f"{name}.numbers"] = codes.view(dtype).astype(np.float32)
     tensors[f"{name}.rounded"] = inputs.astype(dtype).astype(np.float32)
-header, at, data = {}, 0, b""
-for name, x in tensors.items():
-    raw = x.tobytes()
-    header[name] = {"dtype": "F32", "shape": list(x.shape), "data_offsets": [at, at + len(raw)]}
-    at += len(raw)
-    data += raw
-text = json.dumps(header).encode()
-text += b" " * (-len(text) % 8)
-(pathlib.Path(__file__).parent / "narrow.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+tensor_file.write(pathlib.Path(__file__).with_name("narrow.safetensors"), tensors)

@@ -1,20 +1,18 @@
 """Makes ops.safetensors, as make_golden.py makes jax.safetensors: results of jax 0.10.2 on CPU for functions of jax.lax that came later.
 
 Cases are named and stored as there; the numbers are spelled here, so that more cases change none of the others."""
-import json
 import pathlib
-import struct
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import tensor_file
+
 assert jax.__version__ == "0.10.2", jax.__version__
 jax.config.update("jax_enable_x64", True)
 tensors = {}
-CODES = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
-         "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
 
 
 def case(name, f, *inputs):
@@ -98,13 +96,4 @@ def first_max(acc, new):
 whole = np.array([[3, 1, 3, -2], [0, 0, -7, 0], [5, 6, 6, 4]], "int32")
 case("reduce_first_max:1", lambda v: lax.reduce((v, lax.iota("int32", 4)[None] + 0 * v), (np.int32(-2**31), np.int32(99)), first_max, (1,)), whole)
 
-header, body = {}, b""
-for name, array in tensors.items():
-    raw = np.ascontiguousarray(array).tobytes()
-    header[name] = {"dtype": CODES[str(array.dtype)], "shape": list(array.shape), "data_offsets": [len(body), len(body) + len(raw)]}
-    body += raw
-text = json.dumps(header, separators=(",", ":")).encode()
-text += b" " * (-len(text) % 8)
-path = pathlib.Path(__file__).with_name("ops.safetensors")
-path.write_bytes(struct.pack("<Q", len(text)) + text + body)
-print(len({n.rsplit("/", 1)[0] for n in tensors}), "cases,", path.stat().st_size, "bytes")
+tensor_file.write(pathlib.Path(__file__).with_name("ops.safetensors"), tensors)

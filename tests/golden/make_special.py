@@ -1,16 +1,15 @@
 """Makes names_special.safetensors: special functions of drawn float32 and float64 arguments, and their derivatives, to 40 digits by mpmath
 1.3 or later, rounded once. Stored as make_names.py stores its cases; `grad f` are derivatives times the weights that names_test.cc has."""
-import json
 import pathlib
-import struct
 import zlib
 
 import mpmath as mp
 import numpy as np
 
+import tensor_file
+
 mp.mp.dps = 40
 tensors = {}
-CODES = {"float32": "F32", "float64": "F64"}
 inf, nan = mp.inf, mp.nan
 
 
@@ -172,13 +171,4 @@ for table in (ONE, TWO, THREE, FOUR):
                           for n in DERIVATIVES[name]]
                 store("grad " + key, inputs, slopes, dtype)
 
-header, body = {}, b""
-for name, array in tensors.items():
-    raw = np.ascontiguousarray(array).tobytes()
-    header[name] = {"dtype": CODES[str(array.dtype)], "shape": list(array.shape), "data_offsets": [len(body), len(body) + len(raw)]}
-    body += raw
-text = json.dumps(header, separators=(",", ":")).encode()
-text += b" " * (-len(text) % 8)
-path = pathlib.Path(__file__).with_name("names_special.safetensors")
-path.write_bytes(struct.pack("<Q", len(text)) + text + body)
-print(len({n.rsplit("/", 1)[0] for n in tensors}), "cases,", path.stat().st_size, "bytes")
+tensor_file.write(pathlib.Path(__file__).with_name("names_special.safetensors"), tensors)
