@@ -1,22 +1,22 @@
-// A slow disk, for tests: a file system that is a folder, in which what brings things to the disk
-// waits until it is let through.
+// A slow disk for tests: a file system that shows a folder, in which operations that write to the
+// disk wait until they are let through.
 //
 //   slow_disk FOLDER MOUNTPOINT
 //
-// It says "mounted", and does then what lines of its input say, each of which it answers with one:
+// It prints "mounted", then carries out the lines of its input, and answers each with one line:
 //
 //   hold         writes, fsyncs and renames wait from now on
-//   hold opens   files that are opened wait from now on
-//   await TEXT   "17 fsync run/7/manifest.json": the first that waits and has TEXT in it, as soon as
-//                there is one
-//   do 17        it is done
-//   fail 17 5    it is not done, and the program sees errno 5
-//   break 28     all that wait fail so, and all that come
-//   open         all that wait are done, and all that come
+//   hold opens   opening a file waits from now on
+//   await TEXT   "17 fsync run/7/manifest.json": the first waiting operation that contains TEXT,
+//                as soon as there is one
+//   do 17        carries it out
+//   fail 17 5    does not carry it out; the program gets errno 5
+//   break 28     all operations fail so, waiting ones and later ones
+//   open         carries out all operations, waiting ones and later ones
 //
-// There is one thread, and an operation that waits is one that is not answered yet: nothing here
-// depends on time. When its input ends, so does it, and nothing stays mounted, whatever became of
-// the test.
+// There is one thread, and a waiting operation is one that has not been answered, so nothing here
+// depends on time. The program ends when its input ends, and nothing stays mounted, whatever became
+// of the test.
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 

@@ -1,8 +1,8 @@
-// The file system of slow_disk.cc on a folder of a test, and a run that saves there and does what it
-// is told.
+// The file system of slow_disk.cc on a folder of a test, and a run that saves there and obeys
+// commands.
 //
-// What a test looks at to learn what is saved is the folder: a file system waits for what it has
-// under way before it says what there is.
+// A test reads the folder itself to learn what is saved, because a file system finishes its
+// operations before it lists a folder.
 #pragma once
 
 #include "checkpoints/kills.h"
