@@ -1,5 +1,5 @@
-// Portable artifacts and files of jax.export against the text of the same functions; made by
-// exported/make.py.
+// Portable artifacts and files of jax.export give the functions that the text gives;
+// exported/make.py made them.
 #include <tessera/stablehlo.h>
 #include <tessera/tessera.h>
 
@@ -26,7 +26,7 @@ std::string contents(const std::string& name) {
 
 constexpr const char* kLoaded = "it was loaded";
 
-// What is said of a file, without the line that names this one.
+// The error for a file, without the line that names this source file.
 std::string message(const std::string& path) {
   try {
     ts::load_stablehlo(path);
@@ -39,7 +39,7 @@ std::string message(const std::string& path) {
   return kLoaded;
 }
 
-// A file with these bytes, while it lives.
+// A file with these bytes, which exists as long as this object.
 struct Written {
   std::string path = testing::TempDir() + "bytecode_test.mlirbc";
   explicit Written(const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
@@ -58,7 +58,7 @@ TEST(Bytecode, IsTheProgramOfItsText) {
     EXPECT_EQ(ts::stablehlo_program(file(name + ".mlirbc")), text) << name;
     EXPECT_EQ(ts::stablehlo_program(file(name + ".jaxexport")), text) << name;
   }
-  // Versions up to 0.14 have lists as data of a tensor.
+  // Up to version 0.14, lists are the data of a tensor.
   EXPECT_EQ(ts::stablehlo_program(file("convolved_0_9.mlirbc")),
             ts::stablehlo_program(file("convolved.mlir")));
 }
@@ -73,7 +73,8 @@ TEST(Bytecode, ComputesWhatWasExported) {
             (std::vector<float>{-1.5f, 0.5f, 2.5f, 4.5f, 6.5f, 8.5f}));
 }
 
-// The results lie as the exported function said, over as many devices; otherwise they are whole.
+// If there are as many devices, the results have the shardings of the exported function; otherwise
+// they are whole.
 TEST(Exported, ShardingsAreKept) {
   const int before = ts::device_count();
   ts::set_device_count(4);
@@ -91,7 +92,7 @@ TEST(Exported, ShardingsAreKept) {
             EXPECT_EQ(s.data.shape(0), want[i].shape(0) / (kept ? 2 : 1)) << name << form << i;
         }
       }
-  // A program for each device inside: rows are added over "x".
+  // The module contains a per-device program that adds rows over "x".
   for (const char* form : {".mlir", ".mlirbc", ".jaxexport"}) {
     const auto y = ts::load_stablehlo(file(std::string("mapped") + form))(a, b);
     const Array sums = want[0](ts::range(0, 4)) + want[0](ts::range(4, 8));
@@ -101,8 +102,8 @@ TEST(Exported, ShardingsAreKept) {
   ts::set_device_count(before);
 }
 
-// Groups by axes of a mesh, and by a part of one; and what begins in one place and is waited for in
-// another.
+// Groups given by axes of a mesh and by a part of one, and collectives that are started in one
+// place and waited for in another.
 TEST(Bytecode, GroupsOfAMeshAndWhatBegins) {
   const int before = ts::device_count();
   ts::set_device_count(8);
@@ -120,7 +121,7 @@ TEST(Bytecode, GroupsOfAMeshAndWhatBegins) {
     const Array begun = of("begun.mlirbc", 4);
     for (int d = 0; d < 4; ++d)
       EXPECT_EQ(begun(d).to_vector<std::int64_t>(), (Numbers{1, 2, 3, 4, 5, 6, 7, 8})) << d;
-    // Device 2 sends; the first of each pair gets the pair's sum.
+    // Device 2 sends; the first device of each pair gets the pair's sum.
     const Array rooted = of("rooted.mlirbc", 4);
     for (int d = 0; d < 4; ++d)
       EXPECT_EQ(rooted(d).to_vector<std::int64_t>(), (Numbers{14, 18, 0, 0, 22, 26, 0, 0})) << d;
@@ -128,7 +129,7 @@ TEST(Bytecode, GroupsOfAMeshAndWhatBegins) {
   ts::set_device_count(before);
 }
 
-// LAPACK's factors, put together again: each result is known by what it was made of.
+// The product of LAPACK's factors must be the matrix that they were computed from.
 TEST(Exported, LinearAlgebraIsOurs) {
   namespace L = ts::linalg;
   const Array a = ts::array({{2.0, 1.0, 0.5, -1.0},
@@ -165,7 +166,7 @@ TEST(Exported, LinearAlgebraIsOurs) {
   };
   const std::vector<Array> all(std::begin(want), std::end(want));
   for (const char* name : {"factors.mlir", "factors.jaxexport"}) expect_near(name, all);
-  // JAX 0.4 writes these calls in another form.
+  // JAX 0.4 writes these calls differently.
   std::vector<Array> older(all.begin(), all.begin() + 8);
   older.insert(older.end(), all.begin() + 9, all.begin() + 13);
   expect_near("factors_0_4.jaxexport", older);
@@ -241,7 +242,7 @@ TEST(Bytecode, SaysWhatItDoesNotRead) {
                   ", byte 5: bytecode of version 7\n  rule: versions 0 to 6 are read\n"
                   "  try: Write it for an older version: jax.export does so for every file.");
   }
-  // A release whose operations may mean something else; 1.22 is the newest that is known.
+  // In a later release, operations may mean something else; 1.22 is the newest known one.
   const std::string of_1_17 = contents("begun.mlirbc");
   const std::size_t release = of_1_17.find("StableHLO_v1.17.0");
   ASSERT_NE(release, std::string::npos);

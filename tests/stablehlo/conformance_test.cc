@@ -1,5 +1,6 @@
-// Public conformance files where they are at hand, in a folder beside the project; they are no part
-// of it. Each primitive at each dtype has inputs and expected values of another implementation.
+// Public conformance files, if they are in a folder beside the project, to which they do not
+// belong. They have inputs for each primitive and dtype, with expected values of another
+// implementation.
 #include <tessera/error.h>
 #include <tessera/stablehlo.h>
 
@@ -14,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Modules for several devices bring their number along; this many there are, where nothing else is
-// said before the first computation.
+// Modules for several devices say how many they need. This many are available if nothing else is
+// set before the first computation.
 const bool has_devices = setenv("TESSERA_DEVICES", "8", false) == 0;
 
 struct Tally {
@@ -48,7 +49,7 @@ Tally run(const std::vector<fs::path>& files) {
   return t;
 }
 
-// What is refused or wrong is known; a change may only make it less.
+// The numbers of refused and wrong files are known; a change may only reduce them.
 void hold(const char* folder, std::size_t least_passed, std::size_t most_failed) {
   const std::vector<fs::path> files = files_of(folder);
   ASSERT_TRUE(has_devices);

@@ -1,4 +1,5 @@
-// Loops whose number of turns is known are scans, whatever they count by; the others stay `while`.
+// Loops whose number of iterations is known become scans, however they count; the others stay
+// `while`.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -44,7 +45,8 @@ std::vector<Array> numbered(const std::map<std::string, Array>& all, const std::
   return out;
 }
 
-// Within rounding: relative to the largest element, since small ones are sums that cancel.
+// Compares up to rounding, relative to the largest element, because small elements are sums that
+// cancel.
 void expect_close(const Array& got, const Array& want, const std::string& what) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
   const double size = ts::max(ts::abs(want)).item<double>();
@@ -54,7 +56,7 @@ void expect_close(const Array& got, const Array& want, const std::string& what) 
 struct Exported {
   const char* name;
   std::vector<const char*> versions;
-  bool reads_elsewhere = false;  // at places that are no rows of a scan
+  bool reads_elsewhere = false;  // at positions that are not rows of a scan
   int devices = 1;
 };
 const std::vector<Exported>& exported() {
@@ -78,7 +80,7 @@ const std::vector<Exported>& exported() {
 
 }  // namespace
 
-// Results and gradients beside JAX's own, of what three releases of it wrote.
+// Results and gradients agree with JAX's own, for modules that three releases of JAX wrote.
 TEST(CountedLoops, ThatJaxExportsHaveGradients) {
   const int before = ts::device_count();
   for (const Exported& e : exported()) {
@@ -111,8 +113,8 @@ TEST(CountedLoops, ThatJaxExportsHaveGradients) {
   ts::set_device_count(before);
 }
 
-// What the backward pass keeps grows as the number of turns does: rows that are read and written are
-// not kept whole for each turn.
+// The memory of the backward pass grows linearly with the number of iterations: arrays whose rows
+// are read and written are not stored whole for each iteration.
 TEST(CountedLoops, GradientsTakeMemoryThatIsLinearInTheTurns) {
   const auto bytes = [](int n) {
     const std::string rows = "tensor<" + std::to_string(n) + "x64xf32>";
@@ -164,7 +166,7 @@ struct Case {
   std::int64_t bound;
   std::string step;  // the operation, and the constant
   std::int64_t by;
-  bool swapped = false;  // the bound stands before the counter
+  bool swapped = false;  // the bound is the first operand
 };
 
 std::string counting(const Case& c) {
@@ -239,8 +241,8 @@ TEST(CountedLoops, AnyDirectionStartStepAndType) {
   }
 }
 
-// Those that nobody counts: they end where a number wraps around, or never, or after more turns than
-// a scan has.
+// Loops that are not counted: they end when a number wraps around, or never, or after more
+// iterations than a scan has.
 TEST(CountedLoops, OthersStayAsTheyAre) {
   const std::int64_t far = std::int64_t{1} << 62;
   const Case cases[] = {{"i32", 0, "LT", 5, "add", 0},
@@ -259,7 +261,7 @@ TEST(CountedLoops, OthersStayAsTheyAre) {
     EXPECT_TRUE(has(program, "while")) << counting(c);
     EXPECT_FALSE(has(program, "scan")) << counting(c);
   }
-  // One that wraps around ends for all that.
+  // A loop whose counter wraps around still ends.
   const auto f = ts::load_stablehlo_text(counting({"ui8", 3, "LE", 254, "add", 5}));
   std::int64_t i = 3;
   double a = 3;
@@ -269,7 +271,7 @@ TEST(CountedLoops, OthersStayAsTheyAre) {
   EXPECT_EQ(y[1].astype(ts::i64).item<std::int64_t>(), i);
 }
 
-// A scan of 2^40 turns is a program, and takes no memory for its turns.
+// A scan of 2^40 iterations is a program, and takes no memory for its iterations.
 TEST(CountedLoops, OfManyTurnsAreLoadedAtOnce) {
   const std::string program =
       program_of(counting({"i64", 0, "LT", std::int64_t{1} << 40, "add", 1}));
@@ -277,7 +279,8 @@ TEST(CountedLoops, OfManyTurnsAreLoadedAtOnce) {
       << program;
 }
 
-// More than memory, or an array, holds is an error of the gradient; the loop itself has none.
+// If memory or an array cannot hold the iterations, the gradient is an error, but the loop itself
+// is not.
 TEST(CountedLoops, ThatNoMemoryHoldsHaveNoGradient) {
   const auto message = [](const std::string& turns) {
     const std::string text = R"(func.func @main(%x: tensor<1048576xf64>) -> tensor<1048576xf64> {
@@ -320,7 +323,8 @@ TEST(CountedLoops, ThatNoMemoryHoldsHaveNoGradient) {
 
 namespace {
 
-// A loop of 5 turns from 0 with a body over x (6x2), a row c, a table y (6x2) and a small counter k.
+// A loop of 5 iterations from 0 whose body has x (6x2), a row c, a table y (6x2) and a small
+// counter k.
 std::string over_rows(const std::string& body, const std::string& c, const std::string& y) {
   return R"(func.func @main(%x: tensor<6x2xf32>) -> (tensor<2xf32>, tensor<6x2xf32>, tensor<i8>) {
   %0 = stablehlo.constant dense<0> : tensor<i32>
@@ -362,7 +366,7 @@ Array table() { return ts::arange(12.0).astype(ts::f32).reshape({6, 2}); }
 
 }  // namespace
 
-// x[i] and x[i + 1] are rows of the scan; 5 rows of y are written, and the last stays.
+// x[i] and x[i + 1] are rows of the scan; 5 rows of y are written, and the last one stays.
 TEST(CountedLoops, RowsAreInputsAndOutputsOfTheScan) {
   const std::string text = over_rows(read_at("p", "%a", "%i") + read_at("q", "%a", "%next") +
                                          "    %s = stablehlo.add %p, %q : tensor<2xf32>\n" +
@@ -374,11 +378,11 @@ TEST(CountedLoops, RowsAreInputsAndOutputsOfTheScan) {
   const auto y = ts::load_stablehlo_text(text)(table());
   EXPECT_EQ(y[0].to_vector<float>(), (Floats{51, 61}));
   EXPECT_EQ(y[1].to_vector<float>(), (Floats{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 7, 7}));
-  // 120 + 5 * 3 is no int8: a number that wraps around.
+  // 120 + 5 * 3 does not fit int8 and wraps around.
   EXPECT_EQ(y[2].astype(ts::i32).item<int>(), -121);
 }
 
-// The place of a read is clamped; the derivative adds up at the last row.
+// The position of a read is clamped, and the derivative adds up at the last row.
 TEST(CountedLoops, ClampedReadsAreNoRows) {
   const std::string text =
       over_rows("    %far = stablehlo.add %i, %two : tensor<i32>\n" + read_at("p", "%a", "%far") +
@@ -392,7 +396,7 @@ TEST(CountedLoops, ClampedReadsAreNoRows) {
   EXPECT_EQ(g.to_vector<float>(), (Floats{0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2}));
 }
 
-// Two writes to one table, and a read of what was written a turn before.
+// Two writes to one table, and a read of the row that was written one iteration before.
 TEST(CountedLoops, TablesThatAreReadAndWrittenAreCarried) {
   const std::string text = over_rows(
       "    %before = stablehlo.subtract %i, %one : tensor<i32>\n" + read_at("p", "%y", "%before") +

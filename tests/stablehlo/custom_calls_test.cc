@@ -1,5 +1,5 @@
-// Custom calls that JAX writes: LAPACK's routines on CPUs, the libraries that stand for them on GPUs,
-// and what is code of its own there. Wanted numbers follow from the definitions.
+// Custom calls that JAX writes: LAPACK's routines on CPUs, the libraries in their place on GPUs,
+// and JAX's own kernels there. The expected numbers follow from the definitions.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ ts::LoadedFunction load(const std::string& arguments, const std::string& results
                                  ") {\n" + body + "\n}\n" + others + "\n}");
 }
 
-// One call of a matrix of 2 x 2 that gives a matrix and whether it was refused.
+// A call with a 2 x 2 matrix that returns a matrix and whether it was refused.
 std::vector<Array> factor(const std::string& target, const std::string& config, const Floats& a) {
   const auto f =
       load("%a: tensor<2x2xf32>", "tensor<2x2xf32>, tensor<i32>",
@@ -68,7 +68,7 @@ TEST(CustomCalls, LeftEigenvectors) {
   const Floats left{h, 0, -h, 1}, right{1, h, 0, h};
   const auto near = [](const Array& got, const Floats& want) {
     const Floats parts = ts::real(got).to_vector<float>();
-    // A handful of roundings of numbers of at most 1.
+    // A few rounding errors of numbers up to 1.
     for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(parts[i], want[i], 4 * 6e-8) << i;
     EXPECT_EQ(ts::imag(got).to_vector<float>(), Floats(want.size(), 0));
   };
@@ -114,7 +114,7 @@ TEST(CustomCalls, TheGreatestAndTheLeastAreExact) {
   EXPECT_EQ(least[1].to_vector<std::int32_t>(), (Ints{1, 3, 0}));
 }
 
-// The answers that come with Random123 (D. E. Shaw Research).
+// The known answers distributed with Random123 (D. E. Shaw Research).
 TEST(CustomCalls, RandomBlocksOfGpus) {
   for (const char* target : {"cu_threefry2x32_ffi", "hip_threefry2x32_ffi"}) {
     const std::string v = "tensor<3xui32>";
@@ -151,7 +151,7 @@ TEST(CustomCalls, PlacesAndMemoryAreNothingToCompute) {
   EXPECT_EQ(f.single()(Array(Floats{1, 2})).to_vector<float>(), (Floats{1, 2}));
 }
 
-// What a call of Python says, whichever of JAX's it is.
+// The error for a call of Python, whichever form of JAX's it has.
 TEST(CustomCalls, PythonFunctionsAreRefusedByTheirNumber) {
   for (const auto& [target, config, which] :
        {std::tuple("xla_ffi_python_cpu_callback", "{index = 3 : ui64}", " 3"),
@@ -193,7 +193,7 @@ TEST(CustomCalls, OperationsOfMhlo) {
   }
 }
 
-// Its last operand says how many are taken, which the shapes settle.
+// Its last operand is the number of elements, which follows from shapes.
 TEST(CustomCalls, GreatestElementsOfANumberThatShapesSay) {
   const auto f = load(
       "%x: tensor<?xf32>", "tensor<?xf32>, tensor<?xi32>",
@@ -217,7 +217,7 @@ TEST(CustomCalls, GreatestElementsOfANumberThatShapesSay) {
   EXPECT_EQ(f(Array(Floats{4, 9, 1, 7}))[0].to_vector<float>(), (Floats{9, 7}));
 }
 
-// Pivots of zero move by the rounding error of the largest element, 4 here; others stay.
+// Zero pivots are replaced by the rounding error of the largest element, 4 here; others stay.
 TEST(CustomCalls, TridiagonalSystemsThatAreSingular) {
   const auto f =
       load("%l: tensor<3xf32>, %d: tensor<3xf32>, %u: tensor<3xf32>, %b: tensor<3x1xf32>",
@@ -237,7 +237,8 @@ TEST(CustomCalls, TridiagonalSystemsThatAreSingular) {
     EXPECT_NEAR(regular(i, 0).item<float>(), want[static_cast<std::size_t>(i)], 1e-6);
 }
 
-// Marked columns go first, in the order in which LAPACK exchanges them to the front; R has them.
+// Marked columns come first, in the order in which LAPACK exchanges them to the front, and R has
+// them in this order.
 TEST(CustomCalls, FactorsWithColumnsThatGoFirst) {
   const auto f = load("%a: tensor<3x3xf64>, %p: tensor<3xi32>",
                       "tensor<3x3xf64>, tensor<3xi32>, tensor<3xf64>",
@@ -251,7 +252,7 @@ TEST(CustomCalls, FactorsWithColumnsThatGoFirst) {
     for (int i = 0; i < 3; ++i) first.push_back(std::abs(out[0](i, i).item<double>()));
     return std::pair(out[1].to_vector<std::int32_t>(), first);
   };
-  // The longest first: |(0, 2, 9)|, then (3, 4, 0).
+  // The longest column comes first: |(0, 2, 9)|, then (3, 4, 0).
   EXPECT_EQ(sizes({0, 0, 0}).first, (Ints{3, 1, 2}));
   const auto [columns, diagonal] = sizes({0, 7, 0});
   EXPECT_EQ(columns, (Ints{2, 3, 1}));

@@ -1,4 +1,4 @@
-// Files that are written and read, functions of any size, and modules for several devices.
+// Writing and reading files, functions of any size, and modules for several devices.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ constexpr const char* kRows = R"(func.func @main(%x: tensor<?x3xf32>) -> tensor<
   return %y : tensor<?xf32>
 })";
 
-// Each size has a program with the constants of its own: those of the last sizes are kept.
+// Each size has a program with its own constants; those of the last sizes are kept.
 TEST(AnySize, KeepsTheProgramsOfTheLastSizesOnly) {
   constexpr int kElements = 16384, kSizes = 200;
   std::string digits;
@@ -107,8 +107,8 @@ TEST(AnySize, IsSettledByEachCall) {
             "  try: convert and reshape the arguments as inputs() says");
 }
 
-// A call of code of another library has the shapes of its results behind its operands: the solutions of
-// 2 y = x, as many as x has rows.
+// A call of another library's code has the shapes of its results after its operands: the solutions
+// of 2 y = x, one per row of x.
 TEST(AnySize, ACallGetsTheShapesOfItsResults) {
   const ts::LoadedFunction f = ts::load_stablehlo_text(R"(
 func.func @main(%x: tensor<?x1xf32>) -> (tensor<?x1xf32>, tensor<?xi32>) {
@@ -168,7 +168,7 @@ TEST(Devices, AModuleOfSeveralReplicasTakesRows) {
   EXPECT_EQ(y[1].to_vector<std::uint32_t>(), (std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 
-// On four replicas; `element` is the type, `region` what it does with %a and %b.
+// Runs on four replicas; `element` is the type, and `region` combines %a and %b.
 std::vector<Array> reduced(const std::string& op, const std::string& attributes,
                            const std::string& element, const std::string& region, Array x,
                            const std::string& from, const std::string& to) {
@@ -184,7 +184,7 @@ std::vector<Array> reduced(const std::string& op, const std::string& attributes,
 const std::string kPairs = "replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>";
 const std::string kAll = "replica_groups = dense<[[0, 2, 1, 3]]> : tensor<1x4xi64>";
 
-// 1 2 | 3 4 | 5 6 | 7 8 on the four.
+// The replicas have 1 2 | 3 4 | 5 6 | 7 8.
 TEST(Devices, ReductionsByAnyRegion) {
   const Array x = (ts::arange(8) + 1).astype(ts::f32).reshape({4, 2});
   using Floats = std::vector<float>;
@@ -193,16 +193,16 @@ TEST(Devices, ReductionsByAnyRegion) {
   };
   EXPECT_EQ(floats(kPairs, "%s = stablehlo.multiply %a, %b : tensor<f32>"),
             (Floats{3, 8, 3, 8, 35, 48, 35, 48}));
-  // Not associative: the order is the group's. 2 (2 (2 1 + 5) + 3) + 7 = 41.
+  // The operation is not associative, so the group's order counts: 2 (2 (2 1 + 5) + 3) + 7 = 41.
   EXPECT_EQ(floats(kAll,
                    "%t = stablehlo.add %a, %a : tensor<f32>\n      %s = stablehlo.add %t, %b : "
                    "tensor<f32>"),
             (Floats{41, 56, 41, 56, 41, 56, 41, 56}));
-  // No groups are all replicas together.
+  // No groups mean all replicas together.
   EXPECT_EQ(floats("replica_groups = dense<> : tensor<0x0xi64>",
                    "%s = stablehlo.maximum %a, %b : tensor<f32>"),
             (Floats{7, 8, 7, 8, 7, 8, 7, 8}));
-  // Sums in a wider type than what is summed: 3 * 100 is no int8.
+  // Sums have a wider type than their terms: 3 * 100 does not fit int8.
   const std::vector<Array> wide = [&] {
     const ts::LoadedFunction f = ts::load_stablehlo_text(
         "module @m attributes {mhlo.num_replicas = 4 : i32} {\n  func.func public @main(%x: "
@@ -234,7 +234,7 @@ TEST(Devices, ReductionsOfBooleans) {
   EXPECT_EQ(numbers("xor"), (Ints{0, 1, 0, 1, 1, 0, 1, 0}));
 }
 
-// 1 2 3 4 | 5 6 7 8 | ... : of a pair the first gets the first half.
+// The replicas have 1 2 3 4 | 5 6 7 8 | ... : the first of a pair gets the first half.
 TEST(Devices, PartsOfReductionsByAnyRegion) {
   const Array x = (ts::arange(16) + 1).astype(ts::f32).reshape({4, 4});
   using Floats = std::vector<float>;
@@ -249,7 +249,8 @@ TEST(Devices, PartsOfReductionsByAnyRegion) {
   EXPECT_EQ(floats("subtract"), (Floats{-4, -4, -4, -4, -4, -4, -4, -4}));
 }
 
-// Threads call one function with arguments in places of their own, while what is kept goes.
+// Threads call one function with arguments in different places, while programs are dropped from its
+// cache.
 TEST(Devices, ThreadsCallOneFunction) {
   const ts::LoadedFunction f =
       ts::load_stablehlo_text(R"(func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
@@ -258,7 +259,7 @@ TEST(Devices, ThreadsCallOneFunction) {
 })");
   const Array x = ts::arange(64).astype(ts::f32);
   const std::vector<float> want = (x * x).to_vector<float>();
-  constexpr int kThreads = 6, kCalls = 60;  // more places than are remembered
+  constexpr int kThreads = 6, kCalls = 60;  // more placements than are remembered
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t)
@@ -275,7 +276,8 @@ TEST(Devices, ThreadsCallOneFunction) {
   EXPECT_EQ(wrong, 0);
 }
 
-// What was given away is refused by name, also where an earlier call ran with it; then all goes on.
+// A donated array is refused by name, also if an earlier call ran with it; after that the function
+// still works.
 TEST(Devices, WhatWasDonatedIsRefusedAndTheFunctionGoesOn) {
   const ts::LoadedFunction f =
       ts::load_stablehlo_text(R"(func.func @main(%x: tensor<4096xf32>) -> tensor<4096xf32> {

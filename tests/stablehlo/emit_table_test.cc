@@ -1,4 +1,4 @@
-// The table of how each op is written as StableHLO is complete.
+// The table that says how each op is written as StableHLO is complete.
 #include "ir/op.h"
 #include "stablehlo/emit/emission.h"
 
@@ -19,7 +19,7 @@ TEST(EmitTable, HasEveryOpOnce) {
     ++written;
     // One way to write it, or a reason why there is none.
     EXPECT_NE(emission->plain || emission->decomposed, emission->never != nullptr) << op->name;
-    // With both ways, something chooses between them.
+    // With both ways, a condition chooses between them.
     EXPECT_EQ(emission->plain && emission->decomposed, emission->composite != nullptr) << op->name;
   }
   EXPECT_GT(written, 150u);

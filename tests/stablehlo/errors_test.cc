@@ -1,5 +1,6 @@
-// What is said of texts that are no module, and of modules that are not supported: whole texts, in
-// errors.txt. TESSERA_UPDATE_EXPECTED=1 writes them; read them as somebody who has made the mistake.
+// Errors for texts that are not modules, and for modules that are not supported: whole texts, in
+// errors.txt. TESSERA_UPDATE_EXPECTED=1 writes them; read them like a user who has made the
+// mistake.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -121,7 +122,7 @@ TEST(Errors, SayWhereAndWhatIsExpected) {
   EXPECT_EQ(read_file(path), got);
 }
 
-// Errors of the operations that a module becomes are shown at its line.
+// Errors of the ops that a module becomes are shown at the module's line.
 TEST(Errors, HaveTheProblemOfTheOperation) {
   try {
     ts::load_stablehlo_text(in_main("%0 = stablehlo.add %a, %b : tensor<4xf32>",

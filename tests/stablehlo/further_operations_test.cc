@@ -1,5 +1,5 @@
-// Operations that few modules have: CHLO's that broadcast, products of groups of rows, those of older
-// versions, and LAPACK's routines for matrices in simpler forms. Wanted numbers follow from the
+// Rare operations: CHLO's that broadcast, products of groups of rows, operations of older versions,
+// and LAPACK's reductions of matrices to simpler forms. The expected numbers follow from the
 // definitions.
 #include <tessera/tessera.h>
 
@@ -76,7 +76,7 @@ TEST(Clamp, BooleansAndComplexNumbers) {
   EXPECT_EQ(floats(ts::imag(numbers[0])), (Floats{2, 7, 6}));
 }
 
-// A NaN stands beyond the infinity of its sign, and 0 before -0.
+// A NaN is beyond the infinity of its sign, and 0 is greater than -0.
 TEST(TopK, GoesByTheTotalOrderOfFloats) {
   const float inf = std::numeric_limits<float>::infinity(),
               nan = std::numeric_limits<float>::quiet_NaN();
@@ -98,7 +98,7 @@ TEST(TopK, GoesByTheTotalOrderOfFloats) {
   EXPECT_EQ(floats(ts::grad(total)(rows)), (Floats{0, 6, 4, 12, 0, 10}));
 }
 
-// Rows 0 and 1 are the first group's, row 2 the second's; row 3 is nobody's.
+// Rows 0 and 1 belong to the first group, row 2 to the second, and row 3 to none.
 TEST(RaggedDot, ARowHasItsGroupsMatrix) {
   const auto y =
       run("%x: tensor<4x2xf32>, %w: tensor<2x2x1xf32>, %n: tensor<2xi32>", "tensor<4x1xf32>",
@@ -112,7 +112,7 @@ TEST(RaggedDot, ARowHasItsGroupsMatrix) {
   EXPECT_EQ(floats(y[0]), (Floats{21, 43, 6500, 0}));
 }
 
-// Of each batch a sum over the places of each group; the groups come first.
+// For each batch, a sum over the positions of each group; the groups come first.
 TEST(RaggedDot, ASumHasAResultForEachGroup) {
   const auto y = run(
       "%x: tensor<2x3x1xf32>, %w: tensor<2x3x1xf32>, %n: tensor<2x2xi32>", "tensor<2x2x1x1xf32>",
@@ -126,7 +126,7 @@ TEST(RaggedDot, ASumHasAResultForEachGroup) {
   EXPECT_EQ(floats(y[0]), (Floats{1, 54, 320, 600}));
 }
 
-// Rows of two: of each the sum so far, and twice as much carried on.
+// Rows of two elements: the sum so far, and twice as much as the carry.
 TEST(Scan, GivesResultsAndWhatItCarries) {
   const std::string region =
       "{\n^bb0(%a: tensor<2xf32>, %c: tensor<2xf32>):\n%s = stablehlo.add %a, %c : tensor<2xf32>\n"
@@ -190,7 +190,7 @@ TEST(Legacy, TorchIndexSelect) {
   EXPECT_EQ(floats(own[0]), (Floats{3, 4}));
 }
 
-// 2 x0 + x1 = 4, x0 + 2 x1 = 5; what is not read may be anything.
+// 2 x0 + x1 = 4, x0 + 2 x1 = 5; elements that are not read may be anything.
 TEST(Lapack, TridiagonalSystems) {
   const auto x =
       run("%l: tensor<2xf32>, %d: tensor<2xf32>, %u: tensor<2xf32>, %b: tensor<2x1xf32>",
@@ -224,15 +224,15 @@ TEST(Lapack, HessenbergFormsAndTheirReflections) {
   EXPECT_FLOAT_EQ(q[2], -0.8f);
 }
 
-// (3, 4) is turned onto (-5, 0), by tau = (beta - alpha) / beta and v = 4 / (alpha - beta): the
-// second column, (1, 2), becomes (-2.2, 0.4), whose last element stands alone.
+// (3, 4) is reflected onto (-5, 0) by tau = (beta - alpha) / beta and v = 4 / (alpha - beta): the
+// second column, (1, 2), becomes (-2.2, 0.4), whose last element is a block of its own.
 constexpr const char* kFactors =
     "%0:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) : (tensor<2x2xf32>) -> (tensor<2x2xf32>, "
     "tensor<2xf32>)\n";
 void near(const Array& got, const Floats& want) {
   const Floats x = floats(got);
   ASSERT_EQ(x.size(), want.size());
-  // A handful of roundings of numbers of at most 8.
+  // A few rounding errors of numbers up to 8.
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], want[i], 8 * 4 * 0x1p-24) << i;
 }
 
@@ -243,7 +243,7 @@ TEST(Lapack, ReflectionsOfAFactorAreThere) {
           std::string(kFactors) + "return %0#0, %0#1 : tensor<2x2xf32>, tensor<2xf32>", {a});
   near(f[0], {-5, -2.2f, 0.5, 0.4f});
   near(f[1], {1.6f, 0});
-  // Q itself goes to a library, with the same factor.
+  // Q itself is computed by a library call, with the same factor.
   const auto q = run("%a: tensor<2x2xf32>", "tensor<2x2xf32>",
                      std::string(kFactors) +
                          "%1 = stablehlo.custom_call @lapack_sorgqr_ffi(%0#0, %0#1) : "
@@ -253,7 +253,7 @@ TEST(Lapack, ReflectionsOfAFactorAreThere) {
   near(q[0], {-0.6f, -0.8f, -0.8f, 0.6f});
 }
 
-// Q is ((-0.6, -0.8), (-0.8, 0.6)), its own transpose, so that of one reflection and (1, 2; 3, 4).
+// Q is ((-0.6, -0.8), (-0.8, 0.6)), which is symmetric; it multiplies (1, 2; 3, 4).
 TEST(Lapack, QTimesAMatrixFromEitherSide) {
   const Array a(Floats{3, 1, 4, 2}, {2, 2}), c(Floats{1, 2, 3, 4}, {2, 2});
   const auto product = [&](const std::string& config) {
@@ -293,12 +293,12 @@ TEST(Lapack, ItsTransposeUndoesIt) {
                      {a, c});
   const auto close = [](const Array& got, const Floats& want) {
     const Floats x = floats(got);
-    // Two rotations of columns of length 12 at most, each of a few roundings.
+    // Two rotations of columns of length up to 12, with a few rounding errors each.
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], want[i], 16 * 8 * 0x1p-24) << i;
   };
   close(y[0], floats(c));
   close(y[1], floats(c));
-  // R: the first column is 5 long; of (1, 2, 5) its part along (3, 4, 0) / 5 is 2.2, and
+  // R: the first column has length 5; the component of (1, 2, 5) along (3, 4, 0) / 5 is 2.2, and
   // sqrt(30 - 2.2^2) remains.
   const Floats r = floats(y[2]);
   EXPECT_NEAR(r[0], -5, 16 * 8 * 0x1p-24);
@@ -307,7 +307,7 @@ TEST(Lapack, ItsTransposeUndoesIt) {
   for (const std::size_t zero : {2, 4, 5}) EXPECT_NEAR(r[zero], 0, 16 * 8 * 0x1p-24);
 }
 
-// The longest column goes first: of lengths 1, 5 and 2 the second, then the third.
+// The longest column comes first: of lengths 1, 5 and 2 the second, then the third.
 TEST(Lapack, FactorsWithTheLongestColumnsFirst) {
   const auto f = run(
       "%a: tensor<2x3xf32>", "tensor<2x3xf32>, tensor<3xi32>, tensor<2xf32>",
@@ -321,8 +321,8 @@ TEST(Lapack, FactorsWithTheLongestColumnsFirst) {
   near(f[2], {1.6f, 0});
 }
 
-// Of ((1, 0, 4), (0, 2, 3), (4, 3, 5)) the last column's (4, 3) becomes (0, -5) by v = (0.5, 1) and
-// tau = 1.6, whose reflection makes ((1, 0), (0, 2)) to ((1.64, 0.48), (0.48, 1.36)).
+// The (4, 3) of the last column of ((1, 0, 4), (0, 2, 3), (4, 3, 5)) becomes (0, -5) by v = (0.5,
+// 1) and tau = 1.6, whose reflection turns ((1, 0), (0, 2)) into ((1.64, 0.48), (0.48, 1.36)).
 TEST(Lapack, ThreeDiagonalsFromTheUpperTriangle) {
   const auto f = run(
       "%a: tensor<3x3xf32>", "tensor<3x3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>",
@@ -354,7 +354,7 @@ TEST(Lapack, SchurForms) {
   EXPECT_FLOAT_EQ(floats(f[1])[1], -1);
 }
 
-// A sum of nothing is 0.
+// A sum of no terms is 0.
 TEST(Transforms, AlongAnAxisOfNoPoints) {
   const auto whole = run("%x: tensor<2x0xcomplex<f32>>", "tensor<2x0xcomplex<f32>>",
                          "%0 = stablehlo.fft %x, type = FFT, length = [0] : "
@@ -378,7 +378,7 @@ TEST(Transforms, AlongAnAxisOfNoPoints) {
 
 namespace {
 
-// x sorted by a comparator of %a and %b that reads the argument %p; beside it the places.
+// Sorts x, together with the positions, by a comparator of %a and %b that reads the argument %p.
 std::vector<Array> sorted_by(const std::string& comparator, const Floats& x, float p) {
   const std::string n = std::to_string(x.size()), f = "tensor<" + n + "xf32>",
                     i = "tensor<" + n + "xi32>";
@@ -395,8 +395,8 @@ std::vector<Array> sorted_by(const std::string& comparator, const Floats& x, flo
 
 }  // namespace
 
-// By the distance from an argument, which is a key; and those below it first, each half descending,
-// which is none.
+// Sorts by the distance from an argument, which is a key; and the elements below it first, each
+// half descending, which is not.
 TEST(Sorts, ByComparatorsThatReadAnArgument) {
   const auto near = sorted_by(R"(
       %e = stablehlo.subtract %a, %p : tensor<f32>
@@ -418,7 +418,7 @@ TEST(Sorts, ByComparatorsThatReadAnArgument) {
   EXPECT_EQ(halves[1].to_vector<std::int32_t>(), (Ints{2, 4, 0, 3, 1, 5}));
 }
 
-// As JAX writes the order of floats, by the second operand; the first goes along.
+// The order of floats as JAX writes it, by the second operand; the first is permuted along.
 TEST(Sorts, ByAnyOperandInTheOrderOfFloats) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const auto y = run("%k: tensor<6xi32>, %x: tensor<6xf32>", "tensor<6xi32>, tensor<6xf32>", R"(

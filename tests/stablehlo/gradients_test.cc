@@ -23,8 +23,9 @@ class Gradients : public testing::TestWithParam<golden::Case> {
   }
 };
 
-// Within a part of the element and of 5e-3 times the largest derivatives, which are about 1: a module has
-// rational approximations of erf and its kin in float32, whose own derivatives stray by some 1e-6. Where JAX's is NaN, a number.
+// Compares relative to the element and to 5e-3 times the largest derivatives, which are about 1: a
+// module has rational approximations of erf and similar functions in float32, whose own derivatives
+// are off by about 1e-6. Where JAX's derivative is NaN, any number is accepted.
 void expect_as_good(const Array& got, const Array& expected, double part) {
   const auto g = ts::ravel(got).to_vector<float>(), w = ts::ravel(expected).to_vector<float>();
   ASSERT_EQ(g.size(), w.size());
@@ -44,7 +45,7 @@ TEST_P(Gradients, AsJax) {
   const Array x = GetParam().in[0];
   const Array compiled = ts::jit(ts::grad(loss))(x);
   expect_as_good(compiled, GetParam().out[0], 2e-4);
-  // What is evaluated op by op is the same.
+  // Evaluating op by op gives the same.
   const Array eager = ts::grad(loss)(x);
   EXPECT_EQ(eager.to_vector<float>(), compiled.to_vector<float>());
 }

@@ -1,5 +1,5 @@
-// Groups of devices: of unequal size, by axes of a mesh, with a root that data name; and what begins
-// in one place and is waited for in another.
+// Groups of devices: of unequal size, by axes of a mesh, and with a root that data names; and
+// collectives that are started in one place and waited for in another.
 #include "../message.h"
 
 #include <tessera/tessera.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// On four replicas, which have 1 2 | 3 4 | 5 6 | 7 8.
+// A module for four replicas, which have 1 2 | 3 4 | 5 6 | 7 8.
 std::string module_of(const std::string& body, const std::string& result = "2xi64") {
   return "module @m attributes {mhlo.num_replicas = 4 : i32} {\n  func.func public @main(%x: "
          "tensor<2xi64>) -> tensor<" +
@@ -44,7 +44,7 @@ std::string error_of(const std::string& body) {
 const std::string kUnequal = "dense<[[0, 1, 2], [3, -1, -1]]> : tensor<2x3xi64>";
 const std::string kTurned = "dense<[[2, 0], [3, -1], [1, -1]]> : tensor<3x2xi64>";
 
-// Axes of a mesh of 2 by 2, and of 4.
+// Groups by axes of a 2 x 2 mesh, and of a mesh of 4.
 std::string axes_of(const std::string& axes,
                     const std::string& mesh =
                         "[#stablehlo.mesh_axis<name = \"x\", size = 2>, #stablehlo.mesh_axis<name "
@@ -89,7 +89,7 @@ TEST(Groups, ByAxesOfAMesh) {
                                      "#stablehlo.mesh_axis<name = \"y\", size = 2>]",
                                      ", device_ids = dense<[3, 1, 2, 0]> : tensor<4xi64>");
   EXPECT_EQ(run(reduce("all_reduce", turned, "subtract")), (Numbers{4, 4, 4, 4, 4, 4, 4, 4}));
-  // Parts of an axis of four: the first two by two, and what is behind them.
+  // Parts of an axis of four: the first of its two factors, and the factor after it.
   EXPECT_EQ(run(reduce("all_reduce", axes_of(axis("z", "(1)2"), kFour), "add")),
             (Numbers{6, 8, 10, 12, 6, 8, 10, 12}));
   EXPECT_EQ(run(reduce("all_reduce", axes_of(axis("z", "(2)2"), kFour), "add")),
@@ -101,7 +101,7 @@ TEST(Groups, ByAxesOfAMesh) {
       (Numbers{1, 2, 5, 6, 3, 4, 7, 8, 1, 2, 5, 6, 3, 4, 7, 8}));
 }
 
-// Devices in no group get zeros, and so do all but the root.
+// Devices in no group get zeros, and so do all except the root.
 TEST(Groups, OneDeviceGetsTheTotal) {
   EXPECT_EQ(
       run(reduce("collective_reduce", "dense<[[2, 0], [3, 1]]> : tensor<2x2xi64>", "multiply")),
@@ -119,7 +119,7 @@ TEST(Groups, OneDeviceGetsTheTotal) {
   };
   EXPECT_EQ(run(named("collective_reduce", "1", by("add"))), (Numbers{0, 0, 4, 6, 0, 0, 12, 14}));
   EXPECT_EQ(run(named("collective_broadcast", "1", "")), (Numbers{3, 4, 3, 4, 7, 8, 7, 8}));
-  // Beyond the members: the first, and the last.
+  // Numbers beyond the members mean the first and the last one.
   EXPECT_EQ(run(named("collective_broadcast", "-1", "")), (Numbers{1, 2, 1, 2, 5, 6, 5, 6}));
   EXPECT_EQ(run(named("collective_broadcast", "9", "")), (Numbers{3, 4, 3, 4, 7, 8, 7, 8}));
   EXPECT_EQ(run(named("collective_reduce", "9", by("add"))), (Numbers{0, 0, 4, 6, 0, 0, 12, 14}));
@@ -172,7 +172,7 @@ TEST(Groups, WhatIsWrongWithAxesIsSaid) {
         problem(axes_of(axis("z"), kFour,
                         std::string(", device_ids = dense<") + devices + "> : tensor<4xi64>")),
         std::string("its mesh has the device ") + wrong + " twice, or beyond its places");
-  // Any number of parts of one device cut nothing.
+  // Any number of parts with one device divides nothing.
   std::string many = axis("z");
   for (int i = 0; i < 5000; ++i) many += ", " + axis("z", "(1)1");
   EXPECT_EQ(run(reduce("all_reduce", axes_of(many, kFour), "add")),
@@ -200,7 +200,7 @@ TEST(Groups, WholeErrors) {
                "(!stablehlo.future<tensor<3xi64>>) -> tensor<2xi64>\n"),
       "load_stablehlo_text: line 3, column 10: stablehlo.async_start: its region takes (i64[3]), "
       "and it has (i64[2])\n          %f = \"stablehlo.async_start\"(%x) ({\n               ^");
-  // A table of who is in which group, of 65,536 by 65,536.
+  // The table of members and groups would have 65,536 by 65,536 elements.
   EXPECT_EQ(
       test::message([] {
         ts::load_stablehlo_text(

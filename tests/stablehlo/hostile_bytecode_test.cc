@@ -1,4 +1,4 @@
-// Small files of bytecode that stand for something large: each is refused before it is made.
+// Small bytecode files that describe something large: each is refused before it is made.
 #include <tessera/stablehlo.h>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace ts = tessera;
 
 namespace {
 
-// A number as bytecode has it: in a byte with the lowest bit set, or in eight behind a zero.
+// A number in bytecode: one byte with the lowest bit set, or eight bytes after a zero.
 std::string number(std::uint64_t n) {
   if (n < 128) return std::string(1, static_cast<char>(n << 1 | 1));
   std::string out(1, '\0');
@@ -21,11 +21,11 @@ std::string number(std::uint64_t n) {
 }
 std::string section(char id, const std::string& bytes) { return id + number(bytes.size()) + bytes; }
 
-// One operation, with attributes of vhlo and types of vhlo or, where they come last, of MLIR itself.
+// One operation, with attributes of vhlo and types of vhlo or, if they come last, of MLIR itself.
 struct File {
   std::vector<std::string> attributes, types, builtin_types;
   std::string operation_name = "x";
-  std::string operation;  // from the byte that says what it has
+  std::string operation;  // from the byte that lists its parts
 
   std::string bytes() const {
     const std::string strings[] = {"vhlo", "builtin", operation_name, std::string(1 << 16, 's')};

@@ -1,4 +1,4 @@
-// Texts that nobody means well with: each gives an error or a module, in bounded time and memory.
+// Malicious texts: each gives an error or a module, in bounded time and memory.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace ts = tessera;
 
 namespace {
 
-// Whether a text is refused; anything but a module or an Error fails the test.
+// Whether a text is refused; any outcome other than a module or an Error fails the test.
 bool refused(const std::string& text) {
   try {
     ts::load_stablehlo_text(text);
@@ -131,7 +131,7 @@ TEST(Hostile, HugeSizes) {
   }
 }
 
-// A short text that stands for a long one.
+// A short text that expands to a long one.
 TEST(Hostile, WhatGrowsWhenItIsExpanded) {
   std::string
       aliases = "#a0 = [\"x\"]\n",

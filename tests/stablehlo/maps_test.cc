@@ -1,6 +1,6 @@
-// Programs for several devices that JAX exported, with Shardy and for the partitioner before it:
-// shard_map along all axes and some, nested, with every collective, checked and unchecked. Values
-// are JAX's (exported/maps.py).
+// Programs for several devices that JAX exported, with Shardy and with its older partitioner:
+// shard_map along all axes and along some, nested, with every collective, checked and unchecked.
+// The values are JAX's (exported/maps.py).
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct Golden {
   std::vector<Array> arguments, results;
 };
 
-// "float32[8,4] 0.0 0.125 ..."
+// Reads a line such as "float32[8,4] 0.0 0.125 ...".
 Array array_of(const std::string& line) {
   const std::size_t open = line.find('['), close = line.find(']');
   std::stringstream extents(line.substr(open + 1, close - open - 1)),
@@ -95,7 +95,7 @@ TEST_F(Maps, GiveTheNumbersOfJax) {
     }
 }
 
-// JAX's gradient of the same program, which it took before it exported.
+// JAX took the gradient of the same program before exporting it.
 TEST_F(Maps, HaveDerivatives) {
   for (const std::string partitioner : {"shardy: ", "gspmd: "}) {
     const Golden &forward = golden(partitioner + "loss_along_some_axes"),
@@ -106,7 +106,7 @@ TEST_F(Maps, HaveDerivatives) {
   }
 }
 
-// Along the axes that are not manual the partitioner divides the work.
+// Along axes that are not manual, the partitioner divides the work.
 TEST_F(Maps, AreDividedAlongTheOtherAxes) {
   const Golden& g = golden("shardy: some_axes_constrained");
   const Array y = ts::load_stablehlo_text(g.text)(g.arguments)[0];

@@ -1,4 +1,4 @@
-// Modules from memory: the same functions as from files.
+// Modules from memory give the same functions as files.
 #include <tessera/stablehlo.h>
 #include <tessera/tessera.h>
 

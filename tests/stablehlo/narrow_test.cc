@@ -1,5 +1,5 @@
-// Element types narrower than any dtype, beside ml_dtypes' numbers for all their bits and its
-// rounding; and what has a meaning of its own for complex numbers and bits.
+// Element types narrower than any dtype agree with ml_dtypes, for all bit patterns and for
+// rounding; and operations with a special meaning for complex numbers and for bits.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::string main_of(const std::string& arguments, const std::string& result,
   return "func.func @main(" + arguments + ") -> " + result + " {\n" + body + "\n}";
 }
 
-// Equal numbers, NaN for NaN, and the zeros' signs.
+// Compares numbers, NaNs, and the signs of zeros.
 std::string difference(const Floats& got, const Floats& want) {
   if (got.size() != want.size()) return "as many as " + std::to_string(got.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -62,7 +62,7 @@ TEST(Narrow, FloatsAreThoseOfMlDtypes) {
         "%0 = stablehlo.convert %x : (" + wide + ") -> " + narrow +
             "\n%1 = stablehlo.convert %0 : (" + narrow + ") -> " + wide + "\nreturn %1 : " + wide));
     Floats want = golden.tensors.at(type + ".rounded").to_vector<float>();
-    // A type without zero has the least power in its place; ml_dtypes makes it NaN.
+    // A type without zero has its least power in that place; ml_dtypes returns NaN.
     if (type == "f8E8M0FNU")
       for (std::size_t i = 0; i < want.size(); ++i)
         if (inputs.to_vector<float>()[i] == 0) want[i] = std::ldexp(1.0f, -127);
@@ -108,7 +108,7 @@ TEST(Narrow, FloatsBeyondTheIntegersAreTheLastOfThem) {
   EXPECT_EQ(as("ui4").to_vector<std::uint8_t>(), (Unsigned{0, 0, 1, 15, 0, 15}));
 }
 
-// -1 is 1111, -8 is 1000 and 3 is 0011; of the unsigned 15 and 8 are.
+// -1 is 1111, -8 is 1000 and 3 is 0011; the unsigned numbers are 15 and 8.
 TEST(Narrow, BitsAreAsManyAsTheTypeHas) {
   using Bytes = std::vector<std::int8_t>;
   using Unsigned = std::vector<std::uint8_t>;
@@ -133,7 +133,7 @@ TEST(Narrow, BitsAreAsManyAsTheTypeHas) {
   EXPECT_EQ(numbers(of("ui4", "count_leading_zeros", 1)(u, v)[0]), (Unsigned{0, 0, 2, 0}));
 }
 
-// All bits of a byte, as a float and back: NaNs come back as one of the type's.
+// Converts all bytes to floats and back; NaNs become one of the type's NaNs.
 TEST(Narrow, BytesAsFloatsAndBack) {
   std::vector<std::uint8_t> all(256);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i);

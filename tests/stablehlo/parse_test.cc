@@ -1,4 +1,4 @@
-// Every form of the text: what the parser makes of it.
+// The parser's result for every form of the text.
 #include "stablehlo/text/syntax.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ std::vector<ModuleSyntax> parse_all(const std::string& text) {
   return out;
 }
 
-// The operations of a function with this body; the module is kept for what they point at.
+// The operations of a function with this body. The module is kept alive, because they point into
+// it.
 const List<OperationSyntax>& operations(const std::string& body) {
   static ModuleSyntax kept;
   kept =
@@ -256,7 +257,7 @@ TEST(Parse, Types) {
   EXPECT_EQ(op.result_types[3]->members.size(), 2u);
   EXPECT_EQ(op.result_types[4]->kind, TypeData::token);
   EXPECT_EQ(op.result_types[5]->element, "!quant.uniform<i8:f32, 0.1:3>");
-  EXPECT_EQ(op.result_types[6]->kind, TypeData::tuple);  // of what it will be
+  EXPECT_EQ(op.result_types[6]->kind, TypeData::tuple);  // of the later value
   EXPECT_EQ(op.result_types[6]->members.size(), 1u);
   EXPECT_EQ(op.result_types[7]->kind, TypeData::other);
   EXPECT_EQ(op.result_types[8]->element, "f8E4M3FN");

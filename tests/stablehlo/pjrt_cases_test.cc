@@ -1,5 +1,5 @@
-// The smallest modules of each kind that JAX's own tests compile and that were refused, where their
-// folder is beside the source tree. Wanted numbers are jaxlib's.
+// The smallest modules of each kind that JAX's own tests compile and that used to be refused, if
+// their folder is beside the source tree. The expected numbers are jaxlib's.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST_F(PjrtCases, TransformOfNoPoints) {
   EXPECT_EQ(y[0].dtype(), ts::c64);
 }
 
-// The marked columns go first, and the longest of the others follow.
+// The marked columns come first, then the longest of the others.
 TEST_F(PjrtCases, FactorsWithColumnsThatGoFirst) {
   const auto f = load("ormqr_tau.mlirbc");
   Complexes a;
@@ -142,7 +142,7 @@ TEST_F(PjrtCases, SortOfAMillionNumbers) {
   x[7] = -std::numeric_limits<float>::quiet_NaN();
   x[50] = std::numeric_limits<float>::infinity();
   const Floats y = f(Array(x))[0].to_vector<float>();
-  // Behind the numbers, whatever its sign.
+  // A NaN of any sign comes after the numbers.
   EXPECT_TRUE(std::isnan(y[n - 1]) && std::isnan(y[n - 2]));
   EXPECT_TRUE(std::isinf(y[n - 3]));
   Floats want;
@@ -181,16 +181,17 @@ TEST_F(PjrtCases, SystemsWhosePivotsVanish) {
               Floats{0.50714254f, 0.49285746f, 0.5071426f, 1.7464287f, -1.2392861f, 2.8874998f,
                      -2.8464284f, 5.5357146f, -3.2285714f, 3.307143f},
               2e-6f);
-  // A pivot of 0 becomes the rounding error of the largest element, 4.
+  // A zero pivot becomes the rounding error of the largest element, 4.
   const Array none = ts::zeros({10});
   EXPECT_EQ(f(none, diagonal, none, b)[0].to_vector<float>(),
             (Floats{1, 1, 6291456, 4, -5, 2, 14, 8, 4.5f, 2.5f}));
-  // Of nothing but zeros: the least normal number, as often as the quotient overflows.
+  // If all elements are zero, it becomes the least normal number, as often as the quotient
+  // overflows.
   const Floats of_zeros = f(none, none, none, b)[0].to_vector<float>();
   EXPECT_EQ(of_zeros[0], 1 / std::numeric_limits<float>::min());
   EXPECT_EQ(of_zeros[2], 3 / (3 * std::numeric_limits<float>::min()));
   for (const float v : of_zeros) EXPECT_TRUE(std::isfinite(v));
-  // Singular up to rounding, though no pivot is small before the last.
+  // The matrix is singular up to rounding, although no pivot except the last is small.
   Floats l(10, -1), d(10, 2), u(10, -1);
   l[0] = u[9] = 0;
   d[0] = d[9] = 1;

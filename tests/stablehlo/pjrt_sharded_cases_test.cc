@@ -1,5 +1,5 @@
-// Modules that JAX's own tests compile, where they are at hand in a folder beside the project; they
-// are no part of it.
+// Modules that JAX's own tests compile, if they are in a folder beside the project, to which they
+// do not belong.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class ShardedCases : public testing::Test {
   const int before_ = ts::device_count();
 };
 
-// Empty where it is not at hand.
+// Empty if the file does not exist.
 std::string path_of(const char* name) {
   for (const char* root : {"/../shared", "/../../shared"}) {
     const fs::path path = fs::path(TESSERA_SOURCE_DIR + std::string(root)) / "pjrt_cases" / name;
@@ -31,7 +31,7 @@ std::string path_of(const char* name) {
   return {};
 }
 
-// The file's only result on 0, 1, 2, ... in the shape of its only argument, with its shardings and
+// The file's only result for 0, 1, 2, ... in the shape of its only argument, with its shardings and
 // without.
 void expect_result(const char* name, const std::function<Array(Array)>& want) {
   const std::string path = path_of(name);
@@ -50,17 +50,17 @@ TEST_F(ShardedCases, AllReduceOfOneDevice) {
   expect_result("all_reduce_manual.mlirbc", [](Array x) { return x; });
 }
 
-// Squares, whose blocks along "i" and then along "j" are computed for each device.
+// Squares whose blocks along "i" and then along "j" are computed per device.
 TEST_F(ShardedCases, NestedManualComputation) {
   expect_result("nested_manual.mlirbc", [](Array x) { return x * x; });
 }
 
-// Devices have parts of a sum that is the array; the array itself is what it was.
+// Devices have partial sums of the array, and the array itself is unchanged.
 TEST_F(ShardedCases, UnreducedAxes) {
   expect_result("unreduced_axes.mlirbc", [](Array x) { return x; });
 }
 
-// Twice each device's element, declared to be the same on all: JAX shows the first one's.
+// Twice each device's element, declared replicated: JAX shows the first device's.
 TEST_F(ShardedCases, UncheckedResult) {
   expect_result("unchecked.mlir",
                 [](Array x) { return ts::zeros({x.shape()[0] / 8}) + 2 * x.flatten()[0]; });

@@ -1,6 +1,6 @@
-// Counted loops that are drawn: as a scan, and as a `while` whose condition reads an argument too, so
-// that nobody knows how often it runs. Both give the same bits, and the gradient of the one is the
-// derivative of the other in any direction.
+// Random counted loops, as a scan and as a `while` whose condition also reads an argument, so that
+// the number of iterations is unknown. Both give the same bits, and the gradient of the scan is the
+// derivative of the `while` in any direction.
 #include "ops/dice.h"
 #include "random/shrink.h"
 #include "stablehlo/roundtrip.h"
@@ -21,7 +21,7 @@ using namespace tessera;
 constexpr std::int64_t kRows = 6, kColumns = 2;
 const std::string kTable = "tensor<6x2xf64>", kRow = "tensor<2xf64>", kOne = "tensor<1x2xf64>";
 
-// Writes the operations of a loop's body: values have numbers.
+// Writes the operations of a loop's body; values are numbered.
 class Body {
  public:
   Body(walk::Dice& dice, std::string counter_type)
@@ -39,7 +39,8 @@ class Body {
                      const std::string& type) {
     return op("stablehlo." + what + " " + a + ", " + b + " : " + type);
   }
-  // Where a row is read or written: at the counter, beside it, backwards, clamped, from the end.
+  // The position of a read or written row: the counter, its neighbour, backwards, clamped, from the
+  // end.
   std::string place(const std::vector<std::string>& counters) {
     const std::string i = dice_.of(counters);
     const auto k = [&] { return number(dice_.between(-2, 7)); };
@@ -94,7 +95,7 @@ class Body {
   int next_ = 0;
 };
 
-// How the loop counts; every one of these ends, after at most 5 turns.
+// How the loop counts; each of these ends after at most 5 iterations.
 struct Count {
   std::int64_t start, step, bound;
   std::string direction;
@@ -105,7 +106,7 @@ Count drawn_count(walk::Dice& dice) {
   c.bound = c.start + turns * c.step;
   switch (dice.below(3)) {
     case 1: c.direction = "NE"; break;
-    case 2:  // the last turn is at the bound
+    case 2:  // the last iteration is at the bound
       c.direction = c.step > 0 ? "LE" : "GE";
       c.bound -= c.step > 0 ? 1 : -1;
       break;
@@ -114,8 +115,8 @@ Count drawn_count(walk::Dice& dice) {
   return c;
 }
 
-// @main(x, c, y, go), whose loop reads x and carries c and y. With `known` the condition is the
-// counter's alone.
+// @main(x, c, y, go), whose loop reads x and carries c and y. If `known`, the condition depends on
+// the counter only.
 std::string module_of(const walk::Tape& tape, bool known) {
   walk::Dice dice(tape);
   const std::string type = dice.toss() ? "i64" : "i32";
@@ -222,7 +223,7 @@ std::string wrong(const walk::Tape& tape) {
       found += part;
       size += std::abs(part);
     }
-    // Rounding errors of some hundred operations in another order.
+    // Rounding errors of about a hundred operations in another order.
     if (!(std::abs(found - expected) <= 1e-12 * size))
       return "the gradient along the tangents is " + std::to_string(found) + ", and " +
              std::to_string(expected) + " is the derivative\n" + text;

@@ -27,8 +27,8 @@ inline stablehlo::Imported read(const std::string& text, std::int64_t devices = 
                                     {.devices = devices});
 }
 
-/// Without what StableHLO does not say and what its writer takes apart: weak types, functions with
-/// derivatives of their own.
+/// The program without what StableHLO cannot express or its writer expands: weak types and
+/// functions with custom derivatives.
 inline ProgramPtr strong(const ProgramPtr& p) {
   Builder b(p->name);
   std::vector<Value> env(p->types.size());

@@ -1,5 +1,5 @@
-// import(export(p)) for programs drawn from the whole space of every op, and for programs as users
-// write them: the same bits, on the evaluator and compiled.
+// import(export(p)) gives the bits of p, on the evaluator and compiled, for programs drawn from the
+// whole space of every op and for programs as users write them.
 #include "stablehlo/roundtrip.h"
 
 #include "ops/drawn_program.h"

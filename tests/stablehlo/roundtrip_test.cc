@@ -14,24 +14,24 @@ namespace {
 
 using namespace tessera;
 
-// Collectives stand in regions over devices, and are tested there.
+// Collectives are inside regions over devices, and are tested there.
 bool needs_devices(const Op& op) {
   return op.lowering == Lowering::collective || op.name == "pvary";
 }
 
-// Read back as other equations that give the same bits.
+// Ops that are read back as other equations with the same bits.
 const std::set<std::string>& as_others() {
   static const auto* const names = new std::set<std::string>{
-      "concatenate",  // of one array: the array
-      "convert",      // of a complex number to a boolean: a comparison with 0
-      "reduce_max",   // of booleans: an or
-      "reduce_min",   // an and
-      "shard_map",    // without types: with them
+      "concatenate",  // of one array: becomes the array
+      "convert",      // of a complex number to a boolean: becomes a comparison with 0
+      "reduce_max",   // of booleans: becomes an or
+      "reduce_min",   // becomes an and
+      "shard_map",    // without types: gets them
   };
   return *names;
 }
 
-// Of the meshes in the examples of constraints.
+// The number of devices of the meshes in the examples of constraints.
 constexpr std::int64_t kDevices = 6;
 
 class RoundTrip : public testing::TestWithParam<std::string> {

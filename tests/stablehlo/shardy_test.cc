@@ -1,4 +1,4 @@
-// Shardy's operations and shardings in all forms: values worked out by hand.
+// Shardy's operations and shardings in all forms; the values are worked out by hand.
 #include <tessera/tessera.h>
 
 #include "message.h"
@@ -34,8 +34,8 @@ std::string problem(const std::string& text) {
   return whole.substr(0, whole.find('\n'));
 }
 
-// Collectives and constraints move an array and leave it what it is: 2 * (a + a); then the devices
-// along "y" have the same, as parts of a sum.
+// Collectives and constraints move an array and do not change it: 2 * (a + a). Afterwards the
+// devices along "y" have the same array, as partial sums.
 TEST_F(Shardy, AllOperationsInAllForms) {
   const Array a = ts::arange(128).astype(ts::f32).reshape({16, 8}), u = ts::ones({16, 8});
   for (const char* file : {"shardy.mlir", "shardy_generic.mlir", "shardy.mlirbc"}) {
@@ -44,7 +44,7 @@ TEST_F(Shardy, AllOperationsInAllForms) {
   }
 }
 
-// A computation for each device of a 2 x 2 mesh: `body` makes %r of %b, a block of f32[4].
+// A per-device computation on a 2 x 2 mesh: `body` computes %r from %b, a block of f32[4].
 std::string manual(const std::string& in, const std::string& out, const std::string& axes,
                    const std::string& block, const std::string& body,
                    const std::string& result = "tensor<4xf32>",
@@ -82,7 +82,7 @@ TEST_F(Shardy, UnreducedResultsAreSumsAndTheLike) {
   EXPECT_EQ(with("min{\"x\"}"), (Floats{1, 2}));
 }
 
-// The parts along "x" add up to the argument, whichever they are.
+// Any parts along "x" add up to the argument.
 TEST_F(Shardy, UnreducedArgumentsAreParts) {
   EXPECT_EQ(run(manual("{\"y\"}], unreduced={\"x\"}", "{\"y\"}]", "\"x\", \"y\"", "tensor<2xf32>",
                        reduction("r", "[[0, 2], [1, 3]]", "tensor<2xf32>") +
@@ -114,7 +114,7 @@ TEST_F(Shardy, GroupsNameDevicesAndNotPlaces) {
             (Floats{3, 1, 2, 0}));
 }
 
-// Groups that are no whole axis, {0, 3} and {1, 2}.
+// Groups that are not a whole axis, {0, 3} and {1, 2}.
 TEST_F(Shardy, GroupsAlongNoAxis) {
   EXPECT_EQ(run(manual("{\"x\", \"y\"}]", "{\"x\", \"y\"}]", "\"x\", \"y\"", "tensor<1xf32>",
                        reduction("r", "[[0, 3], [1, 2]]", "tensor<1xf32>") +
@@ -137,7 +137,7 @@ TEST_F(Shardy, ComputationsWithoutAxesOrValues) {
       (Floats{1, 2, 4, 8}));
 }
 
-// In a dimension the axes that are not manual stand behind those that are.
+// Within a dimension, axes that are not manual are minor to those that are.
 TEST_F(Shardy, OtherAxesInTheShardingsOfAComputation) {
   EXPECT_EQ(run(manual("{\"x\", \"y\"}]", "{\"x\", \"y\"}]", "\"x\"", "tensor<2xf32>",
                        "    %r = stablehlo.add %b, %b : tensor<2xf32>\n"
@@ -161,7 +161,7 @@ TEST_F(Shardy, ShardingsAreKept) {
        {"<@mesh, [{\"x\"}]>", "<mesh<[\"x\"=4]>, [{\"x\"}p2], replicated={}>"})
     EXPECT_EQ(ts::load_stablehlo_text(constrained(sharding))(kInput)[0].shards().size(), 4u)
         << sharding;
-  // For one device, and for part of an axis that no dimension is cut by.
+  // For one device, and for part of an axis that shards no dimension.
   EXPECT_EQ(run(constrained("<@mesh, []>", "<[], device_ids=[3]>"), {kInput}),
             (Floats{1, 2, 4, 8}));
   EXPECT_EQ(run(constrained("<@mesh, [{}], unreduced={\"x\":(1)2}>"), {kInput}),
@@ -209,7 +209,7 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
       problem(nested("x", "\"y\"")),
       "load_stablehlo_text: line 4, column 115: sdy.manual_computation: the axis 'x' is manual "
       "in the computation around it already");
-  // Overlapping groups, and one along an axis that the partitioner divides.
+  // Groups that overlap, and a group along an axis that the partitioner divides.
   const std::string whole = "\"x\", \"y\"", all = "{\"x\", \"y\"}]";
   EXPECT_EQ(problem(manual(all, all, whole, "tensor<1xf32>",
                            reduction("r", "[[0, 1], [1, 2]]", "tensor<1xf32>") +
@@ -224,7 +224,7 @@ TEST_F(Shardy, WhatIsWrongIsNamedByPlace) {
       "which is not manual here");
 }
 
-// What is changed at random gives a module or an error.
+// Random changes give a module or an error.
 TEST_F(Shardy, BytesThatAreChanged) {
   const auto read = [](const std::string& name) {
     std::ifstream file(TESSERA_TEST_DIR "/stablehlo/exported/" + name, std::ios::binary);
@@ -256,8 +256,8 @@ TEST_F(Shardy, BytesThatAreChanged) {
   EXPECT_GT(errors, kTexts);
 }
 
-// As many computations as a mesh may have axes, each along one of its own, and as many loops whose
-// carry comes to differ between devices in the outermost one only: that takes no 2^32 steps.
+// As many computations as a mesh may have axes, each along its own axis, and as many loops whose
+// carry varies in the outermost one only: this does not take 2^32 steps.
 TEST_F(Shardy, DeepNests) {
   constexpr int kDepth = 32;
   const auto number = [](const char* name, int i) { return name + std::to_string(i); };

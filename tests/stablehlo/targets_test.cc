@@ -1,5 +1,5 @@
-// Modules for a platform: their texts, the routines that they call, donation and shardings of @main,
-// and what a platform lacks.
+// Modules for a platform: their texts, the routines that they call, donation and shardings of
+// @main, and features that a platform lacks.
 #include "stablehlo/emit/target.h"
 
 #include "message.h"
@@ -63,7 +63,7 @@ std::set<std::string> called(const std::string& text) {
   return names;
 }
 
-// An equation of each op that libraries compute, for matrices of this type.
+// An equation for each op that libraries compute, for matrices of this type.
 std::vector<ts::ProgramPtr> library_programs(const ts::Type& matrix) {
   std::vector<ts::ProgramPtr> out;
   const auto add = [&](auto&& write) {
@@ -110,8 +110,8 @@ TEST(Targets, EachOpOfALibraryHasATargetAndEachRowIsAnOp) {
     EXPECT_EQ(is_library_op(*op), rows.contains(op->name)) << op->name;
 }
 
-// Every routine that a target calls is one that JAX registers for the platform, and an op outside
-// of its rows calls none.
+// Every routine that a target calls is one that JAX registers for the platform; other ops call
+// none.
 TEST(Targets, CallTheRoutinesOfTheirPlatforms) {
   std::set<std::string> lapack;
   for (const char* letter : {"s", "d", "c", "z"})
@@ -150,8 +150,8 @@ TEST(Targets, CallTheRoutinesOfTheirPlatforms) {
   }
 }
 
-// What another reader makes of a module: composites of another name are read by their
-// decomposition, which calls the platform's routines. The same bits come back.
+// Other readers see composites with unknown names, and use their decompositions, which call the
+// platform's routines. These give the same bits.
 TEST(Targets, DecompositionsGiveTheSameBits) {
   std::mt19937 random(5);
   for (const ts::stablehlo::Target& t : ts::stablehlo::targets())
@@ -165,7 +165,7 @@ TEST(Targets, DecompositionsGiveTheSameBits) {
         for (const ts::ProgramPtr& p :
              library_programs(shape.size() == 3 ? ts::Type(d, {shape[1], shape[2]}) : type)) {
           ts::ProgramPtr program = p;
-          if (shape.size() == 3) {  // the same equation of a batch
+          if (shape.size() == 3) {  // the same equation for a batch
             ts::Builder b;
             const ts::Equation& e = p->equations[0];
             const ts::Values in{b.input(type)};
@@ -184,8 +184,8 @@ TEST(Targets, DecompositionsGiveTheSameBits) {
           for (std::size_t i = 0; i < got.size(); ++i) {
             ASSERT_EQ(got[i].dtype, want[i].dtype) << text;
             ASSERT_EQ(got[i].shape, want[i].shape) << text;
-            // Of small matrices Jacobi's method returns all columns, and the last ones are others
-            // than those of the routine that returns some. GPUs and TPUs find eigenvalues with
+            // For small matrices, Jacobi's method returns all columns, and the last ones differ
+            // from those of the routine that returns some. GPUs and TPUs compute eigenvalues with
             // their vectors, in another order of operations than without.
             const bool cut = text.find("gesvdj") != std::string::npos && shape[0] != shape[1] &&
                              std::min(shape[0], shape[1]) <= 32 && e.attrs.flag("vectors") &&
@@ -203,7 +203,7 @@ TEST(Targets, DecompositionsGiveTheSameBits) {
       }
 }
 
-// U S V^H is the matrix again where only some columns of what Jacobi's method returns are kept.
+// U S V^H is the matrix, also if only some of the columns that Jacobi's method returns are kept.
 TEST(Targets, SomeColumnsOfAllThatJacobisMethodReturns) {
   for (const ts::Shape& shape : {ts::Shape{5, 3}, ts::Shape{3, 5}, ts::Shape{1, 4}}) {
     const Array a = ts::random::normal(ts::random::key(4), shape);
@@ -295,7 +295,7 @@ TEST(Targets, APortableModuleHasOperationsOfStableHloOnly) {
                 ""));
 }
 
-// The first result with the type of a donated argument takes its memory.
+// The first result that has the type of a donated argument takes its memory.
 TEST(Targets, DonatedArgumentsSayWhichResultTakesTheirMemory) {
   const auto step = ts::jit(
       [](std::pair<Array, Array> weights, Array x, Array spare, Array kept) {
@@ -328,7 +328,7 @@ TEST(Targets, DonatedArgumentsWithoutSuchAResultAreDonors) {
       "  func.func public @main(%arg0: tensor<2x2xf32> {jax.buffer_donor = true} "
       "loc(\"args[0]\"), %arg1: tensor<4xf32> loc(\"args[1]\")) -> (tensor<4xf32> "
       "{jax.result_info = \"result\"}) {");
-  // A function that no jit was made of donates nothing.
+  // A function that is not a jit donates nothing.
   const auto plain = [](Array x) { return x + 1; };
   EXPECT_EQ(ts::stablehlo_text({.donation = true}, plain, kMatrix),
             ts::stablehlo_text(plain, kMatrix));
@@ -344,7 +344,7 @@ func.func @main(%a: tensor<f32> {tf.aliasing_output = 0 : i32}, %b: tensor<f32> 
   for (const ts::ArrayType& t : f.inputs()) donated.push_back(t.donated);
   EXPECT_EQ(donated, (std::vector<bool>{true, true, false, false}));
   EXPECT_FALSE(f.outputs()[0].donated);
-  // A call leaves them as they are.
+  // A call does not donate them.
   const Array a(2.0f), b(3.0f);
   EXPECT_EQ(f(a, b, a, a)[0].item<float>(), 5);
   EXPECT_EQ(a.item<float>() + b.item<float>(), 5);
@@ -352,7 +352,7 @@ func.func @main(%a: tensor<f32> {tf.aliasing_output = 0 : i32}, %b: tensor<f32> 
 
 using TargetsOnEight = OnEight;
 
-// The shardings of a jit are those of @main, and a constraint inside stays where it is.
+// The shardings of a jit become those of @main, and a constraint inside stays there.
 TEST_F(TargetsOnEight, ShardingsOfArgumentsAndResults) {
   const ts::Mesh mesh = ts::make_mesh({4, 2}, {"data", "model"});
   const auto f = ts::jit(
@@ -385,7 +385,7 @@ TEST_F(TargetsOnEight, ShardingsOfArgumentsAndResults) {
       "    return %2, %3 : tensor<2x8xf32>, tensor<8x4xf32>\n"
       "  }\n"
       "}\n");
-  // Read back, it runs on the eight devices as the jit does.
+  // Read back, it runs on the eight devices like the jit.
   const ts::LoadedFunction g = ts::load_stablehlo_text(text);
   EXPECT_TRUE(g.inputs()[0].donated && g.inputs()[1].donated && !g.inputs()[2].donated);
   const Arrays got = g(w, x, y), want = f(w.copy(), x.copy(), y);
@@ -394,12 +394,13 @@ TEST_F(TargetsOnEight, ShardingsOfArgumentsAndResults) {
     EXPECT_EQ(got[i].sharding().spec(), want[i].sharding().spec()) << i;
     EXPECT_EQ(got[i].shards().size(), 8u);
   }
-  // As constraints in the body, the shardings say the same.
+  // As constraints in the body, the shardings have the same effect.
   const Arrays inside = ts::load_stablehlo_text(ts::stablehlo_text(f, w, x, y))(w, x, y);
   EXPECT_EQ(inside[0].sharding().spec(), want[0].sharding().spec());
 }
 
-// A constraint of a value that something else reads, too, is no sharding of the argument or result.
+// A constraint of a value that has another reader does not become the sharding of an argument or
+// result.
 TEST_F(TargetsOnEight, ConstraintsOfOneUseStayInside) {
   const ts::Mesh mesh = ts::make_mesh({8}, {"x"});
   const auto f = [&](Array a) {
@@ -412,7 +413,7 @@ TEST_F(TargetsOnEight, ConstraintsOfOneUseStayInside) {
   EXPECT_EQ(text, ts::stablehlo_text(f, ts::abstract(ts::f32, {8})));
 }
 
-// An array that lies over devices has its own sharding, where the function asks for none.
+// An array that is sharded over devices passes its sharding on if the function requests none.
 TEST_F(TargetsOnEight, ShardingsOfArraysThatArePassed) {
   const ts::Mesh mesh = ts::make_mesh({8}, {"x"});
   const Array a = ts::device_put(ts::arange(16).astype(ts::f32), mesh, P("x")), b = ts::ones({16});
@@ -426,7 +427,7 @@ TEST_F(TargetsOnEight, ShardingsOfArraysThatArePassed) {
   EXPECT_EQ(ts::stablehlo_text(f, a, b).find("sdy"), std::string::npos);
 }
 
-// A training step over eight devices, written with shardings and donation and loaded again.
+// A training step over eight devices is written with shardings and donation, and loaded again.
 TEST_F(TargetsOnEight, ATrainingStepComesBack) {
   const ts::Mesh mesh = ts::make_mesh({4, 2}, {"data", "model"});
   const auto step = ts::jit(

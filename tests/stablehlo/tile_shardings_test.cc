@@ -1,5 +1,5 @@
-// Shardings as texts of XLA's older partitioner: each device's part beside the list of devices that
-// the text stands for, and whole modules beside the unsharded run.
+// Shardings as texts of XLA's older partitioner: each device's shard agrees with the list of
+// devices that the text stands for, and whole modules agree with the unsharded run.
 #include "stablehlo/text/tile_sharding.h"
 
 #include <tessera/tessera.h>
@@ -47,7 +47,7 @@ Numbers device_list(const Numbers& sizes, const Numbers& permutation) {
   return list;
 }
 
-// The number of the device's part along the digits.
+// The number of the device's shard, by its digits.
 std::int64_t part_of(std::int64_t device, const std::vector<DeviceDigit>& digits) {
   std::int64_t part = 0;
   for (const DeviceDigit& d : digits) part = part * d.size + device / d.stride % d.size;
@@ -94,7 +94,7 @@ TEST(TileSharding, DrawnOrdersAndTheirLists) {
     permutation.resize(sizes.size());
     std::iota(permutation.begin(), permutation.end(), 0);
     std::shuffle(permutation.begin(), permutation.end(), random);
-    // Neighbours in the order are a dimension together, now and then.
+    // Sometimes neighbours in the order form one dimension.
     Numbers tile;
     for (std::int64_t p : permutation) {
       const std::int64_t n = sizes[static_cast<std::size_t>(p)];
@@ -152,7 +152,7 @@ TEST(TileSharding, WordsAndWhatIsWrong) {
             "it has neither devices nor a word that stands for them");
 }
 
-// Device 4 i + 2 j + k has part j of the rows, is by itself along i, and has what others have along k.
+// Device 4 i + 2 j + k has shard j of the rows, is manual along i, and replicated along k.
 TEST(TileSharding, AxesThatAreManual) {
   std::string problem;
   const TileSharding s = parse_tile_sharding(
@@ -204,8 +204,8 @@ TEST_F(TileShardings, ModulesLieAsTheySay) {
   for (const auto& s : cut[1].shards()) EXPECT_EQ(s.data.shape(), (ts::Shape{8}));
 }
 
-// A part for each device, as JAX wrote it before Shardy: its own product of a row block of %x and a
-// column block of %y, summed over the devices that share the rows.
+// A per-device program as JAX wrote it before Shardy: the product of a row block of %x and a column
+// block of %y, summed over the devices that share the rows.
 constexpr const char* kManual = R"(
 module @jit_f {
   func.func public @main(%x: tensor<4x4xf32>, %y: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<4x2xf32>) {
@@ -248,7 +248,7 @@ TEST_F(TileShardings, PartsForEachDevice) {
   const std::vector<Array> got = f(x, y);
   const Floats product{8, 4, 24, 20, 40, 36, 56, 52};  // of the whole matrices
   EXPECT_EQ(got[0].to_vector<float>(), product);
-  EXPECT_EQ(got[1].to_vector<float>(), (Floats{66, 194}));  // its rows in twos, and 10
+  EXPECT_EQ(got[1].to_vector<float>(), (Floats{66, 194}));  // its rows in pairs, and 10
   EXPECT_EQ(got[2].to_vector<float>(), (Floats{56, 52, 8, 4, 24, 20, 40, 36}));
   EXPECT_EQ(got[0].shards().size(), 4u);
   const auto loss = [&](Array v) { return ts::sum(f(v, y)[0]); };
@@ -296,7 +296,7 @@ TEST_F(TileShardings, SayWhatCannotBeRead) {
   EXPECT_NE(text.find("try: load it without shardings, or export it with Shardy"),
             std::string::npos)
       << text;
-  // For another number of devices it is for whole arrays.
+  // For another number of devices, the function takes whole arrays.
   const Array x = ts::ones({4, 4});
   EXPECT_EQ(ts::load_stablehlo_text(with("{devices=[2,2]0,1,3,2}"), {.shardings = false})(x)[0]
                 .to_vector<float>(),

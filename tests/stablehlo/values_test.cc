@@ -1,5 +1,5 @@
-// What loaded functions compute, and what transformations make of them, beside numbers that follow
-// from the definitions.
+// Results of loaded functions, and of transformations of them, agree with numbers that follow from
+// the definitions.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ TEST(Loaded, BranchesByIndex) {
       stablehlo.return %y : tensor<f32>
     }) : (tensor<i32>) -> tensor<f32>
     return %0 : tensor<f32>)");
-  const float want[] = {20, 10, 30, 20, 20};  // of -1, 0, 1, 2, 3: out of range is the last
+  const float want[] = {20, 10, 30, 20, 20};  // at -1, 0, 1, 2, 3: out of range is the last
   for (int i = -1; i <= 3; ++i)
     EXPECT_EQ(f.single()(ts::full({}, i, ts::i32), 10.0f, 20.0f).item<float>(), want[i + 1]) << i;
 }
@@ -198,7 +198,7 @@ TEST(Loaded, PolygammaOfOrdersThatAreData) {
   const auto y = f.single()(Array(std::vector<double>{0, 1, 2, -1, 1.5}),
                             Array(std::vector<double>{1, 1, 1, 1, 1}))
                      .to_vector<double>();
-  // A logarithm's exponential and a product: a few roundings.
+  // An exponential of a logarithm and a product: a few rounding errors.
   EXPECT_NEAR(y[0], -0.57721566490153286, 4e-16);
   EXPECT_NEAR(y[1], 1.6449340668482264, 2e-15);
   EXPECT_NEAR(y[2], -2.4041138063191886, 3e-15);
@@ -206,7 +206,7 @@ TEST(Loaded, PolygammaOfOrdersThatAreData) {
   EXPECT_TRUE(std::isnan(y[4]));
 }
 
-// 2^24 + 1 + 1 is 2^24 in float32, and 1 + 1 + 2^24 is not: the start value comes first, then the
+// 2^24 + 1 + 1 is 2^24 in float32, and 1 + 1 + 2^24 is not: the initial value comes first, then the
 // elements row by row.
 TEST(Loaded, SumsBeginWithTheirStart) {
   const auto add = R"((
@@ -231,7 +231,7 @@ TEST(Loaded, SumsBeginWithTheirStart) {
             (std::vector<float>{16777216, 16777216}));
 }
 
-// A reduction by two values at once: the greatest element and where it is first.
+// A reduction over two values at once: the greatest element and its first position.
 TEST(Loaded, ReductionsByAnyRegion) {
   for (const int n : {1, 2, 5, 8, 13}) {
     const std::string t = "tensor<" + std::to_string(n) + "x2xf32>",
@@ -269,7 +269,7 @@ TEST(Loaded, ReductionsByAnyRegion) {
   }
 }
 
-// Windows padded with a start value that changes the result, which is none of ours.
+// Windows padded with an initial value that changes the result, which none of our ops does.
 TEST(Loaded, WindowsByAnyRegion) {
   const auto f = load("%x: tensor<5xi32>", "tensor<3xi32>", R"(
     %init = stablehlo.constant dense<100> : tensor<i32>
@@ -306,15 +306,15 @@ TEST(Loaded, SortsByKeysAndByAnyComparator) {
       "stablehlo.compare LT, %u, %v" +
           types,
       {0, -1, -1, 2, 3, 3}, {5, 1, 4, 2, 0, 3});
-  // By the first, and the second from the end where the first are equal.
+  // Sorted by the first operand, and by the second in reverse if the first are equal.
   check("%l = stablehlo.compare LT, %a, %b" + types + "%e = stablehlo.compare EQ, %a, %b" + types +
             "%g = stablehlo.compare GT, %c, %d" + types +
             "%m = stablehlo.and %e, %g : tensor<i1>\n%p = stablehlo.or %l, %m : tensor<i1>\n",
         {-1, -1, 0, 2, 3, 3}, {4, 1, 5, 2, 3, 0});
 }
 
-// Each update is subtracted from twice what was there: the order of updates counts, and one that
-// does not lie inside is left out.
+// Each update is subtracted from twice the previous element: the order of updates matters, and an
+// update that is not inside is left out.
 TEST(Loaded, ScattersByAnyRegion) {
   const auto f =
       load("%x: tensor<4xi32>, %i: tensor<4x1xi32>, %u: tensor<4xi32>", "tensor<4xi32>", R"(
@@ -373,8 +373,8 @@ TEST(Loaded, TotalOrder) {
   EXPECT_EQ(y.to_vector<bool>(), (std::vector<bool>{true, false, true, false}));
 }
 
-// JAX 0.12 writes CHLO's operations so. The expansions here are wrong on purpose: whoever knows the
-// operation does not read them.
+// JAX 0.12 writes CHLO's operations like this. The decompositions here are wrong on purpose: a
+// reader that knows the operation does not use them.
 TEST(Composites, OfChloAreItsOperations) {
   const ts::LoadedFunction f = ts::load_stablehlo_text(R"(module {
     func.func @main(%x: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>, tensor<2xf64>, tensor<2xi32>) {

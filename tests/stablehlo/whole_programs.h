@@ -1,4 +1,4 @@
-// Programs as users write them, written as StableHLO, with inputs and what we compute.
+// Programs as users write them, written as StableHLO, with inputs and our results.
 #pragma once
 
 #include "ir/host_array.h"
@@ -81,7 +81,7 @@ inline Array rnn_loss(const Array& w, const Array& xs) {
   return ts::sum(h) + ts::sum(sums);
 }
 
-// Factors are compared by what they are factors of, because a routine may choose signs and phases.
+// The products of the factors are compared, because a routine may choose signs and phases.
 inline Arrays factorised(const Array& a) {
   const ts::linalg::SVD f = ts::linalg::svd(a, false);
   const ts::linalg::QR g = ts::linalg::qr(a);
@@ -190,7 +190,7 @@ inline std::vector<Case> cases(const ts::StableHloOptions& options = {}) {
       if (shape[0] == 4)
         out.push_back(made("solved_" + type, solved, drawn(d, 14, {4, 4}), drawn(d, 15, {4, 2})));
     }
-  // Over devices, where there are as many.
+  // Programs over devices, if there are enough.
   if (ts::device_count() < 4) return out;
   const ts::Mesh mesh = ts::make_mesh({2, 2}, {"x", "y"});
   const auto each = [](Array a, Array b) {
@@ -207,7 +207,7 @@ inline std::vector<Case> cases(const ts::StableHloOptions& options = {}) {
                                           .out_specs = {P("x"), P(), P("x"), P()},
                                           .check_vma = false}),
                      normal(20, {4, 6}), normal(21, {6, 3})));
-  // Along one axis, which leaves the other to the partitioner; and along that one inside.
+  // Manual along one axis, which leaves the other to the partitioner; and along that one inside.
   out.push_back(made("shard_map_along_one_axis",
                      ts::shard_map(
                          [](Array a, Array b) {

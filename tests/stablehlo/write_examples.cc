@@ -1,6 +1,6 @@
-// WRITE_EXAMPLES DIR [PLATFORM]: the examples of all ops that the platform (cpu) has, and programs as
-// users write them, as modules with inputs and what we compute: what tests/stablehlo/xla.py gives
-// XLA.
+// WRITE_EXAMPLES DIR [PLATFORM] writes modules with inputs and our results, for
+// tests/stablehlo/xla.py: the examples of all ops that the platform (cpu) has, and programs as
+// users write them.
 #include "stablehlo/roundtrip.h"
 
 #include "ops/registry_values.h"
