@@ -1,11 +1,11 @@
 // Saves functions as StableHLO modules.
-#include "api/interop/loaded.h"
 #include "api/trace/trace.h"
 #include "api/trace/traced.h"
 #include "ir/builder.h"
 #include "ir/nested.h"
 #include "ops/control/effects.h"
 #include "stablehlo/emit/emit.h"
+#include "stablehlo/functions/loaded.h"
 
 #include <tessera/detail/input_file.h>
 #include <tessera/detail/replace_file.h>

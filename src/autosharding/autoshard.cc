@@ -4,6 +4,7 @@
 #include "api/devices/nested.h"
 #include "api/transform/sharded_jit.h"
 #include "autosharding/search.h"
+#include "explain/speeds.h"
 #include "explain/units.h"
 
 #include <algorithm>
@@ -154,7 +155,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
       const auto it = options.plan.links.find(axis.name);
       s.links[axis.name] = it == options.plan.links.end() ? options.plan.other_links : it->second;
     }
-  check_speeds("autoshard", options.plan, loc);
+  explain::check_speeds("autoshard", options.plan, loc);
   cutting->links = links_along("autoshard", *data.ref, s.links, loc);
   q.cutting = cutting;
   std::vector<std::optional<spmd::RequestedSpec>> settled;
