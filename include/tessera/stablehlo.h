@@ -59,7 +59,7 @@ struct LoadOptions {
 };
 
 namespace detail {
-struct LoadedModule;  // src/api/interop/loaded.h
+struct LoadedModule;  // src/stablehlo/functions/loaded.h
 }
 
 /// A loaded function. Copies share it, and concurrent calls are safe.
