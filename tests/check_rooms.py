@@ -13,7 +13,7 @@ inner = {
     "stablehlo": ["text", "bytecode", "emit", "import", "functions"],
     "spmd": ["place", "region", "propagate", "reshard", "partition"],
     "codegen": ["kernel", "calls", "fuse", "tape"],
-    "runtime": ["cpu"],
+    "runtime": ["host", "cpu"],
     "api": ["array", "trace", "numpy", "linalg", "special", "random", "control", "devices", "transform", "interop"],
 }
 # Public headers that the rooms below api are written against; the others are api's to implement.

@@ -50,7 +50,7 @@ auto linear_transpose(F&& f, const A&... like) {
   return vjp(std::forward<F>(f), tree::map([](Array x) { return x * 0; }, like)...).second;
 }
 
-/// The number of devices that belong to this process; all of them in a single process.
+/// The number of local_devices(); all devices() in a single process.
 TESSERA_API std::int64_t local_device_count();
 
 namespace tree {

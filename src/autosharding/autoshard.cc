@@ -1,5 +1,6 @@
 #include <tessera/autoshard.h>
 
+#include "api/array/platform.h"
 #include "api/devices/leaf_specs.h"
 #include "api/devices/nested.h"
 #include "api/transform/sharded_jit.h"
@@ -147,6 +148,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   explain::Question q = question_of(f, in, result);
   q.name = s.name;
   const MeshData& data = MeshData::of(s.mesh);
+  q.memory_planner = data.backend->memory_planner();
   auto cutting = std::make_shared<spmd::ProgramShardings>();
   cutting->mesh = data.ref;
   cutting->abstract = data.abstract;

@@ -25,6 +25,7 @@ Plan Lowered::plan(const PlanOptions& options) const {
   while (q.outputs.size() < q.program->outputs.size())
     q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
   q.donated = e.donated;
+  q.memory_planner = e.platform(*places_).memory_planner();
   const InFunction named("plan", made_);
   return explain::make(q, options);
 }

@@ -177,4 +177,10 @@ DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
   return m;
 }
 
+DeviceMemory memory_by(const MemoryPlanner* planner, const ProgramOnMesh& divided,
+                       const std::vector<bool>& donated, const PlanOptions& options) {
+  return planner ? planner->plan_memory(divided, donated, options)
+                 : memory_of(divided, donated, options);
+}
+
 }  // namespace tessera::inline v0::explain

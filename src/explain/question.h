@@ -11,6 +11,8 @@
 
 namespace tessera::inline v0::explain {
 
+class MemoryPlanner;  // explain/memory.h
+
 struct Question {
   std::string name;  // shown to the user
   ProgramPtr program;
@@ -19,6 +21,8 @@ struct Question {
   /// Key paths of the program's inputs and outputs.
   std::vector<std::string> inputs, outputs;
   std::vector<bool> donated = {};  // by input; empty: none
+  /// That of the platform that runs the program; null: memory_of.
+  const MemoryPlanner* memory_planner = nullptr;
 };
 
 Plan make(const Question& question, const PlanOptions& options);

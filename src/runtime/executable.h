@@ -59,6 +59,6 @@ class CallerLine {
 /// Compiles a program for a platform, or returns the executable of a program with the same
 /// structure. Thread-safe.
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options = {},
-                                          Backend& backend = default_backend());
+                                          Backend& backend = host_backend());
 
 }  // namespace tessera::inline v0::runtime

@@ -9,7 +9,7 @@
 #include "oracle.h"
 
 #include "codegen/tape/planner.h"
-#include "runtime/devices.h"
+#include "runtime/host/devices.h"
 
 #include <gtest/gtest.h>
 

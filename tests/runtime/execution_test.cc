@@ -2,7 +2,7 @@
 #include "programs.h"
 
 #include "runtime/buffer.h"
-#include "runtime/dispatcher.h"
+#include "runtime/host/dispatcher.h"
 #include "runtime/profiler.h"
 
 #include <nlohmann/json.hpp>

@@ -43,7 +43,7 @@ const runtime::ArrayDataPtr& data_of(const ArrayImpl& a) {
     static auto* first_uses = new std::mutex;
     Locked lock(*first_uses);
     if (!a.has_number.load(std::memory_order_relaxed)) {
-      a.number = runtime::from_host(a.type, literal_of(a).bytes->data());
+      a.number = runtime::on_host(a.type, literal_of(a).bytes->data());
       a.has_number.store(true, std::memory_order_release);
     }
   }
@@ -431,8 +431,7 @@ Array Array::copy(std::source_location loc) const {
   const auto& data = detail::readable(*this, "copy", loc);
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(*data, hold);
-  return detail::make_concrete(
-      runtime::relayout(runtime::from_host(impl.type, bytes), data->layout));
+  return detail::make_concrete(runtime::relayout(runtime::on_host(impl.type, bytes), data->layout));
 }
 
 bool Array::is_ready() const {

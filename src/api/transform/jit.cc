@@ -1,5 +1,6 @@
 #include <tessera/jit.h>
 
+#include "api/array/platform.h"
 #include "api/trace/cache.h"
 #include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
@@ -78,30 +79,30 @@ void list_collectives(const Program& p, const CollectiveUse& around,
 
 /// Calls `f` with the per-device program.
 template <class F>
-auto on_devices(const detail::CacheEntry& entry, const detail::Places& places, F&& f) {
+auto on_devices(const detail::CacheEntry& entry, const detail::CallPlaces& at, F&& f) {
   const detail::TracedFunction& traced = entry.function;
   if (traced.cutting && traced.cutting->abstract)
     return f(*spmd::partition_program(traced.program, *traced.cutting));
-  return f(entry.executable(places).program());
+  return f(entry.executable(at).program());
 }
 
 }  // namespace
 
 std::string Lowered::ir() const { return to_string(*entry().function.program); }
 std::string Lowered::partitioned() const {
-  return on_devices(entry(), places_->places, [](const Program& p) { return to_string(p); });
+  return on_devices(entry(), *places_, [](const Program& p) { return to_string(p); });
 }
 std::string Lowered::schedule() const {
   entry().need_devices(detail::line_of(made_));
-  return entry().executable(places_->places).schedule();
+  return entry().executable(*places_).schedule();
 }
 MemoryUse Lowered::memory() const {
   entry().need_devices(detail::line_of(made_));
-  const runtime::MemoryPlan plan = entry().executable(places_->places).memory();
+  const runtime::MemoryPlan plan = entry().executable(*places_).memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
-  return on_devices(entry(), places_->places, [](const Program& p) {
+  return on_devices(entry(), *places_, [](const Program& p) {
     std::vector<CollectiveUse> out;
     list_collectives(p, {}, out);
     return out;

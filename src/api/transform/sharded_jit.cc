@@ -1,9 +1,10 @@
 #include "api/transform/sharded_jit.h"
 
+#include "api/array/platform.h"
 #include "api/devices/leaf_specs.h"
+#include "api/devices/mesh_data.h"
 #include "api/devices/nested.h"
 #include "base/message.h"
-#include "runtime/devices.h"
 
 #include <fmt/format.h>
 
@@ -59,7 +60,7 @@ class ShardedJitCache final : public CachedFunction {
   }
 
   void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
-    words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
+    words.push_back(devices_word(platform_of(options_.mesh)));
   }
 
   void check_results(const LeafSpecs& out, const Program& body, const Mesh& mesh) const {

@@ -1,9 +1,9 @@
 #include "runtime/cpu/execute.h"
 
-#include "runtime/beside.h"
-#include "runtime/pool.h"
+#include "runtime/host/beside.h"
+#include "runtime/host/pool.h"
+#include "runtime/host/sanitizers.h"
 #include "runtime/profiler.h"
-#include "runtime/sanitizers.h"
 
 #include <algorithm>
 #include <atomic>

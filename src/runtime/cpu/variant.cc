@@ -2,7 +2,7 @@
 
 #include "processes/processes.h"
 #include "runtime/cpu/execute.h"
-#include "runtime/devices.h"
+#include "runtime/host/devices.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // Loads functions of StableHLO modules as functions on arrays.
 #include "api/trace/trace.h"
-#include "runtime/devices.h"
+#include "runtime/backend.h"
 #include "stablehlo/bytecode/exported.h"
 #include "stablehlo/bytecode/read.h"
 #include "stablehlo/functions/loaded.h"
@@ -137,7 +137,7 @@ LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& optio
                     const SourceLoc& loc) {
   auto m = std::make_shared<detail::LoadedModule>();
   m->syntax = detail::only_module(source);
-  m->options.devices = options.shardings ? runtime::device_count() : 0;
+  m->options.devices = options.shardings ? runtime::default_backend().device_count() : 0;
   const stablehlo::Signature s = stablehlo::signature_of(m->syntax, options.function);
   m->inputs = public_types(s.inputs);
   m->outputs = public_types(s.outputs);

@@ -1,4 +1,4 @@
-#include "runtime/memory_limit.h"
+#include "runtime/host/memory_limit.h"
 
 #include <fmt/format.h>
 #include <sys/sysinfo.h>

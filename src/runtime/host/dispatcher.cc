@@ -1,4 +1,4 @@
-#include "runtime/dispatcher.h"
+#include "runtime/host/dispatcher.h"
 
 #include "base/message.h"
 #include "base/process.h"

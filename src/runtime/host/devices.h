@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/message.h"
+#include "runtime/memory_stats.h"
 
 #include <cstdint>
 #include <vector>
@@ -26,10 +27,6 @@ int process_of(int device);
 /// Fixes the assignment of devices to processes.
 void settle_devices();
 
-struct MemoryStats {
-  std::int64_t live = 0;  // bytes, as if each device stored its own copy
-  std::int64_t peak = 0;
-};
 MemoryStats memory_stats(int device);
 /// The bytes that the process actually holds in array memory, and their maximum.
 MemoryStats physical_memory_stats();

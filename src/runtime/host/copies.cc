@@ -1,8 +1,8 @@
-#include "runtime/copies.h"
+#include "runtime/host/copies.h"
 
 #include "base/machine.h"
 #include "base/past_caches.h"
-#include "runtime/pool.h"
+#include "runtime/host/pool.h"
 
 #include <algorithm>
 #include <cstring>

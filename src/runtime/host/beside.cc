@@ -1,4 +1,4 @@
-#include "runtime/beside.h"
+#include "runtime/host/beside.h"
 
 #include "base/float_mode.h"
 #include "base/process.h"

@@ -1,11 +1,12 @@
-#include "runtime/devices.h"
+#include "runtime/host/devices.h"
 
 #include "base/process.h"
 #include "base/settings.h"
 #include "processes/alike.h"
 #include "processes/processes.h"
-#include "runtime/accounting.h"
-#include "runtime/pool.h"
+#include "runtime/backend.h"
+#include "runtime/host/accounting.h"
+#include "runtime/host/pool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -106,6 +107,14 @@ void set_device_count(int n, const SourceLoc& loc) {
         .rule("device d is of process d / (devices / processes), and stays there")
         .from(loc)
         .advice("call it first, or set TESSERA_DEVICES=" + std::to_string(n))
+        .raise<DeviceError>();
+  if (const int last = last_chosen_device(host_backend()); last >= n)
+    Message("set_device_count")
+        .problem("cannot shrink from " + std::to_string(now) + " to " + std::to_string(n) +
+                 " devices: device " + std::to_string(last) + " is a default device")
+        .rule("a device stays while new arrays are placed on it")
+        .from(loc)
+        .advice("set_default_device(\"cpu\") first, or end the scope of the DefaultDevice")
         .raise<DeviceError>();
   if (std::int64_t held = n < now ? arrays_from(n) : 0)
     Message("set_device_count")

@@ -1,10 +1,10 @@
-#include "runtime/pool.h"
+#include "runtime/host/pool.h"
 
 #include "base/float_mode.h"
 #include "base/process.h"
 #include "base/settings.h"
 #include "processes/processes.h"
-#include "runtime/sanitizers.h"
+#include "runtime/host/sanitizers.h"
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>

@@ -1,6 +1,6 @@
-#include "runtime/small_blocks.h"
+#include "runtime/host/small_blocks.h"
 
-#include "runtime/buffer.h"
+#include "runtime/host/blocks.h"
 
 namespace tessera::inline v0::runtime {
 

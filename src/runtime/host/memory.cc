@@ -1,12 +1,14 @@
+// Implements runtime/buffer.h and blocks.h.
 #include "runtime/buffer.h"
 
 #include "base/message.h"
 #include "base/process.h"
-#include "runtime/accounting.h"
 #include "runtime/executable.h"
-#include "runtime/memory_limit.h"
-#include "runtime/sanitizers.h"
-#include "runtime/small_blocks.h"
+#include "runtime/host/accounting.h"
+#include "runtime/host/blocks.h"
+#include "runtime/host/memory_limit.h"
+#include "runtime/host/sanitizers.h"
+#include "runtime/host/small_blocks.h"
 
 #include <sys/mman.h>
 
