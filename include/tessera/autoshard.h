@@ -10,13 +10,13 @@
 // abstract.
 #pragma once
 
+#include <tessera/detail/std_pointers.h>
 #include <tessera/jit.h>
 #include <tessera/plan.h>
 
 #include <cstdint>
 #include <iosfwd>
 #include <map>
-#include <memory>
 #include <source_location>
 #include <string>
 #include <type_traits>

@@ -11,9 +11,9 @@
 #pragma once
 
 #include <tessera/checkpoint.h>
+#include <tessera/detail/std_pointers.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <string>

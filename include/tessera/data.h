@@ -3,12 +3,12 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/std_function.h>
+#include <tessera/detail/std_pointers.h>
 #include <tessera/sharding.h>
 #include <tessera/tree.h>
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/std_function.h>
 #include <tessera/tree.h>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <source_location>
 #include <string>

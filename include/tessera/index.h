@@ -3,9 +3,9 @@
 
 #include <tessera/axis_list.h>
 #include <tessera/config.h>
+#include <tessera/detail/std_pointers.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <type_traits>

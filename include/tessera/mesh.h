@@ -10,11 +10,11 @@
 //   Array b = ts::device_put(y, ts::P(ts::none, "model"));
 #pragma once
 
+#include <tessera/detail/std_pointers.h>
 #include <tessera/device.h>
 
 #include <cstdint>
 #include <iosfwd>
-#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>

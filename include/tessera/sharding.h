@@ -9,12 +9,12 @@
 // dimension, the mesh axes and the sizes that would work.
 #pragma once
 
+#include <tessera/detail/std_function.h>
 #include <tessera/mesh.h>
 #include <tessera/partition_spec.h>
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <source_location>
 #include <string>

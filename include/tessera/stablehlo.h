@@ -7,6 +7,7 @@
 //   std::vector<Array> y = f(x);
 //   auto gradient = ts::grad(f.single())(x);         // a function like any other
 //   ts::save_stablehlo(g, x, y, "g.mlir");           // any Tessera function, for other frameworks
+//   ts::save_stablehlo({.platform = "cuda"}, g, x, y, "g.mlir");
 //
 // A module's @main is read once and becomes a program. A call inlines that program into the current
 // trace, so jit, grad, vmap and pmap work on it; outside any trace it is compiled once.
@@ -21,16 +22,17 @@
 
 #include <tessera/array.h>
 #include <tessera/detail/call.h>
+#include <tessera/detail/std_pointers.h>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,9 @@ struct ArrayType {
   std::string name;
   DType dtype = DType::float32;
   Shape shape;  // -1 for a dimension determined by each call
+  /// Whether the function was exported with this argument donated. A call does not delete its
+  /// arguments; a jit around it may donate them.
+  bool donated = false;
   bool operator==(const ArrayType&) const = default;
 };
 
@@ -115,9 +120,67 @@ TESSERA_API LoadedFunction
 load_stablehlo_text(std::string_view text, const LoadOptions& options = {},
                     std::source_location loc = std::source_location::current());
 
+/// What a module is written for.
+struct StableHloOptions {
+  /// The platform whose libraries compute the factorisations that StableHLO has no operation for:
+  /// lu, qr, svd, eigh, eig and schur. The module calls the routines that JAX registers there:
+  /// "cpu": LAPACK's; "cuda": cuSOLVER's, all but schur; "rocm": hipSOLVER's, also without eig;
+  /// "tpu": XLA's for lu, qr and eigh in float32; "portable": none, and no maps over devices, so
+  /// that the module holds operations of StableHLO and CHLO only. cholesky, triangular_solve and
+  /// fft are StableHLO's operations everywhere.
+  std::string platform = "cpu";
+  /// Whether the arguments that a jit, pmap or shard_map was made to donate have the attributes
+  /// that JAX gives them: `tf.aliasing_output` with the number of a result of the same dtype and
+  /// shape (and, over several devices, of the same sharding), or else `jax.buffer_donor`.
+  bool donation = false;
+  /// Whether arguments and results of @main have their shardings (`sdy.sharding`): those of a jit,
+  /// of constraints on them, and those that the arrays passed as arguments have over a mesh.
+  /// Otherwise a jit's shardings are constraints inside the function, and those of arrays are not
+  /// written.
+  bool shardings = false;
+};
+
 namespace detail {
-TESSERA_API std::string stablehlo_of(Call& call, const char* function);
+TESSERA_API std::string stablehlo_of(Call& call, const char* function,
+                                     const StableHloOptions& options,
+                                     const std::vector<int>& donated);
 TESSERA_API void write_stablehlo(const std::string& path, const std::string& text);
+
+template <class F>
+inline constexpr bool is_stablehlo_options =
+    std::is_same_v<std::remove_cvref_t<F>, StableHloOptions>;
+
+/// The positions of the arguments that a jit, pmap or shard_map donates.
+template <class F>
+std::vector<int> donated_arguments_of(const F& f) {
+  if constexpr (requires {
+                  typename F::tessera_function;
+                  { f.donated_arguments() } -> std::convertible_to<std::vector<int>>;
+                })
+    return f.donated_arguments();
+  else
+    return {};
+}
+template <class F, class... A>
+std::string stablehlo_as(const StableHloOptions& options, const char* function, F& f, A&... args) {
+  return with_call(
+      f, [&](auto& call) { return stablehlo_of(call, function, options, donated_arguments_of(f)); },
+      args...);
+}
+template <class F, class... A>
+void save_stablehlo_as(const StableHloOptions& options, F& f, A&... args_and_path) {
+  static_assert(sizeof...(A) > 0, "tessera: save_stablehlo takes the path of the file last");
+  constexpr std::size_t kArgs = sizeof...(A) - 1;
+  const auto all = std::forward_as_tuple(args_and_path...);
+  static_assert(
+      std::is_convertible_v<std::tuple_element_t<kArgs, decltype(all)>, const std::string&>,
+      "tessera: save_stablehlo takes the path of the file last");
+  const std::string text = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return stablehlo_as(options, "save_stablehlo", f, std::get<I>(all)...);
+  }
+  (std::make_index_sequence<kArgs>());
+  write_stablehlo(std::get<kArgs>(all), text);
+}
 }  // namespace detail
 
 /// Returns what f(args...) traces to as a StableHLO module that XLA compiles. Nothing is computed,
@@ -128,29 +191,30 @@ TESSERA_API void write_stablehlo(const std::string& path, const std::string& tex
 /// manual computations. Throws a TraceError with the op and the line if something cannot be
 /// expressed.
 template <class F, class... A>
-std::string stablehlo_text(F&& f, A&&... args) {
+requires(!detail::is_stablehlo_options<F>) std::string stablehlo_text(F&& f, A&&... args) {
   using Function = std::remove_reference_t<F>;
   TESSERA_CHECK_CALL_(Function, A);
-  return detail::with_call(
-      f, [](auto& call) { return detail::stablehlo_of(call, "stablehlo_text"); }, args...);
+  return detail::stablehlo_as({}, "stablehlo_text", f, args...);
+}
+/// The same for a platform, with donation or shardings: stablehlo_text({.platform = "cuda"}, f,
+/// args...). Throws a TraceError also if the platform is unknown, or has no routine for an op.
+template <class F, class... A>
+std::string stablehlo_text(const StableHloOptions& options, F&& f, A&&... args) {
+  using Function = std::remove_reference_t<F>;
+  TESSERA_CHECK_CALL_(Function, A);
+  return detail::stablehlo_as(options, "stablehlo_text", f, args...);
 }
 /// save_stablehlo(f, args..., path) writes this module to a file, replacing an existing one
 /// atomically. Throws IoError if it cannot.
 template <class F, class... A>
-void save_stablehlo(F&& f, A&&... args_and_path) {
-  static_assert(sizeof...(A) > 0, "tessera: save_stablehlo takes the path of the file last");
-  constexpr std::size_t kArgs = sizeof...(A) - 1;
-  const auto all = std::forward_as_tuple(args_and_path...);
-  static_assert(
-      std::is_convertible_v<std::tuple_element_t<kArgs, decltype(all)>, const std::string&>,
-      "tessera: save_stablehlo takes the path of the file last");
-  const std::string text = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return detail::with_call(
-        f, [](auto& call) { return detail::stablehlo_of(call, "save_stablehlo"); },
-        std::get<I>(all)...);
-  }
-  (std::make_index_sequence<kArgs>());
-  detail::write_stablehlo(std::get<kArgs>(all), text);
+requires(!detail::is_stablehlo_options<F>) void save_stablehlo(F&& f, A&&... args_and_path) {
+  detail::save_stablehlo_as({}, f, args_and_path...);
+}
+/// save_stablehlo(options, f, args..., path) writes the module of stablehlo_text(options, f,
+/// args...).
+template <class F, class... A>
+void save_stablehlo(const StableHloOptions& options, F&& f, A&&... args_and_path) {
+  detail::save_stablehlo_as(options, f, args_and_path...);
 }
 
 /// The result of running a module for the checks in it (custom calls and operations named

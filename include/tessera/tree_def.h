@@ -1,12 +1,12 @@
 // The structure of trees (tessera/tree.h).
 #pragma once
 
+#include <tessera/detail/std_pointers.h>
 #include <tessera/detail/walk.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <memory>
 #include <string>
 #include <vector>
 

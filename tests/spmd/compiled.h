@@ -7,6 +7,7 @@
 
 #include <tessera/profile.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace tessera::testing {

@@ -12,11 +12,12 @@ namespace roundtrip {
 
 using namespace tessera;
 
-inline std::string text_of(const Program& p) {
+inline std::string text_of(const Program& p,
+                           const stablehlo::Target& target = stablehlo::default_target()) {
   stablehlo::Exported e;
   for (std::size_t i = 0; i < p.inputs.size(); ++i) e.inputs.push_back("x" + std::to_string(i));
   for (std::size_t i = 0; i < p.outputs.size(); ++i) e.outputs.push_back("y" + std::to_string(i));
-  return stablehlo::emit_module(p, e);
+  return stablehlo::emit_module(p, e, target);
 }
 
 inline stablehlo::Imported read(const std::string& text, std::int64_t devices = 0) {

@@ -29,8 +29,9 @@ inline ts::HostArray bytes_of(const Array& a) {
 }
 
 template <class F, class... A>
-Case made(const std::string& name, F f, const A&... arguments) {
-  Case c{name, ts::stablehlo_text(f, arguments...), {arguments...}, {}, {}, {}};
+Case made_for(const ts::StableHloOptions& options, const std::string& name, F f,
+              const A&... arguments) {
+  Case c{name, ts::stablehlo_text(options, f, arguments...), {arguments...}, {}, {}, {}};
   const auto results = ts::jit(f)(arguments...);
   if constexpr (std::is_same_v<std::decay_t<decltype(results)>, Array>)
     c.results = {results};
@@ -46,6 +47,11 @@ using Pair = std::pair<Array, Array>;
 
 inline Array normal(int seed, const ts::Shape& shape) {
   return ts::random::normal(ts::random::key(static_cast<std::uint64_t>(seed)), shape);
+}
+
+inline Array drawn(ts::DType d, int seed, const ts::Shape& shape) {
+  const Array re = normal(seed, shape), im = normal(seed + 100, shape);
+  return ts::is_complex(d) ? ts::complex(re, im).astype(d) : re.astype(d);
 }
 
 inline Array cnn_loss(const Array& k, const Array& w, const Array& x, const Array& y) {
@@ -75,8 +81,32 @@ inline Array rnn_loss(const Array& w, const Array& xs) {
   return ts::sum(h) + ts::sum(sums);
 }
 
-inline std::vector<Case> cases() {
+// Factors are compared by what they are factors of, because a routine may choose signs and phases.
+inline Arrays factorised(const Array& a) {
+  const ts::linalg::SVD f = ts::linalg::svd(a, false);
+  const ts::linalg::QR g = ts::linalg::qr(a);
+  const Array gram = ts::matmul(a, ts::conj(ts::swapaxes(a, -1, -2)));
+  const ts::linalg::LU e = ts::linalg::lu(a);
+  const ts::linalg::Eigh h = ts::linalg::eigh(gram);
+  return {f.s,
+          ts::matmul(f.u * f.s.astype(a.dtype()), f.vh),
+          ts::matmul(g.q, g.r),
+          h.eigenvalues,
+          ts::matmul(h.eigenvectors * h.eigenvalues.astype(a.dtype()),
+                     ts::conj(ts::swapaxes(h.eigenvectors, -1, -2))),
+          ts::matmul(e.l, e.u)};
+}
+inline Arrays solved(const Array& a, const Array& b) {
+  const Array spd =
+      ts::matmul(a, ts::conj(ts::swapaxes(a, -1, -2))) + ts::eye(a.shape(-1)).astype(a.dtype());
+  return {ts::linalg::cholesky(spd), ts::linalg::solve(spd, b), ts::linalg::det(spd)};
+}
+
+inline std::vector<Case> cases(const ts::StableHloOptions& options = {}) {
   std::vector<Case> out;
+  const auto made = [&](const std::string& name, auto f, const auto&... arguments) {
+    return made_for(options, name, f, arguments...);
+  };
   const Array x = normal(1, {2, 8, 8, 3}), k = normal(2, {3, 3, 3, 4}) * 0.1,
               w = normal(3, {64, 5}) * 0.1, y = Array(std::vector<std::int32_t>{1, 3});
   out.push_back(made(
@@ -153,6 +183,13 @@ inline std::vector<Case> cases() {
         })(x);
       },
       normal(12, {4})));
+  for (const ts::DType d : {ts::f32, ts::f64, ts::c64})
+    for (const ts::Shape& shape : {ts::Shape{6, 4}, ts::Shape{4, 6}, ts::Shape{40, 34}}) {
+      const std::string type = ts::to_string(d) + "_" + std::to_string(shape[0]);
+      out.push_back(made("factorised_" + type, factorised, drawn(d, 13, shape)));
+      if (shape[0] == 4)
+        out.push_back(made("solved_" + type, solved, drawn(d, 14, {4, 4}), drawn(d, 15, {4, 2})));
+    }
   // Over devices, where there are as many.
   if (ts::device_count() < 4) return out;
   const ts::Mesh mesh = ts::make_mesh({2, 2}, {"x", "y"});

@@ -1,5 +1,6 @@
-// WRITE_EXAMPLES DIR: the examples of all ops, and programs as users write them, as modules with
-// inputs and what we compute: what tests/stablehlo/xla.py gives XLA.
+// WRITE_EXAMPLES DIR [PLATFORM]: the examples of all ops that the platform (cpu) has, and programs as
+// users write them, as modules with inputs and what we compute: what tests/stablehlo/xla.py gives
+// XLA.
 #include "stablehlo/roundtrip.h"
 
 #include "ops/registry_values.h"
@@ -28,16 +29,17 @@ void put(const std::string& name, const HostArray& a) {
 }
 void put(const std::string& name, const std::string& text) { put(name, text.data(), text.size()); }
 
-void write_ops() {
+void write_ops(const stablehlo::Target& target) {
   walk::Random random(11);
   for (const auto& op : Registry::get().all()) {
     const stablehlo::Emission* e = stablehlo::emission_of(*op);
     if ((e && e->never) || op->lowering == Lowering::collective || op->name == "pvary") continue;
+    if (target.find(*op) == nullptr && stablehlo::default_target().find(*op) != nullptr) continue;
     int k = 0;
     for (const OpExample& example : op->examples()) {
       const std::string name = op->name + "." + std::to_string(k++);
       const ProgramPtr p = walk::program_of(*op, example);
-      put(name + ".mlir", roundtrip::text_of(*p));
+      put(name + ".mlir", roundtrip::text_of(*p, target));
       walk::Arrays in;
       for (const Type& t : example.inputs)
         in.push_back(walk::draw(t, random, example.lo, example.hi, example.int_lo, example.int_hi));
@@ -49,8 +51,8 @@ void write_ops() {
   }
 }
 
-void write_programs() {
-  for (const whole::Case& c : whole::cases()) {
+void write_programs(const std::string& platform) {
+  for (const whole::Case& c : whole::cases({.platform = platform})) {
     put("whole_" + c.name + ".mlir", c.text);
     for (std::size_t i = 0; i < c.in.size(); ++i)
       put("whole_" + c.name + ".in" + std::to_string(i), c.in[i]);
@@ -63,11 +65,14 @@ void write_programs() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc < 2 || argc > 3) return 2;
+  const std::string platform = argc == 3 ? argv[2] : "cpu";
+  const stablehlo::Target* target = stablehlo::find_target(platform);
+  if (!target) return 2;
   setenv("TESSERA_DEVICES", "8", false);
   folder = argv[1];
   std::filesystem::create_directories(folder);
-  write_ops();
-  write_programs();
+  write_ops(*target);
+  write_programs(platform);
   std::cout << written << " modules\n";
 }

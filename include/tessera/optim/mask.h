@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tessera/array.h>
+#include <tessera/detail/std_function.h>
 #include <tessera/tree.h>
 
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>

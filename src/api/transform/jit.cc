@@ -5,6 +5,7 @@
 #include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
 #include "base/message.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 
@@ -63,7 +64,7 @@ void list_collectives(const Program& p, const CollectiveUse& around,
     if (eqn.op->lowering == Lowering::collective && !eqn.op->position) {
       CollectiveUse use = around;
       use.op = eqn.op->shown();
-      use.axes = eqn.attrs.get<Strings>("axes");
+      use.axes = CollectiveAttrs(eqn.attrs).axes;
       use.bytes = use.times * p.type(eqn.inputs[0]).bytes();
       out.push_back(std::move(use));
     }

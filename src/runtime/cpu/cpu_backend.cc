@@ -35,6 +35,7 @@ struct Compiled {
       const Entry& e = it->second;
       if (e.isolated == isolated && e.evaluate == evaluate &&
           e.executable->options().donated == o.donated &&
+          e.executable->options().bytes_worth_a_phase == o.bytes_worth_a_phase &&
           same_structure(e.executable->program(), p))
         return e.executable;
     }
@@ -71,7 +72,8 @@ class CpuBackend : public Backend {
   MemoryStats memory_stats(int device) const override { return runtime::memory_stats(device); }
   unsigned mode() const override {
     const bool evaluate = settings::flag("TESSERA_EVALUATE") || process_is_ending();
-    return (isolated() ? 1u : 0u) | (evaluate ? 2u : 0u);
+    const bool splits = PhaseBytes::now() == 0;
+    return (isolated() ? 1u : 0u) | (evaluate ? 2u : 0u) | (splits ? 4u : 0u);
   }
 
   std::shared_ptr<const Executable> compile(const ProgramPtr& p,

@@ -77,6 +77,7 @@ std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
   options.workers = worker_count();
   options.uniform = uniform;
   options.donated = options_.donated;
+  options.bytes_worth_a_phase = options_.bytes_worth_a_phase;
   if (communicates_ && several_)
     options.listed = std::make_shared<const processes::Listed>(
         program_->name, [p = program_] { return to_string(*p, {.locations = true}); });

@@ -70,8 +70,9 @@ class Call : public Event {
     try {
       std::rethrow_exception(error);
     } catch (const E& e) {
-      named = std::make_exception_ptr(
-          E("in the call of '" + name_ + "', which ran asynchronously:\n" + e.what()));
+      ErrorParts parts = e.parts();
+      parts.calls.insert(parts.calls.begin(), name_);
+      named = std::make_exception_ptr(E(std::move(parts)));
       return true;
     } catch (...) {
       return false;

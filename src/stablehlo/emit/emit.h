@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ir/program.h"
+#include "stablehlo/emit/entry.h"
+#include "stablehlo/emit/target.h"
 
 #include <string>
 #include <vector>
@@ -13,10 +15,20 @@ struct Exported {
   std::vector<std::string> inputs, outputs;
   /// The operands of the program that follow the named inputs.
   std::vector<Literal> constants;
+  /// By named input; empty if none is donated.
+  std::vector<bool> donated = {};
+  /// Whether arguments and results of @main have the shardings that the program constrains them to.
+  /// Otherwise these are constraints in its body.
+  bool shardings = false;
+  /// With `shardings`: by named input, the sharding of an argument that the program does not
+  /// constrain; empty if there is none.
+  Constraints input_shardings = {};
 };
 
 /// A module whose public function @main is the program. Arguments carry their names as locations,
-/// results as `jax.result_info`. Throws TraceError if an op has no form in StableHLO.
-std::string emit_module(const Program& p, const Exported& names);
+/// results as `jax.result_info`. Throws TraceError if an op has no form in StableHLO, or none for
+/// the target.
+std::string emit_module(const Program& p, const Exported& names,
+                        const Target& target = default_target());
 
 }  // namespace tessera::inline v0::stablehlo

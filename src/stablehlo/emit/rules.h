@@ -36,15 +36,26 @@ Names dynamic_slice(Writing& w);
 Names dynamic_update_slice(Writing& w);
 
 // linalg.cc
-Names schur(Writing& w);
 Names fft(Writing& w);
 Names cholesky(Writing& w);
 Names triangular_solve(Writing& w);
-Names lu(Writing& w);
-Names qr(Writing& w);
-Names svd(Writing& w);
-Names eigh(Writing& w);
-Names eig(Writing& w);
+Names library_call(Writing& w);  // by the target's library
+
+// lapack.cc, solver.cc, xla_calls.cc: the libraries (target.cc)
+Names lapack_lu(Writing& w);
+Names lapack_qr(Writing& w);
+Names lapack_svd(Writing& w);
+Names lapack_eigh(Writing& w);
+Names lapack_eig(Writing& w);
+Names lapack_schur(Writing& w);
+Names solver_lu(Writing& w);
+Names solver_qr(Writing& w);
+Names solver_svd(Writing& w);
+Names solver_eigh(Writing& w);
+Names solver_eig(Writing& w);
+Names xla_lu(Writing& w);
+Names xla_qr(Writing& w);
+Names xla_eigh(Writing& w);
 
 // indexing.cc
 Names gather(Writing& w);

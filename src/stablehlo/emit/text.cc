@@ -1,5 +1,6 @@
 #include "stablehlo/emit/text.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -155,6 +156,17 @@ std::string rows_text(const IntLists& rows, std::size_t columns) {
     s += (i ? ", " : "[") + list_text(rows[i]);
   return s + (empty ? "" : "]") + "> : tensor<" + std::to_string(rows.size()) + "x" +
          std::to_string(columns) + "xi64>";
+}
+
+std::string sharding_text(const std::string& mesh, const Spec& spec, int rank, const Ints& open) {
+  std::vector<std::string> dims;
+  for (int d = 0; d < rank; ++d) {
+    std::vector<std::string> axes;
+    for (const std::string& axis : spec.axes_of(d)) axes.push_back(quoted(axis));
+    if (std::find(open.begin(), open.end(), d) != open.end()) axes.push_back("?");
+    dims.push_back("{" + joined(axes) + "}");
+  }
+  return "<@" + mesh + ", [" + joined(dims) + "]>";
 }
 
 std::string quoted(std::string_view text) {

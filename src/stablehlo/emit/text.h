@@ -28,6 +28,9 @@ std::string array_text(const Ints& values);
 std::string list_text(const Ints& values);
 /// "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>"; all rows have the same length.
 std::string rows_text(const IntLists& rows, std::size_t columns);
+/// "<@mesh, [{"x"}, {?}]>"; dimensions in `open` may be partitioned further.
+std::string sharding_text(const std::string& mesh, const Spec& spec, int rank,
+                          const Ints& open = {});
 /// `text` in quotes, with special characters escaped.
 std::string quoted(std::string_view text);
 /// Makes overload resolution prefer this to std::quoted if a header declares that.

@@ -237,16 +237,15 @@ std::string function_text(ModuleWriter& m, const std::string& head, const std::v
   std::string lines;
   Block b(m, lines, count, 4);
   Names names, declared, results, types;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    names.push_back("%arg" + std::to_string(i));
+  for (std::size_t i = 0; i < in.size(); ++i) names.push_back("%arg" + std::to_string(i));
+  const Names gives = write(b, names);
+  for (std::size_t i = 0; i < in.size(); ++i)
     declared.push_back(names[i] + ": " + type_text(in[i]) +
                        (i < in_labels.size() ? in_labels[i] : ""));
-  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     types.push_back(type_text(out[i]));
     results.push_back(types[i] + (i < out_labels.size() ? out_labels[i] : ""));
   }
-  const Names gives = write(b, names);
   b.line(gives.empty() ? "return" : "return " + joined(gives) + " : " + joined(types));
   std::string s = "  " + head + "(" + joined(declared) + ")";
   if (!results.empty()) s += " -> (" + joined(results) + ")";

@@ -16,6 +16,7 @@ using Names = std::vector<std::string>;
 
 class Block;
 class ModuleWriter;
+struct Target;  // target.h
 
 /// A region of an operation: the types of its block's arguments and results, and a function that
 /// writes the block and returns the names of its results.
@@ -98,6 +99,9 @@ class Block {
 
 class ModuleWriter {
  public:
+  explicit ModuleWriter(const Target& target) : target_(target) {}
+  const Target& target() const { return target_; }
+
   /// The symbol of a private function with this program; an existing equal one is reused.
   std::string function(const std::string& stem, const ProgramPtr& p);
   /// A private function whose block is written by `rule`; `key` describes completely what it does.
@@ -120,6 +124,7 @@ class ModuleWriter {
  private:
   std::string fresh_symbol(const std::string& stem);
 
+  const Target& target_;
   std::unordered_multimap<std::uint64_t, std::pair<ProgramPtr, std::string>> programs_;
   std::map<std::string, std::string> decompositions_;
   std::map<std::string, int> symbols_;
@@ -128,7 +133,7 @@ class ModuleWriter {
 };
 
 /// A function's text: `head` is "func.func private @f"; the labels follow the types of the
-/// arguments and results.
+/// arguments and results. They are read after `write` has run, which may fill them.
 std::string function_text(ModuleWriter& m, const std::string& head, const std::vector<Type>& in,
                           const std::vector<Type>& out, const Names& in_labels,
                           const Names& out_labels,

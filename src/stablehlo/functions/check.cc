@@ -101,10 +101,11 @@ const stablehlo::FunctionSyntax* entry_of(const stablehlo::ModuleSyntax& m) {
   return m.functions.empty() ? nullptr : &m.functions[0];
 }
 
-std::string problem_of(const std::exception& e) {
-  std::string text = e.what();
-  constexpr std::string_view kHead = "load_stablehlo: ";
-  return text.starts_with(kHead) ? text.substr(kHead.size()) : text;
+// The text of an error, without the function that loads modules: the user did not call it.
+std::string message_of(const Error& e) {
+  ErrorParts parts = e.parts();
+  if (parts.function == "load_stablehlo") parts.function.clear();
+  return parts.text();
 }
 
 void run(const stablehlo::ModuleSyntax& m, StableHloCheck& out) {
@@ -140,7 +141,7 @@ std::vector<StableHloCheck> check_stablehlo(const std::string& path, std::source
         step(check);
       } catch (const Error& e) {
         check.outcome = StableHloCheck::refused;
-        check.message = problem_of(e);
+        check.message = message_of(e);
       }
       out.push_back(std::move(check));
     };
@@ -148,7 +149,7 @@ std::vector<StableHloCheck> check_stablehlo(const std::string& path, std::source
     try {
       modules = detail::modules_of(source, part);
     } catch (const Error& e) {
-      out.push_back({StableHloCheck::refused, source->name, 0, problem_of(e)});
+      out.push_back({StableHloCheck::refused, source->name, 0, message_of(e)});
     }
     for (const stablehlo::ModuleSyntax& m : modules) {
       StableHloCheck check;

@@ -129,7 +129,8 @@ namespace {
 
 std::vector<ArrayType> public_types(const std::vector<stablehlo::NamedType>& types) {
   std::vector<ArrayType> out;
-  for (const stablehlo::NamedType& t : types) out.push_back({t.name, t.type.dtype, t.type.shape});
+  for (const stablehlo::NamedType& t : types)
+    out.push_back({t.name, t.type.dtype, t.type.shape, t.donated});
   return out;
 }
 

@@ -37,6 +37,14 @@ bool communicates(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+// With `tf.aliasing_output` a result takes the memory of the argument, with `jax.buffer_donor` any
+// may.
+bool is_donated(const ArgumentSyntax& argument) {
+  if (stablehlo::find(argument.attributes, "tf.aliasing_output")) return true;
+  const AttributeSyntax* donor = stablehlo::find(argument.attributes, "jax.buffer_donor");
+  return donor && donor->integer_value != 0;
+}
+
 std::int64_t number_of(const ModuleSyntax& m, std::string_view name) {
   const AttributeSyntax* a = stablehlo::find(m.attributes, name);
   return a && a->kind == AttributeSyntax::integer ? a->integer_value : 1;
@@ -104,7 +112,7 @@ Signature Importer::signature(const std::string& function) const {
   const Strings labels = labels_of(f);
   for (std::size_t i = 0; i < f.arguments.size(); ++i)
     for (const Type& t : leaf_types(f.arguments[i].type)) {
-      s.inputs.push_back({labels[i], t});
+      s.inputs.push_back({labels[i], t, is_donated(f.arguments[i])});
       s.open |= std::find(t.shape.begin(), t.shape.end(), kDynamic) != t.shape.end();
     }
   for (std::size_t i = 0; i < f.results.size(); ++i) {

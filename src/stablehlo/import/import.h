@@ -14,6 +14,7 @@ namespace tessera::inline v0::stablehlo {
 struct NamedType {
   std::string name;
   Type type;
+  bool donated = false;  // whether the module's caller gives the argument away
 };
 
 /// The comparison of two arrays that a `check.` operation makes.

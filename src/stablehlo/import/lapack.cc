@@ -1,7 +1,7 @@
 // LAPACK calls as JAX exports linear algebra for CPUs (lapack_spotrf_ffi and similar ones), and the
-// calls of GPU libraries that replace them (cusolver_potrf_ffi, hipsolver_potrf_ffi). Their status
-// (`info`) is 0, since our ops return NaN for matrices that LAPACK rejects, unless something reads
-// it.
+// calls of GPU libraries and of XLA that replace them (cusolver_potrf_ffi, Qr).
+// Their status (`info`) is 0, since our ops return NaN for matrices that LAPACK rejects, unless
+// something reads it.
 #include "ops/linalg/householder.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/schur.h"
@@ -93,7 +93,8 @@ std::string_view target_of(const OperationSyntax& op) {
 }
 bool makes_q(const OperationSyntax& op) {
   const std::string_view target = target_of(op);
-  return target.ends_with("orgqr_ffi") || target.ends_with("ungqr_ffi");
+  return target.ends_with("orgqr_ffi") || target.ends_with("ungqr_ffi") ||
+         target == "ProductOfElementaryHouseholderReflectors";
 }
 
 // The block that contains an operation; null if the operation is not in the module's tree.
@@ -225,12 +226,24 @@ Values geqp3(Reading& r) {
 
 Values gesdd(Reading& r) {
   const Value a = matrix(r);
-  const char mode = letter(r, "mode", 'A');
+  const char whole = flag(r, "full_matrices", true) ? 'A' : 'S';
+  const char mode = letter(r, "mode", flag(r, "compute_uv", true) ? whole : 'N');
   if (mode != 'A' && mode != 'S' && mode != 'N') r.refuse("its mode is not A, S or N");
   const bool vectors = mode != 'N';
   const Values f = ops::svd(a, vectors, mode == 'A');
-  return {a, f[0], vectors ? f[1] : nothing_in(r, 2), vectors ? f[2] : nothing_in(r, 3),
-          nothing_in(r, 4)};
+  if (!vectors) return {a, f[0], nothing_in(r, 2), nothing_in(r, 3), nothing_in(r, 4)};
+  // For matrices that are passed row by row, the factors are exchanged.
+  const bool exchanged = flag(r, "transposed", false);
+  return {a, f[0], f[exchanged ? 2 : 1], f[exchanged ? 1 : 2], nothing_in(r, 4)};
+}
+
+// Jacobi's method returns V, and LAPACK's routines its adjoint.
+Values gesvdj(Reading& r) {
+  const Value a = matrix(r);
+  if (!flag(r, "compute_uv", true))
+    return {a, ops::svd(a, false, false)[0], nothing_in(r, 2), nothing_in(r, 3), nothing_in(r, 4)};
+  const Values f = ops::svd(a, true, flag(r, "full_matrices", true));
+  return {a, f[0], f[1], ops::adjoint(f[2]), nothing_in(r, 4)};
 }
 
 Values heevd(Reading& r) {
@@ -252,6 +265,23 @@ Values geev(Reading& r) {
   out.push_back(right ? f[1] : nothing_in(r, out.size()));
   out.push_back(nothing_in(r, out.size()));
   return out;
+}
+
+// cuSOLVER returns the eigenvalues as complex numbers. For a real matrix, a pair of conjugate ones
+// has the real part of its eigenvectors in one column and the imaginary part in the next.
+Values solver_geev(Reading& r) {
+  const Value a = square(r);
+  if (flag(r, "left", false)) r.refuse("it computes left eigenvectors", "cuSOLVER has none");
+  const bool right = flag(r, "right", true);
+  const Values f = ops::eig(a, right);
+  Value v = nothing_in(r, 3);
+  if (right && is_complex(a.dtype())) {
+    v = f[1];
+  } else if (right) {
+    const Value im = ops::along_columns(ops::imag(f[0]), a.shape());
+    v = ops::select(ops::lt(im, ops::zeros_like(im)), ops::neg(ops::imag(f[1])), ops::real(f[1]));
+  }
+  return {a, f[0], nothing_in(r, 2), v, nothing_in(r, 4)};
 }
 
 Values gees(Reading& r) {
@@ -359,16 +389,38 @@ Values trsm(Reading& r) {
 
 }  // namespace
 
+namespace {
+
+// XLA counts rows from 0, and returns the permutation.
+Values xla_lu(Reading& r) { return ops::lu(matrix(r)); }
+
+// The first option is whether the lower triangle is read; the eigenvalues are sorted.
+Values xla_eigh(Reading& r) {
+  const Value a = matrix(r);
+  const bool lower = !r.word_or("backend_config", "1").starts_with('0');
+  const Values f = ops::eigh(lower ? a : ops::adjoint(a), true);
+  return {f[1], f[0]};
+}
+
+}  // namespace
+
 Rule lapack_rule(std::string_view target) {
   struct Row {
     std::string_view routine;
     Rule rule;
   };
+  static constexpr Row kXla[] = {{"Qr", geqrf},
+                                 {"ProductOfElementaryHouseholderReflectors", orgqr},
+                                 {"LuDecomposition", xla_lu},
+                                 {"Eigh", xla_eigh}};
+  static constexpr Row kSolver[] = {{"geev", solver_geev}, {"gesvdj", gesvdj}};
   static constexpr Row kRows[] = {
       {"potrf", potrf}, {"getrf", getrf}, {"geqrf", geqrf}, {"orgqr", orgqr}, {"ungqr", orgqr},
       {"ormqr", ormqr}, {"unmqr", ormqr}, {"geqp3", geqp3}, {"gesdd", gesdd}, {"gesvd", gesdd},
       {"syevd", heevd}, {"heevd", heevd}, {"geev", geev},   {"gees", gees},   {"gehrd", gehrd},
       {"sytrd", hetrd}, {"hetrd", hetrd}, {"gtsv", gtsv},   {"trsm", trsm}};
+  for (const Row& row : kXla)
+    if (target == row.routine) return row.rule;
   constexpr std::string_view kBehind = "_ffi";
   if (!target.ends_with(kBehind)) return nullptr;
   target.remove_suffix(kBehind.size());
@@ -379,6 +431,8 @@ Rule lapack_rule(std::string_view target) {
     target.remove_prefix(1);
   } else if (target.starts_with("cusolver_") || target.starts_with("hipsolver_")) {
     target.remove_prefix(target.find('_') + 1);
+    for (const Row& row : kSolver)
+      if (target == row.routine) return row.rule;
   } else {
     return nullptr;
   }
