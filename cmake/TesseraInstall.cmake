@@ -19,7 +19,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake
-  DESTINATION ${package_dir})
+  ${PROJECT_SOURCE_DIR}/cmake/TesseraPrecompile.cmake DESTINATION ${package_dir})
 # A shared library knows what it needs; an archive alone does not link, so there its dependencies are not private. A linker reads
 # archives once, so each component comes before those that it needs.
 set(TESSERA_PC_DEFINES "")
