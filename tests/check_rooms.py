@@ -82,9 +82,7 @@ for path in sorted((root / "include").rglob("*.h")):
     if path.name != "tessera.h":  # which includes all
         include_components(path, component_of.get(path.relative_to(root / "include" / "tessera").parts[0].removesuffix(".h"), "core"))
     for included in re.findall(r'#include [<"]([^>"]+)', path.read_text()):
-        # These two take parts of the standard library alone, where it keeps them in files of their own.
-        part = path.name in ("std_function.h", "std_pointers.h") and included.startswith("bits/")
-        if "/" in included and not included.startswith("tessera/") and not part:
+        if "/" in included and not included.startswith("tessera/"):
             bad.append(f"{path.relative_to(root)}: a public header includes {included}")
 defined = {}
 for path in sorted(p for part in ("src", "include") for p in (root / part).rglob("*.[hc]*")):

@@ -22,7 +22,7 @@
 
 #include <tessera/array.h>
 #include <tessera/detail/call.h>
-#include <tessera/detail/std_pointers.h>
+#include <memory>
 
 #include <concepts>
 #include <cstddef>
