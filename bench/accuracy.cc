@@ -3,10 +3,11 @@
 //
 //   accuracy [--points N] [--every N] [--exact FOLDER] [function...]
 //
-// The worst of what the processor's kinds of vectors give (TESSERA_ISA), and the evaluator: each in
-// a process of its own, since a process decides once. `--every 1` goes through all float32
-// operands. `--exact` names a folder with what tests/accuracy/make_exact.py made there, for functions
-// whose exact results are stored. `--raw` prints what one process measures.
+// A row is the worst over the vector instruction sets of the processor (TESSERA_ISA) and the
+// evaluator. Each is measured in a process of its own, because a process chooses its instruction
+// set once. `--every 1` goes through all float32 operands. `--exact` names the folder that
+// tests/accuracy/make_exact.py wrote, for functions whose exact results are stored. `--raw` prints
+// the measurements of one process.
 #include "../tests/accuracy/measure.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ bool asked(const Options& o, const std::string& name) {
   return o.names.empty() || std::find(o.names.begin(), o.names.end(), name) != o.names.end();
 }
 
-// Before the names of functions of complex numbers.
+// The prefix of the names of functions of complex numbers.
 const std::string kComplex = "complex ";
 
 void print_raw(const std::string& name, const std::string& dtype, const Worst& w) {
@@ -84,11 +85,11 @@ void measure_all(const Options& o) {
 
 struct Row {
   Worst worst;
-  std::string kind;  // of vectors
+  std::string kind;  // of vector instructions
 };
 using Table = std::map<std::string, std::map<std::string, Row>>;  // by function and dtype
 
-// What a process of this program prints under `environment`.
+// Adds the output of a process of this program that runs with `environment`.
 void collect(Table& table, const std::string& kind, const std::string& environment,
              const std::string& command) {
   FILE* pipe = ::popen((environment + " " + command + " --raw").c_str(), "r");
@@ -117,7 +118,7 @@ std::string number_text(double x) {
   return text;
 }
 
-// Rounded up to three digits.
+// The bound, rounded up to three digits.
 std::string bound_text(double ulps) {
   if (ulps == 0 || !std::isfinite(ulps)) return ulps == 0 ? "0" : "inf";
   const double unit = std::pow(10, std::floor(std::log10(ulps)) - 2);

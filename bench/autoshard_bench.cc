@@ -1,5 +1,5 @@
-// How long autoshard takes for a training step of a transformer, and what it predicts beside the
-// templates. No parameter is allocated.
+// Measures how long autoshard takes for a training step of a transformer, and prints its predicted
+// time beside those of the templates. No parameter is allocated.
 #include "explain/transformer.h"
 
 #include <chrono>
@@ -29,7 +29,7 @@ void measure(const char* name, const M& model, const transformer::Sizes& s, cons
   ts::AutoShardings found;
   try {
     found = ts::autoshard(step, options)(model, transformer::ids(s), transformer::ids(s));
-  } catch (const ts::ShardingError& e) {  // the memory limit
+  } catch (const ts::ShardingError& e) {  // nothing fits the memory limit
     std::printf("%.2f s\n%s\n\n", now() - begin, e.what());
     return;
   }

@@ -1,10 +1,11 @@
-// Measures what a device of a mesh gets on this machine while all others do the same: latency and
-// bandwidth along each axis, operations and memory. Writes the JSON that load_links reads.
+// Measures the performance of one device of a mesh on this machine while all other devices do the
+// same: latency and bandwidth along each axis, arithmetic and memory. Writes the JSON that
+// load_links reads.
 //
 //   calibrate_links data=2,model=4 links.json
 //
-// Under a launcher the devices are those of all its processes, and an axis along which neighbours
-// are in different machines is measured over their network:
+// Under a launcher the devices are those of all its processes, and an axis whose neighbours are in
+// different machines is measured over their network:
 //
 //   mpirun -n 4 calibrate_links machine=4,device=8 links.json
 #include <tessera/tessera.h>

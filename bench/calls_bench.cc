@@ -1,5 +1,5 @@
-// The library routines on one core, at the shapes of the example programs: GFLOP/s of contractions,
-// convolutions and the convolutions that their transposes are.
+// Measures the library routines on one core, at the shapes of the example programs: GFLOP/s of
+// contractions, of convolutions, and of the convolutions that are their transposes.
 #include "codegen/calls/calls.h"
 #include "ir/host_array.h"
 #include "ops/contraction/conv_dims.h"
@@ -60,7 +60,7 @@ void dot(benchmark::State& state, const ts::Shape& l, const ts::Shape& r, const 
 
 enum class Part { forward, source, kernel };
 
-// A square convolution in NHWC and HWIO with same padding.
+// A convolution of a square image in NHWC and HWIO, with same padding.
 void convolution(benchmark::State& state, Part part, std::int64_t n, std::int64_t size,
                  std::int64_t in, std::int64_t out, std::int64_t k, std::int64_t stride) {
   std::int64_t result = (size + stride - 1) / stride,

@@ -1,8 +1,9 @@
-// How fast a state is saved and restored, and how long a save that is under way stops the program:
+// Measures how fast a state is saved and restored, and how long a save in the background stops the
+// program:
 //
-//   checkpoint_bench FOLDER [MIB] [ARRAYS]    1024 MiB in 16 arrays, cut over the devices
+//   checkpoint_bench FOLDER [MIB] [ARRAYS]    1024 MiB in 16 arrays, sharded over the devices
 //
-// In one process or several. Restores read what the page cache has.
+// It runs in one process or in several. Restores read from the page cache.
 #include <tessera/tessera.h>
 
 #include <algorithm>

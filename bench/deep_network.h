@@ -1,8 +1,18 @@
-// A deep network that is written out, for benchmarks of what walks programs.
+// A deep network whose blocks are separate equations, for benchmarks of algorithms that walk
+// programs: the program, its placements, and the frame of such a benchmark.
 #pragma once
 
 #include "ir/op.h"
 #include "ops/build.h"
+#include "spmd/propagate/propagate.h"
+#include "transform/autodiff.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <vector>
 
 namespace deep {
 
@@ -15,7 +25,7 @@ inline Value wide(Value row, Value like, int dim) {
   return ops::broadcast_in_dim(row, like.shape(), {dim});
 }
 
-// A block of a network: normalised rows, two layers, and what came in.
+// A block of the network: normalised rows and two layers, added to the input.
 inline Value block(Value x, Value scale, Value w1, Value b1, Value w2) {
   Value size = ops::full(*x.builder, DType::float32, {kBatch}, kWidth);
   Value mean = ops::div(ops::reduce_sum(x, {1}), size);
@@ -29,7 +39,8 @@ inline Value block(Value x, Value scale, Value w1, Value b1, Value w2) {
   return ops::add(x, matmul(hidden, w2));
 }
 
-// Inputs: rows, then the weights of each block. `other`: each block has a width of its own.
+// The inputs are the rows, then the weights of each block. `other`: each block has a different
+// width.
 inline ProgramPtr network(int blocks, bool other) {
   Builder b("network");
   const DType f = DType::float32;
@@ -41,6 +52,52 @@ inline ProgramPtr network(int blocks, bool other) {
     x = block(x, scale, w1, b1, w2);
   }
   return b.finish(Values{ops::reduce_sum(ops::mul(x, x), {0, 1})});
+}
+
+// The gradient of the network. Prints its size.
+inline ProgramPtr gradient(int blocks, bool other) {
+  const ProgramPtr forward = network(blocks, other);
+  ProgramPtr p = vjp_program(*forward, std::vector<bool>(forward->inputs.size(), true));
+  std::printf("%zu equations, %zu inputs\n", p->equations.size(), p->inputs.size());
+  return p;
+}
+
+// The rows are sharded over x, and the columns of each block's first layer over y. Nothing is asked
+// of the second layers, whose rows propagation shards.
+inline std::vector<std::optional<spmd::RequestedPlacement>> placements(int blocks,
+                                                                       const spmd::AtomMesh& mesh) {
+  const auto asked = [&](const Spec& spec) {
+    return spmd::RequestedPlacement{mesh.placement(spec, 2)};
+  };
+  std::vector<std::optional<spmd::RequestedPlacement>> inputs(static_cast<std::size_t>(4 * blocks) -
+                                                              1);
+  inputs[0] = asked(Spec({{"x"}}));
+  for (int k = 0; k < blocks; ++k)
+    inputs[static_cast<std::size_t>(4 * k) + 2] = asked(Spec({{}, {"y"}}));
+  return inputs;
+}
+
+// The milliseconds of the shortest of several runs.
+template <class Run>
+double shortest_ms(int runs, Run&& run) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e9;
+  for (int i = 0; i < runs; ++i) {
+    const auto start = Clock::now();
+    run();
+    best = std::min(best, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+// The main() of a benchmark, whose argument is the number of blocks.
+inline int measure_networks(int count, char** words, void (*measure)(int blocks, bool other)) {
+  const int blocks = count > 1 ? std::atoi(words[1]) : 1613;
+  std::printf("blocks alike\n");
+  measure(blocks, false);
+  std::printf("\nblocks of different widths\n");
+  measure(blocks, true);
+  return 0;
 }
 
 }  // namespace deep

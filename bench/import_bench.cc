@@ -1,5 +1,6 @@
-// How fast modules are read: texts of many operations in both forms, as JAX prints a model, and of many
-// numbers, artifacts where files are named, and how fast a program is written.
+// Measures how fast modules are read: texts of many operations in both forms, text as JAX prints a
+// model, text with many numbers, and artifacts if files are named; and how fast a program is
+// written.
 //
 //     import_bench [FILE...]
 #include <tessera/tessera.h>
@@ -16,7 +17,7 @@ namespace ts = tessera;
 
 namespace {
 
-// The least of five runs.
+// The shortest of five runs.
 double seconds(const std::function<void()>& f) {
   using Clock = std::chrono::steady_clock;
   double best = 1e9;
@@ -45,7 +46,7 @@ std::string operations(int n) {
   return text + "  return " + last + " : tensor<4x8xf32>\n}\n";
 }
 
-// The same in the generic form, and with places of a user's program.
+// The same operations in the generic form, with or without source locations.
 std::string generic_operations(int n, bool places) {
   const std::string type = "tensor<4x8xf32>";
   std::string text = "\"builtin.module\"() ({\n\"func.func\"() <{function_type = (" + type +
@@ -64,7 +65,7 @@ std::string generic_operations(int n, bool places) {
   return text;
 }
 
-// Layers of 16 operations, as JAX prints them.
+// Layers of 16 operations each, as JAX prints them.
 std::string layers(int n) {
   const std::string x = "tensor<16x32xf32>", turned = "tensor<32x16xf32>", flat = "tensor<512xf32>",
                     rows = "tensor<16xf32>", one = "tensor<f32>";

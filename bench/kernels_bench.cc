@@ -1,5 +1,5 @@
-// Compiled kernels on one core: bytes a second where memory is the limit, elements a second
-// everywhere.
+// Measures compiled kernels on one core, in bytes per second if they are limited by memory and in
+// elements per second always.
 #include "codegen/fuse/fuse.h"
 #include "codegen/kernel/kernel.h"
 #include "ir/builder.h"
@@ -18,7 +18,7 @@ namespace {
 
 using Make = std::function<ts::Values(ts::Builder&)>;
 
-// Fuses, compiles and runs the kernels of a program that has nothing else.
+// Fuses, compiles and runs a program that consists of kernels only.
 void run(benchmark::State& state, const Make& make) {
   ts::Builder b;
   ts::Values results = make(b);

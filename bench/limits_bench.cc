@@ -1,9 +1,10 @@
-// The limits of the machine, all cores together and one alone: fused multiply-adds of float32 in
-// registers, products of pairs of bfloat16 with float32 sums where the processor has them, products
-// and sums of int32; and how fast arrays are read, written, copied and put together (a = b + s * c),
-// by the bytes of all arrays, from what lies in the first cache to what no cache holds. Prints "fma
-// CORES GFLOP/s", "bf16 CORES GFLOP/s", "int32 CORES GOP/s" and "PATTERN CORES BYTES GB/s" lines,
-// the best of several tries; stores are plain or streaming, whatever is faster for that many bytes.
+// Measures the limits of the machine, with all cores and with one: fused multiply-adds of float32
+// in registers, products of pairs of bfloat16 with float32 sums if the processor has them, and
+// products and sums of int32; and how fast arrays are read, written, copied and combined (a = b + s
+// * c), by the bytes of all arrays, from sizes that fit the first cache to sizes that fit no cache.
+// Prints "fma CORES GFLOP/s", "bf16 CORES GFLOP/s", "int32 CORES GOP/s" and "PATTERN CORES BYTES
+// GB/s" lines. Each is the best of several tries, with plain or streaming stores, whichever are
+// faster at that size.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Runs f(worker) on `workers` threads; the seconds that all took.
+// Runs f(worker) on `workers` threads and returns the seconds until all have finished.
 template <class F>
 double together(unsigned workers, F f) {
   auto start = Clock::now();
@@ -33,18 +34,20 @@ double together(unsigned workers, F f) {
 
 struct Arrays {
   float *a, *b, *c;
-  long n;  // elements of each, a multiple of kStep
+  long n;  // in each array, a multiple of kStep
 };
 constexpr long kStep = 128;
 using Pass = float (*)(const Arrays&);
-// The same work in several ways; `arrays` says how many it takes, and so the bytes of an element.
+// One access pattern, implemented in several ways. `arrays` is the number of arrays, which gives
+// the bytes per element.
 struct Pattern {
   const char* name;
   int arrays;
   std::vector<Pass> ways;
 };
 
-// Where the vectors of the processor are not known, as the compiler makes it.
+// The patterns as the compiler vectorises them, for processors whose vector instructions are not
+// known here.
 std::vector<Pattern> any_processor() {
   Pass triad = [](const Arrays& x) {
     for (long i = 0; i < x.n; ++i) x.a[i] = x.b[i] + 3.0f * x.c[i];
@@ -57,7 +60,7 @@ std::vector<Pattern> any_processor() {
 
 constexpr long kRounds = 20'000'000;
 
-// Twelve chains cover the latency of two units; the result is used so that they stay.
+// Twelve chains hide the latency of two units. The result is used so that the compiler keeps them.
 #define CHAINS(T, SET, FMA)                                    \
   T x[12], m = SET(0.999999f), a = SET(1e-7f);                 \
   for (T & v : x) v = SET(1.0f);                               \
@@ -107,7 +110,7 @@ __attribute__((target("avx2"), noinline)) float int32_256() {
   return static_cast<float>(_mm256_cvtsi256_si32(x[0]));
 }
 
-// Arithmetic in registers; `operations` of one round of a chain.
+// Arithmetic in registers; `operations` is the count of one round of a chain.
 struct Arithmetic {
   const char* name;
   int operations;
@@ -138,8 +141,8 @@ double peak(const Arithmetic& of, unsigned workers) {
   return best;
 }
 
-// One instruction set's passes: vectors of type T and of W elements. A pass that reads adds in
-// eight chains, so that loads and not additions are what takes the time.
+// The passes of one instruction set, with vectors of W elements of type T. A pass that reads adds
+// in eight chains, so that it is limited by loads and not by additions.
 #define PASSES(SUFFIX, TARGET, T, W, P)                                            \
   __attribute__((target(TARGET), noinline)) float read_##SUFFIX(const Arrays& x) { \
     T s[8];                                                                        \
@@ -208,7 +211,8 @@ Floats array(long n) {
   return x;
 }
 
-// Of arrays of `bytes` together, each worker's its own; each try goes over them for some 10 ms.
+// Measures arrays of `bytes` in all, divided among the workers. Each try goes over them for about
+// 10 ms.
 double gbytes(const Pattern& pattern, unsigned workers, long bytes) {
   const long n = bytes / pattern.arrays / long(sizeof(float)) / workers / kStep * kStep;
   std::vector<std::vector<Floats>> memory(workers);
@@ -217,7 +221,7 @@ double gbytes(const Pattern& pattern, unsigned workers, long bytes) {
   const double each = double(n) * workers * pattern.arrays * sizeof(float);
   double best = 0;
   for (Pass pass : pattern.ways) {
-    long passes = std::max(1L, (64L << 20) / bytes);  // more than it takes to begin
+    long passes = std::max(1L, (64L << 20) / bytes);  // enough to outweigh the start
     for (int i = 0; i < 5; ++i) {
       std::vector<float> sink(workers * 16);
       double s = together(workers, [&](unsigned w) {

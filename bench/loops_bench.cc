@@ -1,5 +1,6 @@
-// Loops of 64 turns that update a row of 4 KB of their carry: the time must not depend on the size
-// of the carry, which a call copies once. Turns a second, the call's copy taken off.
+// Runs loops of 64 iterations that update a 4 KB row of their carry. The time must not depend on
+// the size of the carry, which a call copies once. Reports iterations per second, without the time
+// of that copy.
 #include <tessera/tessera.h>
 
 #include <benchmark/benchmark.h>
@@ -20,7 +21,7 @@ double seconds(const std::function<void()>& call) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// `gradient`: the gradient of the sum of what the loop gives, instead of the loop.
+// `gradient`: runs the gradient of the sum of the loop's results instead of the loop.
 void run(benchmark::State& state, const Turn& turn, bool gradient, std::int64_t rows) {
   Array x = ts::zeros({rows, 1024}), row = ts::ones({1024});
   auto loop = [=](int turns) {

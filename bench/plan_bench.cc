@@ -1,5 +1,5 @@
-// How long it takes to plan a training step of a transformer for a mesh of any size, and how large
-// the plan is. No parameter is allocated.
+// Measures how long it takes to plan a training step of a transformer for a mesh of any size, and
+// how large the plan is. No parameter is allocated.
 #include "explain/transformer.h"
 
 #include <chrono>

@@ -1,14 +1,9 @@
-// How long placements take to go through a deep network that is written out, forward and backward:
-// about 100,000 equations, on small and on large meshes. The time has to depend on the program
-// alone.
+// Measures how long it takes to propagate placements through an unrolled deep network, forward and
+// backward, of about 100,000 equations, on small and on large meshes. The time must depend on the
+// program alone.
 #include "deep_network.h"
-#include "spmd/propagate/propagate.h"
-#include "transform/autodiff.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <string>
 
 using namespace tessera;
 using namespace tessera::spmd;
@@ -16,36 +11,21 @@ using namespace tessera::spmd;
 namespace {
 
 void measure(int blocks, bool other) {
-  const ProgramPtr forward = deep::network(blocks, other);
-  const ProgramPtr p = vjp_program(*forward, std::vector<bool>(forward->inputs.size(), true));
-  std::printf("%zu equations, %zu inputs\n", p->equations.size(), p->inputs.size());
+  const ProgramPtr p = deep::gradient(blocks, other);
+  const auto last_weights = static_cast<std::size_t>(4 * blocks);
   std::printf("%-14s %9s %9s %9s %9s %9s\n", "mesh", "ms", "nodes", "changes", "visits",
               "questions");
   for (auto [x, y] : {std::pair{2, 2}, {4, 4}, {64, 64}, {4096, 256}}) {
     const AtomMesh mesh({{"x", "y"}, {x, y}});
-    // Rows over x; the first layer's columns and the second's rows over y, of the first block
-    // alone: the others follow.
     PropagationOptions options;
-    auto asked = [&](const Spec& spec, int rank) {
-      return RequestedPlacement{mesh.placement(spec, rank)};
-    };
-    options.inputs = {asked(Spec({{"x"}}), 2), std::nullopt, asked(Spec({{}, {"y"}}), 2)};
-    for (int k = 1; k < blocks; ++k) {
-      options.inputs.resize(options.inputs.size() + 4);
-      options.inputs[static_cast<std::size_t>(4 * k) + 2] = options.inputs[2];
-    }
-    double best = 1e9;
+    options.inputs = deep::placements(blocks, mesh);
     Propagation::Effort effort;
     std::string last;
-    for (int run = 0; run < 7; ++run) {
-      const auto start = std::chrono::steady_clock::now();
+    const double best = deep::shortest_ms(7, [&] {
       const Propagation made = propagate(*p, mesh, options);
-      best = std::min(
-          best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-                    .count());
       effort = made.effort();
-      last = mesh.to_string(made.input(forward->inputs.size() - 1));
-    }
+      last = mesh.to_string(made.input(last_weights));
+    });
     const std::string name = std::to_string(x) + " x " + std::to_string(y);
     std::printf("%-14s %9.1f %9zu %9zu %9zu %9zu   last weights %s\n", name.c_str(), best,
                 effort.nodes, effort.changes, effort.visits, effort.questions, last.c_str());
@@ -54,11 +34,4 @@ void measure(int blocks, bool other) {
 
 }  // namespace
 
-int main(int count, char** words) {
-  const int blocks = count > 1 ? std::atoi(words[1]) : 1613;
-  std::printf("blocks alike\n");
-  measure(blocks, false);
-  std::printf("\nblocks of different widths\n");
-  measure(blocks, true);
-  return 0;
-}
+int main(int count, char** words) { return deep::measure_networks(count, words, measure); }

@@ -1,5 +1,5 @@
-// The rows of the comparison with other libraries: each a workload with a name that the programs of
-// compare/ share. rows_bench runs them under Google Benchmark, or one at a time for compare.py.
+// The rows of the comparison with other libraries. Each is a workload with a name that the programs
+// of compare/ share. rows_bench runs them under Google Benchmark, or one at a time for compare.py.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -14,11 +14,11 @@ using ts::Array;
 
 namespace bench {
 
-/// One execution, its results waited for.
+/// Executes the row once and waits for its results.
 using Call = std::function<void()>;
 struct Row {
   std::string name;
-  /// Makes the data and the function; the call keeps both.
+  /// Makes the data and the function; the call keeps both alive.
   std::function<Call()> make;
 };
 
@@ -28,14 +28,14 @@ inline std::vector<Row>& rows() {
   return all;
 }
 
-/// Standard normals, ready before the clock starts.
+/// Standard normal numbers, computed before the clock starts.
 inline Array normal(std::uint64_t seed, const ts::Shape& shape) {
   Array x = ts::random::normal(ts::random::key(seed), shape);
   x.block_until_ready();
   return x;
 }
 
-/// A function of nothing as a call that waits.
+/// Wraps a function without arguments in a call that waits for its results.
 template <class F>
 Call waited(F f) {
   return [f = std::move(f)] { ts::block_until_ready(f()); };
@@ -45,7 +45,7 @@ Call bound(F f, A... args) {
   return waited([=] { return f(args...); });
 }
 
-// Each registers its rows.
+// Each of these registers its rows.
 void add_dispatch_rows();
 void add_array_rows();
 void add_collective_rows();

@@ -1,4 +1,5 @@
-// Array programs, from small to bound by memory or by arithmetic, and a recurrent network's loop.
+// Array programs, from small ones to those limited by memory or by arithmetic, and a recurrent
+// network's loop.
 #include "rows.h"
 
 namespace bench {
@@ -9,8 +10,8 @@ constexpr std::int64_t kLarge = 16 * 1024 * 1024;
 
 Array energy(Array x) { return ts::sum(x * x + ts::sin(x) * ts::cos(x)); }
 
-// The same function of each row, one call after the other, as the sequential side of a comparison
-// has it.
+// Applies the same function to each row, one call after the other: the sequential side of a
+// comparison.
 template <class F>
 Call one_by_one(F f, std::int64_t n) {
   std::vector<Array> data;
@@ -77,7 +78,7 @@ void add_array_rows() {
     add("matmul/" + std::to_string(n), [=] {
       return bound(ts::jit(dot), normal(0, {n, n}), normal(1, {n, n}));
     });
-  // A product cut by rows and by columns over four devices.
+  // A product sharded by rows and by columns over four devices.
   add("matmul_by_rows/512", [=] {
     return bound(ts::pmap(dot, {.in_axes = {0, ts::replicated}}), normal(0, {4, 128, 512}),
                  normal(1, {512, 512}));
@@ -94,7 +95,7 @@ void add_array_rows() {
     Rnn r = make_rnn();
     return bound(ts::jit(ts::grad([r](Array w) { return ts::sum(r.final_state(w)); })), r.w);
   });
-  // As JAX's processor backend always does.
+  // Subnormal numbers are flushed to zero, as JAX's CPU backend always does.
   add("rnn_grad_flushed", [] {
     Rnn r = make_rnn();
     Call call = bound(ts::jit(ts::grad([r](Array w) { return ts::sum(r.final_state(w)); })), r.w);

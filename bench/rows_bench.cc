@@ -1,19 +1,16 @@
 // Runs the rows: under Google Benchmark (its options, --benchmark_filter and so on), or by the
-// first argument
+// first argument:
 //
-// --serve [FILE]: reads "time ROW SECONDS" lines and answers "ok WALL_US CPU_US" or "error TEXT";
+//   --serve [FILE]: reads "time ROW SECONDS" lines and answers "ok WALL_US CPU_US" or "error TEXT";
+//   --first ROW: makes the row, runs it once and prints the microseconds of that call;
+//   --peak ROW: makes the row and runs it five times, to show its peak memory;
+//   --profile ROW FILE: profiles the third call, for chrome://tracing and Perfetto.
 //
-// --first ROW: makes the row, runs it once and prints the microseconds of that call;
-//
-// --peak ROW: makes the row and runs it five times, for the memory that takes;
-//
-// --profile ROW FILE: profiles the third call, for chrome://tracing and Perfetto.
-//
-// --devices N before it: so many devices, 96 otherwise. Processes that a launcher started run a row
-// together, on devices of all of them: there are to be as many as the row takes. Process 0 answers.
-// Requests come to each process from a FILE of its own, with its number behind the name, since
-// launchers hand standard input to one process, and those that wait for it would take the time of
-// whatever is measured meanwhile.
+// --devices N before it sets the number of devices, which is 96 otherwise. Processes that a
+// launcher started run a row together, on the devices of all of them, of which there must be as
+// many as the row takes; process 0 answers. Each process reads requests from a FILE of its own,
+// whose name ends with its number, for two reasons: launchers pass standard input to one process
+// only, and processes that wait for it would take time from the measurement.
 #include "rows_timing.h"
 
 #include <benchmark/benchmark.h>
@@ -35,7 +32,7 @@ void answer(const std::string& text) {
   if (ts::process_index() == 0) std::cout << text << std::endl;
 }
 
-// One row is kept between requests, so that its rounds cost no setup.
+// One row is kept between requests, so that repeated rounds need no setup.
 int serve(std::istream& requests) {
   std::string current, line;
   bench::Call call;

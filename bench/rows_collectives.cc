@@ -1,12 +1,13 @@
-// Collectives of four devices, each holding 16 MB, and many small sums; and each collective by the
-// size of what a device holds, for devices of several processes.
+// Collectives of four devices, each of which holds 16 MB, and many small sums; and each collective
+// by the bytes that a device holds, for devices of several processes.
 #include "rows.h"
 
 namespace bench {
 
 namespace {
 
-// What a device gives is cut into as many parts as there are devices, where parts go to them.
+// Each device's data is split into as many shards as there are devices if the collective sends
+// shards to them.
 void add_by_size(const std::string& size, std::int64_t each, std::int64_t devices) {
   auto add = [&](const char* name, const ts::Shape& shape, auto f) {
     rows().push_back({name + ("/" + size + "/" + std::to_string(devices)), [=] {
@@ -47,7 +48,7 @@ void add_collective_rows() {
                                         {.axis_name = "i"});
                       return bound(f, tree);
                     }});
-  // A hundred sums that need each other.
+  // A hundred sums, each of which depends on the one before.
   add("psum_chain", {4, 1000}, [](Array x) {
     for (int i = 0; i < 100; ++i) x = ts::psum(x, "i") * 0.25f + static_cast<float>(i);
     return x;

@@ -1,5 +1,5 @@
-// What a call costs around the arithmetic: compiled, eager and mapped functions of a few elements,
-// and a gradient that is traced anew each time.
+// The cost of a call besides its arithmetic: compiled, eager and mapped functions of a few
+// elements, and a gradient that is traced anew each time.
 #include "rows.h"
 
 #include <memory>
@@ -18,7 +18,7 @@ void add_dispatch_rows() {
     return bound(f, t);
   });
   add("eager_add", [] { return bound([](Array x) { return x + x; }, ts::zeros({4})); });
-  // As a user writes an update without jit.
+  // An update as a user writes it without jit.
   add("eager_update", [] {
     return bound([](Array w, Array g) { return w - 0.1f * (g + 0.01f * w); }, ts::ones({8}),
                  ts::ones({8}));
@@ -30,7 +30,7 @@ void add_dispatch_rows() {
     return bound(ts::pmap([](Array x) { return ts::psum(x, "i"); }, {.axis_name = "i"}),
                  ts::zeros({4, 8}));
   });
-  // The output of one call is the input of the next, as in training.
+  // The result of one call is the argument of the next, as in training.
   add("pmap_chained", [] {
     auto f = ts::pmap([](Array x) { return x + 1; });
     auto x = std::make_shared<Array>(f(ts::zeros({4, 8})));

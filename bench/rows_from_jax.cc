@@ -1,4 +1,4 @@
-// Models that JAX exported (examples/20_from_jax), their files read here and there.
+// Models that JAX exported (examples/20_from_jax). The other libraries' rows read the same files.
 #include "rows.h"
 
 namespace bench {
@@ -9,7 +9,8 @@ std::string file(const std::string& name) {
   return std::string(FROM_JAX_MODELS) + "/" + name + ".bin";
 }
 
-// A call of the file's function with weights that its `init` drew and zeros behind them; an open size is 8.
+// Calls the file's function with the weights that its `init` drew, followed by zeros; an open
+// dimension is 8.
 Call model(const std::string& name) {
   std::vector<Array> arguments = ts::load_stablehlo(file(name + "_init"))(ts::random::key(0));
   const ts::LoadedFunction f = ts::load_stablehlo(file(name));

@@ -43,7 +43,7 @@ struct Gpt {
   }
 };
 
-// `dtype` is that of the arithmetic between float32 parameters, softmax and loss.
+// `dtype` is the dtype of the arithmetic; parameters, softmax and loss are float32.
 Gpt make_gpt(std::int64_t layers, std::optional<ts::DType> dtype = {}) {
   Array keys = ts::random::split(ts::random::key(0), 3 + 4 * layers);
   std::int64_t used = 0;
@@ -65,7 +65,7 @@ Array gpt_loss(const Gpt& model, Array ids, Array labels) {
   return ts::mean(nn::softmax_cross_entropy_with_integer_labels(model(ids), labels));
 }
 
-// A step on whole arrays over a mesh, its state and batch where the rules have them.
+// A step on whole arrays over a mesh. Its state and batch are sharded by the rules.
 Call sharded(std::vector<ts::Mesh::Axis> axes, const std::vector<ts::PathRule>& rules,
              const ts::PartitionSpec& batch, Array x, Array y) {
   const ts::Mesh mesh(std::move(axes));
@@ -93,12 +93,12 @@ void add_gpt_rows() {
   add_training<Gpt>("gpt", gpt_loss, [] { return make_gpt(kLayers); }, text, kBatch, {0, 4, 8});
   add_training<Gpt>("gpt_bf16", gpt_loss, [] { return make_gpt(kLayers, ts::bf16); }, text, kBatch,
                     {0});
-  // What grows faster than a program's length shows in its first call.
+  // The first call of a deep network shows costs that grow faster than the length of a program.
   add_training<Gpt>("gpt_deep", gpt_loss, [] { return make_gpt(kManyLayers); }, text, kBatch, {0});
 
   using ts::none;
   using ts::P;
-  // Megatron's cuts along "model"; the rest lies whole.
+  // Megatron's tensor parallelism along "model"; all other parameters are replicated.
   const std::vector<ts::PathRule> tensor = {{"**/qkv/weight", P(none, "model")},
                                             {"**/qkv/bias", P("model")},
                                             {"**/up/weight", P(none, "model")},

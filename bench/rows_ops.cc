@@ -1,4 +1,4 @@
-// Functions of two million elements, and operations of the sizes that models have, each alone.
+// Functions of two million elements, and operations at the sizes that models use, one in each row.
 #include "rows.h"
 
 namespace bench {
@@ -27,7 +27,7 @@ void add(const std::string& name, F f, D... data) {
                     }});
 }
 
-// Between 0 and 1, where every function is defined.
+// Operands are between 0 and 1, where every function is defined.
 void add_functions() {
   auto function = [](const std::string& name, auto f) {
     add(name, f,

@@ -1,5 +1,5 @@
-// Programs of whole arrays over meshes: products by every way to cut them, another layout, the cost
-// of a call.
+// Programs of whole arrays over meshes: products that are partitioned in every way, a reshard, and
+// the cost of a call.
 #include "rows.h"
 
 namespace bench {
@@ -41,7 +41,7 @@ void add_sharded_rows() {
         rows().push_back({std::string("sharded_matmul_") + way.name + "/" + std::to_string(n) +
                               "/" + std::to_string(devices),
                           [=] { return product(way, n, devices); }});
-  rows().push_back({"reshard/4", [] {  // 64 MB from rows to columns
+  rows().push_back({"reshard/4", [] {  // reshards 64 MB from rows to columns
                       const ts::Mesh mesh({{"x", 4}});
                       auto f = ts::jit(
                           [](Array x) { return x; },

@@ -24,7 +24,7 @@ double median(std::vector<double> times) {
   return *middle;
 }
 
-// What a call takes when nothing disturbs it.
+// The time of a call that nothing disturbs.
 double shortest(const Call& call, int calls) {
   double least = 1e30;
   for (int i = 0; i < calls; ++i) {
@@ -35,7 +35,7 @@ double shortest(const Call& call, int calls) {
   return std::max(least, 1e-7);
 }
 
-// Process 0's number, in all processes.
+// Returns process 0's number in all processes.
 std::int64_t agreed(std::int64_t n) {
   return ts::process_allgather(ts::full({1}, static_cast<std::int32_t>(n), ts::i32))
       .to_vector<std::int32_t>()
@@ -50,7 +50,7 @@ Times time_calls(const Call& call, double budget) {
   const double once = shortest(call, together ? 3 : 1);
   std::int64_t batch =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(budget / kBatches / once));
-  std::int64_t batches = 0;  // where it is 0, the clock ends them
+  std::int64_t batches = 0;  // 0: until the time is over
   if (together) {
     batch = agreed(batch);
     batches =

@@ -1,5 +1,5 @@
-// How long the calls of a row take. Processes that run together make the same calls: process 0 says
-// how many, and its clock is the one that counts.
+// Times the calls of a row. Processes that run together make the same calls: process 0 decides how
+// many, and only its clock counts.
 #pragma once
 
 #include "rows.h"
@@ -14,9 +14,9 @@ inline double seconds_since(Clock::time_point start) {
 }
 
 struct Times {
-  double wall, cpu;  // seconds a call; the processor's of all threads of this process
+  double wall, cpu;  // seconds per call; `cpu` is of all threads of this process
 };
-/// The median over batches of calls that last about `budget` seconds together.
+/// Returns the median over batches of calls that last about `budget` seconds together.
 Times time_calls(const Call& call, double budget);
 
 }  // namespace bench

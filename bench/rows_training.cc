@@ -58,7 +58,7 @@ void add_training_rows() {
   auto single = [] { return make_cnn({}); };
   add_training<Cnn>("cnn", cnn_loss, single, images, 128, {0, 4, 8});
   add_training<Cnn>("cnn_96", cnn_loss, single, images, 96, {4, 96});
-  // For what grows with the number of devices (bench/scaling).
+  // A row for costs that grow with the number of devices (bench/scaling).
   add_training<Mlp>("mlp_3072", mlp_loss, make_mlp, vectors, 3072, {4, 96, 1024});
   add_training<Cnn>("cnn_3072", cnn_loss, single, images, 3072, {4, 96, 1024});
   add_training<Cnn>("cnn_bf16", cnn_loss, [] { return make_cnn(ts::bf16); }, images, 128, {0});

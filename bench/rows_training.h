@@ -1,4 +1,5 @@
-// Training steps of any model on one device and data-parallel, and the time to the first of them.
+// Training steps of any model, on one device and data-parallel, and the time until the first step
+// is done.
 #pragma once
 
 #include "rows.h"
@@ -15,7 +16,7 @@ struct Training {
 template <class Model>
 using Loss = Array (*)(const Model&, Array, Array);
 
-/// Gradients, their mean over the devices where there are several, Adam.
+/// A step: gradients, their mean over the devices if there are several, and Adam.
 template <class Model>
 auto step_of(Loss<Model> loss, bool mapped) {
   return [=](Training<Model> t, Array x, Array y) {
@@ -29,7 +30,7 @@ auto step_of(Loss<Model> loss, bool mapped) {
   };
 }
 
-/// Steps that feed each other, each loss read as a training loop does.
+/// Each step takes the state of the one before, and every loss is read, as in a training loop.
 template <class Step, class Model>
 Call fed_back(Step step, Training<Model> start, Array x, Array y) {
   return [=, state = std::make_shared<Training<Model>>(std::move(start))] {
@@ -39,7 +40,7 @@ Call fed_back(Step step, Training<Model> start, Array x, Array y) {
   };
 }
 
-/// `devices` is 0 without pmap.
+/// `devices` is 0 for a step without pmap.
 template <class Model>
 Call training(Loss<Model> loss, Model model, Array x, Array y, std::int64_t devices) {
   const Training<Model> start{model, ts::optim::adam(1e-3).init(model)};
@@ -50,8 +51,8 @@ Call training(Loss<Model> loss, Model model, Array x, Array y, std::int64_t devi
                   start, x, y);
 }
 
-/// A row for each number of devices ("name/4"; 0 is "name/one", without pmap): `batch` examples a
-/// step in all, from data(leading shape).
+/// Adds a row for each number of devices ("name/4"; 0 is "name/one", without pmap). A step takes
+/// `batch` examples in all, from data(leading shape).
 template <class Model, class MakeModel, class MakeData>
 void add_training(const std::string& name, Loss<Model> loss, MakeModel model, MakeData data,
                   std::int64_t batch, const std::vector<std::int64_t>& devices) {

@@ -1,4 +1,4 @@
-// The transport over MPI: a library of its own, which a program that runs alone never loads.
+// The transport over MPI: a separate library, which a program that runs alone never loads.
 #include "processes/transport_abi.h"
 
 #include <mpi.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 struct TesseraRequest {
-  // Messages are cut where their number of bytes would not be an int.
+  // A message is sent in parts if its number of bytes does not fit an int.
   std::vector<MPI_Request> parts;
 };
 struct TesseraWindow {
@@ -20,7 +20,7 @@ struct TesseraWindow {
 namespace {
 
 MPI_Comm world = MPI_COMM_NULL, node = MPI_COMM_NULL;
-bool ours = false;  // MPI was not there before
+bool ours = false;  // this plug-in initialised MPI
 std::vector<int> node_ranks;
 
 int fail(TesseraTransport* t, int code, const char* what) {
@@ -44,7 +44,7 @@ int all_gather(TesseraTransport* t, const void* mine, std::size_t bytes, void* a
                "MPI_Iallgather");
   return 0;
 }
-// Begins a message in parts by begin(offset, length, request).
+// Starts a message in parts, each by begin(offset, length, request).
 template <class F>
 int in_parts(std::size_t bytes, TesseraRequest** out, F begin) {
   auto* r = new TesseraRequest;
@@ -99,16 +99,15 @@ int share(TesseraTransport* t, std::size_t bytes, void** segments, TesseraWindow
   void* mine = nullptr;
   auto* w = new TesseraWindow{MPI_WIN_NULL};
   *out = w;
-  TESSERA_MPI_(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, node, static_cast<void*>(&mine),
-                                       &w->window),
+  TESSERA_MPI_(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, node,
+                                       static_cast<void*>(&mine), &w->window),
                "MPI_Win_allocate_shared");
-  // Read and written by loads and stores; one epoch as long as the window lives.
+  // The window is accessed by loads and stores, in one epoch that lasts as long as the window.
   TESSERA_MPI_(MPI_Win_lock_all(MPI_MODE_NOCHECK, w->window), "MPI_Win_lock_all");
   for (int i = 0; i < t->node_size; ++i) {
     MPI_Aint size = 0;
     int unit = 0;
-    TESSERA_MPI_(MPI_Win_shared_query(w->window, i, &size, &unit,
-                                      static_cast<void*>(&segments[i])),
+    TESSERA_MPI_(MPI_Win_shared_query(w->window, i, &size, &unit, static_cast<void*>(&segments[i])),
                  "MPI_Win_shared_query");
   }
   std::memset(mine, 0, bytes);
@@ -150,13 +149,14 @@ extern "C" __attribute__((visibility("default"))) int tessera_open_transport(Tes
                   "allows others");
     return 1;
   }
-  // What goes wrong is said by those who called.
+  // Errors are returned, so that the caller can report them.
   TESSERA_MPI_(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
   TESSERA_MPI_(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   TESSERA_MPI_(MPI_Comm_rank(world, &t->rank), "MPI_Comm_rank");
   TESSERA_MPI_(MPI_Comm_size(world, &t->size), "MPI_Comm_size");
-  // For tests and measurements: as if each process had a machine of its own. What one process wants
-  // all do, so that none waits in another call; the library tells those that differ.
+  // For tests and measurements, the processes may act as if each had a machine of its own. If one
+  // process asks for it, all do, so that none waits in another call; the library reports processes
+  // whose settings differ.
   int apart = 0;
   TESSERA_MPI_(MPI_Allreduce(&t->apart, &apart, 1, MPI_INT, MPI_MAX, world), "MPI_Allreduce");
   if (apart) {

@@ -1,12 +1,15 @@
-// A platform for tests, "far": its memory is its own (every bit is the other way round, so that who
-// reads it in place reads nonsense), its transfers and programs run one after the other on a thread
-// of its own, and programs run on the evaluators.
+// A platform for tests, "far", which keeps the promises of runtime/backend.h without any part of the
+// host's. Its memory is inverted bit by bit, so that a reader in place reads nonsense. Transfers and
+// programs run one after the other on a thread of its own, and programs run on the evaluators.
 #pragma once
 
 #include "ir/host_array.h"
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -19,9 +22,32 @@ namespace far {
 namespace ts = tessera;
 using namespace tessera::runtime;
 
+constexpr int kDevices = 3;
+
+/// Memory of a device, which counts it.
 struct Block {
-  int device;
-  std::vector<std::byte> bytes;  // turned over
+  Block(int on, std::size_t n) : device(on), bytes(n) { count(static_cast<std::int64_t>(n)); }
+  ~Block() { count(-static_cast<std::int64_t>(bytes.size())); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  static MemoryStats stats(int device) {
+    const std::lock_guard lock(mutex_);
+    return stats_[static_cast<std::size_t>(device)];
+  }
+
+  const int device;
+  std::vector<std::byte> bytes;  // inverted
+
+ private:
+  void count(std::int64_t n) const {
+    const std::lock_guard lock(mutex_);
+    MemoryStats& s = stats_[static_cast<std::size_t>(device)];
+    s.live += n;
+    s.peak = std::max(s.peak, s.live);
+  }
+  static inline std::mutex mutex_;
+  static inline std::array<MemoryStats, kDevices> stats_{};
 };
 
 /// Runs what it is given in order, unless it is held up.
@@ -32,13 +58,15 @@ class Line {
     auto ended = std::make_shared<Event>();
     {
       std::lock_guard lock(mutex_);
-      queue_.push_back([ended, work = std::move(work)] {
+      queue_.push_back([ended, work = std::move(work)]() mutable {
+        std::exception_ptr error;
         try {
           work();
-          ended->end();
         } catch (...) {
-          ended->end(std::current_exception());
+          error = std::current_exception();
         }
+        work = nullptr;  // its memory is free by the time that anybody sees the end
+        ended->end(error);
       });
     }
     changed_.notify_all();
@@ -93,14 +121,21 @@ class Program : public Executable {
 
 class Far : public Backend {
  public:
-  static constexpr int kDevices = 3;
   Far() : Backend("far") {}
 
   Line line;
-  int compiled = 0, copied = 0;
+  std::atomic<int> compiled{0}, copied{0};
 
   int device_count() const override { return kDevices; }
-  MemoryStats memory_stats(int) const override { return {}; }
+  MemoryStats memory_stats(int device) const override { return Block::stats(device); }
+  /// A figure that no other planner gives, and none that needs a schedule.
+  std::optional<PlannedMemory> plan_memory(const ts::Program& program,
+                                           const std::vector<bool>&) const override {
+    PlannedMemory memory;
+    for (const ts::Equation& e : program.equations)
+      for (const ts::Var v : e.outputs) memory.temporaries += program.types[v].bytes();
+    return memory;
+  }
   std::shared_ptr<const Executable> compile(const ts::ProgramPtr& p,
                                             const CompileOptions& options) override {
     ++compiled;
@@ -109,15 +144,15 @@ class Far : public Backend {
   Placed to_device(const ts::Type& block, const Shard& host, int device) override {
     auto [shard, memory] = room(block, device);
     return {shard, line.add([memory = memory, host] {
-              turn_over(host.buffer->host_data() + host.offset, memory->bytes.data(),
-                        memory->bytes.size());
+              invert(host.buffer->host_data() + host.offset, memory->bytes.data(),
+                     memory->bytes.size());
             })};
   }
   std::shared_ptr<Completion> to_host(const ts::Type&, const Shard& from,
                                       std::byte* host) override {
     return line.add([buffer = from.buffer, host] {
       const Block& b = block_in(*buffer);
-      turn_over(b.bytes.data(), host, b.bytes.size());
+      invert(b.bytes.data(), host, b.bytes.size());
     });
   }
   Placed copy(const ts::Type& block, const Shard& from, int device) override {
@@ -129,7 +164,7 @@ class Far : public Backend {
   }
 
   static Block& block_in(const Buffer& buffer) { return *static_cast<Block*>(buffer.handle()); }
-  static void turn_over(const std::byte* from, std::byte* to, std::size_t n) {
+  static void invert(const std::byte* from, std::byte* to, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) to[i] = ~from[i];
   }
   struct Room {
@@ -138,18 +173,17 @@ class Far : public Backend {
   };
   static Room room(const ts::Type& block, int device) {
     const auto n = static_cast<std::size_t>(block.bytes());
-    auto memory = std::make_shared<Block>(Block{device, std::vector<std::byte>(n)});
+    auto memory = std::make_shared<Block>(device, n);
     return {{Buffer::remote(memory, n), 0}, memory};
   }
 };
 
-// On the device that committed inputs are on.
+// On the device that committed inputs are on, or else on the default one.
 inline std::vector<ArrayDataPtr> Program::run(std::span<const ArrayDataPtr> inputs,
                                               Holds& holds) const {
-  int device = 0;
-  for (const auto& in : inputs)
-    if (in->layout->backend == &far_ && in->layout->committed) device = in->layout->devices()[0];
-  const LayoutPtr here = intern(on_device(device, true, &far_));
+  const LayoutPtr here =
+      place_for(options_.name.empty() ? program_->name : options_.name, far_, inputs);
+  const int device = here->devices()[0];
   std::vector<ArrayDataPtr> placed, results;
   for (const auto& in : inputs) placed.push_back(relayout(in, here));
   std::vector<std::shared_ptr<Block>> rooms;
@@ -169,17 +203,17 @@ inline std::vector<ArrayDataPtr> Program::run(std::span<const ArrayDataPtr> inpu
     if (in->pending && !in->pending->done()) before.push_back(in->pending);
   }
   auto done = far_.line.add([program = program_, buffers, before, rooms] {
-    for (const auto& b : before) b->wait();  // they are of this line, so they are over
+    for (const auto& b : before) b->wait();  // those of this line are over
     std::vector<ts::HostArray> in;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const ts::Type t = program->input_types()[i];
       in.emplace_back(t.dtype, t.shape);
-      Far::turn_over(Far::block_in(*buffers[i]).bytes.data(), in.back().bytes,
-                     static_cast<std::size_t>(t.bytes()));
+      Far::invert(Far::block_in(*buffers[i]).bytes.data(), in.back().bytes,
+                  static_cast<std::size_t>(t.bytes()));
     }
     const std::vector<ts::HostArray> out = ts::evaluate(*program, in);
     for (std::size_t k = 0; k < out.size(); ++k)
-      Far::turn_over(out[k].bytes, rooms[k]->bytes.data(), rooms[k]->bytes.size());
+      Far::invert(out[k].bytes, rooms[k]->bytes.data(), rooms[k]->bytes.size());
   });
   for (const auto& out : results) out->pending = done;
   holds.keep();

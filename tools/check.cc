@@ -11,7 +11,7 @@ namespace command {
 
 namespace {
 
-// "cumsum" of "folder/cumsum_int8_8_9.mlir": what stands before a dtype or a digit.
+// Returns "cumsum" for "folder/cumsum_int8_8_9.mlir": the part before the first dtype or digit.
 std::string category_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   std::string name = slash == path.npos ? path : path.substr(slash + 1);
@@ -49,7 +49,7 @@ int check(const Words& arguments) {
       files.push_back(w);
   }
   if (files.empty()) throw Unusable{"check takes files"};
-  // Modules for several devices bring their number along; this many there are.
+  // Modules for several devices say how many they need; this many are available.
   constexpr bool kKeepWhatIsSet = false;
   setenv("TESSERA_DEVICES", "8", kKeepWhatIsSet);
   std::map<std::string, Count> categories;

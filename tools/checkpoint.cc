@@ -1,4 +1,4 @@
-// `tessera checkpoint`: what is in folders of checkpoints, whether it is intact, and what differs.
+// `tessera checkpoint`: lists folders of checkpoints, verifies them, and compares them.
 #include "command.h"
 #include "output.h"
 
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -78,7 +79,7 @@ std::string metrics_text(const ts::CheckpointInfo& info) {
   return text;
 }
 
-// The newest step where none is asked for; none is there is unusable.
+// Returns the newest step unless one was given; throws Unusable if there is none.
 std::int64_t step_of(const std::string& folder, const std::vector<std::int64_t>& asked) {
   if (!asked.empty()) return asked[0];
   const auto newest = ts::checkpoint::latest_step(folder);
@@ -86,7 +87,7 @@ std::int64_t step_of(const std::string& folder, const std::vector<std::int64_t>&
   return *newest;
 }
 
-// Whether what is wrong with a step is known: verify throws where this process may not read it.
+// Whether this process can read the step: verify throws if it cannot.
 bool may_read(const std::string& folder, std::int64_t step) {
   try {
     (void)ts::checkpoint::verify(folder, step);
@@ -161,17 +162,16 @@ int verify(const Words& arguments) {
       for (const std::string& p : problems) sayf("  %s\n", name_text(p).c_str());
       sound = sound && problems.empty();
     } catch (const ts::IoError& e) {
-      // One that may not be read says nothing of the others.
+      // If one step cannot be read, the others are still verified, unless the user named the step.
       if (!r.steps.empty()) throw;
-      const std::string said = e.what();
       sayf("step %lld: UNKNOWN\n  %s\n", static_cast<long long>(step),
-           name_text(said.substr(0, said.find('\n'))).c_str());
+           name_text(e.headline()).c_str());
       sound = false;
     }
   return sound ? kWell : kWrong;
 }
 
-// How many elements have other bits, and how far apart numbers are.
+// Counts the elements whose bits differ, and says how far apart the numbers are.
 std::string difference(const ts::Array& a, const ts::Array& b) {
   std::int64_t other = 0;
   ts::dispatch(a.dtype(), [&](auto tag) {

@@ -9,16 +9,17 @@ namespace command {
 
 using Words = std::vector<std::string>;
 
-/// Exit codes: 0 all is well; 1 something that was checked is wrong; 2 the command line or a file
-/// cannot be used, or the output cannot be written.
+/// Exit codes: 0: success; 1: a check found a problem; 2: the command line or a file is unusable,
+/// or the output cannot be written.
 inline constexpr int kWell = 0, kWrong = 1, kUnusable = 2;
 
-/// What was asked for cannot be done; `main` prints it and ends with kUnusable.
+/// The request cannot be carried out; `main` prints the reason and exits with kUnusable.
 struct Unusable {
   std::string problem;
 };
 
-/// The number of 1 or more that an option takes; Unusable where the text is none.
+/// The value of an option that must be at least 1; throws Unusable if the text is not such a
+/// number.
 std::int64_t positive(const std::string& option, const std::string& text);
 
 int check(const Words& arguments);

@@ -1,5 +1,5 @@
-// The command `tessera`: runs, checks, prints, measures and explains StableHLO modules, and looks
-// after checkpoints.
+// The command `tessera`: runs, checks, prints, measures and explains StableHLO modules, and lists,
+// verifies and compares checkpoints.
 #include "command.h"
 #include "output.h"
 

@@ -20,7 +20,7 @@ struct Request {
   std::string name, file, out, trace;
   tessera::LoadOptions options;
   Words inputs;
-  std::int64_t calls = 0, size = 1;  // no calls: as many as take a second
+  std::int64_t calls = 0, size = 1;  // calls: 0: as many as take a second
 };
 
 Request read(const std::string& name, const Words& arguments) {
@@ -55,8 +55,8 @@ Request read(const std::string& name, const Words& arguments) {
   return r;
 }
 
-// The given arrays, or for each argument one of its type: normal numbers, or zeros where they are
-// integers, which may be indices.
+// Returns the given arrays, or makes one of the right type for each argument: normal numbers, or
+// zeros for integers, which may be indices.
 std::vector<Array> arguments_of(const Request& r, const tessera::LoadedFunction& f) {
   std::vector<Array> out;
   for (const std::string& path : r.inputs) out.push_back(tessera::load_npy(path));

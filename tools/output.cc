@@ -17,7 +17,8 @@ namespace command {
 
 namespace {
 
-// The first reason why something was not written; a later write to the same file may succeed.
+// The reason of the first failed write. It is kept because a later write to the same file may
+// succeed.
 int g_failure = 0;
 
 void note(bool written) {

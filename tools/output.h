@@ -1,5 +1,5 @@
-// The output of the command, in one place, so that nothing from a file reaches the terminal raw and
-// no failure to write is lost.
+// The output of the command, in one place, so that nothing from a file reaches the terminal
+// unescaped and every failed write is noticed.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace command {
 
-/// Writes a text of one line or more to stdout. Control characters but ends of lines and tabs, and
-/// bytes that are no UTF-8, are written as "\x1b".
+/// Writes a text of one or more lines to stdout. Control characters other than newlines and tabs,
+/// and bytes that are not UTF-8, are written as escapes such as "\x1b".
 void say(std::string_view text);
-/// As printf does.
+/// Formats like printf.
 [[gnu::format(printf, 1, 2)]] void sayf(const char* format, ...);
-/// A name from a file in one line.
+/// A name from a file, as one line.
 std::string name_text(std::string_view name);
 
-/// Makes sure that 0, 1 and 2 are open, so that no file that is opened later takes their place, and
-/// that a closed pipe is a failure to write and not the process's end. Unusable where there is no
-/// stdout.
+/// Makes sure that descriptors 0, 1 and 2 are open, so that no file opened later takes their place,
+/// and that a closed pipe causes a write error instead of ending the process. Throws Unusable if
+/// there is no stdout.
 void prepare_output();
-/// Hands to the system what was said. Unusable, with its reason, where anything was not written.
+/// Flushes the output. Throws Unusable with the reason if anything was not written.
 void finish_output();
 
 }  // namespace command

@@ -64,7 +64,7 @@ int run(const Words& arguments) {
   for (const std::string& path : request.inputs) inputs.push_back(tessera::load_npy(path));
   const std::vector<tessera::Array> results = f(inputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    // The type is the result's own: the function may leave dimensions to each call.
+    // The result's own type is shown, because the function may leave dimensions open until a call.
     std::ostringstream text;
     text << name_text(f.outputs()[i].name) << ": " << results[i].dtype() << results[i].shape()
          << "\n";
@@ -73,7 +73,8 @@ int run(const Words& arguments) {
       say(text.str());
       continue;
     }
-    // Names of results are paths in what was exported; their numbers are the files'.
+    // Results are named by their paths in the exported function, so files are named by their
+    // numbers.
     const std::string path = request.out + "/" + std::to_string(i) + ".npy";
     tessera::save_npy(path, results[i]);
     say(text.str() + name_text(path) + "\n");

@@ -10,7 +10,6 @@ Files are read from the page cache. Results go to build/compare/checkpoints.json
 docs/performance.md, on a quiet machine only.
 """
 
-import argparse
 import json
 import pathlib
 import re
@@ -20,10 +19,8 @@ import subprocess
 import sys
 import time
 
-import compare
-import limits
-import machine
 import process_sides
+import session
 import sides
 import table
 
@@ -37,16 +34,11 @@ KINDS = {
 
 
 def parse():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = session.parser(__doc__, 3, "JAX and Orbax")
     p.add_argument("--folder", type=pathlib.Path, help="where the files go; build/compare without it")
     p.add_argument("--mib", type=int, default=1024)
     p.add_argument("--arrays", type=int, default=16)
     p.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of processes, each of which is measured")
-    p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--python", help="interpreter that has JAX and Orbax; without it a virtual environment is made")
-    p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
-    p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")
-    p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = p.parse_args()
     if args.write and ((args.mib, args.arrays, args.processes) != (1024, 16, [1, 2]) or args.rounds < 3):
         p.error("--write takes 1 GiB in 16 arrays, one process and two, in at least three rounds")
@@ -111,45 +103,25 @@ def markdown(result):
 
 def main():
     args = parse()
-    work = sides.ROOT / "build/compare"
-    work.mkdir(parents=True, exist_ok=True)
-    folder = (args.folder or work).resolve()
-    targets = ["checkpoint_bench", "limits_bench"] + ["tessera_mpi"] * (max(args.processes) > 1)
-    programs = sides.build_ours(args.build.resolve(), not args.no_build, targets)
-    python = sides.jax_python(args.python, work)
+    python = sides.jax_python(args.python, session.WORK)
     if subprocess.run([python, "-c", "import orbax.checkpoint"], capture_output=True).returncode:
         sides.run([python, "-m", "pip", "install", "--quiet", "orbax-checkpoint"])
-    before = machine.others_now()
-    if args.write:
-        compare.refuse_where_busy(before, "now")
-    version = "import jax, orbax.checkpoint as o; print(jax.__version__, o.__version__)"
-    jax, orbax = sides.run([python, "-c", version]).split()
-    result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds, "seconds": 5,
-              "mib": args.mib, "arrays": args.arrays, "processes": {}, "versions": {"JAX": jax, "Orbax": orbax},
-              "limits": limits.measured(programs)}
-    environment = sides.clean_environment()
-    arguments = [str(folder), str(args.mib), str(args.arrays)]
-    start, others = time.monotonic(), machine.Others()
-    with open(work / "checkpoints.log", "w", encoding="utf-8") as log:
+    targets = ["checkpoint_bench", "limits_bench"] + ["tessera_mpi"] * (max(args.processes) > 1)
+    run = session.Session("checkpoints", args, targets, seconds=5, mib=args.mib, arrays=args.arrays, processes={})
+    run.result["versions"] = dict(zip(("JAX", "Orbax"), session.version(python, "jax", "orbax.checkpoint")))
+    arguments = [str((args.folder or session.WORK).resolve()), str(args.mib), str(args.arrays)]
+    with run:
         for processes in args.processes:
             runs = {}
             for _ in range(args.rounds):
-                for side, group in groups(processes, programs, python, environment, log).items():
+                for side, group in groups(processes, run.programs, python, run.environment, run.log).items():
                     runs.setdefault(side, []).append(measured(group, arguments))
                     print(processes, side, json.dumps(runs[side][-1]), flush=True)
-            result["processes"][str(processes)] = {
+            run.result["processes"][str(processes)] = {
                 side: {form: {kind: statistics.median(r[form][kind] for r in all_runs) for kind in KINDS} for form in all_runs[0]}
                 for side, all_runs in runs.items()}
-    result["minutes"] = (time.monotonic() - start) / 60
-    result["others"] = max(before, others.share())
-    text = markdown(result)
-    (work / "checkpoints.json").write_text(json.dumps(result, indent=1) + "\n")
-    (work / "checkpoints.md").write_text(text)
-    print("\n" + text)
-    if args.write:
-        compare.refuse_where_busy(result["others"], "meanwhile")
-        table.write_into(sides.ROOT / "docs/performance.md", text, "checkpoints")
+    run.finish(markdown(run.result), "performance.md", "checkpoints")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

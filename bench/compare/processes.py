@@ -10,19 +10,13 @@ processes that have cores of their own: the fastest counts. A start is from the 
 build/compare/processes.json and processes.md. `--write` also puts them into docs/performance.md, on a quiet machine only.
 """
 
-import argparse
-import json
-import pathlib
 import re
 import shutil
-import sys
-import time
 from dataclasses import dataclass
 
-import compare
-import limits
-import machine
 import process_sides
+import rounds
+import session
 import sides
 import table
 
@@ -58,7 +52,7 @@ def rows(devices):
 
 
 class Side:
-    """What compare.run_row times, by groups of processes of which one runs whatever names it at its end."""
+    """What rounds.run_row times, by groups of processes of which one runs whatever names it at its end."""
 
     def __init__(self, groups):
         self.groups = groups
@@ -107,18 +101,10 @@ def markdown(result, every):
 
 
 def parse():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--rows", default="", help="only rows whose name this regular expression finds")
+    p = session.parser(__doc__, 5, "JAX")
+    session.add_timing(p)
     p.add_argument("--processes", type=int, default=2)
     p.add_argument("--devices", type=int, default=4, choices=(4, 8), help="of all processes together")
-    p.add_argument("--quick", action="store_true", help="two short rounds")
-    p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--seconds", type=float, default=0.3, help="of each side in each round")
-    p.add_argument("--timeout", type=float, default=60, help="seconds after which a side counts as hung; three times that where it compiles")
-    p.add_argument("--python", help="interpreter that has JAX; without it a virtual environment is made")
-    p.add_argument("--build", type=pathlib.Path, default=sides.ROOT / "build/release", help="build folder of Tessera")
-    p.add_argument("--no-build", action="store_true", help="take the programs of the build folder as they are")
-    p.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     args = p.parse_args()
     if args.devices % args.processes:
         p.error(f"{args.processes} processes do not have equal shares of {args.devices} devices")
@@ -126,14 +112,13 @@ def parse():
         p.error("--write takes the whole table, of two processes with two devices each, in at least five rounds")
     if not shutil.which("mpirun"):
         p.error("mpirun is not installed (Debian: openmpi-bin, libopenmpi-dev)")
-    if args.quick:
-        args.rounds, args.seconds = 2, 0.1
+    session.shorten(args)
     return args
 
 
-def all_sides(args, programs, python, log):
-    environment = sides.clean_environment()
-    ours = [str(programs / "rows_bench"), "--devices", str(args.devices)]
+def all_sides(args, run, python):
+    environment, log = run.environment, run.log
+    ours = [str(run.programs / "rows_bench"), "--devices", str(args.devices)]
     jax = [python, str(sides.HERE / "jax_processes.py")]
     groups = {"": process_sides.JaxGroup(args.processes, args.devices, jax, environment, log)}
     if cores := process_sides.shares_of_cores(args.processes):
@@ -144,38 +129,22 @@ def all_sides(args, programs, python, log):
 
 def main():
     args = parse()
-    work = sides.ROOT / "build/compare"
-    work.mkdir(parents=True, exist_ok=True)
-    programs = sides.build_ours(args.build.resolve(), not args.no_build, ("rows_bench", "limits_bench", "tessera_mpi"))
-    python = sides.jax_python(args.python, work)
-    before = machine.others_now()
-    if args.write:
-        compare.refuse_where_busy(before, "now")
-    result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
-              "seconds": args.seconds, "processes": args.processes, "devices": args.devices, "rows": {},
-              "versions": {"JAX": sides.run([python, "-c", "import jax; print(jax.__version__)"]).strip()}}
-    result["limits"] = limits.measured(programs)
+    python = sides.jax_python(args.python, session.WORK)
+    run = session.Session("processes", args, ("rows_bench", "limits_bench", "tessera_mpi"), seconds=args.seconds,
+                          processes=args.processes, devices=args.devices, rows={})
+    run.result["versions"]["JAX"] = session.version(python, "jax")[0]
     every = [row for row in rows(args.devices) if re.search(args.rows, row.name)]
-    with open(work / "processes.log", "w", encoding="utf-8") as log:
-        active = all_sides(args, programs, python, log)
-        start, others = time.monotonic(), machine.Others()
+    with run:
+        active = all_sides(args, run, python)
         try:
             for row in every:
-                result["rows"][row.name] = of_row = compare.run_row(row, active, args)
+                run.result["rows"][row.name] = of_row = rounds.run_row(row, active, args)
                 print(table.progress(row, of_row), flush=True)
         finally:
             for side in active.values():
                 side.stop()
-    result["minutes"] = (time.monotonic() - start) / 60
-    result["others"] = max(before, others.share())
-    text = markdown(result, every)
-    (work / "processes.json").write_text(json.dumps(result, indent=1) + "\n")
-    (work / "processes.md").write_text(text)
-    print("\n" + text)
-    if args.write:
-        compare.refuse_where_busy(result["others"], "meanwhile")
-        table.write_into(sides.ROOT / "docs/performance.md", text, "processes")
+    run.finish(markdown(run.result, every), "performance.md", "processes")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

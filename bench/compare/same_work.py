@@ -31,7 +31,11 @@ def write(folder):
     import jax
     import jax.numpy as jnp
 
+    import jax_arrays
+    import jax_ops
+    import jax_row
     import jax_rows
+    import jax_training
 
     def arrays(tree):
         return jax.tree.map(lambda x: np.asarray(x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x), tree)
@@ -41,18 +45,19 @@ def write(folder):
 
     def losses(loss, params, data, batch, *_):
         p, (x, y) = params(), data((batch,))
-        state, step, values, start = jax_rows.adam_init(p), jax.jit(jax_rows.step_of(loss)), [], arrays((p, x, y))
+        state, step, values, start = jax_training.adam_init(p), jax.jit(jax_training.step_of(loss)), [], arrays((p, x, y))
         for _ in range(STEPS):
             p, state, value = step(p, state, x, y)
             values.append(value)
         return start, np.array(values)
 
-    jax_rows.bound, jax_rows.training = result, losses
+    jax_arrays.bound = jax_ops.bound = result
+    jax_training.training = losses
     for name, make in jax_rows.ROWS.items():
         if "@" not in name and name not in RANDOM and not name.startswith(OTHER):
             arguments, values = make()
             if name.startswith("rnn"):  # the function holds its inputs
-                arguments += (np.asarray(jax_rows.normal(1, (1000, 64))),)
+                arguments += (np.asarray(jax_row.normal(1, (1000, 64))),)
             file(folder, name).write_bytes(pickle.dumps((arguments, values)))
 
 

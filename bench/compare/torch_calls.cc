@@ -1,6 +1,6 @@
-// Operations of PyTorch called from C++, as Tessera's are: the rows of rows_bench that are about the
-// cost of a call, under the same names and the same protocol: "time ROW SECONDS" lines are answered
-// by "ok WALL_US CPU_US" or "error TEXT".
+// Times operations of PyTorch that are called from C++, as Tessera's are: the rows of rows_bench
+// that measure the cost of a call, under the same names and with the same protocol, in which "time
+// ROW SECONDS" lines are answered by "ok WALL_US CPU_US" or "error TEXT".
 #include <torch/torch.h>
 
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ using torch::Tensor;
 using Call = std::function<void()>;
 using Clock = std::chrono::steady_clock;
 
-// Without recording for derivatives.
+// A call that records nothing for derivatives.
 template <class F>
 Call plain(F f) {
   return [=] {
@@ -65,7 +65,8 @@ double cpu_seconds() {
   return s(u.ru_utime) + s(u.ru_stime);
 }
 
-// Wall time, the median over batches of calls that last about `budget` seconds together; CPU time.
+// Prints the wall time, which is the median over batches of calls that last about `budget` seconds
+// together, and the processor time.
 void time_calls(const Call& call, double budget) {
   auto start = Clock::now();
   call();

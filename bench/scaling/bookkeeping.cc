@@ -1,6 +1,7 @@
-// What the runtime keeps and does for each device: the time of small calls on arrays over all
-// devices, and the memory of programs and arrays, in this process. Devices are as many as
-// TESSERA_DEVICES says, in as many processes as a launcher starts. Process 0 prints a line of JSON.
+// Measures the costs of the runtime that grow with the number of devices: the time of small calls
+// on arrays over all devices, and the memory of programs and arrays, in this process.
+// TESSERA_DEVICES sets the number of devices, in as many processes as a launcher starts. Process 0
+// prints a line of JSON.
 #include <tessera/tessera.h>
 
 #include <malloc.h>
@@ -34,17 +35,18 @@ double processor_time() {
 }
 
 struct Figures {
-  double call = 0, processor = 0;  // seconds of a call: by the clock, and of this process
-  double program = 0, array = 0;   // bytes that stay allocated for a compiled program, and a result
-  double frame = 0;                // bytes that a call takes while it runs
+  double call = 0, processor = 0;  // seconds per call: by the clock, and of this process's threads
+  double program = 0,
+         array = 0;  // bytes that stay allocated for a compiled program and for a result
+  double frame = 0;  // bytes that a call takes while it runs
 };
 
-// `make(k)` is the k-th of several programs that differ in a number.
+// `make(k)` is the k-th of several programs that differ in one number.
 template <class Make>
 Figures measure(const Make& make, const Array& x) {
   Figures f;
   {
-    // The first ones bring what all programs share.
+    // The first programs allocate what all programs share.
     std::vector<decltype(make(0))> programs;
     for (int k = 0; k < 2 * kPrograms; ++k) {
       if (k == kPrograms) f.program = -static_cast<double>(heap());
@@ -63,7 +65,7 @@ Figures measure(const Make& make, const Array& x) {
     ts::block_until_ready(kept.back());
   }
   f.array = (f.array + static_cast<double>(heap())) / kKept;
-  // Rounds of equal numbers of calls in all processes, for calls that communicate need that.
+  // All processes make equally many calls per round, as calls that communicate require.
   std::vector<double> calls, worked_each;
   for (int round = 0; round < 15; ++round) {
     constexpr int kCalls = 200;

@@ -1,6 +1,6 @@
-// Plans of a training step of a transformer on 1 to 512 machines of 8 devices, one line of JSON for
-// each way to cut it and each number of machines. Nothing is allocated: arguments and meshes are
-// abstract. bench/scaling/scaling.py makes docs/scaling.md of it.
+// Plans a training step of a transformer on 1 to 512 machines of 8 devices, and prints one line of
+// JSON for each way to shard it and each number of machines. Nothing is allocated: arguments and
+// meshes are abstract. bench/scaling/scaling.py writes docs/scaling.md from the lines.
 #include "explain/transformer.h"
 
 #include <nlohmann/json.hpp>
@@ -21,11 +21,11 @@ using Dim = ts::PartitionSpec::Dim;
 
 namespace {
 
-// Sequences of a device, whatever their number: weak scaling.
+// The sequences per device, whatever the number of devices: weak scaling.
 constexpr std::int64_t kRows = 4;
 
-// Eight devices share a machine's switch; machines of a rack have a network card a device; what
-// leaves the rack shares its uplinks with the others.
+// Eight devices share a machine's switch. Machines of a rack have a network card per device.
+// Traffic that leaves the rack shares its uplinks.
 ts::PlanOptions speeds() {
   ts::PlanOptions options;
   options.links = {{"device", {1e-6, 200e9}}, {"machine", {5e-6, 25e9}}, {"rack", {10e-6, 12.5e9}}};
@@ -36,9 +36,9 @@ ts::PlanOptions speeds() {
 }
 
 struct Size {
-  std::int64_t racks, machines;  // machines of a rack
+  std::int64_t racks, machines;  // `machines`: in a rack
   std::int64_t devices() const { return racks * machines * 8; }
-  // The axes that there are.
+  // All axes of the mesh.
   Dim all() const { return over({"rack", "machine", "device"}); }
   Dim between() const { return over({"rack", "machine"}); }
   ts::Mesh mesh() const {
@@ -62,11 +62,12 @@ struct Form {
   std::string name;
   std::vector<ts::PathRule> parameters;
   Dim batch;
-  ts::PartitionSpec stream;  // of what goes from layer to layer
+  ts::PartitionSpec stream;  // of the activations between layers
 };
 
-// Columns of the first product and rows of the second lie over a machine's devices, as Megatron has
-// them, sequences too between the products; and what is left over `rest`.
+// Megatron's tensor parallelism over a machine's devices: columns of the first product and rows of
+// the second, and the sequences between the products. `rest` shards the other dimensions and
+// parameters.
 std::vector<ts::PathRule> tensor(const Dim& rest) {
   const ts::PartitionSpec columns = P(rest, "device"), rows = P("device", rest);
   return {{"**/query", columns},  {"**/key", columns}, {"**/value", columns},
@@ -104,7 +105,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Bytes of the arguments whose names begin so.
+// The bytes of the arguments whose names begin with `prefix`.
 std::int64_t bytes_of(const ts::Plan& plan, const std::string& prefix) {
   std::int64_t sum = 0;
   for (const ts::PlannedEnd& e : plan.arguments)

@@ -48,7 +48,8 @@ Reductions sums_and_means(Array test_data) {
       [](Array x) {
         Array local_sum = ts::sum(x);
         Array global_sum = ts::psum(local_sum, "devices");
-        // A C++ number, so its sum over the devices is known here, before anything runs.
+        // x.size() is a C++ number, so its sum over the devices is known while the function is
+        // traced.
         Array global_count = ts::psum(x.size(), "devices");
         return Reductions{local_sum, global_sum, global_sum / global_count};
       },

@@ -1,5 +1,5 @@
-// The cells of the document, each a function that gives what it shows. They run on all devices:
-// leading axes have device_count() entries.
+// The cells of the document. Each is a function that returns the values that its cell shows. They
+// run on all devices: leading axes have device_count() entries.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -23,12 +23,12 @@ Addition add_on_each_device();
 struct Products {
   Array a, b, parallel, sequential;
 };
-/// One matrix product a device, and the same ones in a loop.
+/// Computes one matrix product on each device, and the same products in a loop.
 Products matrix_products();
 
-/// x once a device, along a new leading axis. Stored once.
+/// Returns x once per device, along a new leading axis. The data is stored once.
 Array replicate_across_devices(Array x);
-/// Cuts the first axis into one part a device. A view.
+/// Splits the first axis into one shard per device, without copying.
 Array shard_across_devices(Array x);
 struct Placement {
   Array param, replicated_params, data, sharded_data, result;
@@ -38,7 +38,7 @@ Placement place_and_compute();
 struct Reductions {
   Array local_sum, global_sum, global_mean;
 };
-/// Each device's sum of its row, and the sum and mean of all rows, on every device.
+/// Returns on every device the sum of its own row, and the sum and the mean of all rows.
 Reductions sums_and_means(Array test_data);
 
 // --- network.cc
@@ -47,51 +47,53 @@ struct Layer {
 };
 using Params = std::vector<Layer>;
 Params init_mlp_params(Array key, const std::vector<std::int64_t>& layer_sizes);
-/// tanh after every layer but the last.
+/// Applies tanh after every layer except the last.
 Array mlp_forward(const Params& params, Array x);
 
 struct Forward {
   Array inputs, outputs;
 };
-/// The same parameters on every device, one row of inputs each.
+/// Runs the same parameters on every device, each with one row of inputs.
 Forward forward_pass(const Params& params);
 
 // --- training.cc
 Array loss_fn(const Params& params, Array x, Array y);
 
-/// A step of gradient descent; a functor, because a function pointer loses the default of lr.
+/// A step of gradient descent. It is a functor because a function pointer loses the default value
+/// of lr.
 struct TrainingStep {
   bool synchronised = true;
   std::pair<Params, Array> operator()(Params params, Array x, Array y, Array lr = 0.01) const;
 };
-/// The mean over the leading axis, which stays with one entry.
+/// Averages over the leading axis, which stays, with one entry.
 Params average_params_across_devices(const Params& params);
 
 struct Training {
-  Params new_params;  // a row a device
+  Params new_params;  // one row per device
   Array losses;
-  std::vector<std::string> warnings;  // what the library said
+  std::vector<std::string> warnings;  // that the library gave
 };
-/// One step on every device's own example.
+/// Takes one step, each device on its own example.
 Training train_once(const Params& params, bool synchronised);
 
 // --- timing.cc
 struct Timing {
-  Array sequential, parallel;  // the sums, one a row
+  Array sequential, parallel;  // the sums, one per row
   double sequential_seconds = 0, parallel_seconds = 0;
 };
-/// Row after row outside any transformation, and all rows with pmap; seconds of one of `trials`.
+/// Computes row after row without any transformation, and all rows with pmap. The times are the
+/// seconds of one of `trials`.
 Timing benchmark_computation(Array data, int trials = 10);
 
 // --- patterns.cc
-/// Row i of `data` times i + 1.
+/// Multiplies row i of `data` by i + 1.
 Array device_specific(Array data);
-/// Twice the sum of its row on the first device, the mean of theirs on the others.
+/// Returns twice the sum of its row on the first device, and the mean of its row on the others.
 Array lead_device_differs(Array data);
 struct Statistics {
   Array local_mean, global_mean, local_std;
 };
-/// data (devices, n, features).
+/// Takes data of shape (devices, n, features).
 Statistics local_and_global_statistics(Array data);
 
 }  // namespace pmap_basics

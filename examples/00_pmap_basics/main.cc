@@ -1,8 +1,8 @@
-// Introduction to pmap: the same program on several devices, each with its part of the data.
+// An introduction to pmap: the same program runs on several devices, each with its shard of the
+// data.
 #include "cells.h"
+#include "common/command_line.h"
 #include "common/outputs.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <iostream>
@@ -99,25 +99,11 @@ void show() {
 int main(int argc, char** argv) {
   CLI::App app{"Introduction to pmap, cell by cell"};
   int devices = 4;
-  app.add_option("--devices", devices, "virtual devices")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 256));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  try {
+  add_devices(app, devices, 256);
+  return run_example(app, argc, argv, [&] {
     ts::set_device_count(devices);
     leave_reports_to_the_first();
     show();
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

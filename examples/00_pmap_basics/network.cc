@@ -3,7 +3,8 @@
 namespace pmap_basics {
 
 Params init_mlp_params(Array key, const std::vector<std::int64_t>& layer_sizes) {
-  // One key more than layers, as in the document: splitting into another number gives other keys.
+  // There is one key more than there are layers, as in the document: splitting into another number
+  // of keys gives other keys.
   Array keys = ts::random::split(key, static_cast<std::int64_t>(layer_sizes.size()));
   Params params;
   for (std::size_t i = 0; i + 1 < layer_sizes.size(); ++i) {

@@ -8,8 +8,9 @@ Array device_specific(Array data) {
 }
 
 Array lead_device_differs(Array data) {
-  // Both branches give a float32 scalar: cond refuses branches of different types. The document's
-  // agree because its data are floats; on integers the sum would be one and the mean a float.
+  // Both branches return a float32 scalar, because cond rejects branches of different types. The
+  // document's branches agree because its data are floats; for integers the sum would be an integer
+  // and the mean a float.
   auto conditional = [](Array x, Array is_lead_device) {
     return ts::cond(
         is_lead_device, [&] { return ts::sum(x, {.dtype = ts::f32}) * 2; },
@@ -23,7 +24,7 @@ Statistics local_and_global_statistics(Array data) {
   auto pmapped_efficient = ts::pmap(
       [](Array large_array) {
         Array local_mean = ts::mean(large_array, 0);
-        // Only the means travel, not the data.
+        // Only the means are exchanged, not the data.
         return Statistics{local_mean, ts::pmean(local_mean, "devices"), ts::std(large_array, 0)};
       },
       {.axis_name = "devices"});

@@ -22,8 +22,8 @@ Timing benchmark_computation(Array data, int trials) {
     results.clear();
     for (const Array& row : rows) results.push_back(computation(row));
   };
-  // The document's clock runs while the function is compiled and stops before its results are
-  // there. Here both sides are called once before, and waited for.
+  // The document measures compilation too, and stops the clock before the results are ready. Here
+  // both functions are called once before the clock starts, and their results are waited for.
   all_rows();
   Timing t;
   t.parallel = pmapped_computation(data);

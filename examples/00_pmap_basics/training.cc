@@ -8,8 +8,8 @@ Array loss_fn(const Params& params, Array x, Array y) {
 
 std::pair<Params, Array> TrainingStep::operator()(Params params, Array x, Array y, Array lr) const {
   auto [loss, grads] = ts::value_and_grad(loss_fn)(params, x, y);
-  // The document's step has no collective: each device follows its own example and the copies of
-  // the parameters drift apart. What it is after is the step on all examples.
+  // The document's step has no collective, so each device follows its own example and the copies of
+  // the parameters drift apart. The intended step is the one on all examples.
   if (synchronised) grads = ts::pmean(grads, "devices");
   auto new_params = ts::tree::map([&](Array p, Array g) { return p - lr * g; }, params, grads);
   return {new_params, loss};

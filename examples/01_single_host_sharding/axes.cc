@@ -20,7 +20,7 @@ Array process_on_devices(Array prepared, Array scalar, const std::vector<ts::Dev
 }
 
 Array scalar_of_each_device(Array prepared, Array scalar) {
-  // out_axes is 0 unless it says otherwise.
+  // out_axes defaults to 0.
   auto pmapped_scalar_output =
       ts::pmap([](Array data_shard, Array param) { return ts::sum(data_shard * param); },
                {.in_axes = {0, replicated}});
@@ -28,8 +28,8 @@ Array scalar_of_each_device(Array prepared, Array scalar) {
 }
 
 Array identical_result() {
-  // A constant is the same on all devices, so out_axes = replicated is accepted; a value that
-  // depends on a shard would be refused. The absent argument is an empty optional.
+  // A constant is the same on all devices, so out_axes = replicated is accepted. A value that
+  // depends on a shard would be rejected. The absent argument is an empty optional.
   auto pmapped_identical_output = ts::pmap([](Array, std::optional<Array>) { return Array(42.0); },
                                            {.in_axes = {0, replicated}, .out_axes = replicated});
   return pmapped_identical_output(ts::zeros({ts::device_count(), 1}), std::nullopt);

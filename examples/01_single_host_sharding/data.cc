@@ -12,7 +12,8 @@ Scaled scale_on_each_device() {
 }
 
 Array global_data() {
-  // The document draws from numpy's global generator; from a key the numbers are the same again.
+  // The document draws from NumPy's global generator. Numbers drawn from a key are the same in
+  // every run.
   return ts::random::uniform(ts::random::key(0), {8 * ts::device_count(), 3});
 }
 

@@ -1,9 +1,8 @@
 // Data parallelism on one host with pmap: how data reaches the devices, how results come back, how
-// devices talk, and what it costs in memory.
+// devices communicate, and how much memory it takes.
 #include "cells.h"
+#include "common/command_line.h"
 #include "common/outputs.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <iostream>
@@ -146,25 +145,11 @@ void show() {
 int main(int argc, char** argv) {
   CLI::App app{"Data parallelism on one host with pmap, section by section"};
   int devices = 4;
-  app.add_option("--devices", devices, "virtual devices")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 256));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  try {
+  add_devices(app, devices, 256);
+  return run_example(app, argc, argv, [&] {
     ts::set_device_count(devices);
     leave_reports_to_the_first();
     show();
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

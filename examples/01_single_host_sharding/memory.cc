@@ -4,7 +4,7 @@ namespace single_host_sharding {
 
 namespace {
 
-/// What lives now, on the last device, on all of them, and in the process.
+/// The bytes that are alive on the last device, on all devices, and in the process.
 Footprint live(std::string what) {
   Footprint f{std::move(what)};
   for (ts::Device d : ts::devices()) {
@@ -30,7 +30,7 @@ Memory memory_of_data_parallelism() {
     before = now;
   };
 
-  // Everything is made where it is used: the weights from one key on every device, ...
+  // Every array is made where it is used. The weights come from one key on every device.
   Array weights = ts::pmap(
       [](Array key) {
         return ts::random::normal(key, {256, 256}) / 16;
@@ -38,7 +38,7 @@ Memory memory_of_data_parallelism() {
       {.in_axes = replicated, .out_axes = replicated})(key);
   weights.block_until_ready();
   added("replicated weights");
-  // ... the data from a key of its own on each.
+  // The data comes from a different key on each device.
   Array data = ts::pmap([](Array key) { return ts::random::normal(key, {64, 256}); })(keys);
   data.block_until_ready();
   added("shards of data");

@@ -9,7 +9,8 @@ Array squares(Array x) {
 }
 
 Array sum_over_default_axis(Array x) {
-  // Without axis_name the axis is called "i". (The document says so of JAX, where it has no name.)
+  // Without axis_name the axis is called "i". (The document says that of JAX, where it has no
+  // name.)
   return ts::pmap([](Array row) { return ts::psum(ts::sum(row), "i"); })(x);
 }
 
@@ -59,15 +60,16 @@ std::pair<Array, Array> make_data(Array key, std::int64_t n) {
 }
 
 Training train(Array key, Array x, Array y, std::int64_t devices, std::int64_t steps) {
-  // 1. Initialise once, then give every device a row of each leaf: parameters, moments, counters.
+  // 1. Initialise once, then give every device a copy of each leaf: parameters, moments and
+  // counters.
   auto adam = optim::adam(1e-2);
   State state = optim::train_state(init_mlp(key, {1, 16, 16, 1}), adam);
   Training t{ts::replicate(state, devices), {}};
 
-  // 2. Cut the batch: (n, 1) becomes (devices, n / devices, 1).
+  // 2. Shard the batch: (n, 1) becomes (devices, n / devices, 1).
   Array xs = ts::data::shard_batch(x, devices), ys = ts::data::shard_batch(y, devices);
 
-  // 3. The step that every device runs.
+  // 3. Define the step that every device runs.
   auto pmapped_train_step = ts::pmap(
       [adam](State state, Array x, Array y) {
         auto [loss, grads] = ts::value_and_grad(mse)(state.model, x, y);
@@ -77,7 +79,7 @@ Training train(Array key, Array x, Array y, std::int64_t devices, std::int64_t s
       },
       {.axis_name = "devices"});
 
-  // 4. The loop. A result feeds the next call; nothing is gathered on the way but the loss.
+  // 4. Run the loop. A result is the next call's argument; only the loss is gathered.
   for (std::int64_t i = 0; i < steps; ++i) {
     auto [next, loss] = pmapped_train_step(t.replicated, xs, ys);
     t.replicated = next;
@@ -87,7 +89,8 @@ Training train(Array key, Array x, Array y, std::int64_t devices, std::int64_t s
 }
 
 State gather(const Training& t) {
-  // tree::map with x[0] takes the first device's rows; unreplicate checks first that all are equal.
+  // tree::map with x[0] would take the first device's rows; unreplicate also checks that all rows
+  // are equal.
   return ts::unreplicate(t.replicated);
 }
 

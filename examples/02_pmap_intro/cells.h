@@ -1,4 +1,5 @@
-// The cells of the introduction to pmap, each a function that gives what it shows.
+// The cells of the introduction to pmap. Each is a function that returns the values that its cell
+// shows.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -14,20 +15,20 @@ namespace optim = tessera::optim;
 using ts::Array;
 
 // --- Part 1: a function over the leading axis
-/// x (devices, n): each device squares its row.
+/// Squares a row on each device: x is (devices, n).
 Array squares(Array x);
-/// The sum over everything, on each device, over the axis that pmap names "i" by itself.
+/// Returns on each device the sum over all rows, along the axis that pmap calls "i" by default.
 Array sum_over_default_axis(Array x);
 
 // --- Part 2: in_axes
 struct Affine {
   Array w, b;
 };
-/// The same parameters on every device, a row of x each.
+/// Gives every device the same parameters and one row of x.
 Array shared_parameters(Affine p, Array x);
-/// arg1 and arg3 are cut over the devices, arg2 is not.
+/// arg1 and arg3 are sharded over the devices; arg2 is replicated.
 Array mixed_axes(Array arg1, Array arg2, Array arg3);
-/// What each device ends up with when their rows' sums are combined: one number a device.
+/// The value on each device after the sums of their rows are combined: one number per device.
 struct Combined {
   Array own, psum, pmean, pmax;
 };
@@ -44,21 +45,22 @@ struct Mlp {
 Mlp init_mlp(Array key, const std::vector<std::int64_t>& sizes);
 Array mse(const Mlp& model, Array x, Array y);
 
-/// Points of a noisy sine: x and y (n, 1).
+/// Points of a noisy sine: x and y, of shape (n, 1).
 std::pair<Array, Array> make_data(Array key, std::int64_t n);
 
-/// Model, Adam's moments and counter, and the number of steps.
+/// The model, Adam's moments and counter, and the number of steps.
 using State = optim::TrainState<Mlp>;
 
 struct Training {
-  State replicated;  // as the last step left it: a row a device
+  State replicated;  // as the last step returned it: one row per device
   std::vector<float> losses;
 };
-/// `steps` steps of Adam on all of x and y, cut over `devices`, from one model made from `key`.
+/// Runs `steps` steps of Adam on all of x and y, sharded over `devices`, starting from one model
+/// made from `key`.
 Training train(Array key, Array x, Array y, std::int64_t devices, std::int64_t steps);
 
 // --- Part 4: gathering
-/// The one state behind the devices' equal rows.
+/// Returns the state that all devices hold, after checking that their copies are equal.
 State gather(const Training& t);
 
 }  // namespace pmap_intro

@@ -1,10 +1,10 @@
-// An introduction to pmap: a function over several devices, shared and cut arguments, data-parallel
-// training of a small network, and how to get the result back.
+// An introduction to pmap: a function that runs on several devices, replicated and sharded
+// arguments, data-parallel training of a small network, and gathering the result.
 #include "cells.h"
+#include "common/command_line.h"
 #include "common/outputs.h"
 
-#include <CLI/CLI.hpp>
-
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
@@ -58,7 +58,7 @@ void show(std::int64_t steps) {
   for (std::size_t i = 0; i < t.losses.size(); ++i)
     if (i % 40 == 0 || i + 1 == t.losses.size())
       std::printf("step %3zu  loss %.4f\n", i, double(t.losses[i]));
-  // The mean of the gradients of equal parts is the gradient of the whole batch.
+  // The mean of the gradients of equally large shards is the gradient of the whole batch.
   Training alone = train(ts::random::key(42), X_train, y_train, 1, steps);
   std::printf("the same on one device: loss %.4f\n", double(alone.losses.back()));
   std::fflush(stdout);
@@ -80,38 +80,25 @@ void show(std::int64_t steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::int64_t devices = 4, steps = 200;
   CLI::App app{"An introduction to pmap, part by part"};
-  app.add_option("--devices", devices, "virtual devices")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 256));
+  int devices = 4;
+  std::int64_t steps = 200;
+  add_devices(app, devices, 256);
   app.add_option("--steps", steps, "training steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  if (kExamples % devices) {
-    std::int64_t below = devices - 1, above = devices + 1;
-    while (kExamples % below) --below;
-    while (kExamples % above) ++above;
-    std::cerr << "error: --devices " << devices << " does not divide the " << kExamples
-              << " examples; use " << below << " or " << above << "\n";
-    return 2;
-  }
-  try {
-    ts::set_device_count(static_cast<int>(devices));
+  return run_example(app, argc, argv, [&] {
+    if (kExamples % devices) {
+      std::int64_t below = devices - 1, above = devices + 1;
+      while (kExamples % below) --below;
+      while (kExamples % above) ++above;
+      return refuse("--devices " + std::to_string(devices) + " does not divide the " +
+                    std::to_string(kExamples) + " examples; use " + std::to_string(below) + " or " +
+                    std::to_string(above));
+    }
+    ts::set_device_count(devices);
     leave_reports_to_the_first();
     show(steps);
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

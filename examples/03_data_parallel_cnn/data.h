@@ -1,4 +1,4 @@
-// The digits: what is trained and tested on, and batches of it.
+// The training and test sets of digits, and batches of them.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -17,10 +17,10 @@ struct Sets {
   std::int64_t classes = 0;
 };
 
-/// MNIST's own split where the folder has one (train-*, t10k-*); else four fifths of each class to
-/// train on, by a fixed key. Both sets have images of one size.
+/// Loads MNIST's own split if the folder has it (train-*, t10k-*); else takes four fifths of each
+/// class for training, chosen by a fixed key. The images of both sets have the same size.
 Sets load(const std::string& folder);
 
-/// The rows of a set that `indices` names, cut for the devices.
+/// Gathers the rows of a set that `indices` names, sharded over the devices.
 Batch gather(const tessera::data::Images& set, const std::vector<std::int32_t>& indices,
              std::int64_t devices);

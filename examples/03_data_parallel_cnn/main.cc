@@ -1,5 +1,7 @@
-// Data-parallel training: the model is replicated over virtual devices, each batch is cut over
-// them, every device computes its gradients, pmean averages them, and all apply the same update.
+// Data-parallel training: the model is replicated over virtual devices and each batch is sharded
+// over them. Every device computes its gradients, pmean averages them, and all devices apply the
+// same update.
+#include "common/command_line.h"
 #include "common/interrupt.h"
 #include "common/outputs.h"
 #include "data.h"
@@ -44,8 +46,8 @@ auto make_step(const Options& o, const optim::Optimizer& opt) {
         auto gradient = ts::value_and_grad(loss_and_accuracy);
         auto [value, grads] = [&] {
           if (parts == 1) return gradient(state.model, x, labels);
-          // Gradients of the microbatches are added up by a scan, whose memory is that of one
-          // microbatch.
+          // A scan adds up the gradients of the microbatches, so it needs the memory of one
+          // microbatch only.
           std::int64_t each = x.shape(0) / parts;
           Array xs = x.reshape(parts, each, x.shape(1), x.shape(2), x.shape(3)),
                 ys = labels.reshape(parts, each);
@@ -70,7 +72,8 @@ auto make_step(const Options& o, const optim::Optimizer& opt) {
        .out_axes = {ts::replicated, ts::replicated}});
 }
 
-/// How many of a batch are right, over all devices; those with a mask of 0 do not count.
+/// Counts the correct predictions of a batch over all devices. Examples with a mask of 0 do not
+/// count.
 auto make_counter() {
   return ts::pmap(
       [](Cnn model, Array images, Array labels, Array mask) {
@@ -80,8 +83,8 @@ auto make_counter() {
       {.axis_name = kAxis, .in_axes = {ts::replicated, 0, 0, 0}, .out_axes = ts::replicated});
 }
 
-/// Test accuracy; the last batch is padded and masked. Of the first `most` batches; nothing where
-/// the user does not want to wait for it.
+/// The accuracy on the first `most` batches of the test set; the last batch is padded and masked.
+/// Returns nothing if the user interrupts it.
 std::optional<double> evaluate(auto& count, const Cnn& model, const Sets& sets,
                                std::int64_t devices, std::size_t most = SIZE_MAX) {
   std::int64_t n = static_cast<std::int64_t>(sets.test_rows.size());
@@ -104,7 +107,7 @@ void show_accuracy(double accuracy, const Sets& sets) {
             << " examples" << std::endl;
 }
 
-/// What training leaves, and how much of it was done.
+/// The trained state, and the loss after each step that was done.
 struct Trained {
   TrainState state;
   std::vector<Point> points;
@@ -113,7 +116,7 @@ struct Trained {
 
 std::int64_t done_of(const Trained& all) { return static_cast<std::int64_t>(all.points.size()); }
 
-/// Trains until all is done, or the user wants to end.
+/// Trains until all steps are done or the user interrupts it.
 Trained train(const Options& o, const Sets& sets, const optim::Optimizer& opt, TrainState state,
               const Array& run_key, Trace& trace) {
   std::int64_t steps = static_cast<std::int64_t>(sets.train_rows.size()) / o.batch;
@@ -176,7 +179,8 @@ int run(const Options& o) {
                          " is larger than the training set of " +
                          std::to_string(sets.train_rows.size()) + "; use a smaller --batch");
 
-  // What would fail behind the training fails before it: places to write to, and the evaluation.
+  // Problems that would stop the program after the training are found before it: files that cannot
+  // be written, and an evaluation that fails.
   Outputs outputs(o.out, {"model.safetensors", "trace.json", "metrics.csv", "loss.svg"});
   watch_for_interrupts();
   evaluate(count, model, sets, o.devices, 1);
@@ -195,7 +199,7 @@ int run(const Options& o) {
     return kInterrupted;
   }
   std::printf("trained %s in %.1f s\n", ran.c_str(), trained.seconds);
-  // The model first: whatever comes after may fail or take time.
+  // The model is saved first, because everything after it may fail or take time.
   const auto save = [&](std::map<std::string, std::string> about) {
     about["steps"] = std::to_string(done);
     ts::save(outputs.path("model.safetensors"), trained.state.model, about);
@@ -224,10 +228,5 @@ int run(const Options& o) {
 int main(int argc, char** argv) {
   Options options;
   if (auto code = parse(argc, argv, options)) return *code;
-  try {
-    return run(options);
-  } catch (const std::exception& e) {
-    std::cerr << "error: " << e.what() << "\n";
-  }
-  return 2;
+  return report_errors([&] { return run(options); });
 }

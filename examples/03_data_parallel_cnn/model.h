@@ -13,7 +13,7 @@ struct Cnn {
   nn::Conv conv1, conv2;
   nn::Linear dense;
 
-  /// x (n, height, width, 1) in [0, 1]; float32 logits (n, classes).
+  /// Takes x (n, height, width, 1) in [0, 1] and returns float32 logits (n, classes).
   Array operator()(Array x) const {
     x = nn::relu(conv1(x));
     x = ts::max_pool(x, {2, 2});
@@ -24,7 +24,7 @@ struct Cnn {
   }
 };
 
-/// `dtype` is that of the layers' arithmetic; parameters are float32.
+/// `dtype` is the dtype of the layers' arithmetic; parameters are float32.
 inline Cnn make_cnn(const Array& key, std::int64_t height, std::int64_t width, std::int64_t classes,
                     std::optional<ts::DType> dtype) {
   auto [k1, k2, k3] = ts::random::split<3>(key);
@@ -33,7 +33,7 @@ inline Cnn make_cnn(const Array& key, std::int64_t height, std::int64_t width, s
           nn::linear(k3, height / 4 * (width / 4) * 64, classes, {.dtype = dtype})};
 }
 
-/// Everything that training changes.
+/// Everything that a training step changes.
 struct TrainState {
   Cnn model;
   optim::State optimizer;

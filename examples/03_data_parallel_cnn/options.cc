@@ -1,24 +1,13 @@
 #include "options.h"
 
-#include <CLI/CLI.hpp>
+#include "common/command_line.h"
 
 #include <charconv>
 #include <cmath>
-#include <iostream>
 
 #ifndef EXAMPLE_DATA_DIR
 #define EXAMPLE_DATA_DIR "data"
 #endif
-
-namespace {
-
-/// An option's value as it was written.
-std::string given(const CLI::App& app, const std::string& name) {
-  const auto texts = app.get_option(name)->results();
-  return texts.empty() ? app.get_option(name)->get_default_str() : texts.back();
-}
-
-}  // namespace
 
 std::optional<int> parse(int argc, char** argv, Options& o) {
   CLI::App app{"Trains a CNN on handwritten digits, data-parallel over virtual devices"};
@@ -45,20 +34,9 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   app.add_option("--out", o.out, "folder for the trace, the curves and the model")
       ->capture_default_str();
   app.add_option("--evaluate", o.evaluate, "only test this model.safetensors");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  auto refuse = [](const std::string& why) {
-    std::cerr << "error: " << why << "\n";
-    return 2;
-  };
-  // Far above what makes sense, and far below what arithmetic on counts would overflow with.
+  if (const auto code = parse(app, argc, argv)) return code;
+  // The limits are far above useful values and far below those at which arithmetic on counts would
+  // overflow.
   const auto outside = [](const char* name, std::int64_t value, std::int64_t least,
                           std::int64_t most) -> std::string {
     if (value >= least && value <= most) return {};
@@ -75,7 +53,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), o.seed);
   if (error != std::errc() || end != seed.data() + seed.size())
     return refuse("--seed is " + seed + "; a number from 0 to 18446744073709551615 is needed");
-  const auto rate = static_cast<float>(o.lr);  // as the parameters are
+  const auto rate = static_cast<float>(o.lr);  // parameters are float32
   if (!(rate > 0 && std::isfinite(rate)))
     return refuse("--lr is " + given(app, "--lr") + "; a positive float32 is needed");
   for (const char* name : {"--data", "--out", "--evaluate"})

@@ -1,4 +1,4 @@
-// Command line of the example.
+// The command line of the example.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ struct Options {
   double lr = 1e-3;
   bool augment = false;
   std::string precision = "f32", optimizer = "adam", data, out, evaluate;
-  std::int64_t steps = 0;  // stop after so many; 0: all epochs
+  std::int64_t steps = 0;  // stop after this many; 0: run all epochs
 };
 
-/// Fills `o`; gives an exit code when the program should end at once (0 after --help, 2 after a
-/// mistake, which it explains).
+/// Fills `o`. Returns an exit code if the program should end at once: 0 after --help, 2 after a
+/// mistake, which is explained to the user.
 std::optional<int> parse(int argc, char** argv, Options& o);

@@ -1,4 +1,4 @@
-// What a run shows while it goes and leaves behind: a progress bar, metrics.csv, loss.svg.
+// Reports a run: a progress bar while it trains, and metrics.csv and loss.svg afterwards.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,13 @@ struct Point {
   double loss, accuracy, images_per_second;
 };
 
-/// A bar on a terminal, a plain line an epoch elsewhere.
+/// Shows a bar on a terminal, and a plain line per epoch elsewhere.
 class Progress {
  public:
   Progress(std::int64_t epochs, std::int64_t steps_per_epoch, std::int64_t batch);
   void step(std::int64_t epoch, std::int64_t step, double loss, double accuracy);
-  /// `steps` of the epoch were run: fewer than all where training stops early.
+  /// `steps` is the number of steps that were run in the epoch, which is smaller if training stops
+  /// early.
   void end_epoch(std::int64_t epoch, std::int64_t steps, double loss, double accuracy);
   double images_per_second() const;
   double seconds() const;
@@ -29,7 +30,7 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), shown_{};
 };
 
-/// IoError when it cannot be written.
+/// Throws IoError if the file cannot be written.
 void write_csv(const std::string& path, const std::vector<Point>& points);
 void write_loss_svg(const std::string& path, const std::vector<Point>& points,
                     const std::string& title);

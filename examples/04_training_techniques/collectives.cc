@@ -1,4 +1,4 @@
-// What pmean does, and two ways in which an all-reduce can be done with messages.
+// The effect of pmean, and two ways to build an all-reduce from messages.
 #include "cells.h"
 
 namespace training_techniques {
@@ -9,7 +9,7 @@ Array after_pmean(Array grads) {
 
 namespace {
 
-/// Every device's neighbour: 0 -> 1 -> 2 -> ... -> 0.
+/// Sends from every device to its neighbour: 0 -> 1 -> 2 -> ... -> 0.
 ts::Permutation ring(std::int64_t devices) {
   ts::Permutation pairs;
   for (std::int64_t i = 0; i < devices; ++i) pairs.push_back({i, (i + 1) % devices});

@@ -1,9 +1,8 @@
-// Training techniques of the data-parallelism document, cell by cell: the state and the loop, what
-// pmean does, accumulation, mixed precision, masked batches, rates, and the pitfalls.
+// The training techniques of the data-parallelism document, cell by cell: the state and the loop,
+// pmean, gradient accumulation, mixed precision, masked batches, rates, and the pitfalls.
+#include "common/command_line.h"
 #include "common/outputs.h"
 #include "show.h"
-
-#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
@@ -17,28 +16,18 @@ int main(int argc, char** argv) {
   std::string out = "runs/techniques";
   CLI::App app{"Techniques of data-parallel training, cell by cell, on 8 virtual devices"};
   app.add_option("--out", out, "folder for the trace")->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  // What would fail behind all the cells fails before them.
-  std::error_code failed;
-  std::filesystem::create_directories(out, failed);
-  const bool taken = !failed && std::filesystem::is_directory(out + "/trace.json", failed);
-  if (taken || ::access(out.c_str(), W_OK | X_OK) != 0) {
-    const std::string why = taken    ? "trace.json is a folder"
-                            : failed ? failed.message()
-                                     : std::generic_category().message(errno);
-    std::cerr << "error: cannot write the trace to the folder \"" << out << "\": " << why
-              << "; name another with --out\n";
-    return 2;
-  }
-  try {
+  return run_example(app, argc, argv, [&] {
+    // A folder that cannot be written is found before the cells run, not after them.
+    std::error_code failed;
+    std::filesystem::create_directories(out, failed);
+    const bool taken = !failed && std::filesystem::is_directory(out + "/trace.json", failed);
+    if (taken || ::access(out.c_str(), W_OK | X_OK) != 0) {
+      const std::string why = taken    ? "trace.json is a folder"
+                              : failed ? failed.message()
+                                       : std::generic_category().message(errno);
+      return refuse("cannot write the trace to the folder \"" + out + "\": " + why +
+                    "; name another with --out");
+    }
     ts::set_device_count(kDeviceCount);
     leave_reports_to_the_first();
     show_guide();
@@ -48,8 +37,5 @@ int main(int argc, char** argv) {
     show_performance(out);
     show_pitfalls();
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

@@ -23,30 +23,30 @@ struct Cnn {
   nn::Linear dense;
   nn::Dropout dropout;
 
-  /// x (n, size, size, 3); logits (n, classes). The document's model takes `train` and ignores it;
-  /// here it switches dropout on, which then needs a key.
+  /// Takes x (n, size, size, 3) and returns logits (n, classes). The document's model takes `train`
+  /// and ignores it; here `train` switches dropout on, which then needs a key.
   Array operator()(Array x, bool train = false, Array key = {}) const;
 };
 struct CnnOptions {
-  std::int64_t size = 32, width = 32, classes = 10;  // the document's
+  std::int64_t size = 32, width = 32, classes = 10;  // as in the document
   double dropout = 0;
   std::optional<ts::DType> dtype = {};  // of the arithmetic; parameters are float32
 };
 Cnn make_cnn(Array key, const CnnOptions& options = {});
 
-/// nnx.Optimizer: model, Adam's moments, counters.
+/// The counterpart of nnx.Optimizer: the model, Adam's moments, and counters.
 using State = optim::TrainState<Cnn>;
 
 struct Batch {
   Array image;  // float32 (..., size, size, 3)
   Array label;  // int32 (...,)
 };
-/// n examples of ten noisy patterns, all from one key.
+/// Makes n examples of ten noisy patterns, all from one key.
 Batch make_images(Array key, std::int64_t n, std::int64_t size);
 
-/// Slices of `batch` examples in order; the last has what is left.
+/// Returns slices of `batch` examples in order; the last one may be shorter.
 std::vector<Batch> load(const Batch& all, std::int64_t batch);
-/// The same, where the last is filled up with examples that its mask marks with 0.
+/// The same slices, except that the last one is filled up with examples whose mask is 0.
 struct Masked {
   Batch batch;
   Array mask;  // float32 (batch,)
@@ -56,7 +56,7 @@ std::vector<Masked> load_padded(const Batch& all, std::int64_t batch);
 struct Metrics {
   Array accuracy;
 };
-/// Mean cross entropy, and metrics on the side.
+/// The mean cross entropy, and metrics as auxiliary results.
 std::pair<Array, Metrics> loss_and_metrics(const Cnn& model, const Batch& batch);
 Array loss_of(const Cnn& model, const Batch& batch);
 

@@ -1,4 +1,4 @@
-// The document's pitfalls, and what the library says of each.
+// The document's pitfalls, and the library's message about each of them.
 #include "cells.h"
 
 namespace training_techniques {
@@ -15,7 +15,7 @@ std::string message(F f) {
   return "nothing was wrong";
 }
 
-/// A step of gradient descent without pmean: every device goes its own way.
+/// A step of gradient descent without pmean, after which the parameters differ between devices.
 Cnn unsynchronised(Cnn model, Batch batch) {
   Cnn grads = ts::grad(loss_of)(model, batch);
   return ts::tree::map([](Array p, Array g) { return p - 0.001 * g; }, model, grads);

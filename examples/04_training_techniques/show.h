@@ -1,4 +1,4 @@
-// What the program prints: the cells' results, part by part.
+// The output of the program: the cells' results, part by part.
 #pragma once
 
 #include "cells.h"
@@ -13,15 +13,15 @@ inline constexpr std::int64_t kDeviceCount = 8;
 
 void show_guide();            // the execution model, the model and its state
 void show_loop();             // the training loop
-void show_synchronisation();  // pmean, all-reduce, what it moves
+void show_synchronisation();  // pmean, all-reduce, their cost
 void show_techniques();       // accumulation, mixed precision, masks
-/// Rates, a profile written to `folder`, and logging.
+/// Shows rates, a profile that is written to `folder`, and logging.
 void show_performance(const std::string& folder);
 void show_pitfalls();
 
 inline void title(const std::string& text) { std::cout << "\n== " << text << "\n"; }
 inline void subtitle(const std::string& text) { std::cout << "\n-- " << text << "\n"; }
-/// printf into the same stream.
+/// printf to the same stream as std::cout.
 template <class... A>
 void print(const char* format, A... args) {
   char line[256];

@@ -6,7 +6,7 @@ namespace training_techniques {
 
 namespace {
 
-/// The largest difference of two models' parameters.
+/// The largest difference between two models' parameters.
 double distance(const Cnn& a, const Cnn& b) {
   double most = 0;
   ts::tree::for_each(

@@ -1,12 +1,13 @@
-// Accumulation, mixed precision, masked batches, learning rates, reading results now and then.
+// Gradient accumulation, mixed precision, masked batches, learning rates, and reading results
+// rarely.
 #include "cells.h"
 
 namespace training_techniques {
 
 State accumulate_step(const optim::Optimizer& opt, const State& state,
                       const std::vector<Batch>& batches) {
-  // The document mixes two libraries here (state.params, model.apply); the gradients are those of
-  // the model in the state.
+  // The document mixes two libraries here (state.params, model.apply). The gradients below are
+  // those of the model in the state.
   auto step = ts::pmap(
       [opt](State state, std::vector<Batch> batches) {
         if (batches.empty()) throw ts::ShapeError("accumulate_step: there are no microbatches");
@@ -16,7 +17,7 @@ State accumulate_step(const optim::Optimizer& opt, const State& state,
           sum = ts::tree::map([](Array a, Array g) { return a + g; }, sum, grads);
         }
         Cnn mean = ts::tree::map([&](Array g) { return g / batches.size(); }, sum);
-        // One all-reduce for all microbatches.
+        // There is one all-reduce for all microbatches.
         return state.apply_gradients(opt, ts::pmean(mean, kDevices));
       },
       {.axis_name = kDevices, .in_axes = {ts::replicated, 0}, .out_axes = ts::replicated});
@@ -40,10 +41,10 @@ Stepped step_with(Loss loss_fn, const optim::Optimizer& opt, const State& state,
 }
 
 Array mixed_precision_loss(const Cnn& model, const Batch& batch) {
-  // Casting the images alone does not make the arithmetic bfloat16, as the document has it: float32
-  // weights times bfloat16 inputs promote to float32. The layers' dtype does.
+  // Casting only the images does not make the arithmetic bfloat16, as the document claims: float32
+  // weights times bfloat16 inputs promote to float32. Setting the layers' dtype does.
   Array logits = model(batch.image.astype(ts::bf16));
-  // The loss, its mean, and the gradients' sums over the devices are float32.
+  // The loss, its mean, and the sums of the gradients over the devices are float32.
   logits = logits.astype(ts::f32);
   return ts::mean(nn::softmax_cross_entropy(logits, ts::one_hot(batch.label, 10)));
 }
@@ -62,9 +63,10 @@ Stepped masked_step(const optim::Optimizer& opt, const State& state, const Batch
                     Array mask) {
   auto step = ts::pmap(
       [opt](State state, Batch batch, Array mask) {
-        // The document divides by the device's own mask.sum() and takes pmean: that weighs a device
-        // with one example like a full one, and is 0 / 0 on a device that has none. Divided by the
-        // sum over all devices, losses and gradients add up to those of the whole batch.
+        // The document divides by the device's own mask.sum() and takes pmean. This gives a device
+        // with one example the weight of a full one, and is 0 / 0 on a device that has none. If
+        // they are divided by the sum over all devices, losses and gradients add up to those of the
+        // whole batch.
         Array count = ts::psum(ts::sum(mask), kDevices);
         auto loss_fn = [&](const Cnn& model) {
           Array logits = model(batch.image);
@@ -96,8 +98,8 @@ Array uneven_mask(std::int64_t devices, std::int64_t n) {
 
 Rates try_rates(const Cnn& model, const Batch& batch,
                 const std::vector<std::optional<double>>& rates) {
-  // A lambda keeps its default arguments; as an Array the rate is traced, so that every rate is the
-  // same program. Without it the default is part of the program.
+  // A lambda keeps its default arguments. A rate that is an Array is traced, so that all rates
+  // share one program; without it the default is a constant of the program.
   auto step = ts::pmap(
       [](Cnn model, Batch batch, Array lr = 0.001) {
         Cnn grads = ts::pmean(ts::grad(loss_of)(model, batch), kDevices);
@@ -137,7 +139,8 @@ std::vector<std::pair<std::int64_t, float>> log_sometimes(const Cnn& model, cons
   for (std::int64_t i = 0; i < steps; ++i) {
     Stepped s = step(state, batch);
     state = s.state;
-    // A call returns before it has run; reading a value waits for it. Read seldom.
+    // A call returns before it has run, and reading a value waits for it, so the loss is read
+    // rarely.
     if (i % every == 0) log.push_back({i, ts::item<float>(s.loss)});
   }
   return log;

@@ -1,4 +1,4 @@
-// The execution model, the state with a row a device, the training step and the loop.
+// The execution model, the state with one row per device, the training step and the loop.
 #include "cells.h"
 
 namespace training_techniques {
@@ -9,11 +9,12 @@ Array parallel_function(Array x) {
 
 Replicated replicated_state(const Cnn& model, double rate, std::int64_t devices) {
   State state = optim::train_state(model, optim::adam(rate));
-  // Split into leaves, step counters among them, give each a row a device, merge.
+  // The state is flattened to leaves, including step counters; each leaf is repeated once per
+  // device; and the leaves are put together again.
   auto [leaves, def] = ts::tree::flatten(state);
   leaves = ts::replicate(leaves, devices);
   State rows = ts::tree::unflatten(state, leaves);
-  // In one call: ts::replicate(state, devices).
+  // ts::replicate(state, devices) does the same in one call.
   return {state, rows};
 }
 
@@ -24,7 +25,7 @@ auto make_train_step(const optim::Optimizer& opt) {
       [opt](State state, Batch batch) {
         auto [value, grads] = ts::value_and_grad(loss_and_metrics)(state.model, batch);
         auto [loss, metrics] = value;
-        // Critical: the mean over the devices, a whole model at once.
+        // The critical line: the mean over the devices, of a whole model at once.
         grads = ts::pmean(grads, kDevices);
         loss = ts::pmean(loss, kDevices);
         metrics = ts::pmean(metrics, kDevices);
@@ -44,7 +45,7 @@ Cost communication(const CnnOptions& options, std::int64_t batch) {
   const std::int64_t devices = ts::device_count();
   State state = replicated_state(make_cnn(ts::random::key(0), options), 1e-3, devices).rows;
   const std::int64_t each = batch / devices, size = options.size;
-  // A plan needs shapes only, and nothing runs.
+  // A plan needs shapes only; nothing runs.
   Batch shapes{ts::abstract(ts::f32, {devices, each, size, size, 3}),
                ts::abstract(ts::i32, {devices, each})};
   Cost cost{0, 0};
@@ -65,10 +66,10 @@ Trained training_loop(const Cnn& model, const Batch& all, std::int64_t devices, 
     double loss = 0, accuracy = 0;
     std::int64_t n = 0;
     for (const Batch& b : load(all, batch)) {
-      if (b.label.length() != batch) continue;  // a partial batch would be another program
+      if (b.label.length() != batch) continue;  // a partial batch would be a second program
       auto [next, l, metrics] = step(state, ts::data::shard_batch(b, devices));
       state = next;
-      loss += ts::item<double>(l[0]);  // the first device's: all are equal
+      loss += ts::item<double>(l[0]);  // of the first device: all are equal
       accuracy += ts::item<double>(metrics.accuracy[0]);
       ++n;
     }

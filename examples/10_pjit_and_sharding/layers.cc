@@ -10,7 +10,8 @@ Linear init_linear(Array key, std::int64_t input_size, std::int64_t output_size)
 Array linear_forward(const Linear& params, Array x) { return ts::dot(x, params.w) + params.b; }
 
 ts::Jit<decltype(&linear_forward)> parallel_linear(const Mesh& line) {
-  // Made in the scope of a mesh, called after its end: the mesh stays.
+  // The function is made in the scope of a mesh and called after the end of the scope; it keeps the
+  // mesh.
   const auto scope = ts::use_mesh(line);
   return ts::pjit(linear_forward,
                   {.in_shardings = {{P(none, "x"), P("x")}, P()}, .out_shardings = P(none, "x")});
@@ -31,11 +32,13 @@ Array mlp_forward(const Mlp& params, Array x) {
 }
 
 ts::Jit<decltype(&mlp_forward)> parallel_mlp(const Mesh& line, const Mlp& params) {
-  auto param_sharding = ts::specs(params, {{"0/w", P(none, "x")},  // each makes some features
-                                           {"0/b", P("x")},
-                                           {"1/w", P("x", none)},  // and multiplies these
-                                           {"**", P()}});
-  // The sums of the second layer meet on the device of their row: the last layer cuts the batch.
+  auto param_sharding =
+      ts::specs(params, {{"0/w", P(none, "x")},  // each device computes some features
+                         {"0/b", P("x")},
+                         {"1/w", P("x", none)},  // and multiplies the same ones
+                         {"**", P()}});
+  // The partial sums of the second layer are added on the device of their row, so the last layer
+  // shards the batch.
   return ts::pjit(mlp_forward,
                   {.mesh = line, .in_shardings = {param_sharding, P()}, .out_shardings = P("x")});
 }

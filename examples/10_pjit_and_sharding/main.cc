@@ -1,9 +1,8 @@
-// Automatic partitioning: whole programs, specs that say how arrays lie on a mesh, and a compiler
-// that puts the communication in.
+// Automatic partitioning: whole programs, specs that say how arrays are sharded over a mesh, and a
+// compiler that inserts the communication.
 #include "cells.h"
+#include "common/command_line.h"
 #include "common/outputs.h"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -43,7 +42,7 @@ void show_products(const Meshes& meshes) {
     std::cout << ways[i].name << ": result " << shape(v[i].result) << ", on each device "
               << ts::to_string(v[i].result.sharding().shard_shape(v[i].result.shape()))
               << ", exchanged: " << v[i].moves << "\n";
-  // Sums of 64 products, added in other orders.
+  // The results are sums of 64 products, which are added in another order.
   std::cout << "Results match: "
             << ts::logical_and(ts::allclose(v[0].result, v[2].result, 1e-5, 1e-4),
                                ts::allclose(v[1].result, v[2].result, 1e-5, 1e-4))
@@ -84,7 +83,7 @@ void show_grid(const Mesh& grid) {
             << ts::visualize_sharding(p.a.shape(), ts::Sharding(grid, P("data", "model")))
             << "The result:\n"
             << ts::visualize_sharding(p.result);
-  // Sums of 256 products, added in another order.
+  // The results are sums of 256 products, which are added in another order.
   std::cout << "Results match: " << ts::allclose(p.result, ts::dot(p.a, p.b), 1e-5, 1e-4) << "\n";
 }
 
@@ -195,26 +194,12 @@ void show() {
 int main(int argc, char** argv) {
   CLI::App app{"pjit and sharding, cell by cell"};
   int devices = 8;
-  app.add_option("--devices", devices, "virtual devices; the arrays' sizes divide by these numbers")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16))
+  add_devices(app, devices, 16, "virtual devices; the arrays' sizes divide by these numbers")
       ->check(CLI::IsMember({1, 2, 4, 8, 16}));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  try {
+  return run_example(app, argc, argv, [&] {
     ts::set_device_count(devices);
     leave_reports_to_the_first();
     show();
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

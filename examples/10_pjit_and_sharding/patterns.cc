@@ -46,7 +46,7 @@ Pipeline pipeline(const Mesh& line, Array weights, Array batches) {
   ts::Permutation onwards;
   for (std::int64_t i = 0; i + 1 < stages; ++i) onwards.emplace_back(i, i + 1);
   auto run = ts::shard_map(
-      [=](Array w, Array batches) {  // w: this device's (1, features, features)
+      [=](Array w, Array batches) {  // w: (1, features, features), this device's weights
         Array first = ts::axis_index("x") == 0;
         auto round = [&](Array received, Array t) {
           Array x = ts::where(first, batches[ts::minimum(t, n - 1)], received);
@@ -57,7 +57,7 @@ Pipeline pipeline(const Mesh& line, Array weights, Array batches) {
         return made[ts::newaxis];
       },
       {.mesh = line, .in_specs = {P("x"), P()}, .out_specs = P("x")});
-  // What the last device made, without the rounds before the first batch got there.
+  // Returns the last device's results, without the rounds before the first batch reached it.
   return {run(weights, batches)(-1, ts::from(stages - 1)), rounds};
 }
 

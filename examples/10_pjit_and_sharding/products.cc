@@ -23,13 +23,14 @@ std::string moves(const ts::Lowered& program) {
 
 Meshes make_meshes() {
   const std::int64_t n = ts::device_count();
-  // An axis of one device cuts nothing, so that programs which name it need no second version.
+  // An axis of one device does not partition anything, so programs that name it need no second
+  // version.
   return {Mesh({{"x", n}}), n >= 4 ? Mesh({{"data", 2}, {"model", 2}})  // the first four devices
                                    : Mesh({{"data", n}, {"model", 1}})};
 }
 
 Product simple_product(const Mesh& line) {
-  // Specs mean the mesh of the scope; other cells name theirs with .mesh.
+  // Specs refer to the mesh of the scope; other cells name their mesh with .mesh.
   const auto scope = ts::use_mesh(line);
   auto pjit_simple = ts::pjit(multiply, {.in_shardings = {P("x"), P()}, .out_shardings = P("x")});
   Array x = ts::random::normal(ts::random::key(42), {ts::device_count() * 4, std::int64_t{64}});
@@ -71,8 +72,8 @@ std::vector<Timing> benchmark_sharding_strategies(const Mesh& line, int trials) 
   for (const Strategy& s : strategies()) {
     auto pjit_multiply =
         ts::pjit(multiply, {.mesh = line, .in_shardings = {s.a, s.b}, .out_shardings = s.result});
-    // The document's operands are cut anew in every call. Here they lie right before the clock
-    // runs, and the first call, which compiles, is waited for.
+    // The document's operands are resharded in every call. Here they are placed before the clock
+    // starts, and the first call, which compiles, is waited for.
     Array placed_a = ts::device_put(a, line, s.a), placed_b = ts::device_put(b, line, s.b);
     pjit_multiply(placed_a, placed_b).block_until_ready();
     const double start = seconds();

@@ -19,19 +19,20 @@ Resharding demonstrate_resharding(const Mesh& line) {
   r.row_sums = pjit_row_op(r.x);
   r.row_moves = moves(pjit_row_op.lower(r.x));
 
-  // It wants columns and gets rows: x is moved before the call.
+  // The function takes columns and is given rows, so x is resharded before the call.
   auto pjit_col_op =
       ts::pjit(sum_columns, {.in_shardings = {P(none, "x")}, .out_shardings = P("x")});
   r.column_sums = pjit_col_op(r.x);
 
-  // The same inside the program, where its plan shows it.
+  // Here the resharding is part of the program, and its plan shows it.
   auto constrained =
       ts::pjit([](Array x) { return sum_columns(ts::with_sharding_constraint(x, P(none, "x"))); },
                {.in_shardings = {P("x")}, .out_shardings = P("x")});
   r.constrained_sums = constrained(r.x);
   r.constrained_moves = moves(constrained.lower(r.x));
 
-  // Left to the compiler, each device adds its rows, and the sums move instead of x.
+  // If the choice is left to the compiler, each device adds up its rows, and the sums are exchanged
+  // instead of x.
   auto added = ts::pjit(sum_columns, {.in_shardings = {P("x")}, .out_shardings = P("x")});
   r.added_sums = added(r.x);
   r.added_moves = moves(added.lower(r.x));

@@ -16,7 +16,7 @@ std::vector<std::int32_t> Corpus::encode(const std::string& s) const {
 }
 
 std::string Corpus::decode(const std::vector<std::int32_t>& ids) const {
-  // A vocabulary that was rounded up has numbers without a character.
+  // A vocabulary size that was rounded up has numbers without a character.
   std::string s;
   for (std::int32_t i : ids)
     s +=

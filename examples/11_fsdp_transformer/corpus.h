@@ -9,19 +9,19 @@
 namespace fsdp_transformer {
 
 struct Corpus {
-  std::string alphabet;  // in order; a character's number is its place
+  std::string alphabet;  // in order; a character's number is its position
   std::vector<std::int32_t> text;
   std::vector<std::int32_t> encode(const std::string& s) const;
   std::string decode(const std::vector<std::int32_t>& ids) const;
 };
-/// IoError where the file cannot be read, or holds more different characters than `vocabulary`.
+/// Throws IoError if the file cannot be read or has more than `vocabulary` different characters.
 Corpus load_corpus(const std::string& path, std::int64_t vocabulary);
 
 struct Batch {
-  Array ids, labels;  // int32 (batch, context); a label is the character behind
+  Array ids, labels;  // int32 (batch, context); a label is the next character
 };
-/// Windows of the text from places drawn by `key`, which is the step's own, so that training can be
-/// taken up anywhere.
+/// Windows of the text at positions drawn from `key`. Each step has a key of its own, so training
+/// can be resumed at any step.
 Batch draw_batch(const Corpus& corpus, const Array& key, std::int64_t batch, std::int64_t context);
 
 }  // namespace fsdp_transformer

@@ -10,9 +10,9 @@ using ts::none;
 using ts::P;
 using ts::PartitionSpec;
 
-// Megatron's cuts (Shoeybi et al. 2019): heads and hidden features belong to a device each along
-// "model", from the columns of one product to the rows of the next. Their other dimension and what
-// else there is lie by `rest`.
+// Megatron's tensor parallelism (Shoeybi et al. 2019): along "model", each device owns some heads
+// and hidden features, which are columns of the first weight and rows of the second. `rest` shards
+// the other dimension and all other parameters.
 std::vector<ts::PathRule> megatron(PartitionSpec::Dim rest, PartitionSpec::Dim positions) {
   const PartitionSpec columns = P(rest, "model"), rows = P("model", rest);
   return {{"**/qkv/weight", columns},         {"**/qkv/bias", P("model")},
@@ -71,8 +71,8 @@ Form form(const std::string& name, std::int64_t devices) {
 Form settled(Form form, const State& state, const Array& ids, const optim::Optimizer& opt,
              bool recompute, std::int64_t memory) {
   if (!form.automatic) return form;
-  // A search of all that it knows how to try is a few seconds; this much of it gets within some
-  // percent.
+  // A full search would take a few seconds; this many evaluations come within a few percent of its
+  // result.
   form.found = ts::autoshard(
       training_step(form, opt, recompute),
       {.mesh = form.mesh(), .memory_limit = memory, .evaluations = 48, .name = form.name})(

@@ -1,5 +1,5 @@
-// The ways to train: each is a mesh and specs, a row of a table. The model and the training step
-// are the same for all.
+// The ways to train. Each is a mesh with specs, in a row of a table; all of them use the same model
+// and the same training step.
 #pragma once
 
 #include "11_fsdp_transformer/model.h"
@@ -11,19 +11,20 @@ namespace fsdp_transformer {
 
 struct Form {
   std::string name, what;
-  std::vector<ts::Mesh::Axis> axes = {};      // of the mesh; none: one device, nothing is cut
-  std::vector<ts::PathRule> parameters = {};  // gradients and moments lie as their parameters do
-  ts::PartitionSpec batch = {};               // of ids and labels (batch, position)
+  std::vector<ts::Mesh::Axis> axes = {};  // of the mesh; none: one device, not sharded
+  std::vector<ts::PathRule> parameters =
+      {};                        // gradients and moments are sharded like their parameters
+  ts::PartitionSpec batch = {};  // for ids and labels (batch, position)
   std::optional<ts::PartitionSpec> stream = {};
-  bool automatic = false;  // it has no specs of its own: `settled` finds them
+  bool automatic = false;  // it has no specs; `settled` finds them
   std::optional<ts::AutoShardings> found = {};
 
   ts::Mesh mesh() const { return axes.empty() ? ts::Mesh() : ts::Mesh(axes); }
 };
 
-/// For so many devices: 1, 2, 4 or 8. Those that are automatic have yet to be settled.
+/// The forms for 1, 2, 4 or 8 devices. Automatic ones have no specs yet; `settled` finds them.
 std::vector<Form> forms(std::int64_t devices);
-/// By name; an error that lists the names where there is no such form.
+/// Returns the form of this name, or throws an error that lists the names.
 Form form(const std::string& name, std::int64_t devices);
 
 using State = optim::TrainState<Gpt>;
@@ -38,19 +39,21 @@ inline auto training_step(const Form& form, const optim::Optimizer& opt, bool re
   };
 }
 
-/// A form with specs: where it has none of its own, those of the quickest step on its mesh for a
-/// state and ids like these, whose values are not read, in `memory` bytes a device (0: no limit).
+/// Returns the form with specs. An automatic form gets the specs of the fastest step on its mesh
+/// that needs at most `memory` bytes per device (0: no limit). Only the types of `state` and `ids`
+/// matter; their values are not read.
 Form settled(Form form, const State& state, const Array& ids, const optim::Optimizer& opt,
              bool recompute = false, std::int64_t memory = 0);
 
-/// Specs of the model's leaves, and of all that training changes: an optimiser's moments lie as
-/// their parameters, counters are whole.
+/// Specs of the model's leaves, and of everything that training changes: an optimiser's moments are
+/// sharded like their parameters, and counters are replicated.
 ts::SpecTree model_specs(const Form& form, const Gpt& model);
 ts::SpecTree state_specs(const Form& form, const State& state);
-/// The state where its form has it.
+/// Returns the state with its form's shardings.
 State place(const Form& form, const State& state);
 
-/// The step of a settled form, compiled. The new state lies as the old one and takes its memory.
+/// Compiles the step of a settled form. The new state has the old one's sharding and reuses its
+/// memory.
 inline auto make_step(const Form& form, const State& like, const optim::Optimizer& opt,
                       bool recompute = false) {
   ts::JitOptions o;

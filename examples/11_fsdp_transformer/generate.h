@@ -1,4 +1,4 @@
-// Text from a trained model.
+// Generates text with a trained model.
 #pragma once
 
 #include "11_fsdp_transformer/forms.h"
@@ -7,8 +7,9 @@
 
 namespace fsdp_transformer {
 
-/// `count` characters that follow a prompt of as many as the model's context, drawn with probability
-/// softmax(logits / temperature). One program, with the parameters where their form has them.
+/// Returns the `count` characters that follow a prompt, whose length is the model's context; they
+/// are drawn with probability softmax(logits / temperature). It runs as one program, with the
+/// parameters sharded as in their form.
 std::vector<std::int32_t> generate(const Form& form, const Gpt& model,
                                    const std::vector<std::int32_t>& prompt, const Array& key,
                                    std::int64_t count, double temperature);

@@ -1,8 +1,9 @@
-// One transformer, one training step, and a table of ways to lie on devices. Every form takes some
-// steps from the same start; one of them is trained to the end and writes a psalm.
+// One transformer, one training step, and a table of ways to shard them over devices. Every form
+// takes some steps from the same start; one of them is trained to the end and writes a psalm.
 #include "11_fsdp_transformer/corpus.h"
 #include "11_fsdp_transformer/generate.h"
 #include "11_fsdp_transformer/plan.h"
+#include "common/command_line.h"
 #include "common/interrupt.h"
 #include "common/loss_picture.h"
 #include "common/outputs.h"
@@ -24,7 +25,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// What is the same for all forms.
+/// The settings and data that all forms share.
 struct Job {
   const Options& o;
   Corpus corpus;
@@ -42,11 +43,11 @@ struct Job {
 struct Trained {
   State state;
   std::vector<double> losses;
-  double seconds = 0;  // of the steps behind the first
+  double seconds = 0;  // of the steps after the first
 };
 
-/// Steps `from` to `to`, or until the user wants to end. `before` is called with the number of steps
-/// done, `after` with the loss too.
+/// Runs the steps from `from` to `to`, or until the user interrupts. `before` is called with the
+/// number of finished steps, `after` with the loss too.
 Trained train(const Job& job, const Form& form, State state, std::int64_t from, std::int64_t to,
               auto before, auto after) {
   auto step = make_step(form, state, job.opt, job.o.recompute);
@@ -67,14 +68,15 @@ Trained train(const Job& job, const Form& form, State state, std::int64_t from, 
 
 const auto nothing = [](auto...) {};
 
-/// Plans and losses of all forms, from one start. False where they differ by more than 1e-4.
+/// Prints plans and losses of all forms, from one start. Returns false if losses differ by more
+/// than 1e-4.
 bool compare(const Job& job, const State& start) {
   std::vector<double> first;
   double worst = 0;
   for (const Form& row : forms(job.o.devices)) {
     if (any_interrupted()) return true;
     const Form form = job.settle(row, start);
-    // Steps take the memory of their state; the start is everybody's.
+    // A step reuses the memory of its state, so each form starts with a copy.
     State state = place(form, ts::tree::map([](const Array& x) { return x.copy(); }, start));
     const Batch batch = job.batch(0);
     std::printf("\n== %s: %s\n", form.name.c_str(), form.what.c_str());
@@ -99,7 +101,7 @@ bool compare(const Job& job, const State& start) {
   return worst <= 1e-4;
 }
 
-/// Bytes of parameters and optimiser state that each device holds.
+/// Prints the bytes of parameters and optimiser state that each device holds.
 void print_memory(const Form& form, const State& state) {
   std::int64_t whole = 0, part = 0;
   for (const Array& leaf : ts::tree::leaves(state)) {
@@ -121,7 +123,7 @@ void print_text(const Job& job, const Form& form, const Gpt& model) {
             << "\n---" << std::endl;
 }
 
-/// The state of a run's newest checkpoint, and the seed of the run.
+/// Returns the state of the run's newest checkpoint and sets the seed of that run.
 State load_state(Options& o, const State& like) {
   const auto newest = ts::checkpoint::latest_step(o.resume);
   if (!newest) throw ts::IoError("there is no checkpoint in " + o.resume);
@@ -150,7 +152,7 @@ int run(Options o) {
     throw ts::Error("the checkpoint is of step " + std::to_string(done) +
                     "; choose --steps beyond that");
 
-  // Places that cannot be written to are found before the training.
+  // Files that cannot be written are found before the training.
   Outputs outputs(o.out, {"plan.html", "trace.json", "metrics.csv", "loss.svg"}, {"checkpoints"});
   watch_for_interrupts();
   std::printf("%lld parameters, %lld characters of text, %lld devices, batch %lld x %lld\n",
@@ -228,10 +230,5 @@ int run(Options o) {
 int main(int argc, char** argv) {
   Options options;
   if (auto code = parse(argc, argv, options)) return *code;
-  try {
-    return run(options);
-  } catch (const std::exception& e) {
-    std::cerr << "error: " << e.what() << "\n";
-  }
-  return 2;
+  return report_errors([&] { return run(options); });
 }

@@ -21,7 +21,7 @@ struct Sizes {
 
 struct Block {
   nn::LayerNorm norm1, norm2;
-  nn::Linear qkv;  // by heads, query, key and value of each together
+  nn::Linear qkv;  // grouped by head: query, key and value of each
   nn::Linear project, up, down;
 };
 struct Gpt {
@@ -32,19 +32,19 @@ struct Gpt {
   std::int64_t heads = 1;
 };
 
-/// Weights are normal with a deviation of 0.02, those before the residual sums of
-/// 0.02 / sqrt(2 layers); biases are 0.
+/// Weights are normal with a standard deviation of 0.02, or 0.02 / sqrt(2 layers) where the result
+/// is added to the residual stream; biases are 0.
 Gpt make_gpt(const Array& key, const Sizes& sizes);
 
 struct ModelOptions {
-  /// Forget what a block computes and compute it again in the backward pass.
+  /// Do not keep the intermediate results of a block; compute them again in the backward pass.
   bool recompute = false;
-  /// How the residual stream (batch, position, feature) is cut between the blocks' parts, where
-  /// that does not follow from the arguments.
+  /// The sharding of the residual stream (batch, position, feature) between the parts of a block,
+  /// if it does not follow from the arguments.
   std::optional<ts::PartitionSpec> stream = {};
 };
 
-/// ids int32 (batch, position): float32 logits (batch, position, vocabulary).
+/// Takes int32 ids (batch, position) and returns float32 logits (batch, position, vocabulary).
 Array logits(const Gpt& model, Array ids, const ModelOptions& options = {});
 /// The mean cross entropy of the next characters, `labels` (batch, position).
 Array loss(const Gpt& model, Array ids, Array labels, const ModelOptions& options = {});

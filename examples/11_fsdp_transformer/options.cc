@@ -1,11 +1,9 @@
 #include "options.h"
 
 #include "11_fsdp_transformer/forms.h"
-
-#include <CLI/CLI.hpp>
+#include "common/command_line.h"
 
 #include <cmath>
-#include <iostream>
 
 #ifndef EXAMPLE_DATA_DIR
 #define EXAMPLE_DATA_DIR "data"
@@ -47,25 +45,14 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   number("--characters", o.characters, "to generate at the end", 0, 1000000);
   app.add_option("--temperature", o.temperature, "of the text that is generated")
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  auto refuse = [](const std::string& why) {
-    std::cerr << "error: " << why << "\n";
-    return 2;
-  };
+  if (const auto code = parse(app, argc, argv)) return code;
   for (const auto& [name, value] :
        {std::pair("--lr", o.lr), std::pair("--temperature", o.temperature)})
     if (!(static_cast<float>(value) > 0 && std::isfinite(static_cast<float>(value))))
       return refuse(std::string(name) + " is " + app.get_option(name)->results().back() +
                     "; a positive float32 is needed");
-  // Forms cut the batch, the positions, the heads and the features; eight devices divide all.
+  // Forms shard the batch, the positions, the heads and the features, so eight devices must divide
+  // each.
   for (const auto& [name, value] :
        {std::pair("--batch", o.batch), std::pair("--width", o.sizes.width),
         std::pair("--context", o.sizes.context)})

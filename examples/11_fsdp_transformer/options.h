@@ -1,4 +1,4 @@
-// Command line of the example.
+// The command line of the example.
 #pragma once
 
 #include "11_fsdp_transformer/model.h"
@@ -16,6 +16,6 @@ struct Options {
   std::string form = "fsdp", data, out, resume;
 };
 
-/// Fills `o`; gives an exit code when the program should end at once (0 after --help, 2 after a
-/// mistake, which it explains).
+/// Fills `o`. Returns an exit code if the program should end at once: 0 after --help, 2 after a
+/// mistake, which is explained to the user.
 std::optional<int> parse(int argc, char** argv, Options& o);

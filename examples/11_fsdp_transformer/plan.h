@@ -1,9 +1,9 @@
-// What a device does in a form's step, for people.
+// Prints the work of one device in a step of a form.
 #pragma once
 
 #include <tessera/plan.h>
 
 namespace fsdp_transformer {
-/// Its figures, and collectives by kind.
+/// Prints the plan's figures, and its collectives by kind.
 void print_plan(const tessera::Plan& plan);
 }

@@ -21,32 +21,35 @@ using ts::Schedule;
 // --- model.cc
 constexpr std::int64_t kBlocks = 8, kWidth = 16, kHidden = 32, kRows = 64;
 
-/// Of one block; stacked, of all blocks: up (blocks, width, hidden), and so on.
+/// The parameters of one block: up (width, hidden), and so on; stacked, those of all blocks: up
+/// (blocks, width, hidden).
 struct Block {
   Array up, bias, down;
 };
-/// x + gelu(x . up + bias) . down: what comes out can go into the next block.
+/// Returns x + gelu(x . up + bias) . down, which has the shape of x, so it can be the next block's
+/// input.
 Array block(const Block& p, Array x);
-/// All blocks, stacked: one initialisation under vmap, a key for each.
+/// Returns the stacked parameters of all blocks: one initialisation under vmap, with a key per
+/// block.
 Block init_blocks(Array key, std::int64_t width = kWidth, std::int64_t hidden = kHidden);
-/// One block after the other.
+/// Applies one block after the other.
 Array network(const Block& blocks, Array x);
 Array loss_fn(Array y, Array target);
 
 struct Batch {
   Array x, target;
 };
-/// Random inputs, and what a random layer with tanh makes of them.
+/// Random inputs, and targets that a random layer with tanh computes from them.
 Batch make_batch(Array key);
 
 // --- training.cc
 struct Meshes {
   Mesh line;  // all devices along "data"
-  Mesh grid;  // "data" x "stage", 4 stages where there are so many devices
+  Mesh grid;  // "data" x "stage"; 4 stages if there are so many devices
 };
 Meshes make_meshes();
 
-/// (blocks, x, target) to the loss and the gradients of the blocks.
+/// Takes (blocks, x, target) and returns the loss and the gradients of the blocks.
 using Step = std::function<std::pair<Array, Block>(const Block&, Array, Array)>;
 struct Way {
   std::string name;
@@ -56,9 +59,9 @@ std::vector<Way> ways(const Meshes& meshes, std::int64_t microbatches);
 
 struct Run {
   std::vector<float> losses;  // before each step
-  Block blocks;               // after the last one
+  Block blocks;               // after the last step
 };
-/// Gradient descent.
+/// Trains by gradient descent.
 Run train(const Way& way, int steps = 8, double rate = 0.3);
 
 // --- memory.cc
@@ -67,7 +70,7 @@ struct Memory {
   std::int64_t gpipe = 0, one_f_one_b = 0;      // bytes of temporaries of pipeline_value_and_grad
   std::int64_t gradient = 0, checkpointed = 0;  // of the gradient of `pipeline`
 };
-/// Of more and more microbatches, each of 32 rows of 64 numbers. Nothing runs.
+/// Memory for growing numbers of microbatches, each of 32 rows of 64 numbers. Nothing is run.
 std::vector<Memory> memory_by_microbatches(const Mesh& grid);
 
 }  // namespace pipeline_example

@@ -1,8 +1,7 @@
-// Pipelines over a mesh axis: timelines, the same training in five ways, memory.
+// Pipelines over a mesh axis: timelines, the same training in five ways, and memory.
 #include "cells.h"
+#include "common/command_line.h"
 #include "common/outputs.h"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -80,29 +79,16 @@ int main(int argc, char** argv) {
   CLI::App app{"Pipelines over a mesh axis"};
   int devices = 8;
   std::string folder = "runs/pipeline";
-  app.add_option("--devices", devices, "virtual devices: 4 stages of them, the rest data-parallel")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 8))
+  add_devices(app, devices, 8, "virtual devices: 4 stages of them, the rest data-parallel")
       ->check(CLI::IsMember({1, 2, 4, 8}));
   app.add_option("--save", folder, "folder for the drawings")->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  // What would fail behind all the rest fails before it.
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed || !std::ofstream(folder + "/1f1b.svg", std::ios::app)) {
-    std::cerr << "error: cannot write drawings to the folder \"" << folder << "\""
-              << (failed ? ": " + failed.message() : "") << "; name another with --save\n";
-    return 2;
-  }
-  try {
+  return run_example(app, argc, argv, [&] {
+    // A folder that cannot be written is found before everything else, not at the end.
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed || !std::ofstream(folder + "/1f1b.svg", std::ios::app))
+      return refuse("cannot write drawings to the folder \"" + folder + "\"" +
+                    (failed ? ": " + failed.message() : "") + "; name another with --save");
     ts::set_device_count(devices);
     leave_reports_to_the_first();
     const Meshes meshes = make_meshes();
@@ -111,8 +97,5 @@ int main(int argc, char** argv) {
     show_training(meshes);
     show_memory(meshes.grid);
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

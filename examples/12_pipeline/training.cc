@@ -12,12 +12,12 @@ Meshes make_meshes() {
 std::vector<Way> ways(const Meshes& meshes, std::int64_t microbatches) {
   auto whole = [](const Block& p, Array x, Array t) { return loss_fn(network(p, x), t); };
 
-  // Each device has all blocks and its rows; that gradients are added follows from the specs.
+  // Each device has all blocks and its own rows. The specs imply that gradients are added up.
   auto data_parallel = ts::shard_map(
       [](const Block& p, Array x, Array t) { return ts::pmean(loss_fn(network(p, x), t), "data"); },
       {.mesh = meshes.line, .in_specs = {P(), P("data"), P("data")}, .out_specs = P()});
 
-  // Each device has its blocks, and its rows in microbatches.
+  // Each device has its own blocks, and its rows arrive in microbatches.
   const ts::PipelineOptions gpipe{.mesh = meshes.grid,
                                   .microbatches = microbatches,
                                   .schedule = Schedule::gpipe,
@@ -25,7 +25,7 @@ std::vector<Way> ways(const Meshes& meshes, std::int64_t microbatches) {
   ts::PipelineOptions one_f_one_b = gpipe;
   one_f_one_b.schedule = Schedule::one_f_one_b;
 
-  // The network as a pipeline, for whatever is made of its result and its derivative.
+  // The network as a pipeline, for any function of its result and for its derivative.
   auto pipelined = ts::pipeline(block, gpipe);
   auto through = [=](const Block& p, Array x, Array t) { return loss_fn(pipelined(p, x), t); };
 

@@ -1,5 +1,5 @@
-// Training by several processes, whose checkpoints outlive them: `run` starts it again with those
-// that are left.
+// Training in several processes, whose checkpoints outlive them: `run` restarts it with the
+// processes that are left.
 #include "common/interrupt.h"
 #include "training.h"
 
@@ -53,11 +53,12 @@ int run(const Options& o) {
     const auto [images, labels] = batches.next();
     std::tie(state, loss) = step(std::move(state), images, labels);
     ++done;
-    checkpoints.save(done,
-                     Checkpoint{state, batches.order().position()});  // goes on while it is written
+    checkpoints.save(
+        done,
+        Checkpoint{state, batches.order().position()});  // training continues while it is written
     if (done == o.die_at && o.attempt == 0 && ts::process_index() == ts::process_count() - 1) {
       loss.block_until_ready();
-      ::raise(SIGKILL);  // as a machine that fails
+      ::raise(SIGKILL);  // like a machine that fails
     }
     if (reports && (done % o.every == 0 || done == o.steps)) {
       std::printf("step %4lld  loss %.6f\n", static_cast<long long>(done), ts::item<double>(loss));

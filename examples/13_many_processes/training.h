@@ -1,4 +1,4 @@
-// A classifier of handwritten digits, its weights and their moments sharded over all devices.
+// A classifier of handwritten digits, with weights and moments sharded over all devices.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -19,22 +19,22 @@ struct Model {
 struct State {
   Model model;
   optim::State optimizer;
-  Array key;   // of dropout
-  Array step;  // int32: how many are done
+  Array key;   // for dropout
+  Array step;  // int32: the number of finished steps
 };
-/// All that training goes on from: with it a run that was interrupted gives the bits of one that
-/// was not.
+/// The complete state of training: a run that was interrupted and resumed from it gives the same
+/// bits as one that was not.
 struct Checkpoint {
   State state;
   ts::data::EpochBatches::Position examples;
 };
 
-/// Each process reads the examples of its own devices.
+/// Reads batches; each process reads the examples of its own devices.
 class Batches {
  public:
   Batches(const std::string& folder, std::int64_t batch, const ts::Sharding& sharding,
           const Array& key);
-  /// Images float32 (batch, pixels), labels (batch,).
+  /// Returns images, float32 (batch, pixels), and labels, (batch,).
   std::pair<Array, Array> next();
   ts::data::EpochBatches& order() { return order_; }
   std::int64_t pixels() const { return images_.shape()[1] * images_.shape()[2]; }
@@ -45,9 +45,9 @@ class Batches {
   ts::data::EpochBatches order_;
 };
 
-/// Over the mesh, every weight cut along its first dimension.
+/// Specs that shard the first dimension of every weight over the mesh.
 ts::SpecTree specs_of(const State& state);
 State first_state(const ts::Mesh& mesh, std::int64_t pixels, std::int64_t seed);
-/// (state, images, labels) -> (state, loss); takes the state's memory.
+/// Compiles (state, images, labels) -> (state, loss), which reuses the state's memory.
 ts::Jit<std::pair<State, Array> (*)(State, Array, Array)> make_step(const ts::Mesh& mesh,
                                                                     const State& state);

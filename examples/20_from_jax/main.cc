@@ -1,9 +1,8 @@
-// Three models that JAX and Flax exported, run without Python: what they give beside what JAX gave,
-// and one of them fine-tuned here, on one device and on several.
+// Runs three models that JAX and Flax exported, without Python: it compares their results with
+// JAX's and fine-tunes one of them, on one device and on several.
+#include "common/command_line.h"
 #include "common/outputs.h"
 #include "models.h"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +16,7 @@ namespace {
 
 void part(const char* title) { std::cout << "\n== " << title << "\n"; }
 
-// The greatest difference, as a part of the greatest number.
+// The greatest difference, relative to the greatest number.
 float difference(const Array& x, const Array& y) {
   return ts::item<float>(ts::max(ts::abs(x - y)) / ts::max(ts::abs(y)));
 }
@@ -96,30 +95,14 @@ int main(int argc, char** argv) {
   std::string folder = FROM_JAX_MODELS;
   int devices = 4;
   app.add_option("--models", folder, "the folder that export.py wrote")->capture_default_str();
-  app.add_option("--devices", devices, "virtual devices to fine-tune on")
-      ->check(CLI::Range(1, 32))
-      ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help();
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "error: " << e.what() << " (--help lists the options)\n";
-    return 2;
-  }
-  if (32 % devices) {
-    std::cerr << "error: --devices " << devices
-              << " does not divide the 32 images; use 1, 2, 4, 8, 16 or 32\n";
-    return 2;
-  }
-  try {
+  add_devices(app, devices, 32, "virtual devices to fine-tune on");
+  return run_example(app, argc, argv, [&] {
+    if (32 % devices)
+      return refuse("--devices " + std::to_string(devices) +
+                    " does not divide the 32 images; use 1, 2, 4, 8, 16 or 32");
     ts::set_device_count(devices);
     leave_reports_to_the_first();
     show(folder, devices);
     return 0;
-  } catch (const ts::Error& e) {
-    std::cerr << "error: " << e.what() << "\n";
-    return 2;
-  }
+  });
 }

@@ -59,7 +59,7 @@ std::vector<float> fine_tune(Model resnet, int steps) {
 
 std::vector<float> fine_tune_on_devices(const Model& resnet, int steps, int devices) {
   const Batch data = batch();
-  // The same function for a part of the images: its file leaves the size of the batch open.
+  // The file leaves the batch size open, so the same function takes a shard of the images.
   auto step = ts::pmap(
       [f = resnet](const Weights& weights, Array images, Array labels) {
         auto loss = [&](const Weights& w) { return cross_entropy(f(w, {images})[0], labels); };

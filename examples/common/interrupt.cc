@@ -15,7 +15,7 @@ void watch_for_interrupts() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
-    if (before.sa_handler == SIG_IGN) continue;  // as nohup and shells ask for
+    if (before.sa_handler == SIG_IGN) continue;  // nohup and shells ask for this
     struct sigaction mark {};
     mark.sa_handler = [](int) { asked = 1; };
     mark.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);

@@ -1,12 +1,12 @@
-// Ending early, by Ctrl-C or by whoever manages this process.
+// Ending a run early, by Ctrl-C or by the program that manages this process.
 #pragma once
 
-/// From here on SIGINT, SIGTERM and SIGHUP set a mark instead of ending the process, so that what
-/// is trained can be saved; a second one ends it. Output that nobody reads any more is no reason to
-/// end.
+/// From this call on, SIGINT, SIGTERM and SIGHUP set a flag instead of ending the process, so that
+/// the trained parameters can be saved; a second signal ends it. SIGPIPE is ignored, so a reader
+/// that closes the output does not end the process.
 void watch_for_interrupts();
 bool interrupted();
-/// Whether one of the processes is to end: all of them ask, at the same place.
+/// Whether any process was asked to end. All processes call it at the same place.
 bool any_interrupted();
-/// What a process that was asked to end gives.
+/// The exit code of a process that was asked to end.
 inline constexpr int kInterrupted = 130;

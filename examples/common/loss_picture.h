@@ -1,4 +1,4 @@
-// The losses of a run as a picture.
+// Draws the losses of a run.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-/// A number below the axis, at the loss with this index.
+/// A number shown below the axis, at the loss with this index.
 struct Mark {
   std::size_t at;
   std::int64_t label;
 };
 
-/// Losses on a logarithmic axis as SVG, each and their running mean; `below` says what the marks
-/// count. IoError when it cannot be written.
+/// Writes an SVG of the losses and their running mean on a logarithmic axis; `below` names the
+/// quantity that the marks count. Throws IoError if the file cannot be written.
 void write_loss_svg(const std::string& path, const std::vector<double>& losses,
                     const std::vector<Mark>& marks, const std::string& title,
                     const std::string& below);

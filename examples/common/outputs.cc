@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <iostream>
 
-// Beside the file first, under a name that is nobody's: "x" neither replaces a file nor follows a
-// link.
+// Writes to a temporary file beside the target, which is opened exclusively, so that it neither
+// replaces a file nor follows a link.
 void write_file(const std::string& path, const std::string& text) {
   std::FILE* file = nullptr;
   std::string beside;
@@ -88,12 +88,12 @@ std::string Outputs::report() const {
 }
 
 void Trace::before_step(std::int64_t done) {
-  constexpr std::int64_t kUntraced = 2, kTraced = 20;  // steps that compile, those in the trace
+  constexpr std::int64_t kUntraced = 2, kTraced = 20;  // steps that compile; steps in the trace
   if (done == kUntraced + kTraced) return end();
   try {
     if (done == kUntraced) profile_.emplace(path_);
   } catch (...) {
-    problem_ = std::current_exception();  // training goes on
+    problem_ = std::current_exception();  // the training continues
   }
 }
 

@@ -18,15 +18,13 @@
 #include <tessera/error.h>
 #include <tessera/index.h>
 #include <tessera/shape.h>
+#include <memory>
 
 #include <array>
-#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -140,14 +138,13 @@ class TESSERA_API Array {
     else if constexpr (std::is_floating_point_v<T>)
       return static_cast<T>(item_double(loc));
     else if constexpr (std::is_same_v<T, bool>)
-      return item_complex(loc) != 0.0;
+      return item_bool(loc);
     else if constexpr (is_complex_v<T>)
-      return T(item_complex(loc));
+      return item_complex<T>(loc);
     else if constexpr (std::is_unsigned_v<T>)
-      return static_cast<T>(item_uint(std::numeric_limits<T>::max(), loc));
+      return static_cast<T>(item_uint(static_cast<T>(-1), loc));
     else
-      return static_cast<T>(
-          item_int(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), loc));
+      return static_cast<T>(item_int(8 * sizeof(T), loc));
   }
   __attribute__((
       unavailable("tessera: say what C++ type to read the element as: x.item<float>()"))) double
@@ -337,7 +334,7 @@ class TESSERA_API Array {
  private:
   static Array bool_scalar(bool v);
   static Array float_scalar(double v);
-  static Array complex_scalar(std::complex<double> v);
+  static Array complex_scalar(double real, double imag);
   static Array int_scalar(std::int64_t v);
   static Array uint_scalar(std::uint64_t v);
   template <Number T>
@@ -349,7 +346,7 @@ class TESSERA_API Array {
     else if constexpr (std::is_floating_point_v<T>)
       return float_scalar(static_cast<double>(v));
     else if constexpr (is_complex_v<T>)
-      return complex_scalar(std::complex<double>(v));
+      return complex_scalar(v.real(), v.imag());
     else if constexpr (std::is_unsigned_v<T>)
       return uint_scalar(v);
     else
@@ -359,8 +356,18 @@ class TESSERA_API Array {
                            std::source_location loc);
   void require_length(std::size_t length, std::source_location loc) const;
   double item_double(std::source_location loc) const;
-  std::complex<double> item_complex(std::source_location loc) const;
-  std::int64_t item_int(std::int64_t least, std::int64_t most, std::source_location loc) const;
+  bool item_bool(std::source_location loc) const;
+  /// Stores the real and the imaginary part.
+  void item_parts(double* parts, std::source_location loc) const;
+  template <class T>
+  T item_complex(std::source_location loc) const {
+    double parts[2];
+    item_parts(parts, loc);
+    using Part = typename T::value_type;
+    return T(static_cast<Part>(parts[0]), static_cast<Part>(parts[1]));
+  }
+  /// A value of a signed integer type of this many bits.
+  std::int64_t item_int(int bits, std::source_location loc) const;
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
   /// The result is valid as long as the array lives.
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;

@@ -12,11 +12,11 @@
 
 #include <tessera/jit.h>
 #include <tessera/plan.h>
+#include <memory>
 
 #include <cstdint>
 #include <iosfwd>
 #include <map>
-#include <memory>
 #include <source_location>
 #include <string>
 #include <type_traits>

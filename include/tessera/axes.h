@@ -27,19 +27,26 @@ class TESSERA_API Axes {
   enum class Kind { axis, replicated, list };
 
   /// Axis 0.
-  Axes() = default;
+  Axes();
   template <std::integral I>
-  requires(!std::is_same_v<I, bool>) Axes(I axis) : axis_(static_cast<int>(axis)) {}
-  Axes(Replicated) : kind_(Kind::replicated) {}
+  requires(!std::is_same_v<I, bool>) Axes(I axis) : Axes(Kind::axis, static_cast<int>(axis)) {}
+  Axes(Replicated) : Axes(Kind::replicated, 0) {}
   /// Throws TreeError if lists are nested deeper than 1000 levels.
-  Axes(std::initializer_list<Axes> children) : Axes(std::vector<Axes>(children)) {}
+  Axes(std::initializer_list<Axes> children);
   Axes(std::vector<Axes> children);
+  Axes(const Axes&);
+  Axes(Axes&&) noexcept;
+  Axes& operator=(const Axes&);
+  Axes& operator=(Axes&&) noexcept;
+  ~Axes();
 
   Kind kind() const { return kind_; }
   int axis() const { return axis_; }
   const std::vector<Axes>& children() const { return children_; }
 
  private:
+  Axes(Kind kind, int axis);
+
   Kind kind_ = Kind::axis;
   int axis_ = 0;
   std::vector<Axes> children_;

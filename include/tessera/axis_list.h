@@ -43,7 +43,7 @@ class AxisList {
   AxisList(const std::vector<I>& axes) : axes_(axes.begin(), axes.end()) {}
   template <Position I, std::size_t N>
   AxisList(const std::array<I, N>& axes) : axes_(axes.begin(), axes.end()) {}
-  std::span<const std::int64_t> get() const { return axes_; }
+  std::span<const std::int64_t> get() const { return {axes_.data(), axes_.size()}; }
 
  private:
   std::vector<std::int64_t> axes_;
@@ -76,12 +76,7 @@ struct BracedAxes {
   First axis_0;
   Other axis_1 = {}, axis_2 = {}, axis_3 = {}, axis_4 = {}, axis_5 = {}, axis_6 = {}, axis_7 = {};
 
-  AxisList list() const {
-    std::vector<std::int64_t> axes{axis_0.axis};
-    for (const Other& a : {axis_1, axis_2, axis_3, axis_4, axis_5, axis_6, axis_7})
-      if (a) axes.push_back(*a);
-    return axes;
-  }
+  TESSERA_API AxisList list() const;
 };
 
 template <class T>

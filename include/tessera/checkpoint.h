@@ -27,10 +27,10 @@
 #include <tessera/partition_spec.h>
 #include <tessera/remat.h>
 #include <tessera/tree.h>
+#include <memory>
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -179,7 +179,7 @@ struct TESSERA_API CheckpointFiles {
     const InFunction called("checkpoint::restore", loc);
     const std::vector<Array> leaves =
         restore_checkpoint(dir, tree::structure(like), tree::leaves(like), options, loc);
-    return tree::unflatten(like, std::span<const Array>(leaves), loc);
+    return tree::unflatten(like, leaves, loc);
   }
   /// Returns all arrays by path, for use without a tree; it accepts neither specs nor `may_lack`.
   static std::map<std::string, Array> restore_arrays(

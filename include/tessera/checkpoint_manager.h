@@ -11,9 +11,9 @@
 #pragma once
 
 #include <tessera/checkpoint.h>
+#include <memory>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <string>

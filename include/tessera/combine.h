@@ -5,8 +5,8 @@
 
 #include <tessera/array.h>
 #include <tessera/axis_list.h>
-
 #include <functional>
+
 #include <vector>
 
 namespace tessera::inline v0 {

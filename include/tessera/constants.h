@@ -3,13 +3,12 @@
 
 #include <tessera/config.h>
 
-#include <limits>
 #include <numbers>
 
 namespace tessera::inline v0 {
 
 inline constexpr double pi = std::numbers::pi;
-inline constexpr double inf = std::numeric_limits<double>::infinity();
-inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double inf = __builtin_inf();
+inline constexpr double nan = __builtin_nan("");
 
 }  // namespace tessera::inline v0

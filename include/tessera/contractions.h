@@ -27,18 +27,13 @@ TESSERA_API Array tensordot(Operand x, Operand y, int axes = 2);
 TESSERA_API Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
                          std::source_location loc = std::source_location::current());
 /// Overloads for one, two or three operands: einsum("ij,jk->ik", x, y).
-inline Array einsum(const std::string& subscripts, const Array& x,
-                    std::source_location loc = std::source_location::current()) {
-  return einsum(subscripts, std::vector{x}, loc);
-}
-inline Array einsum(const std::string& subscripts, const Array& x, const Array& y,
-                    std::source_location loc = std::source_location::current()) {
-  return einsum(subscripts, std::vector{x, y}, loc);
-}
-inline Array einsum(const std::string& subscripts, const Array& x, const Array& y, const Array& z,
-                    std::source_location loc = std::source_location::current()) {
-  return einsum(subscripts, std::vector{x, y, z}, loc);
-}
+TESSERA_API Array einsum(const std::string& subscripts, const Array& x,
+                         std::source_location loc = std::source_location::current());
+TESSERA_API Array einsum(const std::string& subscripts, const Array& x, const Array& y,
+                         std::source_location loc = std::source_location::current());
+TESSERA_API Array einsum(const std::string& subscripts, const Array& x, const Array& y,
+                         const Array& z,
+                         std::source_location loc = std::source_location::current());
 /// Sums the diagonal `offset` of axes `axis1` and `axis2`: the elements whose position along axis2
 /// is `offset` more than that along axis1. Integers narrower than 32 bits are summed in 32.
 TESSERA_API Array trace(Operand x, std::int64_t offset = 0, std::int64_t axis1 = 0,

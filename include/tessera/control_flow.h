@@ -247,11 +247,10 @@ auto map(F&& f, const Xs& xs, const MapOptions& options,
       detail::in_batches(tree::structure(inputs), tree::leaves(inputs), options.batch_size, loc);
   if (!parts.batched) return map(f, inputs, loc);
   auto batch = vmap(f, {}, loc);
-  auto rest = [&] { return batch(tree::unflatten(inputs, std::span<const Array>(parts.rest))); };
+  auto rest = [&] { return batch(tree::unflatten(inputs, parts.rest)); };
   if (parts.whole.empty()) return rest();
-  auto ys =
-      tree::map([](const Array& y) { return detail::merge_leading(y); },
-                map(batch, tree::unflatten(inputs, std::span<const Array>(parts.whole)), loc));
+  auto ys = tree::map([](const Array& y) { return detail::merge_leading(y); },
+                      map(batch, tree::unflatten(inputs, parts.whole), loc));
   if (parts.rest.empty()) return ys;
   return tree::map([&](const Array& a, const Array& b) { return detail::joined(a, b); }, ys,
                    rest());
@@ -266,8 +265,7 @@ T associative_scan(F&& combine, const T& elements, const AssociativeScanOptions&
   detail::CallOf<std::remove_reference_t<F>, T, T> call(combine, a, b);
   static_assert(std::is_same_v<typename decltype(call)::Result, T>,
                 "tessera: the function of associative_scan returns another type than it takes");
-  return tree::unflatten(elements,
-                         std::span<const Array>(detail::associative_scan(call, options, loc)));
+  return tree::unflatten(elements, detail::associative_scan(call, options, loc));
 }
 
 }  // namespace tessera::inline v0

@@ -22,7 +22,9 @@ struct Nested {
   template <class T>
   Nested(std::complex<T> v)
       : kind(kComplex), real(static_cast<double>(v.real())), imag(static_cast<double>(v.imag())) {}
-  Nested(std::initializer_list<Nested> v) : kind(kList), rows(v) {}
+  TESSERA_API Nested(std::initializer_list<Nested> v);
+  TESSERA_API Nested(const Nested&);
+  TESSERA_API ~Nested();
   static constexpr int kBoolean = 0, kInteger = 1, kReal = 2, kComplex = 3, kList = 4;
   int kind;
   std::int64_t integer = 0;
@@ -30,8 +32,6 @@ struct Nested {
   double real = 0, imag = 0;
   std::vector<Nested> rows;
 };
-TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
-                         std::source_location loc);
 [[noreturn]] TESSERA_API void ragged_rows(std::size_t first, std::size_t other,
                                           std::source_location loc);
 }  // namespace detail
@@ -40,10 +40,9 @@ TESSERA_API Array nested(const std::vector<Nested>& rows, std::optional<DType> d
 /// value needs it), array({1.5, 2}) float32, array({true}) bool; it is complex64 if a number is
 /// complex. `dtype` overrides this. Throws ShapeError if rows differ in length, and DTypeError for
 /// a value that the dtype cannot hold.
-inline Array array(std::initializer_list<detail::Nested> values, std::optional<DType> dtype = {},
-                   std::source_location loc = std::source_location::current()) {
-  return detail::nested(values, dtype, loc);
-}
+TESSERA_API Array array(std::initializer_list<detail::Nested> values,
+                        std::optional<DType> dtype = {},
+                        std::source_location loc = std::source_location::current());
 /// Makes a strongly typed array from a number, an array or a vector.
 TESSERA_API Array array(Operand value, std::optional<DType> dtype = {});
 template <Element T>

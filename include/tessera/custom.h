@@ -15,8 +15,8 @@
 #pragma once
 
 #include <tessera/detail/call.h>
-
 #include <memory>
+
 #include <source_location>
 #include <tuple>
 #include <type_traits>

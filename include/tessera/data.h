@@ -5,10 +5,10 @@
 #include <tessera/array.h>
 #include <tessera/sharding.h>
 #include <tessera/tree.h>
-
-#include <cstdint>
 #include <functional>
 #include <memory>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 

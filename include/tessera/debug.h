@@ -3,11 +3,11 @@
 
 #include <tessera/array.h>
 #include <tessera/tree.h>
+#include <functional>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <source_location>
 #include <string>

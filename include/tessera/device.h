@@ -1,10 +1,13 @@
 // Devices, the memory they use, and the placement of arrays on them.
 //
-// A device belongs to a platform. The CPU platform always exists and is the default for arrays and
-// programs that are not placed elsewhere. A process has as many virtual CPU devices as
-// TESSERA_DEVICES or set_device_count specifies, by default one per core. They share memory and a
-// pool of one worker thread per core. Devices have no threads of their own, so it is fine to have
-// more devices than cores. All functions here are safe to call from any thread.
+// A device belongs to a platform. The CPU platform always exists. A process has as many virtual CPU
+// devices as TESSERA_DEVICES or set_device_count specifies, by default one per core. They share
+// memory and a pool of one worker thread per core. Devices have no threads of their own, so it is
+// fine to have more devices than cores. All functions here are safe to call from any thread.
+//
+// New arrays are placed on the default device, uncommitted, and a computation whose arguments are
+// all uncommitted runs there. It is the first CPU device until set_default_device or DefaultDevice
+// chooses another one.
 //
 // Exit: a process that returns from main or calls exit() on any thread first waits for the calls in
 // progress. Arrays may still be used afterwards, by destructors of static objects and by threads
@@ -23,11 +26,17 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tessera::inline v0 {
+
+namespace detail {
+struct ChosenDevice;
+}  // namespace detail
 
 struct Device {
   int id = 0;  // unique within its platform
@@ -41,14 +50,15 @@ TESSERA_API std::ostream& operator<<(std::ostream& out, const Device& device);
 /// "[CpuDevice(id=0), CpuDevice(id=1)]"
 TESSERA_API std::ostream& operator<<(std::ostream& out, const std::vector<Device>& devices);
 
-/// The devices of the CPU.
+/// The devices of the default device's platform.
 TESSERA_API std::vector<Device> devices();
 /// The devices of the named platform. Throws DeviceError if the process has no such platform.
 TESSERA_API std::vector<Device> devices(std::string_view platform,
                                         std::source_location loc = std::source_location::current());
+/// The number of devices().
 TESSERA_API int device_count();
 /// Sets the number of CPU devices, at least 1. It can always grow; shrinking throws DeviceError if
-/// an array is on a device that would be removed.
+/// an array is on a device that would be removed, or if that device is a default device.
 TESSERA_API void set_device_count(int n,
                                   std::source_location loc = std::source_location::current());
 /// Whether programs flush subnormal numbers to zero: those below 1.2e-38 in float32 and 2.2e-308 in
@@ -59,7 +69,36 @@ TESSERA_API void set_device_count(int n,
 /// TESSERA_FLUSH_DENORMAL.
 TESSERA_API void set_flush_denormal(bool on);
 TESSERA_API bool flush_denormal();
-/// "cpu", the platform of everything that is not placed elsewhere.
+
+/// The device on which this thread places new arrays, and on which it runs computations whose
+/// arguments are all uncommitted. Arguments that are elsewhere are moved there. Until a device is
+/// chosen, what is computed from a row of a sharded array stays on the row's device.
+TESSERA_API Device default_device();
+/// Sets the default device of all threads, except inside a DefaultDevice. Arrays that exist stay
+/// where they are. Functions that are given no devices, such as devices(), pmap and Mesh, use those
+/// of its platform, all of them. Throws DeviceError if there is no such device or if it belongs to
+/// another process.
+TESSERA_API void set_default_device(Device device,
+                                    std::source_location loc = std::source_location::current());
+/// Sets the default device to this process's first device of a platform; "cpu" restores the initial
+/// one. Throws DeviceError if the process has no such platform.
+TESSERA_API void set_default_device(std::string_view platform,
+                                    std::source_location loc = std::source_location::current());
+/// Sets the default device of the thread that made it for its lifetime, in place of the one for all
+/// threads; throws as set_default_device does. Scopes nest, and end in reverse order.
+class TESSERA_API DefaultDevice {
+ public:
+  explicit DefaultDevice(Device device, std::source_location loc = std::source_location::current());
+  explicit DefaultDevice(std::string_view platform,
+                         std::source_location loc = std::source_location::current());
+  ~DefaultDevice();
+  DefaultDevice(const DefaultDevice&) = delete;
+  DefaultDevice& operator=(const DefaultDevice&) = delete;
+
+ private:
+  std::unique_ptr<detail::ChosenDevice> chosen_;
+};
+/// The name of the default device's platform, such as "cpu".
 TESSERA_API std::string_view default_backend();
 /// "0.1.0"
 TESSERA_API std::string_view version();
@@ -70,16 +109,18 @@ struct MemoryStats {
   std::int64_t live = 0;
   std::int64_t peak = 0;
 };
-/// Logical bytes of one device, counted as if it held its own copy of everything placed on it.
+/// Logical bytes of one device, counted as if it held its own copy of everything placed on it. On
+/// another platform than the CPU: what its allocator reports.
 TESSERA_API MemoryStats memory_stats(Device device,
                                      std::source_location loc = std::source_location::current());
-/// Bytes that the process holds; memory shared by several devices counts once.
+/// Bytes of host memory that the process holds; memory shared by several devices counts once.
 TESSERA_API MemoryStats physical_memory_stats();
 /// The most bytes that the process can have: the machine's memory plus swap, or the limit of its
 /// control group. Larger arrays are refused before anything is allocated.
 TESSERA_API std::int64_t memory_limit();
+/// Sets the peaks of the CPU's devices and of physical_memory_stats to what is live now.
 TESSERA_API void reset_peak_memory();
-/// A readable table of memory_stats for each device of this process, their sums, and
+/// A readable table of memory_stats for each of local_devices(), their sums, and
 /// physical_memory_stats.
 TESSERA_API std::string memory_table();
 
@@ -104,7 +145,7 @@ requires(!std::convertible_to<T, Operand>) T
                std::source_location loc = std::source_location::current()) {
   return tree::map([&](const Array& leaf) { return device_put(Operand(leaf, loc), device); }, x);
 }
-/// Returns the whole of x in host order on the default device, uncommitted.
+/// Returns the whole of x in host order on the first CPU device, uncommitted.
 TESSERA_API Array device_get(Operand x);
 template <class T>
 requires(!std::convertible_to<T, Operand>) T

@@ -23,12 +23,12 @@ TESSERA_API int process_index();
 TESSERA_API int process_count();
 /// The entries of devices() that belong to this process.
 TESSERA_API std::vector<Device> local_devices();
-/// The process that owns a device. Throws DeviceError if there is no such device.
+/// The process that owns a device. Throws DeviceError if there is no such device or platform.
 TESSERA_API int process_of(Device device,
                            std::source_location loc = std::source_location::current());
 
-/// Returns the whole of x in every process, on its first device, uncommitted. All processes must
-/// call it. If x is on a single device, so that each process has its own, the result has a new
+/// Returns the whole of x in every process, on its first CPU device, uncommitted. All processes
+/// must call it. If x is on a single device, so that each process has its own, the result has a new
 /// dimension 0 with one entry per process, unless all processes name the same device.
 TESSERA_API Array process_allgather(Operand x);
 

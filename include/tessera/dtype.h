@@ -6,9 +6,9 @@
 #pragma once
 
 #include <tessera/config.h>
+#include <tessera/detail/complex_fwd.h>
 
 #include <bit>
-#include <complex>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -162,7 +162,13 @@ struct bfloat16_t {
 namespace detail {
 template <class T, class... U>
 inline constexpr bool is_one_of = (std::is_same_v<T, U> || ...);
-}
+
+/// std::complex<T> for code that is compiled once F is known, when the type may be complete.
+template <class F, class T>
+struct ComplexFor {
+  using type = std::complex<T>;
+};
+}  // namespace detail
 
 /// C++ types of complex elements.
 template <class T>
@@ -195,7 +201,7 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::complex<double>>) return DType::complex128;
 }
 
-/// Calls `f(T{})` with the C++ type that stores `d`.
+/// Calls `f(T{})` with the C++ type that stores `d`. Callers include <complex>.
 template <class F>
 decltype(auto) dispatch(DType d, F&& f) {
   switch (d) {
@@ -212,10 +218,10 @@ decltype(auto) dispatch(DType d, F&& f) {
     case DType::bfloat16: return f(bfloat16_t{});
     case DType::float32: return f(float{});
     case DType::float64: return f(double{});
-    case DType::complex64: return f(std::complex<float>{});
+    case DType::complex64: return f(typename detail::ComplexFor<F, float>::type{});
     case DType::complex128: break;
   }
-  return f(std::complex<double>{});
+  return f(typename detail::ComplexFor<F, double>::type{});
 }
 
 /// Like dispatch, but without the complex types, for functions whose callers have rejected these

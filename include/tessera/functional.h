@@ -5,8 +5,8 @@
 #include <tessera/device.h>
 #include <tessera/grad.h>
 #include <tessera/tree.h>
-
 #include <functional>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,17 +50,20 @@ auto linear_transpose(F&& f, const A&... like) {
   return vjp(std::forward<F>(f), tree::map([](Array x) { return x * 0; }, like)...).second;
 }
 
-/// The number of devices that belong to this process; all of them in a single process.
+/// The number of local_devices(); all devices() in a single process.
 TESSERA_API std::int64_t local_device_count();
+
+namespace detail {
+TESSERA_API std::vector<std::pair<std::string, Array>> leaves_with_path(
+    std::vector<std::string> paths, std::vector<Array> leaves);
+}
 
 namespace tree {
 
 /// The non-empty leaves with their paths, in order.
 template <class T>
 std::vector<std::pair<std::string, Array>> leaves_with_path(const T& x) {
-  std::vector<std::pair<std::string, Array>> out;
-  for_each([&](const std::string& path, const Array& leaf) { out.emplace_back(path, leaf); }, x);
-  return out;
+  return detail::leaves_with_path(paths(x), leaves(x));
 }
 /// The same leaves together with the tree's structure.
 struct FlatWithPath {

@@ -3,9 +3,9 @@
 
 #include <tessera/axis_list.h>
 #include <tessera/config.h>
+#include <memory>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <type_traits>

@@ -2,11 +2,9 @@
 // lists are built on the hot path of every call, which must not allocate.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
 #include <type_traits>
 
 namespace tessera::inline v0 {
@@ -23,10 +21,9 @@ class InlineVector {
   InlineVector() = default;
   explicit InlineVector(std::size_t n, T value = T{}) { resize(n, value); }
   InlineVector(std::initializer_list<T> v) { assign(v.begin(), v.end()); }
-  template <std::input_iterator It>
-  InlineVector(It first, It last) {
-    assign(first, last);
-  }
+  template <class It>
+  requires requires(It i) { *i, ++i; }
+  InlineVector(It first, It last) { assign(first, last); }
   InlineVector(const InlineVector& o) { assign(o.begin(), o.end()); }
   InlineVector(InlineVector&& o) noexcept { take(o); }
   InlineVector& operator=(const InlineVector& o) {
@@ -61,13 +58,14 @@ class InlineVector {
   iterator insert(const_iterator at, T v) {
     std::size_t i = static_cast<std::size_t>(at - begin());
     push_back(v);
-    std::rotate(begin() + i, end() - 1, end());
+    move(begin() + i + 1, begin() + i, size_ - 1 - i);
+    data()[i] = v;
     return begin() + i;
   }
   iterator erase(const_iterator at) {
     std::size_t i = static_cast<std::size_t>(at - begin());
-    std::copy(begin() + i + 1, end(), begin() + i);
     --size_;
+    move(begin() + i, begin() + i + 1, size_ - i);
     return begin() + i;
   }
 
@@ -87,14 +85,22 @@ class InlineVector {
   const T& back() const { return data()[size_ - 1]; }
 
   friend bool operator==(const InlineVector& a, const InlineVector& b) {
-    return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+    if (a.size_ != b.size_) return false;
+    if constexpr (std::is_integral_v<T> || std::is_pointer_v<T>)
+      return std::memcmp(a.data(), b.data(), a.size_ * sizeof(T)) == 0;
+    for (std::size_t i = 0; i < a.size_; ++i)
+      if (!(a[i] == b[i])) return false;
+    return true;
   }
 
  private:
+  static void move(T* to, const T* from, std::size_t n) {
+    if (n > 0) std::memmove(static_cast<void*>(to), from, n * sizeof(T));
+  }
   void grow(std::size_t n) {
-    std::size_t capacity = std::max(n, 2 * capacity_);
+    std::size_t capacity = n > 2 * capacity_ ? n : 2 * capacity_;
     T* p = new T[capacity];
-    std::copy(begin(), end(), p);
+    move(p, data(), size_);
     delete[] heap_;
     heap_ = p;
     capacity_ = capacity;
@@ -113,7 +119,7 @@ class InlineVector {
       o.heap_ = nullptr;
       o.capacity_ = N;
     } else {
-      std::copy(o.begin(), o.end(), inline_);
+      move(inline_, o.inline_, o.size_);
       size_ = o.size_;
     }
     o.size_ = 0;

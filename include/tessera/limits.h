@@ -4,7 +4,6 @@
 #include <tessera/dtype.h>
 
 #include <cstdint>
-#include <limits>
 #include <source_location>
 
 namespace tessera::inline v0 {

@@ -11,10 +11,10 @@
 #pragma once
 
 #include <tessera/device.h>
+#include <memory>
 
 #include <cstdint>
 #include <iosfwd>
-#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -69,7 +70,8 @@ class TESSERA_API InUserCode {
 ///     at: args[0]
 ///     from: main.cc:12
 ///     try: <advice>
-/// Empty parts are omitted; `offender` adds a bullet under the problem.
+/// Empty parts are omitted; `offender` adds a bullet under the problem. Errors that are raised keep
+/// the parts (ErrorParts in tessera/error.h).
 class TESSERA_API Message {
  public:
   explicit Message(std::string_view function) : function_(function) {}
@@ -77,18 +79,25 @@ class TESSERA_API Message {
   Message& offender(std::string text) { return offenders_.push_back(std::move(text)), *this; }
   Message& rule(std::string text) { return rule_ = std::move(text), *this; }
   Message& at(std::string path) { return at_ = std::move(path), *this; }
-  Message& from(const SourceLoc& loc) { return from_ = to_string(loc), *this; }
+  Message& from(const SourceLoc& loc) { return from_ = loc, *this; }
   Message& advice(std::string text) { return advice_ = std::move(text), *this; }
-  std::string str() const;
-  /// Throws E with this message.
+  /// The parts, as an error that is raised now on this thread has them: with the function and, if
+  /// this message has none, the line of the outermost InFunction, and with the named scopes.
+  ErrorParts parts() const;
+  std::string str() const { return parts().text(); }
+  /// Throws E with this message: an Error with its parts, another exception with its text.
   template <class E>
   [[noreturn]] void raise() const {
-    throw E(str());
+    if constexpr (std::is_constructible_v<E, ErrorParts>)
+      throw E(parts());
+    else
+      throw E(str());
   }
 
  private:
-  std::string function_, problem_, rule_, at_, from_, advice_;
+  std::string function_, problem_, rule_, at_, advice_;
   std::vector<std::string> offenders_;
+  SourceLoc from_;
 };
 
 }  // namespace tessera::inline v0

@@ -38,18 +38,23 @@ inline constexpr Unconstrained unconstrained{};
 class TESSERA_API PartitionSpec {
  public:
   /// One dimension: mesh axes, major first, or `none`, or `unconstrained`.
-  class Dim {
+  class TESSERA_API Dim {
    public:
-    Dim(None) {}
-    Dim(Unconstrained) : unconstrained_(true) {}
-    Dim(const char* axis) : axes_{axis} {}
-    Dim(std::string axis) : axes_{std::move(axis)} {}
-    Dim(std::initializer_list<std::string_view> axes) : axes_(axes.begin(), axes.end()) {}
-    Dim(std::vector<std::string> axes) : axes_(std::move(axes)) {}
+    Dim(None);
+    Dim(Unconstrained);
+    Dim(const char* axis);
+    Dim(std::string axis);
+    Dim(std::initializer_list<std::string_view> axes);
+    Dim(std::vector<std::string> axes);
+    Dim(const Dim&);
+    Dim(Dim&&) noexcept;
+    Dim& operator=(const Dim&);
+    Dim& operator=(Dim&&) noexcept;
+    ~Dim();
 
     const std::vector<std::string>& axes() const { return axes_; }
     bool is_unconstrained() const { return unconstrained_; }
-    bool operator==(const Dim&) const = default;
+    bool operator==(const Dim&) const;
 
    private:
     std::vector<std::string> axes_;
@@ -57,8 +62,13 @@ class TESSERA_API PartitionSpec {
   };
 
   /// No dimension is sharded.
-  PartitionSpec() = default;
-  explicit PartitionSpec(std::vector<Dim> dims) : dims_(std::move(dims)) {}
+  PartitionSpec();
+  explicit PartitionSpec(std::vector<Dim> dims);
+  PartitionSpec(const PartitionSpec&);
+  PartitionSpec(PartitionSpec&&) noexcept;
+  PartitionSpec& operator=(const PartitionSpec&);
+  PartitionSpec& operator=(PartitionSpec&&) noexcept;
+  ~PartitionSpec();
 
   /// The dimensions as given, without implicit trailing ones.
   const std::vector<Dim>& dims() const { return dims_; }
@@ -77,17 +87,11 @@ requires(std::convertible_to<D, PartitionSpec::Dim>&&...) PartitionSpec P(D&&...
   return PartitionSpec(std::vector<PartitionSpec::Dim>{PartitionSpec::Dim(dims)...});
 }
 // Overloads for axes in braces, which a parameter pack cannot deduce.
-inline PartitionSpec P(PartitionSpec::Dim d0) { return PartitionSpec({d0}); }
-inline PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1) {
-  return PartitionSpec({d0, d1});
-}
-inline PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2) {
-  return PartitionSpec({d0, d1, d2});
-}
-inline PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2,
-                       PartitionSpec::Dim d3) {
-  return PartitionSpec({d0, d1, d2, d3});
-}
+TESSERA_API PartitionSpec P(PartitionSpec::Dim d0);
+TESSERA_API PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1);
+TESSERA_API PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2);
+TESSERA_API PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2,
+                            PartitionSpec::Dim d3);
 
 /// As written: "P('data', none)", "P(('data', 'model'))", "P(unconstrained)".
 TESSERA_API std::string to_string(const PartitionSpec& spec);
@@ -99,13 +103,18 @@ class TESSERA_API SpecTree {
   enum class Kind { spec, unconstrained, list, leaves };
 
   /// Every leaf is replicated.
-  SpecTree() = default;
-  SpecTree(PartitionSpec spec) : spec_(std::move(spec)) {}
+  SpecTree();
+  SpecTree(PartitionSpec spec);
   /// The sharding of these leaves is unconstrained.
-  SpecTree(Unconstrained) : kind_(Kind::unconstrained) {}
+  SpecTree(Unconstrained);
   /// Throws TreeError if lists are nested deeper than 1000 levels.
-  SpecTree(std::initializer_list<SpecTree> children) : SpecTree(std::vector<SpecTree>(children)) {}
+  SpecTree(std::initializer_list<SpecTree> children);
   SpecTree(std::vector<SpecTree> children);
+  SpecTree(const SpecTree&);
+  SpecTree(SpecTree&&) noexcept;
+  SpecTree& operator=(const SpecTree&);
+  SpecTree& operator=(SpecTree&&) noexcept;
+  ~SpecTree();
   /// One spec per leaf, in order.
   static SpecTree of_leaves(std::vector<PartitionSpec> specs);
 

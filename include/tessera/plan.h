@@ -84,7 +84,7 @@ struct PlannedAxis {
   /// one.
   std::int64_t moved_bytes = 0;  // received by each device
   double seconds = 0;
-  bool operator==(const PlannedAxis&) const = default;
+  TESSERA_API bool operator==(const PlannedAxis&) const;
 };
 
 /// An argument, a captured array or a result.
@@ -97,7 +97,7 @@ struct PlannedEnd {
   /// Otherwise, the operations through which its first axis was propagated: "follows args[1]
   /// through add".
   std::string why;
-  bool operator==(const PlannedEnd&) const = default;
+  TESSERA_API bool operator==(const PlannedEnd&) const;
 };
 
 /// A value that a collective carries, and the operation that needs it.
@@ -109,7 +109,7 @@ struct PlannedValue {
   std::int64_t bytes = 0;  // of this value that a device receives each time
   /// An index into Plan::equations, or PlannedCollective::none.
   std::size_t equation = static_cast<std::size_t>(-1);
-  bool operator==(const PlannedValue&) const = default;
+  TESSERA_API bool operator==(const PlannedValue&) const;
 };
 
 /// A collective. Small independent collectives over the same devices are combined into one that
@@ -135,7 +135,7 @@ struct PlannedCollective {
 
   std::int64_t total_bytes() const { return bytes * times; }
   double total_seconds() const { return seconds * static_cast<double>(times); }
-  bool operator==(const PlannedCollective&) const = default;
+  TESSERA_API bool operator==(const PlannedCollective&) const;
 };
 
 /// A result of an equation.
@@ -143,7 +143,7 @@ struct PlannedResult {
   std::string name;  // "%12"
   std::string type, spec;
   std::int64_t bytes = 0;  // of one shard
-  bool operator==(const PlannedResult&) const = default;
+  TESSERA_API bool operator==(const PlannedResult&) const;
 };
 
 /// A large value that is replicated on every device.
@@ -152,7 +152,7 @@ struct PlannedWhole {
   std::int64_t bytes = 0;
   std::string op, line;  // of the equation that made it; `op` is "argument" for an argument
   std::string why;
-  bool operator==(const PlannedWhole&) const = default;
+  TESSERA_API bool operator==(const PlannedWhole&) const;
 };
 
 /// An equation of the unpartitioned program. The equations of a loop body or a branch follow their
@@ -163,14 +163,14 @@ struct PlannedEquation {
   std::vector<std::string> operands;
   std::vector<PlannedResult> results;
   std::vector<std::size_t> collectives;  // needed by it, as indices into Plan::collectives
-  bool operator==(const PlannedEquation&) const = default;
+  TESSERA_API bool operator==(const PlannedEquation&) const;
 };
 
 /// The temporaries of one device that are live during a step of the compiled program.
 struct PlannedStep {
   std::string name, line;
   std::int64_t live = 0;  // bytes
-  bool operator==(const PlannedStep&) const = default;
+  TESSERA_API bool operator==(const PlannedStep&) const;
 };
 
 /// A temporary that is live at the step of peak memory.
@@ -178,7 +178,7 @@ struct PlannedLive {
   std::string name, line;  // of the step that makes it
   std::string type;        // if known
   std::int64_t bytes = 0;
-  bool operator==(const PlannedLive&) const = default;
+  TESSERA_API bool operator==(const PlannedLive&) const;
 };
 
 /// An interval of the timeline. A loop's work appears once, with the duration of all its
@@ -187,14 +187,14 @@ struct PlannedSpan {
   std::string lane;  // "compute", or the axes of a collective
   std::string name, line;
   double start = 0, seconds = 0;
-  bool operator==(const PlannedSpan&) const = default;
+  TESSERA_API bool operator==(const PlannedSpan&) const;
 };
 
 /// Consecutive devices that do the same work.
 struct PlannedDevices {
   std::int64_t first = 0, count = 1;
   std::vector<PlannedSpan> spans;
-  bool operator==(const PlannedDevices&) const = default;
+  TESSERA_API bool operator==(const PlannedDevices&) const;
 };
 
 /// The plan of one program on one mesh. All figures are for one device.
@@ -243,7 +243,7 @@ struct Plan {
   /// made for that sharding. Empty if none was found.
   std::string advice;
 
-  bool operator==(const Plan&) const = default;
+  TESSERA_API bool operator==(const Plan&) const;
 };
 
 /// Summarises the predicted time in one sentence: the shares of communication and computation, and

@@ -19,8 +19,10 @@
 // enters replicated and leaves differing between devices causes a warning.
 #pragma once
 
+#include <tessera/detail/foreign_options.h>
 #include <tessera/device.h>
 #include <tessera/jit.h>
+#include <memory>
 
 namespace tessera::inline v0 {
 
@@ -51,17 +53,6 @@ TESSERA_API std::shared_ptr<CachedFunction> make_pmap_cache(const PmapOptions& o
                                                             std::source_location loc);
 }
 
-namespace detail {
-/// Option names of other libraries and common misspellings, each listed at the position of the
-/// option that it stands for.
-struct NoPmapOption {
-  Anything axis{}, axis_names{}, axisname{}, axis_name{}, in_axis{}, in_specs{}, in_axes{},
-      out_axis{}, out_specs{}, out_axes{}, device{}, num_devices{}, device_count{}, backend{},
-      mesh{}, devices{}, size{}, global_axis_size{}, axis_size{}, donated{}, donate_args{},
-      donate_argnums{}, donate{}, static_args{}, static_argnums{}, static_broadcasted_argnums{},
-      in_shardings{}, out_shardings{}, name{};
-};
-}  // namespace detail
 __attribute__((unavailable(
     "tessera: pmap has no option of this name; its options, in this order: axis_name, in_axes, "
     "out_axes, devices, axis_size, donate, name (a parameter of a C++ number type is static)")))

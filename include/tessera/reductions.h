@@ -8,7 +8,7 @@
 #pragma once
 
 #include <tessera/array.h>
-#include <tessera/detail/anything.h>
+#include <tessera/detail/foreign_options.h>
 
 namespace tessera::inline v0 {
 

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <tessera/detail/call.h>
-
 #include <memory>
+
 #include <source_location>
 #include <string>
 #include <utility>

@@ -60,7 +60,7 @@ T load(const std::string& path, const T& like,
   const InFunction called("load", loc);
   std::vector<Array> leaves = detail::match_tensors(path, load_safetensors(path, loc),
                                                     tree::paths(like), tree::leaves(like), loc);
-  return tree::unflatten(like, std::span<const Array>(leaves));
+  return tree::unflatten(like, leaves);
 }
 
 }  // namespace tessera::inline v0

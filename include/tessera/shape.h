@@ -39,7 +39,8 @@ class Shape : public InlineVector<std::int64_t, 6> {
   requires(!std::is_same_v<I, bool>) Shape(const std::vector<I>& dims) {
     for (I d : dims) push_back(static_cast<std::int64_t>(d));
   }
-  template <std::input_iterator It>
+  template <class It>
+  requires requires(It i) { *i, ++i; }
   Shape(It first, It last) : InlineVector(first, last) {}
 
   int rank() const { return static_cast<int>(size()); }

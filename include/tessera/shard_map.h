@@ -35,8 +35,10 @@
 // branch that devices may take differently, or over an automatic axis.
 #pragma once
 
+#include <tessera/detail/foreign_options.h>
 #include <tessera/jit.h>
 #include <tessera/sharding.h>
+#include <memory>
 
 namespace tessera::inline v0 {
 
@@ -66,13 +68,6 @@ struct ShardMapOptions {
 namespace detail {
 TESSERA_API std::shared_ptr<CachedFunction> make_shard_map_cache(const ShardMapOptions& options,
                                                                  std::source_location loc);
-/// Option names of other libraries and common misspellings, each listed at the position of the
-/// option that it stands for.
-struct NoShardMapOption {
-  Anything devices{}, mesh{}, in_axes{}, in_spec{}, in_shardings{}, in_specs{}, out_axes{},
-      out_spec{}, out_shardings{}, out_specs{}, axis_name{}, axis_names{}, check_rep{}, check{},
-      check_vma{}, donate_argnums{}, donate{}, name{};
-};
 }  // namespace detail
 __attribute__((unavailable(
     "tessera: shard_map has no option of this name; its options, in this order: mesh, in_specs, "

@@ -11,10 +11,10 @@
 
 #include <tessera/mesh.h>
 #include <tessera/partition_spec.h>
+#include <functional>
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <source_location>
 #include <string>

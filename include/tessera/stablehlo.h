@@ -22,11 +22,11 @@
 
 #include <tessera/array.h>
 #include <tessera/detail/call.h>
+#include <memory>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <span>
 #include <string>
@@ -59,7 +59,7 @@ struct LoadOptions {
 };
 
 namespace detail {
-struct LoadedModule;  // src/api/interop/loaded.h
+struct LoadedModule;  // src/stablehlo/functions/loaded.h
 }
 
 /// A loaded function. Copies share it, and concurrent calls are safe.

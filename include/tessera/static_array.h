@@ -34,7 +34,7 @@ class TESSERA_API StaticArray {
   /// Waits for the values. Throws TraceError if x has none because it is empty, traced or abstract.
   StaticArray(const Array& x);
 
-  /// The array in host memory order on the default device, uncommitted. It is a constant in
+  /// The array in host memory order on the first CPU device, uncommitted. It is a constant in
   /// functions that use it while they are traced.
   const Array& array() const { return array_; }
   operator const Array&() const { return array_; }

@@ -18,11 +18,11 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -35,6 +35,12 @@ TESSERA_API void collect(void (*walk)(const void*, Visitor&), const void* x,
 /// Replaces the leaves of `x` in order. Throws an error at `loc` if the count is wrong.
 TESSERA_API void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> leaves,
                       std::source_location loc = {});
+// In users' files, making a span of a vector takes the compiler longer than another function.
+TESSERA_API void fill(void (*walk)(const void*, Visitor&), void* x,
+                      const std::vector<Array>& leaves, std::source_location loc = {});
+/// Fills in the first `count` leaves, and removes them from `leaves`.
+TESSERA_API void fill_first(void (*walk)(const void*, Visitor&), void* x, std::size_t count,
+                            std::span<const Array>& leaves);
 /// Throws a TreeError that names `function` and lists the differences, unless the structures are
 /// equal.
 TESSERA_API void require_same_structure(const char* function, const TreeDef& first,
@@ -50,7 +56,7 @@ void walk_erased(const void* x, Visitor& v) {
 }
 
 TESSERA_API std::vector<Array> mapped_leaves(
-    const char* function, std::span<const std::vector<Array>> trees,
+    const char* function, const std::vector<Array>* trees, std::size_t count,
     Array (*call)(void* f, std::size_t leaf, std::span<const Array>), void* f);
 TESSERA_API bool leaves_equal(const Array& a, const Array& b);
 TESSERA_API bool leaves_close(const Array& a, const Array& b, double rtol, double atol);
@@ -102,6 +108,13 @@ Flat flatten(const T& x) {
 /// if their number differs.
 template <class T>
 T unflatten(const T& like, std::span<const Array> leaves,
+            std::source_location loc = std::source_location::current()) {
+  T x = like;
+  detail::fill(&detail::walk_erased<T>, &x, leaves, loc);
+  return x;
+}
+template <class T>
+T unflatten(const T& like, const std::vector<Array>& leaves,
             std::source_location loc = std::source_location::current()) {
   T x = like;
   detail::fill(&detail::walk_erased<T>, &x, leaves, loc);
@@ -180,7 +193,9 @@ namespace tree {
 template <class T, class... Rest>
 T map(detail::LeafFunction<1 + sizeof...(Rest)> f, const T& first, const Rest&... rest) {
   const auto rows = detail::aligned_leaves("tree::map", f.loc, first, rest...);
-  return unflatten(first, detail::mapped_leaves("tree::map", rows, f.call, f.function), f.loc);
+  return unflatten(first,
+                   detail::mapped_leaves("tree::map", rows.data(), rows.size(), f.call, f.function),
+                   f.loc);
 }
 
 /// Like map, but calls f(path, leaves...).
@@ -195,8 +210,9 @@ T map_with_path(detail::PathFunction<1 + sizeof...(Rest)> f, const T& first, con
     const auto& at = *static_cast<const Context*>(c);
     return at.f.call(at.f.function, at.names[leaf], row);
   };
-  return unflatten(first, detail::mapped_leaves("tree::map_with_path", rows, call, &context),
-                   f.loc);
+  return unflatten(
+      first, detail::mapped_leaves("tree::map_with_path", rows.data(), rows.size(), call, &context),
+      f.loc);
 }
 
 /// Calls f(path, leaf) for every non-empty leaf.

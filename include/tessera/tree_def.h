@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tessera/detail/walk.h>
+#include <memory>
 
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -9,6 +9,7 @@
 
 #include <tessera/axes.h>
 #include <tessera/detail/call.h>
+#include <tessera/detail/foreign_options.h>
 
 #include <cstdint>
 #include <source_location>
@@ -55,15 +56,6 @@ class Vmap {
   std::source_location loc_;
 };
 
-namespace detail {
-/// Option names of other libraries and common misspellings, each listed at the position of the
-/// option that it stands for.
-struct NoVmapOption {
-  Anything in_axis{}, in_dims{}, in_axes{}, out_axis{}, out_dims{}, out_axes{}, axis{}, axes{},
-      axisname{}, spmd_axis_name{}, name{}, axis_name{}, size{}, axis_size{}, randomness{},
-      chunk_size{}, batch_size{};
-};
-}  // namespace detail
 __attribute__((unavailable(
     "tessera: vmap has no option of this name; its options, in this order: in_axes, out_axes, "
     "axis_name, axis_size (ts::map has batch_size)"))) detail::Anything

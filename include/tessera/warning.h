@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tessera/config.h>
-
 #include <functional>
+
 #include <string>
 
 namespace tessera::inline v0 {

@@ -29,7 +29,7 @@ class Judge {
   bool known(const Choice& choice) const { return known_.count(choice) > 0; }
   /// The figures from the whole program.
   const Figures& whole(const Choice& choice);
-  /// The bytes of temporaries as packed by the memory planner, like those in a plan.
+  /// The bytes of temporaries as packed by the platform's memory planner, like those in a plan.
   std::int64_t temporaries(const Choice& choice) const;
   explain::ProgramOnMesh divided(const Choice& choice) const { return divided(whole_, choice); }
 
@@ -50,6 +50,7 @@ class Judge {
   PlanOptions options_;
   MeshRef mesh_;
   spmd::Links links_;
+  const runtime::Backend* platform_;
   Subject whole_;
   std::optional<Shortened> shortened_;
   int budget_;

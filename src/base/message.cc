@@ -5,7 +5,6 @@
 
 #include <tessera/detail/visible.h>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -23,27 +22,21 @@ bool is_own(const char* file) {
          std::strstr(file, "tessera/operators.h") || std::strstr(file, "/c++/");
 }
 
-std::string file_and_line(const char* file, int line) {
-  const char* slash = std::strrchr(file, '/');
-  return std::string(slash ? slash + 1 : file) + ":" + std::to_string(line);
+// Whether the location is a line of the user's program.
+bool is_of_user(const SourceLoc& loc) { return loc && !is_own(loc.file); }
+
+// The text as errors show it. Programs print weak types with a star, f32[]*, which is noise in an
+// error message.
+std::string shown(std::string s) {
+  for (std::size_t at = 0; (at = s.find("]*", at)) != std::string::npos;) s.erase(++at, 1);
+  return detail::visible_lines(s);
 }
 
 }  // namespace
 
 std::string to_string(const SourceLoc& loc) {
-  if (!loc || is_own(loc.file)) return {};
-  return file_and_line(loc.file, loc.line);
+  return is_of_user(loc) ? file_and_line(loc.file, loc.line) : std::string();
 }
-
-namespace {
-
-// Programs print weak types with a star: f32[]*. That is noise in an error message.
-std::string without_stars(std::string s) {
-  for (std::size_t at = 0; (at = s.find("]*", at)) != std::string::npos;) s.erase(++at, 1);
-  return s;
-}
-
-}  // namespace
 
 namespace {
 thread_local const InFunction* outermost_function = nullptr;
@@ -69,26 +62,22 @@ void InUserCode::end() {
   live_ = false;
 }
 
-std::string Message::str() const {
+ErrorParts Message::parts() const {
   const InFunction* called = InFunction::outermost();
-  std::string s = (called ? called->function() : function_) + ": " + problem_;
-  constexpr std::size_t kShown = 16;
-  for (std::size_t i = 0; i < std::min(kShown, offenders_.size()); ++i)
-    s += "\n  - " + offenders_[i];
-  if (offenders_.size() > kShown)
-    s += "\n  - and " + std::to_string(offenders_.size() - kShown) + " more";
-  if (!rule_.empty()) s += "\n  rule: " + rule_;
-  if (!at_.empty()) s += "\n  at: " + at_;
-  const std::string from = from_.empty() && called ? to_string(called->loc()) : from_;
-  if (!from.empty()) s += "\n  from: " + from;
-  if (!named_scopes().empty()) s += "\n  in: " + named_scopes();
-  if (!advice_.empty()) s += "\n  try: " + advice_;
-  return detail::visible_lines(without_stars(std::move(s)));
+  ErrorParts p;
+  p.function = shown(called ? called->function() : function_);
+  p.problem = shown(problem_);
+  for (const std::string& o : offenders_) p.offenders.push_back(shown(o));
+  p.rule = shown(rule_);
+  p.at = shown(at_);
+  const SourceLoc from = called && !is_of_user(from_) ? called->loc() : from_;
+  if (is_of_user(from)) {
+    p.file = from.file;
+    p.line = from.line;
+  }
+  p.scope = shown(named_scopes());
+  p.advice = shown(advice_);
+  return p;
 }
-
-InternalError::InternalError(const std::string& what, std::source_location where)
-    : std::logic_error("Tessera broke a promise of its own: " + what + " (" +
-                       file_and_line(where.file_name(), static_cast<int>(where.line())) +
-                       "). Please report this with the program that caused it.") {}
 
 }  // namespace tessera::inline v0

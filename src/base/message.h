@@ -4,9 +4,13 @@
 #include <tessera/message.h>
 #include <tessera/shape.h>
 
+#include <string>
 #include <string_view>
 
 namespace tessera::inline v0 {
+
+/// "name.cc:12" without the directory.
+std::string file_and_line(std::string_view file, int line);
 
 /// broadcast_shapes and normalize_axis of tessera/shape.h, with the user's source line in the
 /// error.

@@ -7,6 +7,13 @@
 
 namespace tessera::inline v0 {
 
+AxisList detail::BracedAxes::list() const {
+  std::vector<std::int64_t> axes{axis_0.axis};
+  for (const Other& a : {axis_1, axis_2, axis_3, axis_4, axis_5, axis_6, axis_7})
+    if (a) axes.push_back(*a);
+  return axes;
+}
+
 Shape Shape::strides() const {
   Shape s;
   s.resize(size());
@@ -38,13 +45,6 @@ void need_countable(std::string_view function, const Shape& shape, const SourceL
         .advice("merge dimensions of extent 1 with reshape or squeeze")
         .raise<ShapeError>();
   constexpr double kMost = 0x1p50;
-  if (shape.rank() > kMostDims)
-    Message(function)
-        .problem("the result would have " + std::to_string(shape.rank()) + " dimensions")
-        .rule("an array has at most " + std::to_string(kMostDims) + " dimensions")
-        .from(loc)
-        .advice("merge dimensions of extent 1 with reshape or squeeze")
-        .raise<ShapeError>();
   double count = 1;
   for (std::int64_t d : shape) {
     if (d == 0) return;

@@ -1,17 +1,16 @@
 #include "base/temporary_file.h"
 
+#include <tessera/detail/unfinished_files.h>
+
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <vector>
 
 namespace tessera::inline v0::detail {
@@ -24,17 +23,8 @@ constexpr std::string_view kBegin = ".tessera-", kEnd = ".tmp";
 constexpr std::size_t kDigits = 16;
 
 std::string fresh_name() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
-    // The system has no random numbers yet (early boot): O_EXCL detects names that are taken.
-    static std::atomic<std::uint64_t> count{0};
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    number = (static_cast<std::uint64_t>(::getpid()) << 40) ^
-             (static_cast<std::uint64_t>(now.tv_nsec) << 10) ^ ++count;
-  }
   char digits[kDigits + 1];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(fresh_number()));
   return std::string(kBegin) + digits + std::string(kEnd);
 }
 
@@ -45,16 +35,6 @@ bool is_temporary(std::string_view name) {
   const std::string_view digits = name.substr(kBegin.size(), kDigits);
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
-
-bool lock(int file) {
-  int failed = 0;
-  do failed = ::flock(file, LOCK_EX | LOCK_NB);
-  while (failed && errno == EINTR);
-  return !failed;
-}
-
-// If the file system has no locks, remove_left_temporaries removes nothing either.
-bool lock_unless_unsupported(int file) { return lock(file) || errno != EWOULDBLOCK; }
 
 constexpr int kTries = 100;
 
@@ -79,7 +59,7 @@ bool TemporaryFile::open_without_a_name(mode_t mode) {
     file_ = -1;
   }
   // The lock belongs to the file, so it is held before the file has a name.
-  if (file_ >= 0) lock(file_);
+  if (file_ >= 0) lock_file(file_, LOCK_EX);
 #endif
   return file_ >= 0;
 }
@@ -92,7 +72,7 @@ bool TemporaryFile::open_with_a_name(mode_t mode) {
     if (file_ < 0) return false;
     // Another process may have removed the file as a leftover before it was locked.
     struct stat now {};
-    if (lock_unless_unsupported(file_) && ::fstat(file_, &now) == 0 && now.st_nlink > 0) {
+    if (lock_file_if_supported(file_, LOCK_EX) && ::fstat(file_, &now) == 0 && now.st_nlink > 0) {
       name_ = name;
       return true;
     }
@@ -142,8 +122,8 @@ void remove_left_temporaries(const fs::path& folder) {
     }, named{};
     // The name may refer to another file by the time that this one is open.
     if (::fstat(file, &opened) == 0 && S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid() &&
-        lock(file) && ::lstat(name.c_str(), &named) == 0 && named.st_ino == opened.st_ino &&
-        named.st_dev == opened.st_dev)
+        lock_file(file, LOCK_EX) && ::lstat(name.c_str(), &named) == 0 &&
+        named.st_ino == opened.st_ino && named.st_dev == opened.st_dev)
       ::unlink(name.c_str());
     ::close(file);
   }

@@ -1,6 +1,7 @@
 #include "checkpoints/agreement.h"
 
 #include "checkpoints/manifest.h"
+#include "checkpoints/trouble.h"
 
 #include <tessera/array.h>
 #include <tessera/distributed.h>
@@ -31,12 +32,11 @@ std::vector<std::string> texts_of_all(const std::string& mine) {
   return texts;
 }
 
-std::string first_line(const std::exception_ptr& error) {
+std::string report_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    const std::string_view text = e.what();
-    return std::string(text.substr(0, text.find('\n')));
+    return headline_of(e);
   } catch (...) {
     return "it cannot";
   }
@@ -108,7 +108,7 @@ Said agree(const char* function, const std::string& doing, const Said& mine, con
     };
     if (find([&](const std::uint64_t* a) { return a[kState] == kError; }) < processes) {
       const std::vector<std::string> said =
-          texts_of_all(mine.error ? first_line(mine.error) : std::string());
+          texts_of_all(mine.error ? report_of(mine.error) : std::string());
       if (!mine.error) refuse(function, doing, said, loc);
     } else if (const std::size_t p =
                    find([&](const std::uint64_t* a) { return a[kLines] != all[kLines]; });

@@ -23,7 +23,6 @@
 #include <functional>
 #include <new>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace tessera::inline v0 {
@@ -144,9 +143,7 @@ void need_fit(const Manifest& manifest, const std::vector<RequestedLeaf>& wanted
     try {
       (void)w.where->shard_shape(e.shape);
     } catch (const ShardingError& error) {
-      const std::string_view text = error.what();
-      const std::size_t begin = text.find(": ") + 2;
-      m.offender(shown(e.path) + ": " + std::string(text.substr(begin, text.find('\n') - begin)));
+      m.offender(shown(e.path) + ": " + error.problem());
       fits = false;
     }
   }

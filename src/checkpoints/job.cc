@@ -261,7 +261,7 @@ Job::Job(const SaveRequest& order, std::vector<std::int64_t> later, Snapshot sna
       staging_(std::move(staging)) {}
 
 void Job::run() noexcept {
-  // The error is kept as text, so that a waiting thread throws its own exception object,
+  // The parts of the error are kept, so that a waiting thread throws its own exception object,
   // independent of this thread.
   Failure failure;
   try {
@@ -270,7 +270,7 @@ void Job::run() noexcept {
     try {
       fail(dir_, snapshot_.head.step, trouble, loc_);
     } catch (const IoError& e) {
-      failure.text = e.what();
+      failure.save = e.parts();
     }
   } catch (...) {
     failure.other = std::current_exception();
@@ -315,8 +315,7 @@ void Job::write() {
     // Report the error to the others if possible; otherwise they notice that this process has
     // released its lock.
     try {
-      const std::string text = e.what();
-      put_part(staging_, process_, snapshot_.head, {{}, {}, text.substr(0, text.find('\n'))});
+      put_part(staging_, process_, snapshot_.head, {{}, {}, headline_of(e)});
     } catch (const std::exception&) {
     }
     throw;
@@ -355,7 +354,7 @@ void Job::wait() {
   changed_.wait(lock, [&] { return done_; });
   told_ = true;
   if (failure_.other) std::rethrow_exception(failure_.other);
-  if (!failure_.text.empty()) throw IoError(failure_.text);
+  if (failure_.save) throw IoError(*failure_.save);
 }
 
 // In a child of fork, the lock may be held by a thread that does not exist there.

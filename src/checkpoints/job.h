@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,9 +75,9 @@ class Job {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   struct Failure {
-    std::string text;
-    std::exception_ptr other;  // an exception other than Trouble
-    bool there() const { return other || !text.empty(); }
+    std::optional<ErrorParts> save;  // of a Trouble
+    std::exception_ptr other;        // another exception
+    bool there() const { return other || save; }
   };
   Failure failure_;
   bool done_ = false, told_ = false;

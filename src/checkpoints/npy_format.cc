@@ -4,6 +4,7 @@
 #include <tessera/message.h>
 
 #include <charconv>
+#include <complex>
 #include <cstring>
 #include <new>
 #include <optional>

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <new>
 

@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <complex>
 #include <cstring>
 #include <memory>
 #include <numeric>

@@ -4,18 +4,17 @@
 #include "checkpoints/step_folder.h"
 #include "checkpoints/step_names.h"
 
+#include <tessera/detail/unfinished_files.h>
+
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -35,26 +34,6 @@ Descriptor open_own(const std::string& path) {
 // Opens a user's folder, which may be a symbolic link.
 Descriptor open_users(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
-bool lock(int fd, int kind) {
-  int failed = 0;
-  do failed = ::flock(fd, kind | LOCK_NB);
-  while (failed && errno == EINTR);
-  return !failed;
-}
-// If the file system has no locks, proceed: there, sweep() cannot lock and removes nothing either.
-bool lock_unless_unsupported(int fd, int kind) { return lock(fd, kind) || errno != EWOULDBLOCK; }
-
-std::uint64_t fresh_number() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
-    static std::atomic<std::uint64_t> count{0};
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    number = (static_cast<std::uint64_t>(::getpid()) << 40) ^
-             (static_cast<std::uint64_t>(now.tv_nsec) << 10) ^ ++count;
-  }
-  return number;
 }
 // Flushes a folder's entries to disk if this process may read the folder. Creating entries only
 // requires the right to enter it.
@@ -157,7 +136,7 @@ std::string Staging::make(const std::string& dir, std::int64_t step) {
   if (ec) return ec.message();
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
-    nonce_ = fresh_number();
+    nonce_ = detail::fresh_number();
     path_ = saving_path(dir, step, nonce_);
     if (::mkdir(path_.c_str(), 0777) != 0) {
       if (errno == EEXIST) continue;
@@ -168,7 +147,8 @@ std::string Staging::make(const std::string& dir, std::int64_t step) {
     lock_ = open_own(path_);
     if (!lock_ && errno != ENOENT) return reason();
     struct stat now {};
-    if (lock_ && lock_unless_unsupported(lock_.get(), LOCK_SH) && ::stat(path_.c_str(), &now) == 0)
+    if (lock_ && detail::lock_file_if_supported(lock_.get(), LOCK_SH) &&
+        ::stat(path_.c_str(), &now) == 0)
       return {};
     mine_ = false;
   }
@@ -180,7 +160,7 @@ std::string Staging::join(const std::string& dir, std::int64_t step, std::uint64
   path_ = saving_path(dir, step, nonce);
   lock_ = open_own(path_);
   if (!lock_) return reason();
-  return lock_unless_unsupported(lock_.get(), LOCK_SH) ? "" : reason();
+  return detail::lock_file_if_supported(lock_.get(), LOCK_SH) ? "" : reason();
 }
 
 Staging::Staging(Staging&& other) noexcept
@@ -235,7 +215,8 @@ std::string Staging::commit(const std::string& dir, std::int64_t step, bool over
 }
 
 std::string remove_step(const std::string& dir, std::int64_t step) {
-  const std::string path = step_path(dir, step), away = removing_path(dir, step, fresh_number());
+  const std::string path = step_path(dir, step),
+                    away = removing_path(dir, step, detail::fresh_number());
   // Another process may have removed it already.
   if (::rename(path.c_str(), away.c_str()) != 0) return errno == ENOENT ? "" : reason();
   if (const int error = remove_files(away); error != 0) {
@@ -257,7 +238,7 @@ void sweep(const std::string& dir) {
   for (const std::string& name : left) {
     const std::string path = dir + "/" + name;
     const Descriptor folder = open_own(path);
-    if (!folder || !lock(folder.get(), LOCK_EX)) continue;
+    if (!folder || !detail::lock_file(folder.get(), LOCK_EX)) continue;
     if (remove_files(path) != 0) continue;
     if (const auto step = removing_step_of(name)) give_back(path, step_path(dir, *step));
   }

@@ -2,8 +2,11 @@
 // known.
 #pragma once
 
+#include <tessera/error.h>
+
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,5 +31,12 @@ class Trouble : public std::runtime_error {
  private:
   std::string advice_;
 };
+
+/// What a process tells others of an error of its own: the headline of an Error, or the text of
+/// another exception.
+inline std::string headline_of(const std::exception& e) {
+  const auto* error = dynamic_cast<const Error*>(&e);
+  return error ? error->headline() : e.what();
+}
 
 }  // namespace tessera::inline v0::checkpoints

@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "codegen/tape/planner.h"
+#include "runtime/backend.h"
 
 #include <algorithm>
 
@@ -25,11 +26,7 @@ std::vector<Life> lives_of(const tape::Tape& tape) {
   };
   for (const tape::Phase& phase : tape.phases)
     for (const tape::Step& step : phase.steps) {
-      for (const tape::Ref& r : step.inputs) touch(r);
-      for (const tape::Ref& r : step.outputs) touch(r);
-      for (const tape::Ref& r : step.spare) touch(r);
-      touch(step.flag);
-      touch(step.scratch);
+      for_each_ref(step, touch);
       ++position;
     }
   return life;
@@ -45,11 +42,27 @@ std::vector<PlannedLive> makers_of(const tape::Tape& tape) {
         PlannedLive& maker = makers[static_cast<std::size_t>(tape.place(r.slot))];
         if (maker.name.empty()) maker = {name, to_string(step.loc), type, 0};
       };
-      for (std::size_t i = 0; i < step.outputs.size(); ++i)
-        made(step.outputs[i], step.name,
-             i < step.output_types.size() ? to_string(step.output_types[i]) : "");
-      for (const tape::Ref& r : step.spare) made(r, "second buffer of " + step.name, "");
-      made(step.flag, step.name, "");
+      const auto results = [&](const std::vector<Type>& types) {
+        for (std::size_t i = 0; i < step.outputs.size(); ++i)
+          made(step.outputs[i], step.name, i < types.size() ? to_string(types[i]) : "");
+      };
+      const auto spare = [&](const tape::LoopStep& loop) {
+        for (const tape::Ref& r : loop.spare) made(r, "second buffer of " + step.name, "");
+      };
+      std::visit(Overloaded{[&](const tape::OpStep& s) { results(s.output_types); },
+                            [&](const tape::CopyStep&) { results({}); },
+                            [&](const tape::CollectiveStep&) { results({}); },
+                            [&](const tape::CondStep&) { results({}); },
+                            [&](const tape::ScanStep& s) {
+                              results({});
+                              spare(s);
+                            },
+                            [&](const tape::WhileStep& s) {
+                              results({});
+                              spare(s);
+                              made(s.flag, step.name, "");
+                            }},
+                 step.kind);
       made(step.scratch, "inside " + step.name, "");
     }
   return makers;
@@ -74,7 +87,8 @@ std::int64_t most_local(const tape::Tape& tape) {
   std::int64_t most = tape.local_bytes;
   for (const tape::Phase& phase : tape.phases)
     for (const tape::Step& step : phase.steps)
-      for (const auto& body : step.bodies) most = std::max(most, most_local(*body));
+      if (const tape::ControlStep* control = step.control())
+        for (const auto& body : control->bodies) most = std::max(most, most_local(*body));
   return most;
 }
 
@@ -94,17 +108,23 @@ Traffic traffic_of(const tape::Tape& tape, const PlanOptions& options) {
     for (const tape::Step& step : phase.steps) {
       all.add(1, {step.work.bytes, std::max(step.work.flops / options.peak_flops,
                                             step.work.bytes / options.memory_bandwidth)});
-      Traffic costliest;
-      for (const auto& body : step.bodies) {
-        const Traffic inside = traffic_of(*body, options);
-        if (step.kind == tape::Step::Kind::scan)
-          all.add(static_cast<double>(step.length), inside);
-        else if (step.kind == tape::Step::Kind::while_)
-          all.add(1, inside);
-        else if (inside.seconds > costliest.seconds)
-          costliest = inside;
-      }
-      all.add(1, costliest);
+      const auto repeat = [&](double times, const tape::LoopStep& loop) {
+        for (const auto& body : loop.bodies) all.add(times, traffic_of(*body, options));
+      };
+      std::visit(
+          Overloaded{[&](const tape::ScanStep& s) { repeat(static_cast<double>(s.length), s); },
+                     [&](const tape::WhileStep& s) { repeat(1, s); },
+                     [&](const tape::CondStep& s) {
+                       Traffic costliest;
+                       for (const auto& body : s.bodies) {
+                         const Traffic inside = traffic_of(*body, options);
+                         if (inside.seconds > costliest.seconds) costliest = inside;
+                       }
+                       all.add(1, costliest);
+                     },
+                     [](const tape::OpStep&) {}, [](const tape::CopyStep&) {},
+                     [](const tape::CollectiveStep&) {}},
+          step.kind);
     }
   return all;
 }
@@ -174,6 +194,17 @@ DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
   // In a program around several regions, the arena contains whole values as well as one part per
   // device, so the peak is computed from lifetimes.
   if (!d.made && devices > 1 && d.of_device() == d.simplified) m.bytes = most;
+  return m;
+}
+
+DeviceMemory memory_on(const runtime::Backend* platform, const ProgramOnMesh& divided,
+                       const std::vector<bool>& donated, const PlanOptions& options) {
+  const auto planned =
+      platform ? platform->plan_memory(*divided.of_device(), donated) : std::nullopt;
+  if (!planned) return memory_of(divided, donated, options);
+  DeviceMemory m;
+  m.bytes = planned->temporaries;
+  m.donated = planned->donated;
   return m;
 }
 

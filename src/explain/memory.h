@@ -1,4 +1,4 @@
-// The runtime's memory plan of a device: its temporaries, and what its kernels read and write.
+// The memory plan of a device: its temporaries, and what its kernels read and write.
 #pragma once
 
 #include "explain/program_on_mesh.h"
@@ -12,9 +12,12 @@ struct DeviceMemory {
   std::vector<PlannedStep> steps;
   std::vector<PlannedLive> peak;  // as in Plan
 };
-/// `donated`: by input; empty: none. Of several branches, the costliest by the speeds in `options`
-/// counts.
+/// As the CPU's planner assigns it, with memory per device. `donated`: by input; empty: none. Of
+/// several branches, the costliest by the speeds in `options` counts.
 DeviceMemory memory_of(const ProgramOnMesh& divided, const std::vector<bool>& donated = {},
                        const PlanOptions& options = {});
+/// As the platform's planner assigns it; memory_of if the platform is null or has no planner.
+DeviceMemory memory_on(const runtime::Backend* platform, const ProgramOnMesh& divided,
+                       const std::vector<bool>& donated = {}, const PlanOptions& options = {});
 
 }  // namespace tessera::inline v0::explain

@@ -2,6 +2,7 @@
 
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "ir/region_attrs.h"
 #include "processes/processes.h"
 #include "transform/simplify.h"
 
@@ -31,7 +32,7 @@ void find_mesh(const Program& p, std::optional<MeshRef>& mesh) {
     const std::optional<Flow> flow = flow_of(eqn);
     if (!flow) continue;
     if (flow->kind == Flow::Kind::region) {
-      const MeshRef& own = eqn.attrs.get<MeshRef>("mesh");
+      const MeshRef& own = RegionAttrs(eqn.attrs).mesh;
       mesh = !mesh || *mesh == own ? own : MeshRef(DeviceMesh{});
       continue;
     }
@@ -49,7 +50,8 @@ std::optional<Spec> spec_in_regions(const Program& p, Var v, bool input) {
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (ends[i] != v) continue;
       if (!flow || flow->kind != Flow::Kind::region) return std::nullopt;
-      const Spec& own = eqn.attrs.get<Specs>(input ? "in_specs" : "out_specs")[i];
+      const RegionAttrs region(eqn.attrs);
+      const Spec& own = (input ? region.in_specs : region.out_specs)[i];
       if (spec && *spec != own) return std::nullopt;
       spec = own;
     }

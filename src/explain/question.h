@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+namespace tessera::inline v0::runtime {
+class Backend;
+}
+
 namespace tessera::inline v0::explain {
 
 struct Question {
@@ -19,6 +23,8 @@ struct Question {
   /// Key paths of the program's inputs and outputs.
   std::vector<std::string> inputs, outputs;
   std::vector<bool> donated = {};  // by input; empty: none
+  /// The platform that runs the program; null: the CPU.
+  const runtime::Backend* platform = nullptr;
 };
 
 Plan make(const Question& question, const PlanOptions& options);

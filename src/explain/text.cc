@@ -9,6 +9,21 @@
 
 namespace tessera::inline v0 {
 
+// Defaulted here, because a comparison that is defaulted in its class is checked by the compiler in
+// every file of a user.
+bool PlannedAxis::operator==(const PlannedAxis&) const = default;
+bool PlannedEnd::operator==(const PlannedEnd&) const = default;
+bool PlannedValue::operator==(const PlannedValue&) const = default;
+bool PlannedCollective::operator==(const PlannedCollective&) const = default;
+bool PlannedResult::operator==(const PlannedResult&) const = default;
+bool PlannedWhole::operator==(const PlannedWhole&) const = default;
+bool PlannedEquation::operator==(const PlannedEquation&) const = default;
+bool PlannedStep::operator==(const PlannedStep&) const = default;
+bool PlannedLive::operator==(const PlannedLive&) const = default;
+bool PlannedSpan::operator==(const PlannedSpan&) const = default;
+bool PlannedDevices::operator==(const PlannedDevices&) const = default;
+bool Plan::operator==(const Plan&) const = default;
+
 namespace explain {
 
 std::vector<Grouped> grouped(const Plan& plan) {

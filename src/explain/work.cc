@@ -2,8 +2,10 @@
 
 #include "codegen/tape/step_work.h"
 #include "explain/live.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
+#include "ir/region_attrs.h"
 
 #include <algorithm>
 
@@ -32,7 +34,7 @@ class Walk {
       if (const std::optional<Flow> flow = flow_of(eqn)) {
         around_.push_back(number);
         if (flow->kind == Flow::Kind::region && !d_.made)
-          region(*flow, eqn.attrs.get<MeshRef>("mesh"), around);
+          region(*flow, RegionAttrs(eqn.attrs).mesh, around);
         else
           nested(*flow, around);
         around_.pop_back();
@@ -126,7 +128,7 @@ class Walk {
     const Equation& eqn = p.equations[message[0]];
     Emitted e;
     e.kind = tape::kind_of(eqn.op->exchange);
-    e.axes = eqn.attrs.get<Strings>("axes");
+    e.axes = CollectiveAttrs(eqn.attrs).axes;
     e.times = around.times;
     e.in_while = around.in_while;
     e.in_branch = around.in_branch;

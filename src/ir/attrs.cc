@@ -4,6 +4,7 @@
 #include "ir/attr_hash.h"
 #include "ir/program.h"
 
+#include <complex>
 #include <cstring>
 #include <functional>
 #include <string_view>
@@ -19,21 +20,36 @@ AttrValue::~AttrValue() = default;
 AttrValue::AttrValue(Made, bool value) : AttrVariant(value) {}
 AttrValue::AttrValue(Made, std::int64_t value) : AttrVariant(value) {}
 AttrValue::AttrValue(Made, double value) : AttrVariant(value) {}
-AttrValue::AttrValue(Made, std::string value) : AttrVariant(std::move(value)) {}
 AttrValue::AttrValue(Made, DType value) : AttrVariant(value) {}
-AttrValue::AttrValue(Made, Ints value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, IntLists value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, Strings value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, Literal value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, ProgramPtr value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, Programs value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, HookPtr value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, Spec value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, Specs value) : AttrVariant(std::move(value)) {}
-AttrValue::AttrValue(Made, MeshRef value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, std::string_view value) : AttrVariant(std::string(value)) {}
+AttrValue::AttrValue(Made, const std::string& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, std::string&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const Ints& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, Ints&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const IntLists& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, IntLists&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const Strings& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, Strings&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const Literal& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, Literal&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const ProgramPtr& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, ProgramPtr&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const Programs& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, Programs&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const HookPtr& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, HookPtr&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const Spec& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, Spec&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const Specs& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, Specs&& value) : AttrVariant(std::move(value)) {}
+AttrValue::AttrValue(Made, const MeshRef& value) : AttrVariant(value) {}
+AttrValue::AttrValue(Made, MeshRef&& value) : AttrVariant(std::move(value)) {}
 
 Attrs::Attrs() = default;
-Attrs::Attrs(std::initializer_list<Entry> entries) : entries_(entries) {}
+Attrs::Attrs(std::initializer_list<Given> entries) {
+  entries_.reserve(entries.size());
+  for (const Given& e : entries) entries_.emplace_back(std::string(e.name), e.value);
+}
 Attrs::Attrs(const Attrs& other) = default;
 Attrs::Attrs(Attrs&& other) noexcept = default;
 Attrs& Attrs::operator=(const Attrs& other) = default;

@@ -6,6 +6,7 @@
 #include "ir/spec.h"
 #include "ir/type.h"
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -83,16 +84,28 @@ consteval auto attr_alternative() {
 }
 template <class T>
 using AttrAlternative = typename decltype(attr_alternative<T>())::type;
+
+/// `value` itself if it is an alternative, characters as a string_view, else converted.
+template <class T>
+decltype(auto) attr_argument(T&& value) {
+  using A = AttrAlternative<T>;
+  if constexpr (std::is_same_v<std::remove_cvref_t<T>, A>)
+    return std::forward<T>(value);
+  else if constexpr (std::is_same_v<A, std::string> && std::is_convertible_v<T, std::string_view>)
+    return std::string_view(value);
+  else
+    return A(std::forward<T>(value));
+}
 }  // namespace detail
 
-/// The value of an attribute. Nearly every file of the library copies some, so what copies, moves
-/// and destroys them is compiled once, in attrs.cc.
+/// The value of an attribute. Nearly every file of the library makes some, so what makes, copies,
+/// moves and destroys them is compiled once, in attrs.cc.
 struct AttrValue : AttrVariant {
   AttrValue();
   template <class T>
   requires(!std::is_same_v<std::remove_cvref_t<T>, AttrValue> &&
            !std::is_void_v<detail::AttrAlternative<T>>) AttrValue(T&& value)
-      : AttrValue(Made(), detail::AttrAlternative<T>(std::forward<T>(value))) {}
+      : AttrValue(Made(), detail::attr_argument(std::forward<T>(value))) {}
   AttrValue(const AttrValue& other);
   AttrValue(AttrValue&& other) noexcept;
   AttrValue& operator=(const AttrValue& other);
@@ -104,25 +117,42 @@ struct AttrValue : AttrVariant {
   AttrValue(Made, bool value);
   AttrValue(Made, std::int64_t value);
   AttrValue(Made, double value);
-  AttrValue(Made, std::string value);
   AttrValue(Made, DType value);
-  AttrValue(Made, Ints value);
-  AttrValue(Made, IntLists value);
-  AttrValue(Made, Strings value);
-  AttrValue(Made, Literal value);
-  AttrValue(Made, ProgramPtr value);
-  AttrValue(Made, Programs value);
-  AttrValue(Made, HookPtr value);
-  AttrValue(Made, Spec value);
-  AttrValue(Made, Specs value);
-  AttrValue(Made, MeshRef value);
+  AttrValue(Made, std::string_view value);
+  AttrValue(Made, const std::string& value);
+  AttrValue(Made, std::string&& value);
+  AttrValue(Made, const Ints& value);
+  AttrValue(Made, Ints&& value);
+  AttrValue(Made, const IntLists& value);
+  AttrValue(Made, IntLists&& value);
+  AttrValue(Made, const Strings& value);
+  AttrValue(Made, Strings&& value);
+  AttrValue(Made, const Literal& value);
+  AttrValue(Made, Literal&& value);
+  AttrValue(Made, const ProgramPtr& value);
+  AttrValue(Made, ProgramPtr&& value);
+  AttrValue(Made, const Programs& value);
+  AttrValue(Made, Programs&& value);
+  AttrValue(Made, const HookPtr& value);
+  AttrValue(Made, HookPtr&& value);
+  AttrValue(Made, const Spec& value);
+  AttrValue(Made, Spec&& value);
+  AttrValue(Made, const Specs& value);
+  AttrValue(Made, Specs&& value);
+  AttrValue(Made, const MeshRef& value);
+  AttrValue(Made, MeshRef&& value);
 };
 
 class Attrs {
  public:
   using Entry = std::pair<std::string, AttrValue>;
+  /// An attribute as code writes it; the name becomes a string in attrs.cc.
+  struct Given {
+    std::string_view name;
+    AttrValue value;
+  };
   Attrs();
-  Attrs(std::initializer_list<Entry> entries);
+  Attrs(std::initializer_list<Given> entries);
   Attrs(const Attrs& other);
   Attrs(Attrs&& other) noexcept;
   Attrs& operator=(const Attrs& other);

@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "ir/varying.h"
@@ -101,7 +102,7 @@ Value Builder::vary_over(Value x, const AxisSet& axes) {
   Strings missing;
   for (const std::string& a : axes)
     if (!type(x.var).varying.contains(a)) missing.push_back(a);
-  return missing.empty() ? x : emit1("pvary", {x}, {{"axes", std::move(missing)}});
+  return missing.empty() ? x : emit1("pvary", {x}, CollectiveAttrs::make(std::move(missing)));
 }
 
 Values Builder::emit(std::string_view op, std::span<const Value> inputs, Attrs attrs) {

@@ -2,6 +2,20 @@
 
 namespace tessera::inline v0 {
 
+Waived& Waived::operator=(std::initializer_list<Reason> reasons) {
+  clear();
+  insert(reasons.begin(), reasons.end());
+  return *this;
+}
+std::string_view& Waived::operator[](std::string_view rule) { return map::operator[](rule); }
+
+Op::Op() = default;
+Op::Op(const Op& other) = default;
+Op::Op(Op&& other) noexcept = default;
+Op& Op::operator=(const Op& other) = default;
+Op& Op::operator=(Op&& other) noexcept = default;
+Op::~Op() = default;
+
 Registry& Registry::get() {
   // Leaked on purpose: programs that outlive main's static objects still point at their ops.
   static Registry* registry = [] {

@@ -11,10 +11,12 @@
 #include "ir/simplify_rule.h"
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0 {
@@ -38,10 +40,11 @@ enum class AttrKind {
   mesh
 };
 
+/// An attribute of an op; both texts are literals.
 struct AttrSpec {
-  std::string name;
+  std::string_view name;
   AttrKind kind;
-  std::string doc;
+  std::string_view doc;
 };
 
 /// Returns the types of the results. Throws the user's error, with a message that begins with the
@@ -293,7 +296,22 @@ enum class Lowering {
   expanded,    // inlined or rewritten before code generation
 };
 
+/// Why rules are absent, by the rule's name. All texts are literals.
+struct Waived : std::map<std::string_view, std::string_view> {
+  using Reason = std::pair<std::string_view, std::string_view>;
+  Waived& operator=(std::initializer_list<Reason> reasons);
+  std::string_view& operator[](std::string_view rule);
+};
+
+/// Every file of ops makes rows, so what makes, moves and destroys one is compiled once, in op.cc.
 struct Op {
+  Op();
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+
   std::string name;
   /// The name that users call, if it differs: collectives have twins for typed programs.
   std::string called = {};
@@ -393,9 +411,9 @@ struct Op {
   std::function<bool(const TypedArgs&)> prefers_call;
   std::size_t library_bytes = 0;  // of code that a library generates for a call; 0: our own code
 
-  /// Why a rule is absent, by the rule's name ("jvp", "transpose", "batch", "sharding", "updates",
-  /// "evaluate", "emit", "cost", "stablehlo"). A row may lack a rule only with a reason.
-  std::map<std::string, std::string> waived;
+  /// "jvp", "transpose", "batch", "sharding", "updates", "evaluate", "emit", "cost" or "stablehlo":
+  /// a row may lack a rule only with a reason.
+  Waived waived;
   /// Representative equations, for the tests that walk the registry.
   std::function<std::vector<struct OpExample>()> examples;
 };

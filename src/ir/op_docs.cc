@@ -53,14 +53,20 @@ std::string op_reference() {
   for (const auto& op : Registry::get().all()) {
     s += "### " + op->name + "\n\n" + op->doc + "\n\n";
     for (const AttrSpec& a : op->attrs)
-      s += "- `" + a.name + "` (" + kind_name(a.kind) + "): " + a.doc + "\n";
+      s.append("- `")
+          .append(a.name)
+          .append("` (")
+          .append(kind_name(a.kind))
+          .append("): ")
+          .append(a.doc)
+          .append("\n");
     if (!op->attrs.empty()) s += "\n";
     s += count(op->inputs, "operand") + ", " + count(op->outputs, "result") + "; " +
          lowering_text(*op) + ".";
     if (!op->stablehlo.empty())
       s += " StableHLO: `" + op->stablehlo + "`.";
     else if (auto it = op->waived.find("stablehlo"); it != op->waived.end())
-      s += " No StableHLO counterpart: " + it->second + ".";
+      s.append(" No StableHLO counterpart: ").append(it->second).append(".");
     s += "\n\n";
   }
   if (!s.empty()) s.pop_back();  // one newline ends the text

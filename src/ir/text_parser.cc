@@ -215,7 +215,8 @@ class Parser {
                                [&](const AttrSpec& s) { return s.name == t.text; });
       if (spec == e.op->attrs.end()) {
         std::string known;
-        for (const AttrSpec& s : e.op->attrs) known += (known.empty() ? "" : ", ") + s.name;
+        for (const AttrSpec& s : e.op->attrs)
+          known.append(known.empty() ? "" : ", ").append(s.name);
         raise_parse_error(t, "'" + e.op->name + "' has no attribute '" + t.text + "'",
                           known.empty() ? "it has none" : "it has " + known);
       }

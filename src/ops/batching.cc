@@ -2,6 +2,7 @@
 
 #include "ops/build.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tessera::inline v0::ops {
@@ -24,18 +25,19 @@ Value stacked_at(Value x, int dim, int to, std::int64_t size) {
   return broadcast_in_dim(x, shape, dims);
 }
 
-BatchResult batch_elementwise(const BatchArgs& a) {
-  int to = kUnbatched;
-  for (int d : a.dims)
-    if (d != kUnbatched) {
-      to = d;
-      break;
-    }
-  Values stacked;
+Stacked stacked_alike(const BatchArgs& a) {
+  const auto first =
+      std::find_if(a.dims.begin(), a.dims.end(), [](int d) { return d != kUnbatched; });
+  Stacked s{{}, first == a.dims.end() ? kUnbatched : *first};
   for (std::size_t i = 0; i < a.inputs.size(); ++i)
-    stacked.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
-  Values outputs = a.b.emit(a.op, stacked, a.attrs);
-  return {outputs, std::vector<int>(outputs.size(), to)};
+    s.operands.push_back(stacked_at(a.inputs[i], a.dims[i], s.dim, a.size));
+  return s;
+}
+
+BatchResult batch_elementwise(const BatchArgs& a) {
+  const auto [operands, dim] = stacked_alike(a);
+  Values outputs = a.b.emit(a.op, operands, a.attrs);
+  return {outputs, std::vector<int>(outputs.size(), dim)};
 }
 
 BatchResult no_examples(const BatchArgs& a) {

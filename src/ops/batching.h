@@ -13,6 +13,13 @@ Value move_dim(Value x, int from, int to);
 /// copies of x stacked there.
 Value stacked_at(Value x, int dim, int to, std::int64_t size);
 
+/// The operands, all stacked along `dim`, the dimension of the first stacked operand.
+struct Stacked {
+  Values operands;
+  int dim;
+};
+Stacked stacked_alike(const BatchArgs& a);
+
 /// Applies the op to operands that are all stacked along one dimension, that of the first stacked
 /// operand. For ops that treat every element alike, or every index of a dimension they do not name.
 BatchResult batch_elementwise(const BatchArgs& a);

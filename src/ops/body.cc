@@ -30,9 +30,9 @@ bool are_scalars(std::span<const Type> types, std::span<const DType> dtypes) {
 
 /// The Emitter that an equation of a body sees: operands are scalars that are already emitted, and
 /// everything else is forwarded to the kernel around the body.
-class Inside final : public Emitter {
+class BodyEmitter final : public Emitter {
  public:
-  Inside(Emitter& around, const Program& p, std::span<const Lane> in)
+  BodyEmitter(Emitter& around, const Program& p, std::span<const Lane> in)
       : around_(around), program_(p), lanes_(p.types.size()) {
     for (std::size_t i = 0; i < in.size(); ++i) lanes_[p.inputs[i]] = in[i];
     for (const Equation& eqn : p.equations) {
@@ -146,7 +146,7 @@ bool composes(const Program& body) {
 }
 
 std::vector<Lane> emit_body(Emitter& e, const Program& body, std::span<const Lane> in) {
-  return Inside(e, body, in).results();
+  return BodyEmitter(e, body, in).results();
 }
 
 Values map_body(Builder& b, const Program& body, std::span<const Value> arrays) {

@@ -13,6 +13,9 @@
 
 namespace tessera::inline v0::optim {
 
+Optimizer::Optimizer(std::vector<Stage> stages)
+    : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
+
 const std::vector<Stage>& Optimizer::stages() const {
   if (!stages_) tessera::detail::moved_from("Optimizer");
   return *stages_;

@@ -63,18 +63,16 @@ std::string differences(const std::vector<std::string>& by_rank) {
 }
 
 // Throws, and marks this process as broken, so that later collectives fail as well.
-[[noreturn]] void refuse(Message& m) {
-  Seat& mine = all().mine();
-  set_text(mine, "gave up: " + m.str().substr(0, m.str().find('\n')));
-  mine.broken.store(1, std::memory_order_release);
-  wake_all(all());
+[[noreturn]] void refuse(Group& group, Message& m) {
+  group.give_up("gave up: " + m.parts().headline());
   m.raise<CollectiveError>();
 }
 
 template <class T>
-std::vector<T> of_all(std::string_view function, const T& mine, const SourceLoc& loc) {
+std::vector<T> of_all(Group& group, std::string_view function, const T& mine,
+                      const SourceLoc& loc) {
   const std::vector<std::byte> bytes =
-      all_gather_unordered(function, std::as_bytes(std::span(&mine, 1)), loc);
+      group.all_gather_unordered(function, std::as_bytes(std::span(&mine, 1)), loc);
   std::vector<T> all(bytes.size() / sizeof(T));
   std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
@@ -82,11 +80,11 @@ std::vector<T> of_all(std::string_view function, const T& mine, const SourceLoc&
 
 }  // namespace
 
-void need_like_settings(const JoinOptions& options) {
+void need_like_settings(Group& group, const JoinOptions& options) {
   Told mine;
   for (std::size_t i = 0; i < std::size(kAlike); ++i) mine.values[i] = padded(value_of(kAlike[i]));
   mine.values.back() = padded(options.several_threads ? "true" : "false");
-  const std::vector<Told> told = of_all("initialize", mine, options.loc);
+  const std::vector<Told> told = of_all(group, "initialize", mine, options.loc);
   Message m("initialize");
   std::string first;
   for (std::size_t i = 0; i < mine.values.size(); ++i) {
@@ -104,13 +102,15 @@ void need_like_settings(const JoinOptions& options) {
       .from(options.loc)
       .advice(first == kThreads ? "the same options in all processes"
                                 : "set it for all: mpirun -x " + first + " ./program");
-  refuse(m);
+  refuse(group, m);
 }
 
 void need_like_number(std::string_view function, std::string_view what, std::int64_t mine,
                       const SourceLoc& loc) {
+  Group& group = own_group();
   std::vector<std::string> values;
-  for (const std::int64_t n : of_all(function, mine, loc)) values.push_back(std::to_string(n));
+  for (const std::int64_t n : of_all(group, function, mine, loc))
+    values.push_back(std::to_string(n));
   const std::string differs = differences(values);
   if (differs.empty()) return;
   Message m(function);
@@ -119,7 +119,7 @@ void need_like_number(std::string_view function, std::string_view what, std::int
       .rule("all processes make the same calls, with the same numbers")
       .from(loc)
       .advice("look for what depends on process_index() or on the machine");
-  refuse(m);
+  refuse(group, m);
 }
 
 }  // namespace tessera::inline v0::processes

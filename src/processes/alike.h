@@ -8,10 +8,12 @@
 
 namespace tessera::inline v0::processes {
 
+class Group;
+
 /// Compares the settings of all processes; all of them must call it. If any differ, every process
 /// throws a CollectiveError that lists the differences by process, and they exchange nothing
 /// further.
-void need_like_settings(const JoinOptions& options);
+void need_like_settings(Group& group, const JoinOptions& options);
 
 /// Compares a number that all processes pass to `function`, the number of `what`. Throws
 /// CollectiveError in every process if it differs.

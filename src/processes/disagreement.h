@@ -10,33 +10,31 @@
 
 namespace tessera::inline v0::processes {
 
-/// Records the program that this process reached, for others that reached a different one at that
-/// time.
-void remember(const Subject& subject);
-
 /// Throws CollectiveError because process `rank` published a round of a different program, titled
 /// `theirs`.
-[[noreturn]] void fail_for_difference(const Subject& subject, int rank, const Title& theirs);
+[[noreturn]] void fail_for_difference(Group& group, const Subject& subject, int rank,
+                                      const Title& theirs);
 
 /// Throws CollectiveError that lists the differing inputs, because process `rank` made the same
 /// call with other inputs.
-[[noreturn]] void fail_for_values(const Subject& subject, int rank, const Title& theirs);
+[[noreturn]] void fail_for_values(Group& group, const Subject& subject, int rank,
+                                  const Title& theirs);
 
 /// Whether process `rank` of this machine found that this process reached a different program.
-bool is_asked_by(int rank);
+bool is_asked_by(Group& group, int rank);
 /// Publishes the program text that process `rank` asked for.
-void show_asked(int rank);
-/// Calls show_asked(rank), then throws the same CollectiveError that fail_for_difference throws in
+void show_asked(Group& group, int rank);
+/// Calls show_asked(), then throws the same CollectiveError that fail_for_difference throws in
 /// process `rank`.
-[[noreturn]] void answer(const Subject& subject, int rank);
+[[noreturn]] void answer(Group& group, const Subject& subject, int rank);
 
 /// The process whose message asks for the program text, if messages come from other machines; else
 /// -1.
-int asking_by_message();
+int asking_by_message(Group& group);
 /// Sends the program text that process `rank` asked for.
-void tell_asked(const Subject& subject, int rank);
+void tell_asked(Group& group, const Subject& subject, int rank);
 /// Calls tell_asked, then throws the same CollectiveError that fail_for_difference throws in
 /// process `rank`.
-[[noreturn]] void answer_by_message(const Subject& subject, int rank);
+[[noreturn]] void answer_by_message(Group& group, const Subject& subject, int rank);
 
 }  // namespace tessera::inline v0::processes

@@ -1,79 +1,72 @@
 #include "processes/order.h"
 
 #include "base/process.h"
+#include "base/thread_kept.h"
 #include "base/warning.h"
+#include "processes/call_order.h"
 #include "processes/patience.h"
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstring>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tessera::inline v0::processes {
 namespace {
 
-// A thread's number in process 0, assigned in the order in which its threads first make calls. The
-// corresponding threads of other processes have the same number. -1: not assigned yet.
-struct Lane {
-  int number = -1;
+// What a thread remembers of its calls in one group. The order outlives the group for as long as
+// threads do that have made calls in it.
+struct ThreadCalls {
+  std::shared_ptr<CallOrder> order;
+  // The thread's number in process 0, assigned in the order in which its threads first make calls.
+  // The corresponding threads of other processes have the same number. -1: not assigned yet.
+  int lane = -1;
   std::uint64_t first = 0;  // signature of its first call, which identifies it
-  ~Lane();
-};
-thread_local Lane t_lane;
-thread_local int t_depth = 0;  // nesting depth of calls
-
-// A message to another machine that is still being sent.
-struct Sent {
-  std::unique_ptr<OrderEntry> entry;
-  TesseraRequest* request;
+  int depth = 0;            // nesting depth of calls
+  bool counted = false;     // among the calling threads, without several_threads
 };
 
-struct CallOrder {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::uint32_t next = 1;           // number of the next call, from 1
-  bool taken = false;               // the next call is in progress
-  bool asking = false;              // a thread waits for process 0's entry
-  std::optional<OrderEntry> known;  // process 0's entry for the next call
-  int lanes = 0;                    // process 0: number of threads that have made calls
-  std::set<int> met;                // other processes: lanes that have been assigned
-  std::set<std::uint64_t> firsts;   // of living threads
-  std::deque<Sent> sent;
-};
-CallOrder& order() {
-  static CallOrder* o = new CallOrder;
-  return *o;
-}
+class CallsOfThread {
+ public:
+  CallsOfThread() = default;
+  CallsOfThread(const CallsOfThread&) = delete;
+  CallsOfThread& operator=(const CallsOfThread&) = delete;
+  ~CallsOfThread() {
+    for (const auto& calls : all_) forget(*calls);
+  }
 
-Lane::~Lane() {
-  if (first == 0) return;
-  CallOrder& o = order();
-  const std::lock_guard lock(o.mutex);
-  o.firsts.erase(first);
-}
+  ThreadCalls& in(const std::shared_ptr<CallOrder>& order) {
+    for (const auto& calls : all_)
+      if (calls->order == order) return *calls;
+    ThreadCalls& calls = *all_.emplace_back(std::make_unique<ThreadCalls>());
+    calls.order = order;
+    return calls;
+  }
 
-// Without several_threads: the number of living threads that have made calls.
-std::atomic<int> g_callers{0};
-std::atomic<bool> g_raced{false};
-struct Caller {
-  Caller() { ++g_callers; }
-  ~Caller() { --g_callers; }
+ private:
+  static void forget(const ThreadCalls& calls) {
+    CallOrder& o = *calls.order;
+    if (calls.counted) --o.callers;
+    if (calls.first == 0) return;
+    const std::lock_guard lock(o.mutex);
+    o.firsts.erase(calls.first);
+  }
+  std::vector<std::unique_ptr<ThreadCalls>> all_;
 };
+thread_local ThreadKept<CallsOfThread> t_calls;
 
 // Warns about a second calling thread. Two threads may reach their calls in different orders in
 // different processes, and if they call the same program, this goes unnoticed. It cannot be seen
 // from outside whether the program synchronises them.
-void note_caller(std::string_view name, const SourceLoc& loc) {
-  thread_local const Caller caller;
-  if (g_callers.load(std::memory_order_relaxed) < 2 || g_raced.exchange(true)) return;
+void note_caller(ThreadCalls& thread, std::string_view name, const SourceLoc& loc) {
+  CallOrder& o = *thread.order;
+  if (!std::exchange(thread.counted, true)) ++o.callers;
+  if (o.callers.load(std::memory_order_relaxed) < 2 || o.raced.exchange(true)) return;
   warn(Message(name)
            .problem("a second thread makes calls that all processes make")
            .rule("they come in one order in all processes, and that of two threads is not known")
@@ -87,94 +80,91 @@ constexpr const char* kRule =
     "thread is known by the first program that it calls";
 
 // Registers a thread at its first call. The caller holds the lock.
-void get_known(CallOrder& o, const Subject& subject, std::uint64_t signature) {
-  if (t_lane.first != 0) return;
-  if (!o.firsts.insert(signature).second)
+void get_known(ThreadCalls& thread, const Subject& subject, std::uint64_t signature) {
+  if (thread.first != 0) return;
+  if (!thread.order->firsts.insert(signature).second)
     Message(subject.collective)
         .problem("two threads call the same program first")
         .rule(kRule)
         .from(subject.loc)
         .advice("give each thread a program of its own to begin with: a jit with another name")
         .raise<CollectiveError>();
-  t_lane.first = signature;
+  thread.first = signature;
 }
 
 // Publishes in process 0 which call one of its threads has reached.
-void tell(CallOrder& o, const Subject& subject, std::uint64_t signature) {
-  All& a = all();
+void tell(Group& group, const ThreadCalls& thread, const Subject& subject,
+          std::uint64_t signature) {
+  CallOrder& o = *thread.order;
   OrderEntry entry{};
-  entry.lane = t_lane.number;
+  entry.lane = thread.lane;
   entry.signature = signature;
   const std::string text = subject_text(subject);
   text.copy(entry.text, sizeof entry.text - 1);
-  Seat& mine = a.mine();
-  for (const int r : a.node)
-    if (r != a.rank && o.next > kOrderEntries) {
-      Seat& seat = *a.seat(r);
-      Patience(subject, r).until(seat, seat.ordered, o.next - kOrderEntries);
+  Seat& mine = group.mine();
+  for (const int r : group.node())
+    if (r != group.rank() && o.next > kOrderEntries) {
+      Seat& seat = *group.seat(r);
+      Patience(group, subject, r).until(seat, seat.ordered, o.next - kOrderEntries);
     }
-  entries_of(mine, a.seats.size())[o.next % kOrderEntries] = entry;
+  group.entry(mine, o.next) = entry;
   mine.ordered.store(o.next, std::memory_order_release);
   wake(mine, mine.ordered);
-  for (int r = 0; r < a.count; ++r) {
-    if (a.seat(r)) continue;
+  for (int r = 0; r < group.count(); ++r) {
+    if (group.seat(r)) continue;
     if (o.sent.size() >= kOrderEntries) {
-      Patience(subject, Patience::kAll).until(o.sent.front().request);
+      Patience(group, subject, Patience::kAll).until(o.sent.front().request);
       o.sent.pop_front();
     }
-    Sent& sent = o.sent.emplace_back(std::make_unique<OrderEntry>(entry), nullptr);
-    const std::lock_guard lock(a.plugin);
-    check(a.transport.send(&a.transport, r, static_cast<int>(kOrderTag), sent.entry.get(),
-                           sizeof(OrderEntry), &sent.request),
-          subject.collective, subject.loc);
+    CallOrder::Sent& sent = o.sent.emplace_back(std::make_unique<OrderEntry>(entry), nullptr);
+    group.transport().start(subject).send(r, kOrderTag, sent.entry.get(), sizeof(OrderEntry),
+                                          sent.request);
   }
 }
 
 // Waits for process 0's entry for a call and returns it.
-OrderEntry ask(std::uint32_t number, const Subject& subject) {
-  All& a = all();
+OrderEntry ask(Group& group, std::uint32_t number, const Subject& subject) {
   OrderEntry entry{};
-  if (Seat* leader = a.seat(0)) {
-    Patience(subject, 0).until(*leader, leader->ordered, number);
-    entry = entries_of(*leader, a.seats.size())[number % kOrderEntries];
+  if (Seat* leader = group.seat(0)) {
+    Patience(group, subject, 0).until(*leader, leader->ordered, number);
+    entry = group.entry(*leader, number);
   } else {
     TesseraRequest* request = nullptr;
-    {
-      const std::lock_guard lock(a.plugin);
-      check(a.transport.receive(&a.transport, 0, static_cast<int>(kOrderTag), &entry, sizeof entry,
-                                &request),
-            subject.collective, subject.loc);
-    }
-    Patience(subject, 0).until(request);
+    group.transport().start(subject).receive(0, kOrderTag, &entry, sizeof entry, request);
+    Patience(group, subject, 0).until(request);
   }
-  Seat& mine = a.mine();
+  Seat& mine = group.mine();
   mine.ordered.store(number, std::memory_order_release);
   wake(mine, mine.ordered);
   return entry;
 }
 
 // Whether the next call is this thread's; if so, assigns its lane. The caller holds the lock.
-bool comes_next(CallOrder& o, const Subject& subject, std::uint64_t signature) {
+bool comes_next(Group& group, ThreadCalls& thread, const Subject& subject,
+                std::uint64_t signature) {
+  CallOrder& o = *thread.order;
   const OrderEntry& entry = *o.known;
-  if (t_lane.number == entry.lane) {
+  if (thread.lane == entry.lane) {
     if (entry.signature == signature) return true;
-    fail(subject,
+    fail(group, subject,
          std::string("a thread of process 0 came to ") + entry.text + ", that of this one to " +
              subject_text(subject),
          kRule, "look for what depends on process_index(), on a clock or on files that differ");
   }
-  if (t_lane.number >= 0 || entry.signature != signature) return false;
+  if (thread.lane >= 0 || entry.signature != signature) return false;
   if (!o.met.insert(entry.lane).second) return false;
-  t_lane.number = entry.lane;
+  thread.lane = entry.lane;
   return true;
 }
 
-void wait_for_turn(CallOrder& o, const Subject& subject, std::uint64_t signature) {
+void wait_for_turn(Group& group, ThreadCalls& thread, const Subject& subject,
+                   std::uint64_t signature) {
+  CallOrder& o = *thread.order;
   std::unique_lock lock(o.mutex);
-  get_known(o, subject, signature);
+  get_known(thread, subject, signature);
   const std::int64_t begin = monotonic_ns();
   for (;;) {
-    if (!o.taken && o.known && comes_next(o, subject, signature)) break;
+    if (!o.taken && o.known && comes_next(group, thread, subject, signature)) break;
     if (!o.known && !o.asking) {
       o.asking = true;
       const std::uint32_t number = o.next;
@@ -182,7 +172,7 @@ void wait_for_turn(CallOrder& o, const Subject& subject, std::uint64_t signature
       std::optional<OrderEntry> entry;
       std::exception_ptr error;
       try {
-        entry = ask(number, subject);
+        entry = ask(group, number, subject);
       } catch (...) {
         error = std::current_exception();
       }
@@ -193,14 +183,15 @@ void wait_for_turn(CallOrder& o, const Subject& subject, std::uint64_t signature
       if (error) std::rethrow_exception(error);
       continue;
     }
-    if (all().mine().broken.load())
-      fail(subject, "another thread of this process gave up", kRule, "look at its error");
+    if (group.gave_up())
+      fail(group, subject, "another thread of this process gave up", kRule, "look at its error");
     o.changed.wait_for(lock, std::chrono::milliseconds(50));
-    if (o.known && !o.taken && static_cast<double>(monotonic_ns() - begin) * 1e-9 > all().timeout) {
+    if (o.known && !o.taken &&
+        static_cast<double>(monotonic_ns() - begin) * 1e-9 > group.timeout()) {
       const std::string text = o.known->text;
-      fail(subject,
+      fail(group, subject,
            "process 0 came to " + text + ", and no thread of this process has for " +
-               seconds_text(all().timeout),
+               seconds_text(group.timeout()),
            kRule, "look at what the thread does that makes this call in process 0");
     }
   }
@@ -209,35 +200,37 @@ void wait_for_turn(CallOrder& o, const Subject& subject, std::uint64_t signature
 
 }  // namespace
 
-bool several_threads_call() { return g_raced.load(std::memory_order_relaxed); }
+InOrder::InOrder(std::uint64_t signature, std::string_view name, const SourceLoc& loc)
+    : InOrder(own_group(), signature, name, loc) {}
 
-InOrder::InOrder(std::uint64_t signature, std::string_view name, const SourceLoc& loc) {
-  All& a = all();
-  if (t_depth > 0 || forked()) return;
-  if (!a.several_threads) {
-    note_caller(name, loc);
+InOrder::InOrder(Group& group, std::uint64_t signature, std::string_view name, const SourceLoc& loc)
+    : group_(group) {
+  ThreadCalls& thread = t_calls->in(group.order());
+  if (thread.depth > 0 || forked()) return;
+  if (!group.several_threads()) {
+    note_caller(thread, name, loc);
     return;
   }
-  CallOrder& o = order();
+  CallOrder& o = *thread.order;
   const Subject subject{signature, "", name, loc};
-  if (a.rank == 0) {
+  if (group.rank() == 0) {
     std::unique_lock lock(o.mutex);
     o.changed.wait(lock, [&] { return !o.taken; });
-    get_known(o, subject, signature);
-    if (t_lane.number < 0) t_lane.number = o.lanes++;
-    tell(o, subject, signature);
+    get_known(thread, subject, signature);
+    if (thread.lane < 0) thread.lane = o.lanes++;
+    tell(group, thread, subject, signature);
     o.taken = true;
   } else {
-    wait_for_turn(o, subject, signature);
+    wait_for_turn(group, thread, subject, signature);
   }
   has_ = true;
-  ++t_depth;
+  ++thread.depth;
 }
 
 InOrder::~InOrder() {
   if (!has_) return;
-  --t_depth;
-  CallOrder& o = order();
+  --t_calls->in(group_.order()).depth;
+  CallOrder& o = *group_.order();
   {
     const std::lock_guard lock(o.mutex);
     o.taken = false;

@@ -14,6 +14,8 @@
 
 namespace tessera::inline v0::processes {
 
+class Group;
+
 /// Holds a call's place in the order; no other call of this process has one until the destructor
 /// runs. Does nothing if one thread makes the calls, or inside another call of the same thread.
 class InOrder {
@@ -23,16 +25,15 @@ class InOrder {
   /// 0 reached a different call, or if two threads reach the same call first, so that they cannot
   /// be told apart.
   InOrder(std::uint64_t signature, std::string_view name, const SourceLoc& loc);
+  /// The same among the processes of a group, which must outlive it.
+  InOrder(Group& group, std::uint64_t signature, std::string_view name, const SourceLoc& loc);
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
   ~InOrder();
 
  private:
+  Group& group_;
   bool has_ = false;
 };
-
-/// Whether two threads that were alive at the same time made such calls although nothing orders
-/// them.
-bool several_threads_call();
 
 }  // namespace tessera::inline v0::processes

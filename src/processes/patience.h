@@ -1,7 +1,7 @@
 // Waits for other processes, and reports those that do not come.
 #pragma once
 
-#include "processes/joined.h"
+#include "processes/group.h"
 
 #include <atomic>
 #include <cstdint>
@@ -17,15 +17,13 @@ struct Details {
 };
 /// Throws a CollectiveError that reports the state of every process. Before that, this process
 /// publishes that it stopped waiting for others, and why, to those that wait for it.
-[[noreturn]] void fail(const Subject& subject, std::string problem, std::string rule,
+[[noreturn]] void fail(Group& group, const Subject& subject, std::string problem, std::string rule,
                        std::string advice, const Details& details = {});
 /// Throws CollectiveError if this process gave up before.
-void need_others(const Subject& subject);
+void need_others(Group& group, const Subject& subject);
 /// For example "psum of 'step', train.cc:88".
 std::string subject_text(const Subject& s);
 std::string seconds_text(double s);
-/// Wakes the threads that sleep on this process's counters, so that they check again.
-void wake_all(All& a);
 
 /// A wait for another process. It spins for a while if cores are idle anyway, then sleeps, and
 /// checks periodically that the other process is alive. Throws after the time-out.
@@ -33,9 +31,13 @@ class Patience {
  public:
   /// Pseudo-ranks: all processes, or all processes of this machine while they are alive.
   static constexpr int kAll = -1, kAllThatLive = -2;
-  /// `subject` must outlive this object.
-  Patience(const Subject& subject, int rank)
-      : subject_(subject), rank_(rank), begin_(monotonic_ns()), expected_(all().timeout / 12) {}
+  /// `group` and `subject` must outlive this object.
+  Patience(Group& group, const Subject& subject, int rank)
+      : group_(group),
+        subject_(subject),
+        rank_(rank),
+        begin_(monotonic_ns()),
+        expected_(group.timeout() / 12) {}
 
   /// Waits until `counter` of the seat reaches `number`.
   void until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint32_t number);
@@ -46,6 +48,7 @@ class Patience {
   void look_at_the_clock();
   void report(double waited);
 
+  Group& group_;
   const Subject& subject_;
   const int rank_;
   const std::int64_t begin_;

@@ -27,6 +27,8 @@
 
 namespace tessera::inline v0::processes {
 
+class Group;
+
 /// Whether the launcher's environment says that there are other processes to join, and
 /// TESSERA_TRANSPORT=none is not set.
 bool launched();
@@ -133,6 +135,8 @@ class Round {
   /// Waits until there is space to publish this process's data. Both arguments must outlive the
   /// round.
   Round(const Subject& subject, const Traffic& traffic);
+  /// The same among the processes of a group, which must outlive it.
+  Round(Group& group, const Subject& subject, const Traffic& traffic);
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
 
@@ -156,6 +160,7 @@ class Round {
   void receive(int rank);
   void check_title(int rank, const Title& theirs) const;
 
+  Group& group_;
   const Subject& subject_;
   const Traffic& traffic_;
   std::uint32_t half_ = 0;  // of the shared memory

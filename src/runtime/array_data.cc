@@ -7,8 +7,6 @@
 
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
-#include "runtime/copies.h"
-#include "runtime/devices.h"
 #include "runtime/gathered_reads.h"
 #include "spmd/place/blocks.h"
 
@@ -43,14 +41,14 @@ std::size_t hash_of(const Layout& l) {
   return h;
 }
 LayoutPtr intern(Layout layout) {
-  if (processes::count() > 1 && layout.backend == &default_backend()) {
+  if (processes::count() > 1) {
     const std::vector<int>& devices = layout.devices();
     layout.here.clear();
     for (std::size_t p = 0; p < devices.size(); ++p)
-      if (is_local(devices[p])) layout.here.push_back(static_cast<std::int64_t>(p));
+      if (layout.backend->is_local(devices[p])) layout.here.push_back(static_cast<std::int64_t>(p));
     layout.everywhere = layout.here.size() == devices.size();
     if (layout.everywhere) layout.here.clear();
-    if (devices.size() > 1) settle_devices();
+    if (devices.size() > 1) layout.backend->settle_devices();
   }
   layout.plain = nullptr;
   if (Spec spec = spmd::without_lone_axes(*layout.mesh, layout.spec); spec != layout.spec) {
@@ -75,13 +73,15 @@ LayoutPtr place_of_whole(const LayoutPtr& single) {
   return intern(on_device(single->devices()[0], single->committed, single->backend));
 }
 
-LayoutPtr default_layout() {
-  // Join the other processes first: before that, device 0 may belong to another process.
-  static auto* layout = [] {
-    (void)device_count();
-    return new LayoutPtr(intern(on_device(first_local_device(), false)));
+const LayoutPtr& host_layout() {
+  // Asking for the number of devices joins the other processes: before that, device 0 may belong to
+  // another process.
+  static const LayoutPtr& layout = *[] {
+    Backend& host = host_backend();
+    (void)host.device_count();
+    return new LayoutPtr(intern(on_device(host.first_local_device(), false)));
   }();
-  return *layout;
+  return layout;
 }
 
 Shape ArrayData::shard_shape() const {
@@ -109,19 +109,37 @@ Message deleted_message(std::string_view function, const ArrayData& a) {
   return m;
 }
 
-ArrayDataPtr from_host(const Type& type, const void* bytes) {
-  std::size_t n = static_cast<std::size_t>(type.bytes());
+namespace {
+
+ArrayDataPtr in_host_memory(const Type& type, BufferPtr buffer, const LayoutPtr& layout) {
+  buffer->charge(layout, type.bytes());
+  return single(type, layout, std::move(buffer), 0);
+}
+ArrayDataPtr copied(const Type& type, const void* bytes, const LayoutPtr& layout) {
+  const auto n = static_cast<std::size_t>(type.bytes());
   BufferPtr buffer = Buffer::allocate(n);
   if (n) std::memcpy(buffer->host_data(), bytes, n);
-  buffer->charge(default_layout(), type.bytes());
-  return single(type, default_layout(), std::move(buffer), 0);
+  return in_host_memory(type, std::move(buffer), layout);
+}
+
+}  // namespace
+
+ArrayDataPtr on_host(const Type& type, const void* bytes) {
+  return copied(type, bytes, host_layout());
+}
+
+ArrayDataPtr from_host(const Type& type, const void* bytes) {
+  const LayoutPtr layout = default_layout();
+  if (layout->backend == &host_backend()) return copied(type, bytes, layout);
+  return relayout(on_host(type, bytes), layout);
 }
 
 ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner) {
-  if (reinterpret_cast<std::uintptr_t>(bytes) % 64 != 0) return from_host(type, bytes);
-  BufferPtr buffer = Buffer::adopt(bytes, static_cast<std::size_t>(type.bytes()), std::move(owner));
-  buffer->charge(default_layout(), type.bytes());
-  return single(type, default_layout(), std::move(buffer), 0);
+  const LayoutPtr layout = default_layout();
+  if (layout->backend != &host_backend() || reinterpret_cast<std::uintptr_t>(bytes) % 64 != 0)
+    return from_host(type, bytes);
+  return in_host_memory(
+      type, Buffer::adopt(bytes, static_cast<std::size_t>(type.bytes()), std::move(owner)), layout);
 }
 
 namespace {
@@ -149,46 +167,6 @@ bool all_here(const std::vector<const Shard*>& of) {
 }
 bool is_whole(const ArrayData& a) {
   return !a.shards.empty() && (a.layout->spec.replicated() || a.layout->devices().size() == 1);
-}
-
-// Transfers into or out of memory of this scope.
-class Transfers {
- public:
-  ~Transfers() {  // even after an error, wait until no transfer writes any more
-    try {
-      wait();
-    } catch (...) {
-    }
-  }
-  void add(std::shared_ptr<Completion> transfer) { under_way_.push_back(std::move(transfer)); }
-  void wait() {
-    if (const auto all = all_of(std::exchange(under_way_, {}))) all->wait();
-  }
-
- private:
-  std::vector<std::shared_ptr<Completion>> under_way_;
-};
-
-// Copies all blocks from another platform's devices into the dense array, concurrently.
-void fetch(const ArrayData& a, const spmd::Blocks& blocks, const std::vector<const Shard*>& of,
-           std::byte* whole) {
-  const Type block(a.type.dtype, blocks.block(), a.type.weak);
-  const auto bytes = static_cast<std::size_t>(blocks.block_bytes());
-  const bool in_place = blocks.contiguous();
-  const ScopedBlock parts(in_place ? 0 : bytes * of.size());
-  {
-    Transfers transfers;
-    for (std::size_t b = 0; b < of.size(); ++b)
-      transfers.add(a.layout->backend->to_host(
-          block, *of[b],
-          in_place ? whole + blocks.offset_of(static_cast<std::int64_t>(b))
-                   : parts.data() + b * bytes));
-    transfers.wait();
-  }
-  if (in_place) return;
-  BoxCopy copy = blocks.gather();
-  for (std::size_t b = 0; b < of.size(); ++b)
-    copy.run(parts.data() + b * bytes, whole + blocks.offset_of(static_cast<std::int64_t>(b)));
 }
 
 }  // namespace
@@ -234,17 +212,7 @@ const std::byte* own_bytes(const ArrayData& a, BufferPtr& hold) {
   auto of = holders(a, blocks);
   if (!all_here(of)) refuse_elsewhere(a);
   hold = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
-  if (!of[0]->buffer->is_host()) {
-    fetch(a, blocks, of, hold->host_data());
-    return hold->host_data();
-  }
-  const BoxCopy copy = blocks.gather();
-  std::vector<PlacedBox> copies;
-  for (std::size_t b = 0; b < of.size(); ++b)
-    copies.push_back({&copy,
-                      {of[b]->buffer->host_data() + of[b]->offset,
-                       hold->host_data() + blocks.offset_of(static_cast<std::int64_t>(b))}});
-  copy_all(copies);
+  a.layout->backend->read(a, blocks, of, hold->host_data());
   return hold->host_data();
 }
 
@@ -275,15 +243,15 @@ ArrayDataPtr alias(const ArrayData& a) {
 }
 
 ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n) {
-  if (n < 1 || n > device_count() || a->layout->devices().size() != 1 || a->shards.empty() ||
-      !a->shards[0].buffer->is_host())
+  if (n < 1 || n > a->layout->backend->device_count() || a->layout->devices().size() != 1 ||
+      a->shards.empty() || !a->shards[0].buffer->is_host())
     return nullptr;
   auto out = std::make_shared<ArrayData>();
   out->type = a->type;
   out->type.shape.insert(out->type.shape.begin(), n);
   DeviceMesh mesh{{{"stack"}, {n}}, {}};
   for (std::int64_t d = 0; d < n; ++d) mesh.devices.push_back(static_cast<int>(d));
-  Layout layout{MeshRef(std::move(mesh)), Spec::cut(0, "stack"), false};
+  Layout layout{MeshRef(std::move(mesh)), Spec::cut(0, "stack"), false, a->layout->backend};
   out->layout = intern(std::move(layout));
   // In the logical accounting each device is charged its own copy; physically there is one block.
   const Shard& block = a->shards.at(0);
@@ -319,7 +287,8 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
       const Shard& s = a->shards.at(static_cast<std::size_t>(layout.shard_at(p)));
       // Uncommitted, so that rows of one array can be combined although they are on several
       // devices.
-      LayoutPtr one = intern(on_device(layout.devices()[static_cast<std::size_t>(p)], false));
+      LayoutPtr one =
+          intern(on_device(layout.devices()[static_cast<std::size_t>(p)], false, layout.backend));
       out = single(row, one, s.buffer, s.offset + static_cast<std::size_t>(i % rows) * bytes);
       break;
     }

@@ -24,15 +24,15 @@ using BufferPtr = std::shared_ptr<Buffer>;
 
 struct History;  // runtime/history.h
 class Backend;   // runtime/backend.h
-/// The CPU backend.
-Backend& default_backend();
+/// The CPU's backend, whose devices are in host memory.
+Backend& host_backend();
 
 /// How an array is laid out over devices. Interned: equal layouts are the same object.
 struct Layout {
   MeshRef mesh;  // including its devices, on the platform; a mesh without axes has one device
   Spec spec;
   bool committed = false;
-  Backend* backend = &default_backend();  // the platform
+  Backend* backend = &host_backend();  // the platform
   /// If some devices belong to other processes, `everywhere` is false and `here` holds the mesh
   /// positions of this process's devices, ascending. Set by intern().
   bool everywhere = true;
@@ -51,14 +51,15 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 /// The layout of a whole array on one device.
-Layout on_device(int device, bool committed, Backend* backend = &default_backend());
+Layout on_device(int device, bool committed, Backend* backend = &host_backend());
 using LayoutPtr = std::shared_ptr<const Layout>;
 /// The layout of a whole array that is computed from an array on a single-device layout. They can
 /// differ, because a mesh of one device may name dimensions that the result does not have.
 LayoutPtr place_of_whole(const LayoutPtr& single);
 LayoutPtr intern(Layout layout);
-/// The layout of new arrays: this process's first CPU device, uncommitted.
-LayoutPtr default_layout();
+/// The layout of arrays that are for the host to read: this process's first CPU device,
+/// uncommitted.
+const LayoutPtr& host_layout();
 
 /// A block that starts `offset` bytes into `buffer`: dense and row-major, of the layout's shard
 /// shape. Memory that is not the host's holds one block per buffer, at offset 0.
@@ -116,9 +117,12 @@ class Use {
 /// The error message for the use of a deleted array, with the call that it was donated to.
 Message deleted_message(std::string_view function, const ArrayData& a);
 
-/// Copies row-major bytes of `type` to the default device.
+/// Copies row-major bytes of `type` to an array on host_layout().
+ArrayDataPtr on_host(const Type& type, const void* bytes);
+/// Copies row-major bytes of `type` to an array on the default device.
 ArrayDataPtr from_host(const Type& type, const void* bytes);
-/// Adopts host memory that `owner` keeps alive. It is copied unless it is 64-byte aligned.
+/// Like from_host, but if the default device is the CPU's, and the memory is 64-byte aligned, the
+/// array uses the memory itself. `owner` keeps it alive.
 ArrayDataPtr adopt_host(const Type& type, void* bytes, std::shared_ptr<void> owner);
 /// Whether this process holds all blocks of an array.
 bool is_addressable(const ArrayData& a);

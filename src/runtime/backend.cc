@@ -1,6 +1,7 @@
 #include "runtime/backend.h"
 
 #include "base/process.h"
+#include "processes/processes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -35,9 +36,30 @@ struct Backends {
 
 }  // namespace
 
-Backend& default_backend() {
+Backend& host_backend() {
   static Backend* const cpu = Backends::instance().all.front().get();
   return *cpu;
+}
+
+int Backend::process_of(int /*device*/) const { return processes::rank(); }
+
+bool Backend::is_local(int device) const { return process_of(device) == processes::rank(); }
+
+std::vector<int> Backend::local_devices() const {
+  std::vector<int> local;
+  for (int d = 0; d < device_count(); ++d)
+    if (is_local(d)) local.push_back(d);
+  return local;
+}
+
+int Backend::first_local_device() const {
+  for (int d = 0; d < device_count(); ++d)
+    if (is_local(d)) return d;
+  throw InternalError("the platform '" + platform_ + "' has no device in this process");
+}
+
+std::optional<PlannedMemory> Backend::plan_memory(const Program&, const std::vector<bool>&) const {
+  return std::nullopt;
 }
 
 Backend& add_backend(std::unique_ptr<Backend> backend) {
@@ -45,6 +67,7 @@ Backend& add_backend(std::unique_ptr<Backend> backend) {
   Locked lock(b.mutex);
   if (b.find(backend->platform()))
     throw InternalError("the platform '" + backend->platform() + "' was added twice");
+  backend->number_ = static_cast<int>(b.all.size());
   b.all.push_back(std::move(backend));
   return *b.all.back();
 }
@@ -70,17 +93,27 @@ std::string device_text(std::string_view platform, int id) {
 }
 
 Backend& backend_for(std::string_view name, std::span<const ArrayDataPtr> inputs) {
-  static Backend* const usual = &default_backend();
-  const auto elsewhere = [](const ArrayDataPtr& a) { return a->layout->backend != usual; };
-  const auto other = std::find_if(inputs.begin(), inputs.end(), elsewhere);
-  if (other == inputs.end()) return *usual;
+  Backend& usual = default_backend();
+  const auto elsewhere = [&](const ArrayDataPtr& a) { return a->layout->backend != &usual; };
+  if (std::none_of(inputs.begin(), inputs.end(), elsewhere)) return usual;
   Backend* committed = nullptr;
   for (const ArrayDataPtr& a : inputs) {
     if (!a->layout->committed) continue;
     if (committed && committed != a->layout->backend) refuse_places(name, inputs);
     committed = a->layout->backend;
   }
-  return committed ? *committed : *(*other)->layout->backend;
+  return committed ? *committed : usual;
+}
+
+LayoutPtr place_for(std::string_view name, Backend& backend, std::span<const ArrayDataPtr> inputs) {
+  LayoutPtr place;
+  for (const ArrayDataPtr& a : inputs) {
+    const Layout& l = *a->layout;
+    if (!l.committed || l.backend != &backend || l.devices().size() != 1) continue;
+    if (place && place->devices() != l.devices()) refuse_places(name, inputs);
+    place = place_of_whole(a->layout);
+  }
+  return place ? place : uncommitted_layout(backend);
 }
 
 void refuse_places(std::string_view name, std::span<const ArrayDataPtr> inputs) {

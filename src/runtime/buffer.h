@@ -1,5 +1,8 @@
 // Array memory. On the host, it consists of 64-byte aligned blocks from a pool that reuses warm
 // pages; on other platforms, of their handles.
+//
+// Host memory is what the transfers of all platforms read and write, so it is part of this
+// interface. The host implements it (host/memory.cc).
 #pragma once
 
 #include "runtime/array_data.h"
@@ -8,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 namespace tessera::inline v0::runtime {
 
@@ -46,8 +48,8 @@ class Buffer {
   /// Whether the memory belongs to someone else.
   bool is_lent() const { return lent_; }
 
-  /// Counts `bytes_per_device` on every device of the layout for the lifetime of this buffer. May
-  /// be called once.
+  /// Counts `bytes_per_device` on every device of the layout, which are the CPU's, for the lifetime
+  /// of this buffer of host memory. May be called once. Other platforms count their own memory.
   void charge(const LayoutPtr& layout, std::int64_t bytes_per_device);
 
   /// References held by queued calls. A call that wants exclusive use of the buffer ignores them,
@@ -65,46 +67,6 @@ class Buffer {
   std::shared_ptr<void> owner_;  // for lent, remote and shared memory
   LayoutPtr charged_;
   std::int64_t charge_ = 0;
-};
-
-/// Sets the name for allocation errors on this thread: that of a call, or "Array" by default.
-class AllocatingFor {
- public:
-  explicit AllocatingFor(std::string_view name);
-  ~AllocatingFor();
-  AllocatingFor(const AllocatingFor&) = delete;
-  AllocatingFor& operator=(const AllocatingFor&) = delete;
-
- private:
-  std::string_view before_;
-};
-
-/// Raw blocks of the pool, for the arenas of calls. release_block needs `capacity`.
-struct Block {
-  std::byte* data = nullptr;
-  std::size_t capacity = 0;
-};
-/// Throws DeviceError if there is not enough memory.
-Block acquire_block(std::size_t bytes);
-void release_block(Block block);
-/// Returns a block that a thread had kept (small_blocks.h), by its size class.
-void give_to_pool(std::byte* block, int size_class);
-
-/// A block that is released at the end of a scope.
-class ScopedBlock {
- public:
-  explicit ScopedBlock(std::size_t bytes) : block_(bytes ? acquire_block(bytes) : Block{}) {}
-  ~ScopedBlock() {
-    if (block_.data) release_block(block_);
-  }
-  explicit ScopedBlock(Block block) : block_(block) {}
-  ScopedBlock(ScopedBlock&& o) noexcept : block_(o.block_) { o.block_ = {}; }
-  ScopedBlock(const ScopedBlock&) = delete;
-  ScopedBlock& operator=(const ScopedBlock&) = delete;
-  std::byte* data() const { return block_.data; }
-
- private:
-  Block block_;
 };
 
 }  // namespace tessera::inline v0::runtime

@@ -4,6 +4,7 @@
 
 namespace tessera::inline v0::runtime {
 
+constinit thread_local std::int64_t PhaseBytes::now_ = machine::kBytesWorthAPhase;
 thread_local const SourceLoc* CallerLine::now_ = nullptr;
 
 std::vector<ArrayDataPtr> Executable::run(std::span<const ArrayDataPtr> inputs) const {

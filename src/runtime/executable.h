@@ -1,10 +1,12 @@
 // A compiled program, ready to run.
 #pragma once
 
+#include "base/machine.h"
 #include "ir/program.h"
 #include "runtime/array_data.h"
 #include "runtime/holds.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,9 +14,26 @@
 
 namespace tessera::inline v0::runtime {
 
+/// While it lives, the CompileOptions that this thread makes have this `bytes_worth_a_phase`. Tests
+/// use it for programs that public functions compile, which take no CompileOptions.
+class PhaseBytes {
+ public:
+  explicit PhaseBytes(std::int64_t bytes) : before_(now_) { now_ = bytes; }
+  ~PhaseBytes() { now_ = before_; }
+  PhaseBytes(const PhaseBytes&) = delete;
+  PhaseBytes& operator=(const PhaseBytes&) = delete;
+  static std::int64_t now() { return now_; }
+
+ private:
+  static constinit thread_local std::int64_t now_;
+  const std::int64_t before_;
+};
+
 struct CompileOptions {
   std::string name;           // for profiles and errors
   std::vector<bool> donated;  // by input: a result may reuse its memory
+  /// As in tape::TapeOptions.
+  std::int64_t bytes_worth_a_phase = PhaseBytes::now();
 };
 
 struct MemoryPlan {
@@ -59,6 +78,6 @@ class CallerLine {
 /// Compiles a program for a platform, or returns the executable of a program with the same
 /// structure. Thread-safe.
 std::shared_ptr<const Executable> compile(const ProgramPtr& p, const CompileOptions& options = {},
-                                          Backend& backend = default_backend());
+                                          Backend& backend = host_backend());
 
 }  // namespace tessera::inline v0::runtime

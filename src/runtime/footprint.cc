@@ -57,8 +57,10 @@ std::int64_t footprint(const Tape& tape) {
   for (const Phase& phase : tape.phases)
     for (const Step& step : phase.steps) {
       n += sizeof step + (step.inputs.size() + step.outputs.size()) * (sizeof(Ref) + sizeof(Type));
-      if (step.routine) n += kLinked + step.routine->bytes;
-      for (const auto& body : step.bodies) inside += footprint(*body);
+      if (const auto* work = std::get_if<RoutineStep>(&step.kind))
+        n += kLinked + work->routine->bytes;
+      if (const ControlStep* control = step.control())
+        for (const auto& body : control->bodies) inside += footprint(*body);
     }
   for (const auto& program : tape.keep) inside += footprint(*program);
   return static_cast<std::int64_t>(n) + inside;

@@ -2,12 +2,11 @@
 
 #include "base/settings.h"
 #include "processes/processes.h"
+#include "runtime/backend.h"
 #include "runtime/buffer.h"
-#include "runtime/devices.h"
 #include "spmd/place/blocks.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace tessera::inline v0::runtime {
@@ -20,7 +19,7 @@ std::vector<std::vector<bool>> held(const ArrayData& a, const spmd::Blocks& bloc
       std::vector<bool>(static_cast<std::size_t>(blocks.count())));
   const auto& devices = a.layout->devices();
   for (std::size_t p = 0; p < devices.size(); ++p)
-    by_process[static_cast<std::size_t>(process_of(devices[p]))]
+    by_process[static_cast<std::size_t>(a.layout->backend->process_of(devices[p]))]
               [static_cast<std::size_t>(blocks.block_of(static_cast<std::int64_t>(p)))] = true;
   return by_process;
 }
@@ -54,11 +53,13 @@ BufferPtr gather(const ArrayData& a) {
   const auto each = static_cast<std::size_t>(blocks.block_bytes());
   std::vector<std::byte> mine(most * each);
   const auto& own = gives[static_cast<std::size_t>(processes::rank())];
+  const Type block(a.type.dtype, blocks.block(), a.type.weak);
   for (std::size_t k = 0; k < a.shards.size(); ++k)
     if (const auto at = std::find(own.begin(), own.end(), blocks.block_of(a.layout->place(k)));
         at != own.end() && each)
-      std::memcpy(mine.data() + static_cast<std::size_t>(at - own.begin()) * each,
-                  a.shards[k].buffer->host_data() + a.shards[k].offset, each);
+      if (const auto transfer = a.layout->backend->to_host(
+              block, a.shards[k], mine.data() + static_cast<std::size_t>(at - own.begin()) * each))
+        transfer->wait();
   const std::vector<std::byte> all = processes::all_gather("host", mine, {});
   BufferPtr whole = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
   BoxCopy copy = blocks.gather();

@@ -3,21 +3,26 @@
 #include "runtime/array_data.h"
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
-#include "runtime/copies.h"
-#include "runtime/gathered_reads.h"
 #include "spmd/place/blocks.h"
 
-#include <algorithm>
-#include <deque>
 #include <utility>
 
 namespace tessera::inline v0::runtime {
 
-namespace {
+ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
+  if (a->layout == layout) return a;
+  const Layout& from = *a->layout;
+  if (from.backend == layout->backend &&
+      spmd::same_cut(*from.mesh, from.spec, *layout->mesh, layout->spec)) {
+    ArrayDataPtr same = alias(*a);  // only axis names or `committed` differ
+    same->layout = layout;
+    return same;
+  }
+  return layout->backend->place(*a, layout);
+}
 
-// Sends an array to another platform, or to other devices of a platform with separate memories.
-ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
-  Backend& to = *layout->backend;
+// Copies a whole array from device to device; everything else goes through host memory.
+ArrayDataPtr Backend::place(const ArrayData& a, const LayoutPtr& layout) {
   auto out = std::make_shared<ArrayData>();
   out->type = a.type;
   out->layout = layout;
@@ -28,11 +33,14 @@ ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
     out->shards.push_back(std::move(placed.shard));
     transfers.push_back(std::move(placed.pending));
   };
-  const std::size_t n = layout->devices().size();
-  if (a.layout->backend == &to && (a.layout->spec.replicated() || a.shards.size() == 1) &&
-      blocks.count() == 1) {
+  const auto device = [&](std::size_t k) {
+    return layout->devices()[static_cast<std::size_t>(layout->place(k))];
+  };
+  const bool whole_here =
+      !a.shards.empty() && (a.layout->spec.replicated() || a.layout->devices().size() == 1);
+  if (a.layout->backend == this && whole_here && blocks.count() == 1) {
     if (a.pending) a.pending->wait();
-    for (int device : layout->devices()) add(to.copy(block, a.shards[0], device));
+    for (std::size_t k = 0; k < layout->shards(); ++k) add(copy(block, a.shards[0], device(k)));
   } else {
     BufferPtr whole;
     const std::byte* bytes = dense_bytes(a, whole);
@@ -41,217 +49,19 @@ ArrayDataPtr send(const ArrayData& a, const LayoutPtr& layout) {
     BufferPtr cut;
     if (!blocks.contiguous()) {
       cut = Buffer::allocate(static_cast<std::size_t>(a.type.bytes()));
-      BoxCopy copy = blocks.scatter();
+      BoxCopy scatter = blocks.scatter();
       for (std::int64_t b = 0; b < blocks.count(); ++b)
-        copy.run(bytes + blocks.offset_of(b),
-                 cut->host_data() + static_cast<std::size_t>(b) * size);
+        scatter.run(bytes + blocks.offset_of(b),
+                    cut->host_data() + static_cast<std::size_t>(b) * size);
     }
-    for (std::size_t p = 0; p < n; ++p) {
-      const std::int64_t b = blocks.block_of(static_cast<std::int64_t>(p));
+    for (std::size_t k = 0; k < layout->shards(); ++k) {
+      const std::int64_t b = blocks.block_of(layout->place(k));
       const Shard part = cut ? Shard{cut, static_cast<std::size_t>(b) * size}
                              : Shard{whole, base + static_cast<std::size_t>(blocks.offset_of(b))};
-      add(to.to_device(block, part, layout->devices()[p]));
+      add(to_device(block, part, device(k)));
     }
   }
   out->pending = all_of(std::move(transfers));
-  return out;
-}
-
-// A box of the whole array.
-struct Box {
-  Shape start, extent;
-};
-Box box_of(std::int64_t block, const Shape& extent, const Shape& whole) {
-  Box box{extent, extent};
-  for (std::size_t d = extent.size(); d-- > 0;) {
-    const std::int64_t grid = extent[d] ? whole[d] / extent[d] : 1;
-    box.start[d] = block % grid * extent[d];
-    block /= grid;
-  }
-  return box;
-}
-
-// The intersection of a source block and a target block.
-struct BlockPart {
-  std::int64_t from;  // number of the source block
-  Box box;            // in the whole array
-};
-// The parts of source blocks that make up a target box. Source blocks have equal size, so those
-// that overlap the box are consecutive along each dimension.
-std::vector<BlockPart> pieces_of(const Box& target, const Shape& source_block, const Shape& whole) {
-  const std::size_t rank = whole.size();
-  std::vector<BlockPart> pieces;
-  Shape first = whole, last = whole, at = whole;
-  for (std::size_t d = 0; d < rank; ++d) {
-    if (target.extent[d] == 0) return pieces;
-    at[d] = first[d] = target.start[d] / source_block[d];
-    last[d] = (target.start[d] + target.extent[d] - 1) / source_block[d];
-  }
-  for (;;) {
-    BlockPart piece{0, target};
-    for (std::size_t d = 0; d < rank; ++d) {
-      piece.from = piece.from * (whole[d] / source_block[d]) + at[d];
-      const std::int64_t low = std::max(target.start[d], at[d] * source_block[d]);
-      const std::int64_t high =
-          std::min(target.start[d] + target.extent[d], (at[d] + 1) * source_block[d]);
-      piece.box.start[d] = low;
-      piece.box.extent[d] = high - low;
-    }
-    pieces.push_back(std::move(piece));
-    std::size_t d = rank;
-    while (d > 0 && at[d - 1] == last[d - 1]) --d, at[d] = first[d];
-    if (d == 0) return pieces;
-    ++at[d - 1];
-  }
-}
-
-// The offset of a box in a dense block that contains it.
-std::int64_t offset_in(const Box& box, const Box& block, const Shape& strides) {
-  std::int64_t offset = 0;
-  for (std::size_t d = 0; d < strides.size(); ++d)
-    offset += (box.start[d] - block.start[d]) * strides[d];
-  return offset;
-}
-// Whether the box is contiguous in a dense block that contains it.
-bool is_run(const Box& box, const Box& block) {
-  bool inside = false;
-  for (std::size_t d = 0; d < box.extent.size(); ++d) {
-    if (inside && box.extent[d] != block.extent[d]) return false;
-    inside = inside || box.extent[d] > 1;
-  }
-  return true;
-}
-
-// Blocks of equal size in row-major order, with a shard that holds each.
-struct Source {
-  Shape block;
-  std::vector<Shard> holders;
-};
-Source source_of(const ArrayData& a, bool same_platform) {
-  BufferPtr whole;
-  if (a.pending) a.pending->wait();
-  const std::byte* bytes =
-      same_platform && !is_gathered(a) ? dense_view(a, whole) : dense_bytes(a, whole);
-  if (bytes) return {a.type.shape, {{whole, static_cast<std::size_t>(bytes - whole->host_data())}}};
-  const spmd::Blocks blocks(a.type, *a.layout->mesh, a.layout->spec);
-  Source source{blocks.block(), std::vector<Shard>(static_cast<std::size_t>(blocks.count()))};
-  for (std::size_t k = 0; k < a.shards.size(); ++k)
-    source.holders[static_cast<std::size_t>(blocks.block_of(a.layout->place(k)))] = a.shards[k];
-  return source;
-}
-
-[[noreturn]] void refuse_elsewhere(const Type& type, const Layout& to) {
-  Message("device_put")
-      .problem("blocks of the array " + to_string(type) +
-               " that are needed here lie on devices of other processes")
-      .rule("a process places what it has")
-      .advice(to.devices().size() == 1
-                  ? "process_allgather(x) gathers the whole in every process"
-                  : "jit([](Array x) { return x; }, {.out_shardings = ...}) moves blocks between "
-                    "processes")
-      .raise<ShardingError>();
-}
-
-// For each target block: a view of a source block if it is contiguous there, else a copy in new
-// memory, assembled directly from the source blocks.
-std::vector<Shard> blocks_from(const Source& source, const Type& type, const spmd::Blocks& target,
-                               const Layout& layout) {
-  const Shape& whole = type.shape;
-  const std::int64_t element = size_of(type.dtype);
-  const Shape from_strides = byte_strides(source.block, element),
-              to_strides = byte_strides(target.block(), element);
-  std::vector<Shard> blocks;
-  std::deque<BoxCopy> boxes;
-  std::vector<PlacedBox> copies;
-  std::vector<std::int64_t> places;  // of copies, in the new memory
-  std::int64_t copied = 0;
-  std::vector<bool> wanted(static_cast<std::size_t>(target.count()), layout.everywhere);
-  for (const std::int64_t p : layout.here)
-    wanted[static_cast<std::size_t>(target.block_of(p))] = true;
-  for (std::int64_t t = 0; t < target.count(); ++t) {
-    if (!wanted[static_cast<std::size_t>(t)]) {
-      blocks.emplace_back();
-      continue;
-    }
-    const Box to = box_of(t, target.block(), whole);
-    const std::vector<BlockPart> pieces = pieces_of(to, source.block, whole);
-    for (const BlockPart& piece : pieces)
-      if (!source.holders[static_cast<std::size_t>(piece.from)].buffer)
-        refuse_elsewhere(type, layout);
-    if (pieces.empty()) {  // no elements
-      blocks.push_back(source.holders[0]);
-      continue;
-    }
-    if (pieces.size() == 1) {
-      const Box from = box_of(pieces[0].from, source.block, whole);
-      if (is_run(to, from)) {
-        const Shard& holder = source.holders[static_cast<std::size_t>(pieces[0].from)];
-        blocks.push_back({holder.buffer, holder.offset + static_cast<std::size_t>(
-                                                             offset_in(to, from, from_strides))});
-        continue;
-      }
-    }
-    for (const BlockPart& piece : pieces) {
-      const Box from = box_of(piece.from, source.block, whole);
-      const Shard& holder = source.holders[static_cast<std::size_t>(piece.from)];
-      copies.push_back(
-          {&boxes.emplace_back(piece.box.extent, from_strides, to_strides, element),
-           {holder.buffer->host_data() + holder.offset + offset_in(piece.box, from, from_strides),
-            nullptr}});
-      places.push_back(copied + offset_in(piece.box, to, to_strides));
-    }
-    blocks.push_back({nullptr, static_cast<std::size_t>(copied)});
-    copied += target.block_bytes();
-  }
-  if (copies.empty()) return blocks;
-  const BufferPtr memory = Buffer::allocate(static_cast<std::size_t>(copied));
-  for (std::size_t i = 0; i < copies.size(); ++i)
-    copies[i].way.to = memory->host_data() + places[i];
-  copy_all(copies);
-  for (std::size_t t = 0; t < blocks.size(); ++t)
-    if (wanted[t] && !blocks[t].buffer) blocks[t].buffer = memory;
-  return blocks;
-}
-
-}  // namespace
-
-ArrayDataPtr relayout(const ArrayDataPtr& a, const LayoutPtr& layout) {
-  if (a->layout == layout) return a;
-  const Layout& from = *a->layout;
-  const bool same_platform = from.backend == layout->backend;
-  if (same_platform && spmd::same_cut(*from.mesh, from.spec, *layout->mesh, layout->spec)) {
-    ArrayDataPtr same = alias(*a);  // only axis names or `committed` differ
-    same->layout = layout;
-    return same;
-  }
-  if (layout->backend != &default_backend()) return send(*a, layout);
-  const spmd::Blocks target(a->type, *layout->mesh, layout->spec);
-  const std::vector<Shard> blocks =
-      blocks_from(source_of(*a, same_platform), a->type, target, *layout);
-  auto out = std::make_shared<ArrayData>();
-  out->type = a->type;
-  out->layout = layout;
-  // The new layout's devices are charged by buffers of its own. If all blocks are in one buffer, a
-  // single buffer is charged, so that they can be read as one array; otherwise there is one per
-  // device.
-  const auto block_of = [&](std::size_t k) -> const Shard& {
-    return blocks[static_cast<std::size_t>(target.block_of(layout->place(k)))];
-  };
-  bool one = layout->shards() > 0;
-  for (std::size_t k = 0; k < layout->shards(); ++k)
-    one = one && block_of(k).buffer == block_of(0).buffer;
-  const auto charged = [&](const BufferPtr& memory, const LayoutPtr& to) {
-    BufferPtr b = Buffer::share(memory);
-    b->charge(to, target.block_bytes());
-    return b;
-  };
-  const BufferPtr shared = one ? charged(block_of(0).buffer, layout) : nullptr;
-  for (std::size_t k = 0; k < layout->shards(); ++k) {
-    const Shard& b = block_of(k);
-    const int device = layout->devices()[static_cast<std::size_t>(layout->place(k))];
-    out->shards.push_back(
-        {one ? shared : charged(b.buffer, intern(on_device(device, true))), b.offset});
-  }
   return out;
 }
 

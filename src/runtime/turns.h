@@ -3,7 +3,7 @@
 // Devices that work together, in one process or in several, must reach their collectives in the
 // same order. A call of a program with collectives therefore takes a turn when it is made, which
 // depends on the user's program alone, and runs when all earlier turns are over. Neither the
-// estimated duration of calls nor running them in the queue (runtime/dispatcher.h) changes the
+// estimated duration of calls nor running them in the queue (runtime/host/dispatcher.h) changes the
 // order.
 #pragma once
 

@@ -1,5 +1,6 @@
 // Vectorisation (vmap): each equation with a stacked input is replaced by its op's batched form;
 // the others are copied once.
+#include "ir/collective_attrs.h"
 #include "ir/interpret.h"
 #include "ir/nested.h"
 #include "ir/op.h"
@@ -21,9 +22,8 @@ class AxisUses {
 
   bool in(const Equation& eqn) {
     if (axis_.empty()) return false;
-    if (const AttrValue* value = eqn.attrs.find("axes"))
-      if (const Strings* axes = std::get_if<Strings>(value))
-        if (std::find(axes->begin(), axes->end(), axis_) != axes->end()) return true;
+    if (const auto among = CollectiveAttrs::find(eqn.attrs))
+      if (std::ranges::find(among->axes, axis_) != among->axes.end()) return true;
     return !hides(eqn, axis_) && any_nested(eqn.attrs, [&](const ProgramPtr& q) { return in(*q); });
   }
 

@@ -10,7 +10,8 @@ namespace {
 
 [[noreturn]] void no_derivative(const Equation& eqn) {
   const auto reason = eqn.op->waived.find("jvp");
-  const std::string why = reason == eqn.op->waived.end() ? "" : ", but here " + reason->second;
+  const std::string why =
+      reason == eqn.op->waived.end() ? "" : ", but here " + std::string(reason->second);
   Message("grad")
       .problem("'" + eqn.op->name + "' has no derivative, and a differentiated value flows into it")
       .rule("each operation between the differentiated inputs and the result needs a derivative" +

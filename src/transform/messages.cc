@@ -1,6 +1,7 @@
 #include "transform/messages.h"
 
 #include "base/message.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 
@@ -25,11 +26,8 @@ bool alike(const Program& p, const Equation& a, const Equation& b) {
   if (a.op != b.op || p.types[a.inputs[0]].dtype != p.types[b.inputs[0]].dtype) return false;
   if (a.op->exchange == Exchange::permute || a.op->exchange == Exchange::broadcast)
     return a.attrs == b.attrs;
-  for (const char* name : {"axes", "groups"}) {
-    const AttrValue *x = a.attrs.find(name), *y = b.attrs.find(name);
-    if ((x == nullptr) != (y == nullptr) || (x && !(*x == *y))) return false;
-  }
-  return true;
+  const CollectiveAttrs x(a.attrs), y(b.attrs);
+  return x.axes == y.axes && x.groups == y.groups;
 }
 
 void join(Numbers& to, const Numbers& more) {
@@ -82,8 +80,7 @@ class Combining {
       join(message.after, before);
       return static_cast<std::uint32_t>(m);
     }
-    const AttrValue* axes = e.attrs.find("axes");
-    messages_.push_back({{k}, bytes, axes ? most_(std::get<Strings>(*axes)) : 0, before});
+    messages_.push_back({{k}, bytes, most_(CollectiveAttrs(e.attrs).axes), before});
     seen_.push_back(0);
     return static_cast<std::uint32_t>(messages_.size() - 1);
   }
@@ -118,9 +115,8 @@ bool may_combine(const Program& p, const MessageSize& most) {
   std::vector<const Equation*> small;
   for (const Equation& e : p.equations) {
     if (!communicates(e)) continue;
-    const AttrValue* axes = e.attrs.find("axes");
     const std::int64_t bytes = p.types[e.inputs[0]].bytes();
-    if (!axes || bytes >= most(std::get<Strings>(*axes))) continue;
+    if (bytes >= most(CollectiveAttrs(e.attrs).axes)) continue;
     if (std::any_of(small.begin(), small.end(),
                     [&](const Equation* other) { return alike(p, *other, e); }))
       return true;

@@ -1,5 +1,5 @@
 // Sums over devices of products over few rows are one product over the rows of all devices.
-#include "runtime/devices.h"
+#include "runtime/host/devices.h"
 
 #include <tessera/tessera.h>
 

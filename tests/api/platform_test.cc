@@ -1,4 +1,6 @@
-// Arrays and functions on a platform that is not the CPU (tests/far.h).
+// What users see of the platform "far" (tests/far.h) in particular: that functions are compiled for
+// it, that its calls run behind the caller, and that plans are its own. What users see of every
+// platform is tested in tests/backends.
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/device.h>
@@ -6,6 +8,7 @@
 #include <tessera/grad.h>
 #include <tessera/jit.h>
 #include <tessera/manipulation.h>
+#include <tessera/plan.h>
 #include <tessera/pmap.h>
 #include <tessera/reductions.h>
 #include <tessera/sharding.h>
@@ -50,20 +53,6 @@ TEST_F(Platform, DevicesKnowTheirs) {
   EXPECT_EQ(x.shards()[0].device, there[1]);
 }
 
-TEST_F(Platform, ArraysAreReadAndPrinted) {
-  EXPECT_EQ(f32s(x), (std::vector<float>{1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(text(x), "[[1. 2. 3.]\n [4. 5. 6.]]");
-  EXPECT_EQ(x(1, 2).item<float>(), 6);
-  EXPECT_EQ(f32s(x[1]), (std::vector<float>{4, 5, 6}));
-  EXPECT_EQ(x.host<float>()[4], 5);
-  EXPECT_EQ(f32s(x.copy()), f32s(x));
-  EXPECT_EQ(text(x.copy().sharding()), "SingleDevice(FarDevice(id=1))");
-  const Array home = ts::device_get(x);
-  EXPECT_EQ(text(home.sharding()), "SingleDevice(CpuDevice(id=0))");
-  EXPECT_EQ(f32s(home), f32s(x));
-  EXPECT_EQ(text(ts::device_put(x, there[2]).sharding()), "SingleDevice(FarDevice(id=2))");
-}
-
 // Functions run where their arguments are; what is not committed follows.
 TEST_F(Platform, FunctionsRunThere) {
   const int before = far.compiled;
@@ -102,43 +91,39 @@ TEST_F(Platform, PmapTakesArgumentsFromThere) {
   EXPECT_EQ(y.sharding().devices()[1], (Device{1}));
 }
 
-TEST_F(Platform, ShardingsAreOfOne) {
-  const ts::Sharding rows(ts::Mesh({{"i", 2}}, {there[2], there[0]}), ts::P("i"));
-  const Array y = ts::device_put(ts::device_get(x), rows);
-  EXPECT_EQ(y.sharding(), rows);
-  EXPECT_EQ(f32s(y), f32s(x));
-  EXPECT_EQ(f32s(y.shards()[1].data), (std::vector<float>{4, 5, 6}));
-  EXPECT_EQ(message<ts::ShardingError>([&] {
-              ts::Mesh({{"i", 2}}, {there[0], Device{1}});
-            }),
-            "Mesh: the devices are of the platforms 'far' and 'cpu'\n"
-            "  rule: an array lies on one platform\n"
-            "  try: a mesh a platform");
+// Plans ask the platform that runs the program.
+TEST_F(Platform, PlansAreThoseOfThePlatform) {
+  const auto f = ts::jit([](Array a) { return ts::sin(a) + a; });
+  const ts::DefaultDevice here(there[0]);
+  const ts::Plan plan = f.lower(ts::abstract(ts::f32, {2, 3})).plan();
+  EXPECT_EQ(plan.temporary_bytes, 24 + 24) << "the results of sin and of the sum";
+  EXPECT_TRUE(plan.steps.empty());
+  const ts::Mesh mesh({{"i", 2}}, {there[0], there[1]});
+  const auto cut = ts::jit([](Array a) { return ts::sin(a); },
+                           {.mesh = mesh, .in_shardings = ts::P("i"), .out_shardings = ts::P("i")});
+  const ts::Plan divided = cut.lower(ts::abstract(ts::f32, {2, 3})).plan();
+  EXPECT_EQ(divided.devices, 2);
+  EXPECT_EQ(divided.temporary_bytes, 12);
+  EXPECT_TRUE(divided.steps.empty());
+}
+
+TEST_F(Platform, PlansFollowTheArguments) {
+  const auto f = ts::jit([](Array a) { return ts::sin(a) + a; });
+  EXPECT_FALSE(f.lower(ts::abstract(ts::f32, {2, 3})).plan().steps.empty());
+  EXPECT_FALSE(f.lower(ts::device_get(x)).plan().steps.empty());
+  EXPECT_TRUE(f.lower(x).plan().steps.empty()) << "x is committed to far";
 }
 
 TEST_F(Platform, Misuse) {
-  const Array here = ts::device_put(ts::ones({2, 3}), Device{0});
-  EXPECT_EQ(message<ts::ShardingError>([&] { x + here; }),
-            "add: the inputs are committed to different devices\n"
-            "  - input 0, f32[2,3], is on FarDevice(id=1)\n"
-            "  - input 1, f32[2,3], is on CpuDevice(id=0)\n"
-            "  rule: a computation runs on one device; inputs that are not committed follow those "
-            "that are\n"
-            "  try: move one of them: device_put(x, device), or device_get(x), which is not "
-            "committed");
+  auto f = ts::pmap([](Array row) { return row; }, {.devices = {there[0], Device{1}}});
+  EXPECT_EQ(message<ts::DeviceError>([&] {
+              f(ts::ones({2, 3}));
+            }),
+            "pmap: the list has devices of 'far' and of 'cpu'\n"
+            "  rule: the devices of one call are of one platform\n"
+            "  try: take them from devices()");
   EXPECT_EQ(message<ts::DeviceError>([&] { ts::devices("nowhere"); }),
             "devices: there is no platform 'nowhere'\n"
             "  rule: this process has 'cpu', 'far'\n"
             "  try: take one of devices()");
-  EXPECT_EQ(message<ts::DeviceError>([&] {
-              ts::device_put(x, Device{7, "far"});
-            }),
-            "device_put: there is no device 7\n"
-            "  rule: 'far' has devices 0 to 2\n"
-            "  try: take one of devices()");
-  auto f = ts::pmap([](Array row) { return row; }, {.devices = {there[0], Device{1}}});
-  EXPECT_EQ(message<ts::DeviceError>([&] { f(here); }),
-            "pmap: the list has devices of 'far' and of 'cpu'\n"
-            "  rule: the devices of one call are of one platform\n"
-            "  try: take them from devices()");
 }

@@ -20,6 +20,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace ts = tessera;
 using api_test::f32s;
 using api_test::message;

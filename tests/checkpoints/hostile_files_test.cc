@@ -10,6 +10,7 @@
 
 #include <sys/stat.h>
 
+#include <complex>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <complex>
 #include <csignal>
 #include <cstring>
 #include <filesystem>

@@ -2,6 +2,7 @@
 #include "codegen/run.h"
 #include "ops/build.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>

@@ -5,6 +5,7 @@
 #include "codegen/run.h"
 #include "ops/build.h"
 
+#include <algorithm>
 #include <set>
 
 namespace ts = tessera;

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

@@ -8,21 +8,14 @@
 // infinitesimal together.
 #pragma once
 
-#include "numbers.h"
-#include "program.h"
+#include "elements.h"
+#include "scope.h"
 
 #include <cstddef>
 #include <functional>
 #include <stdexcept>
 
 namespace devices {
-
-struct Value {
-  Extents shape;
-  std::vector<std::vector<Number>> members;  // by member: elements, row-major
-  bool varies = false;                       // by its type, along the axis of the region around
-};
-using Values = std::vector<Value>;
 
 /// The integers of `draw` for a seed, a number folded in and a shape.
 using Draws = std::function<std::vector<double>(std::int64_t, std::int64_t, const Extents&)>;
@@ -52,68 +45,10 @@ class Oracle {
   int whole = 22, fraction = 12;
 
  private:
-  struct Axis {
-    std::string name;
-    std::int64_t size;
-  };
-  std::size_t members() const {
-    std::size_t n = 1;
-    for (const Axis& a : scope_) n *= static_cast<std::size_t>(a.size);
-    return n;
-  }
-
-  // Which member of all a member is along these axes, and the members that share its other places,
-  // in order.
-  std::int64_t place(std::size_t member, const std::vector<std::string>& names) const {
-    std::int64_t place = 0;
-    for (const std::string& name : names) {
-      const std::size_t a = axis(name);
-      place = place * scope_[a].size + at(member, a);
-    }
-    return place;
-  }
-  std::size_t peer(std::size_t member, const std::vector<std::string>& names,
-                   std::int64_t place) const {
-    for (std::size_t k = names.size(); k-- > 0;) {
-      const std::size_t a = axis(names[k]);
-      std::int64_t stride = 1;
-      for (std::size_t i = a + 1; i < scope_.size(); ++i) stride *= scope_[i].size;
-      member = static_cast<std::size_t>(static_cast<std::int64_t>(member) +
-                                        (place % scope_[a].size - at(member, a)) * stride);
-      place /= scope_[a].size;
-    }
-    return member;
-  }
-  std::size_t axis(const std::string& name) const {
-    for (std::size_t a = scope_.size(); a-- > 0;)
-      if (scope_[a].name == name) return a;
-    throw std::logic_error("no axis " + name);
-  }
-  std::int64_t at(std::size_t member, std::size_t a) const {
-    auto m = static_cast<std::int64_t>(member);
-    for (std::size_t i = scope_.size(); --i > a;) m /= scope_[i].size;
-    return m % scope_[a].size;
-  }
-  // The members of its group, itself included.
-  std::vector<std::size_t> group(const Node& n, std::size_t member) const {
-    std::int64_t size = 1;
-    for (const std::string& name : n.names) size *= scope_[axis(name)].size;
-    std::vector<std::int64_t> places;
-    const std::int64_t own = place(member, n.names);
-    if (n.groups.empty())
-      for (std::int64_t p = 0; p < size; ++p) places.push_back(p);
-    for (const auto& g : n.groups)
-      if (std::find(g.begin(), g.end(), own) != g.end()) places = g;
-    std::vector<std::size_t> peers;
-    for (std::int64_t p : places) peers.push_back(peer(member, n.names, p));
-    return peers;
-  }
-
-  using Elements = std::vector<Number>;
   template <class F>
   Value each(const Extents& shape, F f) {
     Value v{shape, {}};
-    for (std::size_t m = 0; m < members(); ++m) v.members.push_back(f(m));
+    for (std::size_t m = 0; m < scope_.members(); ++m) v.members.push_back(f(m));
     return v;
   }
   template <class F>
@@ -125,65 +60,6 @@ class Oracle {
       return e;
     });
   }
-  // Elements before, along and behind an axis.
-  struct Cut {
-    std::int64_t outer, extent, inner;
-    Cut(const Extents& s, std::int64_t axis)
-        : outer(1), extent(s[static_cast<std::size_t>(axis)]), inner(1) {
-      for (std::size_t d = 0; d < s.size(); ++d)
-        (static_cast<std::int64_t>(d) < axis ? outer : inner) *=
-            static_cast<std::int64_t>(d) == axis ? 1 : s[d];
-    }
-    std::size_t at(std::int64_t o, std::int64_t k, std::int64_t i) const {
-      return static_cast<std::size_t>((o * extent + k) * inner + i);
-    }
-  };
-  static Elements row(const Elements& x, const Extents& shape, std::int64_t axis, std::int64_t k) {
-    const Cut c(shape, axis);
-    Elements r;
-    for (std::int64_t o = 0; o < c.outer; ++o)
-      for (std::int64_t i = 0; i < c.inner; ++i) r.push_back(x[c.at(o, k, i)]);
-    return r;
-  }
-  static Elements stacked(const std::vector<Elements>& rows, const Extents& shape,
-                          std::int64_t axis) {
-    const Cut c(shape, axis);
-    Elements r(static_cast<std::size_t>(count_of(shape)));
-    for (std::int64_t k = 0; k < c.extent; ++k) {
-      std::size_t next = 0;
-      for (std::int64_t o = 0; o < c.outer; ++o)
-        for (std::int64_t i = 0; i < c.inner; ++i)
-          r[c.at(o, k, i)] = rows[static_cast<std::size_t>(k)][next++];
-    }
-    return r;
-  }
-  // Equal slabs along an axis, side by side.
-  static Elements joined(const std::vector<Elements>& slabs, const Extents& slab,
-                         std::int64_t axis) {
-    const Cut c(slab, axis);
-    Elements r;
-    for (std::int64_t o = 0; o < c.outer; ++o)
-      for (const Elements& s : slabs)
-        for (std::int64_t k = 0; k < c.extent; ++k)
-          for (std::int64_t i = 0; i < c.inner; ++i) r.push_back(s[c.at(o, k, i)]);
-    return r;
-  }
-  static Elements slab(const Elements& x, const Extents& shape, std::int64_t axis,
-                       std::int64_t number, std::int64_t count) {
-    const Cut c(shape, axis);
-    const std::int64_t size = c.extent / count;
-    Elements r;
-    for (std::int64_t o = 0; o < c.outer; ++o)
-      for (std::int64_t k = number * size; k < (number + 1) * size; ++k)
-        for (std::int64_t i = 0; i < c.inner; ++i) r.push_back(x[c.at(o, k, i)]);
-    return r;
-  }
-  static Number total(const Elements& x) {
-    Number s;
-    for (const Number& e : x) s = s + e;
-    return s;
-  }
-
   Values node(const Node& n, const Values& in) {
     if (!n.blocks.empty()) return nested(n, in);
     if (n.kind == Kind::numbers) {
@@ -201,7 +77,7 @@ class Oracle {
   bool varies(const Node& n, const Values& in) const {
     const bool any = std::any_of(in.begin(), in.end(), [](const Value& v) { return v.varies; });
     const bool over = std::any_of(n.names.begin(), n.names.end(), [&](const std::string& name) {
-      return static_cast<std::ptrdiff_t>(axis(name)) == region_;
+      return static_cast<std::ptrdiff_t>(scope_.axis(name)) == region_;
     });
     switch (n.kind) {
       case Kind::index:
@@ -213,16 +89,6 @@ class Oracle {
       default: return over || any;
     }
   }
-  static bool grow(Values& v, const Values& by, bool all = false) {
-    bool grew = false;
-    for (std::size_t k = 0; k < v.size(); ++k) {
-      const bool now = v[k].varies || by[k].varies || all;
-      grew = grew || now != v[k].varies;
-      v[k].varies = now;
-    }
-    return grew;
-  }
-
   Value single(const Node& n, const Values& in) {
     const Extents& shape = n.results[0];
     auto element = [&](auto f) {
@@ -273,12 +139,12 @@ class Oracle {
         });
       case Kind::index:
         return each(shape, [&](std::size_t m) {
-          return Elements{Number(static_cast<double>(place(m, n.names)))};
+          return Elements{Number(static_cast<double>(scope_.place(m, n.names)))};
         });
       case Kind::draw:
         return each(shape, [&](std::size_t m) {
           Elements e;
-          for (double d : draws_(n.a, n.names.empty() ? 5 : place(m, n.names), shape))
+          for (double d : draws_(n.a, n.names.empty() ? 5 : scope_.place(m, n.names), shape))
             e.emplace_back(d);
           return e;
         });
@@ -289,7 +155,7 @@ class Oracle {
   Value together(const Node& n, const Value& x) {
     const Extents& shape = n.results[0];
     return each(shape, [&](std::size_t m) {
-      const std::vector<std::size_t> peers = group(n, m);
+      const std::vector<std::size_t> peers = scope_.group(n, m);
       std::vector<Elements> all;
       for (std::size_t p : peers) all.push_back(x.members[p]);
       const auto own = std::find(peers.begin(), peers.end(), m) - peers.begin();
@@ -327,32 +193,15 @@ class Oracle {
           return joined(parts, part, n.b);
         }
         case Kind::permute: {
-          const std::int64_t me = place(m, n.names);
+          const std::int64_t me = scope_.place(m, n.names);
           for (const auto& pair : n.groups)
-            if (pair[1] == me) return x.members[peer(m, n.names, pair[0])];
+            if (pair[1] == me) return x.members[scope_.peer(m, n.names, pair[0])];
           return Elements(x.members[m].size());
         }
-        case Kind::broadcast: return x.members[peer(m, n.names, n.a)];
+        case Kind::broadcast: return x.members[scope_.peer(m, n.names, n.a)];
         default: throw std::logic_error("no collective");
       }
     });
-  }
-
-  // By member: this value or that.
-  static Values chosen(const std::vector<bool>& first, const Values& x, const Values& y) {
-    Values r = y;
-    for (std::size_t k = 0; k < r.size(); ++k)
-      for (std::size_t m = 0; m < first.size(); ++m)
-        if (first[m]) r[k].members[m] = x[k].members[m];
-    return r;
-  }
-  static Values part(const Values& v, std::size_t begin, std::size_t end) {
-    return {v.begin() + static_cast<std::ptrdiff_t>(begin),
-            v.begin() + static_cast<std::ptrdiff_t>(end)};
-  }
-  static Values with(Values a, const Values& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
   }
 
   Values nested(const Node& n, const Values& in) {
@@ -437,7 +286,7 @@ class Oracle {
         }
         for (;;) {
           std::vector<bool> on;
-          for (std::size_t m = 0; m < members(); ++m)
+          for (std::size_t m = 0; m < scope_.members(); ++m)
             on.push_back(turn[0].members[m][0].value() <
                              std::trunc(std::clamp(in[0].members[m][0].value(), 0.0, 3.0)) &&
                          (n.kind == Kind::turns || total(carry[0].members[m]).value() < 50));
@@ -474,7 +323,7 @@ class Oracle {
         const std::uint32_t derivative = ++derivatives_, id = derivative << 16;
         Values args = part(in, 0, a);
         for (std::size_t k = 0; k < a; ++k)
-          for (std::size_t m = 0; m < members(); ++m)
+          for (std::size_t m = 0; m < scope_.members(); ++m)
             for (std::size_t i = 0; i < args[k].members[m].size(); ++i)
               args[k].members[m][i] = args[k].members[m][i].plus(in[a + k].members[m][i], id);
         grow(args, args, !n.names.empty());
@@ -532,7 +381,7 @@ class Oracle {
   }
   // The member of the same places that is the first along the region.
   std::size_t shared(std::size_t member) const {
-    return region_ < 0 ? member : peer(member, {scope_[static_cast<std::size_t>(region_)].name}, 0);
+    return region_ < 0 ? member : scope_.peer(member, {scope_.name(region_)}, 0);
   }
 
   Value number(double x) {
@@ -540,11 +389,11 @@ class Oracle {
   }
 
   Values map(const Node& n, const Values& in) {
-    const std::size_t outside = members();
+    const std::size_t outside = scope_.members();
     const auto size = static_cast<std::size_t>(n.c);
-    scope_.push_back({n.names[0], n.c});
+    scope_.enter(n.names[0], n.c);
     const bool typed = n.kind == Kind::region;
-    if (typed) region_ = std::ssize(scope_) - 1;
+    if (typed) region_ = scope_.innermost();
     Values inside;
     for (std::size_t k = 0; k < in.size(); ++k) {
       const int axis = k < n.in_axes.size() ? n.in_axes[k] : -1;
@@ -557,7 +406,7 @@ class Oracle {
       inside.back().varies = typed ? axis >= 0 : in[k].varies;
     }
     const Values results = run(n.blocks[0], inside);
-    scope_.pop_back();
+    scope_.leave();
     if (typed) region_ = -1;
     Values out;
     for (std::size_t k = 0; k < results.size(); ++k) {
@@ -576,7 +425,7 @@ class Oracle {
   }
 
   Draws draws_;
-  std::vector<Axis> scope_;
+  Scope scope_;
   std::ptrdiff_t region_ = -1;  // of the axes of the scope that of the typed region
   std::uint32_t derivatives_ = 0;
   bool exact_ = true;

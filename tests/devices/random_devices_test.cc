@@ -8,8 +8,9 @@
 #include "draw.h"
 #include "oracle.h"
 
-#include "codegen/tape/planner.h"
-#include "runtime/devices.h"
+#include "base/machine.h"
+#include "runtime/executable.h"
+#include "runtime/host/devices.h"
 
 #include <gtest/gtest.h>
 
@@ -243,13 +244,12 @@ TEST(RandomDevices, SharedIsolatedAndAlone) {
   ts::set_device_count(4);
   const std::uint64_t count = number_from("TESSERA_RANDOM_PROGRAMS", 150),
                       first = number_from("TESSERA_RANDOM_SEED", 1);
-  const std::int64_t large = ts::tape::bytes_worth_a_phase;
   std::uint64_t compared = 0, ran = 0;
   int failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
     const Case c = drawn(seed);
     // As large programs are put in order, or as small ones.
-    ts::tape::bytes_worth_a_phase = seed / 4 % 2 ? 0 : large;
+    const ts::runtime::PhaseBytes phases(seed / 4 % 2 ? 0 : ts::machine::kBytesWorthAPhase);
     if (++ran % 1000 == 0) std::cout << ran << " programs" << std::endl;
     // Evaluators take no time to compile; one program in four is compiled too.
     std::vector<std::pair<Mode, Mode>> modes = {{kEvaluated, kIsolatedEvaluated},
@@ -270,7 +270,6 @@ TEST(RandomDevices, SharedIsolatedAndAlone) {
                        return p.starts_with(head) ? p : std::string();
                      });
   }
-  ts::tape::bytes_worth_a_phase = large;
   ts::set_device_count(before);
   if (ran >= 100) {
     EXPECT_GE(10 * compared, 8 * ran) << "too few programs have exact numbers";

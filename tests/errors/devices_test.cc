@@ -24,6 +24,13 @@ MISUSE(place_of_a_traced_array) {
   })(ts::ones({3}));
 }
 MISUSE(memory_of_a_device_that_is_not_there) { ts::memory_stats({9}); }
+MISUSE(default_device_that_is_not_there) { ts::set_default_device(ts::Device{9}); }
+MISUSE(default_platform_that_is_not_there) { ts::set_default_device("cuda"); }
+MISUSE(scope_of_a_default_device_that_is_not_there) { ts::DefaultDevice here(ts::Device{9}); }
+MISUSE(fewer_devices_than_the_default_needs) {
+  const ts::DefaultDevice here(ts::Device{3});
+  ts::set_device_count(2);
+}
 MISUSE(replicas_that_ran_apart) { ts::unreplicate(std::pair(ts::arange(4), ts::ones({4, 3}))); }
 MISUSE(unreplicate_of_a_scalar) { ts::unreplicate(Array(1.0)); }
 MISUSE(replicate_over_no_devices) { ts::replicate(ts::ones({3}), 0); }

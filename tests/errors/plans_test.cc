@@ -1,6 +1,7 @@
 // Plans of what cannot be planned, and programs of what can only be planned.
 #include "misuse.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 

@@ -71,6 +71,9 @@ std::string text_of(const Program& p) {
     p.run();
   } catch (const std::exception& e) {
     text += kind_of(e) + "\n" + e.what() + "\n";
+    if (const auto* error = dynamic_cast<const ts::Error*>(&e)) {
+      EXPECT_EQ(error->parts().text(), e.what());
+    }
   }
   ts::set_warning_handler(before);
   return with_relative_lines(text.empty() ? "nothing is said\n" : text, p);

@@ -1,6 +1,7 @@
 // What functions as users write them exchange, in how many goes: gradients of a batch, the loss of a
 // vocabulary in parts, random numbers.
 #include "isolated.h"
+#include "quick.h"
 
 #include <tessera/tessera.h>
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 namespace ts = tessera;
+using quick::Layer;
 using ts::Array;
 using ts::none;
 using ts::P;
@@ -42,17 +44,6 @@ Texts listed(const ts::Plan& plan) {
   return all;
 }
 
-ts::PlanOptions quick() {
-  ts::PlanOptions options;
-  options.alternatives = 0;
-  options.memory = false;
-  return options;
-}
-
-struct Layer {
-  Array w, b;
-};
-
 }  // namespace
 
 // A search by halves reads the sorted array in each of its turns, and the array is gathered before.
@@ -62,7 +53,7 @@ TEST(KnownExchanges, WhatALoopGathersOfItsConstantsIsGatheredOnce) {
   const Array sorted = ts::arange(4096.0) * 2, wanted = ts::arange(4096.0) * 3 - 5;
   const auto search = [](Array x, Array v) { return ts::searchsorted(x, v); };
   auto f = ts::jit(search, {.mesh = mesh, .in_shardings = P("x"), .out_shardings = P("x")});
-  const ts::Plan plan = f.lower(sorted, wanted).plan(quick());
+  const ts::Plan plan = f.lower(sorted, wanted).plan(quick::options());
   EXPECT_EQ(listed(plan), Texts{"all_gather 14336"});
   EXPECT_EQ(plan.collectives.at(0).times, 1);
   EXPECT_EQ(f(sorted, wanted).to_vector<std::int32_t>(),
@@ -85,7 +76,7 @@ TEST(KnownExchanges, GradientsOfABatchAreOneExchange) {
   const auto f =
       ts::jit(step, {.mesh = mesh, .in_shardings = {P(), P("data")}, .out_shardings = P()});
   const auto lowered = f.lower(m, x);
-  const ts::Plan plan = lowered.plan(quick());
+  const ts::Plan plan = lowered.plan(quick::options());
   std::int64_t bytes = 0;
   for (const ts::PlannedCollective& c : plan.collectives) {
     EXPECT_EQ(c.kind, "all_reduce");
@@ -116,7 +107,7 @@ TEST(KnownExchanges, ALossOverAVocabularyInParts) {
                 labels = ts::array({0, 2, 3, 8, 9, 10});
     const auto f =
         ts::jit(loss, {.mesh = mesh, .in_shardings = {P(), P(), P()}, .out_shardings = P()});
-    EXPECT_EQ(listed(f.lower(h, w, labels).plan(quick())),
+    EXPECT_EQ(listed(f.lower(h, w, labels).plan(quick::options())),
               (Texts{"all_reduce 36", "all_reduce 36", mean ? "all_reduce 6" : "all_reduce 36"}));
     Array want = ts::nn::softmax_cross_entropy_with_integer_labels(ts::dot(h, w), labels);
     if (mean) want = ts::mean(want);
@@ -145,6 +136,6 @@ TEST(KnownExchanges, RandomNumbersAreThoseOfOneDevice) {
   for (std::size_t i = 0; i < want.size(); ++i)
     EXPECT_TRUE(ts::all(ts::device_get(got[i]) == want[i]).item<bool>()) << i;
   // Numbers are drawn where they are: what is exchanged brings results together, and what is sorted.
-  for (const ts::PlannedCollective& c : f.lower(key).plan(quick()).collectives)
+  for (const ts::PlannedCollective& c : f.lower(key).plan(quick::options()).collectives)
     EXPECT_TRUE(c.op == "sharding_constraint" || c.op == "sort") << c.op;
 }

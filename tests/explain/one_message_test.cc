@@ -1,5 +1,6 @@
 // Small collectives that travel together: rows of plans, what they cost, and modules.
 #include "isolated.h"
+#include "quick.h"
 
 #include <tessera/tessera.h>
 
@@ -13,22 +14,12 @@
 #include <vector>
 
 namespace ts = tessera;
+using quick::Layer;
 using ts::Array;
 using ts::P;
 using Texts = std::vector<std::string>;
 
 namespace {
-
-ts::PlanOptions quick() {
-  ts::PlanOptions options;
-  options.alternatives = 0;
-  options.memory = false;
-  return options;
-}
-
-struct Layer {
-  Array w, b;
-};
 
 auto gradients() {
   return [](std::vector<Layer> m, Array x) {
@@ -46,7 +37,7 @@ ts::Plan plan_of(const ts::Mesh& mesh, std::map<std::string, ts::LinkSpeed> link
                                .out_shardings = P(),
                                .links = std::move(links)})
       .lower(m, ts::abstract(ts::f32, {16, 8}))
-      .plan(quick());
+      .plan(quick::options());
 }
 
 // By collective how many values it carries.
@@ -115,7 +106,7 @@ TEST(OneMessage, PhasesAreNoMoreThanMessages) {
     phases += fresh ? 1 : 0;
     fresh = false;
   }
-  EXPECT_LE(phases, lowered.plan(quick()).collectives.size());
+  EXPECT_LE(phases, lowered.plan(quick::options()).collectives.size());
 }
 
 // A module has them as one operation of several operands, and gives the same bits when it is read.

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <ostream>
 #include <type_traits>
 
 namespace ts = tessera;

@@ -5,6 +5,9 @@
 
 #include "message.h"
 
+#include <algorithm>
+#include <complex>
+#include <functional>
 #include <limits>
 #include <map>
 

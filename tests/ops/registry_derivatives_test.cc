@@ -6,6 +6,7 @@
 #include "ops/registry_walk.h"
 #include "transform/autodiff.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -4,6 +4,8 @@
 #include "ops/factor_special.h"
 #include "ops/registry_walk.h"
 
+#include <complex>
+
 using namespace tessera;
 using namespace walk;
 

@@ -5,7 +5,7 @@
 #include "../specs.h"
 #include "ops/build.h"
 #include "random/check_program.h"
-#include "runtime/devices.h"
+#include "runtime/host/devices.h"
 
 namespace check {
 

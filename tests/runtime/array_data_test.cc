@@ -2,7 +2,7 @@
 #include "../specs.h"
 
 #include "runtime/buffer.h"
-#include "runtime/devices.h"
+#include "runtime/host/devices.h"
 
 #include <gtest/gtest.h>
 

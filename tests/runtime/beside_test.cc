@@ -1,5 +1,5 @@
 // Communication that goes on while its caller computes.
-#include "runtime/beside.h"
+#include "runtime/host/beside.h"
 #include "base/process.h"
 
 #include <gtest/gtest.h>

@@ -28,12 +28,14 @@ std::size_t kept(const tape::Tape& tape) {
   for (const tape::Argument& a : tape.arguments) sum += a.source.size() * sizeof(a.source[0]);
   for (const tape::Phase& phase : tape.phases)
     for (const tape::Step& step : phase.steps) {
-      if (const tape::Collective* c = step.collective.get()) {
-        sum += c->source.bytes() + bytes(c->owner) + c->number.bytes();
-        sum += c->own.size() * sizeof(c->own[0]) + c->place.size() * sizeof(c->place[0]);
-        for (const auto& group : c->groups) sum += group.size() * sizeof(group[0]);
+      if (step.is_collective()) {
+        const tape::Collective& c = step.collective();
+        sum += c.source.bytes() + bytes(c.owner) + c.number.bytes();
+        sum += c.own.size() * sizeof(c.own[0]) + c.place.size() * sizeof(c.place[0]);
+        for (const auto& group : c.groups) sum += group.size() * sizeof(group[0]);
       }
-      for (const auto& body : step.bodies) sum += kept(*body);
+      if (const tape::ControlStep* control = step.control())
+        for (const auto& body : control->bodies) sum += kept(*body);
     }
   return sum;
 }

@@ -1,5 +1,5 @@
 // Copies in the order of memory against a loop over elements: whatever lies beside what, whoever makes them.
-#include "runtime/copies.h"
+#include "runtime/host/copies.h"
 
 #include <gtest/gtest.h>
 

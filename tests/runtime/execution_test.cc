@@ -2,7 +2,7 @@
 #include "programs.h"
 
 #include "runtime/buffer.h"
-#include "runtime/dispatcher.h"
+#include "runtime/host/dispatcher.h"
 #include "runtime/profiler.h"
 
 #include <nlohmann/json.hpp>
@@ -268,6 +268,12 @@ TEST(Queue, ErrorsSurfaceWhereResultsAreReadAndNameTheCall) {
                     "cond: devices disagree on the branch: device 0 has 0, device 1 has 1"),
                 0u)
           << e.what();
+      EXPECT_EQ(e.calls(), std::vector<std::string>{"step"});
+      EXPECT_EQ(e.headline(),
+                "cond: devices disagree on the branch: device 0 has 0, device 1 has 1");
+      EXPECT_EQ(e.rule(),
+                "the body has collectives, in which all devices take part, so all have to take the "
+                "same way");
     }
   }
 }

@@ -1,6 +1,6 @@
 // The pool of array memory: what runs now finds warm pages, whatever ran before.
-#include "runtime/buffer.h"
-#include "runtime/memory_limit.h"
+#include "runtime/host/blocks.h"
+#include "runtime/host/memory_limit.h"
 
 #include <tessera/error.h>
 

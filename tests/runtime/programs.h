@@ -8,8 +8,8 @@
 #include "ops/build.h"
 #include "runtime/array_data.h"
 #include "runtime/cpu/tape_executable.h"
-#include "runtime/devices.h"
 #include "runtime/executable.h"
+#include "runtime/host/devices.h"
 #include "spmd/region/reference.h"
 
 #include <gtest/gtest.h>

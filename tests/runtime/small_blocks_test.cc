@@ -1,7 +1,7 @@
 // Blocks that threads keep for themselves: whose they are, and that they come back.
-#include "runtime/small_blocks.h"
-#include "runtime/accounting.h"
-#include "runtime/buffer.h"
+#include "runtime/host/small_blocks.h"
+#include "runtime/host/accounting.h"
+#include "runtime/host/blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -39,10 +39,10 @@ std::string complaint(const tape::Tape& tape) {
   return "none";
 }
 
-tape::Step& first(tape::Tape& tape, tape::Step::Kind kind) {
+tape::Step& first_collective(tape::Tape& tape) {
   for (tape::Phase& phase : tape.phases)
     for (tape::Step& step : phase.steps)
-      if (step.kind == kind) return step;
+      if (step.is_collective()) return step;
   throw std::logic_error("no such step");
 }
 
@@ -63,11 +63,11 @@ TEST(TapeVerify, EachPromise) {
   EXPECT_EQ(complaint(tape), "step 'exp' runs along 'i' and writes one place there");
   // What is equal on all devices may be read from the first.
   tape = planned();
-  tape::Step& sum = first(tape, tape::Step::Kind::collective);
+  tape::Step& sum = first_collective(tape);
   tape::Slot& operand = tape.slots[static_cast<std::size_t>(sum.inputs[0].slot)];
-  auto c = std::make_shared<tape::Collective>(*sum.collective);
+  auto c = std::make_shared<tape::Collective>(sum.collective());
   c->axes.clear();
-  sum.collective = c;
+  sum.kind = tape::CollectiveStep{c};
   EXPECT_EQ(complaint(tape),
             "step 'psum': an operand differs along 'i', over which it does not run");
   operand.same = operand.mask;

@@ -4,7 +4,8 @@
 #include "codegen/tape/planner.h"
 #include "runtime/buffer.h"
 #include "runtime/cpu/execute.h"
-#include "runtime/pool.h"
+#include "runtime/host/blocks.h"
+#include "runtime/host/pool.h"
 #include "runtime/programs.h"
 
 #include <atomic>

@@ -1,12 +1,13 @@
 // Programs run by the executor.
 #pragma once
 
-#include "runtime/devices.h"
 #include "runtime/executable.h"
+#include "runtime/host/devices.h"
 #include "spmd/spmd_check.h"
 
 #include <tessera/profile.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace tessera::testing {

@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <source_location>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace ts = tessera;
 
@@ -115,6 +119,39 @@ TEST(Errors, SayWhereAndWhatIsExpected) {
   if (const char* v = std::getenv("TESSERA_UPDATE_EXPECTED"); v && std::string(v) == "1")
     std::ofstream(path) << got;
   EXPECT_EQ(read_file(path), got);
+}
+
+// Errors of the operations that a module becomes are shown at its line.
+TEST(Errors, HaveTheProblemOfTheOperation) {
+  try {
+    ts::load_stablehlo_text(in_main("%0 = stablehlo.add %a, %b : tensor<4xf32>",
+                                    "%a: tensor<4xf32>, %b: tensor<3xf32>"),
+                            {}, std::source_location());
+    FAIL() << "no error";
+  } catch (const ts::IoError& e) {
+    EXPECT_EQ(e.function(), "load_stablehlo_text");
+    EXPECT_EQ(e.headline(),
+              "load_stablehlo_text: line 2, column 8: stablehlo.add: operands have shapes (4,) and "
+              "(3,)");
+    EXPECT_EQ(e.parts().text(), e.what());
+  }
+}
+
+TEST(Errors, OfModulesThatAreChecked) {
+  const std::string path = testing::TempDir() + "stablehlo_errors_test.mlir";
+  std::ofstream(path) << in_main("%0 = linalg.matmul ins(%a, %b)");
+  const std::vector<ts::StableHloCheck> checks = ts::check_stablehlo(path);
+  std::remove(path.c_str());
+  ASSERT_EQ(checks.size(), 1u);
+  EXPECT_EQ(checks[0].outcome, ts::StableHloCheck::refused);
+  EXPECT_EQ(checks[0].message,
+            path +
+                ", line 2, column 8: the form of 'linalg.matmul' is not known\n"
+                "        %0 = linalg.matmul ins(%a, %b)\n"
+                "             ^\n"
+                "  rule: operations of StableHLO, CHLO, Shardy and func are read in both forms, "
+                "those of other dialects in the generic form only\n"
+                "  try: print the module in the generic form, or lower it to StableHLO first");
 }
 
 std::string message_of(const auto& call) {

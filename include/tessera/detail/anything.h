@@ -2,8 +2,6 @@
 // with an explanation as the compiler's error.
 #pragma once
 
-#include <tessera/axis_list.h>
-
 #include <initializer_list>
 #include <type_traits>
 
@@ -20,15 +18,6 @@ struct Anything {
   Anything operator()(A&&...) const {
     return {};
   }
-};
-
-/// Option names for reductions that do not exist: those of other libraries, common misspellings,
-/// and options of other reductions, each listed at the position of the option that it stands for.
-struct NoReduceOption {
-  Named named = Named();
-  Anything dim{}, dims{}, axes{}, axis{}, keepdim{}, keep_dims{}, keepdims{}, out{}, type{},
-      dtype{}, correction{}, unbiased{}, ddof{}, p{}, ord{}, initial{}, init{}, mask{}, where{},
-      reverse{}, exclusive{};
 };
 
 }  // namespace tessera::inline v0::detail

@@ -8,9 +8,9 @@
 #include <tessera/detail/function.h>
 #include <tessera/inline_vector.h>
 #include <tessera/tree.h>
+#include <memory>
 
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <span>
 #include <string>
@@ -48,15 +48,32 @@ class TESSERA_API Call {
   std::size_t arg_count() const { return arg_ends.size(); }
   std::size_t arg_begin(std::size_t i) const { return i == 0 ? 0 : arg_ends[i - 1]; }
   /// The structure of the arguments as a tuple.
-  virtual TreeDef describe_args() const = 0;
+  TreeDef describe_args() const;
   /// The structure of the result, available after invoke.
-  virtual TreeDef describe_result() const = 0;
+  TreeDef describe_result() const;
   /// Calls the function on copies of the arguments with these leaves and returns the result's
   /// leaves.
   virtual std::vector<Array> invoke(std::span<const Array> leaves) = 0;
 
  protected:
+  using Walk = void (*)(const void*, Visitor&);
+
+  /// The traversals of the arguments, the arguments themselves, and the traversal of the result.
+  Call(const Walk* arg_walks, void* const* args, Walk result_walk)
+      : arg_walks_(arg_walks), arg_values_(args), result_walk_(result_walk) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
   ~Call() = default;
+  /// Replaces the leaves of copies of the arguments, or makes them empty.
+  void fill_args(void* const* copies, std::span<const Array> leaves) const;
+  void empty_args(void* const* copies) const;
+  /// Takes over a result made by new, and returns its leaves.
+  std::vector<Array> take_result(void* result, void (*destroy)(void*));
+
+ private:
+  const Walk* arg_walks_;
+  void* const* arg_values_;
+  Walk result_walk_;
 };
 
 /// The leaves of a result, and a prototype of the tree that they belong to.
@@ -85,8 +102,7 @@ R restore(const Outcome& o) {
 template <class T>
 T restore_like(const T& like, std::size_t count, std::span<const Array>& leaves) {
   T x = like;
-  fill(&walk_erased<T>, &x, leaves.first(count));
-  leaves = leaves.subspan(count);
+  fill_first(&walk_erased<T>, &x, count, leaves);
   return x;
 }
 
@@ -118,43 +134,24 @@ class CallOf final : public Call {
                 "tessera: the result is no tree: it is neither Array, number, enum, string, "
                 "standard container nor aggregate; register a class with TESSERA_FIELDS");
 
-  CallOf(F& f, P&... values) : f_(f), values_(values...) {
+  CallOf(F& f, P&... values)
+      : Call(kWalks, values_, &walk_erased<Result>),
+        f_(f),
+        values_{const_cast<void*>(static_cast<const volatile void*>(std::addressof(values)))...} {
     (add(values), ...);
     if constexpr (Deduced<F>::known) defaulted = Deduced<F>::params::size - sizeof...(P);
   }
 
-  TreeDef describe_args() const override {
-    return describe(&walk_erased<std::tuple<P&...>>, &values_);
-  }
-  TreeDef describe_result() const override {
-    return describe(&walk_erased<Result>, prototype.get());
-  }
-
   std::vector<Array> invoke(std::span<const Array> leaves) override {
-    std::tuple<P...> copy = copied(std::index_sequence_for<P...>{});
-    fill(&walk_erased<std::tuple<P...>>, &copy, leaves);
-    std::vector<Array> out;
-    if constexpr (!std::is_void_v<Result>) {
-      auto result = std::make_shared<Result>(
-          std::apply([this](P&... p) -> Result { return invoke_user(f_, p...); }, copy));
-      collect(&walk_erased<Result>, result.get(), out);
-      const std::vector<Array> none(out.size());
-      fill(&walk_erased<Result>, result.get(), none);
-      prototype = std::move(result);
-    }
-    return out;
+    return invoke_on(leaves, std::index_sequence_for<P...>{});
   }
 
   Result result(const Outcome& o) const { return restore<Result>(o); }
   /// The arguments with empty leaves.
-  std::tuple<P...> arg_copies() const {
-    std::tuple<P...> copy = copied(std::index_sequence_for<P...>{});
-    fill(&walk_erased<std::tuple<P...>>, &copy, std::vector<Array>(args.leaves.size()));
-    return copy;
-  }
+  std::tuple<P...> arg_copies() const { return copies_of(std::index_sequence_for<P...>{}); }
   template <std::size_t I>
   auto& arg() const {
-    return std::get<I>(values_);
+    return *static_cast<typename NthOf<Params, I>::type*>(values_[I]);
   }
 
  private:
@@ -165,12 +162,29 @@ class CallOf final : public Call {
     arg_ends.push_back(args.leaves.size());
   }
   template <std::size_t... I>
-  std::tuple<P...> copied(std::index_sequence<I...>) const {
-    return std::tuple<P...>(std::get<I>(values_)...);
+  std::vector<Array> invoke_on(std::span<const Array> leaves, std::index_sequence<I...>) {
+    return invoke_with(leaves, P(arg<I>())...);
+  }
+  std::vector<Array> invoke_with(std::span<const Array> leaves, P... copies) {
+    void* const at[] = {std::addressof(copies)..., nullptr};
+    fill_args(at, leaves);
+    if constexpr (std::is_void_v<Result>)
+      return {};
+    else
+      return take_result(new Result(invoke_user(f_, copies...)),
+                         [](void* r) { delete static_cast<Result*>(r); });
+  }
+  template <std::size_t... I>
+  std::tuple<P...> copies_of(std::index_sequence<I...>) const {
+    std::tuple<P...> copies(arg<I>()...);
+    void* const at[] = {std::addressof(std::get<I>(copies))..., nullptr};
+    empty_args(at);
+    return copies;
   }
 
+  static constexpr Walk kWalks[] = {&walk_erased<P>..., nullptr};
   F& f_;
-  std::tuple<P&...> values_;
+  void* values_[sizeof...(P) + 1];
 };
 
 /// Checks a call of F with A... before anything is instantiated for it. The check is made in the
@@ -249,13 +263,10 @@ struct CallCheck {
 /// Builds the Call of `f` with these arguments and returns use(call).
 template <class F, class Use, class... P, class... A>
 auto with_call_as(Types<P...>, F& f, Use& use, A&... args) {
-  std::tuple<Held<P, A>...> held(hold<P>(args)...);
-  return std::apply(
-      [&](auto&... value) {
-        CallOf<F, P...> call(f, value...);
-        return use(call);
-      },
-      held);
+  return [&](auto&&... value) {
+    CallOf<F, P...> call(f, value...);
+    return use(call);
+  }(hold<P>(args)...);
 }
 template <class F, class Use, class... A>
 auto with_call(F& f, Use use, A&... args) {

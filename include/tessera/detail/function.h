@@ -4,9 +4,8 @@
 #include <tessera/detail/anything.h>
 #include <tessera/detail/walk.h>
 
-#include <functional>
+#include <cstddef>
 #include <string>
-#include <tuple>
 #include <type_traits>
 
 namespace tessera::inline v0::detail {

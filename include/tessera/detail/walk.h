@@ -11,9 +11,7 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -140,11 +138,14 @@ inline constexpr NodeType map_type{NodeKind::map, {}};
 inline constexpr NodeType optional_type{NodeKind::optional, {}};
 
 inline void visit_key(const std::string& key, Visitor& v) { v.key(key); }
+TESSERA_API void visit_signed_key(std::int64_t key, Visitor& v);
+TESSERA_API void visit_unsigned_key(std::uint64_t key, Visitor& v);
 template <Position K>
 void visit_key(K key, Visitor& v) {
-  char digits[24];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), key).ptr;
-  v.key({digits, static_cast<std::size_t>(end - digits)});
+  if constexpr (std::is_unsigned_v<K>)
+    visit_unsigned_key(key, v);
+  else
+    visit_signed_key(key, v);
 }
 
 template <class Tuple>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tessera/array.h>
-
 #include <functional>
+
 #include <string>
 
 namespace tessera::inline v0::nn {

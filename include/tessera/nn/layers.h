@@ -11,7 +11,6 @@
 #include <tessera/nn/initializers.h>
 #include <tessera/tree.h>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>

@@ -3,8 +3,8 @@
 
 #include <tessera/array.h>
 #include <tessera/tree.h>
-
 #include <functional>
+
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -6,9 +6,9 @@
 #include <tessera/optim/mask.h>
 #include <tessera/partition_spec.h>
 #include <tessera/tree.h>
-
 #include <functional>
 #include <memory>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,8 +63,7 @@ struct Stage {
 /// An optimiser is immutable; copies share their stages.
 class TESSERA_API Optimizer {
  public:
-  explicit Optimizer(std::vector<Stage> stages)
-      : stages_(std::make_shared<const std::vector<Stage>>(std::move(stages))) {}
+  explicit Optimizer(std::vector<Stage> stages);
 
   /// Returns the initial state, usually with zero moments of the parameters' shapes and dtypes.
   template <class Params>
@@ -81,7 +80,7 @@ class TESSERA_API Optimizer {
                                    tree::structure(grads), "grads", loc);
     State next;
     Leaves u = update_leaves(tree::leaves(grads), state, tree::leaves(params), next, loc);
-    return {tree::unflatten(grads, std::span<const Array>(u)), std::move(next)};
+    return {tree::unflatten(grads, u), std::move(next)};
   }
   /// Throws Error if the optimiser was moved from.
   const std::vector<Stage>& stages() const;

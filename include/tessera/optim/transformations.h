@@ -5,8 +5,8 @@
 #include <tessera/optim/optimizer.h>
 #include <tessera/optim/optimizers.h>
 #include <tessera/optim/schedules.h>
-
 #include <functional>
+
 #include <map>
 #include <string>
 #include <vector>

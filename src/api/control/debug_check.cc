@@ -40,8 +40,7 @@ class DebugCheck final : public Callback {
     std::string place;
     for (std::size_t d = shape_.size(); d-- > 0; flat /= shape_[d])
       place = std::to_string(flat % shape_[d]) + (place.empty() ? "" : ", ") + place;
-    const std::string first =
-        to_string(Array::from_bytes(values[2].dtype, values[2].shape, values[2].bytes));
+    const std::string first = detail::text_of(values[2]);
     std::string problem = what_ + " is " + first;
     if (!shape_.empty())
       problem = fmt::format("{} of {} elements of {} {} refused; the first is {} at [{}]", count,

@@ -6,7 +6,7 @@
 #include "base/message.h"
 #include "base/process.h"
 #include "ops/build.h"
-#include "runtime/dispatcher.h"
+#include "runtime/host/dispatcher.h"
 
 #include <fmt/format.h>
 
@@ -117,7 +117,7 @@ void lay_out(const HostArray& a, const std::string& number, std::size_t dim, std
 }
 
 std::string value_text(const HostArray& a, const std::string& number) {
-  if (number.empty()) return to_string(Array::from_bytes(a.dtype, a.shape, a.bytes));
+  if (number.empty()) return detail::text_of(a);
   std::string out;
   lay_out(a, number, 0, 0, out);
   return out;

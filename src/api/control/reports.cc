@@ -1,5 +1,6 @@
 #include "api/control/reports.h"
 
+#include "api/array/array_impl.h"
 #include "api/trace/map_axes.h"
 #include "base/process.h"
 #include "ops/build.h"
@@ -17,6 +18,10 @@ std::int64_t StepCounter::next(const Callback::Position& position) const {
   if (const auto it = steps_.find(position); it != steps_.end()) return it->second++;
   if (steps_.size() < kMost) steps_.emplace(position, 1);
   return 0;
+}
+
+std::string text_of(const HostArray& values) {
+  return to_string(make_concrete(runtime::on_host(Type(values.dtype, values.shape), values.bytes)));
 }
 
 std::shared_ptr<const Callback> known_callback(

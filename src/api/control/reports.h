@@ -30,6 +30,10 @@ class StepCounter {
 std::shared_ptr<const Callback> known_callback(
     const std::string& key, const std::function<std::shared_ptr<const Callback>()>& make);
 
+/// The values as an array of them prints. They stay in host memory, whatever the default device is,
+/// because a callback must not wait for a platform that waits for it.
+std::string text_of(const HostArray& values);
+
 /// Calls the callback with the values when the traced function runs, if the boolean `holds` is
 /// true.
 void report(Trace& trace, const HookPtr& callback, const Array& holds,

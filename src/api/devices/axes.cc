@@ -6,6 +6,14 @@
 
 namespace tessera::inline v0 {
 
+Axes::Axes() = default;
+Axes::Axes(const Axes&) = default;
+Axes::Axes(Axes&&) noexcept = default;
+Axes& Axes::operator=(const Axes&) = default;
+Axes& Axes::operator=(Axes&&) noexcept = default;
+Axes::~Axes() = default;
+Axes::Axes(Kind kind, int axis) : kind_(kind), axis_(axis) {}
+Axes::Axes(std::initializer_list<Axes> children) : Axes(std::vector<Axes>(children)) {}
 Axes::Axes(std::vector<Axes> children)
     : kind_(Kind::list), children_(not_too_deep("Axes", std::move(children))) {}
 

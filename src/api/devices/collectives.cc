@@ -4,6 +4,7 @@
 #include "api/trace/composite.h"
 
 #include <algorithm>
+#include <complex>
 
 namespace tessera::inline v0 {
 
@@ -50,8 +51,9 @@ Array collective(const char* function, const Operand& x, Body&& body) {
     return composite1(function, {x.array}, x.loc,
                       [&](Builder&, std::span<const Value> in) { return body(in[0]); });
   } catch (const CollectiveError& e) {
-    const std::string text = e.what();
-    throw CollectiveError(function + text.substr(std::min(text.size(), text.find(": "))));
+    ErrorParts parts = e.parts();
+    parts.function = function;
+    throw CollectiveError(std::move(parts));
   }
 }
 

@@ -5,15 +5,15 @@
 #include "api/devices/relaid.h"
 #include "api/trace/trace.h"
 #include "base/float_mode.h"
-#include "runtime/accounting.h"
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
-#include "runtime/devices.h"
 #include "runtime/history.h"
-#include "runtime/memory_limit.h"
+#include "runtime/host/devices.h"
+#include "runtime/host/memory_limit.h"
 #include "spmd/place/blocks.h"
 
 #include <tessera/distributed.h>
+#include <tessera/functional.h>
 
 #include <fmt/format.h>
 
@@ -34,22 +34,24 @@ std::ostream& operator<<(std::ostream& out, const std::vector<Device>& devices) 
   return out << "]";
 }
 
-std::vector<Device> devices() {
-  std::vector<Device> all;
-  for (int i = 0; i < runtime::device_count(); ++i) all.push_back({i});
-  return all;
-}
-std::vector<Device> devices(std::string_view platform, std::source_location loc) {
-  const runtime::Backend& backend = detail::need_backend("devices", platform, loc);
+namespace {
+
+std::vector<Device> devices_of(const runtime::Backend& backend) {
   std::vector<Device> all;
   for (int i = 0; i < backend.device_count(); ++i) all.push_back({i, backend.platform()});
   return all;
 }
-int device_count() { return runtime::device_count(); }
+
+}  // namespace
+
+std::vector<Device> devices() { return devices_of(runtime::default_backend()); }
+std::vector<Device> devices(std::string_view platform, std::source_location loc) {
+  return devices_of(detail::need_backend("devices", platform, loc));
+}
+int device_count() { return runtime::default_backend().device_count(); }
 void set_device_count(int n, std::source_location loc) { runtime::set_device_count(n, loc); }
 void set_flush_denormal(bool on) { flush_subnormals(on); }
 bool flush_denormal() { return flushes_subnormals(); }
-std::string_view default_backend() { return runtime::default_backend().platform(); }
 
 #define TESSERA_TEXT2(x) #x
 #define TESSERA_TEXT(x) TESSERA_TEXT2(x)
@@ -59,24 +61,6 @@ std::string_view version() {
 }
 
 namespace {
-
-// The platform of a device; throws if the device does not exist.
-runtime::Backend& need_device(const char* function, Device d, const SourceLoc& loc) {
-  runtime::Backend& backend = detail::need_backend(function, d.platform, loc);
-  const int count = backend.device_count();
-  if (d.id >= 0 && d.id < count) return backend;
-  const bool virtual_ones = &backend == &runtime::default_backend();
-  Message(function)
-      .problem("there is no device " + std::to_string(d.id))
-      .rule((virtual_ones ? "this process" : "'" + backend.platform() + "'") +
-            " has devices 0 to " + std::to_string(count - 1))
-      .from(loc)
-      .advice(virtual_ones && d.id >= 0 && d.id < runtime::kMaxDevices
-                  ? "call set_device_count(" + std::to_string(d.id + 1) +
-                        ") first, or set TESSERA_DEVICES"
-                  : "take one of devices()")
-      .raise<DeviceError>();
-}
 
 // Records a history by which processes can check that all of them place the same values.
 void remember_values(const runtime::ArrayData& from, runtime::ArrayData& placed) {
@@ -111,7 +95,7 @@ Array detail::relaid(const char* function, const Operand& x, runtime::Layout lay
 }
 
 MemoryStats memory_stats(Device device, std::source_location loc) {
-  return stats(need_device("memory_stats", device, loc).memory_stats(device.id));
+  return stats(detail::need_device("memory_stats", device, loc).memory_stats(device.id));
 }
 MemoryStats physical_memory_stats() { return stats(runtime::physical_memory_stats()); }
 std::int64_t memory_limit() { return runtime::memory_limit(); }
@@ -121,7 +105,7 @@ std::string memory_table() {
   std::string s;
   if (process_count() > 1)
     s = fmt::format("process {} of {}, each with {} of {} devices\n", process_index(),
-                    process_count(), runtime::local_device_count(), device_count());
+                    process_count(), local_device_count(), device_count());
   s += fmt::format("{:<18} {:>12} {:>12}\n", "device", "live", "peak");
   auto row = [&](const std::string& name, MemoryStats m) {
     auto text = [](std::int64_t n) { return runtime::bytes_text(static_cast<double>(n)); };
@@ -185,22 +169,12 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
 }
 
 Array device_put(Operand x, Device device) {
-  runtime::Backend& backend = need_device("device_put", device, x.loc);
-  if (&backend == &runtime::default_backend() && !runtime::is_local(device.id))
-    Message("device_put")
-        .problem("device " + std::to_string(device.id) + " is of process " +
-                 std::to_string(runtime::process_of(device.id)))
-        .rule("a process places arrays on its own devices, here " +
-              std::to_string(runtime::first_local_device()) + " to " +
-              std::to_string(runtime::first_local_device() + runtime::local_device_count() - 1))
-        .from(x.loc)
-        .advice("take one of local_devices(), or a sharding over devices of all processes")
-        .raise<DeviceError>();
+  runtime::Backend& backend = detail::need_local_device("device_put", device, x.loc);
   return detail::relaid("device_put", x, runtime::on_device(device.id, true, &backend));
 }
 
 Array device_get(Operand x) {
-  Array here = detail::relaid("device_get", x, *runtime::default_layout());
+  Array here = detail::relaid("device_get", x, *runtime::host_layout());
   if (here.is_concrete()) (void)here.block_until_ready();
   return here;
 }

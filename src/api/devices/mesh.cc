@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/interned.h"
 #include "base/message.h"
-#include "runtime/accounting.h"
 #include "runtime/backend.h"
+#include "runtime/host/accounting.h"
 
 #include <algorithm>
 #include <ostream>
@@ -31,6 +31,11 @@ Mesh MeshData::make(MeshRef ref, runtime::Backend* backend, bool abstract) {
   Mesh mesh;
   mesh.data_ = Interned<MeshData>(std::move(data)).pointer();
   return mesh;
+}
+
+const runtime::Backend& platform_of(const Mesh& given) {
+  const Mesh& mesh = given.empty() ? scope_mesh() : given;
+  return mesh.empty() ? runtime::default_backend() : *MeshData::of(mesh).backend;
 }
 
 }  // namespace detail
@@ -97,8 +102,10 @@ Mesh::Mesh(std::vector<Axis> axes, std::vector<Device> devices, std::source_loca
   Message m("Mesh");
   m.from(loc);
   const bool first_ones = devices.empty();
-  const std::string_view platform = first_ones ? default_backend() : devices[0].platform;
-  runtime::Backend& backend = detail::need_backend("Mesh", platform, loc);
+  runtime::Backend& backend = first_ones ? runtime::default_backend()
+                                         : detail::need_backend("Mesh", devices[0].platform, loc);
+  const std::string_view platform = backend.platform();
+  const bool virtual_ones = &backend == &runtime::host_backend();
   const int there = backend.device_count();
   DeviceMesh mesh;
   for (Axis& a : axes) {
@@ -108,11 +115,12 @@ Mesh::Mesh(std::vector<Axis> axes, std::vector<Device> devices, std::source_loca
   if (first_ones ? size > there : size != std::ssize(devices))
     m.problem("a mesh of " + axes_text(axes) + " takes " +
               count_text(static_cast<std::size_t>(size)) + ", and " +
-              (first_ones ? "this process has " + std::to_string(there)
+              (first_ones ? (virtual_ones ? "this process" : "'" + backend.platform() + "'") +
+                                " has " + std::to_string(there)
                           : std::to_string(devices.size()) +
                                 (devices.size() == 1 ? " is given" : " are given")))
         .rule("the product of the sizes is the number of devices")
-        .advice(first_ones && size <= runtime::kMaxDevices
+        .advice(first_ones && virtual_ones && size <= runtime::kMaxDevices
                     ? "call set_device_count(" + std::to_string(size) +
                           ") first, or set TESSERA_DEVICES; Mesh::abstract to plan without devices"
                 : first_ones ? "Mesh::abstract to plan without devices"

@@ -35,6 +35,9 @@ std::size_t hash_of(const MeshData& data);
 /// The mesh for a function: `given` or, if that is empty, the scope's. Throws ShardingError, naming
 /// `function`, if there is none or it has no axes.
 Mesh need_scope_mesh(const char* function, const Mesh& given, const SourceLoc& loc);
+/// The platform of the mesh for a function: of `given` or, if that is empty, of the scope's mesh;
+/// the default platform if there is none.
+const runtime::Backend& platform_of(const Mesh& given);
 /// A spec in the form that programs and layouts use, where unconstrained dimensions are
 /// unpartitioned.
 Spec spec_of(const PartitionSpec& spec);

@@ -9,6 +9,30 @@
 
 namespace tessera::inline v0 {
 
+PartitionSpec::Dim::Dim(None) {}
+PartitionSpec::Dim::Dim(Unconstrained) : unconstrained_(true) {}
+PartitionSpec::Dim::Dim(const char* axis) : axes_{axis} {}
+PartitionSpec::Dim::Dim(std::string axis) : axes_{std::move(axis)} {}
+PartitionSpec::Dim::Dim(std::initializer_list<std::string_view> axes)
+    : axes_(axes.begin(), axes.end()) {}
+PartitionSpec::Dim::Dim(std::vector<std::string> axes) : axes_(std::move(axes)) {}
+PartitionSpec::Dim::Dim(const Dim&) = default;
+PartitionSpec::Dim::Dim(Dim&&) noexcept = default;
+PartitionSpec::Dim& PartitionSpec::Dim::operator=(const Dim&) = default;
+PartitionSpec::Dim& PartitionSpec::Dim::operator=(Dim&&) noexcept = default;
+PartitionSpec::Dim::~Dim() = default;
+bool PartitionSpec::Dim::operator==(const Dim& other) const {
+  return axes_ == other.axes_ && unconstrained_ == other.unconstrained_;
+}
+
+PartitionSpec::PartitionSpec() = default;
+PartitionSpec::PartitionSpec(std::vector<Dim> dims) : dims_(std::move(dims)) {}
+PartitionSpec::PartitionSpec(const PartitionSpec&) = default;
+PartitionSpec::PartitionSpec(PartitionSpec&&) noexcept = default;
+PartitionSpec& PartitionSpec::operator=(const PartitionSpec&) = default;
+PartitionSpec& PartitionSpec::operator=(PartitionSpec&&) noexcept = default;
+PartitionSpec::~PartitionSpec() = default;
+
 const PartitionSpec::Dim& PartitionSpec::operator[](std::size_t d) const {
   static const auto& uncut = *new Dim(none);
   return d < dims_.size() ? dims_[d] : uncut;
@@ -18,6 +42,16 @@ bool PartitionSpec::operator==(const PartitionSpec& other) const {
   for (std::size_t d = 0; d < std::max(dims_.size(), other.dims_.size()); ++d)
     if (!((*this)[d] == other[d])) return false;
   return true;
+}
+
+PartitionSpec P(PartitionSpec::Dim d0) { return PartitionSpec({d0}); }
+PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1) { return PartitionSpec({d0, d1}); }
+PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2) {
+  return PartitionSpec({d0, d1, d2});
+}
+PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2,
+                PartitionSpec::Dim d3) {
+  return PartitionSpec({d0, d1, d2, d3});
 }
 
 std::string to_string(const PartitionSpec& spec) {
@@ -44,6 +78,16 @@ std::ostream& operator<<(std::ostream& out, const PartitionSpec& spec) {
   return out << to_string(spec);
 }
 
+SpecTree::SpecTree() = default;
+SpecTree::SpecTree(PartitionSpec spec) : spec_(std::move(spec)) {}
+SpecTree::SpecTree(Unconstrained) : kind_(Kind::unconstrained) {}
+SpecTree::SpecTree(const SpecTree&) = default;
+SpecTree::SpecTree(SpecTree&&) noexcept = default;
+SpecTree& SpecTree::operator=(const SpecTree&) = default;
+SpecTree& SpecTree::operator=(SpecTree&&) noexcept = default;
+SpecTree::~SpecTree() = default;
+SpecTree::SpecTree(std::initializer_list<SpecTree> children)
+    : SpecTree(std::vector<SpecTree>(children)) {}
 SpecTree::SpecTree(std::vector<SpecTree> children)
     : kind_(Kind::list), children_(not_too_deep("SpecTree", std::move(children))) {}
 

@@ -1,6 +1,7 @@
 #include <tessera/distributed.h>
 #include <tessera/pmap.h>
 
+#include "api/array/platform.h"
 #include "api/devices/nested.h"
 #include "api/devices/pmap_axes.h"
 #include "api/trace/cache.h"
@@ -8,7 +9,6 @@
 #include "api/trace/trace.h"
 #include "base/warning.h"
 #include "ops/build.h"
-#include "runtime/devices.h"
 #include "spmd/region/checks.h"
 
 #include <algorithm>
@@ -95,7 +95,9 @@ ProgramPtr with_axes(const Program& body, const std::vector<int>& in_axes,
 class PmapCache final : public CachedFunction {
  public:
   PmapCache(std::string name, const PmapOptions& options, std::source_location loc)
-      : CachedFunction(std::move(name), options.donate, loc), options_(options), loc_(loc) {}
+      : CachedFunction(std::move(name), options.donate, loc), options_(options), loc_(loc) {
+    if (!options_.devices.empty()) platform_ = runtime::find_backend(options_.devices[0].platform);
+  }
 
  private:
   TracedFunction build(Call& call) const override {
@@ -151,7 +153,7 @@ class PmapCache final : public CachedFunction {
   }
 
   void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
-    words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
+    words.push_back(devices_word(platform_ ? *platform_ : runtime::default_backend()));
   }
 
   void check(const Call& call, const TracedFunction& f, const PmapInputs& in, const TreeDef& result,
@@ -184,6 +186,7 @@ class PmapCache final : public CachedFunction {
   }
 
   PmapOptions options_;
+  const runtime::Backend* platform_ = nullptr;  // of the devices that the options list
   SourceLoc loc_;
 };
 

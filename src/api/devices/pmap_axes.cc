@@ -31,7 +31,7 @@ std::int64_t usual_size(const std::vector<MappedLeaf>& leaves) {
   return best;
 }
 
-// The CPU if no devices are given.
+// The default platform if no devices are given.
 runtime::Backend& platform_of(const std::vector<Device>& devices, const std::string& function,
                               const SourceLoc& loc) {
   if (devices.empty()) return runtime::default_backend();
@@ -94,6 +94,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
 
   in.backend = &platform_of(options.devices, function, loc);
   const int there = in.backend->device_count();
+  const bool virtual_ones = in.backend == &runtime::host_backend();
   std::vector<int> ids;
   if (options.devices.empty())
     for (int d = 0; d < there; ++d) ids.push_back(d);
@@ -165,7 +166,9 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
               std::to_string(*around) + " * " + std::to_string(in.size) + " = " +
               std::to_string(all) + " > " + std::to_string(there))
         .from(loc)
-        .advice("use vmap inside, or call set_device_count(" + std::to_string(all) + ")")
+        .advice("use vmap inside" + (virtual_ones
+                                         ? ", or call set_device_count(" + std::to_string(all) + ")"
+                                         : std::string()))
         .raise<DeviceError>();
   }
   if (in.size > available) {
@@ -182,9 +185,9 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
                      : "pass a multiple of " + std::to_string(available) +
                            " rows through ts::data::shard_batch(x, " + std::to_string(available) +
                            ")") +
-                (options.devices.empty()
-                     ? "; or call set_device_count(" + std::to_string(in.size) + ")"
-                     : std::string("; or list more devices")))
+                (!options.devices.empty() ? std::string("; or list more devices")
+                 : virtual_ones ? "; or call set_device_count(" + std::to_string(in.size) + ")"
+                                : std::string()))
         .raise<DeviceError>();
   }
   ids.resize(static_cast<std::size_t>(in.size));

@@ -1,9 +1,10 @@
 #include <tessera/distributed.h>
 
 #include "api/array/array_impl.h"
+#include "api/array/platform.h"
 #include "processes/processes.h"
+#include "runtime/backend.h"
 #include "runtime/buffer.h"
-#include "runtime/devices.h"
 
 #include <tessera/functional.h>
 #include <tessera/jit.h>
@@ -15,23 +16,31 @@
 
 namespace tessera::inline v0 {
 
+namespace {
+
+// Asking for the CPU's devices joins the other processes.
+void join_processes() { (void)runtime::host_backend().device_count(); }
+
+}  // namespace
+
 int process_index() {
-  (void)runtime::device_count();
+  join_processes();
   return processes::rank();
 }
 int process_count() {
-  (void)runtime::device_count();
+  join_processes();
   return processes::count();
 }
-std::int64_t local_device_count() { return runtime::local_device_count(); }
+std::int64_t local_device_count() { return std::ssize(runtime::default_backend().local_devices()); }
 std::vector<Device> local_devices() {
   std::vector<Device> all;
-  for (int i = 0; i < runtime::local_device_count(); ++i)
-    all.push_back({runtime::first_local_device() + i});
+  const runtime::Backend& backend = runtime::default_backend();
+  for (const int id : backend.local_devices()) all.push_back({id, backend.platform()});
   return all;
 }
 int process_of(Device device, std::source_location loc) {
-  const int n = runtime::device_count();
+  const runtime::Backend& backend = detail::need_backend("process_of", device.platform, loc);
+  const int n = backend.device_count();
   if (device.id < 0 || device.id >= n)
     Message("process_of")
         .problem("there is no device " + std::to_string(device.id))
@@ -39,7 +48,7 @@ int process_of(Device device, std::source_location loc) {
         .from(loc)
         .advice("take one of devices()")
         .raise<DeviceError>();
-  return runtime::process_of(device.id);
+  return backend.process_of(device.id);
 }
 
 namespace {
@@ -74,25 +83,27 @@ Array process_allgather(Operand x) {
   const std::vector<Device>& devices = placed.devices();
   const DType dtype = a.dtype();
   Shape shape = a.shape();
+  const auto on_host = [&](const std::byte* bytes) {
+    return detail::make_concrete(runtime::on_host(Type(dtype, shape), bytes));
+  };
   // On one device, either each process has its own array there, or all refer to one process's
   // array.
   if (devices.size() == 1 && !is_one_for_all(devices[0], x.loc)) {
     shape.insert(shape.begin(), processes::count());
-    return Array::from_bytes(dtype, shape, bytes_of_all(a, {}, x.loc).data());
+    return on_host(bytes_of_all(a, {}, x.loc).data());
   }
-  const int root = runtime::process_of(devices[0].id);
-  const bool in_one = std::all_of(devices.begin(), devices.end(), [&](const Device& d) {
-    return runtime::process_of(d.id) == root;
-  });
+  const int root = process_of(devices[0]);
+  const bool in_one = std::all_of(devices.begin(), devices.end(),
+                                  [&](const Device& d) { return process_of(d) == root; });
   std::vector<bool> has(static_cast<std::size_t>(processes::count()));
-  for (const Device& d : devices) has[static_cast<std::size_t>(runtime::process_of(d.id))] = true;
+  for (const Device& d : devices) has[static_cast<std::size_t>(process_of(d))] = true;
   const auto replicated =
       jit([](Array v) { return v; }, {.mesh = placed.mesh(), .out_shardings = PartitionSpec()});
   const Array whole = in_one ? a : replicated(a);
   if (std::find(has.begin(), has.end(), false) == has.end()) return device_get(whole);
   const std::vector<std::byte> all = bytes_of_all(whole, root, x.loc);
   const std::size_t n = all.size() / static_cast<std::size_t>(processes::count());
-  return Array::from_bytes(dtype, shape, all.data() + static_cast<std::size_t>(root) * n);
+  return on_host(all.data() + static_cast<std::size_t>(root) * n);
 }
 
 namespace distributed {
@@ -102,7 +113,7 @@ void initialize(const InitializeOptions& options, std::source_location loc) {
 }
 double timeout() { return processes::timeout_seconds(); }
 void barrier(std::source_location loc) {
-  (void)runtime::device_count();
+  join_processes();
   processes::barrier("barrier", loc);
 }
 

@@ -1,9 +1,10 @@
 #include <tessera/shard_map.h>
 
+#include "api/array/platform.h"
 #include "api/devices/leaf_specs.h"
+#include "api/devices/mesh_data.h"
 #include "api/devices/nested.h"
 #include "ops/build.h"
-#include "runtime/devices.h"
 #include "spmd/region/checks.h"
 #include "spmd/region/shard_map.h"
 
@@ -65,7 +66,7 @@ class ShardMapCache final : public CachedFunction {
   }
 
   void extend_key(InlineVector<std::uint64_t, 16>& words) const override {
-    words.push_back(static_cast<std::uint64_t>(runtime::device_count()));
+    words.push_back(devices_word(platform_of(options_.mesh)));
   }
 
   struct Axes {

@@ -1,6 +1,6 @@
 #include <tessera/profile.h>
 
-#include "runtime/dispatcher.h"
+#include "runtime/host/dispatcher.h"
 #include "runtime/work_ledger.h"
 
 namespace tessera::inline v0 {

@@ -3,6 +3,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include <complex>
 #include <cstring>
 #include <memory>
 #include <optional>

@@ -292,6 +292,17 @@ struct Einsum {
 
 }  // namespace
 
+Array einsum(const std::string& subscripts, const Array& x, std::source_location loc) {
+  return einsum(subscripts, std::vector{x}, loc);
+}
+Array einsum(const std::string& subscripts, const Array& x, const Array& y,
+             std::source_location loc) {
+  return einsum(subscripts, std::vector{x, y}, loc);
+}
+Array einsum(const std::string& subscripts, const Array& x, const Array& y, const Array& z,
+             std::source_location loc) {
+  return einsum(subscripts, std::vector{x, y, z}, loc);
+}
 Array einsum(const std::string& subscripts, const std::vector<Array>& operands,
              std::source_location where) {
   Einsum e{subscripts, where};

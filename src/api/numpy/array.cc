@@ -5,7 +5,9 @@
 #include "runtime/array_data.h"
 
 #include <cmath>
+#include <complex>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -43,7 +45,7 @@ const runtime::ArrayDataPtr& data_of(const ArrayImpl& a) {
     static auto* first_uses = new std::mutex;
     Locked lock(*first_uses);
     if (!a.has_number.load(std::memory_order_relaxed)) {
-      a.number = runtime::from_host(a.type, literal_of(a).bytes->data());
+      a.number = runtime::on_host(a.type, literal_of(a).bytes->data());
       a.has_number.store(true, std::memory_order_release);
     }
   }
@@ -212,10 +214,10 @@ Array Array::bool_scalar(bool v) {
 Array Array::float_scalar(double v) {
   return detail::number(Type(DType::float64, {}, true), [&](detail::ArrayImpl& a) { a.real = v; });
 }
-Array Array::complex_scalar(std::complex<double> v) {
+Array Array::complex_scalar(double real, double imag) {
   return detail::number(Type(DType::complex128, {}, true), [&](detail::ArrayImpl& a) {
-    a.real = v.real();
-    a.imaginary = v.imag();
+    a.real = real;
+    a.imaginary = imag;
   });
 }
 Array Array::int_scalar(std::int64_t v) {
@@ -391,17 +393,23 @@ double Array::item_double(std::source_location loc) const {
       return static_cast<double>(e);
   });
 }
-std::complex<double> Array::item_complex(std::source_location loc) const {
-  return with_item(*this, loc, [](auto e) {
-    if constexpr (is_complex_v<decltype(e)>)
-      return std::complex<double>(e);
-    else
-      return std::complex<double>(static_cast<double>(e));
+bool Array::item_bool(std::source_location loc) const {
+  return item_complex<std::complex<double>>(loc) != 0.0;
+}
+void Array::item_parts(double* parts, std::source_location loc) const {
+  with_item(*this, loc, [&](auto e) {
+    if constexpr (is_complex_v<decltype(e)>) {
+      parts[0] = static_cast<double>(e.real());
+      parts[1] = static_cast<double>(e.imag());
+    } else {
+      parts[0] = static_cast<double>(e);
+      parts[1] = 0;
+    }
   });
 }
-std::int64_t Array::item_int(std::int64_t least, std::int64_t most,
-                             std::source_location loc) const {
-  return integer_item(*this, least, most, loc);
+std::int64_t Array::item_int(int bits, std::source_location loc) const {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() >> (64 - bits);
+  return integer_item(*this, -most - 1, most, loc);
 }
 std::uint64_t Array::item_uint(std::uint64_t most, std::source_location loc) const {
   return integer_item(*this, std::uint64_t{0}, most, loc);
@@ -415,7 +423,7 @@ Array::operator bool() const {
         .rule("a condition reads one element")
         .advice("reduce it first: all(x) or any(x); array_equal(x, y) compares whole arrays")
         .raise<ShapeError>();
-  return item_complex({}) != 0.0;
+  return item_bool({});
 }
 
 const Array& Array::block_until_ready(std::source_location loc) const {
@@ -431,8 +439,7 @@ Array Array::copy(std::source_location loc) const {
   const auto& data = detail::readable(*this, "copy", loc);
   runtime::BufferPtr hold;
   const std::byte* bytes = runtime::dense_bytes(*data, hold);
-  return detail::make_concrete(
-      runtime::relayout(runtime::from_host(impl.type, bytes), data->layout));
+  return detail::make_concrete(runtime::relayout(runtime::on_host(impl.type, bytes), data->layout));
 }
 
 bool Array::is_ready() const {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -115,8 +116,6 @@ DType integers_in(const std::vector<Nested>& rows) {
   return d;
 }
 
-}  // namespace
-
 Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
              std::source_location where) {
   Shape shape;
@@ -136,6 +135,12 @@ Array nested(const std::vector<Nested>& rows, std::optional<DType> dtype,
     return Array::from_bytes(d, shape, values.get());
   });
 }
+
+}  // namespace
+
+Nested::Nested(std::initializer_list<Nested> v) : kind(kList), rows(v) {}
+Nested::Nested(const Nested&) = default;
+Nested::~Nested() = default;
 
 void ragged_rows(std::size_t first, std::size_t other, std::source_location loc) {
   Message("array")
@@ -260,6 +265,11 @@ Array arange_integers(Whole from, Whole to, Whole by_each, std::optional<DType> 
 }
 
 }  // namespace detail
+
+Array array(std::initializer_list<detail::Nested> values, std::optional<DType> dtype,
+            std::source_location loc) {
+  return detail::nested(values, dtype, loc);
+}
 
 Array array(Operand value, std::optional<DType> dtype) {
   const DType own = detail::visible_dtype(detail::need(value.array, "array", value.loc).type);

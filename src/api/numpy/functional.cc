@@ -55,6 +55,14 @@ std::vector<Dims> core_axes(const std::string& signature, std::size_t arguments,
 }
 }  // namespace
 
+std::vector<std::pair<std::string, Array>> detail::leaves_with_path(std::vector<std::string> paths,
+                                                                    std::vector<Array> leaves) {
+  std::vector<std::pair<std::string, Array>> out;
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    if (!leaves[i].is_empty()) out.emplace_back(std::move(paths[i]), std::move(leaves[i]));
+  return out;
+}
+
 Array detail::vectorized(const RowFunction& f, const std::string& signature, const Arrays& xs,
                          std::source_location loc) {
   const std::vector<Dims> core = core_axes(signature, xs.size(), loc);

@@ -240,6 +240,7 @@ std::shared_ptr<const CallPlaces> CachedFunction::places(const Call& call, const
   if (!concrete) return out;
   data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
   out->places = places_of(data);
+  if (!e.function.backend) out->backend = &runtime::backend_for(e.name, data);
   return out;
 }
 

@@ -2,7 +2,11 @@
 
 #include "base/message.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
 
 namespace tessera::inline v0::detail {
 
@@ -40,5 +44,48 @@ void Recorder::enter(const NodeType& type, std::size_t children) {
 }
 
 void Recorder::key(std::string_view key) { push_text(words, key); }
+
+namespace {
+
+// Values seen as one tuple.
+struct Tuple {
+  void (*const* walks)(const void*, Visitor&);
+  void* const* values;
+  std::size_t size;
+};
+
+void walk_all(const void* tuple, Visitor& v) {
+  const Tuple& t = *static_cast<const Tuple*>(tuple);
+  v.enter(tuple_type, t.size);
+  for (std::size_t i = 0; i < t.size; ++i) t.walks[i](t.values[i], v);
+  v.leave();
+}
+
+}  // namespace
+
+TreeDef Call::describe_args() const {
+  const Tuple all{arg_walks_, arg_values_, arg_count()};
+  return describe(&walk_all, &all);
+}
+
+TreeDef Call::describe_result() const { return describe(result_walk_, prototype.get()); }
+
+void Call::fill_args(void* const* copies, std::span<const Array> leaves) const {
+  Tuple all{arg_walks_, copies, arg_count()};
+  fill(&walk_all, &all, leaves);
+}
+
+void Call::empty_args(void* const* copies) const {
+  fill_args(copies, std::vector<Array>(args.leaves.size()));
+}
+
+std::vector<Array> Call::take_result(void* result, void (*destroy)(void*)) {
+  const std::shared_ptr<void> held(result, destroy);
+  std::vector<Array> leaves;
+  collect(result_walk_, result, leaves);
+  fill(result_walk_, result, std::vector<Array>(leaves.size()));
+  prototype = held;
+  return leaves;
+}
 
 }  // namespace tessera::inline v0::detail

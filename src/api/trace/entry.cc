@@ -115,12 +115,14 @@ const runtime::Executable& CacheEntry::executable(
                  [&] { return places_of(inputs); });
 }
 
-const runtime::Executable& CacheEntry::executable(const Places& places) const {
-  runtime::Backend* on = function.backend;
-  for (const runtime::LayoutPtr& place : places)
-    if (!on && place) on = place->backend;
-  return version([&](const Places& at) { return at == places; }, donated,
-                 on ? *on : runtime::default_backend(), [&] { return places; });
+const runtime::Executable& CacheEntry::executable(const CallPlaces& at) const {
+  return version([&](const Places& places) { return places == at.places; }, donated, platform(at),
+                 [&] { return at.places; });
+}
+
+runtime::Backend& CacheEntry::platform(const CallPlaces& at) const {
+  if (function.backend) return *function.backend;
+  return at.backend ? *at.backend : runtime::default_backend();
 }
 
 std::shared_ptr<const spmd::ProgramShardings> CacheEntry::cutting(const Places& places) const {

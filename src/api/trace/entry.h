@@ -15,6 +15,12 @@
 
 namespace tessera::inline v0::detail {
 
+/// The places of the arguments that a program was lowered for.
+struct CallPlaces {
+  Places places;
+  runtime::Backend* backend = nullptr;  // their platform; null if one of them is abstract
+};
+
 /// Immutable once it is in a cache, except for its executables, which are compiled on first use.
 /// The cache may drop an entry at any time; callers keep it alive.
 struct CacheEntry : runtime::Kept {
@@ -51,8 +57,10 @@ struct CacheEntry : runtime::Kept {
   /// Donated arguments with fewer bytes are not reused: that is not worth another compiled program.
   static constexpr std::int64_t smallest_reuse = 4096;
   /// The executable for inspection, and for calls that donate exactly what the function was
-  /// declared to donate. It runs on the function's platform, else on that of these places.
-  const runtime::Executable& executable(const Places& places) const;
+  /// declared to donate.
+  const runtime::Executable& executable(const CallPlaces& at) const;
+  /// The function's platform, else that of the arguments or the default one.
+  runtime::Backend& platform(const CallPlaces& at) const;
   /// How the program is partitioned for these places; null if it runs as it is.
   std::shared_ptr<const spmd::ProgramShardings> cutting(const Places& places) const;
   /// Throws ShardingError, naming the jit at `loc`, if the program is for an abstract mesh, which
@@ -79,11 +87,6 @@ struct CacheEntry : runtime::Kept {
   mutable std::atomic<Version*> versions_{nullptr};
   mutable std::atomic<int> count_{0};
   mutable std::mutex compiling_;
-};
-
-/// The places of the arguments that a program was lowered for.
-struct CallPlaces {
-  Places places;
 };
 
 }  // namespace tessera::inline v0::detail

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 namespace tessera::inline v0 {
 namespace detail {
@@ -55,6 +56,15 @@ void fill(void (*walk)(const void*, Visitor&), void* x, std::span<const Array> l
   walk(x, f);
   require_leaf_count("tree::unflatten", f.seen(), leaves.size(), loc);
 }
+void fill(void (*walk)(const void*, Visitor&), void* x, const std::vector<Array>& leaves,
+          std::source_location loc) {
+  fill(walk, x, std::span<const Array>(leaves), loc);
+}
+void fill_first(void (*walk)(const void*, Visitor&), void* x, std::size_t count,
+                std::span<const Array>& leaves) {
+  fill(walk, x, leaves.first(count));
+  leaves = leaves.subspan(count);
+}
 
 void require_leaf_count(const char* function, std::size_t expected, std::size_t got,
                         std::source_location loc) {
@@ -67,9 +77,11 @@ void require_leaf_count(const char* function, std::size_t expected, std::size_t 
       .raise<TreeError>();
 }
 
-std::vector<Array> mapped_leaves(const char* function, std::span<const std::vector<Array>> trees,
+std::vector<Array> mapped_leaves(const char* function, const std::vector<Array>* first_tree,
+                                 std::size_t tree_count,
                                  Array (*call)(void* f, std::size_t leaf, std::span<const Array>),
                                  void* f) {
+  const std::span<const std::vector<Array>> trees(first_tree, tree_count);
   const std::size_t count = trees[0].size();
   for (const auto& t : trees) require_leaf_count(function, count, t.size());
   std::vector<Array> out, row(trees.size());

@@ -215,7 +215,7 @@ runtime::Backend& backend_elsewhere(std::span<const Array> inputs, const char* f
 }  // namespace
 
 runtime::Backend& backend_of(std::span<const Array> inputs, const char* function) {
-  static runtime::Backend* const usual = &runtime::default_backend();
+  runtime::Backend* const usual = &runtime::default_backend();
   for (const Array& a : inputs) {
     const runtime::ArrayData* data = a.impl()->data.get();
     if (data && data->layout->backend != usual) return backend_elsewhere(inputs, function);

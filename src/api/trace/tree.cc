@@ -4,10 +4,12 @@
 #include "base/message.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <ostream>
 
 namespace tessera::inline v0 {
@@ -273,6 +275,20 @@ std::string_view listed_name(std::string_view list, std::size_t i) {
     list.remove_suffix(1);  // weight_ is "weight"
   return list;
 }
+
+namespace {
+
+template <class K>
+void visit_digits(K key, Visitor& v) {
+  char digits[24];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), key).ptr;
+  v.key({digits, static_cast<std::size_t>(end - digits)});
+}
+
+}  // namespace
+
+void visit_signed_key(std::int64_t key, Visitor& v) { visit_digits(key, v); }
+void visit_unsigned_key(std::uint64_t key, Visitor& v) { visit_digits(key, v); }
 
 TreeDef describe(void (*walk)(const void*, Visitor&), const void* x) {
   Describer d;

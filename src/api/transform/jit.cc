@@ -1,10 +1,11 @@
 #include <tessera/jit.h>
 
+#include "api/array/platform.h"
 #include "api/trace/cache.h"
 #include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
 #include "base/message.h"
-#include "explain/question.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 
@@ -63,7 +64,7 @@ void list_collectives(const Program& p, const CollectiveUse& around,
     if (eqn.op->lowering == Lowering::collective && !eqn.op->position) {
       CollectiveUse use = around;
       use.op = eqn.op->shown();
-      use.axes = eqn.attrs.get<Strings>("axes");
+      use.axes = CollectiveAttrs(eqn.attrs).axes;
       use.bytes = use.times * p.type(eqn.inputs[0]).bytes();
       out.push_back(std::move(use));
     }
@@ -79,54 +80,34 @@ void list_collectives(const Program& p, const CollectiveUse& around,
 
 /// Calls `f` with the per-device program.
 template <class F>
-auto on_devices(const detail::CacheEntry& entry, const detail::Places& places, F&& f) {
+auto on_devices(const detail::CacheEntry& entry, const detail::CallPlaces& at, F&& f) {
   const detail::TracedFunction& traced = entry.function;
   if (traced.cutting && traced.cutting->abstract)
     return f(*spmd::partition_program(traced.program, *traced.cutting));
-  return f(entry.executable(places).program());
+  return f(entry.executable(at).program());
 }
 
 }  // namespace
 
 std::string Lowered::ir() const { return to_string(*entry().function.program); }
 std::string Lowered::partitioned() const {
-  return on_devices(entry(), places_->places, [](const Program& p) { return to_string(p); });
+  return on_devices(entry(), *places_, [](const Program& p) { return to_string(p); });
 }
 std::string Lowered::schedule() const {
   entry().need_devices(detail::line_of(made_));
-  return entry().executable(places_->places).schedule();
+  return entry().executable(*places_).schedule();
 }
 MemoryUse Lowered::memory() const {
   entry().need_devices(detail::line_of(made_));
-  const runtime::MemoryPlan plan = entry().executable(places_->places).memory();
+  const runtime::MemoryPlan plan = entry().executable(*places_).memory();
   return {plan.arguments, plan.outputs, plan.temporaries};
 }
 std::vector<CollectiveUse> Lowered::collectives() const {
-  return on_devices(entry(), places_->places, [](const Program& p) {
+  return on_devices(entry(), *places_, [](const Program& p) {
     std::vector<CollectiveUse> out;
     list_collectives(p, {}, out);
     return out;
   });
-}
-Plan Lowered::plan(const PlanOptions& options) const {
-  detail::check_speeds("plan", options, made_);
-  const detail::CacheEntry& e = entry();
-  explain::Question q;
-  q.name = e.name;
-  q.program = e.function.program;
-  q.cutting = e.cutting(places_->places);
-  const std::vector<std::string> paths = e.args.paths("args");
-  for (std::size_t i = 0; i < paths.size(); ++i)
-    if (e.present[i]) q.inputs.push_back(paths[i]);
-  const std::size_t explicit_inputs = q.inputs.size();
-  while (q.inputs.size() < q.program->inputs.size())
-    q.inputs.push_back("capture " + std::to_string(q.inputs.size() - explicit_inputs));
-  q.outputs = e.function.result_paths;
-  while (q.outputs.size() < q.program->outputs.size())
-    q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
-  q.donated = e.donated;
-  const InFunction named("plan", made_);
-  return explain::make(q, options);
 }
 
 std::string to_string(const CollectiveUse& use) {

@@ -45,14 +45,14 @@ void Lowerer::lower_block(const Equation& eqn) {
     return;
   }
   Step step;
-  step.kind = Step::Kind::copy;
   step.name = "block";
   step.loc = eqn.loc;
   step.mask = level_.mask[block];
-  step.box = blocks.scatter();
+  const BoxCopy box = blocks.scatter();
+  step.kind = CopyStep{box};
   step.inputs = {from};
   step.outputs = {new_value(block, step.mask)};
-  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(box.bytes());
   add(std::move(step));
 }
 
@@ -77,10 +77,10 @@ Ref Lowerer::assemble(Var v) {
     return from;
   }
   Step step;
-  step.kind = Step::Kind::copy;
   step.name = "assemble";
   step.mask = level_.mask[v] | cut;
-  step.box = blocks.gather();
+  const BoxCopy box = blocks.gather();
+  step.kind = CopyStep{box};
   step.inputs = {from};
   Ref to{slot(Space::arena, level_.mask[v], flat_.types[v].bytes(), flat_.types[v].dtype)};
   at(to.slot).same = level_.mask[v] & ~level_.differs[v];
@@ -88,7 +88,7 @@ Ref Lowerer::assemble(Var v) {
   for (std::size_t i = 0; i < r.axes.size(); ++i)
     if (blocks.axis_offsets()[i]) part.cut.push_back({r.axes[i], blocks.axis_offsets()[i]});
   step.outputs = {part};
-  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(box.bytes());
   add(std::move(step));
   return to;
 }
@@ -115,14 +115,13 @@ Ref Lowerer::assemble_from_processes(Var v, const Assembled& a, const Ref& block
     to_strides.push_back(blocks.axis_offsets()[i]);
   }
   Step gather;
-  gather.kind = Step::Kind::collective;
   gather.name = "assemble";
   gather.mask = level_.mask[v];
   gather.inputs = {block};
   const Ref side_by_side{slot(Space::arena, gather.mask, type.bytes(), type.dtype)};
   gather.outputs = {side_by_side};
   gather.seconds = 1e-7 + 2e-10 * static_cast<double>(type.bytes());
-  gather.collective = std::move(c);
+  gather.kind = CollectiveStep{std::move(c)};
   add(std::move(gather));
 
   const Shape whole = byte_strides(type.shape, e);
@@ -133,13 +132,13 @@ Ref Lowerer::assemble_from_processes(Var v, const Assembled& a, const Ref& block
   const Ref to{slot(Space::arena, level_.mask[v], type.bytes(), type.dtype)};
   at(to.slot).same = level_.mask[v] & ~level_.differs[v];
   Step step;
-  step.kind = Step::Kind::copy;
   step.name = "assemble";
   step.mask = level_.mask[v];
-  step.box = BoxCopy(extents, byte_strides(extents, e), to_strides, e);
+  const BoxCopy box(extents, byte_strides(extents, e), to_strides, e);
+  step.kind = CopyStep{box};
   step.inputs = {side_by_side};
   step.outputs = {to};
-  step.seconds = 1e-7 + 3e-10 * static_cast<double>(step.box.bytes());
+  step.seconds = 1e-7 + 3e-10 * static_cast<double>(box.bytes());
   add(std::move(step));
   return to;
 }

@@ -1,4 +1,5 @@
 #include "codegen/tape/lower.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ Communication communication_of(const Program& p, const Scope& scope) {
     const std::optional<Flow> flow = flow_of(eqn);
     c.regions = c.regions || (flow && flow->kind == Flow::Kind::region);
     if (eqn.op->exchange != Exchange::none)
-      for (const auto& n : eqn.attrs.get<Strings>("axes"))
+      for (const auto& n : CollectiveAttrs(eqn.attrs).axes)
         for (const auto& [name, id] : scope.axes)
           if (name == n) c.axes |= Mask{1} << id;
     for_each_nested(eqn.attrs, [&](const ProgramPtr& q) {
@@ -31,13 +32,12 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
   c->combiner = eqn.op->combiner;
   c->dtype = in.dtype;
   c->count = in.shape.count();
-  for (const auto& n : eqn.attrs.get<Strings>("axes")) {
+  for (const auto& n : CollectiveAttrs(eqn.attrs).axes) {
     c->axes.push_back(scope.at(n));
     c->sizes.push_back(ctx.axes[static_cast<std::size_t>(c->axes.back())].size);
     c->size *= c->sizes.back();
   }
-  if (const AttrValue* g = eqn.attrs.find("groups"))
-    for (const Ints& group : std::get<IntLists>(*g)) c->groups.push_back(group);
+  for (const Ints& group : CollectiveAttrs(eqn.attrs).groups) c->groups.push_back(group);
   if (!c->groups.empty()) c->place.resize(static_cast<std::size_t>(c->size));
   for (std::size_t g = 0; g < c->groups.size(); ++g)
     for (std::size_t i = 0; i < c->groups[g].size(); ++i)
@@ -58,25 +58,24 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
     case Exchange::broadcast:
     case Exchange::permute: c->run = c->count; break;
     case Exchange::gather: {
-      int axis = static_cast<int>(eqn.attrs.i("axis"));
+      int axis = GatherAttrs(eqn.attrs).axis;
       c->outer = product(0, axis);
       c->run = product(axis, rank);
       break;
     }
     case Exchange::combine_scatter: {
-      int axis = static_cast<int>(eqn.attrs.i("axis"));
+      int axis = GatherAttrs(eqn.attrs).axis;
       c->outer = product(0, axis);
       c->run = product(axis, rank) / members;
       break;
     }
     case Exchange::all_to_all: {
-      const int split = static_cast<int>(eqn.attrs.i("split")),
-                concat = static_cast<int>(eqn.attrs.i("concat"));
+      const auto [split, concat, tiled] = AllToAllAttrs(eqn.attrs);
       const std::int64_t e = size_of(in.dtype);
       Shape from = byte_strides(s, e), to = byte_strides(out.shape, e), chunk = s, to_strides;
       chunk[split] /= members;
       c->from_chunk = chunk[split] * from[split];
-      if (eqn.attrs.flag("tiled")) {
+      if (tiled) {
         to_strides = to;
         c->to_chunk = chunk[concat] * to[concat];
       } else {
@@ -99,7 +98,7 @@ std::shared_ptr<const Collective> make_collective(const Equation& eqn, const Typ
   std::vector<std::int64_t> by_device;
   if (c->exchange == Exchange::permute) by_device = eqn.op->sources(eqn.attrs);
   if (c->exchange == Exchange::broadcast)
-    by_device.assign(static_cast<std::size_t>(c->size), eqn.attrs.i("source"));
+    by_device.assign(static_cast<std::size_t>(c->size), BroadcastAttrs(eqn.attrs).source);
   std::vector<std::pair<std::int64_t, std::int64_t>> sources;
   for (std::size_t d = 0; d < by_device.size(); ++d)
     if (by_device[d] >= 0) sources.emplace_back(static_cast<std::int64_t>(d), by_device[d]);
@@ -224,21 +223,17 @@ void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
 
 void Lowerer::lower_collective(const Equation& eqn, const Scope& scope) {
   const Type &in = flat_.types[eqn.inputs[0]], &out = flat_.types[eqn.outputs[0]];
+  std::shared_ptr<const Collective> c = make_collective(eqn, in, out, scope, ctx_);
+  if (gather_in_place(eqn, *c) || permute_argument(eqn, *c) || broadcast_in_place(eqn, *c)) return;
   Step step;
-  step.kind = Step::Kind::collective;
-  step.collective = make_collective(eqn, in, out, scope, ctx_);
-  if (gather_in_place(eqn, *step.collective) || permute_argument(eqn, *step.collective) ||
-      broadcast_in_place(eqn, *step.collective))
-    return;
   step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
   step.mask = level_.mask[eqn.outputs[0]];
   step.inputs = {dense(eqn.inputs[0])};
   step.outputs = {new_value(eqn.outputs[0], step.mask)};
-  if (!crosses_memories(*step.collective))
-    share_in_groups(at(step.outputs[0].slot), *step.collective);
-  step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) *
-                            static_cast<double>(step.collective->members());
+  if (!crosses_memories(*c)) share_in_groups(at(step.outputs[0].slot), *c);
+  step.seconds = 1e-7 + 2e-10 * static_cast<double>(in.bytes()) * static_cast<double>(c->members());
+  step.kind = CollectiveStep{std::move(c)};
   add(std::move(step));
 }
 

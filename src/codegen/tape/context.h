@@ -49,7 +49,9 @@ struct Assembled {
 
 struct DraftTape {
   std::shared_ptr<Tape> tape = std::make_shared<Tape>();
-  std::vector<Step> steps;    // in an order that respects dependencies
+  std::vector<Step> steps;  // in an order that respects dependencies
+  // By step: the steps that must precede it besides the producers of its operands.
+  std::vector<std::vector<std::size_t>> after;
   std::vector<int> producer;  // by slot: index in steps, -1
   Mask fixed = 0;             // axes whose coordinates are constant during one run
 };

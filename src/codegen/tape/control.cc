@@ -51,14 +51,17 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
   throw InternalError("op '" + eqn.op->name + "' is not flat");
 }
 
-void Lowerer::add_control(Step step, const Equation& eqn, const std::vector<Lowered>& bodies) {
+template <class Control>
+void Lowerer::add_control(Step step, Control control, const Equation& eqn,
+                          const std::vector<Lowered>& bodies) {
   step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
   for (const Lowered& b : bodies) {
-    step.bodies.push_back(b.draft->tape);
-    step.hidden += b.hidden.size();
+    control.bodies.push_back(b.draft->tape);
+    control.hidden += b.hidden.size();
     for (const auto& axes : b.hidden) step.inputs.push_back(axis_index(axes));
   }
+  step.kind = std::move(control);
   step.scratch = Ref{slot(Space::arena, step.mask, 0)};
   const std::size_t added = add(std::move(step));
   wait_for_readers(eqn, added);
@@ -70,13 +73,13 @@ void Lowerer::lower_scan(const Equation& eqn, const Flow& flow, const Scope& sco
   const Program& body = *flow.body();
   const std::size_t consts = flow.consts, carries = flow.carry;
   Step step;
-  step.kind = Step::Kind::scan;
   step.mask = outer;
   step.inner = inner;
-  step.length = flow.length;
-  step.reverse = flow.reverse;
-  step.consts = consts;
-  step.carries = carries;
+  ScanStep scan;
+  scan.length = flow.length;
+  scan.reverse = flow.reverse;
+  scan.consts = consts;
+  scan.carries = carries;
   Inputs in;
   std::vector<Mask> out;
   std::vector<int> ties = loop_ties(eqn, flow);
@@ -89,13 +92,13 @@ void Lowerer::lower_scan(const Equation& eqn, const Flow& flow, const Scope& sco
         (level_.differs[eqn.inputs[k]] | (carry ? level_.differs[eqn.outputs[k - consts]] : 0)) &
         inner);
     step.inputs.push_back(dense(eqn.inputs[k]));
-    if (k >= consts + carries) step.rows.push_back(body.types[body.inputs[k]].bytes());
+    if (k >= consts + carries) scan.rows.push_back(body.types[body.inputs[k]].bytes());
   }
   for (std::size_t k = 0; k < eqn.outputs.size(); ++k) {
     const Var v = eqn.outputs[k];
     const bool kept =
-        k < carries && (step.length == 0 || body.outputs[k] == body.inputs[consts + k]);
-    if (k < carries) step.kept.push_back(kept);
+        k < carries && (scan.length == 0 || body.outputs[k] == body.inputs[consts + k]);
+    if (k < carries) scan.kept.push_back(kept);
     const Mask m = level_.mask[v] & inner;
     out.push_back(kept ? kSkipped : m);
     if (kept) {
@@ -110,13 +113,13 @@ void Lowerer::lower_scan(const Equation& eqn, const Flow& flow, const Scope& sco
     }
     if (k < carries) {
       const std::int64_t bytes = kept || ties[k] >= 0 ? 0 : flat_.types[v].bytes();
-      step.spare.push_back(Ref{slot(Space::arena, stored | m, bytes, flat_.types[v].dtype)});
-      step.tied.push_back(ties[k] < 0 ? -1 : static_cast<int>(consts + k));
+      scan.spare.push_back(Ref{slot(Space::arena, stored | m, bytes, flat_.types[v].dtype)});
+      scan.tied.push_back(ties[k] < 0 ? -1 : static_cast<int>(consts + k));
     } else
-      step.rows.push_back(body.types[body.outputs[k]].bytes());
+      scan.rows.push_back(body.types[body.outputs[k]].bytes());
   }
   Lowered l = lower(ctx_, body, in, &out, scope, inner, false, ties);
-  add_control(std::move(step), eqn, {l});
+  add_control(std::move(step), std::move(scan), eqn, {l});
 }
 
 void Lowerer::lower_loop(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,
@@ -124,12 +127,12 @@ void Lowerer::lower_loop(const Equation& eqn, const Flow& flow, const Scope& sco
   const Program &cond = *flow.condition(), &body = *flow.body();
   const std::size_t cond_consts = flow.cond_consts, consts = flow.consts, carries = flow.carry;
   Step step;
-  step.kind = Step::Kind::while_;
   step.mask = outer;
   step.inner = inner;
-  step.cond_consts = cond_consts;
-  step.consts = consts;
-  step.carries = carries;
+  WhileStep loop;
+  loop.cond_consts = cond_consts;
+  loop.consts = consts;
+  loop.carries = carries;
   Inputs carry, cond_in, body_in;
   std::vector<Mask> out;
   const std::vector<int> ties = loop_ties(eqn, flow);
@@ -137,7 +140,7 @@ void Lowerer::lower_loop(const Equation& eqn, const Flow& flow, const Scope& sco
   for (std::size_t k = 0; k < carries; ++k) {
     const Var v = eqn.outputs[k];
     const bool kept = body.outputs[k] == body.inputs[consts + k];
-    step.kept.push_back(kept);
+    loop.kept.push_back(kept);
     const Mask m =
         (kept ? level_.mask[eqn.inputs[cond_consts + consts + k]] : level_.mask[v]) & inner;
     carry.mask.push_back(m);
@@ -150,8 +153,8 @@ void Lowerer::lower_loop(const Equation& eqn, const Flow& flow, const Scope& sco
       step.outputs.push_back(value_over(eqn, k, stored | m, step.inputs[cond_consts + consts + k]));
     }
     const std::int64_t bytes = kept || ties[k] >= 0 ? 0 : flat_.types[v].bytes();
-    step.spare.push_back(Ref{slot(Space::arena, stored | m, bytes, flat_.types[v].dtype)});
-    step.tied.push_back(ties[k] < 0 ? -1 : static_cast<int>(cond_consts + consts + k));
+    loop.spare.push_back(Ref{slot(Space::arena, stored | m, bytes, flat_.types[v].dtype)});
+    loop.tied.push_back(ties[k] < 0 ? -1 : static_cast<int>(cond_consts + consts + k));
   }
   auto take = [&](Inputs& to, Var v) {
     to.mask.push_back(level_.mask[v] & inner);
@@ -168,19 +171,19 @@ void Lowerer::lower_loop(const Equation& eqn, const Flow& flow, const Scope& sco
   for (Mask m : cond_in.differs) sets.push_back(scope.names(m));
   Mask flag = scope.mask(spmd::uniformity(cond, sets)[cond.outputs[0]]) & inner;
   flag |= inner & scope.all() & ctx_.apart;
-  step.flag = Ref{slot(Space::arena, stored | flag, 1, DType::boolean)};
+  loop.flag = Ref{slot(Space::arena, stored | flag, 1, DType::boolean)};
   std::vector<Mask> flags = {flag};
   Lowered c = lower(ctx_, cond, cond_in, &flags, scope, inner, false);
   Lowered b = lower(ctx_, body, body_in, &out, scope, inner, false, ties);
-  add_control(std::move(step), eqn, {c, b});
+  add_control(std::move(step), std::move(loop), eqn, {c, b});
 }
 
 void Lowerer::lower_branches(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,
                              Mask inner, Mask stored) {
   Step step;
-  step.kind = Step::Kind::cond;
   step.mask = outer;
   step.inner = inner;
+  CondStep branches;
   Inputs in;
   std::vector<Mask> out;
   for (std::size_t k = 0; k < eqn.inputs.size(); ++k) {
@@ -202,13 +205,13 @@ void Lowerer::lower_branches(const Equation& eqn, const Flow& flow, const Scope&
       j = -1;
       step.outputs.push_back(new_value(v, stored | m));
     }
-    step.tied.push_back(j);
+    branches.tied.push_back(j);
     ties.push_back(j < 0 ? -1 : j - 1);
   }
   std::vector<Lowered> bodies;
   for (const ProgramPtr& p : flow.programs)
     bodies.push_back(lower(ctx_, *p, in, &out, scope, inner, false, ties));
-  add_control(std::move(step), eqn, bodies);
+  add_control(std::move(step), std::move(branches), eqn, bodies);
 }
 
 }  // namespace tessera::inline v0::tape

@@ -1,6 +1,8 @@
 #include "codegen/tape/context.h"
 #include "codegen/tape/step_work.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
+#include "ir/region_attrs.h"
 #include "spmd/region/uniformity.h"
 
 #include <algorithm>
@@ -149,7 +151,7 @@ class Flattener {
                       const AxisSize& size) {
     if (eqn.op->exchange == Exchange::none) return;
     level_.received += static_cast<double>(received_bytes(p, eqn, devices_of(eqn, size)));
-    const Strings& axes = eqn.attrs.get<Strings>("axes");
+    const Strings& axes = CollectiveAttrs(eqn.attrs).axes;
     for (std::size_t r = ctx_.regions.size(); r-- > 0 && !axes.empty();) {
       const Region& region = ctx_.regions[r];
       const int first = region.mesh->find(axes[0]);
@@ -201,12 +203,12 @@ class Flattener {
 
   std::vector<Var> region(const Program& p, const Equation& eqn, const std::vector<Var>& operands,
                           int scope_id) {
-    if (eqn.attrs.has("manual"))
+    const RegionAttrs given(eqn.attrs);
+    if (given.manual)
       throw InternalError("a region for some axes of its mesh is partitioned before it is planned");
-    DeviceMesh mesh = *eqn.attrs.get<MeshRef>("mesh");
-    const auto& in_specs = eqn.attrs.get<Specs>("in_specs");
-    const auto& out_specs = eqn.attrs.get<Specs>("out_specs");
-    const Program& body = *eqn.attrs.program("body");
+    DeviceMesh mesh = *given.mesh;
+    const auto &in_specs = given.in_specs, &out_specs = given.out_specs;
+    const Program& body = *given.body;
     const Scope outer = level_.scopes[static_cast<std::size_t>(scope_id)];
     Scope scope = outer;
     Region region;

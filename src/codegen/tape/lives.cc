@@ -37,20 +37,45 @@ void Lives::touch(const Ref& r) {
 }
 
 void Lives::step(const Step& step) {
-  for (const Ref& r : step.inputs) touch(r);
-  for (const Ref& r : step.outputs) touch(r);
-  for (const Ref& r : step.spare) touch(r);
-  touch(step.flag);
-  touch(step.scratch);
+  for_each_ref(step, [&](const Ref& r) { touch(r); });
   ++position_;
 }
+
+namespace {
+
+// The scratch memory that a step needs.
+struct ScratchBytes {
+  std::int64_t operator()(const RoutineStep& s) const {
+    return static_cast<std::int64_t>(s.routine->scratch_bytes);
+  }
+  std::int64_t operator()(const EvaluateStep&) const { return 0; }
+  std::int64_t operator()(const CopyStep&) const { return 0; }
+  std::int64_t operator()(const CollectiveStep&) const { return 0; }
+  std::int64_t operator()(const ScanStep& s) const { return largest_frame(s); }
+  std::int64_t operator()(const CondStep& s) const { return largest_frame(s); }
+  // The condition and the body keep their frames for the whole loop.
+  std::int64_t operator()(const WhileStep& s) const {
+    std::int64_t bytes = 0;
+    for (const auto& body : s.bodies) bytes += aligned(body->frame_bytes);
+    return bytes;
+  }
+
+ private:
+  static std::int64_t largest_frame(const ControlStep& s) {
+    std::int64_t bytes = 0;
+    for (const auto& body : s.bodies) bytes = std::max(bytes, body->frame_bytes);
+    return bytes;
+  }
+};
+
+}  // namespace
 
 void add_scratch(const TapeContext& ctx, DraftTape& draft) {
   Tape& tape = *draft.tape;
   for (Step& step : draft.steps) {
-    std::int64_t bytes = 0;
-    if (step.routine && step.routine->scratch_bytes) {
-      bytes = static_cast<std::int64_t>(step.routine->scratch_bytes);
+    const std::int64_t bytes = std::visit(ScratchBytes{}, step.kind);
+    // Control flow has a slot for its frames already.
+    if (step.scratch.slot < 0 && bytes > 0) {
       Slot s;
       s.space = Space::arena;
       s.mask = step.mask;
@@ -64,9 +89,6 @@ void add_scratch(const TapeContext& ctx, DraftTape& draft) {
       tape.slots.push_back(s);
       draft.producer.push_back(-1);
     }
-    for (const auto& body : step.bodies)
-      bytes = step.kind == Step::Kind::while_ ? bytes + aligned(body->frame_bytes)
-                                              : std::max(bytes, body->frame_bytes);
     if (step.scratch.slot >= 0)
       tape.slots[static_cast<std::size_t>(step.scratch.slot)].bytes = taken(bytes);
   }

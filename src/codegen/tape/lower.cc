@@ -6,6 +6,7 @@
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/tape/step_work.h"
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 
 #include <algorithm>
@@ -28,11 +29,12 @@ Lowerer::Lowerer(TapeContext& ctx, DraftTape& draft, const Level& level, const U
 
 std::size_t Lowerer::add(Step step) {
   std::size_t i = draft_.steps.size();
-  step.after = after_;
-  if (step.kind == Step::Kind::copy) step.work.bytes = 2 * static_cast<double>(step.box.bytes());
+  if (const auto* copy = std::get_if<CopyStep>(&step.kind))
+    step.work.bytes = 2 * static_cast<double>(copy->box.bytes());
   for (const Ref& r : step.outputs)
     draft_.producer[static_cast<std::size_t>(r.slot)] = static_cast<int>(i);
   draft_.steps.push_back(std::move(step));
+  draft_.after.push_back(after_);
   return i;
 }
 
@@ -82,11 +84,10 @@ Ref Lowerer::copy_of(const Ref& from, Mask mask, const Type& type, Space space) 
 
 void Lowerer::copy(const Ref& from, const Ref& to, Mask mask, const Type& type) {
   Step step;
-  step.kind = Step::Kind::copy;
   step.name = "copy";
   step.mask = mask;
   const std::int64_t e = size_of(type.dtype), n = type.shape.count();
-  step.box = BoxCopy(Shape{n}, Shape{e}, Shape{e}, e);
+  step.kind = CopyStep{BoxCopy(Shape{n}, Shape{e}, Shape{e}, e)};
   step.seconds = 1e-7 + 2e-10 * static_cast<double>(type.bytes());
   step.inputs = {from};
   step.outputs = {to};
@@ -174,7 +175,7 @@ void Lowerer::lower_cluster(const Cluster& c) {
     if (lower_alias(eqn)) return;
   }
   Step step;
-  step.kind = Step::Kind::routine;
+  RoutineStep kernel;
   const Equation& last = flat_.equations[c.equations.back()];
   step.name = in_scope(last, c.program->name);
   step.loc = last.loc;
@@ -182,12 +183,13 @@ void Lowerer::lower_cluster(const Cluster& c) {
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     step.inputs.push_back(dense(c.inputs[i]));
     if (!c.offsets.empty()) step.inputs.back().offset += c.offsets[i];
-    step.input_types.push_back(c.program->type(c.program->inputs[i]));
+    kernel.input_types.push_back(c.program->type(c.program->inputs[i]));
   }
   for (Var v : c.outputs) {
     step.outputs.push_back(new_value(v, step.mask));
-    step.output_types.push_back(flat_.types[v]);
+    kernel.output_types.push_back(flat_.types[v]);
   }
+  step.kind = std::move(kernel);
   step.work = work_of(c);
   ctx_.kernels.push_back({c.program, &draft_, add(std::move(step))});
 }
@@ -252,7 +254,7 @@ void Lowerer::lower_single(std::size_t i) {
   }
   if (eqn.op->position) {
     std::vector<int> axes;
-    for (const auto& n : eqn.attrs.get<Strings>("axes")) axes.push_back(scope.at(n));
+    for (const auto& n : CollectiveAttrs(eqn.attrs).axes) axes.push_back(scope.at(n));
     ref_[eqn.outputs[0]] = axis_index(axes);
     return;
   }
@@ -274,9 +276,9 @@ bool Lowerer::lower_alias(const Equation& eqn) {
 namespace {
 
 // Evaluators are references for tests and orders of magnitude slower than compiled ops.
-void warn_of_evaluator(const Equation& eqn, const Step& step) {
+void warn_of_evaluator(const Equation& eqn, const std::vector<Type>& operands) {
   std::string types;
-  for (const Type& t : step.input_types) types += (types.empty() ? "" : ", ") + to_string(t);
+  for (const Type& t : operands) types += (types.empty() ? "" : ", ") + to_string(t);
   warn(Message(eqn.op->name)
            .problem("operands of types " + types + " have no compiled form, and run slowly")
            .rule("what runs element by element costs a hundred times a kernel")
@@ -288,13 +290,14 @@ void warn_of_evaluator(const Equation& eqn, const Step& step) {
 
 void Lowerer::lower_evaluate(const Equation& eqn, std::size_t i) {
   Step step;
+  OpStep types;
   step.name = in_scope(eqn, eqn.op->shown());
   step.loc = eqn.loc;
   for (Var v : eqn.outputs) step.mask |= level_.mask[v];
   double bytes = 0;
   for (Var v : eqn.inputs) {
     step.inputs.push_back(dense(v));
-    step.input_types.push_back(flat_.types[v]);
+    types.input_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
   bool over = false;
@@ -305,21 +308,21 @@ void Lowerer::lower_evaluate(const Equation& eqn, std::size_t i) {
     step.outputs.push_back(
         j < 0 ? new_value(v, step.mask)
               : value_over(eqn, k, step.mask, step.inputs[static_cast<std::size_t>(j)]));
-    step.output_types.push_back(flat_.types[v]);
+    types.output_types.push_back(flat_.types[v]);
     bytes += static_cast<double>(flat_.types[v].bytes());
   }
+  std::shared_ptr<const Routine> routine;
   if (!ctx_.options.evaluate &&
       (over || eqn.op->lowering == Lowering::called || codegen::prefers_call(flat_, eqn)))
-    step.routine = codegen::prepare_call(*eqn.op, eqn.attrs, step.input_types, step.output_types);
-  if (step.routine) {
-    step.kind = Step::Kind::routine;
-    step.seconds = step.routine->seconds;
+    routine = codegen::prepare_call(*eqn.op, eqn.attrs, types.input_types, types.output_types);
+  if (routine) {
+    step.seconds = routine->seconds;
+    step.kind = RoutineStep{std::move(types), std::move(routine)};
   } else {
     if (!eqn.op->evaluate)
       throw InternalError("op '" + eqn.op->name + "' has neither a routine nor an evaluator");
-    if (!ctx_.options.evaluate) warn_of_evaluator(eqn, step);
-    step.op = eqn.op;
-    step.attrs = eqn.attrs;
+    if (!ctx_.options.evaluate) warn_of_evaluator(eqn, types.input_types);
+    step.kind = EvaluateStep{std::move(types), eqn.op, eqn.attrs};
     step.seconds = 5e-7 + 1e-9 * bytes + 1e-8 * cost_of(flat_, eqn).flops;
   }
   const auto devices = static_cast<double>(level_.works_for[i]);
@@ -333,7 +336,7 @@ void Lowerer::lower_evaluate(const Equation& eqn, std::size_t i) {
 // Keeps steps with effects in program order.
 void Lowerer::keep_order(const Equation& eqn, std::size_t step) {
   if (!has_effects(eqn)) return;
-  if (acted_) draft_.steps[step].after.push_back(*acted_);
+  if (acted_) draft_.after[step].push_back(*acted_);
   acted_ = step;
 }
 

@@ -64,7 +64,10 @@ class Lowerer : SlotTable {
                   Mask stored);
   void lower_branches(const Equation& eqn, const Flow& flow, const Scope& scope, Mask outer,
                       Mask inner, Mask stored);
-  void add_control(Step step, const Equation& eqn, const std::vector<Lowered>& bodies);
+  /// Adds a step of the kind `control`, which gets the bodies here.
+  template <class Control>
+  void add_control(Step step, Control control, const Equation& eqn,
+                   const std::vector<Lowered>& bodies);
   void place_results(const std::vector<Mask>* results);
   int tied_slot(const Ref& r, std::size_t result, Mask mask, const Type& type);
 

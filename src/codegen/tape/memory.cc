@@ -31,10 +31,11 @@ bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& p
     return a.slot == from_slot && b.slot == to_slot && a.offset == 0 && a.cut.empty() &&
            a.absorbed == 0;
   };
-  for (std::size_t k = 0; k < step.tied.size(); ++k)
-    if (step.tied[k] >= 0 && fits(step.tied[k], k)) return true;
-  if (step.routine)
-    for (auto [in, out] : step.routine->in_place)
+  if (const ControlStep* control = step.control())
+    for (std::size_t k = 0; k < control->tied.size(); ++k)
+      if (control->tied[k] >= 0 && fits(control->tied[k], k)) return true;
+  if (const auto* work = std::get_if<RoutineStep>(&step.kind))
+    for (auto [in, out] : work->routine->in_place)
       if (fits(in, static_cast<std::size_t>(out))) return true;
   return false;
 }

@@ -35,7 +35,7 @@ void Lowerer::wait_for_readers(const Equation& eqn, std::size_t step) {
     const int read = draft_.steps[step].inputs[static_cast<std::size_t>(j)].slot;
     for (std::size_t s = 0; s < step; ++s)
       for (const Ref& r : draft_.steps[s].inputs)
-        if (r.slot == read) draft_.steps[step].after.push_back(s);
+        if (r.slot == read) draft_.after[step].push_back(s);
   }
 }
 

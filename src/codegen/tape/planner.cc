@@ -23,7 +23,7 @@ std::string to_string(const std::set<int>& processes) {
 std::vector<bool> read_at_once(const DraftTape& program) {
   std::vector<bool> at_once(program.tape->slots.size());
   for (const Step& s : program.steps)
-    if (s.kind != Step::Kind::collective)
+    if (!s.is_collective())
       for (const Ref& r : s.inputs) at_once[static_cast<std::size_t>(r.slot)] = true;
   for (std::size_t i = 0; i < at_once.size(); ++i)
     if (program.tape->slots[i].space == Space::result) at_once[i] = false;
@@ -51,7 +51,7 @@ void compile_pending(TapeContext& ctx) {
   std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs, times);
   for (std::size_t i = 0; i < routines.size(); ++i) {
     Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
-    step.routine = routines[i];
+    std::get<RoutineStep>(step.kind).routine = routines[i];
     // Keeps the scopes in front of the name.
     step.name = step.name.substr(0, step.name.rfind('/') + 1) + routines[i]->name;
     step.seconds = routines[i]->seconds;
@@ -82,19 +82,31 @@ void check_processes(const Program& p, TapeContext& ctx, Tape& tape) {
   tape.elsewhere = !first.empty() && !first.contains(all.rank);
 }
 
+// The estimate for one instance, now that the times of the bodies are known.
+double seconds_of(const Step& step) {
+  const auto once = [](const ControlStep& s) {
+    double seconds = 0;
+    for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
+    return seconds;
+  };
+  return std::visit(
+      Overloaded{[&](const ScanStep& s) { return once(s) * static_cast<double>(s.length); },
+                 [&](const WhileStep& s) { return once(s) * 10; },
+                 [&](const CondStep& s) {
+                   return s.bodies.empty() ? 0.0 : once(s) / static_cast<double>(s.bodies.size());
+                 },
+                 [&](const OpStep&) { return step.seconds; },
+                 [&](const CopyStep&) { return step.seconds; },
+                 [&](const CollectiveStep&) { return step.seconds; }},
+      step.kind);
+}
+
 // Finishes bodies before the steps that contain them. A body's draft comes after its owner's draft,
 // so the drafts are visited backwards.
 void finish(TapeContext& ctx, std::uint64_t signature) {
   for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
     DraftTape& draft = ctx.drafts[d];
-    for (Step& s : draft.steps) {
-      double seconds = 0;
-      for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
-      if (s.kind == Step::Kind::scan) s.seconds = seconds * static_cast<double>(s.length);
-      if (s.kind == Step::Kind::while_) s.seconds = seconds * 10;
-      if (s.kind == Step::Kind::cond)
-        s.seconds = s.bodies.empty() ? 0 : seconds / static_cast<double>(s.bodies.size());
-    }
+    for (Step& s : draft.steps) s.seconds = seconds_of(s);
     draft.tape->axes = ctx.axes;
     draft.tape->regions = ctx.regions;
     draft.tape->devices = static_cast<double>(ctx.instances(~Mask{0}));

@@ -1,10 +1,11 @@
 // Turns a program into a tape.
 #pragma once
 
+#include "base/machine.h"
 #include "codegen/tape/tape.h"
 #include "ir/program.h"
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -34,16 +35,13 @@ struct TapeOptions {
   int workers = 1;
   std::vector<bool> uniform;  // by input: all devices have the same block
   std::vector<bool> donated;  // by input
+  /// If this many bytes wait for communication, it may get a phase of its own to save memory. 0
+  /// always splits, so that tests order small programs like large ones.
+  std::int64_t bytes_worth_a_phase = machine::kBytesWorthAPhase;
   /// The program as the user wrote it, to report programs that differ between processes. Null if
   /// there are no other processes.
   std::shared_ptr<const processes::Listed> listed;
 };
-
-/// If this many bytes wait for communication, it may get a phase of its own to save memory. A phase
-/// costs 5 us at the workers' barrier, a twentieth of the time in which 10 GB/s of memory bandwidth
-/// moves 1 MiB. Tests set 0, which always splits, so that small programs are ordered like large
-/// ones.
-extern std::atomic<std::int64_t> bytes_worth_a_phase;
 
 /// The planner's passes by name, in the order in which they run: "joint_products", "updates",
 /// "fuse", "stretches". Each runs through PassRun (transform/pass.h).

@@ -37,9 +37,7 @@ class Rounds {
   }
 
  private:
-  int communicates(std::size_t i) const {
-    return draft_.steps[i].kind == Step::Kind::collective ? 1 : 0;
-  }
+  int communicates(std::size_t i) const { return draft_.steps[i].is_collective() ? 1 : 0; }
   std::int64_t bytes(const std::vector<Ref>& refs) const {
     std::int64_t sum = 0;
     for (const Ref& r : refs) {
@@ -103,9 +101,9 @@ std::vector<int> rounds_of(const DraftTape& draft, const StepGraph& graph, const
 }
 
 bool exchanges(const TapeContext& ctx, const Step& step) {
-  return step.kind == Step::Kind::collective &&
-         std::any_of(step.collective->axes.begin(), step.collective->axes.end(),
-                     [&](int a) { return ctx.between >> a & 1; });
+  if (!step.is_collective()) return false;
+  const std::vector<int>& axes = step.collective().axes;
+  return std::any_of(axes.begin(), axes.end(), [&](int a) { return ctx.between >> a & 1; });
 }
 
 void put_off(const TapeContext& ctx, const DraftTape& draft, const StepGraph& graph,
@@ -123,13 +121,13 @@ void put_off(const TapeContext& ctx, const DraftTape& draft, const StepGraph& gr
     }
     for (StepNumber u : graph.users[*i]) {
       const Step& user = draft.steps[u];
-      const bool stays = user.kind == Step::Kind::collective || user.inner;
+      const bool stays = user.is_collective() || user.inner;
       waited[*i] = std::min(waited[*i], stays ? rounds[u] : waited[u]);
     }
   }
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     const Step& step = draft.steps[i];
-    if (step.kind == Step::Kind::collective || step.inner || rounds[i] + 1 >= waited[i]) continue;
+    if (step.is_collective() || step.inner || rounds[i] + 1 >= waited[i]) continue;
     const auto next = static_cast<std::size_t>(rounds[i]) + 1;
     if (next < exchanged.size() && exchanged[next]) ++rounds[i];
   }

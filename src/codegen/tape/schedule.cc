@@ -11,12 +11,10 @@
 
 namespace tessera::inline v0::tape {
 
-std::atomic<std::int64_t> bytes_worth_a_phase{machine::kBytesWorthAPhase};
-
 namespace {
 
 PhaseKey key_of(const Step& s) {
-  if (s.kind == Step::Kind::collective) return {PhaseKey::Kind::collective, 0};
+  if (s.is_collective()) return {PhaseKey::Kind::collective, 0};
   if (s.inner) return {PhaseKey::Kind::together, s.mask};
   return {PhaseKey::Kind::work, s.mask};
 }
@@ -65,12 +63,12 @@ class Phases {
     bool between = false;
     for (std::size_t k : later_[round_]) {
       const Step& s = draft_.steps[at_[k]];
-      if (s.kind != Step::Kind::collective) continue;
+      if (!s.is_collective()) continue;
       exchanged += seconds_of(s, collectives);
       between = between || exchanges(ctx_, s);
     }
     if (!between) return;
-    const double costs = bytes_worth_a_phase == 0 ? 0 : machine::kOverlapCost;
+    const double costs = ctx_.options.bytes_worth_a_phase == 0 ? 0 : machine::kOverlapCost;
     const double hidden =
         std::min(std::max(exchanged, machine::kLeastExchange), seconds_of_free_work());
     if (hidden <= costs) return;
@@ -180,6 +178,7 @@ void write(DraftTape& draft, const std::vector<PhaseOutline>& outlines) {
     tape.phases.push_back(std::move(phase));
   }
   draft.steps.clear();
+  draft.after.clear();
 }
 
 }  // namespace
@@ -223,7 +222,7 @@ void schedule(TapeContext& ctx, DraftTape& draft) {
   consider(given, {}, 1);
   const StepOrder order = memory_order(ctx, draft, graph);
   if (order.steps != given.steps || order.late != given.late) consider(order, {}, 1);
-  const std::int64_t bytes = bytes_worth_a_phase;
+  const std::int64_t bytes = ctx.options.bytes_worth_a_phase;
   consider(order, {bytes}, bytes == 0 ? std::numeric_limits<double>::infinity() : 15.0 / 16);
   if (ctx.between) consider(order, {bytes, true}, 1);
   write(draft, best.phases);

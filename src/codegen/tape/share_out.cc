@@ -143,7 +143,7 @@ class SharingOut {
     std::set<int> from, to;
     for (Step& step : phase.steps) {
       b.operands.emplace_back(processes_.count(), 0);
-      const Collective& given = *step.collective;
+      const Collective& given = step.collective();
       if (std::none_of(given.axes.begin(), given.axes.end(),
                        [&](int a) { return ctx_.between >> a & 1; }))
         continue;
@@ -194,12 +194,12 @@ class SharingOut {
       std::sort(numbers.begin(), numbers.end());
       c->owner.emplace(owners);
       c->number = Progressions(numbers);
-      step.collective = std::move(c);
+      step.kind = CollectiveStep{std::move(c)};
     }
     b.from.assign(from.begin(), from.end());
     b.to.assign(to.begin(), to.end());
     if (std::any_of(phase.steps.begin(), phase.steps.end(),
-                    [](const Step& s) { return s.collective->owner.has_value(); }))
+                    [](const Step& s) { return s.collective().owner.has_value(); }))
       phase.between = std::move(b);
   }
 

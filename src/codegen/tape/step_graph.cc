@@ -12,13 +12,13 @@ StepGraph::StepGraph(const DraftTape& draft)
   // A step that reads what other instances of the producer wrote must wait for the end of the
   // producer's phase.
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t p : draft.steps[i].after) wait(i, p);
+    for (std::size_t p : draft.after[i]) wait(i, p);
     for (const Ref& r : draft.steps[i].inputs) {
       int p = draft.producer[static_cast<std::size_t>(r.slot)];
       if (p < 0 || static_cast<std::size_t>(p) == i) continue;
       const Step& producer = draft.steps[static_cast<std::size_t>(p)];
       wait(i, static_cast<std::size_t>(p));
-      const bool parts = producer.kind == Step::Kind::copy &&
+      const bool parts = std::holds_alternative<CopyStep>(producer.kind) &&
                          producer.mask != draft.tape->slots[static_cast<std::size_t>(r.slot)].mask;
       if (r.absorbed || parts) behind[i].push_back(static_cast<StepNumber>(p));
     }

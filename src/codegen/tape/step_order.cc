@@ -11,8 +11,6 @@ namespace tessera::inline v0::tape {
 
 namespace {
 
-bool communicates(const Step& s) { return s.kind == Step::Kind::collective; }
-
 // Late steps are collectives whose results need more memory than their operands, where the caller's
 // arrays count nothing, and work on the caller's arrays that only such a collective reads.
 std::vector<bool> late_steps(const DraftTape& draft, const StepGraph& graph) {
@@ -36,11 +34,11 @@ std::vector<bool> late_steps(const DraftTape& draft, const StepGraph& graph) {
   };
   std::vector<bool> prepares(n), late(n);
   for (std::size_t i = 0; i < n; ++i)
-    prepares[i] = !communicates(draft.steps[i]) && draft.steps[i].bodies.empty() &&
+    prepares[i] = !draft.steps[i].is_collective() && !draft.steps[i].control() &&
                   graph.users[i].size() == 1 && fresh(i) && all_operands(i, prepares);
   for (std::size_t i = n; i-- > 0;)
     prepares[i] = prepares[i] && graph.users[i][0] > i &&
-                  (communicates(draft.steps[graph.users[i][0]]) || prepares[graph.users[i][0]]);
+                  (draft.steps[graph.users[i][0]].is_collective() || prepares[graph.users[i][0]]);
   const auto bytes = [&](const std::vector<Ref>& refs) {
     std::int64_t sum = 0;
     for (const Ref& r : refs) {
@@ -52,7 +50,7 @@ std::vector<bool> late_steps(const DraftTape& draft, const StepGraph& graph) {
     return sum;
   };
   for (std::size_t i = 0; i < n; ++i)
-    late[i] = communicates(draft.steps[i]) && !graph.users[i].empty() && fresh(i) &&
+    late[i] = draft.steps[i].is_collective() && !graph.users[i].empty() && fresh(i) &&
               bytes(draft.steps[i].outputs) > bytes(draft.steps[i].inputs);
   for (std::size_t i = n; i-- > 0;)
     if (prepares[i]) late[i] = late[graph.users[i][0]];

@@ -1,4 +1,5 @@
 #include "codegen/tape/step_work.h"
+#include "ir/collective_attrs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,11 +76,10 @@ spmd::MoveKind kind_of(Exchange exchange) {
 std::int64_t received_bytes(const Program& p, const Equation& eqn, std::int64_t devices) {
   if (eqn.op->exchange == Exchange::none) return 0;
   std::int64_t members = devices;
-  if (eqn.attrs.has("groups"))
-    if (const auto& groups = eqn.attrs.get<IntLists>("groups"); !groups.empty()) {
-      members = 0;
-      for (const Ints& group : groups) members = std::max(members, std::ssize(group));
-    }
+  if (const CollectiveAttrs among(eqn.attrs); among.grouped()) {
+    members = 0;
+    for (const Ints& group : among.groups) members = std::max(members, std::ssize(group));
+  }
   if (members == 1) return 0;
   return spmd::received_bytes(kind_of(eqn.op->exchange), members, p.types[eqn.inputs[0]].bytes(),
                               p.types[eqn.outputs[0]].bytes());
@@ -91,7 +91,7 @@ Received received_along(const Program& p, std::span<const Equation* const> messa
   const MeshShape& mesh = atoms.mesh();
   spmd::AtomSet over;
   std::int64_t members = 1;
-  for (const std::string& axis : first.attrs.get<Strings>("axes")) {
+  for (const std::string& axis : CollectiveAttrs(first.attrs).axes) {
     const int number = mesh.find(axis);
     if (number < 0) continue;  // the axis belongs to vmap: all data is on one device
     members *= mesh.sizes[static_cast<std::size_t>(number)];
@@ -107,7 +107,7 @@ Received received_along(const Program& p, std::span<const Equation* const> messa
   r.along = links.crossings(atoms, kind_of(first.op->exchange), over, before, after);
   double among_all = 0;
   for (const spmd::Crossing& c : r.along) among_all += c.bytes;
-  const bool in_groups = first.attrs.has("groups") && !first.attrs.get<IntLists>("groups").empty();
+  const bool in_groups = CollectiveAttrs(first.attrs).grouped();
   const double share = in_groups && among_all > 0 ? static_cast<double>(r.bytes) / among_all : 1;
   for (spmd::Crossing& c : r.along) {
     c.bytes *= share;

@@ -7,6 +7,7 @@
 // temporary are adjacent. The product is then computed once, exactly as one device with the whole
 // batch computes it.
 #include "codegen/tape/context.h"
+#include "ir/collective_attrs.h"
 #include "ir/op.h"
 #include "transform/pass.h"
 
@@ -17,8 +18,7 @@ namespace {
 
 bool is_sum(const Equation& e) {
   if (e.op->exchange != Exchange::combine || e.op->combiner != Combiner::add) return false;
-  const AttrValue* g = e.attrs.find("groups");
-  return !g || std::get<IntLists>(*g).empty();
+  return !CollectiveAttrs(e.attrs).grouped();
 }
 
 bool sums_few_rows(const Program& p, const Equation& product) {
@@ -49,7 +49,7 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
     const Equation& product = p.equations[static_cast<std::size_t>(maker)];
     if (!sums_few_rows(p, product)) continue;
     bool varies = true;
-    for (const std::string& axis : sum.attrs.get<Strings>("axes"))
+    for (const std::string& axis : CollectiveAttrs(sum.attrs).axes)
       for (Var v : product.inputs) varies = varies && differs[v].contains(axis);
     if (devices_of(sum, size) == 1 || !varies) continue;
     joint[k] = 1 + static_cast<std::size_t>(maker);
@@ -79,7 +79,7 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
       continue;
     }
     const Equation& sum = p.equations[k];
-    const Strings& axes = sum.attrs.get<Strings>("axes");
+    const Strings& axes = CollectiveAttrs(sum.attrs).axes;
     Equation product = p.equations[joint[k] - 1];
     for (Var& v : product.inputs) {
       auto [at, fresh] = gathered.try_emplace({v, axes});
@@ -94,11 +94,8 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
         e.op = typed ? &gather_invariant : &gather;
         e.inputs = {v};
         e.outputs = {at->second};
-        e.attrs = {{"axes", axes},
-                   {"size", members},
-                   {"axis", std::int64_t{0}},
-                   {"tiled", true},
-                   {"groups", IntLists{}}};
+        e.attrs = CollectiveAttrs::make(axes, members, {});
+        GatherAttrs(0, true).set_in(e.attrs);
         e.loc = product.loc;
         e.scope = product.scope;
         add(std::move(e), 1, nullptr);
@@ -116,7 +113,7 @@ std::optional<JointProducts> joint_products(const Program& p, const std::vector<
 std::int64_t devices_of(const Equation& eqn, const AxisSize& size) {
   std::int64_t devices = 1;
   if (eqn.op->exchange != Exchange::none)
-    for (const std::string& axis : eqn.attrs.get<Strings>("axes")) devices *= size(axis);
+    for (const std::string& axis : CollectiveAttrs(eqn.attrs).axes) devices *= size(axis);
   return devices;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/box_copy.h"
+#include "base/overloaded.h"
 #include "codegen/tape/progressions.h"
 #include "ir/op.h"
 #include "ir/routine.h"
@@ -17,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace tessera::inline v0::tape {
@@ -138,8 +140,60 @@ struct Collective {
   bool one_group() const { return groups.size() <= 1; }
 };
 
+/// Work on an op's operands, which have the types that its rules name.
+struct OpStep {
+  std::vector<Type> input_types, output_types;
+};
+/// A kernel or a library call.
+struct RoutineStep : OpStep {
+  std::shared_ptr<const Routine> routine;  // null while its kernel waits to be compiled
+};
+/// An op that its evaluator carries out.
+struct EvaluateStep : OpStep {
+  const Op* op = nullptr;
+  Attrs attrs;
+};
+struct CopyStep {
+  BoxCopy box;
+};
+
+/// A step that runs other tapes.
+struct ControlStep {
+  /// scan: body; while: condition, body; cond: branches. Their arguments are those of the op,
+  /// followed by the hidden ones.
+  std::vector<std::shared_ptr<const Tape>> bodies;
+  std::size_t hidden = 0;
+  /// By output (may be shorter): the input that the bodies update in place, in the output's memory;
+  /// or -1.
+  std::vector<int> tied;
+  int tied_input(std::size_t output) const { return output < tied.size() ? tied[output] : -1; }
+};
+struct LoopStep : ControlStep {
+  std::size_t consts = 0, carries = 0;
+  std::vector<Ref> spare;  // the second buffer of each carry
+  std::vector<bool> kept;  // carries that the body passes through unchanged
+};
+struct ScanStep : LoopStep {
+  std::int64_t length = 0;
+  bool reverse = false;
+  std::vector<std::int64_t> rows;  // bytes of a row of each xs, then of each ys
+  std::size_t first_carry() const { return consts; }
+};
+struct WhileStep : LoopStep {
+  std::size_t cond_consts = 0;
+  Ref flag;  // the result of the condition
+  std::size_t first_carry() const { return cond_consts + consts; }
+};
+struct CondStep : ControlStep {};
+
+struct CollectiveStep {
+  std::shared_ptr<const Collective> collective;
+};
+
+using StepKind = std::variant<RoutineStep, EvaluateStep, CopyStep, ScanStep, WhileStep, CondStep,
+                              CollectiveStep>;
+
 struct Step {
-  enum class Kind { routine, evaluate, copy, scan, while_, cond, collective } kind = Kind::evaluate;
   std::string name;
   SourceLoc loc;
   Mask mask = 0;   // the axes it runs over
@@ -147,35 +201,41 @@ struct Step {
   std::vector<Ref> inputs, outputs;
   double seconds = 0;  // estimate for one instance
   Cost work;           // of one instance, without the bodies (step_work.h)
-  std::vector<std::size_t>
-      after;  // while planning: steps that must precede it besides the producers of its operands
+  Ref scratch;         // scratch memory of a routine; for control flow, the frame of the bodies
+  StepKind kind;
 
-  std::shared_ptr<const Routine> routine;
-  Ref scratch;  // scratch memory of the routine; for control flow, the frame of the bodies
-
-  const Op* op = nullptr;  // evaluate
-  Attrs attrs;
-  std::vector<Type> input_types, output_types;  // evaluate, routine
-
-  BoxCopy box;  // copy
-
-  std::shared_ptr<const Collective> collective;
-
-  /// scan: body; while: condition, body; cond: branches. Their arguments are those of the op,
-  /// followed by the hidden ones.
-  std::vector<std::shared_ptr<const Tape>> bodies;
-  std::int64_t length = 0;
-  bool reverse = false;
-  std::size_t consts = 0, cond_consts = 0, carries = 0, hidden = 0;
-  std::vector<std::int64_t> rows;  // bytes of a row of each xs, then of each ys
-  std::vector<Ref> spare;          // the second buffer of each carry
-  std::vector<bool> kept;          // carries that the body passes through unchanged
-  /// By output (may be shorter): the input that the bodies update in place, in the output's memory;
-  /// or -1.
-  std::vector<int> tied;
-  int tied_input(std::size_t output) const { return output < tied.size() ? tied[output] : -1; }
-  Ref flag;  // while: the result of the condition
+  bool is_collective() const { return std::holds_alternative<CollectiveStep>(kind); }
+  /// The collective of a step for which is_collective() holds.
+  const Collective& collective() const { return *std::get<CollectiveStep>(kind).collective; }
+  /// Null for a step without bodies.
+  const ControlStep* control() const {
+    using Found = const ControlStep*;
+    return std::visit(Overloaded{[](const ControlStep& s) -> Found { return &s; },
+                                 [](const OpStep&) -> Found { return nullptr; },
+                                 [](const CopyStep&) -> Found { return nullptr; },
+                                 [](const CollectiveStep&) -> Found { return nullptr; }},
+                      kind);
+  }
 };
+
+/// Calls f(ref) for everything that a step reads or writes, including what only its bodies use. The
+/// slot of a ref is -1 if the step does not need it.
+template <class F>
+void for_each_ref(const Step& step, F&& f) {
+  for (const Ref& r : step.inputs) f(r);
+  for (const Ref& r : step.outputs) f(r);
+  const auto spare = [&](const LoopStep& s) {
+    for (const Ref& r : s.spare) f(r);
+  };
+  std::visit(Overloaded{[](const OpStep&) {}, [](const CopyStep&) {}, [](const CondStep&) {},
+                        [](const CollectiveStep&) {}, [&](const ScanStep& s) { spare(s); },
+                        [&](const WhileStep& s) {
+                          spare(s);
+                          f(s.flag);
+                        }},
+             step.kind);
+  f(step.scratch);
+}
 
 /// The data that processes publish for each other in a phase of collectives.
 struct Between {

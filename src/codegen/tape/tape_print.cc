@@ -24,9 +24,15 @@ std::string ref_text(const Tape& t, const Ref& r) {
   return text;
 }
 
+constexpr Overloaded kKindName{[](const RoutineStep&) { return "kernel"; },
+                               [](const EvaluateStep&) { return "evaluate"; },
+                               [](const CopyStep&) { return "copy"; },
+                               [](const ScanStep&) { return "scan"; },
+                               [](const WhileStep&) { return "while"; },
+                               [](const CondStep&) { return "cond"; },
+                               [](const CollectiveStep&) { return "collective"; }};
+
 void print(const Tape& t, const std::string& indent, std::string& out) {
-  static constexpr const char* kKinds[] = {"kernel", "evaluate", "copy",      "scan",
-                                           "while",  "cond",     "collective"};
   for (std::size_t p = 0; p < t.phases.size(); ++p) {
     const Phase& phase = t.phases[p];
     if (phase.begins)
@@ -34,17 +40,21 @@ void print(const Tape& t, const std::string& indent, std::string& out) {
     out += fmt::format("{}phase {}: {}\n", indent, p,
                        phase.collective ? "collectives" : axes_text(t, phase.mask));
     for (const Step& s : phase.steps) {
-      out += fmt::format("{}  {} {}", indent, kKinds[static_cast<int>(s.kind)], s.name);
+      out += fmt::format("{}  {} {}", indent, std::visit(kKindName, s.kind), s.name);
       if (phase.collective) out += " -> " + axes_text(t, s.mask);
-      if (s.kind == Step::Kind::scan) out += fmt::format(" x {}", s.length);
-      for (std::size_t k = 0, any = 0; k < s.tied.size(); ++k)
-        if (s.tied[k] >= 0) out += fmt::format("{}{}", any++ ? ", " : " in place ", k);
+      if (const auto* scan = std::get_if<ScanStep>(&s.kind))
+        out += fmt::format(" x {}", scan->length);
+      const ControlStep* const control = s.control();
+      if (control)
+        for (std::size_t k = 0, any = 0; k < control->tied.size(); ++k)
+          if (control->tied[k] >= 0) out += fmt::format("{}{}", any++ ? ", " : " in place ", k);
       for (std::size_t i = 0; i < s.inputs.size(); ++i)
         out += (i ? ", " : ": ") + ref_text(t, s.inputs[i]);
       for (std::size_t i = 0; i < s.outputs.size(); ++i)
         out += (i ? ", " : " -> ") + ref_text(t, s.outputs[i]);
       out += "\n";
-      for (const auto& body : s.bodies) print(*body, indent + "    ", out);
+      if (control)
+        for (const auto& body : control->bodies) print(*body, indent + "    ", out);
     }
   }
 }

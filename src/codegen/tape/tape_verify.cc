@@ -11,21 +11,45 @@ namespace {
 using Flags = std::vector<bool>;
 
 // The bodies that read operand `k` of a step, with the index of their argument.
-std::vector<std::pair<const Tape*, std::size_t>> readers(const Step& step, std::size_t k) {
-  std::vector<std::pair<const Tape*, std::size_t>> at;
-  switch (step.kind) {
-    case Step::Kind::scan: at.emplace_back(step.bodies[0].get(), k); break;
-    case Step::Kind::while_: {
-      const std::size_t c = step.cond_consts, carry = c + step.consts;
-      if (k < c || k >= carry) at.emplace_back(step.bodies[0].get(), k < c ? k : k - step.consts);
-      if (k >= c) at.emplace_back(step.bodies[1].get(), k - c);
-      break;
-    }
-    default:
-      for (const auto& body : step.bodies)
-        if (k > 0) at.emplace_back(body.get(), k - 1);
-  }
+using BodyReaders = std::vector<std::pair<const Tape*, std::size_t>>;
+BodyReaders readers(const Step& step, std::size_t k) {
+  BodyReaders at;
+  std::visit(Overloaded{[&](const ScanStep& s) { at.emplace_back(s.bodies[0].get(), k); },
+                        [&](const WhileStep& s) {
+                          const std::size_t c = s.cond_consts;
+                          if (k < c || k >= s.first_carry())
+                            at.emplace_back(s.bodies[0].get(), k < c ? k : k - s.consts);
+                          if (k >= c) at.emplace_back(s.bodies[1].get(), k - c);
+                        },
+                        [&](const CondStep& s) {
+                          for (const auto& body : s.bodies)
+                            if (k > 0) at.emplace_back(body.get(), k - 1);
+                        },
+                        [](const OpStep&) {}, [](const CopyStep&) {}, [](const CollectiveStep&) {}},
+             step.kind);
   return at;
+}
+
+// The operands that a step carries around a loop.
+struct Carried {
+  std::size_t first = 0, count = 0;
+};
+Carried carried_by(const Step& step) {
+  return std::visit(
+      Overloaded{[](const ScanStep& s) {
+                   return Carried{s.first_carry(), s.carries};
+                 },
+                 [](const WhileStep& s) {
+                   return Carried{s.first_carry(), s.carries};
+                 },
+                 [](const CondStep&) { return Carried{}; }, [](const OpStep&) { return Carried{}; },
+                 [](const CopyStep&) { return Carried{}; },
+                 [](const CollectiveStep&) { return Carried{}; }},
+      step.kind);
+}
+
+bool is_condition(const Step& step, std::size_t body) {
+  return std::holds_alternative<WhileStep>(step.kind) && body == 0;
 }
 
 Flags outputs_in(const Tape& tape, const Step& step, const Flags& places) {
@@ -40,7 +64,7 @@ Flags outputs_in(const Tape& tape, const Step& step, const Flags& places) {
 struct Demand {
   Flags operands, results;
 };
-Demand demand_of(const Step& step, const Flags& wanted);
+Demand demand_of(const Step& step, const ControlStep& control, const Flags& wanted);
 
 // The places that contribute to the wanted results of a tape. Other values do not affect them,
 // whichever device computes them.
@@ -54,8 +78,8 @@ Flags live_places(const Tape& tape, const Flags& wanted) {
       const Flags outputs = outputs_in(tape, *step, is);
       if (std::find(outputs.begin(), outputs.end(), true) == outputs.end()) continue;
       Flags operands(step->inputs.size(), true);
-      if (!step->bodies.empty()) {
-        const Flags some = demand_of(*step, outputs).operands;
+      if (const ControlStep* control = step->control()) {
+        const Flags some = demand_of(*step, *control, outputs).operands;
         std::copy(some.begin(), some.end(), operands.begin());
       }
       for (std::size_t k = 0; k < operands.size(); ++k)
@@ -64,24 +88,22 @@ Flags live_places(const Tape& tape, const Flags& wanted) {
   return is;
 }
 
-Demand demand_of(const Step& step, const Flags& wanted) {
-  Demand d{Flags(step.inputs.size() - step.hidden), wanted};
-  const bool loop = step.kind != Step::Kind::cond;
-  const std::size_t first_carry =
-      step.kind == Step::Kind::while_ ? step.cond_consts + step.consts : step.consts;
-  if (!loop) d.operands[0] = true;
+Demand demand_of(const Step& step, const ControlStep& control, const Flags& wanted) {
+  Demand d{Flags(step.inputs.size() - control.hidden), wanted};
+  const Carried carried = carried_by(step);
+  if (std::holds_alternative<CondStep>(step.kind)) d.operands[0] = true;
   for (bool more = true; more;) {
     more = false;
     std::map<const Tape*, Flags> live;
-    for (std::size_t b = 0; b < step.bodies.size(); ++b)
-      live[step.bodies[b].get()] = live_places(
-          *step.bodies[b], step.kind == Step::Kind::while_ && b == 0 ? Flags{true} : d.results);
+    for (std::size_t b = 0; b < control.bodies.size(); ++b)
+      live[control.bodies[b].get()] =
+          live_places(*control.bodies[b], is_condition(step, b) ? Flags{true} : d.results);
     for (std::size_t k = 0; k < d.operands.size(); ++k)
       for (const auto& [body, argument] : readers(step, k)) {
         if (!live[body][static_cast<std::size_t>(body->arguments[argument].slot)]) continue;
         d.operands[k] = true;
-        const std::size_t carry = k - first_carry;
-        if (!loop || k < first_carry || carry >= step.carries || d.results[carry]) continue;
+        const std::size_t carry = k - carried.first;
+        if (k < carried.first || carry >= carried.count || d.results[carry]) continue;
         d.results[carry] = true;
         more = true;
       }
@@ -99,12 +121,12 @@ class TapeVerifier {
     for (const Phase& phase : tape_.phases)
       for (const Step& step : phase.steps) {
         step_ = &step;
-        if (step.kind == Step::Kind::collective)
+        if (step.is_collective())
           collective(step);
-        else if (step.bodies.empty())
-          work(step);
+        else if (const ControlStep* bodies = step.control())
+          control(step, *bodies, outputs_in(tape_, step, live));
         else
-          control(step, outputs_in(tape_, step, live));
+          work(step);
       }
     step_ = nullptr;
   }
@@ -161,26 +183,26 @@ class TapeVerifier {
   }
   void collective(const Step& step) const {
     Mask axes = step.mask;
-    for (int a : step.collective->axes) axes |= Mask{1} << a;
+    for (int a : step.collective().axes) axes |= Mask{1} << a;
     for (const Ref& r : step.inputs) within(r, axes, "an operand");
     for (const Ref& r : step.outputs) writes(r, step.mask);
   }
   // A body reads an operand for each instance of its argument, and writes its results likewise.
-  void control(const Step& step, const Flags& wanted) const {
-    const Demand demand = demand_of(step, wanted);
-    if (step.kind == Step::Kind::cond)
+  void control(const Step& step, const ControlStep& control, const Flags& wanted) const {
+    const Demand demand = demand_of(step, control, wanted);
+    if (std::holds_alternative<CondStep>(step.kind))
       within(step.inputs[0], step.mask | step.inner, "the index of the branch");
     for (std::size_t k = 0; k < demand.operands.size(); ++k)
       if (demand.operands[k])
         for (const auto& [body, argument] : readers(step, k))
           within(step.inputs[k], step.mask | mask_of(*body, body->arguments[argument].slot),
                  "an operand");
-    for (std::size_t b = 0; b < step.bodies.size(); ++b) {
-      const Tape& body = *step.bodies[b];
-      const bool condition = step.kind == Step::Kind::while_ && b == 0;
+    for (std::size_t b = 0; b < control.bodies.size(); ++b) {
+      const Tape& body = *control.bodies[b];
+      const bool condition = is_condition(step, b);
       for (std::size_t k = 0; k < body.results.size(); ++k)
         if (body.results[k].slot >= 0)
-          writes(condition ? step.flag : step.outputs[k],
+          writes(condition ? std::get<WhileStep>(step.kind).flag : step.outputs[k],
                  step.mask | mask_of(body, body.results[k].slot));
       TapeVerifier(body).run(condition ? Flags{true} : demand.results);
     }

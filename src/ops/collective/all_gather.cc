@@ -8,20 +8,12 @@ using namespace collective;
 
 namespace {
 
-Attrs gather_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
-                   const IntLists& groups) {
-  Attrs a = attrs(axes, size, groups);
-  a.set("axis", static_cast<std::int64_t>(axis));
-  a.set("tiled", tiled);
-  return a;
-}
-
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> all_gather_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
-  std::int64_t n = members(a.attrs);
-  bool tiled = a.attrs.flag("tiled");
-  int axis = dimension("all_gather", a.attrs.i("axis"), t.shape.rank() + (tiled ? 0 : 1), a.loc);
+  std::int64_t n = CollectiveAttrs(a.attrs).members();
+  const auto [own_axis, tiled] = GatherAttrs(a.attrs);
+  int axis = dimension("all_gather", own_axis, t.shape.rank() + (tiled ? 0 : 1), a.loc);
   t.shape = tiled ? replace_dims(t.shape, axis, 1, {t.shape[axis] * n})
                   : replace_dims(t.shape, axis, 0, {n});
   return {t};
@@ -29,23 +21,22 @@ std::vector<Type> infer(const InferArgs& a) {
 
 MaybeValues transpose_to_scatter(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
-  const Attrs& at = a.attrs;
-  return {psum_scatter(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
-                       static_cast<int>(at.i("axis")), at.flag("tiled"),
-                       at.get<IntLists>("groups"))};
+  const CollectiveAttrs among(a.attrs);
+  const GatherAttrs at(a.attrs);
+  return {
+      psum_scatter(*a.cotangents[0], among.axes, among.size(), at.axis, at.tiled, among.groups)};
 }
 
 // All devices share one result, hence one cotangent: each device takes the slab that it
 // contributed.
 MaybeValues transpose_to_slice(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
-  const auto& axes = a.attrs.get<Strings>("axes");
-  int axis = static_cast<int>(a.attrs.i("axis"));
+  const CollectiveAttrs among(a.attrs);
+  const auto [axis, tiled] = GatherAttrs(a.attrs);
   const Shape& block = a.types[0].shape;
   Value ct = *a.cotangents[0];
-  bool tiled = a.attrs.flag("tiled");
   Shape slab = tiled ? block : replace_dims(block, axis, 0, {1});
-  Value index = pvary(axis_index(a.b, axes, a.attrs.i("size")), axes);
+  Value index = pvary(axis_index(a.b, among.axes, among.size()), among.axes);
   if (tiled) index = times(index, block[axis]);
   Values starts(static_cast<std::size_t>(ct.rank()), scalar(a.b, DType::int32, 0));
   starts[static_cast<std::size_t>(axis)] = index;
@@ -53,10 +44,9 @@ MaybeValues transpose_to_slice(const TransposeArgs& a) {
   return {tiled ? part : reshape(part, block)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult all_gather_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
-  int axis = static_cast<int>(a.attrs.i("axis"));
-  bool tiled = a.attrs.flag("tiled");
+  const auto [axis, tiled] = GatherAttrs(a.attrs);
   int d = a.dims[0];
   Value x = a.inputs[0];
   if (!m.is) {
@@ -64,17 +54,15 @@ BatchResult batch(const BatchArgs& a) {
     // dimension stays where it is.
     bool before = tiled ? axis < d : axis <= d;
     Attrs at = a.attrs;
-    at.set("axis", static_cast<std::int64_t>(before ? axis : axis + 1));
+    GatherAttrs(before ? axis : axis + 1, tiled).set_in(at);
     return {a.b.emit(a.op, a.inputs, at), {before && !tiled ? d + 1 : d}};
   }
   // The members of the mapped axis become dimension `axis`; the remaining axes are gathered next to
   // it, and the two are merged.
   x = stacked_at(x, d, axis, a.size);
-  Ints merged{a.size};
   if (!m.rest.empty()) {
-    Attrs at = with_axes(a.attrs, m.rest, m.rest_size);
-    at.set("axis", static_cast<std::int64_t>(m.first ? axis + 1 : axis));
-    at.set("tiled", false);
+    Attrs at = CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size);
+    GatherAttrs(m.first ? axis + 1 : axis, false).set_in(at);
     x = a.b.emit(a.op, std::span<const Value>(&x, 1), at)[0];
     x = reshape_dims(x, axis, 2, {a.size * m.rest_size});
   }
@@ -87,11 +75,11 @@ BatchResult batch(const BatchArgs& a) {
 Value all_gather(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
                  const IntLists& groups) {
   axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
-  return x.builder->emit1("all_gather", {x}, gather_attrs(axes, size, axis, tiled, groups));
+  return x.builder->emit1("all_gather", {x}, tiled_attrs(axes, size, axis, tiled, groups));
 }
 Value all_gather_invariant(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled) {
   axis = dimension("all_gather", axis, x.rank() + (tiled ? 0 : 1), x.builder->loc);
-  return x.builder->emit1("all_gather_invariant", {x}, gather_attrs(axes, size, axis, tiled, {}));
+  return x.builder->emit1("all_gather_invariant", {x}, tiled_attrs(axes, size, axis, tiled, {}));
 }
 
 void register_all_gather(Registry& r) {
@@ -105,21 +93,22 @@ void register_all_gather(Registry& r) {
                  (invariant ? "Typed as equal on all devices, so its transpose takes the own slab."
                             : "Its transpose is psum_scatter."),
              "all_gather",
-             {{"axis", AttrKind::integer, "dimension of the result"},
-              {"tiled", AttrKind::boolean, "concatenate instead of stack"}});
+             {{GatherAttrs::kAxis, AttrKind::integer, "dimension of the result"},
+              {GatherAttrs::kTiled, AttrKind::boolean, "concatenate instead of stack"}});
     op.called = "all_gather";
     op.exchange = Exchange::gather;
-    op.infer = infer;
+    op.infer = all_gather_infer;
     op.transpose = invariant ? transpose_to_slice : transpose_to_scatter;
-    op.batch = batch;
+    op.batch = all_gather_batch;
     if (invariant) op.vary = types_invariant();
     op.uniform = removes_axes(true);
     op.sharding = [](const ShardArgs& a) {
-      return dims_exchanged(a, -1, static_cast<int>(a.attrs.i("axis")), a.attrs.flag("tiled"));
+      const GatherAttrs at(a.attrs);
+      return dims_exchanged(a, -1, at.axis, at.tiled);
     };
     op.examples = [] {
-      return std::vector<OpExample>{{{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, false, {})},
-                                    {{Type(f32, {3})}, gather_attrs({"i"}, 4, 0, true, {})}};
+      return std::vector<OpExample>{{{Type(f32, {3})}, tiled_attrs({"i"}, 4, 0, false, {})},
+                                    {{Type(f32, {3})}, tiled_attrs({"i"}, 4, 0, true, {})}};
     };
     r.add(std::move(op));
   }

@@ -10,31 +10,26 @@ namespace {
 
 Attrs exchange_attrs(const Strings& axes, std::int64_t size, int split, int concat, bool tiled,
                      const IntLists& groups) {
-  Attrs a = attrs(axes, size, groups);
-  a.set("split", static_cast<std::int64_t>(split));
-  a.set("concat", static_cast<std::int64_t>(concat));
-  a.set("tiled", tiled);
+  Attrs a = CollectiveAttrs::make(axes, size, groups);
+  AllToAllAttrs(split, concat, tiled).set_in(a);
   return a;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> all_to_all_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
-  std::int64_t n = members(a.attrs);
-  bool tiled = a.attrs.flag("tiled");
-  int split = dimension("all_to_all", a.attrs.i("split"), t.shape.rank(), a.loc);
-  int concat = dimension("all_to_all", a.attrs.i("concat"), t.shape.rank(), a.loc);
+  std::int64_t n = CollectiveAttrs(a.attrs).members();
+  const AllToAllAttrs at(a.attrs);
+  const bool tiled = at.tiled;
+  int split = dimension("all_to_all", at.split, t.shape.rank(), a.loc);
+  int concat = dimension("all_to_all", at.concat, t.shape.rank(), a.loc);
   std::int64_t extent = t.shape[split];
   if (tiled ? extent % n != 0 : extent != n)
     Message("all_to_all")
         .problem("the split dimension " + std::to_string(split) + " of " + to_string(t) + " has " +
                  std::to_string(extent) + " elements, and axis " + axes_text(a.attrs) + " " +
                  std::to_string(n) + " devices")
-        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
-                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
-                          std::to_string(extent % n)
-                    : "the extent equals the number of devices: " + std::to_string(extent) +
-                          " != " + std::to_string(n))
+        .rule(shared_out_rule(tiled, extent, n))
         .from(a.loc)
         .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
                       : "pass tiled to send slabs of a larger dimension, or reshape")
@@ -52,15 +47,11 @@ std::vector<Type> infer(const InferArgs& a) {
 // one, and the old stacked dimension becomes the received one. The other axes of the tuple are
 // exchanged afterwards, with their received dimension next to the old stacked one.
 BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
-  int split = static_cast<int>(a.attrs.i("split")), concat = static_cast<int>(a.attrs.i("concat"));
-  bool tiled = a.attrs.flag("tiled"), rest = !m.rest.empty();
+  const auto [split, concat, tiled] = AllToAllAttrs(a.attrs);
+  bool rest = !m.rest.empty();
   Value x = stacked_at(a.inputs[0], a.dims[0], 0, a.size);
   // x is [from, ...], with the split dimension as (to, to_rest, slab) in the order of the axes.
-  std::int64_t slab = x.shape()[1 + split] / (a.size * m.rest_size);
-  Ints parts{a.size};
-  if (rest) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
-  if (tiled) parts.push_back(slab);
-  x = reshape_dims(x, 1 + split, 1, parts);
+  x = reshape_dims(x, 1 + split, 1, shared_extents(a, m, x.shape()[1 + split], tiled));
   int to = 1 + split + (rest && !m.first ? 1 : 0), to_rest = 1 + split + (m.first ? 1 : 0);
   // The result's dimensions before the rest is exchanged: `to`, then those of the blocks (without
   // to_rest), with `from` inserted at concat.
@@ -77,10 +68,8 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   x = ops::transpose(x, perm);
   int at = 1 + concat;  // position of `from`
   if (rest) {
-    Attrs attrs = with_axes(a.attrs, m.rest, m.rest_size);
-    attrs.set("split", static_cast<std::int64_t>(x.rank() - 1));
-    attrs.set("concat", static_cast<std::int64_t>(m.first ? at + 1 : at));
-    attrs.set("tiled", false);
+    Attrs attrs = CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size);
+    AllToAllAttrs(x.rank() - 1, m.first ? at + 1 : at, false).set_in(attrs);
     x = a.b.emit(a.op, std::span<const Value>(&x, 1), attrs)[0];
     x = reshape_dims(x, at, 2, {a.size * m.rest_size});
   }
@@ -88,13 +77,13 @@ BatchResult over_mapped(const BatchArgs& a, const Mapped& m) {
   return {{x}, {0}};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult all_to_all_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   if (m.is) return over_mapped(a, m);
   Value x = move_dim(a.inputs[0], a.dims[0], 0);
+  const auto [split, concat, tiled] = AllToAllAttrs(a.attrs);
   Attrs at = a.attrs;
-  at.set("split", a.attrs.i("split") + 1);
-  at.set("concat", a.attrs.i("concat") + 1);
+  AllToAllAttrs(split + 1, concat + 1, tiled).set_in(at);
   return {a.b.emit(a.op, std::span<const Value>(&x, 1), at), {0}};
 }
 
@@ -116,23 +105,24 @@ void register_all_to_all(Registry& r) {
                "and concatenated along `concat`. "
                "Its transpose exchanges the two dimensions.",
                "all_to_all",
-               {{"split", AttrKind::integer, "dimension of the operand that is cut"},
-                {"concat", AttrKind::integer, "dimension of the result along which pieces line up"},
-                {"tiled", AttrKind::boolean, "slabs instead of single indices"}});
+               {{AllToAllAttrs::kSplit, AttrKind::integer, "dimension of the operand that is cut"},
+                {AllToAllAttrs::kConcat, AttrKind::integer,
+                 "dimension of the result along which pieces line up"},
+                {AllToAllAttrs::kTiled, AttrKind::boolean, "slabs instead of single indices"}});
   op.exchange = Exchange::all_to_all;
-  op.infer = infer;
+  op.infer = all_to_all_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
-    const Attrs& at = a.attrs;
-    return {all_to_all(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
-                       static_cast<int>(at.i("concat")), static_cast<int>(at.i("split")),
-                       at.flag("tiled"), at.get<IntLists>("groups"))};
+    const CollectiveAttrs among(a.attrs);
+    const AllToAllAttrs at(a.attrs);
+    return {all_to_all(*a.cotangents[0], among.axes, among.size(), at.concat, at.split, at.tiled,
+                       among.groups)};
   };
-  op.batch = batch;
+  op.batch = all_to_all_batch;
   op.uniform = adds_axes();
   op.sharding = [](const ShardArgs& a) {
-    return dims_exchanged(a, static_cast<int>(a.attrs.i("split")),
-                          static_cast<int>(a.attrs.i("concat")), a.attrs.flag("tiled"));
+    const AllToAllAttrs at(a.attrs);
+    return dims_exchanged(a, at.split, at.concat, at.tiled);
   };
   op.examples = [] {
     return std::vector<OpExample>{{{Type(f32, {4, 3})}, exchange_attrs({"i"}, 4, 0, 1, false, {})},

@@ -6,7 +6,7 @@ namespace tessera::inline v0::ops {
 using namespace collective;
 
 Value axis_index(Builder& b, const Strings& axes, std::int64_t size) {
-  return b.emit1("axis_index", std::span<const Value>{}, attrs(axes, size));
+  return b.emit1("axis_index", std::span<const Value>{}, CollectiveAttrs::make(axes, size));
 }
 
 void register_axis_index(Registry& r) {
@@ -33,7 +33,7 @@ void register_axis_index(Registry& r) {
   };
   op.uniform = adds_axes();
   op.waived["transpose"] = "it has no operands";
-  op.examples = [] { return std::vector<OpExample>{{{}, attrs({"i"}, 4)}}; };
+  op.examples = [] { return std::vector<OpExample>{{{}, CollectiveAttrs::make({"i"}, 4)}}; };
   r.add(std::move(op));
 }
 

@@ -12,12 +12,12 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
   op.name = std::move(name);
   op.doc = std::move(doc);
   op.stablehlo = std::move(stablehlo);
-  op.attrs = {{"axes", AttrKind::strings, "names of the axes, first major"},
-              {"size", AttrKind::integer, "devices along all the axes together"}};
+  op.attrs = {{CollectiveAttrs::kAxes, AttrKind::strings, "names of the axes, first major"},
+              {CollectiveAttrs::kSize, AttrKind::integer, "devices along all the axes together"}};
   if (grouped)
-    op.attrs.push_back(
-        {"groups", AttrKind::int_lists, "a partition of the devices; empty: all together"});
-  for (AttrSpec& a : extra) op.attrs.push_back(std::move(a));
+    op.attrs.push_back({CollectiveAttrs::kGroups, AttrKind::int_lists,
+                        "a partition of the devices; empty: all together"});
+  op.attrs.insert(op.attrs.end(), extra.begin(), extra.end());
   op.inputs = 1;
   op.cheap = false;
   op.lowering = Lowering::collective;
@@ -39,23 +39,17 @@ Op make(std::string name, std::string doc, std::string stablehlo, std::vector<At
   return op;
 }
 
-Attrs attrs(const Strings& axes, std::int64_t size) { return {{"axes", axes}, {"size", size}}; }
-Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups) {
-  return {{"axes", axes}, {"size", size}, {"groups", groups}};
-}
-
-bool grouped(const Attrs& attrs) {
-  return attrs.has("groups") && !attrs.get<IntLists>("groups").empty();
-}
-
-std::int64_t members(const Attrs& attrs) {
-  return grouped(attrs) ? static_cast<std::int64_t>(attrs.get<IntLists>("groups")[0].size())
-                        : attrs.i("size");
+Attrs tiled_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
+                  const IntLists& groups) {
+  Attrs a = CollectiveAttrs::make(axes, size, groups);
+  GatherAttrs(axis, tiled).set_in(a);
+  return a;
 }
 
 void check_size(const InferArgs& a) {
   constexpr std::int64_t kMaxDevices = std::int64_t{1} << 24;
-  if (std::int64_t n = a.attrs.has("size") ? a.attrs.i("size") : 1; n < 1 || n > kMaxDevices)
+  const CollectiveAttrs among(a.attrs);
+  if (std::int64_t n = among.has_size() ? among.size() : 1; n < 1 || n > kMaxDevices)
     Message(a.op.name)
         .problem("axis " + axes_text(a.attrs) + " has " + std::to_string(n) + " devices")
         .rule("an axis has at least one device and at most " + std::to_string(kMaxDevices))
@@ -66,9 +60,10 @@ void check_size(const InferArgs& a) {
 
 void check_groups(const InferArgs& a, bool equal) {
   check_size(a);
-  if (!grouped(a.attrs)) return;
-  const IntLists& groups = a.attrs.get<IntLists>("groups");
-  std::int64_t size = a.attrs.i("size");
+  const CollectiveAttrs among(a.attrs);
+  if (!among.grouped()) return;
+  const IntLists& groups = among.groups;
+  const std::int64_t size = among.size();
   std::vector<int> seen(static_cast<std::size_t>(size));
   Message m(a.op.name);
   m.problem("the axis_index_groups do not cover every index of axis " + axes_text(a.attrs) +
@@ -112,7 +107,7 @@ int dimension(const char* op, std::int64_t dim, int rank, const SourceLoc& loc) 
 }
 
 std::string axes_text(const Attrs& attrs) {
-  const auto& axes = attrs.get<Strings>("axes");
+  const Strings& axes = CollectiveAttrs(attrs).axes;
   if (axes.size() == 1) return "'" + axes[0] + "'";
   std::string s = "(";
   for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? ", '" : "'") + axes[i] + "'";
@@ -122,18 +117,17 @@ std::string axes_text(const Attrs& attrs) {
 VaryRule removes_axes(bool groups_must_be_equal) {
   return [=](const VaryArgs& a) {
     AxisSet s = a.inputs[0];
-    const auto& axes = a.attrs.get<Strings>("axes");
-    if (!grouped(a.attrs)) {
-      for (const auto& n : axes) s.erase(n);
+    const CollectiveAttrs among(a.attrs);
+    if (!among.grouped()) {
+      for (const auto& n : among.axes) s.erase(n);
       return std::vector<AxisSet>{s};
     }
-    const IntLists& groups = a.attrs.get<IntLists>("groups");
     bool differs = false;
-    for (const auto& n : axes) differs = differs || s.contains(n);
-    for (const Ints& g : groups)
-      differs = differs || (groups_must_be_equal && g.size() != groups[0].size());
+    for (const auto& n : among.axes) differs = differs || s.contains(n);
+    for (const Ints& g : among.groups)
+      differs = differs || (groups_must_be_equal && g.size() != among.groups[0].size());
     if (differs)
-      for (const auto& n : axes) s.insert(n);
+      for (const auto& n : among.axes) s.insert(n);
     return std::vector<AxisSet>{s};
   };
 }
@@ -141,7 +135,7 @@ VaryRule removes_axes(bool groups_must_be_equal) {
 VaryRule adds_axes() {
   return [](const VaryArgs& a) {
     AxisSet s = a.inputs.empty() ? AxisSet{} : a.inputs[0];
-    for (const auto& n : a.attrs.get<Strings>("axes")) s.insert(n);
+    for (const auto& n : CollectiveAttrs(a.attrs).axes) s.insert(n);
     return std::vector<AxisSet>{s};
   };
 }
@@ -149,8 +143,9 @@ VaryRule adds_axes() {
 VaryRule types_invariant() {
   return [](const VaryArgs& a) {
     AxisSet s = a.inputs[0];
-    if (!grouped(a.attrs))
-      for (const auto& n : a.attrs.get<Strings>("axes")) s.erase(n);
+    const CollectiveAttrs among(a.attrs);
+    if (!among.grouped())
+      for (const auto& n : among.axes) s.erase(n);
     return std::vector<AxisSet>{s};
   };
 }
@@ -158,16 +153,17 @@ VaryRule types_invariant() {
 Mapped mapped(const BatchArgs& a, bool ordered) {
   Mapped m;
   if (a.axis_name.empty()) return m;
-  const auto& axes = a.attrs.get<Strings>("axes");
+  const CollectiveAttrs among(a.attrs);
+  const Strings& axes = among.axes;
   auto at = std::find(axes.begin(), axes.end(), a.axis_name);
   if (at == axes.end()) return m;
   m.is = true;
   for (const auto& n : axes)
     if (n != a.axis_name) m.rest.push_back(n);
-  if (a.attrs.has("size")) m.rest_size = a.attrs.i("size") / a.size;
+  if (among.has_size()) m.rest_size = among.size() / a.size;
   m.first = at == axes.begin();
   m.last = at + 1 == axes.end();
-  if (grouped(a.attrs))
+  if (among.grouped())
     Message(a.op.name)
         .problem("axis_index_groups are given, and axis '" + a.axis_name + "' is mapped by vmap")
         .rule("groups are for axes of devices")
@@ -187,6 +183,20 @@ Mapped mapped(const BatchArgs& a, bool ordered) {
   return m;
 }
 
+Ints shared_extents(const BatchArgs& a, const Mapped& m, std::int64_t extent, bool tiled) {
+  Ints parts{a.size};
+  if (!m.rest.empty()) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
+  if (tiled) parts.push_back(extent / (a.size * m.rest_size));
+  return parts;
+}
+
+std::string shared_out_rule(bool tiled, std::int64_t extent, std::int64_t n) {
+  const std::string of = std::to_string(extent), by = std::to_string(n);
+  return tiled ? "with tiled, the extent is a multiple of the number of devices: " + of + " % " +
+                     by + " = " + std::to_string(extent % n)
+               : "the extent equals the number of devices: " + of + " != " + by;
+}
+
 Value times(Value x, std::int64_t n) {
   return n == 1 ? x : mul(x, full_like(x, static_cast<double>(n)));
 }
@@ -203,19 +213,12 @@ Value reshape_dims(Value x, int at, int count, const Ints& by) {
   return reshape(x, replace_dims(x.shape(), at, count, by));
 }
 
-Attrs with_axes(const Attrs& a, const Strings& axes, std::int64_t size) {
-  Attrs r = a;
-  r.set("axes", axes);
-  if (r.has("size")) r.set("size", size);
-  return r;
-}
-
 FactorRule dims_pass(const ShardArgs& a) {
   return pointwise_rule(a.outputs[0].shape, static_cast<int>(a.inputs.size()), 1);
 }
 
 FactorRule dims_exchanged(const ShardArgs& a, int from, int to, bool tiled) {
-  const std::int64_t n = members(a.attrs);
+  const std::int64_t n = CollectiveAttrs(a.attrs).members();
   FactorRule rule;
   const auto member = [&] {
     const int f = rule.factor(n, 'p');

@@ -8,6 +8,7 @@
 // op in both regimes.
 #pragma once
 
+#include "ir/collective_attrs.h"
 #include "ir/op.h"
 #include "ops/batching.h"
 #include "ops/build.h"
@@ -20,12 +21,10 @@ namespace tessera::inline v0::ops::collective {
 Op make(std::string name, std::string doc, std::string stablehlo, std::vector<AttrSpec> extra,
         bool grouped = true);
 
-Attrs attrs(const Strings& axes, std::int64_t size);
-Attrs attrs(const Strings& axes, std::int64_t size, const IntLists& groups);
+/// With the attributes `axis`, a dimension, and `tiled`.
+Attrs tiled_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
+                  const IntLists& groups);
 
-/// The number of devices that communicate with one another: the size of a group, or of the axes.
-std::int64_t members(const Attrs& attrs);
-bool grouped(const Attrs& attrs);
 /// Throws CollectiveError unless `size`, if present, is a valid number of devices.
 void check_size(const InferArgs& a);
 /// Throws CollectiveError unless the groups partition [0, size), with equal sizes if `equal`.
@@ -56,14 +55,20 @@ struct Mapped {
 /// axis lies between two others.
 Mapped mapped(const BatchArgs& a, bool ordered);
 
+/// The factors of the extent of a dimension that the devices of the axes share out among them: the
+/// members of the mapped axis and those of the rest, in the order of the axes, and, if `tiled`, the
+/// slab of each device.
+Ints shared_extents(const BatchArgs& a, const Mapped& m, std::int64_t extent, bool tiled);
+
+/// The rule for a dimension that n devices share out among them, with the arithmetic.
+std::string shared_out_rule(bool tiled, std::int64_t extent, std::int64_t n);
+
 /// x times an integer, with the same bits as the sum of n equal values wherever that sum is exact.
 Value times(Value x, std::int64_t n);
 /// The shape with dims [at, at + count) replaced by `by`.
 Shape replace_dims(const Shape& s, int at, int count, const Ints& by);
 /// Replaces dims [at, at + count) of x by a reshape.
 Value reshape_dims(Value x, int at, int count, const Ints& by);
-/// The attributes `a` with other axes.
-Attrs with_axes(const Attrs& a, const Strings& axes, std::int64_t size);
 
 /// Sharding rules for the axes that a per-device program leaves to the partitioner: each shard
 /// along them communicates only with its peers. Dimensions pass through, except that a dimension

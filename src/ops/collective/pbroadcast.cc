@@ -8,15 +8,15 @@ using namespace collective;
 namespace {
 
 Attrs broadcast_attrs(const Strings& axes, std::int64_t size, std::int64_t source) {
-  Attrs a = attrs(axes, size);
-  a.set("source", source);
+  Attrs a = CollectiveAttrs::make(axes, size);
+  a.set(BroadcastAttrs::kSource, source);
   return a;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult pbroadcast_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
   if (!m.is) return pass_through(a);
-  std::int64_t source = a.attrs.i("source");
+  const std::int64_t source = BroadcastAttrs(a.attrs).source;
   std::int64_t row = m.first ? source / m.rest_size : source % a.size;
   std::int64_t rest = m.first ? source % m.rest_size : source / a.size;
   Value x = a.inputs[0];
@@ -37,16 +37,17 @@ Value pbroadcast(Value x, const Strings& axes, std::int64_t size, std::int64_t s
 }
 
 void register_pbroadcast(Registry& r) {
-  Op op = make("pbroadcast",
-               "The x of device `source` of the axes, on all of them. Its transpose adds the "
-               "cotangents of all devices at the "
-               "source and gives zeros to the others.",
-               "collective_broadcast",
-               {{"source", AttrKind::integer, "number of the device along the axes"}}, false);
+  Op op = make(
+      "pbroadcast",
+      "The x of device `source` of the axes, on all of them. Its transpose adds the "
+      "cotangents of all devices at the "
+      "source and gives zeros to the others.",
+      "collective_broadcast",
+      {{BroadcastAttrs::kSource, AttrKind::integer, "number of the device along the axes"}}, false);
   op.exchange = Exchange::broadcast;
   op.infer = [](const InferArgs& a) {
     check_size(a);
-    std::int64_t n = a.attrs.i("size"), source = a.attrs.i("source");
+    std::int64_t n = CollectiveAttrs(a.attrs).size(), source = BroadcastAttrs(a.attrs).source;
     if (source < 0 || source >= n)
       Message("pbroadcast")
           .problem("axis " + axes_text(a.attrs) + " has no device " + std::to_string(source))
@@ -58,17 +59,19 @@ void register_pbroadcast(Registry& r) {
   };
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
-    const auto& axes = a.attrs.get<Strings>("axes");
+    const CollectiveAttrs among(a.attrs);
+    const Strings& axes = among.axes;
     Value ct = *a.cotangents[0];
     bool typed = ct.type().varying.contains(
         axes[0]);  // else the axis is one of vmap or of an untyped region
-    Value sum = typed ? psum_invariant(pvary(ct, axes), axes) : psum(ct, axes, a.attrs.i("size"));
-    Value index = axis_index(a.b, axes, a.attrs.i("size"));
+    Value sum = typed ? psum_invariant(pvary(ct, axes), axes) : psum(ct, axes, among.size());
+    Value index = axis_index(a.b, axes, among.size());
     if (typed) index = pvary(index, axes);
-    Value here = eq(index, scalar(a.b, DType::int32, static_cast<double>(a.attrs.i("source"))));
+    Value here =
+        eq(index, scalar(a.b, DType::int32, static_cast<double>(BroadcastAttrs(a.attrs).source)));
     return {select(broadcast_in_dim(here, ct.shape(), {}), sum, zeros_like(sum))};
   };
-  op.batch = batch;
+  op.batch = pbroadcast_batch;
   op.uniform = removes_axes(false);
   op.examples = [] {
     return std::vector<OpExample>{{{Type(f32, {3})}, broadcast_attrs({"i"}, 4, 2)}};

@@ -8,16 +8,16 @@ using namespace collective;
 
 Value pmax(Value x, const Strings& axes, std::int64_t size, const IntLists& groups) {
   if (axes.empty()) return x;
-  return x.builder->emit1("pmax", {x}, attrs(axes, size, groups));
+  return x.builder->emit1("pmax", {x}, CollectiveAttrs::make(axes, size, groups));
 }
 Value pmin(Value x, const Strings& axes, std::int64_t size, const IntLists& groups) {
   if (axes.empty()) return x;
-  return x.builder->emit1("pmin", {x}, attrs(axes, size, groups));
+  return x.builder->emit1("pmin", {x}, CollectiveAttrs::make(axes, size, groups));
 }
 
 namespace {
 
-void add(Registry& r, const std::string& name, const std::string& what) {
+void register_extremum(Registry& r, const std::string& name, const std::string& what) {
   bool is_max = name == "pmax";
   Op op = make(name,
                "The elementwise " + what +
@@ -52,21 +52,24 @@ void add(Registry& r, const std::string& name, const std::string& what) {
         y = is_max ? reduce_max(y, {d}) : reduce_min(y, {d});
     }
     if (!m.rest.empty())
-      y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
+      y = a.b.emit(a.op, std::span<const Value>(&y, 1),
+                   CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size))[0];
     return {{y}, {kUnbatched}};
   };
   op.vary = types_invariant();
   op.uniform = removes_axes(false);
   op.waived["transpose"] = "it is not linear";
-  op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, attrs({"i"}, 4, {})}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {3})}, CollectiveAttrs::make({"i"}, 4, {})}};
+  };
   r.add(std::move(op));
 }
 
 }  // namespace
 
 void register_pmax(Registry& r) {
-  add(r, "pmax", "maximum");
-  add(r, "pmin", "minimum");
+  register_extremum(r, "pmax", "maximum");
+  register_extremum(r, "pmin", "minimum");
 }
 
 }  // namespace tessera::inline v0::ops

@@ -12,18 +12,19 @@ using namespace collective;
 namespace {
 
 Attrs permute_attrs(const Strings& axes, std::int64_t size, const IntLists& perm) {
-  Attrs a = attrs(axes, size);
+  Attrs a = CollectiveAttrs::make(axes, size);
   a.set("perm", perm);
   return a;
 }
 
-bool full(const Attrs& attrs) {
-  return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) == attrs.i("size");
+bool is_full(const Attrs& attrs) {
+  return static_cast<std::int64_t>(attrs.get<IntLists>("perm").size()) ==
+         CollectiveAttrs(attrs).size();
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> ppermute_infer(const InferArgs& a) {
   check_size(a);
-  std::int64_t n = a.attrs.i("size");
+  std::int64_t n = CollectiveAttrs(a.attrs).size();
   std::vector<int> sources(static_cast<std::size_t>(n)), destinations(static_cast<std::size_t>(n));
   Message m("ppermute");
   bool bad = false;
@@ -68,7 +69,7 @@ Literal vector_literal(DType dtype, const std::vector<std::int32_t>& values) {
 }
 
 // The rows of x with these numbers, a vector of int32.
-Value rows_of(Value x, Value numbers) {
+Value chosen_rows(Value x, Value numbers) {
   const std::int64_t n = numbers.shape()[0];
   GatherDims dims;
   for (int i = 1; i < x.rank(); ++i) dims.offset_dims.push_back(i);
@@ -123,15 +124,15 @@ Place place_of(const BatchArgs& a, const Mapped& m, std::int64_t number) {
 // The rows `taken` of `rows`, with zeros where nothing is sent.
 Value arranged(const BatchArgs& a, const Mapped& m, Value rows, const Table& taken,
                const Table& sent) {
-  const Value y = rows_of(rows, own_row(a, m, DType::int32, taken));
-  if (full(a.attrs)) return y;
+  const Value y = chosen_rows(rows, own_row(a, m, DType::int32, taken));
+  if (is_full(a.attrs)) return y;
   const Value mask = broadcast_in_dim(own_row(a, m, DType::boolean, sent), y.shape(), {0});
   return select(mask, y, zeros_like(y));
 }
 
 // If the mapped axis is the only one, the result picks rows of the stack by source.
 BatchResult among_rows(const BatchArgs& a, const Mapped& m) {
-  if (a.dims[0] == kUnbatched && full(a.attrs)) return {{a.inputs[0]}, {kUnbatched}};
+  if (a.dims[0] == kUnbatched && is_full(a.attrs)) return {{a.inputs[0]}, {kUnbatched}};
   Table source(1, std::vector<std::int32_t>(static_cast<std::size_t>(a.size))), sent = source;
   for (const Ints& pair : a.attrs.get<IntLists>("perm")) {
     source[0][static_cast<std::size_t>(pair[1])] = static_cast<std::int32_t>(pair[0]);
@@ -189,7 +190,7 @@ BatchResult among_members(const BatchArgs& a, const Mapped& m) {
   for (const Parcel& p : parcels) {
     first.push_back(rows);
     rows += p.rows[0].size();
-    const Value sent = rows_of(x, own_row(a, m, DType::int32, p.rows));
+    const Value sent = chosen_rows(x, own_row(a, m, DType::int32, p.rows));
     received.push_back(stays(p.pairs) ? sent : ppermute(sent, m.rest, m.rest_size, p.pairs));
   }
   const auto width = static_cast<std::size_t>(a.size);
@@ -219,17 +220,18 @@ void register_ppermute(Registry& r) {
                false);
   op.exchange = Exchange::permute;
   op.sources = [](const Attrs& attrs) {
-    std::vector<std::int64_t> source(static_cast<std::size_t>(attrs.i("size")), -1);
+    std::vector<std::int64_t> source(static_cast<std::size_t>(CollectiveAttrs(attrs).size()), -1);
     for (const Ints& pair : attrs.get<IntLists>("perm"))
       source[static_cast<std::size_t>(pair[1])] = pair[0];
     return source;
   };
-  op.infer = infer;
+  op.infer = ppermute_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     IntLists inverse = a.attrs.get<IntLists>("perm");
     for (Ints& pair : inverse) std::swap(pair[0], pair[1]);
-    return {ppermute(*a.cotangents[0], a.attrs.get<Strings>("axes"), a.attrs.i("size"), inverse)};
+    const CollectiveAttrs among(a.attrs);
+    return {ppermute(*a.cotangents[0], among.axes, among.size(), inverse)};
   };
   op.batch = [](const BatchArgs& a) -> BatchResult {
     Mapped m = mapped(a, true);
@@ -238,8 +240,8 @@ void register_ppermute(Registry& r) {
   };
   op.uniform = [](const VaryArgs& a) {
     AxisSet s = a.inputs[0];
-    const auto& axes = a.attrs.get<Strings>("axes");
-    bool differs = !full(a.attrs);
+    const auto& axes = CollectiveAttrs(a.attrs).axes;
+    bool differs = !is_full(a.attrs);
     for (const auto& n : axes) differs = differs || s.contains(n);
     if (differs)
       for (const auto& n : axes) s.insert(n);

@@ -12,18 +12,18 @@ using namespace collective;
 
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 Attrs affine_attrs(const Strings& axes, std::int64_t size, std::int64_t step, std::int64_t offset,
                    std::int64_t every) {
-  Attrs a = attrs(axes, size);
+  Attrs a = CollectiveAttrs::make(axes, size);
   a.set("step", step);
   a.set("offset", offset);
   a.set("every", every);
   return a;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> ppermute_affine_infer(const InferArgs& a) {
   check_size(a);
   if (a.attrs.i("step") == 0 || a.attrs.i("every") < 1)
     throw InternalError("ppermute_affine by " + std::to_string(a.attrs.i("step")) + " / " +
@@ -31,11 +31,11 @@ std::vector<Type> infer(const InferArgs& a) {
   return {a.inputs[0]};
 }
 
-std::vector<std::int64_t> sources(const Attrs& a) {
-  const std::int64_t n = a.i("size");
+std::vector<std::int64_t> ppermute_affine_sources(const Attrs& a) {
+  const std::int64_t n = CollectiveAttrs(a).size();
   std::vector<std::int64_t> source(static_cast<std::size_t>(n), -1);
   for (std::int64_t p = 0; p < n; ++p) {
-    const std::int64_t q = floor_div(a.i("step") * p + a.i("offset"), a.i("every"));
+    const std::int64_t q = floor_quotient(a.i("step") * p + a.i("offset"), a.i("every"));
     if (q >= 0 && q < n) source[static_cast<std::size_t>(p)] = q;
   }
   return source;
@@ -45,10 +45,11 @@ std::vector<std::int64_t> sources(const Attrs& a) {
 // every * q <= step * p + offset < every * (q + 1). These are consecutive. Each round returns one
 // of them, starting at the smallest p; for some q the last round returns a device that is not one
 // of them, which is masked.
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues ppermute_affine_transpose(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
-  const auto& axes = a.attrs.get<Strings>("axes");
-  const std::int64_t n = a.attrs.i("size"), step = a.attrs.i("step"), every = a.attrs.i("every"),
+  const CollectiveAttrs among(a.attrs);
+  const Strings& axes = among.axes;
+  const std::int64_t n = among.size(), step = a.attrs.i("step"), every = a.attrs.i("every"),
                      offset = a.attrs.i("offset"), by = std::abs(step);
   const Value ct = *a.cotangents[0];
   const std::int64_t slope = step > 0 ? every : -every,
@@ -94,9 +95,9 @@ void register_ppermute_affine(Registry& r) {
                 {"every", AttrKind::integer, "1 or more"}},
                false);
   op.exchange = Exchange::permute;
-  op.sources = sources;
-  op.infer = infer;
-  op.transpose = transpose_rule;
+  op.sources = ppermute_affine_sources;
+  op.infer = ppermute_affine_infer;
+  op.transpose = ppermute_affine_transpose;
   op.batch = [](const BatchArgs& a) -> BatchResult {
     if (mapped(a, false).is)
       throw InternalError("ppermute_affine is between devices, and vmap maps '" + a.axis_name +

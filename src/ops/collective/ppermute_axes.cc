@@ -20,7 +20,7 @@ Strings without(const Strings& b, const Strings& a) {
 }
 
 Attrs renaming(const Strings& axes, const Ints& sizes, const Strings& from, const Strings& to) {
-  Attrs a = attrs(
+  Attrs a = CollectiveAttrs::make(
       axes, std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>()));
   a.set("sizes", sizes);
   a.set("from", from);
@@ -28,8 +28,8 @@ Attrs renaming(const Strings& axes, const Ints& sizes, const Strings& from, cons
   return a;
 }
 
-std::int64_t size_of(const Attrs& a, const Strings& names) {
-  const auto& axes = a.get<Strings>("axes");
+std::int64_t size_of_axes(const Attrs& a, const Strings& names) {
+  const auto& axes = CollectiveAttrs(a).axes;
   const auto& sizes = a.get<Ints>("sizes");
   std::int64_t n = 1;
   for (const auto& name : names) {
@@ -43,13 +43,13 @@ std::int64_t size_of(const Attrs& a, const Strings& names) {
   return n;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> ppermute_axes_infer(const InferArgs& a) {
   check_size(a);
-  const auto &axes = a.attrs.get<Strings>("axes"), &from = a.attrs.get<Strings>("from"),
+  const auto &axes = CollectiveAttrs(a.attrs).axes, &from = a.attrs.get<Strings>("from"),
              &to = a.attrs.get<Strings>("to");
   if (a.attrs.get<Ints>("sizes").size() != axes.size() ||
-      size_of(a.attrs, axes) != a.attrs.i("size") ||
-      size_of(a.attrs, from) != size_of(a.attrs, to) ||
+      size_of_axes(a.attrs, axes) != CollectiveAttrs(a.attrs).size() ||
+      size_of_axes(a.attrs, from) != size_of_axes(a.attrs, to) ||
       axes.size() != from.size() + without(to, from).size())
     throw InternalError("ppermute_axes " + axes_text(a.attrs) +
                         " takes as many blocks along `to` as along `from`");
@@ -58,8 +58,8 @@ std::vector<Type> infer(const InferArgs& a) {
 
 // The source's index along (`from`, then the axes only in `to`) equals the destination's index
 // along (`to`, then the axes only in `from`). This is a bijection, so no table is needed.
-std::vector<std::int64_t> sources(const Attrs& a) {
-  const auto& axes = a.get<Strings>("axes");
+std::vector<std::int64_t> ppermute_axes_sources(const Attrs& a) {
+  const auto& axes = CollectiveAttrs(a).axes;
   const auto& sizes = a.get<Ints>("sizes");
   const auto &from = a.get<Strings>("from"), &to = a.get<Strings>("to");
   Strings first = from, second = to;
@@ -72,7 +72,7 @@ std::vector<std::int64_t> sources(const Attrs& a) {
   const auto number = [&](const std::string& n) {
     return static_cast<std::size_t>(std::find(axes.begin(), axes.end(), n) - axes.begin());
   };
-  std::vector<std::int64_t> source(static_cast<std::size_t>(a.i("size")));
+  std::vector<std::int64_t> source(static_cast<std::size_t>(CollectiveAttrs(a).size()));
   for (std::int64_t device = 0; device < std::ssize(source); ++device) {
     std::int64_t index = 0, at = 0;
     for (const auto& n : second)
@@ -88,7 +88,7 @@ std::vector<std::int64_t> sources(const Attrs& a) {
 
 // If the value is equal along the axes that only `to` has, the result is equal along those that
 // only `from` has. Otherwise the result varies over all the axes.
-std::vector<AxisSet> moved(const VaryArgs& a) {
+std::vector<AxisSet> ppermute_axes_vary(const VaryArgs& a) {
   AxisSet s = a.inputs[0];
   const auto &from = a.attrs.get<Strings>("from"), &to = a.attrs.get<Strings>("to");
   const Strings only_to = without(to, from);
@@ -96,7 +96,7 @@ std::vector<AxisSet> moved(const VaryArgs& a) {
                                   [&](const std::string& n) { return s.contains(n); });
   if (clean)
     for (const auto& n : from) s.erase(n);
-  for (const auto& n : clean ? to : a.attrs.get<Strings>("axes")) s.insert(n);
+  for (const auto& n : clean ? to : CollectiveAttrs(a.attrs).axes) s.insert(n);
   return {s};
 }
 
@@ -120,12 +120,12 @@ void register_ppermute_axes(Registry& r) {
                 {"to", AttrKind::strings, "axes along which they are to lie"}},
                false);
   op.exchange = Exchange::permute;
-  op.sources = sources;
-  op.infer = infer;
+  op.sources = ppermute_axes_sources;
+  op.infer = ppermute_axes_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     const Attrs& at = a.attrs;
-    return {ppermute_axes(*a.cotangents[0], at.get<Strings>("axes"), at.get<Ints>("sizes"),
+    return {ppermute_axes(*a.cotangents[0], CollectiveAttrs(at).axes, at.get<Ints>("sizes"),
                           at.get<Strings>("to"), at.get<Strings>("from"))};
   };
   op.batch = [](const BatchArgs& a) -> BatchResult {
@@ -133,8 +133,8 @@ void register_ppermute_axes(Registry& r) {
       throw InternalError("ppermute_axes is between devices, and vmap maps '" + a.axis_name + "'");
     return pass_through(a);
   };
-  op.vary = moved;
-  op.uniform = moved;
+  op.vary = ppermute_axes_vary;
+  op.uniform = ppermute_axes_vary;
   op.examples = [] {
     Type t(f32, {3});
     t.varying = {"i"};

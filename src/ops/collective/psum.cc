@@ -8,17 +8,17 @@ using namespace collective;
 
 Value psum(Value x, const Strings& axes, std::int64_t size, const IntLists& groups) {
   if (axes.empty()) return x;
-  return x.builder->emit1("psum", {x}, attrs(axes, size, groups));
+  return x.builder->emit1("psum", {x}, CollectiveAttrs::make(axes, size, groups));
 }
 
 Value psum_invariant(Value x, const Strings& axes) {
   if (axes.empty()) return x;
-  return x.builder->emit1("psum_invariant", {x}, {{"axes", axes}});
+  return x.builder->emit1("psum_invariant", {x}, CollectiveAttrs::make(axes));
 }
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> psum_infer(const InferArgs& a) {
   check_groups(a, false);
   if (a.inputs[0].dtype == DType::boolean)
     Message(a.op.name)
@@ -32,13 +32,14 @@ std::vector<Type> infer(const InferArgs& a) {
 
 // The sum over the mapped axis is a sum over the stacked dimension. It is equal for all members, so
 // the result is unstacked.
-BatchResult batch(const BatchArgs& a) {
+BatchResult psum_batch(const BatchArgs& a) {
   Mapped m = mapped(a, false);
   if (!m.is) return pass_through(a);
   Value y =
       a.dims[0] == kUnbatched ? times(a.inputs[0], a.size) : reduce_sum(a.inputs[0], {a.dims[0]});
   if (!m.rest.empty())
-    y = a.b.emit(a.op, std::span<const Value>(&y, 1), with_axes(a.attrs, m.rest, m.rest_size))[0];
+    y = a.b.emit(a.op, std::span<const Value>(&y, 1),
+                 CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size))[0];
   return {{y}, {kUnbatched}};
 }
 
@@ -55,15 +56,17 @@ void register_psum(Registry& r) {
            "all_reduce", {});
   op.exchange = Exchange::combine;
   op.combiner = Combiner::add;
-  op.infer = infer;
+  op.infer = psum_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
     Value ct = *a.cotangents[0];
     return {a.b.emit(a.op, std::span<const Value>(&ct, 1), a.attrs)[0]};
   };
-  op.batch = batch;
+  op.batch = psum_batch;
   op.uniform = removes_axes(true);
-  op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, attrs({"i"}, 4, {})}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {3})}, CollectiveAttrs::make({"i"}, 4, {})}};
+  };
   r.add(std::move(op));
 
   Op typed = make("psum_invariant",
@@ -71,12 +74,12 @@ void register_psum(Registry& r) {
                   "result as equal on all devices. "
                   "So its transpose is pvary, which moves nothing.",
                   "all_reduce", {}, false);
-  std::erase_if(typed.attrs, [](const AttrSpec& s) { return s.name == "size"; });
+  std::erase_if(typed.attrs, [](const AttrSpec& s) { return s.name == CollectiveAttrs::kSize; });
   typed.called = "psum";
   typed.exchange = Exchange::combine;
   typed.combiner = Combiner::add;
   typed.infer = [](const InferArgs& a) {
-    for (const auto& n : a.attrs.get<Strings>("axes"))
+    for (const auto& n : CollectiveAttrs(a.attrs).axes)
       if (!a.inputs[0].varying.contains(n))
         Message("psum")
             .problem("the operand " + to_string(a.inputs[0]) +
@@ -85,19 +88,19 @@ void register_psum(Registry& r) {
             .from(a.loc)
             .advice("multiply by the size of the axis, or cast with pvary first")
             .raise<CollectiveError>();
-    return infer(a);
+    return psum_infer(a);
   };
   typed.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
-    return {pvary(*a.cotangents[0], a.attrs.get<Strings>("axes"))};
+    return {pvary(*a.cotangents[0], CollectiveAttrs(a.attrs).axes)};
   };
-  typed.batch = batch;
+  typed.batch = psum_batch;
   typed.vary = types_invariant();
   typed.uniform = removes_axes(true);
   typed.examples = [] {
     Type t(f32, {3});
     t.varying = {"i"};
-    return std::vector<OpExample>{{{t}, {{"axes", Strings{"i"}}}}};
+    return std::vector<OpExample>{{{t}, CollectiveAttrs::make({"i"})}};
   };
   r.add(std::move(typed));
 }

@@ -7,15 +7,7 @@ using namespace collective;
 
 namespace {
 
-Attrs scatter_attrs(const Strings& axes, std::int64_t size, int axis, bool tiled,
-                    const IntLists& groups) {
-  Attrs a = attrs(axes, size, groups);
-  a.set("axis", static_cast<std::int64_t>(axis));
-  a.set("tiled", tiled);
-  return a;
-}
-
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> psum_scatter_infer(const InferArgs& a) {
   check_groups(a, true);
   Type t = a.inputs[0];
   if (t.dtype == DType::boolean)
@@ -25,20 +17,16 @@ std::vector<Type> infer(const InferArgs& a) {
         .from(a.loc)
         .advice("convert it to int32 first")
         .raise<DTypeError>();
-  std::int64_t n = members(a.attrs);
-  bool tiled = a.attrs.flag("tiled");
-  int axis = dimension("psum_scatter", a.attrs.i("axis"), t.shape.rank(), a.loc);
+  std::int64_t n = CollectiveAttrs(a.attrs).members();
+  const auto [own_axis, tiled] = GatherAttrs(a.attrs);
+  int axis = dimension("psum_scatter", own_axis, t.shape.rank(), a.loc);
   std::int64_t extent = t.shape[axis];
   if (tiled ? extent % n != 0 : extent != n)
     Message("psum_scatter")
         .problem("dimension " + std::to_string(axis) + " of " + to_string(t) + " has " +
                  std::to_string(extent) + " elements, to be scattered over the " +
                  std::to_string(n) + " devices of axis " + axes_text(a.attrs))
-        .rule(tiled ? "with tiled, the extent is a multiple of the number of devices: " +
-                          std::to_string(extent) + " % " + std::to_string(n) + " = " +
-                          std::to_string(extent % n)
-                    : "the extent equals the number of devices: " + std::to_string(extent) +
-                          " != " + std::to_string(n))
+        .rule(shared_out_rule(tiled, extent, n))
         .from(a.loc)
         .advice(tiled ? "pad the dimension to a multiple of " + std::to_string(n)
                       : "pass tiled to keep slabs of a larger dimension, or reshape")
@@ -48,29 +36,23 @@ std::vector<Type> infer(const InferArgs& a) {
   return {t};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult psum_scatter_batch(const BatchArgs& a) {
   Mapped m = mapped(a, true);
-  int axis = static_cast<int>(a.attrs.i("axis"));
-  bool tiled = a.attrs.flag("tiled");
+  const auto [axis, tiled] = GatherAttrs(a.attrs);
   int d = a.dims[0];
   Value x = a.inputs[0];
   if (!m.is) {
     Attrs at = a.attrs;
-    at.set("axis", static_cast<std::int64_t>(axis < d ? axis : axis + 1));
+    GatherAttrs(axis < d ? axis : axis + 1, tiled).set_in(at);
     return {a.b.emit(a.op, a.inputs, at), {!tiled && axis < d ? d - 1 : d}};
   }
   x = d == kUnbatched ? times(x, a.size) : reduce_sum(x, {d});
   // The scattered dimension is split into (mapped members, members of the rest, slab); the first
   // becomes the stacked dimension.
-  std::int64_t slab = x.shape()[axis] / (a.size * m.rest_size);
-  Ints parts{a.size};
-  if (!m.rest.empty()) parts.insert(m.first ? parts.end() : parts.begin(), m.rest_size);
-  if (tiled) parts.push_back(slab);
-  x = reshape_dims(x, axis, 1, parts);
+  x = reshape_dims(x, axis, 1, shared_extents(a, m, x.shape()[axis], tiled));
   if (!m.rest.empty()) {
-    Attrs at = with_axes(a.attrs, m.rest, m.rest_size);
-    at.set("axis", static_cast<std::int64_t>(m.first ? axis + 1 : axis));
-    at.set("tiled", false);
+    Attrs at = CollectiveAttrs::with_axes(a.attrs, m.rest, m.rest_size);
+    GatherAttrs(m.first ? axis + 1 : axis, false).set_in(at);
     x = a.b.emit(a.op, std::span<const Value>(&x, 1), at)[0];
   }
   return {{x}, {axis}};
@@ -81,7 +63,7 @@ BatchResult batch(const BatchArgs& a) {
 Value psum_scatter(Value x, const Strings& axes, std::int64_t size, int axis, bool tiled,
                    const IntLists& groups) {
   axis = dimension("psum_scatter", axis, x.rank(), x.builder->loc);
-  return x.builder->emit1("psum_scatter", {x}, scatter_attrs(axes, size, axis, tiled, groups));
+  return x.builder->emit1("psum_scatter", {x}, tiled_attrs(axes, size, axis, tiled, groups));
 }
 
 void register_psum_scatter(Registry& r) {
@@ -91,26 +73,27 @@ void register_psum_scatter(Registry& r) {
                "dimension removed; `tiled`: the k-th of equal slabs of the dimension. Its "
                "transpose is all_gather.",
                "reduce_scatter",
-               {{"axis", AttrKind::integer, "dimension of the operand"},
-                {"tiled", AttrKind::boolean, "keep the dimension, as slabs"}});
+               {{GatherAttrs::kAxis, AttrKind::integer, "dimension of the operand"},
+                {GatherAttrs::kTiled, AttrKind::boolean, "keep the dimension, as slabs"}});
   op.exchange = Exchange::combine_scatter;
   op.combiner = Combiner::add;
-  op.infer = infer;
+  op.infer = psum_scatter_infer;
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
-    const Attrs& at = a.attrs;
-    return {all_gather(*a.cotangents[0], at.get<Strings>("axes"), at.i("size"),
-                       static_cast<int>(at.i("axis")), at.flag("tiled"),
-                       at.get<IntLists>("groups"))};
+    const CollectiveAttrs among(a.attrs);
+    const GatherAttrs at(a.attrs);
+    return {
+        all_gather(*a.cotangents[0], among.axes, among.size(), at.axis, at.tiled, among.groups)};
   };
-  op.batch = batch;
+  op.batch = psum_scatter_batch;
   op.uniform = adds_axes();
   op.sharding = [](const ShardArgs& a) {
-    return dims_exchanged(a, static_cast<int>(a.attrs.i("axis")), -1, a.attrs.flag("tiled"));
+    const GatherAttrs at(a.attrs);
+    return dims_exchanged(a, at.axis, -1, at.tiled);
   };
   op.examples = [] {
-    return std::vector<OpExample>{{{Type(f32, {4, 3})}, scatter_attrs({"i"}, 4, 0, false, {})},
-                                  {{Type(f32, {8})}, scatter_attrs({"i"}, 4, 0, true, {})}};
+    return std::vector<OpExample>{{{Type(f32, {4, 3})}, tiled_attrs({"i"}, 4, 0, false, {})},
+                                  {{Type(f32, {8})}, tiled_attrs({"i"}, 4, 0, true, {})}};
   };
   r.add(std::move(op));
 }

@@ -2,6 +2,8 @@
 #include "ops/collective/collective.h"
 #include "ops/updates.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::ops {
 
 using namespace collective;
@@ -18,14 +20,14 @@ void register_pvary(Registry& r) {
                "the cotangents of a value that "
                "all devices share are added up.",
                "", {}, false);
-  std::erase_if(op.attrs, [](const AttrSpec& s) { return s.name == "size"; });
+  std::erase_if(op.attrs, [](const AttrSpec& s) { return s.name == CollectiveAttrs::kSize; });
   op.cheap = true;
   op.elementwise = true;
   op.lowering = Lowering::view;
   op.forwards = true;
   op.fuse = fuses_as(FuseRole::free);
   op.infer = [](const InferArgs& a) {
-    for (const auto& n : a.attrs.get<Strings>("axes"))
+    for (const auto& n : CollectiveAttrs(a.attrs).axes)
       if (a.inputs[0].varying.contains(n))
         Message("pvary")
             .problem("the operand " + to_string(a.inputs[0]) + " already varies over '" + n + "'")
@@ -36,7 +38,7 @@ void register_pvary(Registry& r) {
   };
   op.transpose = [](const TransposeArgs& a) -> MaybeValues {
     if (!a.cotangents[0]) return {std::nullopt};
-    const auto& axes = a.attrs.get<Strings>("axes");
+    const auto& axes = CollectiveAttrs(a.attrs).axes;
     return {psum_invariant(pvary(*a.cotangents[0], axes),
                            axes)};  // an explicit zero may be typed invariant
   };
@@ -56,7 +58,9 @@ void register_pvary(Registry& r) {
     return e.operand(0, at);
   };
   op.waived = {{"stablehlo", "types there carry no axes"}};
-  op.examples = [] { return std::vector<OpExample>{{{Type(f32, {3})}, {{"axes", Strings{"i"}}}}}; };
+  op.examples = [] {
+    return std::vector<OpExample>{{{Type(f32, {3})}, CollectiveAttrs::make({"i"})}};
+  };
   r.add(std::move(op));
 }
 

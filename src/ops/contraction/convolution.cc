@@ -63,7 +63,7 @@ void check_attributes(const InferArgs& a, const ConvDims& d) {
         .raise<ShapeError>();
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> convolution_infer(const InferArgs& a) {
   ConvDims d = conv_dims(a.attrs);
   check_attributes(a, d);
   const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape;
@@ -121,7 +121,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(a.inputs[0].dtype, shape, a.inputs[0].weak && a.inputs[1].weak)};
 }
 
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues convolution_jvp(const JvpArgs& a) {
   ConvDims d = conv_dims(a.attrs);
   MaybeValue sum;
   for (int side = 0; side < 2; ++side) {
@@ -133,7 +133,7 @@ MaybeValues jvp(const JvpArgs& a) {
   return {sum};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues convolution_transpose(const TransposeArgs& a) {
   MaybeValues out(2);
   if (!a.cotangents[0]) return out;
   ConvDims d = conv_dims(a.attrs);
@@ -144,7 +144,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
+Cost convolution_cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
   const Ints& spec = attrs.ints("rhs_spec");
   double products = static_cast<double>(in[1].shape[spec[1]]);
   for (std::int64_t k : spatial(in[1].shape, spec)) products *= static_cast<double>(k);
@@ -153,7 +153,7 @@ Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attr
 }
 
 // Sums over window offsets in row-major order, with input features innermost.
-void evaluate(const EvalArgs& a) {
+void convolution_evaluate(const EvalArgs& a) {
   ConvDims d = conv_dims(a.attrs);
   const HostArray &l = a.inputs[0], &r = a.inputs[1];
   HostArray& out = a.outputs[0];
@@ -192,7 +192,7 @@ void evaluate(const EvalArgs& a) {
 }
 
 // For dtypes that no library convolves.
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane convolution_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   ConvDims d = conv_dims(eqn.attrs);
   const Shape &l = e.operand_type(0).shape, &r = e.operand_type(1).shape;
   DType acc = accumulator_of(e.operand_type(0).dtype, e.result_type().dtype);
@@ -235,7 +235,7 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return e.convert(sum, e.result_type().dtype);
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> convolution_examples() {
   const Ints nhwc{0, 3, 1, 2}, hwio{3, 2, 0, 1}, ncw{0, 1, 2}, oiw{0, 1, 2};
   auto example = [](const Shape& l, const Shape& r, const ConvDims& d, DType t = DType::float32) {
     return OpExample{.inputs = {Type(t, l), Type(t, r)}, .attrs = conv_attrs(d)};
@@ -299,18 +299,18 @@ void register_convolution(Registry& r) {
   op.lowering = Lowering::called;
   op.call = convolution_call;
   op.library_bytes = std::size_t{128} << 10;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.transpose = transpose_rule;
+  op.infer = convolution_infer;
+  op.jvp = convolution_jvp;
+  op.transpose = convolution_transpose;
   op.batch = convolution_batch;
   op.product = [](const Attrs&) { return Product::batched; };
   op.linear = [](std::span<const bool> in) { return !(in[0] && in[1]); };
   op.sharding = convolution_sharding;
   op.local = convolution_local;
-  op.cost = cost;
-  op.evaluate = evaluate;
-  op.emit = emit;
-  op.examples = examples;
+  op.cost = convolution_cost;
+  op.evaluate = convolution_evaluate;
+  op.emit = convolution_emit;
+  op.examples = convolution_examples;
   r.add(std::move(op));
 }
 

@@ -8,7 +8,7 @@ namespace tessera::inline v0::ops {
 namespace {
 
 // Swaps the roles of batch and feature in the spec (for a kernel, of output and input feature).
-Ints exchanged(Ints spec) {
+Ints exchanged_spec(Ints spec) {
   std::swap(spec[0], spec[1]);
   return spec;
 }
@@ -41,7 +41,7 @@ Value convolution_transpose_lhs(Value ct, Value rhs, const ConvDims& d, const Ty
   t.pad_low = pad.low;
   t.pad_high = pad.high;
   t.lhs_spec = d.out_spec;
-  t.rhs_spec = exchanged(d.rhs_spec);
+  t.rhs_spec = exchanged_spec(d.rhs_spec);
   t.out_spec = d.lhs_spec;
   t.feature_groups = groups;
   Value result = convolution(ct, reverse(kernel, spatial_dims), t);
@@ -63,9 +63,9 @@ Value convolution_transpose_rhs(Value ct, Value lhs, const ConvDims& d, const Ty
   t.rhs_dilation = d.strides;
   t.pad_low = pad.low;
   t.pad_high = pad.high;
-  t.lhs_spec = exchanged(d.lhs_spec);
-  t.rhs_spec = exchanged(d.out_spec);
-  t.out_spec = exchanged(d.rhs_spec);
+  t.lhs_spec = exchanged_spec(d.lhs_spec);
+  t.rhs_spec = exchanged_spec(d.out_spec);
+  t.out_spec = exchanged_spec(d.rhs_spec);
   t.feature_groups = d.batch_groups;
   t.batch_groups = d.feature_groups;
   return convolution(lhs, ct, t);

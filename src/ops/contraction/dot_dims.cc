@@ -48,13 +48,13 @@ Value dot_general(Value lhs, Value rhs, const DotDims& dims, DType result) {
 
 namespace {
 
-Ints iota_ints(std::int64_t from, std::size_t n) {
+Ints consecutive_ints(std::int64_t from, std::size_t n) {
   Ints out(n);
   std::iota(out.begin(), out.end(), from);
   return out;
 }
 
-bool is_identity(const Ints& p) { return p == iota_ints(0, p.size()); }
+bool is_identity(const Ints& p) { return p == consecutive_ints(0, p.size()); }
 
 // Of two dtypes of one kind, the one that holds the values of both, if there is one.
 DType wider(DType a, DType b) {
@@ -77,12 +77,12 @@ Value dot_general_transpose(Value ct, Value other, const DotDims& dims, const Ty
   // dims of `other`.
   std::int64_t nb = static_cast<std::int64_t>(batch.size());
   std::int64_t first_other = operand_is_lhs ? nb + static_cast<std::int64_t>(free.size()) : nb;
-  Ints ct_contracting = iota_ints(first_other, other_free.size()),
-       ct_batch = iota_ints(0, batch.size());
+  Ints ct_contracting = consecutive_ints(first_other, other_free.size()),
+       ct_batch = consecutive_ints(0, batch.size());
 
   // `other` keeps its contracting dims, in its own order; these are the operand's dims that they
   // pair with:
-  Ints order = iota_ints(0, other_contracting.size());
+  Ints order = consecutive_ints(0, other_contracting.size());
   std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     return other_contracting[a] < other_contracting[b];
   });

@@ -12,15 +12,15 @@
 namespace tessera::inline v0::ops {
 namespace {
 
-std::string list(const Ints& v) {
+std::string dims_text(const Ints& v) {
   std::string s = "[";
   for (std::size_t i = 0; i < v.size(); ++i) s += (i ? ", " : "") + std::to_string(v[i]);
   return s + "]";
 }
 
 // Checks that the dims of one operand exist and that each is named once.
-void check_dims(Message& m, bool& bad, const char* side, int rank, const Ints& contracting,
-                const Ints& batch) {
+void check_dim_numbers(Message& m, bool& bad, const char* side, int rank, const Ints& contracting,
+                       const Ints& batch) {
   Ints seen;
   for (const Ints* dims : {&batch, &contracting})
     for (std::int64_t d : *dims) {
@@ -35,7 +35,7 @@ void check_dims(Message& m, bool& bad, const char* side, int rank, const Ints& c
     }
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> dot_general_infer(const InferArgs& a) {
   const Type &l = a.inputs[0], &r = a.inputs[1];
   DotDims d = dot_dims(a.attrs);
   DType result = a.attrs.dtype("dtype");
@@ -58,20 +58,21 @@ std::vector<Type> infer(const InferArgs& a) {
   std::string shapes = to_string(l.shape) + " and " + to_string(r.shape);
   if (d.lhs_contracting.size() != d.rhs_contracting.size() ||
       d.lhs_batch.size() != d.rhs_batch.size())
-    fail("contracting dimensions " + list(d.lhs_contracting) + " and " + list(d.rhs_contracting) +
-         ", batch dimensions " + list(d.lhs_batch) + " and " + list(d.rhs_batch) +
-         " of operands of shapes " + shapes)
+    fail("contracting dimensions " + dims_text(d.lhs_contracting) + " and " +
+         dims_text(d.rhs_contracting) + ", batch dimensions " + dims_text(d.lhs_batch) + " and " +
+         dims_text(d.rhs_batch) + " of operands of shapes " + shapes)
         .rule("dimensions come in pairs, one of each operand")
         .advice("name as many dimensions of lhs as of rhs")
         .raise<ShapeError>();
   bool bad = false;
   Message m = fail("operands of shapes " + shapes + " do not contract over dimensions " +
-                   list(d.lhs_contracting) + " of lhs and " + list(d.rhs_contracting) + " of rhs" +
+                   dims_text(d.lhs_contracting) + " of lhs and " + dims_text(d.rhs_contracting) +
+                   " of rhs" +
                    (d.lhs_batch.empty() ? ""
-                                        : " with batch dimensions " + list(d.lhs_batch) + " and " +
-                                              list(d.rhs_batch)));
-  check_dims(m, bad, "lhs", l.shape.rank(), d.lhs_contracting, d.lhs_batch);
-  check_dims(m, bad, "rhs", r.shape.rank(), d.rhs_contracting, d.rhs_batch);
+                                        : " with batch dimensions " + dims_text(d.lhs_batch) +
+                                              " and " + dims_text(d.rhs_batch)));
+  check_dim_numbers(m, bad, "lhs", l.shape.rank(), d.lhs_contracting, d.lhs_batch);
+  check_dim_numbers(m, bad, "rhs", r.shape.rank(), d.rhs_contracting, d.rhs_batch);
   if (!bad) {
     auto pair = [&](const char* what, const Ints& ls, const Ints& rs) {
       for (std::size_t i = 0; i < ls.size(); ++i) {
@@ -100,7 +101,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(result, shape, l.weak && r.weak && result == l.dtype)};
 }
 
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues dot_general_jvp(const JvpArgs& a) {
   DotDims d = dot_dims(a.attrs);
   DType result = a.attrs.dtype("dtype");
   MaybeValue sum;
@@ -114,7 +115,7 @@ MaybeValues jvp(const JvpArgs& a) {
   return {sum};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues dot_general_transpose_rule(const TransposeArgs& a) {
   MaybeValues out(2);
   if (!a.cotangents[0]) return out;
   std::size_t side = a.linear[0] ? 0 : 1;
@@ -125,7 +126,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
 
 // A dimension stacked in both operands becomes another batch dimension; one stacked in a single
 // operand becomes another free dimension.
-BatchResult batch(const BatchArgs& a) {
+BatchResult dot_general_batch(const BatchArgs& a) {
   DotDims d = dot_dims(a.attrs);
   int l = a.dims[0], r = a.dims[1];
   auto shift = [](Ints& dims, int stacked) {
@@ -155,7 +156,7 @@ BatchResult batch(const BatchArgs& a) {
           {static_cast<int>(dim)}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule dot_general_sharding(const ShardArgs& a) {
   DotDims d = dot_dims(a.attrs);
   const Shape &ls = a.inputs[0].shape, &rs = a.inputs[1].shape;
   FactorRule rule;
@@ -178,7 +179,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
+Cost dot_general_cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
   double contracted = 1;
   for (std::int64_t i : attrs.ints("lhs_contracting"))
     contracted *= static_cast<double>(in[0].shape[i]);
@@ -186,7 +187,7 @@ Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attr
           static_cast<double>(in[0].bytes() + in[1].bytes() + out[0].bytes())};
 }
 
-void evaluate(const EvalArgs& a) {
+void dot_general_evaluate(const EvalArgs& a) {
   DotDims d = dot_dims(a.attrs);
   const HostArray &l = a.inputs[0], &r = a.inputs[1];
   HostArray& out = a.outputs[0];
@@ -224,7 +225,7 @@ void evaluate(const EvalArgs& a) {
 }
 
 // For dtypes that no library multiplies.
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane dot_general_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   DotDims d = dot_dims(eqn.attrs);
   const Type &l = e.operand_type(0), &r = e.operand_type(1);
   DType acc = accumulator_of(l.dtype, e.result_type().dtype);
@@ -275,7 +276,7 @@ Value summed(const SummedArgs& a) {
   return dot_general(a.stacks[0], a.stacks[1], d, a.attrs.dtype("dtype"));
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> dot_general_examples() {
   auto example = [](const Shape& l, const Shape& r, const DotDims& d, DType in = DType::float32,
                     DType out = DType::float32) {
     return OpExample{.inputs = {Type(in, l), Type(in, r)}, .attrs = dot_attrs(d, out)};
@@ -302,7 +303,7 @@ Ints to_front(const Shape& shape, const Ints& contracting) {
 // Transposes a small matrix before the product, so that its layout matches the loops that read it.
 std::optional<Values> oriented(const DecomposeArgs& a) {
   const Type types[] = {a.inputs[0].type(), a.inputs[1].type()};
-  const Type out = infer({a.op, types, a.attrs, a.b.loc})[0];
+  const Type out = dot_general_infer({a.op, types, a.attrs, a.b.loc})[0];
   DotDims d = dot_dims(a.attrs);
   const bool left = types[0].shape.count() > types[1].shape.count();  // the matrix
   const Shape& matrix = types[left ? 0 : 1].shape;
@@ -347,21 +348,21 @@ void register_dot_general(Registry& r) {
                : FuseRole::apart;
   };
   op.sums_rows = sums_few_rows;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.transpose = transpose_rule;
-  op.batch = batch;
+  op.infer = dot_general_infer;
+  op.jvp = dot_general_jvp;
+  op.transpose = dot_general_transpose_rule;
+  op.batch = dot_general_batch;
   op.summed = summed;
   op.product = [](const Attrs& attrs) {
     return attrs.ints("lhs_batch").empty() ? Product::plain : Product::batched;
   };
   op.linear = [](std::span<const bool> in) { return !(in[0] && in[1]); };
   op.decompose = oriented;
-  op.sharding = sharding;
-  op.cost = cost;
-  op.evaluate = evaluate;
-  op.emit = emit;
-  op.examples = examples;
+  op.sharding = dot_general_sharding;
+  op.cost = dot_general_cost;
+  op.evaluate = dot_general_evaluate;
+  op.emit = dot_general_emit;
+  op.examples = dot_general_examples;
   r.add(std::move(op));
 }
 

@@ -25,17 +25,15 @@ Values cond(Value index, const Programs& branches, std::span<const Value> operan
   for (const ProgramPtr& branch : branches)
     if (branch->inputs.size() != operands.size() ||
         branch->outputs.size() != branches[0]->outputs.size())
-      return index.builder->emit("cond", inputs, {{"branches", branches}});  // infer rejects them
+      return index.builder->emit("cond", inputs, CondAttrs::make(branches));  // infer rejects them
   agree_cond(*index.builder, agreed, inputs);
-  Attrs attrs{{"branches", std::move(agreed)}};
-  if (split) attrs.set("split", true);
-  return index.builder->emit("cond", inputs, std::move(attrs));
+  return index.builder->emit("cond", inputs, CondAttrs::make(std::move(agreed), split));
 }
 
 namespace {
 
 std::vector<Type> cond_infer(const InferArgs& a) {
-  const Programs& branches = a.attrs.get<Programs>("branches");
+  const Programs& branches = CondAttrs(a.attrs).branches;
   if (branches.empty()) throw InternalError("a cond has at least one branch");
   check_same(a, "the index", Type(DType::int32, {}), a.inputs[0]);
   std::vector<Type> results = branches[0]->output_types();
@@ -60,7 +58,7 @@ std::vector<Type> cond_infer(const InferArgs& a) {
 
 std::vector<AxisSet> cond_vary(const VaryArgs& a) {
   std::vector<AxisSet> results;
-  for (const ProgramPtr& branch : a.attrs.get<Programs>("branches")) {
+  for (const ProgramPtr& branch : CondAttrs(a.attrs).branches) {
     std::vector<AxisSet> out = vary_through(*branch, {a.inputs.begin() + 1, a.inputs.end()});
     results.resize(out.size());
     for (std::size_t i = 0; i < out.size(); ++i) results[i] |= out[i];
@@ -70,7 +68,7 @@ std::vector<AxisSet> cond_vary(const VaryArgs& a) {
 }
 
 void cond_evaluate(const EvalArgs& a) {
-  const Programs& branches = a.attrs.get<Programs>("branches");
+  const Programs& branches = CondAttrs(a.attrs).branches;
   std::int64_t last = static_cast<std::int64_t>(branches.size()) - 1;
   std::int64_t k = std::clamp<std::int64_t>(*a.inputs[0].data<std::int32_t>(), 0, last);
   std::vector<HostArray> out =
@@ -82,7 +80,7 @@ void cond_evaluate(const EvalArgs& a) {
 // Members that take another branch have no residuals for the linear part of this branch, and their
 // cotangents do not belong to it.
 void check_split(const BatchArgs& a, const Programs& branches) {
-  if (!a.attrs.has("split") || a.axis_name.empty()) return;
+  if (!CondAttrs(a.attrs).split || a.axis_name.empty()) return;
   const Equation* found = find_collective(branches, a.axis_name);
   if (!found) return;
   Message m("vmap");
@@ -99,7 +97,7 @@ void check_split(const BatchArgs& a, const Programs& branches) {
 
 // Runs a branch for all members, but its side effects only for the members that take it.
 BatchResult branch_batch(const BatchArgs& a, std::size_t k) {
-  const Programs& branches = a.attrs.get<Programs>("branches");
+  const Programs& branches = CondAttrs(a.attrs).branches;
   if (!has_effects(*branches[k]))
     return batch_inline(a.b, *branches[k], a.inputs.subspan(1), a.dims.subspan(1), a.size,
                         a.axis_name);
@@ -113,7 +111,7 @@ BatchResult branch_batch(const BatchArgs& a, std::size_t k) {
 // If the index is stacked, every branch runs and the results are selected; otherwise one branch
 // runs over the stack.
 BatchResult cond_batch(const BatchArgs& a) {
-  const Programs& branches = a.attrs.get<Programs>("branches");
+  const Programs& branches = CondAttrs(a.attrs).branches;
   std::size_t results = branches[0]->outputs.size();
   BatchResult r;
   if (a.dims[0] == kUnbatched) {
@@ -126,7 +124,7 @@ BatchResult cond_batch(const BatchArgs& a) {
     Programs batched;
     for (const ProgramPtr& branch : branches)
       batched.push_back(batch_program(*branch, dims, a.size, a.axis_name, stacked).program);
-    r.outputs = cond(a.inputs[0], batched, a.inputs.subspan(1), a.attrs.has("split"));
+    r.outputs = cond(a.inputs[0], batched, a.inputs.subspan(1), CondAttrs(a.attrs).split);
     for (bool s : stacked) r.dims.push_back(s ? 0 : kUnbatched);
     return r;
   }
@@ -158,7 +156,7 @@ std::vector<OpExample> cond_examples() {
     return ProgramPtr(b.finish(out));
   };
   return {{{Type(DType::int32, {}), vector, vector},
-           {{"branches", Programs{branch(0), branch(1), branch(2)}}}}};
+           CondAttrs::make({branch(0), branch(1), branch(2)})}};
 }
 
 }  // namespace
@@ -171,8 +169,8 @@ void register_cond(Registry& r) {
       "operands and give results of "
       "the same dtypes and shapes.";
   op.stablehlo = "case";
-  op.attrs = {{"branches", AttrKind::programs, "(operands...) -> results, each of them"},
-              {"split", AttrKind::boolean,
+  op.attrs = {{CondAttrs::kBranches, AttrKind::programs, "(operands...) -> results, each of them"},
+              {CondAttrs::kSplit, AttrKind::boolean,
                "there where the branches are the linear part of others, with collectives"}};
   op.outputs = -1;
   op.cheap = false;
@@ -184,18 +182,18 @@ void register_cond(Registry& r) {
   op.batch = cond_batch;
   op.vary = cond_vary;
   op.flow = [](const Attrs& attrs) {
-    return Flow{.kind = Flow::Kind::branch, .programs = attrs.get<Programs>("branches")};
+    return Flow{.kind = Flow::Kind::branch, .programs = CondAttrs(attrs).branches};
   };
   op.with_flow = [](const Attrs& attrs, const Flow& f) {
     Attrs changed = attrs;
-    changed.set("branches", f.programs);
+    changed.set(CondAttrs::kBranches, f.programs);
     return changed;
   };
   op.evaluate = cond_evaluate;
   // The cost of the most expensive branch.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
     Cost most;
-    for (const ProgramPtr& branch : attrs.get<Programs>("branches")) {
+    for (const ProgramPtr& branch : CondAttrs(attrs).branches) {
       Cost c = cost_of(*branch);
       most = {std::max(most.flops, c.flops), std::max(most.bytes, c.bytes)};
     }

@@ -1,5 +1,6 @@
 // Derivatives of cond: each branch is transformed, and the branches are then made to return the
 // same types.
+#include "ir/collective_attrs.h"
 #include "ir/interpret.h"
 #include "ir/nested.h"
 #include "ops/build.h"
@@ -15,7 +16,7 @@ const Equation* find_collective(const Programs& programs, std::string_view axis)
   for (const ProgramPtr& p : programs)
     for (const Equation& eqn : p->equations) {
       if (eqn.op->lowering == Lowering::collective && eqn.op->inputs > 0) {
-        const auto& axes = eqn.attrs.get<Strings>("axes");
+        const auto& axes = CollectiveAttrs(eqn.attrs).axes;
         if (axis.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end()) return &eqn;
       }
       if (hides(eqn, axis)) continue;
@@ -31,17 +32,14 @@ const Equation* find_collective(const Programs& programs, std::string_view axis)
 namespace {
 
 Attrs split_attrs(Programs branches) {
-  Attrs attrs;
   const bool split = find_collective(branches, "");
-  attrs.set("branches", std::move(branches));
-  if (split) attrs.set("split", true);
-  return attrs;
+  return CondAttrs::make(std::move(branches), split);
 }
 
 }  // namespace
 
 JvpBoth cond_jvp(const JvpBothArgs& a) {
-  const Programs& branches = a.attrs.get<Programs>("branches");
+  const Programs& branches = CondAttrs(a.attrs).branches;
   std::size_t results = branches[0]->outputs.size();
   std::vector<bool> nonzero_in, nonzero_out(results);
   Values operands(a.inputs.begin() + 1, a.inputs.end());
@@ -56,7 +54,7 @@ JvpBoth cond_jvp(const JvpBothArgs& a) {
   Programs both;
   for (const ProgramPtr& branch : branches)
     both.push_back(jvp_program(*branch, nonzero_in, nonzero_out).program);
-  Values out = cond(a.inputs[0], both, operands, a.attrs.has("split"));
+  Values out = cond(a.inputs[0], both, operands, CondAttrs(a.attrs).split);
   JvpBoth r;
   r.outputs.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results));
   std::size_t next = results;
@@ -125,7 +123,7 @@ struct Slots {
 }  // namespace
 
 PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
-  const Programs& branches = a.attrs.get<Programs>("branches");
+  const Programs& branches = CondAttrs(a.attrs).branches;
   std::size_t results = branches[0]->outputs.size();
   if (!a.inputs[0]) return all_unknown(a, results);
   std::vector<bool> unknown_in, unknown_out(results);
@@ -180,7 +178,7 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
   const bool acts =
       std::any_of(known.begin(), known.end(), [](const ProgramPtr& p) { return has_effects(*p); });
   if (!known[0]->outputs.empty() || acts)
-    out = cond(*a.inputs[0], known, known_operands, a.attrs.has("split"));
+    out = cond(*a.inputs[0], known, known_operands, CondAttrs(a.attrs).split);
   PartialEvalResult r;
   std::size_t next = 0;
   for (bool u : unknown_out) r.outputs.push_back(u ? MaybeValue() : MaybeValue(out[next++]));
@@ -193,7 +191,7 @@ PartialEvalResult cond_partial_eval(const PartialEvalArgs& a) {
 }
 
 MaybeValues cond_transpose(const TransposeArgs& a) {
-  const Programs& branches = a.attrs.get<Programs>("branches");
+  const Programs& branches = CondAttrs(a.attrs).branches;
   if (!a.inputs[0]) throw InternalError("a cond is not linear in its index");
   std::vector<bool> linear(a.linear.begin() + 1, a.linear.end());
   Values operands;

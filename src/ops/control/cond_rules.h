@@ -8,8 +8,26 @@
 #include "ir/op.h"
 
 #include <string_view>
+#include <utility>
 
 namespace tessera::inline v0::ops {
+
+/// The attributes: a view, which must not outlive them.
+struct CondAttrs {
+  static constexpr const char *kBranches = "branches", *kSplit = "split";
+
+  explicit CondAttrs(const Attrs& attrs)
+      : branches(attrs.get<Programs>(kBranches)), split(attrs.has(kSplit)) {}
+  explicit CondAttrs(Attrs&& attrs) = delete;
+  static Attrs make(Programs branches, bool split = false) {
+    Attrs attrs{{kBranches, std::move(branches)}};
+    if (split) attrs.set(kSplit, true);
+    return attrs;
+  }
+
+  const Programs& branches;
+  bool split;
+};
 
 JvpBoth cond_jvp(const JvpBothArgs& a);
 PartialEvalResult cond_partial_eval(const PartialEvalArgs& a);

@@ -4,7 +4,7 @@
 #include "ir/op.h"
 #include "ops/batching.h"
 #include "ops/build.h"
-#include "ops/control/nested.h"
+#include "ops/control/stacked_rule.h"
 
 namespace tessera::inline v0::ops {
 
@@ -14,34 +14,28 @@ Values custom_jvp_call(Builder& b, ProgramPtr body, std::span<const Value> input
 
 namespace {
 
-const CustomJvpRule& rule_of(const HookPtr& hook) {
+const CustomJvpRule& jvp_rule_of(const HookPtr& hook) {
   if (auto* rule = dynamic_cast<const CustomJvpRule*>(hook.get())) return *rule;
   throw InternalError("the rule of a custom_jvp_call is a CustomJvpRule");
 }
 
 // The rule for stacked inputs: the original rule, batched.
-struct StackedJvpRule : CustomJvpRule {
-  HookPtr inner;
-  std::vector<int> dims;
-  std::int64_t size;
-  std::string axis_name;
+struct StackedJvpRule : CustomJvpRule, Stacking {
+  explicit StackedJvpRule(const BatchArgs& a) : Stacking(stacking_of(a)) {}
 
   std::string name() const override { return inner->name(); }
   ProgramPtr rule(const std::vector<Type>& inputs,
                   const std::vector<bool>& nonzero) const override {
-    std::vector<Type> lane = inputs;
     std::vector<int> all = dims;
-    for (std::size_t i = 0; i < lane.size(); ++i)
-      if (dims[i] != kUnbatched) lane[i].shape.erase(lane[i].shape.begin() + dims[i]);
-    for (std::size_t i = 0; i < lane.size(); ++i)
+    for (std::size_t i = 0; i < inputs.size(); ++i)
       if (nonzero[i]) all.push_back(dims[i]);
-    ProgramPtr one = rule_of(inner).rule(lane, nonzero);
+    ProgramPtr one = jvp_rule_of(inner).rule(lane(inputs), nonzero);
     return batch_program(*one, all, size, axis_name, std::vector<bool>(one->outputs.size(), true))
         .program;
   }
 };
 
-JvpBoth call_jvp(const JvpBothArgs& a) {
+JvpBoth custom_jvp_jvp(const JvpBothArgs& a) {
   const Program& body = *a.attrs.program("body");
   const HookPtr& hook = a.attrs.get<HookPtr>("rule");
   std::vector<Type> types, expected = body.output_types();
@@ -52,7 +46,7 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
     nonzero.push_back(a.tangents[i].has_value());
     if (a.tangents[i]) inputs.push_back(*a.tangents[i]);
   }
-  ProgramPtr rule = rule_of(hook).rule(types, nonzero);
+  ProgramPtr rule = jvp_rule_of(hook).rule(types, nonzero);
   std::size_t results = expected.size();
   for (std::size_t i = 0; i < results; ++i)
     if (is_differentiable(expected[i].dtype)) expected.push_back(expected[i]);
@@ -81,24 +75,12 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
   return r;
 }
 
-BatchResult call_batch(const BatchArgs& a) {
-  const Program& body = *a.attrs.program("body");
-  auto stacked = std::make_shared<StackedJvpRule>();
-  stacked->inner = a.attrs.get<HookPtr>("rule");
-  stacked->dims.assign(a.dims.begin(), a.dims.end());
-  stacked->size = a.size;
-  stacked->axis_name = a.axis_name;
-  // All results are stacked, so that the function and its rule agree.
-  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name,
-                                       std::vector<bool>(body.outputs.size(), true));
-  BatchResult r;
-  r.outputs = custom_jvp_call(a.b, batched.program, a.inputs, std::move(stacked));
-  r.dims.assign(r.outputs.size(), 0);
-  return r;
+BatchResult custom_jvp_batch(const BatchArgs& a) {
+  return mapped_call(a, std::make_shared<StackedJvpRule>(a));
 }
 
 // x^2 with the derivative 2x.
-struct SquareRule : CustomJvpRule {
+struct SquareJvpRule : CustomJvpRule {
   std::string name() const override { return "square"; }
   ProgramPtr rule(const std::vector<Type>& inputs, const std::vector<bool>&) const override {
     Builder b("square");
@@ -108,27 +90,25 @@ struct SquareRule : CustomJvpRule {
   }
 };
 
-std::vector<OpExample> call_examples() {
+std::vector<OpExample> custom_jvp_examples() {
   Type vector(DType::float32, {3});
   Builder b("square");
   Value x = b.input(vector);
   Values out{mul(x, x)};
   ProgramPtr body = b.finish(out);
-  return {{{vector}, {{"body", body}, {"rule", HookPtr(std::make_shared<SquareRule>())}}}};
+  return {{{vector}, {{"body", body}, {"rule", HookPtr(std::make_shared<SquareJvpRule>())}}}};
 }
 
 }  // namespace
 
 void register_custom_jvp(Registry& r) {
-  Op op =
-      body_op("custom_jvp_call",
-              "body(operands...), whose derivative is what the rule says instead of the body's.");
-  op.attrs = {{"body", AttrKind::program, "the function"},
-              {"rule", AttrKind::hook, "a CustomJvpRule"}};
-  op.jvp_both = call_jvp;
-  op.batch = call_batch;
-  op.waived["jvp"] = "the rule is user code: jvp_both";
-  op.examples = call_examples;
+  Op op = custom_call_op(
+      "custom_jvp_call",
+      "body(operands...), whose derivative is what the rule says instead of the body's.",
+      "a CustomJvpRule");
+  op.jvp_both = custom_jvp_jvp;
+  op.batch = custom_jvp_batch;
+  op.examples = custom_jvp_examples;
   r.add(std::move(op));
 }
 

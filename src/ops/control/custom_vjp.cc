@@ -8,6 +8,7 @@
 #include "ops/batching.h"
 #include "ops/build.h"
 #include "ops/control/nested.h"
+#include "ops/control/stacked_rule.h"
 
 namespace tessera::inline v0::ops {
 
@@ -17,7 +18,7 @@ Values custom_vjp_call(Builder& b, ProgramPtr body, std::span<const Value> input
 
 namespace {
 
-const CustomVjpRule& rule_of(const HookPtr& hook) {
+const CustomVjpRule& vjp_rule_of(const HookPtr& hook) {
   if (auto* rule = dynamic_cast<const CustomVjpRule*>(hook.get())) return *rule;
   throw InternalError("the rule of a custom_vjp_call is a CustomVjpRule");
 }
@@ -52,12 +53,11 @@ ProgramPtr stacked_backward(const Program& backward, std::vector<int> dims,
   return b.finish_pruned(out);
 }
 
-struct StackedVjpRule : CustomVjpRule {
-  HookPtr inner;
-  std::size_t results;
-  std::vector<int> dims;
-  std::int64_t size;
-  std::string axis_name;
+struct StackedVjpRule : CustomVjpRule, Stacking {
+  explicit StackedVjpRule(const BatchArgs& a)
+      : Stacking(stacking_of(a)), results(a.attrs.program("body")->outputs.size()) {}
+
+  const std::size_t results;
 
   std::string name() const override { return inner->name(); }
   ProgramPtr forward(const std::vector<Type>& inputs) const override {
@@ -72,18 +72,13 @@ struct StackedVjpRule : CustomVjpRule {
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (is_differentiable(inputs[i].dtype)) input_dims.push_back(dims[i]);
     ProgramPtr bwd =
-        rule_of(inner).backward(one, residual_types(*rule_of(inner).forward(one), results));
+        vjp_rule_of(inner).backward(one, residual_types(*vjp_rule_of(inner).forward(one), results));
     return stacked_backward(*bwd, std::move(residual_dims), input_dims, size, axis_name);
   }
 
  private:
-  std::vector<Type> lane(std::vector<Type> inputs) const {
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (dims[i] != kUnbatched) inputs[i].shape.erase(inputs[i].shape.begin() + dims[i]);
-    return inputs;
-  }
   BatchProgram batched_forward(const std::vector<Type>& one) const {
-    ProgramPtr fwd = rule_of(inner).forward(one);
+    ProgramPtr fwd = vjp_rule_of(inner).forward(one);
     std::vector<bool> force(fwd->outputs.size());
     std::fill_n(force.begin(), results, true);
     return batch_program(*fwd, dims, size, axis_name, force);
@@ -109,8 +104,8 @@ void check_types(const JvpBothArgs& a, const std::string& what, std::vector<Type
           .raise<TraceError>();
 }
 
-JvpBoth call_jvp(const JvpBothArgs& a) {
-  const CustomVjpRule& rule = rule_of(a.attrs.get<HookPtr>("rule"));
+JvpBoth custom_vjp_jvp(const JvpBothArgs& a) {
+  const CustomVjpRule& rule = vjp_rule_of(a.attrs.get<HookPtr>("rule"));
   std::vector<Type> types, floating, results = a.attrs.program("body")->output_types();
   Ints present;
   Values tangents;
@@ -147,20 +142,8 @@ JvpBoth call_jvp(const JvpBothArgs& a) {
   return r;
 }
 
-BatchResult call_batch(const BatchArgs& a) {
-  const Program& body = *a.attrs.program("body");
-  auto stacked = std::make_shared<StackedVjpRule>();
-  stacked->inner = a.attrs.get<HookPtr>("rule");
-  stacked->results = body.outputs.size();
-  stacked->dims.assign(a.dims.begin(), a.dims.end());
-  stacked->size = a.size;
-  stacked->axis_name = a.axis_name;
-  BatchProgram batched = batch_program(body, stacked->dims, a.size, a.axis_name,
-                                       std::vector<bool>(body.outputs.size(), true));
-  BatchResult r;
-  r.outputs = custom_vjp_call(a.b, batched.program, a.inputs, std::move(stacked));
-  r.dims.assign(r.outputs.size(), 0);
-  return r;
+BatchResult custom_vjp_batch(const BatchArgs& a) {
+  return mapped_call(a, std::make_shared<StackedVjpRule>(a));
 }
 
 // custom_vjp_tangent: the operands are the residuals, then the tangents of the floating inputs
@@ -266,7 +249,7 @@ BatchResult tangent_batch(const BatchArgs& a) {
 }
 
 // x^2, which saves x and returns 2x ct.
-struct SquareRule : CustomVjpRule {
+struct SquareVjpRule : CustomVjpRule {
   std::string name() const override { return "square"; }
   ProgramPtr forward(const std::vector<Type>& inputs) const override {
     Builder b("square");
@@ -284,14 +267,14 @@ struct SquareRule : CustomVjpRule {
 
 const char* const kNoDifferences = "it has no forward mode";
 
-std::vector<OpExample> call_examples() {
+std::vector<OpExample> custom_vjp_examples() {
   Type vector(DType::float32, {3});
   Builder b("square");
   Value x = b.input(vector);
   Values out{mul(x, x)};
   OpExample e{
       {vector},
-      {{"body", ProgramPtr(b.finish(out))}, {"rule", HookPtr(std::make_shared<SquareRule>())}}};
+      {{"body", ProgramPtr(b.finish(out))}, {"rule", HookPtr(std::make_shared<SquareVjpRule>())}}};
   e.no_numeric_derivative = kNoDifferences;
   return {e};
 }
@@ -299,7 +282,7 @@ std::vector<OpExample> call_examples() {
 std::vector<OpExample> tangent_examples() {
   Type vector(DType::float32, {3});
   OpExample e{{vector, vector},
-              {{"backward", SquareRule().backward({vector}, {vector})},
+              {{"backward", SquareVjpRule().backward({vector}, {vector})},
                {"residuals", std::int64_t{1}},
                {"present", Ints{0}}}};
   e.no_numeric_derivative = kNoDifferences;
@@ -307,16 +290,14 @@ std::vector<OpExample> tangent_examples() {
 }
 
 Op call_op() {
-  Op op = body_op(
+  Op op = custom_call_op(
       "custom_vjp_call",
       "body(operands...), whose reverse-mode derivative is what the rule says instead of the "
-      "body's. It has no forward mode.");
-  op.attrs = {{"body", AttrKind::program, "the function"},
-              {"rule", AttrKind::hook, "a CustomVjpRule"}};
-  op.jvp_both = call_jvp;
-  op.batch = call_batch;
-  op.waived["jvp"] = "the rule is user code: jvp_both";
-  op.examples = call_examples;
+      "body's. It has no forward mode.",
+      "a CustomVjpRule");
+  op.jvp_both = custom_vjp_jvp;
+  op.batch = custom_vjp_batch;
+  op.examples = custom_vjp_examples;
   return op;
 }
 

@@ -25,7 +25,7 @@ Value debug_callback(Value holds, const HookPtr& hook, const Strings& names,
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> debug_callback_infer(const InferArgs& a) {
   const Ints& sizes = a.attrs.ints("sizes");
   const IntLists& stacked = a.attrs.get<IntLists>("stacked");
   const std::size_t scalars = 1 + a.attrs.get<Strings>("names").size();
@@ -101,7 +101,7 @@ std::shared_ptr<const Routine> routine(const CallArgs& a) {
   return routine;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult debug_callback_batch(const BatchArgs& a) {
   Values in(a.inputs.begin(), a.inputs.end());
   Ints sizes = a.attrs.ints("sizes");
   Strings maps = a.attrs.get<Strings>("maps");
@@ -122,7 +122,7 @@ BatchResult batch(const BatchArgs& a) {
 }
 
 // Every device that sees a value sees all of it.
-FactorRule sharding(const ShardArgs& a) {
+FactorRule debug_callback_sharding(const ShardArgs& a) {
   FactorRule rule;
   for (const Type& t : a.inputs) {
     std::vector<int> dims;
@@ -141,7 +141,7 @@ struct Silent final : Callback {
   void call(const Position&, std::span<const HostArray>) const override {}
 };
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> debug_callback_examples() {
   static const HookPtr& hook = *new HookPtr(std::make_shared<Silent>());
   const Type holds(DType::boolean, {}), position(DType::int32, {});
   return {{{holds, position, Type(DType::float32, {2, 3}), Type(DType::complex64, {})},
@@ -180,9 +180,9 @@ void register_debug_callback(Registry& r) {
   op.barrier = true;
   op.lowering = Lowering::called;
   op.call = routine;
-  op.infer = infer;
-  op.batch = batch;
-  op.sharding = sharding;
+  op.infer = debug_callback_infer;
+  op.batch = debug_callback_batch;
+  op.sharding = debug_callback_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs&) {
     Cost c;
     for (const Type& t : in) c.bytes += static_cast<double>(t.bytes());
@@ -197,7 +197,7 @@ void register_debug_callback(Registry& r) {
                {"updates", "its result is no state"},
                {"stablehlo", "host code stays with its process"},
                {"emit", "the hook does the work"}};
-  op.examples = examples;
+  op.examples = debug_callback_examples;
   r.add(std::move(op));
 }
 

@@ -17,17 +17,13 @@ Values scan(ProgramPtr body, std::span<const Value> consts, std::span<const Valu
   inputs.insert(inputs.end(), xs.begin(), xs.end());
   agree_scan(b, body, inputs, consts.size(), carry.size());
   return b.emit("scan", inputs,
-                {{"body", std::move(body)},
-                 {"consts", static_cast<std::int64_t>(consts.size())},
-                 {"carry", static_cast<std::int64_t>(carry.size())},
-                 {"length", length},
-                 {"reverse", reverse}});
+                ScanLayout::make(std::move(body), consts.size(), carry.size(), length, reverse));
 }
 
 namespace {
 
 std::vector<Type> scan_infer(const InferArgs& a) {
-  check_counts(a, {"consts", "carry"});
+  check_counts(a, {ScanLayout::kConsts, ScanLayout::kCarry});
   ScanLayout s(a.attrs);
   std::vector<Type> types(a.inputs.begin(), a.inputs.end());
   for (std::size_t i = s.first_x(); i < types.size(); ++i) {
@@ -100,11 +96,7 @@ Flow scan_flow(const Attrs& attrs) {
 }
 
 Attrs scan_with_flow(const Attrs&, const Flow& f) {
-  return {{"body", f.body()},
-          {"consts", static_cast<std::int64_t>(f.consts)},
-          {"carry", static_cast<std::int64_t>(f.carry)},
-          {"length", f.length},
-          {"reverse", f.reverse}};
+  return ScanLayout::make(f.body(), f.consts, f.carry, f.length, f.reverse);
 }
 
 std::vector<OpExample> scan_examples() {
@@ -115,12 +107,7 @@ std::vector<OpExample> scan_examples() {
   Values out{next, mul(next, x)};
   ProgramPtr body = b.finish(out);
   auto example = [&](bool reverse) {
-    Attrs attrs{{"body", body},
-                {"consts", std::int64_t{1}},
-                {"carry", std::int64_t{1}},
-                {"length", std::int64_t{4}},
-                {"reverse", reverse}};
-    return OpExample{{vector, vector, matrix}, std::move(attrs)};
+    return OpExample{{vector, vector, matrix}, ScanLayout::make(body, 1, 1, 4, reverse)};
   };
   return {example(false), example(true)};
 }
@@ -136,11 +123,11 @@ void register_scan(Registry& r) {
       "set; gives the last carry and the ys stacked, each y at the place of its x. The carry keeps "
       "its dtype and shape. Zero "
       "steps give the first carry.";
-  op.attrs = {{"body", AttrKind::program, "(consts, carry, x) -> (carry, y)"},
-              {"consts", AttrKind::integer, "how many operands every step sees"},
-              {"carry", AttrKind::integer, "how many operands go from step to step"},
-              {"length", AttrKind::integer, "number of steps"},
-              {"reverse", AttrKind::boolean, "from the last x to the first"}};
+  op.attrs = {{ScanLayout::kBody, AttrKind::program, "(consts, carry, x) -> (carry, y)"},
+              {ScanLayout::kConsts, AttrKind::integer, "how many operands every step sees"},
+              {ScanLayout::kCarry, AttrKind::integer, "how many operands go from step to step"},
+              {ScanLayout::kLength, AttrKind::integer, "number of steps"},
+              {ScanLayout::kReverse, AttrKind::boolean, "from the last x to the first"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::control;
@@ -160,8 +147,9 @@ void register_scan(Registry& r) {
   op.with_flow = scan_with_flow;
   op.evaluate = scan_evaluate;
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
-    Cost c = cost_of(*attrs.program("body"));
-    double steps = static_cast<double>(attrs.i("length"));
+    const ScanLayout s(attrs);
+    Cost c = cost_of(*s.body);
+    double steps = static_cast<double>(s.length);
     return Cost{c.flops * steps, c.bytes * steps};
   };
   op.waived = {{"jvp", "jvp_both makes primals and tangents in one loop"},

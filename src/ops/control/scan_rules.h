@@ -4,6 +4,7 @@
 #include "ir/op.h"
 
 #include <optional>
+#include <utility>
 
 namespace tessera::inline v0::ops {
 
@@ -11,19 +12,30 @@ namespace tessera::inline v0::ops {
 /// operand i of the equation is input i of the body, result i is output i of the body, and only xs
 /// and ys have the leading loop dimension.
 struct ScanLayout {
+  static constexpr const char *kBody = "body", *kConsts = "consts", *kCarry = "carry",
+                              *kLength = "length", *kReverse = "reverse";
+
   ProgramPtr body;
   std::size_t consts, carry, xs, ys;
   std::int64_t length;
   bool reverse;
 
   explicit ScanLayout(const Attrs& attrs)
-      : body(attrs.program("body")),
-        consts(static_cast<std::size_t>(attrs.i("consts"))),
-        carry(static_cast<std::size_t>(attrs.i("carry"))),
+      : body(attrs.program(kBody)),
+        consts(static_cast<std::size_t>(attrs.i(kConsts))),
+        carry(static_cast<std::size_t>(attrs.i(kCarry))),
         xs(body->inputs.size() - consts - carry),
         ys(body->outputs.size() - carry),
-        length(attrs.i("length")),
-        reverse(attrs.flag("reverse")) {}
+        length(attrs.i(kLength)),
+        reverse(attrs.flag(kReverse)) {}
+  static Attrs make(ProgramPtr body, std::size_t consts, std::size_t carry, std::int64_t length,
+                    bool reverse) {
+    return {{kBody, std::move(body)},
+            {kConsts, static_cast<std::int64_t>(consts)},
+            {kCarry, static_cast<std::int64_t>(carry)},
+            {kLength, length},
+            {kReverse, reverse}};
+  }
   std::size_t first_x() const { return consts + carry; }
 };
 

@@ -168,12 +168,9 @@ PartialEvalResult scan_partial_eval(const PartialEvalArgs& a) {
       body_order.push_back(o.body);
     }
   r.op = &a.op;
-  r.attrs = {{"body",
-              reordered(*split.unknown, body_order, iota_positions(split.unknown->outputs.size()))},
-             {"consts", static_cast<std::int64_t>(groups[0].size())},
-             {"carry", static_cast<std::int64_t>(groups[1].size())},
-             {"length", s.length},
-             {"reverse", s.reverse}};
+  r.attrs = ScanLayout::make(
+      reordered(*split.unknown, body_order, iota_positions(split.unknown->outputs.size())),
+      groups[0].size(), groups[1].size(), s.length, s.reverse);
   return r;
 }
 

@@ -7,6 +7,7 @@
 #include "ops/control/agree.h"
 #include "ops/control/effects.h"
 #include "ops/control/nested.h"
+#include "ops/control/while_rules.h"
 
 #include <cstring>
 
@@ -19,43 +20,16 @@ Values while_(ProgramPtr cond, ProgramPtr body, std::span<const Value> cond_cons
   inputs.insert(inputs.end(), body_consts.begin(), body_consts.end());
   inputs.insert(inputs.end(), init.begin(), init.end());
   agree_while(*init[0].builder, cond, body, inputs, cond_consts.size(), body_consts.size());
-  return init[0].builder->emit("while", inputs,
-                               {{"cond", std::move(cond)},
-                                {"body", std::move(body)},
-                                {"cond_consts", static_cast<std::int64_t>(cond_consts.size())},
-                                {"body_consts", static_cast<std::int64_t>(body_consts.size())}});
+  return init[0].builder->emit(
+      "while", inputs,
+      WhileLayout::make(std::move(cond), std::move(body), cond_consts.size(), body_consts.size()));
 }
 
 namespace {
 
-// The operands are the condition's consts, the body's consts, the carry.
-struct Layout {
-  ProgramPtr cond, body;
-  std::size_t cond_consts, body_consts, first_carry, carry;
-  explicit Layout(const Attrs& attrs)
-      : cond(attrs.program("cond")),
-        body(attrs.program("body")),
-        cond_consts(static_cast<std::size_t>(attrs.i("cond_consts"))),
-        body_consts(static_cast<std::size_t>(attrs.i("body_consts"))),
-        first_carry(cond_consts + body_consts),
-        carry(body->outputs.size()) {}
-  /// Given a list with one entry per operand, select the entries of the condition's (or body's)
-  /// inputs.
-  template <class T, class Span>
-  std::vector<T> for_cond(const Span& all) const {
-    std::vector<T> v(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(cond_consts));
-    v.insert(v.end(), all.begin() + static_cast<std::ptrdiff_t>(first_carry), all.end());
-    return v;
-  }
-  template <class T, class Span>
-  std::vector<T> for_body(const Span& all) const {
-    return std::vector<T>(all.begin() + static_cast<std::ptrdiff_t>(cond_consts), all.end());
-  }
-};
-
 std::vector<Type> while_infer(const InferArgs& a) {
-  check_counts(a, {"cond_consts", "body_consts"});
-  Layout w(a.attrs);
+  check_counts(a, {WhileLayout::kCondConsts, WhileLayout::kBodyConsts});
+  WhileLayout w(a.attrs);
   check_inputs(a, "predicate", *w.cond, w.for_cond<Type>(a.inputs));
   check_inputs(a, "body", *w.body, w.for_body<Type>(a.inputs));
   if (w.cond->outputs.size() != 1) throw InternalError("the predicate of a while has one result");
@@ -71,7 +45,7 @@ std::vector<Type> while_infer(const InferArgs& a) {
 
 // If the predicate varies, so does the number of iterations, and with it every carry.
 std::vector<AxisSet> while_vary(const VaryArgs& a) {
-  Layout w(a.attrs);
+  WhileLayout w(a.attrs);
   std::vector<AxisSet> in(a.inputs.begin(), a.inputs.end());
   for (;;) {
     AxisSet predicate = vary_through(*w.cond, w.for_cond<AxisSet>(in))[0];
@@ -87,7 +61,7 @@ std::vector<AxisSet> while_vary(const VaryArgs& a) {
 }
 
 void while_evaluate(const EvalArgs& a) {
-  Layout w(a.attrs);
+  WhileLayout w(a.attrs);
   std::vector<HostArray> in(a.inputs.begin(), a.inputs.end());
   while (*evaluate(*w.cond, w.for_cond<HostArray>(in))[0].data<bool>()) {
     std::vector<HostArray> out = evaluate(*w.body, w.for_body<HostArray>(in));
@@ -99,7 +73,7 @@ void while_evaluate(const EvalArgs& a) {
 }
 
 JvpBoth while_jvp(const JvpBothArgs& a) {
-  Layout w(a.attrs);
+  WhileLayout w(a.attrs);
   std::vector<bool> nonzero(a.inputs.size());
   for (std::size_t i = w.cond_consts; i < nonzero.size(); ++i)
     nonzero[i] = a.tangents[i].has_value();
@@ -159,7 +133,7 @@ JvpBoth while_jvp(const JvpBothArgs& a) {
 // The number of iterations is unknown, so residuals cannot be stacked: the known carries get a loop
 // of their own, and the loop of the unknown carries recomputes the known ones.
 PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
-  Layout w(a.attrs);
+  WhileLayout w(a.attrs);
   std::vector<bool> unknown(a.inputs.size());
   for (std::size_t i = 0; i < unknown.size(); ++i) unknown[i] = !a.inputs[i];
   PartialEvaluation cond, body;
@@ -200,8 +174,8 @@ PartialEvalResult while_partial_eval(const PartialEvalArgs& a) {
   r.op = &a.op;
   r.attrs = a.attrs;
   if (!kept.empty()) {  // the first loop has had the side effects
-    r.attrs.set("cond", without_effects(w.cond));
-    r.attrs.set("body", without_effects(w.body));
+    r.attrs.set(WhileLayout::kCond, without_effects(w.cond));
+    r.attrs.set(WhileLayout::kBody, without_effects(w.body));
   }
   std::size_t unknowns = 0;
   for (const MaybeValue& v : a.inputs)
@@ -224,7 +198,7 @@ MaybeValues while_transpose(const TransposeArgs& a) {
 }
 
 BatchResult while_batch(const BatchArgs& a) {
-  Layout w(a.attrs);
+  WhileLayout w(a.attrs);
   Values in(a.inputs.begin(), a.inputs.end());
   std::vector<int> dims(a.dims.begin(), a.dims.end());
   auto stack_carry = [&](std::size_t i) {
@@ -310,11 +284,7 @@ std::vector<OpExample> while_examples() {
   Value w = b.input(scalar), i = b.input(counter), x = b.input(scalar);
   Values next{add(i, ops::scalar(b, DType::int32, 1)), mul(mul(x, x), w)};
   ProgramPtr body = b.finish(next);
-  return {{{counter, scalar, counter, scalar},
-           {{"cond", cond},
-            {"body", body},
-            {"cond_consts", std::int64_t{1}},
-            {"body_consts", std::int64_t{1}}}}};
+  return {{{counter, scalar, counter, scalar}, WhileLayout::make(cond, body, 1, 1)}};
 }
 
 }  // namespace
@@ -328,10 +298,11 @@ void register_while(Registry& r) {
       "dtype and shape. It has a forward-mode derivative only: the number of steps is not known "
       "beforehand.";
   op.stablehlo = "while";
-  op.attrs = {{"cond", AttrKind::program, "(cond consts, carry) -> boolean scalar"},
-              {"body", AttrKind::program, "(body consts, carry) -> carry"},
-              {"cond_consts", AttrKind::integer, "how many operands only cond sees"},
-              {"body_consts", AttrKind::integer, "how many operands only the body sees"}};
+  op.attrs = {
+      {WhileLayout::kCond, AttrKind::program, "(cond consts, carry) -> boolean scalar"},
+      {WhileLayout::kBody, AttrKind::program, "(body consts, carry) -> carry"},
+      {WhileLayout::kCondConsts, AttrKind::integer, "how many operands only cond sees"},
+      {WhileLayout::kBodyConsts, AttrKind::integer, "how many operands only the body sees"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::control;
@@ -343,10 +314,10 @@ void register_while(Registry& r) {
   op.vary = while_vary;
   op.updates = [](const UpdateArgs& a) -> std::vector<std::size_t> {
     // A carry is an update of its initial value.
-    return {Layout(a.attrs).first_carry + a.output};
+    return {WhileLayout(a.attrs).first_carry + a.output};
   };
   op.flow = [](const Attrs& attrs) {
-    const Layout w(attrs);
+    const WhileLayout w(attrs);
     return Flow{.kind = Flow::Kind::loop,
                 .programs = {w.cond, w.body},
                 .cond_consts = w.cond_consts,
@@ -354,15 +325,13 @@ void register_while(Registry& r) {
                 .carry = w.carry};
   };
   op.with_flow = [](const Attrs&, const Flow& f) {
-    return Attrs{{"cond", f.condition()},
-                 {"body", f.body()},
-                 {"cond_consts", static_cast<std::int64_t>(f.cond_consts)},
-                 {"body_consts", static_cast<std::int64_t>(f.consts)}};
+    return WhileLayout::make(f.condition(), f.body(), f.cond_consts, f.consts);
   };
   op.evaluate = while_evaluate;
   // The cost of one iteration, because their number is unknown.
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs& attrs) {
-    Cost c = cost_of(*attrs.program("cond")), d = cost_of(*attrs.program("body"));
+    const WhileLayout w(attrs);
+    Cost c = cost_of(*w.cond), d = cost_of(*w.body);
     return Cost{c.flops + d.flops, c.bytes + d.bytes};
   };
   op.waived = {{"jvp", "jvp_both makes primals and tangents in one loop"},

@@ -17,7 +17,7 @@ Value polynomial(Value x, std::span<const double> c) {
   return r;
 }
 // The polynomial in t, to which 1 / x is mapped from [1 / hi, 1 / lo].
-Value mapped(Value inverse, double lo, double hi, std::span<const double> c) {
+Value mapped_polynomial(Value inverse, double lo, double hi, std::span<const double> c) {
   const double first = 1 / hi, last = 1 / lo;
   return polynomial((inverse - (first + last) / 2) * (2 / (last - first)), c);
 }
@@ -28,10 +28,11 @@ Value bessel_i_rooted(Value x, int order) {
   const bool one = order == 1;
   const Value inverse = 1 / x;
   const double infinity = std::numeric_limits<double>::infinity();
-  const Value middle = mapped(inverse, 3, 8, one ? std::span(kMiddle1) : std::span(kMiddle0));
-  const Value far = mapped(inverse, 8, 20, one ? std::span(kFar1) : std::span(kFar0));
+  const Value middle =
+      mapped_polynomial(inverse, 3, 8, one ? std::span(kMiddle1) : std::span(kMiddle0));
+  const Value far = mapped_polynomial(inverse, 8, 20, one ? std::span(kFar1) : std::span(kFar0));
   const Value farthest =
-      mapped(inverse, 20, infinity, one ? std::span(kFarthest1) : std::span(kFarthest0));
+      mapped_polynomial(inverse, 20, infinity, one ? std::span(kFarthest1) : std::span(kFarthest0));
   return select(lt(x, full_like(x, 8)), middle, select(lt(x, full_like(x, 20)), far, farthest));
 }
 Value bessel_i_scaled(Value x, int order) {

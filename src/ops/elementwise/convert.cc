@@ -31,7 +31,7 @@ Value cut(Value x, DType dtype) {
   return bitcast_convert(convert(piece, unsigned_of(dtype)), dtype);
 }
 // Merges each row of the last dimension into one element.
-Value joined(Value x, DType dtype) {
+Value joined_elements(Value x, DType dtype) {
   const int bits = 8 * size_of(x.dtype()), last = x.rank() - 1;
   Value wide = convert(bitcast_convert(x, unsigned_of(x.dtype())), unsigned_of(dtype));
   Value place = iota(*x.builder, wide.dtype(), wide.shape(), last);
@@ -49,7 +49,7 @@ Value bitcast_convert(Value x, DType dtype) {
   if (both && size_of(from) > size_of(dtype)) return cut(x, dtype);
   if (both && size_of(from) < size_of(dtype) && x.rank() > 0 &&
       x.shape().back() * size_of(from) == size_of(dtype))
-    return joined(x, dtype);
+    return joined_elements(x, dtype);
   return x.builder->emit1("bitcast_convert", {x}, {{"dtype", dtype}});
 }
 
@@ -95,7 +95,7 @@ bool holds_exactly(DType to, DType from) {
   return size_of(to) >= size_of(from);  // integers wrap, and wrap back
 }
 
-Simplified simplify_convert(const SimplifyArgs& a) {
+Simplified convert_simplify(const SimplifyArgs& a) {
   const Var x = a.eqn.inputs[0];
   const DType between = a.around.type(x).dtype, to = a.around.type(a.eqn.outputs[0]).dtype;
   Simplified s;
@@ -120,7 +120,7 @@ Op make_convert() {
               {"weak", AttrKind::boolean, "whether the result is weak"}};
   op.exact = true;
   op.recomputed = true;
-  op.simplify = simplify_convert;
+  op.simplify = convert_simplify;
   op.updates = updates_of({0});
   op.infer = [](const InferArgs& a) {
     const DType from = a.inputs[0].dtype, to = a.attrs.dtype("dtype");

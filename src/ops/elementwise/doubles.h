@@ -3,7 +3,11 @@
 
 #include "ir/emit.h"
 
+#include <limits>
+
 namespace tessera::inline v0::ops {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Emits arithmetic on doubles in a kernel.
 struct Doubles {

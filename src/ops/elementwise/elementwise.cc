@@ -46,7 +46,7 @@ std::string describe(Accepts what) {
 }
 
 namespace {
-std::string list(std::span<const Type> types, std::string (*part)(const Type&)) {
+std::string list_of(std::span<const Type> types, std::string (*part)(const Type&)) {
   std::string s;
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (i) s += i + 1 == types.size() ? " and " : ", ";
@@ -61,7 +61,7 @@ void check_dtypes(const InferArgs& a, std::span<const Type> types, Accepts what)
     if (t.dtype != types[0].dtype)
       Message(a.op.name)
           .problem("operands have dtypes " +
-                   list(types, [](const Type& x) { return std::string(name_of(x.dtype)); }))
+                   list_of(types, [](const Type& x) { return std::string(name_of(x.dtype)); }))
           .rule("operands have one dtype; nothing is promoted here")
           .from(a.loc)
           .advice("convert one operand to the dtype of the other with astype")
@@ -85,7 +85,7 @@ Type common_shape(const InferArgs& a, std::span<const Type> types, DType dtype) 
     if (t.shape == types[0].shape) continue;
     Message(a.op.name)
         .problem("operands have shapes " +
-                 list(types, [](const Type& x) { return to_string(x.shape); }))
+                 list_of(types, [](const Type& x) { return to_string(x.shape); }))
         .rule("operands have one shape; nothing is broadcast here")
         .from(a.loc)
         .advice("broadcast the operands to one shape with broadcast_to")

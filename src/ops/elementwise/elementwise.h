@@ -66,6 +66,9 @@ Value like(Value x, double value);
 JvpRule scaled_by(std::function<Value(Value x, Value y)> derivative);
 /// For results that are piecewise constant or integers: there is no tangent.
 JvpRule no_tangent(std::size_t results = 1);
+/// The rules of an op that hands its operand on: it costs nothing, and its result may be the
+/// operand's memory.
+void forward_operand(Op& op);
 /// For a binary op: returns one operand if all elements of the other equal `neutral`. The other
 /// must be the second operand, unless the op commutes.
 SimplifyRule neutral_element(double neutral, bool commutes);

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The derivatives are 1/2 each at (0, 0), as for max, and the signs of infinite operands.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues hypot_jvp(const JvpArgs& a) {
   Value h = a.outputs[0], zero = like(h, 0);
   auto part = [&](std::size_t i) -> MaybeValue {
     if (!a.tangents[i]) return std::nullopt;
@@ -28,7 +28,7 @@ MaybeValues jvp(const JvpArgs& a) {
   return {plus(part(0), part(1))};
 }
 
-Lane emit(Emitter& e, Lane x, Lane y) {
+Lane hypot_emit(Emitter& e, Lane x, Lane y) {
   auto constant = [&](double v) { return e.constant(x.dtype, v); };
   x = e.unary(Arith::abs, x);
   y = e.unary(Arith::abs, y);
@@ -52,7 +52,7 @@ void register_hypot(Registry& r) {
                          2, Accepts::floating, 0.5, 2);
   op.cheap = false;
   op.cost = pointwise_cost(10);
-  op.jvp = jvp;
+  op.jvp = hypot_jvp;
   op.waived = {{"stablehlo", "exported as the greater times a square root of the ratio"},
                {"transpose", "its derivative is a sum of products"}};
   // std::hypot gives NaN for an infinity and a signalling NaN.
@@ -62,7 +62,7 @@ void register_hypot(Registry& r) {
   });
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return through_float(e, e.operand(0, at), e.operand(1, at),
-                         [&](Lane x, Lane y) { return emit(e, x, y); });
+                         [&](Lane x, Lane y) { return hypot_emit(e, x, y); });
   };
   r.add(std::move(op));
 }

@@ -12,10 +12,7 @@ Value checkpoint_name(Value x, std::string name) {
   return x.builder->emit1("checkpoint_name", {x}, {{"name", std::move(name)}});
 }
 
-namespace {
-
-Op identity(std::string name, std::string stablehlo, std::string doc) {
-  Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
+void forward_operand(Op& op) {
   op.forwards = true;
   op.fuse = fuses_as(FuseRole::free);
   op.updates = updates_of({0});
@@ -28,13 +25,20 @@ Op identity(std::string name, std::string stablehlo, std::string doc) {
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return e.operand(0, at);
   };
+}
+
+namespace {
+
+Op identity_op(std::string name, std::string stablehlo, std::string doc) {
+  Op op = elementwise_op(std::move(name), std::move(stablehlo), std::move(doc), 1, Accepts::any);
+  forward_operand(op);
   return op;
 }
 
 }  // namespace
 
 void register_identity(Registry& r) {
-  Op stop = identity("stop_gradient", "", "x, with a derivative of zero.");
+  Op stop = identity_op("stop_gradient", "", "x, with a derivative of zero.");
   stop.jvp = no_tangent();
   stop.examples = [] {
     OpExample e;
@@ -46,9 +50,10 @@ void register_identity(Registry& r) {
                  {"transpose", "its derivative is zero"}};
 
   // The tangent gets a barrier of its own, so that its recomputation is not merged either.
-  Op barrier = identity("optimization_barrier", "optimization_barrier",
-                        "x; no simplification crosses it, so that what is computed again after it "
-                        "is not merged with before.");
+  Op barrier =
+      identity_op("optimization_barrier", "optimization_barrier",
+                  "x; no simplification crosses it, so that what is computed again after it "
+                  "is not merged with before.");
   barrier.barrier = true;
   barrier.jvp = [](const JvpArgs& a) -> MaybeValues {
     return {a.tangents[0] ? MaybeValue(optimization_barrier(*a.tangents[0])) : std::nullopt};
@@ -57,7 +62,7 @@ void register_identity(Registry& r) {
     return {a.cotangents[0] ? MaybeValue(optimization_barrier(*a.cotangents[0])) : std::nullopt};
   };
 
-  Op name = identity("checkpoint_name", "", "x, marked with `name` for the policies of remat.");
+  Op name = identity_op("checkpoint_name", "", "x, marked with `name` for the policies of remat.");
   name.attrs = {{"name", AttrKind::string, "what policies know the value by"}};
   name.label = [](const Attrs& attrs) { return &attrs.str("name"); };
   name.jvp = [](const JvpArgs& a) -> MaybeValues { return {a.tangents[0]}; };

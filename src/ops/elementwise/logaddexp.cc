@@ -13,7 +13,7 @@ namespace {
 
 // The softmax weights of the two operands, which add up to 1; 1/2 each where they are equal,
 // including equal infinities.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues logaddexp_jvp(const JvpArgs& a) {
   Value x = a.inputs[0], y = a.inputs[1];
   Value d = sub(x, y);
   d = select(and_(eq(x, y), ne(d, d)), like(x, 0), d);
@@ -23,7 +23,7 @@ MaybeValues jvp(const JvpArgs& a) {
   return {plus(dx, dy)};
 }
 
-Lane emit(Emitter& e, Lane x, Lane y) {
+Lane logaddexp_emit(Emitter& e, Lane x, Lane y) {
   Lane d = e.binary(Arith::sub, x, y);
   Lane far = e.unary(Arith::exp, e.unary(Arith::neg, e.unary(Arith::abs, d)));
   Lane r = e.binary(Arith::add, e.binary(Arith::max, x, y), e.unary(Arith::log1p, far));
@@ -41,7 +41,7 @@ void register_logaddexp(Registry& r) {
                          2, Accepts::floating);
   op.cheap = false;
   op.cost = pointwise_cost(20);
-  op.jvp = jvp;
+  op.jvp = logaddexp_jvp;
   op.waived = {{"stablehlo", "exported as log_plus_one of an exponential"},
                {"transpose", "its derivative is a sum of products"}};
   op.evaluate = evaluate_floating<2>([](auto x, auto y) {
@@ -50,7 +50,7 @@ void register_logaddexp(Registry& r) {
   });
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return through_float(e, e.operand(0, at), e.operand(1, at),
-                         [&](Lane x, Lane y) { return emit(e, x, y); });
+                         [&](Lane x, Lane y) { return logaddexp_emit(e, x, y); });
   };
   r.add(std::move(op));
 }

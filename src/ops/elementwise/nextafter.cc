@@ -25,7 +25,7 @@ T next_narrow(T from, T to) {
   return std::bit_cast<T>(bits);
 }
 
-void evaluate(const EvalArgs& a) {
+void nextafter_evaluate(const EvalArgs& a) {
   dispatch(a.outputs[0].dtype, [&](auto tag) {
     using T = decltype(tag);
     if constexpr (kFloating<T>) {
@@ -42,7 +42,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
+Lane nextafter_emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   Lane x = e.operand(0, at), y = e.operand(1, at);
   const DType d = x.dtype, bits = unsigned_of(d);
   Lane zero = e.constant(d, 0.0), one = e.constant(bits, std::int64_t{1});
@@ -68,8 +68,8 @@ void register_nextafter(Registry& r) {
                          2, Accepts::floating);
   op.exact = true;
   op.cost = pointwise_cost(8);
-  op.evaluate = evaluate;
-  op.emit = emit;
+  op.evaluate = nextafter_evaluate;
+  op.emit = nextafter_emit;
   op.waived = {{"jvp", "it is no function of real numbers"},
                {"transpose", "it is not linear"},
                {"updates", "a neighbour of a state is another value"}};

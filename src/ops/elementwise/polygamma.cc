@@ -24,8 +24,6 @@ constexpr double kEulerMaclaurin[] = {
     2.08767569878681e-08,  -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13,
     8.586062056277845e-15, -2.174868698558062e-16, 5.5090028283602295e-18};
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // The Euler-Maclaurin sum of the Hurwitz zeta function at order + 1, times order!.
 long double exact_polygamma(long double x, std::int64_t order) {
   if (!(x >= 0)) return kNan;

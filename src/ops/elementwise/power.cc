@@ -28,7 +28,7 @@ N power(N x, std::uint64_t exponent, Mul mul) {
     if ((exponent >>= 1) == 0) return *acc;
   }
 }
-std::uint64_t magnitude(std::int64_t e) {
+std::uint64_t unsigned_magnitude(std::int64_t e) {
   return e < 0 ? -static_cast<std::uint64_t>(e) : static_cast<std::uint64_t>(e);
 }
 
@@ -100,7 +100,7 @@ Op make_integer_pow() {
   };
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
     int bits = 0;
-    for (std::uint64_t m = magnitude(attrs.i("exponent")); m; m >>= 1)
+    for (std::uint64_t m = unsigned_magnitude(attrs.i("exponent")); m; m >>= 1)
       bits += 1 + static_cast<int>(m & 1);
     return pointwise_cost(bits)(in, out, attrs);
   };
@@ -109,7 +109,7 @@ Op make_integer_pow() {
     evaluate_numeric<1>([n](auto x) {
       using T = decltype(x);
       if (n == 0) return T(1);
-      T p = power(x, magnitude(n), [](T u, T v) {
+      T p = power(x, unsigned_magnitude(n), [](T u, T v) {
         if constexpr (kRounds<T>)
           return times(u, v);
         else
@@ -125,7 +125,8 @@ Op make_integer_pow() {
     Lane x = e.operand(0, at);
     return through_float(e, x, [&](Lane v) {
       if (n == 0) return e.constant(v.dtype, std::int64_t{1});
-      Lane p = power(v, magnitude(n), [&](Lane u, Lane w) { return e.binary(Arith::mul, u, w); });
+      Lane p = power(v, unsigned_magnitude(n),
+                     [&](Lane u, Lane w) { return e.binary(Arith::mul, u, w); });
       return n < 0 ? e.binary(Arith::div, e.constant(v.dtype, std::int64_t{1}), p) : p;
     });
   };

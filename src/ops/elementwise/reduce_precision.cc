@@ -31,7 +31,7 @@ Format format_of(DType d, const Attrs& attrs) {
           static_cast<int>(std::min<std::int64_t>(mantissa, attrs.i("mantissa_bits")))};
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> reduce_precision_infer(const InferArgs& a) {
   check_dtypes(a, a.inputs, Accepts::floating);
   const std::int64_t exponent = a.attrs.i("exponent_bits"), mantissa = a.attrs.i("mantissa_bits");
   if (exponent < 1 || mantissa < 0)
@@ -49,7 +49,7 @@ std::vector<Type> infer(const InferArgs& a) {
 // place, ties to even, then applies the limits of the range. Subnormal numbers have the unit of the
 // smallest normal number.
 template <class T>
-T reduced(T x, const Format& f) {
+T reduced_to(T x, const Format& f) {
   if (!std::isfinite(x) || x == 0) return x;
   const int least = 2 - (1 << (f.exponent - 1));  // exponent of the smallest normal number
   const int unit = std::max(std::ilogb(x), least) - f.kept_mantissa;
@@ -69,7 +69,7 @@ T reduced(T x, const Format& f) {
   return r;
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane reduce_precision_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Lane x = e.operand(0, at);
   const DType d = x.dtype, word = unsigned_of(d);
   const Format f = format_of(d, eqn.attrs);
@@ -112,7 +112,7 @@ void register_reduce_precision(Registry& r) {
               {"mantissa_bits", AttrKind::integer, "after the point"}};
   op.exact = true;
   op.cost = pointwise_cost(6);
-  op.infer = infer;
+  op.infer = reduce_precision_infer;
   auto same = [](Value v, const Attrs& attrs) {
     return reduce_precision(v, static_cast<int>(attrs.i("exponent_bits")),
                             static_cast<int>(attrs.i("mantissa_bits")));
@@ -125,9 +125,9 @@ void register_reduce_precision(Registry& r) {
   };
   op.evaluate = [](const EvalArgs& a) {
     const Format f = format_of(a.inputs[0].dtype, a.attrs);
-    evaluate_floating<1>([f](auto x) { return reduced(x, f); })(a);
+    evaluate_floating<1>([f](auto x) { return reduced_to(x, f); })(a);
   };
-  op.emit = emit;
+  op.emit = reduce_precision_emit;
   op.waived["updates"] = "the rounded state is another value";
   op.examples = [] {
     std::vector<OpExample> examples;

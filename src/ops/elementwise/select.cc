@@ -15,7 +15,7 @@ Value clamp(Value lo, Value x, Value hi) { return x.builder->emit1("clamp", {lo,
 
 namespace {
 
-std::vector<Type> infer_select(const InferArgs& a) {
+std::vector<Type> select_infer(const InferArgs& a) {
   if (a.inputs[0].dtype != DType::boolean)
     Message(a.op.name)
         .problem("the condition has dtype " + std::string(name_of(a.inputs[0].dtype)))
@@ -35,7 +35,7 @@ Op make_select() {
                          3, Accepts::any);
   op.exact = true;
   op.selects = true;
-  op.infer = infer_select;
+  op.infer = select_infer;
   op.updates = updates_of({1, 2});
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     const MaybeValue &t = a.tangents[1], &f = a.tangents[2];

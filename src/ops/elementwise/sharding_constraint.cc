@@ -1,9 +1,7 @@
 // sharding_constraint: an identity that tells the partitioner the user's sharding of a value.
 #include "ops/elementwise/elementwise.h"
-#include "ops/updates.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tessera::inline v0::ops {
 
@@ -25,7 +23,7 @@ Constraint constraint_of(const Attrs& attrs) {
   m.raise<ShardingError>();
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> sharding_constraint_infer(const InferArgs& a) {
   const Constraint c = constraint_of(a.attrs);
   const Type& x = a.inputs[0];
   const std::string spec = to_string(c.spec);
@@ -62,7 +60,7 @@ Value constrain_alike(Value x, const Attrs& attrs) {
 }
 
 // vmap leaves the sharding of the stacked dimension open.
-BatchResult batch(const BatchArgs& a) {
+BatchResult sharding_constraint_batch(const BatchArgs& a) {
   Constraint c = constraint_of(a.attrs);
   const int d = a.dims[0];
   Spec::Dims dims = c.spec.dims();
@@ -85,10 +83,8 @@ void register_sharding_constraint(Registry& r) {
               {"spec", AttrKind::spec, "for each dimension the axes that cut it, major first"},
               {"open", AttrKind::ints, "dimensions that may be cut further, sorted"}};
   op.lowering = Lowering::view;
-  op.forwards = true;
-  op.fuse = fuses_as(FuseRole::free);
   op.exact = true;
-  op.infer = infer;
+  op.infer = sharding_constraint_infer;
   op.jvp = [](const JvpArgs& a) -> MaybeValues {
     return {a.tangents[0] ? MaybeValue(constrain_alike(*a.tangents[0], a.attrs)) : std::nullopt};
   };
@@ -96,18 +92,9 @@ void register_sharding_constraint(Registry& r) {
     if (!a.cotangents[0]) return {std::nullopt};
     return {constrain_alike(*a.cotangents[0], a.attrs)};
   };
-  op.batch = batch;
+  op.batch = sharding_constraint_batch;
   op.constrains = constraint_of;
-  op.updates = updates_of({0});
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
-  op.evaluate = [](const EvalArgs& a) {
-    if (a.outputs[0].count())
-      std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
-                  static_cast<std::size_t>(a.outputs[0].size_bytes()));
-  };
-  op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
-    return e.operand(0, at);
-  };
+  forward_operand(op);
   op.waived = {{"stablehlo", "it has no shardings; they are another dialect's"}};
   op.examples = [] {
     const MeshRef mesh(DeviceMesh{{{"x", "y"}, {2, 3}}, {}});

@@ -9,7 +9,6 @@
 #include "ops/elementwise/elementwise_eval.h"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace tessera::inline v0::ops {
@@ -40,7 +39,6 @@ constexpr double kAroundRoot[] = {
 constexpr double kAsymptotic[] = {-1.0 / 12,        1.0 / 120,      -1.0 / 252, 1.0 / 240,
                                   -1.0 / 132,       691.0 / 32760,  -1.0 / 12,  3617.0 / 8160,
                                   -43867.0 / 14364, 174611.0 / 6600};
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 long double exact_digamma(long double x) {
   constexpr long double pi = std::numbers::pi_v<long double>;

@@ -16,10 +16,10 @@ constexpr double kBernoulli[] = {  // B(2k) / (2k)!
 constexpr int kTerms = 16;
 
 // q + k rounded, and its rounding error.
-struct Shifted {
+struct ShiftedArgument {
   Value value, lost;
 };
-Shifted shifted(Value q, int k) {
+ShiftedArgument shifted_argument(Value q, int k) {
   const Value a = q + k, part = a - q;
   return {a, stop_gradient((q - (a - part)) + (full_like(q, k) - part))};
 }
@@ -33,7 +33,7 @@ Value zeta(Value s, Value q) {
   const Value infinity = full_like(s, std::numeric_limits<double>::infinity());
   const Value defined = and_(gt(s, one), gt(q, zero));
   const Value e = select(defined, s, full_like(s, 2)), x = select(defined, q, one);
-  const Shifted end = shifted(x, kTerms);
+  const ShiftedArgument end = shifted_argument(x, kTerms);
   const Value a = end.value, last = pow(a, -e), inverse = 1 / a;
   const Value square = inverse * inverse;
   Value rest = zero, rising = e, power = inverse;
@@ -47,7 +47,7 @@ Value zeta(Value s, Value q) {
   Value r = select(none, zero, rest);
   Value lost = select(none, zero, end.lost * (last / (e - one) - rest * (e / a)));
   for (int k = kTerms; k-- > 0;) {
-    const Shifted at = shifted(x, k);
+    const ShiftedArgument at = shifted_argument(x, k);
     const Value t = pow(at.value, -e), sum = r + t, part = sum - r;
     lost = lost + ((r - (sum - part)) + (t - part));
     // If s is infinite, each term is 0, 1 or infinite.

@@ -42,7 +42,7 @@ Values scatter_by(std::span<const Value> xs, Value indices, std::span<const Valu
 namespace {
 
 // Holds an element of any dtype.
-struct Element {
+struct CombinedElement {
   alignas(16) std::byte bytes[16];
 };
 
@@ -53,13 +53,13 @@ struct Operands {
 };
 
 // The batch of rows; a row is the last dimension.
-Shape rows_of(const Shape& shape) {
+Shape shape_of_rows(const Shape& shape) {
   Shape rows = shape;
   if (rows.rank() > 0) rows.pop_back();
   return rows;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> combine_at_infer(const InferArgs& a) {
   const Operands o(a.inputs.size());
   Message message(a.op.name);
   bool fits = o.count > 0 && a.inputs.size() % 2 == 1;
@@ -68,7 +68,7 @@ std::vector<Type> infer(const InferArgs& a) {
     const bool operand = i < o.count, places = i == o.count;
     const Type& like = a.inputs[operand || !fits ? 0 : o.count];
     fits = fits && t.shape.rank() > 0 && t.shape == like.shape &&
-           rows_of(t.shape) == rows_of(a.inputs[0].shape) &&
+           shape_of_rows(t.shape) == shape_of_rows(a.inputs[0].shape) &&
            (operand || places || t.dtype == a.inputs[i - o.count - 1].dtype);
     message.offender((operand  ? "operand " + std::to_string(i)
                       : places ? std::string("places")
@@ -96,7 +96,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return out;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult combine_at_batch(const BatchArgs& a) {
   Values rows;
   for (std::size_t i = 0; i < a.inputs.size(); ++i)
     rows.push_back(stacked_at(a.inputs[i], a.dims[i], 0, a.size));
@@ -107,7 +107,7 @@ BatchResult batch(const BatchArgs& a) {
   return {out, std::vector<int>(out.size(), 0)};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule combine_at_sharding(const ShardArgs& a) {
   FactorRule rule;
   const Operands o(a.inputs.size());
   const std::vector<int> operand = rule.factors(a.inputs[0].shape);
@@ -120,7 +120,7 @@ FactorRule sharding(const ShardArgs& a) {
   return rule;
 }
 
-void evaluate(const EvalArgs& a) {
+void combine_at_evaluate(const EvalArgs& a) {
   const Operands o(a.inputs.size());
   for (std::size_t i = 0; i < o.count; ++i)
     if (a.inputs[i].count())
@@ -142,13 +142,13 @@ void evaluate(const EvalArgs& a) {
 
 // Tasks share the rows. Within a row the updates are sequential, because each depends on the
 // current value at its position.
-std::shared_ptr<const Routine> call(const CallArgs& a) {
+std::shared_ptr<const Routine> combine_at_call(const CallArgs& a) {
   const Operands o(a.inputs.size());
   auto body = compile_body(a.attrs.program("body"));
   if (!body) return nullptr;
   std::vector<std::int64_t> sizes;
   for (const Type& t : a.outputs) sizes.push_back(size_of(t.dtype));
-  const std::int64_t rows = rows_of(a.inputs[0].shape).count(), n = a.inputs[0].shape.back(),
+  const std::int64_t rows = shape_of_rows(a.inputs[0].shape).count(), n = a.inputs[0].shape.back(),
                      m = a.inputs[o.count].shape.back();
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
@@ -159,7 +159,8 @@ std::shared_ptr<const Routine> call(const CallArgs& a) {
   auto run_row = [=](const RoutineArgs& args, std::int64_t row) {
     const HostArray places(index, Shape{rows * m}, const_cast<void*>(args.inputs[o.count]));
     std::vector<const void*> in(2 * o.count);
-    std::vector<Element> made(o.count);  // results must not overwrite operands that are still read
+    std::vector<CombinedElement> made(
+        o.count);  // results must not overwrite operands that are still read
     std::vector<void*> out(o.count);
     for (std::size_t i = 0; i < o.count; ++i) {
       auto* to = static_cast<std::byte*>(args.outputs[i]) + row * n * sizes[i];
@@ -191,7 +192,7 @@ std::shared_ptr<const Routine> call(const CallArgs& a) {
   return routine;
 }
 
-ProgramPtr example_body(DType dtype) {
+ProgramPtr combine_at_example_body(DType dtype) {
   Builder b("threefold");
   Value x = b.input(Type(dtype, {})), y = b.input(Type(dtype, {}));
   return b.finish(Values{add(mul(x, full_like(x, 3)), y)});
@@ -212,11 +213,11 @@ void register_combine_at(Registry& r) {
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::called;
-  op.call = call;
-  op.infer = infer;
+  op.call = combine_at_call;
+  op.infer = combine_at_infer;
   op.vary = vary_as_operands;
-  op.batch = batch;
-  op.sharding = sharding;
+  op.batch = combine_at_batch;
+  op.sharding = combine_at_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
     Cost c;
     c.flops = static_cast<double>(in.back().shape.count()) *
@@ -225,13 +226,14 @@ void register_combine_at(Registry& r) {
     for (const Type& t : out) c.bytes += static_cast<double>(t.bytes());
     return c;
   };
-  op.evaluate = evaluate;
+  op.evaluate = combine_at_evaluate;
   op.waived = {{"jvp", "a body has no one derivative at a place that it changes twice"},
                {"transpose", "it is linear in nothing"},
                {"updates", "what a body makes of a state is another value"},
                {"emit", "updates are applied in their order by a routine"}};
   op.examples = [] {
-    const ProgramPtr floats = example_body(DType::float32), whole = example_body(DType::int32);
+    const ProgramPtr floats = combine_at_example_body(DType::float32),
+                     whole = combine_at_example_body(DType::int32);
     auto example = [](DType d, const Shape& x, const Shape& updates, const ProgramPtr& body) {
       OpExample e{{Type(d, x), Type(DType::int32, updates), Type(d, updates)}, {{"body", body}}};
       e.int_lo = -1;

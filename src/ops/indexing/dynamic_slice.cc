@@ -17,7 +17,7 @@ Value dynamic_slice(Value x, std::span<const Value> starts, const Ints& sizes) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> dynamic_slice_infer(const InferArgs& a) {
   if (a.inputs.empty()) throw InternalError("dynamic_slice has an operand");
   const Shape& x = a.inputs[0].shape;
   const Ints& sizes = a.attrs.ints("sizes");
@@ -37,14 +37,13 @@ std::vector<Type> infer(const InferArgs& a) {
 
 /// If only the operand is stacked, its stacked dimension is taken whole; stacked starts make it a
 /// gather.
-BatchResult batch(const BatchArgs& a) {
+BatchResult dynamic_slice_batch(const BatchArgs& a) {
   auto starts = a.inputs.subspan(1);
   auto start_dims = a.dims.subspan(1);
   const Ints& sizes = a.attrs.ints("sizes");
   int d = a.dims[0];
   if (std::all_of(start_dims.begin(), start_dims.end(), [](int k) { return k == kUnbatched; })) {
-    Values all(starts.begin(), starts.end());
-    all.insert(all.begin() + d, scalar(a.b, starts.empty() ? DType::int32 : starts[0].dtype(), 0));
+    const Values all = starts_of_stacked(a.b, starts, d);
     return {{dynamic_slice(a.inputs[0], all, inserted(sizes, d, a.size))}, {d}};
   }
   GatherDims dims;
@@ -64,7 +63,7 @@ BatchResult batch(const BatchArgs& a) {
           {0}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule dynamic_slice_sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
   for (std::size_t d = 0; d < in.size(); ++d) {
@@ -84,7 +83,7 @@ FactorRule sharding(const ShardArgs& a) {
 // Along a sharded dimension each device contributes the part of the box that is in its shard. The
 // shard is padded on both sides by the size of the box, with values that do not change a sum, and
 // the devices' contributions are summed.
-Values local(const LocalArgs& a) {
+Values dynamic_slice_local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &box = a.outputs[0];
   Values starts(a.inputs.begin() + 1, a.inputs.end());
   Ints room(part.size(), 0);
@@ -120,7 +119,7 @@ void register_dynamic_slice(Registry& r) {
   op.stablehlo = "dynamic_slice";
   op.attrs = {{"sizes", AttrKind::ints, "of the result"}};
   op.fuse = fuses_as(FuseRole::movement);
-  op.infer = infer;
+  op.infer = dynamic_slice_infer;
   op.jvp = linear_jvp({0});
   op.transpose = [](const TransposeArgs& a) {
     MaybeValues out(a.types.size());
@@ -131,18 +130,15 @@ void register_dynamic_slice(Registry& r) {
                                   *a.cotangents[0], starts);
     return out;
   };
-  op.batch = batch;
-  op.sharding = sharding;
-  op.local = local;
+  op.batch = dynamic_slice_batch;
+  op.sharding = dynamic_slice_sharding;
+  op.local = dynamic_slice_local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     const HostArray& x = a.inputs[0];
-    Shape strides = x.shape.strides(), first;
-    for (std::size_t d = 0; d < x.shape.size(); ++d)
-      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 1], 0), 0,
-                                               x.shape[d] - a.outputs[0].shape[d]));
-    std::int64_t origin = flat_index(first, strides);
+    const Shape strides = x.shape.strides();
+    const std::int64_t origin = box_origin(a, 1, a.outputs[0].shape);
     copy_elements(x, a.outputs[0],
                   [&](const Shape& index) { return origin + flat_index(index, strides); });
   };
@@ -157,16 +153,9 @@ void register_dynamic_slice(Registry& r) {
     return e.operand(0, from);
   };
   op.examples = [] {
-    auto example = [](DType dtype, const Shape& shape, Ints sizes, DType index) {
-      OpExample e{{Type(dtype, shape)}, {{"sizes", std::move(sizes)}}};
-      for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
-      e.int_lo = -1;
-      return e;
-    };
-    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32),
-                                  example(DType::float64, {4, 3}, {2, 3}, DType::int32),
-                                  example(DType::float32, {4, 3}, {1, 2}, DType::int64),
-                                  example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
+    return box_examples([](DType dtype, const Shape& shape, const Shape& box) {
+      return OpExample{{Type(dtype, shape)}, {{"sizes", to_ints(box)}}};
+    });
   };
   r.add(std::move(op));
 }

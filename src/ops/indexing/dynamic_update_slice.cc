@@ -16,7 +16,7 @@ Value dynamic_update_slice(Value x, Value update, std::span<const Value> starts)
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> dynamic_update_slice_infer(const InferArgs& a) {
   if (a.inputs.size() < 2) throw InternalError("dynamic_update_slice has an operand and an update");
   const Type &x = a.inputs[0], &update = a.inputs[1];
   if (x.dtype != update.dtype)
@@ -41,7 +41,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(x.dtype, x.shape, x.weak && update.weak)};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues dynamic_update_slice_transpose(const TransposeArgs& a) {
   MaybeValues out(a.types.size());
   if (!a.cotangents[0]) return out;
   Value ct = *a.cotangents[0];
@@ -53,13 +53,12 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult dynamic_update_slice_batch(const BatchArgs& a) {
   auto starts = a.inputs.subspan(2);
   auto start_dims = a.dims.subspan(2);
   if (std::all_of(start_dims.begin(), start_dims.end(), [](int k) { return k == kUnbatched; })) {
     int to = a.dims[0] != kUnbatched ? a.dims[0] : a.dims[1];
-    Values all(starts.begin(), starts.end());
-    all.insert(all.begin() + to, scalar(a.b, starts.empty() ? DType::int32 : starts[0].dtype(), 0));
+    const Values all = starts_of_stacked(a.b, starts, to);
     Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size),
           update = stacked_at(a.inputs[1], a.dims[1], to, a.size);
     return {{dynamic_update_slice(x, update, all)}, {to}};
@@ -79,7 +78,7 @@ BatchResult batch(const BatchArgs& a) {
       {0}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule dynamic_update_slice_sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> x = rule.factors(a.inputs[0].shape), update = x;
   for (std::size_t d = 0; d < x.size(); ++d)
@@ -96,7 +95,7 @@ FactorRule sharding(const ShardArgs& a) {
 
 // Each shard takes the part of the update that falls into it: the shard is padded on both sides by
 // the size of the update, the update is written, and the padding is removed.
-Values local(const LocalArgs& a) {
+Values dynamic_update_slice_local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
               &update = a.inputs[1].shape();
   Values starts;
@@ -118,7 +117,7 @@ Values local(const LocalArgs& a) {
   return {slice(dynamic_update_slice(x, a.inputs[1], starts), room, limit, ones)};
 }
 
-Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
+Lane dynamic_update_slice_emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Shape &x = e.operand_type(0).shape, &update = e.operand_type(1).shape;
   std::vector<Bound> bounds;
   std::vector<Index> from(at.begin(), at.end());
@@ -150,12 +149,12 @@ void register_dynamic_update_slice(Registry& r) {
     const std::int64_t all = a.inputs[0].bytes(), part = a.inputs[1].bytes();
     return part > 0 && all - part >= 4096 ? 0 : -1;
   };
-  op.infer = infer;
+  op.infer = dynamic_update_slice_infer;
   op.jvp = linear_jvp({0, 1});
-  op.transpose = transpose_rule;
-  op.batch = batch;
-  op.sharding = sharding;
-  op.local = local;
+  op.transpose = dynamic_update_slice_transpose;
+  op.batch = dynamic_update_slice_batch;
+  op.sharding = dynamic_update_slice_sharding;
+  op.local = dynamic_update_slice_local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
@@ -164,11 +163,8 @@ void register_dynamic_update_slice(Registry& r) {
     auto n = static_cast<std::size_t>(size_of(x.dtype));
     if (x.size_bytes() > 0)
       std::memcpy(out.bytes, x.bytes, static_cast<std::size_t>(x.size_bytes()));
-    Shape strides = x.shape.strides(), first;
-    for (std::size_t d = 0; d < x.shape.size(); ++d)
-      first.push_back(std::clamp<std::int64_t>(read_index(a.inputs[d + 2], 0), 0,
-                                               x.shape[d] - update.shape[d]));
-    std::int64_t origin = flat_index(first, strides);
+    const Shape strides = x.shape.strides();
+    const std::int64_t origin = box_origin(a, 2, update.shape);
     const std::byte* from = update.bytes;
     for_each_index(update.shape, [&](const Shape& index) {
       std::memcpy(out.bytes + static_cast<std::size_t>(origin + flat_index(index, strides)) * n,
@@ -176,18 +172,11 @@ void register_dynamic_update_slice(Registry& r) {
       from += n;
     });
   };
-  op.emit = emit;
+  op.emit = dynamic_update_slice_emit;
   op.examples = [] {
-    auto example = [](DType dtype, const Shape& shape, Shape update, DType index) {
-      OpExample e{{Type(dtype, shape), Type(dtype, std::move(update))}, {}};
-      for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
-      e.int_lo = -1;
-      return e;
-    };
-    return std::vector<OpExample>{example(DType::float32, {5}, {2}, DType::int32),
-                                  example(DType::float64, {4, 3}, {2, 3}, DType::int32),
-                                  example(DType::float32, {4, 3}, {1, 2}, DType::int64),
-                                  example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
+    return box_examples([](DType dtype, const Shape& shape, const Shape& update) {
+      return OpExample{{Type(dtype, shape), Type(dtype, update)}, {}};
+    });
   };
   r.add(std::move(op));
 }

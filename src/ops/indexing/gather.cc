@@ -37,37 +37,20 @@ Literal fill_value(DType dtype) {
 
 namespace {
 
-void evaluate(const EvalArgs& a) {
+void gather_evaluate(const EvalArgs& a) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1];
   HostArray& out = a.outputs[0];
   const Ints& sizes = a.attrs.ints("slice_sizes");
   const std::string& mode = a.attrs.str("mode");
-  WindowDimsOf w =
-      window_dims_of(gather_dims(a.attrs), out.shape.rank(), x.shape.rank(), indices.shape.rank());
-  Shape strides = x.shape.strides(), index_strides = indices.shape.strides();
+  const WindowElements elements(
+      window_dims_of(gather_dims(a.attrs), out.shape.rank(), x.shape.rank(), indices.shape.rank()),
+      indices, x.shape, to_shape(sizes));
+  Shape strides = x.shape.strides();
   auto n = static_cast<std::size_t>(size_of(x.dtype));
   Literal outside = mode == "fill" ? fill_value(x.dtype) : scalar_literal(x.dtype, std::int64_t{0});
   std::byte* to = out.bytes;
   for_each_index(out.shape, [&](const Shape& at) {
-    Shape from;
-    from.resize(x.shape.size(), 0);
-    bool inside = true;
-    for (std::size_t k = 0; k < w.index_map.size(); ++k) {
-      auto position =
-          w.index_position<std::int64_t>(std::span(at.data(), at.size()), k, indices.shape.rank(),
-                                         [](std::int64_t c) { return c; });
-      std::int64_t start = read_index(indices, flat_index(Shape(position), index_strides));
-      auto d = static_cast<std::size_t>(w.index_map[k]);
-      std::int64_t last = x.shape[d] - sizes[d];
-      inside = inside && start >= 0 && start <= last;
-      from[d] = std::clamp<std::int64_t>(start, 0, last);
-    }
-    for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
-      from[static_cast<std::size_t>(w.operand_batching[k])] =
-          at[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
-    for (std::size_t k = 0; k < w.window.size(); ++k)
-      from[static_cast<std::size_t>(w.operand_window[k])] +=
-          at[static_cast<std::size_t>(w.window[k])];
+    const auto [from, inside] = elements.of(at);
     bool take = inside || mode == "clip";
     std::memcpy(to,
                 take ? x.bytes + static_cast<std::size_t>(flat_index(from, strides)) * n
@@ -90,7 +73,7 @@ Lane in_bounds(Emitter& e, Lane number, std::int64_t last) {
                   e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0})), below);
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane gather_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Shape &x = e.operand_type(0).shape, &indices = e.operand_type(1).shape;
   const Ints& sizes = eqn.attrs.ints("slice_sizes");
   const std::string& mode = eqn.attrs.str("mode");
@@ -125,7 +108,7 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return e.select(inside, value, outside);
 }
 
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues gather_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(1);
   // A filled-in value does not depend on the operand, so its tangent is zero.
   const std::string& mode = a.attrs.str("mode");
@@ -133,7 +116,7 @@ MaybeValues jvp(const JvpArgs& a) {
                  mode == "clip" ? "clip" : "zero")};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues gather_transpose(const TransposeArgs& a) {
   MaybeValues out(2);
   if (!a.cotangents[0]) return out;
   Value zero = zeros(a.b, Type(a.types[0].dtype, a.types[0].shape));
@@ -143,7 +126,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule gather_sharding(const ShardArgs& a) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &out = a.outputs[0].shape;
   const Ints& sizes = a.attrs.ints("slice_sizes");
   WindowDimsOf w = window_dims_of(gather_dims(a.attrs), out.rank(), x.rank(), indices.rank());
@@ -213,16 +196,16 @@ void register_gather(Registry& r) {
       {"slice_sizes", AttrKind::ints, "a slice's extent, for every operand dimension"},
       {"mode", AttrKind::string, "\"clip\", \"fill\" or \"zero\""}};
   op.inputs = 2;
-  op.infer = infer_gather;
-  op.jvp = jvp;
-  op.transpose = transpose_rule;
-  op.batch = batch_gather;
-  op.sharding = sharding;
-  op.local = local_gather;
+  op.infer = gather_infer;
+  op.jvp = gather_jvp;
+  op.transpose = gather_transpose;
+  op.batch = gather_batch;
+  op.sharding = gather_sharding;
+  op.local = gather_local;
   op.waived["updates"] = "rows looked up in a table are no next table";
   op.cost = movement_cost();
-  op.evaluate = evaluate;
-  op.emit = emit;
+  op.evaluate = gather_evaluate;
+  op.emit = gather_emit;
   op.examples = gather_examples;
   r.add(std::move(op));
 }

@@ -6,7 +6,7 @@
 
 namespace tessera::inline v0::ops {
 
-std::vector<Type> infer_gather(const InferArgs& a) {
+std::vector<Type> gather_infer(const InferArgs& a) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape;
   GatherDims dims = gather_dims(a.attrs);
   const Ints& sizes = a.attrs.ints("slice_sizes");
@@ -75,7 +75,7 @@ std::vector<Type> infer_gather(const InferArgs& a) {
 /// If only the operand is stacked, its stacked dimension becomes a window dimension. If only the
 /// indices are stacked, theirs becomes the result's first dimension. If both are, the two become
 /// batching dimensions.
-BatchResult batch_gather(const BatchArgs& a) {
+BatchResult gather_batch(const BatchArgs& a) {
   GatherDims dims = gather_dims(a.attrs);
   Ints sizes = a.attrs.ints("slice_sizes");
   const std::string& mode = a.attrs.str("mode");

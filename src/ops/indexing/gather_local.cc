@@ -10,7 +10,7 @@ namespace tessera::inline v0::ops {
 // devices is the result. For slices that may straddle shards, the shard is padded on both sides by
 // the size of a slice. The values that "fill" and "zero" give to slices out of bounds are
 // contributed by the first device.
-Values local_gather(const LocalArgs& a) {
+Values gather_local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(), &out = a.outputs[0];
   const GatherDims dims = gather_dims(a.attrs);
   const std::string& mode = a.attrs.str("mode");

@@ -5,10 +5,10 @@
 
 namespace tessera::inline v0::ops {
 
-std::vector<Type> infer_gather(const InferArgs& a);
-BatchResult batch_gather(const BatchArgs& a);
+std::vector<Type> gather_infer(const InferArgs& a);
+BatchResult gather_batch(const BatchArgs& a);
 std::vector<OpExample> gather_examples();
-Values local_gather(const LocalArgs& a);  // gather_local.cc
+Values gather_local(const LocalArgs& a);  // gather_local.cc
 
 /// The value that "fill" gives to a slice out of bounds: NaN, the smallest integer, the largest
 /// unsigned integer, or true.

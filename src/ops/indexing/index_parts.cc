@@ -5,21 +5,23 @@
 namespace tessera::inline v0::ops {
 
 namespace {
-Value like(Value x, std::int64_t number) { return full_like(x, static_cast<double>(number)); }
+Value integer_like(Value x, std::int64_t number) {
+  return full_like(x, static_cast<double>(number));
+}
 }  // namespace
 
 Value wide_index(Value x) {
   if (x.dtype() == DType::int64) return x;
-  if (x.dtype() == DType::uint64) x = min(x, like(x, std::int64_t{1} << 62));
+  if (x.dtype() == DType::uint64) x = min(x, integer_like(x, std::int64_t{1} << 62));
   return convert(x, DType::int64);
 }
 
 Value moved_inside(Value index, std::int64_t last) {
-  return clamp(like(index, 0), index, like(index, last));
+  return clamp(integer_like(index, 0), index, integer_like(index, last));
 }
 
 Value lies_inside(Value index, std::int64_t last) {
-  return and_(ge(index, like(index, 0)), le(index, like(index, last)));
+  return and_(ge(index, integer_like(index, 0)), le(index, integer_like(index, last)));
 }
 
 Value from_part(Value index, const Strings& axes, std::int64_t parts, std::int64_t part) {

@@ -20,9 +20,10 @@ std::int64_t read_index(const HostArray& a, std::int64_t flat) {
 }
 
 namespace {
-WindowDimsOf make(const Ints& window, const Ints& collapsed, const Ints& operand_batching,
-                  const Ints& indices_batching, const Ints& index_map, std::int64_t vector_dim,
-                  int result_rank, int operand_rank, int indices_rank) {
+WindowDimsOf make_window_dims(const Ints& window, const Ints& collapsed,
+                              const Ints& operand_batching, const Ints& indices_batching,
+                              const Ints& index_map, std::int64_t vector_dim, int result_rank,
+                              int operand_rank, int indices_rank) {
   WindowDimsOf w;
   w.window = window;
   w.operand_batching = operand_batching;
@@ -41,15 +42,15 @@ WindowDimsOf make(const Ints& window, const Ints& collapsed, const Ints& operand
 
 WindowDimsOf window_dims_of(const GatherDims& d, int result_rank, int operand_rank,
                             int indices_rank) {
-  return make(d.offset_dims, d.collapsed_slice_dims, d.operand_batching_dims,
-              d.start_indices_batching_dims, d.start_index_map, d.index_vector_dim, result_rank,
-              operand_rank, indices_rank);
+  return make_window_dims(d.offset_dims, d.collapsed_slice_dims, d.operand_batching_dims,
+                          d.start_indices_batching_dims, d.start_index_map, d.index_vector_dim,
+                          result_rank, operand_rank, indices_rank);
 }
 WindowDimsOf window_dims_of(const ScatterDims& d, int updates_rank, int operand_rank,
                             int indices_rank) {
-  return make(d.update_window_dims, d.inserted_window_dims, d.operand_batching_dims,
-              d.scatter_indices_batching_dims, d.scatter_dims_to_operand_dims, d.index_vector_dim,
-              updates_rank, operand_rank, indices_rank);
+  return make_window_dims(d.update_window_dims, d.inserted_window_dims, d.operand_batching_dims,
+                          d.scatter_indices_batching_dims, d.scatter_dims_to_operand_dims,
+                          d.index_vector_dim, updates_rank, operand_rank, indices_rank);
 }
 
 GatherDims gather_dims(const Attrs& a) {
@@ -180,6 +181,65 @@ void check_index_vectors(const InferArgs& a, const IndexDims& d) {
               ", the indices' dimension " + std::to_string(i) + " has " + std::to_string(here),
           "dimensions that batch together have one extent", "slice or broadcast one of them");
   }
+}
+
+WindowElements::WindowElements(WindowDimsOf dims, const HostArray& indices, const Shape& operand,
+                               Shape window)
+    : dims_(std::move(dims)),
+      indices_(indices),
+      index_strides_(indices.shape.strides()),
+      operand_(operand),
+      window_(std::move(window)) {}
+
+WindowElements::Element WindowElements::of(const Shape& at) const {
+  Element e;
+  e.at.resize(operand_.size(), 0);
+  for (std::size_t k = 0; k < dims_.index_map.size(); ++k) {
+    auto position =
+        dims_.index_position<std::int64_t>(std::span(at.data(), at.size()), k,
+                                           indices_.shape.rank(), [](std::int64_t c) { return c; });
+    std::int64_t start = read_index(indices_, flat_index(Shape(position), index_strides_));
+    auto d = static_cast<std::size_t>(dims_.index_map[k]);
+    std::int64_t last = operand_[d] - window_[d];
+    e.inside = e.inside && start >= 0 && start <= last;
+    e.at[d] = std::clamp<std::int64_t>(start, 0, last);
+  }
+  for (std::size_t k = 0; k < dims_.operand_batching.size(); ++k)
+    e.at[static_cast<std::size_t>(dims_.operand_batching[k])] = at[static_cast<std::size_t>(
+        dims_.batch[static_cast<std::size_t>(dims_.operand_batching_at[k])])];
+  for (std::size_t k = 0; k < dims_.window.size(); ++k)
+    e.at[static_cast<std::size_t>(dims_.operand_window[k])] +=
+        at[static_cast<std::size_t>(dims_.window[k])];
+  return e;
+}
+
+std::int64_t box_origin(const EvalArgs& a, std::size_t first, const Shape& box) {
+  const Shape& x = a.inputs[0].shape;
+  Shape starts;
+  for (std::size_t d = 0; d < x.size(); ++d)
+    starts.push_back(
+        std::clamp<std::int64_t>(read_index(a.inputs[first + d], 0), 0, x[d] - box[d]));
+  return flat_index(starts, x.strides());
+}
+
+Values starts_of_stacked(Builder& b, std::span<const Value> starts, int dim) {
+  Values all(starts.begin(), starts.end());
+  all.insert(all.begin() + dim, scalar(b, starts.empty() ? DType::int32 : starts[0].dtype(), 0));
+  return all;
+}
+
+std::vector<OpExample> box_examples(OpExample (*make)(DType dtype, const Shape& shape,
+                                                      const Shape& box)) {
+  const auto example = [&](DType dtype, const Shape& shape, const Shape& box, DType index) {
+    OpExample e = make(dtype, shape, box);
+    for (std::size_t d = 0; d < shape.size(); ++d) e.inputs.push_back(Type(index, {}));
+    e.int_lo = -1;
+    return e;
+  };
+  return {example(DType::float32, {5}, {2}, DType::int32),
+          example(DType::float64, {4, 3}, {2, 3}, DType::int32),
+          example(DType::float32, {4, 3}, {1, 2}, DType::int64),
+          example(DType::int32, {3, 3, 2}, {3, 1, 1}, DType::int32)};
 }
 
 }  // namespace tessera::inline v0::ops

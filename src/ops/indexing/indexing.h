@@ -40,6 +40,26 @@ WindowDimsOf window_dims_of(const GatherDims& dims, int result_rank, int operand
 WindowDimsOf window_dims_of(const ScatterDims& dims, int updates_rank, int operand_rank,
                             int indices_rank);
 
+/// The elements of the operand that evaluators of gather and scatter read or write.
+class WindowElements {
+ public:
+  /// `window`: the extents of a window in each dimension of the operand. `indices` must outlive
+  /// this object.
+  WindowElements(WindowDimsOf dims, const HostArray& indices, const Shape& operand, Shape window);
+
+  struct Element {
+    Shape at;
+    bool inside = true;  // whether the window lies inside without being moved there
+  };
+  /// The element for a position of the result (updates), in a window that is moved inside.
+  Element of(const Shape& at) const;
+
+ private:
+  WindowDimsOf dims_;
+  const HostArray& indices_;
+  Shape index_strides_, operand_, window_;
+};
+
 GatherDims gather_dims(const Attrs& attrs);
 ScatterDims scatter_dims(const Attrs& attrs);
 /// The scatter that writes where the gather reads, and vice versa.
@@ -77,6 +97,15 @@ void check_index_vectors(const InferArgs& a, const IndexDims& dims);
 
 /// The routine of a dynamic_update_slice that overwrites its operand; dynamic_update_slice_call.cc.
 std::shared_ptr<const Routine> update_call(const CallArgs& a);
+
+/// The flat position in operand 0 at which the box of a dynamic slice begins. Its starts are the
+/// operands from `first` on, moved so that the box lies inside.
+std::int64_t box_origin(const EvalArgs& a, std::size_t first, const Shape& box);
+/// The starts for an operand that is stacked along `dim` and taken whole there.
+Values starts_of_stacked(Builder& b, std::span<const Value> starts, int dim);
+/// Examples of dynamic slices: `make` gives the operands before the starts, and the attributes.
+std::vector<OpExample> box_examples(OpExample (*make)(DType dtype, const Shape& shape,
+                                                      const Shape& box));
 
 /// Stacks scalars into an index vector: [size, n] if any is batched, else [n].
 Value stack_starts(std::span<const Value> starts, std::span<const int> dims, std::int64_t size);

@@ -23,7 +23,7 @@ Value scatter(std::string_view op, Value x, Value indices, Value updates, const 
 
 namespace {
 
-void evaluate(const EvalArgs& a, Combiner how) {
+void scatter_evaluate(const EvalArgs& a, Combiner how) {
   const HostArray &x = a.inputs[0], &indices = a.inputs[1], &updates = a.inputs[2];
   HostArray& out = a.outputs[0];
   if (x.size_bytes() > 0 && out.bytes != x.bytes)
@@ -32,32 +32,17 @@ void evaluate(const EvalArgs& a, Combiner how) {
   bool clip = a.attrs.str("mode") == "clip";
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.shape.rank(), x.shape.rank(),
                                   indices.shape.rank());
-  Shape strides = x.shape.strides(), index_strides = indices.shape.strides(), window;
+  Shape strides = x.shape.strides(), window;
   window.resize(x.shape.size(), 1);
   for (std::size_t k = 0; k < w.window.size(); ++k)
     window[static_cast<std::size_t>(w.operand_window[k])] =
         updates.shape[static_cast<std::size_t>(w.window[k])];
+  const WindowElements elements(w, indices, x.shape, window);
   std::int64_t flat_update = -1;
   for_each_index(updates.shape, [&](const Shape& at) {
     ++flat_update;
-    Shape to;
-    to.resize(x.shape.size(), 0);
-    for (std::size_t k = 0; k < w.index_map.size(); ++k) {
-      auto position =
-          w.index_position<std::int64_t>(std::span(at.data(), at.size()), k, indices.shape.rank(),
-                                         [](std::int64_t c) { return c; });
-      std::int64_t start = read_index(indices, flat_index(Shape(position), index_strides));
-      auto d = static_cast<std::size_t>(w.index_map[k]);
-      std::int64_t last = x.shape[d] - window[d];
-      if (!clip && (start < 0 || start > last)) return;
-      to[d] = std::clamp<std::int64_t>(start, 0, last);
-    }
-    for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
-      to[static_cast<std::size_t>(w.operand_batching[k])] =
-          at[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
-    for (std::size_t k = 0; k < w.window.size(); ++k)
-      to[static_cast<std::size_t>(w.operand_window[k])] +=
-          at[static_cast<std::size_t>(w.window[k])];
+    const auto [to, inside] = elements.of(at);
+    if (!clip && !inside) return;
     std::int64_t flat = flat_index(to, strides);
     dispatch(x.dtype, [&](auto tag) {
       using T = decltype(tag);
@@ -68,7 +53,7 @@ void evaluate(const EvalArgs& a, Combiner how) {
   });
 }
 
-Op row(const std::string& name, const std::string& combining, Combiner how) {
+Op scatter_row(const std::string& name, const std::string& combining, Combiner how) {
   Op op;
   op.name = name;
   op.doc =
@@ -99,10 +84,10 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
   op.lowering = Lowering::called;
   op.call = scatter_call;
   op.overwrites = [](const TypedArgs& a, std::size_t) { return a.inputs[0].bytes() > 0 ? 0 : -1; };
-  op.infer = infer_scatter;
-  op.batch = batch_scatter;
-  op.sharding = [how](const ShardArgs& a) { return shard_scatter(a, how); };
-  op.local = local_scatter;
+  op.infer = scatter_infer;
+  op.batch = scatter_batch;
+  op.sharding = [how](const ShardArgs& a) { return scatter_sharding(a, how); };
+  op.local = scatter_local;
   op.combiner = how;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
@@ -112,7 +97,7 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
         static_cast<double>(in[0].bytes() + in[1].bytes() + 3 * in[2].bytes() + out[0].bytes());
     return cost;
   };
-  op.evaluate = [how](const EvalArgs& a) { evaluate(a, how); };
+  op.evaluate = [how](const EvalArgs& a) { scatter_evaluate(a, how); };
   op.waived["emit"] = "updates are applied in their order by a routine";
   op.examples = [name] { return scatter_examples(name); };
   return op;
@@ -123,31 +108,31 @@ Op row(const std::string& name, const std::string& combining, Combiner how) {
 void register_scatter(Registry& r) {
   // Which update is the last at a position depends only on the indices, so the tangent is the same
   // scatter of the tangents.
-  Op set = row("scatter", "replaces", Combiner::replace);
+  Op set = scatter_row("scatter", "replaces", Combiner::replace);
   set.jvp = linear_jvp({0, 2});
-  set.transpose = transpose_scatter_set;
+  set.transpose = scatter_set_transpose;
   r.add(std::move(set));
 
-  Op add = row("scatter_add", "is added to", Combiner::add);
+  Op add = scatter_row("scatter_add", "is added to", Combiner::add);
   add.jvp = linear_jvp({0, 2});
-  add.transpose = transpose_scatter_add;
+  add.transpose = scatter_add_transpose;
   r.add(std::move(add));
 
-  Op mul = row("scatter_mul", "multiplies", Combiner::mul);
+  Op mul = scatter_row("scatter_mul", "multiplies", Combiner::mul);
   mul.updates = [](const UpdateArgs& a) {
     return a.same[2] ? std::vector<std::size_t>{0} : std::vector<std::size_t>{};
   };
   mul.linear = [](std::span<const bool> in) { return !in[2]; };
-  mul.jvp = jvp_scatter_mul;
-  mul.transpose = transpose_scatter_mul;
+  mul.jvp = scatter_mul_jvp;
+  mul.transpose = scatter_mul_transpose;
   r.add(std::move(mul));
 
   for (auto how : {Combiner::min, Combiner::max}) {
     bool max = how == Combiner::max;
-    Op op =
-        row(max ? "scatter_max" : "scatter_min",
-            max ? "replaces if it is greater (or NaN)" : "replaces if it is less (or NaN)", how);
-    op.jvp = jvp_scatter_extremum;
+    Op op = scatter_row(
+        max ? "scatter_max" : "scatter_min",
+        max ? "replaces if it is greater (or NaN)" : "replaces if it is less (or NaN)", how);
+    op.jvp = scatter_extremum_jvp;
     op.waived["transpose"] = "it is linear in nothing";
     r.add(std::move(op));
   }

@@ -152,20 +152,20 @@ void run_elements(const ScatterSchedule& p, const RoutineArgs& a) {
 }
 
 // The loops of one combiner and one type of elements.
-struct Loops {
+struct ScatterLoops {
   void (*run)(const ScatterSchedule& p, const Share& s, const RoutineArgs& a);
   void (*run_elements_at_int32)(const ScatterSchedule& p, const RoutineArgs& a);
   void (*run_elements_at_int64)(const ScatterSchedule& p, const RoutineArgs& a);
 };
-Loops loops_of(Combiner how, DType dtype) {
+ScatterLoops scatter_loops_of(Combiner how, DType dtype) {
   return with_combined(how, dtype, [](auto h, auto tag) {
     using T = decltype(tag);
-    return Loops{run<h.value, T>, run_elements<h.value, T, std::int32_t>,
-                 run_elements<h.value, T, std::int64_t>};
+    return ScatterLoops{run<h.value, T>, run_elements<h.value, T, std::int32_t>,
+                        run_elements<h.value, T, std::int64_t>};
   });
 }
 
-std::optional<Stage> elements_stage(const ScatterSchedule& p, const Loops& loops) {
+std::optional<Stage> elements_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
   bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
                 p.batch.size() == 1 && p.batch[0].operand == 0;
   if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
@@ -174,7 +174,7 @@ std::optional<Stage> elements_stage(const ScatterSchedule& p, const Loops& loops
   return single_stage([p, f](const RoutineArgs& a) { f(p, a); });
 }
 
-Stage scatter_stage(const ScatterSchedule& p, const Loops& loops) {
+Stage scatter_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
   if (std::optional<Stage> elements = elements_stage(p, loops)) return *elements;
   std::int64_t vectors = 1, elements = 1;
   for (const Loop& l : p.batch) vectors *= l.extent;
@@ -277,7 +277,7 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
   routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
                      1e-9 * static_cast<double>(updates.count());
-  routine->stages.push_back(scatter_stage(p, loops_of(a.op.combiner, a.inputs[0].dtype)));
+  routine->stages.push_back(scatter_stage(p, scatter_loops_of(a.op.combiner, a.inputs[0].dtype)));
   return routine;
 }
 

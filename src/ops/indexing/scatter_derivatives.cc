@@ -63,7 +63,7 @@ bool windows_apart(const Attrs& attrs, const Shape& indices) {
   return attrs.flag("unique") || indices.count() <= components;
 }
 
-MaybeValues transpose_scatter_set(const TransposeArgs& a) {
+MaybeValues scatter_set_transpose(const TransposeArgs& a) {
   MaybeValues out(3);
   if (!a.cotangents[0]) return out;
   Value ct = *a.cotangents[0], indices = *a.inputs[1];
@@ -79,7 +79,7 @@ MaybeValues transpose_scatter_set(const TransposeArgs& a) {
   return out;
 }
 
-MaybeValues transpose_scatter_add(const TransposeArgs& a) {
+MaybeValues scatter_add_transpose(const TransposeArgs& a) {
   MaybeValues out(3);
   if (!a.cotangents[0]) return out;
   if (a.linear[0]) out[0] = a.cotangents[0];
@@ -87,7 +87,7 @@ MaybeValues transpose_scatter_add(const TransposeArgs& a) {
   return out;
 }
 
-MaybeValues transpose_scatter_mul(const TransposeArgs& a) {
+MaybeValues scatter_mul_transpose(const TransposeArgs& a) {
   MaybeValues out(3);
   if (!a.cotangents[0]) return out;
   if (a.linear[2]) throw InternalError("scatter_mul is not transposed with respect to its updates");
@@ -95,7 +95,7 @@ MaybeValues transpose_scatter_mul(const TransposeArgs& a) {
   return out;
 }
 
-MaybeValues jvp_scatter_mul(const JvpArgs& a) {
+MaybeValues scatter_mul_jvp(const JvpArgs& a) {
   Value x = a.inputs[0], indices = a.inputs[1], updates = a.inputs[2];
   MaybeValue out;
   if (a.tangents[0]) out = scattered("scatter_mul", *a.tangents[0], indices, updates, a.attrs);
@@ -110,7 +110,7 @@ MaybeValues jvp_scatter_mul(const JvpArgs& a) {
   return {out};
 }
 
-MaybeValues jvp_scatter_extremum(const JvpArgs& a) {
+MaybeValues scatter_extremum_jvp(const JvpArgs& a) {
   if (!a.tangents[0] && !a.tangents[2]) return MaybeValues(1);
   Value x = a.inputs[0], indices = a.inputs[1], updates = a.inputs[2], result = a.outputs[0];
   Value x_wins = eq(x, result);

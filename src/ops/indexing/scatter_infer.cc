@@ -8,7 +8,7 @@
 
 namespace tessera::inline v0::ops {
 
-std::vector<Type> infer_scatter(const InferArgs& a) {
+std::vector<Type> scatter_infer(const InferArgs& a) {
   const Type &xt = a.inputs[0], &ut = a.inputs[2];
   const Shape &x = xt.shape, &indices = a.inputs[1].shape, &updates = ut.shape;
   ScatterDims dims = scatter_dims(a.attrs);
@@ -82,7 +82,7 @@ std::vector<Type> infer_scatter(const InferArgs& a) {
 
 /// If the indices are unstacked, the stacked dimension becomes a window dimension; otherwise it
 /// becomes a batching dimension with the indices.
-BatchResult batch_scatter(const BatchArgs& a) {
+BatchResult scatter_batch(const BatchArgs& a) {
   ScatterDims dims = scatter_dims(a.attrs);
   int d = a.dims[0] == kUnbatched ? 0 : a.dims[0];
   Value x = stacked_at(a.inputs[0], a.dims[0], d, a.size);
@@ -119,7 +119,7 @@ BatchResult batch_scatter(const BatchArgs& a) {
       {d}};
 }
 
-FactorRule shard_scatter(const ShardArgs& a, Combiner combiner) {
+FactorRule scatter_sharding(const ShardArgs& a, Combiner combiner) {
   const Shape &x = a.inputs[0].shape, &indices = a.inputs[1].shape, &updates = a.inputs[2].shape;
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   FactorRule rule;

@@ -12,7 +12,7 @@ namespace tessera::inline v0::ops {
 // shard is padded on both sides by the size of a window, and the padding is removed afterwards. If
 // devices share the updates, a sum counts the operand once, on the first device; for minima and
 // maxima it may count several times.
-Values local_scatter(const LocalArgs& a) {
+Values scatter_local(const LocalArgs& a) {
   const Shape &whole = a.whole_inputs[0].shape, &part = a.inputs[0].shape(),
               &updates = a.whole_inputs[2].shape;
   const ScatterDims dims = scatter_dims(a.attrs);

@@ -10,7 +10,7 @@ Value cholesky(Value a) { return a.builder->emit1("cholesky", {a}); }
 namespace {
 
 // dL = L phi(L^-1 dA L^-H), where phi takes the lower triangle and half the diagonal (Murray 2016).
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues cholesky_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return {std::nullopt};
   const Value l = a.outputs[0], da = hermitian_from_lower(*a.tangents[0]);
   const Value right = triangular_solve(
@@ -39,7 +39,7 @@ void register_cholesky(Registry& r) {
     check_square(a);
     return std::vector<Type>{Type(a.inputs[0].dtype, a.inputs[0].shape)};
   };
-  op.jvp = jvp;
+  op.jvp = cholesky_jvp;
   op.batch = batch_before;
   op.sharding = cut_before({2}, {2});
   op.cost = matrix_cost([](double n, double) { return n * n * n / 3; });

@@ -1,5 +1,6 @@
 // Eigenvalues and eigenvectors of general square matrices.
 #include "ops/linalg/calls.h"
+#include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
 
@@ -9,7 +10,7 @@ Values eig(Value a, bool vectors) { return a.builder->emit("eig", {{a}}, {{"vect
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> eig_infer(const InferArgs& a) {
   check_square(a);
   const Type& x = a.inputs[0];
   const DType dtype = complex_dtype(x.dtype);
@@ -32,7 +33,7 @@ Value greatest(Value x) {
 // dw = diag(V^-1 dA V), and dV = V (F o V^-1 dA V) with F(i, j) = 1 / (w_j - w_i) off the diagonal.
 // dV has a free multiple of each column, which is chosen so that the column keeps length 1 and a
 // real greatest element.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues eig_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const bool vectors = a.attrs.flag("vectors");
   const Values both = vectors ? Values(a.outputs.begin(), a.outputs.end()) : eig(a.inputs[0], true);
@@ -67,46 +68,28 @@ Value left_eigenvectors(Value right) {
 }
 
 void register_eig(Registry& r) {
-  Op op;
-  op.name = "eig";
-  op.doc =
+  Op op = eigen_op(
+      "eig",
       "A V = V diag(w) of each square matrix in the last two dimensions: complex, in the order "
       "that LAPACK finds them. The results are w and, where `vectors` are asked for, V: each "
       "column of length 1, its greatest element real. NaN where an element is not finite. "
-      "Derivatives are those of distinct eigenvalues.";
-  op.attrs = {{"vectors", AttrKind::boolean, "whether V is a result"}};
-  op.inputs = 1;
-  op.outputs = -1;
-  op.cheap = false;
-  op.lowering = Lowering::called;
-  op.call = eig_call;
-  op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.batch = batch_before;
-  op.sharding = [](const ShardArgs& a) {
-    return a.attrs.flag("vectors") ? cut_before({2}, {1, 2})(a) : cut_before({2}, {1})(a);
-  };
+      "Derivatives are those of distinct eigenvalues.",
+      eig_call);
+  op.infer = eig_infer;
+  op.jvp = eig_jvp;
   op.cost = matrix_cost([](double n, double) { return 25 * n * n * n; });
-  op.evaluate = evaluate_by_call("eig");
-  op.waived = {{"transpose", "its tangent is made of triangular_solve and products"},
-               {"updates", "a factor of a state is another value"},
-               {"stablehlo", "exported as a call of LAPACK"},
-               {"emit", "a library factorises"}};
+  op.waived["transpose"] = "its tangent is made of triangular_solve and products";
   op.examples = [] {
-    const auto example = [](DType dtype, Shape shape, bool vectors) {
-      return OpExample{{Type(dtype, std::move(shape))}, {{"vectors", vectors}}};
-    };
     // Positive off-diagonal elements keep the two eigenvalues of a 2 by 2 matrix apart.
-    const auto apart = [&](DType dtype, Shape shape) {
-      OpExample e = example(dtype, std::move(shape), true);
+    const auto apart = [](DType dtype, Shape shape) {
+      OpExample e = eigen_example(dtype, std::move(shape), true);
       e.lo = 0.5, e.hi = 1.5;
       return e;
     };
     return std::vector<OpExample>{
-        example(DType::float32, {3, 3}, false), apart(DType::float64, {2, 2, 2}),
-        apart(DType::complex128, {2, 2}), example(DType::complex64, {2, 2}, false),
-        example(DType::float64, {4, 4}, false)};
+        eigen_example(DType::float32, {3, 3}, false), apart(DType::float64, {2, 2, 2}),
+        apart(DType::complex128, {2, 2}), eigen_example(DType::complex64, {2, 2}, false),
+        eigen_example(DType::float64, {4, 4}, false)};
   };
   r.add(std::move(op));
 }

@@ -1,5 +1,6 @@
 // Eigenvalues and eigenvectors of Hermitian matrices.
 #include "ops/linalg/calls.h"
+#include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/solve.h"
 
@@ -11,7 +12,7 @@ Values eigh(Value a, bool vectors) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> eigh_infer(const InferArgs& a) {
   check_square(a);
   check_workspace(a);
   const Type& x = a.inputs[0];
@@ -24,7 +25,7 @@ std::vector<Type> infer(const InferArgs& a) {
 // (w_j - w_i), or 0 where the two are equal. Eigenvectors of equal eigenvalues then do not rotate
 // into each other, so functions of the space that they span, rather than of the vectors, have the
 // right derivative.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues eigh_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const bool vectors = a.attrs.flag("vectors");
   const Values both =
@@ -42,42 +43,25 @@ MaybeValues jvp(const JvpArgs& a) {
 }  // namespace
 
 void register_eigh(Registry& r) {
-  Op op;
-  op.name = "eigh";
-  op.doc =
+  Op op = eigen_op(
+      "eigh",
       "A V = V diag(w) of each Hermitian matrix in the last two dimensions, of which the lower "
       "triangle is read. The results are w, real and ascending, and where `vectors` are asked for "
       "V, whose columns are orthonormal. NaN where an element is not finite. The derivatives of "
       "vectors of equal eigenvalues have no part along each other: they are those of functions of "
-      "the eigenvalues and of the space that the vectors span.";
-  op.attrs = {{"vectors", AttrKind::boolean, "whether V is a result"}};
-  op.inputs = 1;
-  op.outputs = -1;
-  op.cheap = false;
-  op.lowering = Lowering::called;
-  op.call = eigh_call;
-  op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.batch = batch_before;
-  op.sharding = [](const ShardArgs& a) {
-    return a.attrs.flag("vectors") ? cut_before({2}, {1, 2})(a) : cut_before({2}, {1})(a);
-  };
+      "the eigenvalues and of the space that the vectors span.",
+      eigh_call);
+  op.infer = eigh_infer;
+  op.jvp = eigh_jvp;
   op.cost = matrix_cost([](double n, double) { return 9 * n * n * n; });
-  op.evaluate = evaluate_by_call("eigh");
-  op.waived = {{"transpose", "its tangent is made of products"},
-               {"updates", "a factor of a state is another value"},
-               {"stablehlo", "exported as a call of LAPACK"},
-               {"emit", "a library factorises"}};
+  op.waived["transpose"] = "its tangent is made of products";
   op.examples = [] {
-    const auto example = [](DType dtype, Shape shape, bool vectors) {
-      return OpExample{{Type(dtype, std::move(shape))}, {{"vectors", vectors}}};
-    };
-    OpExample complex = example(DType::complex128, {3, 3}, true);
+    OpExample complex = eigen_example(DType::complex128, {3, 3}, true);
     complex.no_numeric_derivative = "LAPACK chooses the phases of complex vectors";
-    return std::vector<OpExample>{
-        example(DType::float32, {3, 3}, true), example(DType::float64, {2, 4, 4}, true), complex,
-        example(DType::complex64, {2, 2}, false), example(DType::float64, {2, 3, 3}, false)};
+    return std::vector<OpExample>{eigen_example(DType::float32, {3, 3}, true),
+                                  eigen_example(DType::float64, {2, 4, 4}, true), complex,
+                                  eigen_example(DType::complex64, {2, 2}, false),
+                                  eigen_example(DType::float64, {2, 3, 3}, false)};
   };
   r.add(std::move(op));
 }

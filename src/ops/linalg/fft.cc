@@ -43,7 +43,7 @@ std::complex<double> unit_root(std::int64_t k, std::int64_t n) {
 
 namespace {
 
-constexpr std::size_t kMostDims = 3;
+constexpr std::size_t kMostFftDims = 3;
 constexpr std::int64_t kMostPoints = std::numeric_limits<std::int32_t>::max();
 
 FftKind kind_of(const Attrs& attrs) { return *fft_kind(attrs.str("kind")); }
@@ -54,7 +54,7 @@ std::int64_t points_of(const Ints& length) {
   return n;
 }
 
-void check(const InferArgs& a) {
+void check_fft(const InferArgs& a) {
   const Type& x = a.inputs[0];
   const std::string& name = a.attrs.str("kind");
   const Ints& length = a.attrs.ints("length");
@@ -74,7 +74,7 @@ void check(const InferArgs& a) {
         .advice("convert it with astype")
         .raise<DTypeError>();
   const auto rank = static_cast<std::size_t>(x.shape.rank());
-  if (length.empty() || length.size() > kMostDims || length.size() > rank)
+  if (length.empty() || length.size() > kMostFftDims || length.size() > rank)
     fail()
         .problem(std::to_string(length.size()) + " lengths for the operand " +
                  tessera::to_string(x))
@@ -110,8 +110,8 @@ void check(const InferArgs& a) {
   }
 }
 
-std::vector<Type> infer(const InferArgs& a) {
-  check(a);
+std::vector<Type> fft_infer(const InferArgs& a) {
+  check_fft(a);
   const Type& x = a.inputs[0];
   Shape shape = x.shape;
   const std::int64_t last = a.attrs.ints("length").back();
@@ -129,7 +129,7 @@ std::vector<Type> infer(const InferArgs& a) {
 // The matrix of a complex transform is symmetric. RFFT takes the first half of the transform of
 // real numbers. IRFFT counts all points twice except the first and the middle one; its result is
 // the real part of a product, hence the conjugate.
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues fft_transpose(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt};
   const Value ct = *a.cotangents[0];
   const Ints& length = a.attrs.ints("length");
@@ -159,28 +159,29 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return {std::nullopt};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule fft_sharding(const ShardArgs& a) {
   const int n = static_cast<int>(a.attrs.ints("length").size());
   return cut_before({n}, {n})(a);
 }
 
 // --- the evaluator: naive sums, line by line
 
-using Wide = std::complex<double>;
+using ComplexDouble = std::complex<double>;
 
 // Transforms the lines of `x`, (outer, n, inner), each by naive sums.
-void transform_axis(std::vector<Wide>& x, std::int64_t n, std::int64_t inner, bool inverse) {
-  std::vector<Wide> w;
+void transform_axis(std::vector<ComplexDouble>& x, std::int64_t n, std::int64_t inner,
+                    bool inverse) {
+  std::vector<ComplexDouble> w;
   for (std::int64_t k = 0; k < n; ++k)
     w.push_back(inverse ? unit_root(k, n) : std::conj(unit_root(k, n)));
-  std::vector<Wide> line(static_cast<std::size_t>(n));
+  std::vector<ComplexDouble> line(static_cast<std::size_t>(n));
   for (std::size_t at = 0; at < x.size(); ++at) {
     const auto i = static_cast<std::int64_t>(at);
     if (i / inner % n != 0) continue;
     for (std::int64_t j = 0; j < n; ++j)
       line[static_cast<std::size_t>(j)] = x[at + static_cast<std::size_t>(j * inner)];
     for (std::int64_t k = 0; k < n; ++k) {
-      Wide sum = 0;
+      ComplexDouble sum = 0;
       for (std::int64_t j = 0; j < n; ++j)
         sum += line[static_cast<std::size_t>(j)] * w[static_cast<std::size_t>(j * k % n)];
       x[at + static_cast<std::size_t>(k * inner)] = inverse ? sum / static_cast<double>(n) : sum;
@@ -189,21 +190,21 @@ void transform_axis(std::vector<Wide>& x, std::int64_t n, std::int64_t inner, bo
 }
 
 // Completes the last dimension, of which the operand has only the first half.
-std::vector<Wide> completed(const std::vector<Wide>& half, std::int64_t n) {
+std::vector<ComplexDouble> completed(const std::vector<ComplexDouble>& half, std::int64_t n) {
   const std::int64_t m = n / 2 + 1;
-  std::vector<Wide> all;
+  std::vector<ComplexDouble> all;
   for (std::size_t row = 0; row + static_cast<std::size_t>(m) <= half.size();
        row += static_cast<std::size_t>(m))
     for (std::int64_t k = 0; k < n; ++k) {
-      const Wide x = half[row + static_cast<std::size_t>(k < m ? k : n - k)];
+      const ComplexDouble x = half[row + static_cast<std::size_t>(k < m ? k : n - k)];
       const bool own = k == 0 || 2 * k == n;
       all.emplace_back(x.real(), own ? 0 : k < m ? x.imag() : -x.imag());
     }
   return all;
 }
 
-std::vector<Wide> wide(const HostArray& x) {
-  std::vector<Wide> v;
+std::vector<ComplexDouble> wide(const HostArray& x) {
+  std::vector<ComplexDouble> v;
   dispatch(x.dtype, [&]<class T>(T) {
     if constexpr (is_complex_v<T> || std::is_floating_point_v<T>)
       for (std::int64_t i = 0; i < x.count(); ++i) {
@@ -214,11 +215,11 @@ std::vector<Wide> wide(const HostArray& x) {
   return v;
 }
 
-void evaluate(const EvalArgs& a) {
+void fft_evaluate(const EvalArgs& a) {
   const Ints& length = a.attrs.ints("length");
   const FftKind kind = kind_of(a.attrs);
   const bool inverse = kind == FftKind::ifft || kind == FftKind::irfft;
-  std::vector<Wide> x = wide(a.inputs[0]);
+  std::vector<ComplexDouble> x = wide(a.inputs[0]);
   const std::int64_t n = length.back(), kept = n / 2 + 1;
   std::int64_t inner = kind == FftKind::irfft ? kept : n;
   for (std::size_t i = length.size() - 1; i-- > 0;) {
@@ -233,7 +234,7 @@ void evaluate(const EvalArgs& a) {
       if constexpr (is_complex_v<T>) {
         using P = typename T::value_type;
         const auto from = kind == FftKind::rfft ? i / kept * n + i % kept : i;
-        const Wide& z = x[static_cast<std::size_t>(from)];
+        const ComplexDouble& z = x[static_cast<std::size_t>(from)];
         out.data<T>()[i] = {static_cast<P>(z.real()), static_cast<P>(z.imag())};
       } else if constexpr (std::is_floating_point_v<T>) {
         out.data<T>()[i] = static_cast<T>(x[static_cast<std::size_t>(i)].real());
@@ -242,7 +243,7 @@ void evaluate(const EvalArgs& a) {
   });
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> fft_examples() {
   const auto example = [](DType dtype, Shape shape, const char* kind, Ints length) {
     return OpExample{{Type(dtype, std::move(shape))},
                      {{"kind", std::string(kind)}, {"length", std::move(length)}}};
@@ -274,20 +275,20 @@ void register_fft(Registry& r) {
   op.cheap = false;
   op.lowering = Lowering::called;
   op.call = fft_call;
-  op.infer = infer;
+  op.infer = fft_infer;
   op.jvp = linear_jvp();
-  op.transpose = transpose_rule;
+  op.transpose = fft_transpose;
   op.batch = batch_before;
-  op.sharding = sharding;
+  op.sharding = fft_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
     const auto all = static_cast<double>(std::max(in[0].shape.count(), out[0].shape.count()));
     const auto n = static_cast<double>(points_of(attrs.ints("length")));
     return Cost{5 * all * std::log2(n + 1), static_cast<double>(in[0].bytes() + out[0].bytes())};
   };
-  op.evaluate = evaluate;
+  op.evaluate = fft_evaluate;
   op.waived = {{"updates", "a transform of a state is another value"},
                {"emit", "lines are transformed by a routine"}};
-  op.examples = examples;
+  op.examples = fft_examples;
   r.add(std::move(op));
 }
 

@@ -17,7 +17,7 @@ Value column_numbers(Value like) {
   return iota(*like.builder, DType::int64, like.shape(), like.rank() - 1);
 }
 Value spread(Value scalar, const Shape& shape) { return broadcast_in_dim(scalar, shape, {}); }
-Value shifted(Value i, std::int64_t by) {
+Value shifted_index(Value i, std::int64_t by) {
   return add(i, full(*i.builder, i.dtype(), i.shape(), static_cast<double>(by)));
 }
 
@@ -249,7 +249,7 @@ PackedHessenberg packed_hessenberg(Value a) {
   const Values numbers{iota(b, DType::int64, Shape{k}, 0)};
   const Values out = scan(body, {}, Values{a}, numbers, k, false, b);
   const Value vectors = padded_to(first_last(out[1]), n, n), top = row_numbers(a);
-  const Value under = gt(top, shifted(column_numbers(a), 1));
+  const Value under = gt(top, shifted_index(column_numbers(a), 1));
   return {select(under, vectors, out[0]), first_last(out[2])};
 }
 

@@ -55,7 +55,7 @@ Value solve(Value a, Value b) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> lu_infer(const InferArgs& a) {
   check_matrix(a);
   const Type& x = a.inputs[0];
   const std::int64_t m = rows_of(x.shape), n = columns_of(x.shape);
@@ -65,7 +65,7 @@ std::vector<Type> infer(const InferArgs& a) {
 
 // P A = L U: L^-1 (P dA) U^-1 is L^-1 dL below the diagonal and dU U^-1 on and above it. L and U
 // are completed to square matrices by the identity.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues lu_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(3);
   const Value both = a.outputs[0], moved = rows_in_order(*a.tangents[0], a.outputs[2]);
   const std::int64_t m = rows_of(both.shape()), n = columns_of(both.shape()), k = std::min(m, n);
@@ -90,30 +90,20 @@ MaybeValues jvp(const JvpArgs& a) {
 }  // namespace
 
 void register_lu(Registry& r) {
-  Op op;
-  op.name = "lu";
-  op.doc =
+  Op op = factorisation_op(
+      "lu",
       "P A = L U of each matrix in the last two dimensions, the largest element of each column "
       "taken for the pivot (by |re| + |im| where it is complex). The results are U and, below its "
       "diagonal, the unit lower triangular "
       "L; the int32 rows that the first rows were exchanged with, one after the other; and the "
-      "int32 permutation of rows that comes of it. NaN where an element is not finite.";
-  op.inputs = 1;
+      "int32 permutation of rows that comes of it. NaN where an element is not finite.",
+      lu_call);
   op.outputs = 3;
-  op.cheap = false;
-  op.lowering = Lowering::called;
-  op.call = lu_call;
-  op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.batch = batch_before;
+  op.infer = lu_infer;
+  op.jvp = lu_jvp;
   op.sharding = cut_before({2}, {2, 1, 1});
   op.cost = matrix_cost([](double m, double n) { return m * n * std::min(m, n); });
-  op.evaluate = evaluate_by_call("lu");
-  op.waived = {{"transpose", "its tangent is made of triangular_solve and products"},
-               {"updates", "a factor of a state is another value"},
-               {"stablehlo", "exported as a call of LAPACK"},
-               {"emit", "a library factorises"}};
+  op.waived["transpose"] = "its tangent is made of triangular_solve and products";
   op.examples = [] {
     const auto example = [](DType dtype, Shape shape) {
       OpExample e{{Type(dtype, std::move(shape))}, {}};

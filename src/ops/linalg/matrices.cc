@@ -79,6 +79,23 @@ EvalRule evaluate_by_call(std::string name) {
   };
 }
 
+Op factorisation_op(std::string name, std::string doc, CallRule call) {
+  Op op;
+  op.name = std::move(name);
+  op.doc = std::move(doc);
+  op.inputs = 1;
+  op.cheap = false;
+  op.lowering = Lowering::called;
+  op.call = std::move(call);
+  op.library_bytes = 4096;
+  op.batch = batch_before;
+  op.evaluate = evaluate_by_call(op.name);
+  op.waived = {{"updates", "a factor of a state is another value"},
+               {"stablehlo", "exported as a call of LAPACK"},
+               {"emit", "a library factorises"}};
+  return op;
+}
+
 CostRule matrix_cost(std::function<double(double, double)> flops) {
   return [flops = std::move(flops)](std::span<const Type> in, std::span<const Type> out,
                                     const Attrs&) {

@@ -5,6 +5,7 @@
 #include "ops/build.h"
 
 #include <functional>
+#include <string>
 
 namespace tessera::inline v0::ops {
 
@@ -29,6 +30,10 @@ EvalRule evaluate_by_call(std::string op);
 
 /// `flops` per matrix of operand 0.
 CostRule matrix_cost(std::function<double(double rows, double columns)> flops);
+
+/// An op that factorises matrices by a routine of LAPACK: everything but its attributes, its types,
+/// its derivative, its sharding, its cost and its examples.
+Op factorisation_op(std::string name, std::string doc, CallRule call);
 
 /// Throws the user's error unless operand 0 has at least two dimensions, is float32, float64 or
 /// complex, and has extents that fit in a library's 32 bits.

@@ -15,7 +15,7 @@ std::int64_t columns_of_q(const Shape& s, bool full) {
   return full ? rows_of(s) : std::min(rows_of(s), columns_of(s));
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> qr_infer(const InferArgs& a) {
   check_matrix(a);
   const Type& x = a.inputs[0];
   const std::int64_t m = rows_of(x.shape), n = columns_of(x.shape),
@@ -27,7 +27,7 @@ std::vector<Type> infer(const InferArgs& a) {
 // and dR = Q^H dA - S R, where S is skew-Hermitian. S equals C below the diagonal and, on it, the
 // imaginary part of C, so that R's diagonal stays real. The change out of the span of Q is dA1
 // R1^-1 - Q C. If Q is full, its last columns rotate among themselves no further than necessary.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues qr_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(2);
   const Value q = a.outputs[0], r = a.outputs[1], da = *a.tangents[0];
   const Shape& s = da.shape();
@@ -51,30 +51,20 @@ MaybeValues jvp(const JvpArgs& a) {
 }  // namespace
 
 void register_qr(Registry& r) {
-  Op op;
-  op.name = "qr";
-  op.doc =
+  Op op = factorisation_op(
+      "qr",
       "A = Q R of each matrix (m, n) in the last two dimensions: the columns of Q are orthonormal, "
       "R is upper triangular. Q has as many columns as the smaller of m and n, or m where it is "
       "`full`. NaN where an element is not finite. Derivatives are those of a full rank of the "
-      "first columns.";
+      "first columns.",
+      qr_call);
   op.attrs = {{"full", AttrKind::boolean, "whether Q is square"}};
-  op.inputs = 1;
   op.outputs = 2;
-  op.cheap = false;
-  op.lowering = Lowering::called;
-  op.call = qr_call;
-  op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.batch = batch_before;
+  op.infer = qr_infer;
+  op.jvp = qr_jvp;
   op.sharding = cut_before({2}, {2, 2});
   op.cost = matrix_cost([](double m, double n) { return 4 * m * n * std::min(m, n); });
-  op.evaluate = evaluate_by_call("qr");
-  op.waived = {{"transpose", "its tangent is made of triangular_solve and products"},
-               {"updates", "a factor of a state is another value"},
-               {"stablehlo", "exported as a call of LAPACK"},
-               {"emit", "a library factorises"}};
+  op.waived["transpose"] = "its tangent is made of triangular_solve and products";
   op.examples = [] {
     const auto example = [](DType dtype, Shape shape, bool full) {
       OpExample e{{Type(dtype, std::move(shape))}, {{"full", full}}};

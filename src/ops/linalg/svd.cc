@@ -13,7 +13,7 @@ Values svd(Value a, bool vectors, bool full) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> svd_infer(const InferArgs& a) {
   check_matrix(a);
   check_workspace(a);
   const Type& x = a.inputs[0];
@@ -46,7 +46,7 @@ Rotations rotations(Value s, Value ds) {
 
 // M. Giles (2008), An extended collection of matrix derivative results, 3.3, with the rotations of
 // the two bases separated.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues svd_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(a.outputs.size());
   const Value x = a.inputs[0], da = *a.tangents[0];
   const std::int64_t m = rows_of(x.shape()), n = columns_of(x.shape());
@@ -82,7 +82,7 @@ MaybeValues jvp(const JvpArgs& a) {
   return {values, du, adjoint(dv)};
 }
 
-ShardRule sharding() {
+ShardRule svd_sharding() {
   return [](const ShardArgs& a) {
     return a.attrs.flag("vectors") ? cut_before({2}, {1, 2, 2})(a) : cut_before({2}, {1})(a);
   };
@@ -91,32 +91,22 @@ ShardRule sharding() {
 }  // namespace
 
 void register_svd(Registry& r) {
-  Op op;
-  op.name = "svd";
-  op.doc =
+  Op op = factorisation_op(
+      "svd",
       "A = U diag(s) V^H of each matrix (m, n) in the last two dimensions. The results are s, "
       "descending, and where `vectors` are asked for U and V^H: as many as singular values, or "
       "complete bases where `full`. NaN where an element is not finite. The derivatives of vectors "
       "of equal singular values have no part along each other, those of a singular value of 0 none "
-      "along the rest of the space.";
+      "along the rest of the space.",
+      svd_call);
   op.attrs = {{"full", AttrKind::boolean, "whether U and V are square"},
               {"vectors", AttrKind::boolean, "whether U and V^H are results"}};
-  op.inputs = 1;
   op.outputs = -1;
-  op.cheap = false;
-  op.lowering = Lowering::called;
-  op.call = svd_call;
-  op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.batch = batch_before;
-  op.sharding = sharding();
+  op.infer = svd_infer;
+  op.jvp = svd_jvp;
+  op.sharding = svd_sharding();
   op.cost = matrix_cost([](double m, double n) { return 14 * m * n * std::min(m, n); });
-  op.evaluate = evaluate_by_call("svd");
-  op.waived = {{"transpose", "its tangent is made of products"},
-               {"updates", "a factor of a state is another value"},
-               {"stablehlo", "exported as a call of LAPACK"},
-               {"emit", "a library factorises"}};
+  op.waived["transpose"] = "its tangent is made of products";
   op.examples = [] {
     const auto example = [](DType dtype, Shape shape, bool vectors, bool full) {
       return OpExample{{Type(dtype, std::move(shape))}, {{"full", full}, {"vectors", vectors}}};

@@ -33,7 +33,7 @@ Value applied(Value a, Transposed t) {
   return t == Transposed::no ? a : t == Transposed::yes ? swapped(a) : adjoint(a);
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> triangular_solve_infer(const InferArgs& a) {
   check_square(a);
   const Type &m = a.inputs[0], &b = a.inputs[1];
   const bool left = a.attrs.flag("left_side");
@@ -72,7 +72,7 @@ std::vector<Type> infer(const InferArgs& a) {
 
 // op(A) x = b implies op(A) dx = db - op(dA) x; only the triangle of dA that the op reads of A
 // counts.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues triangular_solve_jvp(const JvpArgs& a) {
   const TriangularDims d = dims_of(a.attrs);
   MaybeValue right = a.tangents[1];
   if (a.tangents[0]) {
@@ -87,7 +87,7 @@ MaybeValues jvp(const JvpArgs& a) {
   return {triangular_solve(a.inputs[0], *right, d)};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues triangular_solve_transpose(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt, std::nullopt};
   TriangularDims d = dims_of(a.attrs);
   const Value m = *a.inputs[0], ct = *a.cotangents[0];
@@ -99,7 +99,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return {std::nullopt, triangular_solve(m, ct, d)};
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> triangular_solve_examples() {
   const auto example = [](DType dtype, Shape m, Shape b, const TriangularDims& d) {
     OpExample e{{Type(dtype, std::move(m)), Type(dtype, std::move(b))}, attrs_of(d)};
     e.lo = 0.5, e.hi = 1.5;
@@ -139,9 +139,9 @@ void register_triangular_solve(Registry& r) {
   op.lowering = Lowering::called;
   op.call = triangular_solve_call;
   op.library_bytes = 4096;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.transpose = transpose_rule;
+  op.infer = triangular_solve_infer;
+  op.jvp = triangular_solve_jvp;
+  op.transpose = triangular_solve_transpose;
   op.linear = [](std::span<const bool> in) { return !in[0] && in[1]; };
   op.batch = batch_before;
   op.sharding = cut_before({2, 2}, {2});
@@ -153,7 +153,7 @@ void register_triangular_solve(Registry& r) {
   op.evaluate = evaluate_by_call("triangular_solve");
   op.waived = {{"updates", "a solution is another value than what it solves for"},
                {"emit", "a library solves"}};
-  op.examples = examples;
+  op.examples = triangular_solve_examples;
   r.add(std::move(op));
 }
 

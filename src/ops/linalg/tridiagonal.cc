@@ -11,7 +11,7 @@ namespace tessera::inline v0::ops {
 namespace {
 
 // Moves dimension `from` to position `to`.
-Value moved(Value x, int from, int to) {
+Value moved_dim(Value x, int from, int to) {
   Ints order;
   for (int d = 0; d < x.rank(); ++d)
     if (d != from) order.push_back(d);
@@ -99,8 +99,9 @@ Value tridiagonal_solve(Value lower, Value diagonal, Value upper, Value b, TinyP
   const int rank = columns.rank();
   const std::int64_t n = columns[static_cast<std::size_t>(rank - 2)];
   if (columns.count() == 0) return b;
-  const Value l = moved(lower, rank - 2, 0), d = moved(diagonal, rank - 2, 0),
-              u = without_last_element(moved(upper, rank - 2, 0)), c = moved(b, rank - 2, 0);
+  const Value l = moved_dim(lower, rank - 2, 0), d = moved_dim(diagonal, rank - 2, 0),
+              u = without_last_element(moved_dim(upper, rank - 2, 0)),
+              c = moved_dim(b, rank - 2, 0);
   const Shape one(d.shape().begin() + 1, d.shape().end()),
       wide(c.shape().begin() + 1, c.shape().end());
   const DType dtype = b.dtype();
@@ -146,7 +147,7 @@ Value tridiagonal_solve(Value lower, Value diagonal, Value upper, Value b, TinyP
   const Value none = full(builder, dtype, wide, 0);
   const Values from{triangle[3], triangle[4], triangle[5], triangle[6]};
   const Values solved = scan(substitute, consts, Values{none, none}, from, n, true, builder);
-  return moved(solved[2], 0, rank - 2);
+  return moved_dim(solved[2], 0, rank - 2);
 }
 
 }  // namespace tessera::inline v0::ops

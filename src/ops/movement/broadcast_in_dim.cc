@@ -14,7 +14,7 @@ Value broadcast_in_dim(Value x, const Shape& shape, const Ints& dims) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> broadcast_in_dim_infer(const InferArgs& a) {
   const Shape& x = a.inputs[0].shape;
   Shape shape = to_shape(a.attrs.ints("shape"));
   const Ints& dims = a.attrs.ints("dims");
@@ -50,7 +50,7 @@ std::vector<Type> infer(const InferArgs& a) {
 }
 
 /// Sums over the repeated dimensions, then restores the operand's order of dimensions.
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues broadcast_in_dim_transpose(const TransposeArgs& a) {
   if (!a.cotangents[0]) return MaybeValues(1);
   Value ct = *a.cotangents[0];
   const Shape& x = a.types[0].shape;
@@ -77,7 +77,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return {reshape(transpose(ct, permutation), x)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult broadcast_in_dim_batch(const BatchArgs& a) {
   Ints shape = inserted(a.attrs.ints("shape"), 0, a.size);
   Ints dims = a.attrs.ints("dims");
   for (std::int64_t& d : dims) ++d;
@@ -85,7 +85,7 @@ BatchResult batch(const BatchArgs& a) {
   return {{broadcast_in_dim(a.inputs[0], to_shape(shape), dims)}, {0}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule broadcast_in_dim_sharding(const ShardArgs& a) {
   FactorRule rule;
   const Shape& x = a.inputs[0].shape;
   std::vector<int> out = rule.factors(a.outputs[0].shape);
@@ -114,14 +114,14 @@ void register_broadcast_in_dim(Registry& r) {
   op.inputs = 1;
   op.fuse = fuses_as(FuseRole::free);
   op.spreads = [](const Attrs& attrs) -> const Ints& { return attrs.ints("dims"); };
-  op.infer = infer;
+  op.infer = broadcast_in_dim_infer;
   op.jvp = linear_jvp();
-  op.transpose = transpose_rule;
-  op.batch = batch;
+  op.transpose = broadcast_in_dim_transpose;
+  op.batch = broadcast_in_dim_batch;
   op.exact = true;
   op.rearranges = true;
   op.recomputed = true;
-  op.sharding = sharding;
+  op.sharding = broadcast_in_dim_sharding;
   op.local = with_local_attrs([](const LocalArgs& a) -> Attrs {
     return {{"shape", to_ints(a.outputs[0])}, {"dims", a.attrs.ints("dims")}};
   });

@@ -16,7 +16,7 @@ Value concatenate(std::span<const Value> xs, int dimension) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> concatenate_infer(const InferArgs& a) {
   if (a.inputs.empty())
     Message(a.op.name)
         .problem("there is nothing to concatenate")
@@ -67,7 +67,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(first.dtype, shape, weak)};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues concatenate_transpose(const TransposeArgs& a) {
   MaybeValues out(a.types.size());
   if (!a.cotangents[0]) return out;
   Value ct = *a.cotangents[0];
@@ -83,21 +83,13 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-BatchResult batch(const BatchArgs& a) {
-  int to = 0;
-  for (int d : a.dims)
-    if (d != kUnbatched) {
-      to = d;
-      break;
-    }
-  Values xs;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i)
-    xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+BatchResult concatenate_batch(const BatchArgs& a) {
+  const auto [xs, to] = stacked_alike(a);
   auto dim = static_cast<int>(a.attrs.i("dimension"));
   return {{concatenate(xs, dim + (dim >= to))}, {to}};
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane concatenate_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   auto d = static_cast<std::size_t>(eqn.attrs.i("dimension"));
   if (eqn.inputs.size() == 1) return e.operand(0, at);
   Lane value = e.constant(e.result_type().dtype, std::int64_t{0});
@@ -120,7 +112,7 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
 // gathering the whole.
 constexpr std::size_t kMostPieces = 32;
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule concatenate_sharding(const ShardArgs& a) {
   const auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   FactorRule rule;
   const std::vector<int> dims = rule.factors(a.outputs[0].shape);
@@ -144,7 +136,7 @@ FactorRule sharding(const ShardArgs& a) {
 }
 
 // Fetches the parts of the operands that the device's shard of the result consists of.
-Values local(const LocalArgs& a) {
+Values concatenate_local(const LocalArgs& a) {
   const auto dim = static_cast<int>(a.attrs.i("dimension"));
   const auto d = static_cast<std::size_t>(dim);
   const std::int64_t part = a.outputs[0][d], whole = a.whole_outputs[0].shape[d];
@@ -181,13 +173,13 @@ void register_concatenate(Registry& r) {
   op.fuse = fuses_as(FuseRole::movement);
   op.call = concatenate_call;
   op.prefers_call = [](const TypedArgs& a) { return a.inputs.size() > kMostPieces; };
-  op.infer = infer;
+  op.infer = concatenate_infer;
   op.jvp = linear_jvp();
-  op.transpose = transpose_rule;
-  op.batch = batch;
+  op.transpose = concatenate_transpose;
+  op.batch = concatenate_batch;
   op.joins = [](const Attrs& attrs) { return static_cast<int>(attrs.i("dimension")); };
-  op.sharding = sharding;
-  op.local = local;
+  op.sharding = concatenate_sharding;
+  op.local = concatenate_local;
   op.updates = updates_all();
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
@@ -206,7 +198,7 @@ void register_concatenate(Registry& r) {
       offset += x.shape[d];
     }
   };
-  op.emit = emit;
+  op.emit = concatenate_emit;
   op.examples = [] {
     auto example = [](DType dtype, std::vector<Shape> shapes, std::int64_t dimension) {
       OpExample e{{}, {{"dimension", dimension}}};

@@ -15,7 +15,7 @@ namespace {
 
 // A shard counts on from its start, in an integer dtype that holds all indices of the whole: in the
 // result's dtype the sum could be rounded twice.
-Values local(const LocalArgs& a) {
+Values iota_local(const LocalArgs& a) {
   const int d = static_cast<int>(a.attrs.i("dimension"));
   const DType dtype = a.attrs.dtype("dtype");
   const std::int64_t extent = a.whole_outputs[0].shape[d];
@@ -65,7 +65,7 @@ void register_iota(Registry& r) {
   op.jvp = [](const JvpArgs&) { return MaybeValues{std::nullopt}; };
   op.recomputed = true;
   op.sharding = [](const ShardArgs& a) { return pointwise_rule(a.outputs[0].shape, 0, 1); };
-  op.local = local;
+  op.local = iota_local;
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
     auto d = static_cast<std::size_t>(a.attrs.i("dimension"));

@@ -26,7 +26,7 @@ namespace {
 
 using Places = std::vector<std::int32_t>;
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> order_by_infer(const InferArgs& a) {
   Message message(a.op.name);
   bool same = !a.inputs.empty();
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
@@ -76,9 +76,9 @@ void merge_sort(Places& order, Places& other, Before&& before) {
   }
 }
 
-struct Rows {
+struct OrderedRows {
   std::int64_t count = 1, length = 1, inner = 1;  // elements of a row are `inner` apart
-  Rows(const Shape& shape, std::int64_t dimension) {
+  OrderedRows(const Shape& shape, std::int64_t dimension) {
     for (std::int64_t d = 0; d < shape.rank(); ++d) {
       const std::int64_t n = shape[static_cast<std::size_t>(d)];
       (d == dimension ? length : count) *= n;
@@ -89,8 +89,8 @@ struct Rows {
 };
 
 // Insertion sort, which compares only neighbours.
-void evaluate(const EvalArgs& a) {
-  const Rows rows(a.inputs[0].shape, a.attrs.i("dimension"));
+void order_by_evaluate(const EvalArgs& a) {
+  const OrderedRows rows(a.inputs[0].shape, a.attrs.i("dimension"));
   const Program& comparator = *a.attrs.program("comparator");
   auto* out = a.outputs[0].data<std::int32_t>();
   for (std::int64_t row = 0; row < rows.count && rows.length > 0; ++row) {
@@ -114,10 +114,10 @@ void evaluate(const EvalArgs& a) {
   }
 }
 
-std::shared_ptr<const Routine> call(const CallArgs& a) {
+std::shared_ptr<const Routine> order_by_call(const CallArgs& a) {
   auto comparator = compile_body(a.attrs.program("comparator"));
   if (!comparator) return nullptr;
-  const Rows rows(a.inputs[0].shape, a.attrs.i("dimension"));
+  const OrderedRows rows(a.inputs[0].shape, a.attrs.i("dimension"));
   std::vector<std::int64_t> sizes;
   for (const Type& t : a.inputs) sizes.push_back(size_of(t.dtype));
   const double steps = std::log2(std::max<double>(2, static_cast<double>(rows.length)));
@@ -155,7 +155,7 @@ std::shared_ptr<const Routine> call(const CallArgs& a) {
   return routine;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult order_by_batch(const BatchArgs& a) {
   Values xs;
   for (std::size_t i = 0; i < a.inputs.size(); ++i)
     xs.push_back(stacked_at(a.inputs[i], a.dims[i], 0, a.size));
@@ -164,7 +164,7 @@ BatchResult batch(const BatchArgs& a) {
       {0}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule order_by_sharding(const ShardArgs& a) {
   FactorRule rule;
   const std::vector<int> dims = rule.factors(a.inputs[0].shape);
   for (std::size_t i = 0; i < a.inputs.size(); ++i) rule.input(dims);
@@ -197,12 +197,12 @@ void register_order_by(Registry& r) {
               {"dimension", AttrKind::integer, "the dimension to sort along"}};
   op.cheap = false;
   op.lowering = Lowering::called;
-  op.call = call;
-  op.infer = infer;
+  op.call = order_by_call;
+  op.infer = order_by_infer;
   op.vary = vary_as_operands;
   op.jvp = [](const JvpArgs&) { return MaybeValues(1); };
-  op.batch = batch;
-  op.sharding = sharding;
+  op.batch = order_by_batch;
+  op.sharding = order_by_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
     const auto n = static_cast<double>(in[0].shape[static_cast<std::size_t>(attrs.i("dimension"))]);
     Cost c;
@@ -212,7 +212,7 @@ void register_order_by(Registry& r) {
     c.bytes += static_cast<double>(out[0].bytes());
     return c;
   };
-  op.evaluate = evaluate;
+  op.evaluate = order_by_evaluate;
   op.waived = {{"emit", "rows are ordered by a routine"},
                {"updates", "places are no elements"},
                {"transpose", "places have no derivative"}};

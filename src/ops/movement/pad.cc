@@ -20,13 +20,13 @@ Value pad(Value x, Value padding, const Ints& low, const Ints& high, const Ints&
 
 namespace {
 
-std::int64_t spread(std::int64_t n, std::int64_t interior) {
+std::int64_t spread_extent(std::int64_t n, std::int64_t interior) {
   return n + std::max<std::int64_t>(n - 1, 0) * interior;
 }
 
 // The extent after padding; nullopt if it overflows.
-std::optional<std::int64_t> padded(std::int64_t n, std::int64_t low, std::int64_t high,
-                                   std::int64_t interior) {
+std::optional<std::int64_t> padded_extent(std::int64_t n, std::int64_t low, std::int64_t high,
+                                          std::int64_t interior) {
   std::int64_t between = 0;
   if (__builtin_mul_overflow(std::max<std::int64_t>(n - 1, 0), interior, &between) ||
       __builtin_add_overflow(n, between, &n) || __builtin_add_overflow(n, low, &n) ||
@@ -35,7 +35,7 @@ std::optional<std::int64_t> padded(std::int64_t n, std::int64_t low, std::int64_
   return n;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> pad_infer(const InferArgs& a) {
   const Shape& x = a.inputs[0].shape;
   const Ints &low = a.attrs.ints("low"), &high = a.attrs.ints("high"),
              &interior = a.attrs.ints("interior");
@@ -61,7 +61,7 @@ std::vector<Type> infer(const InferArgs& a) {
   bool bad = false;
   Shape shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    const std::optional<std::int64_t> n = padded(x[d], low[d], high[d], interior[d]);
+    const std::optional<std::int64_t> n = padded_extent(x[d], low[d], high[d], interior[d]);
     shape.push_back(n.value_or(-1));
     if (n && *n >= 0 && interior[d] >= 0) continue;
     bad = true;
@@ -87,7 +87,7 @@ Value mask(Builder& b, const Shape& x, const Attrs& attrs) {
              attrs.ints("high"), attrs.ints("interior"));
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues pad_transpose(const TransposeArgs& a) {
   MaybeValues out(2);
   if (!a.cotangents[0]) return out;
   Value ct = *a.cotangents[0];
@@ -111,7 +111,7 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return out;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult pad_batch(const BatchArgs& a) {
   int d = a.dims[0];
   Ints low = a.attrs.ints("low"), high = a.attrs.ints("high"), interior = a.attrs.ints("interior");
   if (a.dims[1] == kUnbatched)
@@ -128,7 +128,7 @@ BatchResult batch(const BatchArgs& a) {
   return {{select(mask(a.b, x.shape(), wide), padded, around)}, {0}};
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane pad_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Ints &low = eqn.attrs.ints("low"), &high = eqn.attrs.ints("high"),
              &interior = eqn.attrs.ints("interior");
   const Shape& x = e.operand_type(0).shape;
@@ -136,7 +136,7 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   std::vector<Index> from;
   for (std::size_t d = 0; d < x.size(); ++d) {
     Index j = at[d] - Index(low[d]);
-    if (low[d] > 0 || high[d] > 0) bounds.push_back({j, 0, spread(x[d], interior[d])});
+    if (low[d] > 0 || high[d] > 0) bounds.push_back({j, 0, spread_extent(x[d], interior[d])});
     if (interior[d] > 0) {
       bounds.push_back({floor_mod(j, interior[d] + 1), 0, 1});
       j = floor_div(j, interior[d] + 1);
@@ -148,8 +148,8 @@ Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
       bounds, [&] { return e.operand(0, from); }, e.operand(1, std::span<const Index>{}));
 }
 
-FactorRule::Window window(const Attrs& attrs, std::size_t d, std::int64_t extent,
-                          std::int64_t results) {
+FactorRule::Window pad_window(const Attrs& attrs, std::size_t d, std::int64_t extent,
+                              std::int64_t results) {
   return {.extent = extent,
           .results = results,
           .low = attrs.ints("low")[d],
@@ -161,14 +161,14 @@ bool is_padded(const Attrs& attrs, std::size_t d, std::int64_t extent, std::int6
   return attrs.ints("low")[d] != 0 || attrs.ints("high")[d] != 0 || extent != results;
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule pad_sharding(const ShardArgs& a) {
   const Shape &x = a.inputs[0].shape, &y = a.outputs[0].shape;
   FactorRule rule;
   const std::vector<int> dims = rule.factors(y);
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!is_padded(a.attrs, d, x[d], y[d])) continue;
     rule.mark(FactorRule::Kind::window, dims[d]);
-    FactorRule::Window w = window(a.attrs, d, x[d], y[d]);
+    FactorRule::Window w = pad_window(a.attrs, d, x[d], y[d]);
     w.factor = dims[d];
     rule.window(w);
   }
@@ -179,7 +179,7 @@ FactorRule sharding(const ShardArgs& a) {
 }
 
 // A shard is padded by the distances of its first and last elements from its edges.
-Values local(const LocalArgs& a) {
+Values pad_local(const LocalArgs& a) {
   Value part = a.inputs[0];
   Ints low = a.attrs.ints("low"), high = a.attrs.ints("high"), interior = a.attrs.ints("interior");
   for (std::size_t d = 0; d < low.size(); ++d) {
@@ -187,7 +187,7 @@ Values local(const LocalArgs& a) {
     if (a.outputs[0][d] == y || !is_padded(a.attrs, d, x, y)) continue;
     const auto dim = static_cast<int>(d);
     const Strings& axes = a.output_specs[0].axes_of(dim);
-    const Stretch s = fetch_window(part, dim, window(a.attrs, d, x, y), axes, a.parts(axes),
+    const Stretch s = fetch_window(part, dim, pad_window(a.attrs, d, x, y), axes, a.parts(axes),
                                    Around::of(a.inputs[1]));
     low[d] = s.low;
     high[d] = s.high;
@@ -211,12 +211,12 @@ void register_pad(Registry& r) {
               {"interior", AttrKind::ints, "values between neighbours, a dimension"}};
   op.inputs = 2;
   op.fuse = fuses_as(FuseRole::movement);
-  op.infer = infer;
+  op.infer = pad_infer;
   op.jvp = linear_jvp();
-  op.transpose = transpose_rule;
-  op.batch = batch;
-  op.sharding = sharding;
-  op.local = local;
+  op.transpose = pad_transpose;
+  op.batch = pad_batch;
+  op.sharding = pad_sharding;
+  op.local = pad_local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {
@@ -237,7 +237,7 @@ void register_pad(Registry& r) {
       to += n;
     });
   };
-  op.emit = emit;
+  op.emit = pad_emit;
   op.examples = [] {
     auto example = [](DType dtype, Shape shape, Ints low, Ints high, Ints interior) {
       return OpExample{

@@ -15,7 +15,7 @@ Value reshape(Value x, const Shape& shape) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> reshape_infer(const InferArgs& a) {
   const Shape& x = a.inputs[0].shape;
   Shape shape = to_shape(a.attrs.ints("shape"));
   for (std::int64_t d : shape)
@@ -40,7 +40,7 @@ std::vector<Type> infer(const InferArgs& a) {
 
 /// Walks both shapes from the major end and shares a factor wherever the products of all dimensions
 /// before agree, so that a shard along a shared factor holds the same elements on both sides.
-FactorRule sharding(const ShardArgs& a) {
+FactorRule reshape_sharding(const ShardArgs& a) {
   struct Side {
     const Shape& shape;
     std::vector<std::vector<std::pair<std::int64_t, int>>> dims;  // (size, shared number or -1)
@@ -140,7 +140,7 @@ std::vector<std::pair<int, int>> groups(const Shape& in, const Shape& out) {
 
 // If the shards of the operand's rows do not correspond to shards of the result's, each device
 // fetches the elements of its shard of the result, flattened to a row.
-Values local(const LocalArgs& a) {
+Values reshape_local(const LocalArgs& a) {
   const Shape &in = a.whole_inputs[0].shape, &out = a.whole_outputs[0].shape;
   const auto rows = [](const Shape& s, int begin, int end) {
     return std::accumulate(s.begin() + begin, s.begin() + end, std::int64_t{1}, std::multiplies{});
@@ -173,7 +173,7 @@ Values local(const LocalArgs& a) {
 }
 
 // Two consecutive reshapes are one, or none.
-Simplified simplify(const SimplifyArgs& a) {
+Simplified reshape_simplify(const SimplifyArgs& a) {
   const Var x = a.eqn.inputs[0];
   const Shape& shape = a.around.type(a.eqn.outputs[0]).shape;
   Simplified s;
@@ -188,7 +188,7 @@ Simplified simplify(const SimplifyArgs& a) {
 
 /// Regroups dimensions only within runs of equal products, so that unaffected dimensions keep their
 /// index.
-Lane emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
+Lane reshape_emit(Emitter& e, const Equation&, int, std::span<const Index> at) {
   const Shape& x = e.operand_type(0).shape;
   const Shape& y = e.result_type().shape;
   std::vector<Index> from(x.size(), Index(0));
@@ -234,7 +234,7 @@ void register_reshape(Registry& r) {
   op.lowering = Lowering::view;
   op.forwards = true;
   op.fuse = fuses_as(FuseRole::free);
-  op.infer = infer;
+  op.infer = reshape_infer;
   op.jvp = linear_jvp();
   op.transpose = [](const TransposeArgs& a) {
     if (!a.cotangents[0]) return MaybeValues(1);
@@ -247,9 +247,9 @@ void register_reshape(Registry& r) {
   op.exact = true;
   op.rearranges = true;
   op.recomputed = true;
-  op.simplify = simplify;
-  op.sharding = sharding;
-  op.local = local;
+  op.simplify = reshape_simplify;
+  op.sharding = reshape_sharding;
+  op.local = reshape_local;
   op.updates = updates_of({0});
   op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
@@ -257,7 +257,7 @@ void register_reshape(Registry& r) {
       std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
                   static_cast<std::size_t>(a.inputs[0].size_bytes()));
   };
-  op.emit = emit;
+  op.emit = reshape_emit;
   op.examples = [] {
     return std::vector<OpExample>{
         {{Type(DType::float32, {2, 6})}, {{"shape", Ints{12}}}},

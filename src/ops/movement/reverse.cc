@@ -13,18 +13,18 @@ Value reverse(Value x, const Ints& dims) {
 
 namespace {
 
-FactorRule::Window window(std::int64_t extent) {
+FactorRule::Window reverse_window(std::int64_t extent) {
   return {.extent = extent, .results = extent, .mirrored = true};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule reverse_sharding(const ShardArgs& a) {
   const Shape& x = a.inputs[0].shape;
   FactorRule rule;
   const std::vector<int> dims = rule.factors(x);
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!contains(a.attrs.ints("dims"), static_cast<std::int64_t>(d))) continue;
     rule.mark(FactorRule::Kind::permutation, dims[d]);
-    FactorRule::Window w = window(x[d]);
+    FactorRule::Window w = reverse_window(x[d]);
     w.factor = dims[d];
     rule.window(w);
   }
@@ -34,14 +34,14 @@ FactorRule sharding(const ShardArgs& a) {
 }
 
 // Each device fetches the interval that is as far from the opposite end, and reverses it.
-Values local(const LocalArgs& a) {
+Values reverse_local(const LocalArgs& a) {
   Value part = a.inputs[0];
   for (std::int64_t d : a.attrs.ints("dims")) {
     const auto dim = static_cast<int>(d);
     const std::int64_t extent = a.whole_outputs[0].shape[dim];
     const Strings& axes = a.output_specs[0].axes_of(dim);
     if (a.outputs[0][dim] != extent)
-      fetch_window(part, dim, window(extent), axes, a.parts(axes), Around::unread());
+      fetch_window(part, dim, reverse_window(extent), axes, a.parts(axes), Around::unread());
   }
   return {reverse(part, a.attrs.ints("dims"))};
 }
@@ -75,8 +75,8 @@ void register_reverse(Registry& r) {
     if (inner && inner->attrs == a.eqn.attrs) s.same = inner->inputs[0];
     return s;
   };
-  op.sharding = sharding;
-  op.local = local;
+  op.sharding = reverse_sharding;
+  op.local = reverse_local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -16,7 +16,7 @@ Value slice(Value x, const Ints& start, const Ints& limit, const Ints& strides) 
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> slice_infer(const InferArgs& a) {
   const Shape& x = a.inputs[0].shape;
   const Ints &start = a.attrs.ints("start"), &limit = a.attrs.ints("limit"),
              &strides = a.attrs.ints("strides");
@@ -46,7 +46,7 @@ std::vector<Type> infer(const InferArgs& a) {
 }
 
 /// Dilates the cotangent by the strides and fills the rest with zeros.
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues slice_transpose(const TransposeArgs& a) {
   if (!a.cotangents[0]) return MaybeValues(1);
   Value ct = *a.cotangents[0];
   const Shape& x = a.types[0].shape;
@@ -62,22 +62,22 @@ MaybeValues transpose_rule(const TransposeArgs& a) {
   return {pad(ct, scalar(a.b, ct.dtype(), 0), low, high, interior)};
 }
 
-FactorRule::Window window(const Attrs& attrs, std::size_t d, std::int64_t extent,
-                          std::int64_t results) {
+FactorRule::Window slice_window(const Attrs& attrs, std::size_t d, std::int64_t extent,
+                                std::int64_t results) {
   return {.extent = extent,
           .results = results,
           .stride = attrs.ints("strides")[d],
           .low = -attrs.ints("start")[d]};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule slice_sharding(const ShardArgs& a) {
   const Shape &x = a.inputs[0].shape, &y = a.outputs[0].shape;
   FactorRule rule;
   const std::vector<int> dims = rule.factors(y);
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (x[d] == y[d]) continue;
     rule.mark(FactorRule::Kind::window, dims[d]);
-    FactorRule::Window w = window(a.attrs, d, x[d], y[d]);
+    FactorRule::Window w = slice_window(a.attrs, d, x[d], y[d]);
     w.factor = dims[d];
     rule.window(w);
   }
@@ -87,7 +87,7 @@ FactorRule sharding(const ShardArgs& a) {
 }
 
 // The fetched interval of a sliced dimension begins with the shard's first element.
-Values local(const LocalArgs& a) {
+Values slice_local(const LocalArgs& a) {
   Value part = a.inputs[0];
   Ints start = a.attrs.ints("start"), limit = a.attrs.ints("limit");
   for (std::size_t d = 0; d < start.size(); ++d) {
@@ -96,7 +96,8 @@ Values local(const LocalArgs& a) {
     const auto dim = static_cast<int>(d);
     const Strings& axes = a.output_specs[0].axes_of(dim);
     if (x != y)
-      fetch_window(part, dim, window(a.attrs, d, x, y), axes, a.parts(axes), Around::unread());
+      fetch_window(part, dim, slice_window(a.attrs, d, x, y), axes, a.parts(axes),
+                   Around::unread());
     start[d] = 0;
     limit[d] = part.shape()[d];
   }
@@ -115,9 +116,9 @@ void register_slice(Registry& r) {
               {"strides", AttrKind::ints, "step of each dimension, 1 or more"}};
   op.inputs = 1;
   op.fuse = fuses_as(FuseRole::movement);
-  op.infer = infer;
+  op.infer = slice_infer;
   op.jvp = linear_jvp();
-  op.transpose = transpose_rule;
+  op.transpose = slice_transpose;
   op.batch = [](const BatchArgs& a) {
     int d = a.dims[0];
     Value out =
@@ -128,8 +129,8 @@ void register_slice(Registry& r) {
   op.strided_box = [](const Attrs& attrs) {
     return StridedBox{attrs.ints("start"), attrs.ints("limit"), attrs.ints("strides")};
   };
-  op.sharding = sharding;
-  op.local = local;
+  op.sharding = slice_sharding;
+  op.local = slice_local;
   op.updates = updates_of({0});
   op.cost = movement_cost();
   op.evaluate = [](const EvalArgs& a) {

@@ -97,7 +97,7 @@ int compare(const HostArray& a, std::int64_t i, std::int64_t j) {
 
 }  // namespace
 
-void evaluate_sort(const EvalArgs& a) {
+void sort_evaluate(const EvalArgs& a) {
   const Shape &shape = a.inputs[0].shape, &out = a.outputs[0].shape;
   auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));
@@ -147,15 +147,7 @@ JvpBoth jvp_sort(const JvpBothArgs& a) {
 }
 
 BatchResult batch_sort(const BatchArgs& a) {
-  int to = 0;
-  for (int d : a.dims)
-    if (d != kUnbatched) {
-      to = d;
-      break;
-    }
-  Values xs;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i)
-    xs.push_back(stacked_at(a.inputs[i], a.dims[i], to, a.size));
+  const auto [xs, to] = stacked_alike(a);
   auto d = static_cast<int>(a.attrs.i("dimension"));
   Attrs attrs = a.attrs;
   attrs.set("dimension", std::int64_t{d + (d >= to)});
@@ -178,7 +170,7 @@ namespace {
 // Sorting only the ends pays if they are few, also compared with a device's shard.
 constexpr std::int64_t kFew = 16;
 
-std::optional<std::pair<const Op*, Attrs>> ends_of(const TypedArgs& a, const Ends& ends) {
+std::optional<std::pair<const Op*, Attrs>> sort_ends_of(const TypedArgs& a, const Ends& ends) {
   const auto d = static_cast<std::size_t>(ends.dimension);
   if (ends.dimension != a.attrs.i("dimension") || ends.count * kFew > a.inputs[0].shape[d])
     return std::nullopt;
@@ -222,8 +214,8 @@ void register_sort(Registry& r) {
   };
   op.local = sort_local;
   op.cost = cost_of_sort;
-  op.ends_of = ends_of;
-  op.evaluate = evaluate_sort;
+  op.ends_of = sort_ends_of;
+  op.evaluate = sort_evaluate;
   op.waived = {{"emit", "a library sorts"},
                {"updates", "elements in the order of their values have left their places"},
                {"transpose", "it is linear in nothing"}};

@@ -15,7 +15,7 @@ SortedRange sorted_range(const Attrs& attrs, std::int64_t n);
 std::vector<Type> infer_sort(const InferArgs& a);
 JvpBoth jvp_sort(const JvpBothArgs& a);
 BatchResult batch_sort(const BatchArgs& a);
-void evaluate_sort(const EvalArgs& a);
+void sort_evaluate(const EvalArgs& a);
 Cost cost_of_sort(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs);
 
 }  // namespace tessera::inline v0::ops

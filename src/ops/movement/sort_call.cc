@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -70,7 +71,7 @@ void sort_wanted(std::vector<E>& all, const SortedRange& wanted, Less&& less) {
 /// Sorts `w.order` stably by key(w.order[i]), an unsigned integer, so that the elements in the
 /// `wanted` range are correct.
 template <class Key>
-void sort_by(Workspace& w, const SortedRange& wanted, Key&& key) {
+void sort_by_key(Workspace& w, const SortedRange& wanted, Key&& key) {
   using U = decltype(key(std::uint32_t{}));
   std::size_t n = w.order.size();
   const bool few = wanted.count < static_cast<std::int64_t>(n);
@@ -116,12 +117,12 @@ template <class T>
 void sort_by_operand(const void* row, const Row& r, const SortedRange& wanted, Workspace& w) {
   const T* x = static_cast<const T*>(row);
   if constexpr (is_complex_v<T>) {  // by the real part, then by the imaginary one
-    sort_by(w, {0, r.n},
-            [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].imag()); });
-    sort_by(w, wanted,
-            [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].real()); });
+    sort_by_key(w, {0, r.n},
+                [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].imag()); });
+    sort_by_key(w, wanted,
+                [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner].real()); });
   } else {
-    sort_by(w, wanted, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
+    sort_by_key(w, wanted, [x, inner = r.inner](std::uint32_t i) { return ordered(x[i * inner]); });
   }
 }
 

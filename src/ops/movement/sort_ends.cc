@@ -9,7 +9,7 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> sort_ends_infer(const InferArgs& a) {
   std::vector<Type> out = infer_sort(a);
   const auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   const std::int64_t count = a.attrs.i("count"), n = out[0].shape[d];
@@ -26,7 +26,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return out;
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule sort_ends_sharding(const ShardArgs& a) {
   FactorRule rule;
   const auto d = static_cast<std::size_t>(a.attrs.i("dimension"));
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
@@ -43,7 +43,7 @@ FactorRule sharding(const ShardArgs& a) {
 // Each device offers the ends of its shard, and all devices sort the offers. The offers are
 // gathered in the order of the devices, so that equal elements keep their order. If the last shard
 // is not full, an additional first key moves its padding to the end that is not read.
-Values local(const LocalArgs& a) {
+Values sort_ends_local(const LocalArgs& a) {
   const int d = static_cast<int>(a.attrs.i("dimension"));
   const Strings& axes = a.input_specs[0].axes_of(d);
   if (axes.empty()) return a.b.emit(a.op, a.inputs, a.attrs);
@@ -86,13 +86,13 @@ void register_sort_ends(Registry& r) {
   op.cheap = false;
   op.lowering = Lowering::called;
   op.call = sort_call;
-  op.infer = infer;
+  op.infer = sort_ends_infer;
   op.jvp_both = jvp_sort;
   op.batch = batch_sort;
-  op.sharding = sharding;
-  op.local = local;
+  op.sharding = sort_ends_sharding;
+  op.local = sort_ends_local;
   op.cost = cost_of_sort;
-  op.evaluate = evaluate_sort;
+  op.evaluate = sort_evaluate;
   op.waived = {{"emit", "a library sorts"},
                {"updates", "a few elements of a state are no state"},
                {"transpose", "it is linear in nothing"},

@@ -19,7 +19,7 @@ Ints inverse(const Ints& permutation) {
 }
 
 // Two consecutive transposes are one, or none.
-Simplified simplify(const SimplifyArgs& a) {
+Simplified transpose_simplify(const SimplifyArgs& a) {
   const Var x = a.eqn.inputs[0];
   const Ints& outer = a.eqn.attrs.ints("permutation");
   const Ints none = iota_ints(static_cast<int>(outer.size()));
@@ -69,7 +69,7 @@ void register_transpose(Registry& r) {
   op.exact = true;
   op.rearranges = true;
   op.own_pass = true;
-  op.simplify = simplify;
+  op.simplify = transpose_simplify;
   op.sharding = [](const ShardArgs& a) {
     FactorRule rule;
     std::vector<int> in = rule.factors(a.inputs[0].shape);

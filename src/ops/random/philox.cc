@@ -1,5 +1,6 @@
 // philox4x32.
 #include "ops/elementwise/elementwise.h"
+#include "ops/random/block.h"
 #include "ops/random/rng_bit_generator.h"
 
 #include <array>
@@ -16,7 +17,7 @@ namespace {
 // each round the key words advance by constants from the golden ratio and from sqrt(3) - 1. W is a
 // 32-bit word: a number, or a lane of the emitter.
 template <class W, class Arithmetic>
-std::array<W, 4> block(std::array<W, 2> key, std::array<W, 4> x, const Arithmetic& m) {
+std::array<W, 4> philox_block(std::array<W, 2> key, std::array<W, 4> x, const Arithmetic& m) {
   for (int round = 0; round < 10; ++round) {
     auto [high0, low0] = m.product(x[0], 0xD2511F53);
     auto [high1, low1] = m.product(x[2], 0xCD9E8D57);
@@ -27,7 +28,7 @@ std::array<W, 4> block(std::array<W, 2> key, std::array<W, 4> x, const Arithmeti
   return x;
 }
 
-struct Numbers {
+struct PhiloxNumbers {
   using W = std::uint32_t;
   W add(W a, W b) const { return a + b; }
   W exclusive_or(W a, W b) const { return a ^ b; }
@@ -37,7 +38,7 @@ struct Numbers {
   }
 };
 
-struct Lanes {
+struct PhiloxLanes {
   Emitter& e;
   Lane word(std::uint32_t v) const {
     return e.constant(DType::uint32, static_cast<std::int64_t>(v));
@@ -53,50 +54,27 @@ struct Lanes {
   }
 };
 
-std::vector<Type> infer(const InferArgs& a) {
-  check_dtypes(a, a.inputs, Accepts::integer);
-  if (a.inputs[0].dtype != DType::uint32)
-    Message(a.op.name)
-        .problem("operands have dtype " + std::string(name_of(a.inputs[0].dtype)))
-        .rule("keys and counters are uint32")
-        .from(a.loc)
-        .advice("convert them with astype(u32)")
-        .raise<DTypeError>();
-  Type t = common_shape(a, a.inputs, DType::uint32);
-  t.weak = false;
-  return std::vector<Type>(4, t);
-}
-
 }  // namespace
 
 void register_philox(Registry& r) {
-  Op op = elementwise_op("philox4x32", "",
-                         "The Philox-4x32 block function with 10 rounds, element by element. "
-                         "Operands: the key's two words, the counter's four words, all uint32; "
-                         "results: four words.",
-                         6, Accepts::integer);
-  op.outputs = 4;
-  op.cheap = false;
-  op.infer = infer;
-  op.jvp = no_tangent(4);
-  op.waived = {{"transpose", "integers have no derivative"},
-               {"stablehlo", "exported as integer arithmetic"}};
+  Op op = block_op("philox4x32",
+                   "The Philox-4x32 block function with 10 rounds, element by element. "
+                   "Operands: the key's two words, the counter's four words, all uint32; "
+                   "results: four words.",
+                   6, 4, "convert them with astype(u32)");
   op.cost = pointwise_cost(10 * 8);
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
       auto in = [&](std::size_t k) { return a.inputs[k].data<std::uint32_t>()[i]; };
-      const auto y = block<std::uint32_t>({in(0), in(1)}, {in(2), in(3), in(4), in(5)}, Numbers{});
+      const auto y = philox_block<std::uint32_t>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
+                                                 PhiloxNumbers{});
       for (std::size_t k = 0; k < 4; ++k) a.outputs[k].data<std::uint32_t>()[i] = y[k];
     }
   };
   op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
     auto in = [&](int k) { return e.operand(k, at); };
-    return block<Lane>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
-                       Lanes{e})[static_cast<std::size_t>(result)];
-  };
-  op.examples = [] {
-    return std::vector<OpExample>{{std::vector<Type>(6, Type(DType::uint32, {2, 3}))},
-                                  {std::vector<Type>(6, Type(DType::uint32, {}))}};
+    return philox_block<Lane>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
+                              PhiloxLanes{e})[static_cast<std::size_t>(result)];
   };
   r.add(std::move(op));
 }

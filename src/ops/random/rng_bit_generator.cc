@@ -105,7 +105,7 @@ Bits philox(Value state, const Shape& shape, bool wide) {
   return {concatenate(parts, 0), reshape(bits, shape)};
 }
 
-void check(Value state, DType dtype, BitGenerator algorithm) {
+void check_generator(Value state, DType dtype, BitGenerator algorithm) {
   const Type& t = state.type();
   const bool three = algorithm == BitGenerator::three_fry;
   if (dtype == DType::boolean)
@@ -130,7 +130,7 @@ void check(Value state, DType dtype, BitGenerator algorithm) {
 }  // namespace
 
 Values rng_bit_generator(Value state, const Shape& shape, DType dtype, BitGenerator algorithm) {
-  check(state, dtype, algorithm);
+  check_generator(state, dtype, algorithm);
   const bool wide = size_of(dtype) == 8;
   const Bits out = algorithm == BitGenerator::three_fry ? three_fry(state, shape, wide)
                                                         : philox(state, shape, wide);

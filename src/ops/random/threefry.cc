@@ -1,5 +1,6 @@
 // threefry2x32.
 #include "ops/elementwise/elementwise.h"
+#include "ops/random/block.h"
 
 #include <array>
 
@@ -15,7 +16,7 @@ namespace {
 // groups of four, with a key word added to each half after every group. W is a 32-bit word: a
 // number, or a lane of the emitter.
 template <class W, class Arithmetic>
-std::array<W, 2> block(W k0, W k1, W x0, W x1, const Arithmetic& m) {
+std::array<W, 2> threefry_block(W k0, W k1, W x0, W x1, const Arithmetic& m) {
   constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   std::array<W, 3> key = {k0, k1, m.exclusive_or(m.exclusive_or(k0, k1), m.word(0x1BD11BDA))};
   x0 = m.add(x0, key[0]);
@@ -31,7 +32,7 @@ std::array<W, 2> block(W k0, W k1, W x0, W x1, const Arithmetic& m) {
   return {x0, x1};
 }
 
-struct Numbers {
+struct ThreefryNumbers {
   using W = std::uint32_t;
   W word(W v) const { return v; }
   W add(W a, W b) const { return a + b; }
@@ -39,7 +40,7 @@ struct Numbers {
   W rotate(W a, int n) const { return (a << n) | (a >> (32 - n)); }
 };
 
-struct Lanes {
+struct ThreefryLanes {
   Emitter& e;
   Lane word(std::uint32_t v) const {
     return e.constant(DType::uint32, static_cast<std::int64_t>(v));
@@ -53,50 +54,26 @@ struct Lanes {
   }
 };
 
-std::vector<Type> infer(const InferArgs& a) {
-  check_dtypes(a, a.inputs, Accepts::integer);
-  if (a.inputs[0].dtype != DType::uint32)
-    Message(a.op.name)
-        .problem("operands have dtype " + std::string(name_of(a.inputs[0].dtype)))
-        .rule("keys and counters are uint32")
-        .from(a.loc)
-        .advice("make keys with random::key")
-        .raise<DTypeError>();
-  Type t = common_shape(a, a.inputs, DType::uint32);
-  t.weak = false;
-  return {t, t};
-}
-
 }  // namespace
 
 void register_threefry(Registry& r) {
-  Op op = elementwise_op("threefry2x32", "",
-                         "The Threefry-2x32 block function with 20 rounds, element by element. "
-                         "Operands: the key's two words, the "
-                         "counter's two words, all uint32; results: two words.",
-                         4, Accepts::integer);
-  op.outputs = 2;
-  op.cheap = false;
-  op.infer = infer;
-  op.jvp = no_tangent(2);
-  op.waived = {{"transpose", "integers have no derivative"},
-               {"stablehlo", "exported as integer arithmetic"}};
+  Op op = block_op("threefry2x32",
+                   "The Threefry-2x32 block function with 20 rounds, element by element. "
+                   "Operands: the key's two words, the "
+                   "counter's two words, all uint32; results: two words.",
+                   4, 2, "make keys with random::key");
   op.cost = pointwise_cost(20 * 5);
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
       auto in = [&](std::size_t k) { return a.inputs[k].data<std::uint32_t>()[i]; };
-      auto y = block(in(0), in(1), in(2), in(3), Numbers{});
+      auto y = threefry_block(in(0), in(1), in(2), in(3), ThreefryNumbers{});
       a.outputs[0].data<std::uint32_t>()[i] = y[0];
       a.outputs[1].data<std::uint32_t>()[i] = y[1];
     }
   };
   op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
-    return block(e.operand(0, at), e.operand(1, at), e.operand(2, at), e.operand(3, at),
-                 Lanes{e})[static_cast<std::size_t>(result)];
-  };
-  op.examples = [] {
-    return std::vector<OpExample>{{std::vector<Type>(4, Type(DType::uint32, {2, 3}))},
-                                  {std::vector<Type>(4, Type(DType::uint32, {}))}};
+    return threefry_block(e.operand(0, at), e.operand(1, at), e.operand(2, at), e.operand(3, at),
+                          ThreefryLanes{e})[static_cast<std::size_t>(result)];
   };
   r.add(std::move(op));
 }

@@ -18,7 +18,7 @@ Value argmin(Value x, int axis, DType index_dtype) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> argreduce_infer(const InferArgs& a) {
   const Type& x = a.inputs[0];
   check_ordered(a, x);
   std::int64_t axis = a.attrs.i("axis");
@@ -45,7 +45,7 @@ std::vector<Type> infer(const InferArgs& a) {
   return {Type(index, shape)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult argreduce_batch(const BatchArgs& a) {
   std::int64_t axis = a.attrs.i("axis");
   Attrs attrs = a.attrs;
   attrs.set("axis", axis + (axis >= a.dims[0]));
@@ -53,7 +53,7 @@ BatchResult batch(const BatchArgs& a) {
 }
 
 template <bool kMax>
-FactorRule sharding(const ShardArgs& a) {
+FactorRule argreduce_sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
   auto axis = static_cast<std::size_t>(a.attrs.i("axis"));
@@ -67,7 +67,7 @@ FactorRule sharding(const ShardArgs& a) {
 // Of the shards whose best element equals the best of all (or is NaN if that is), the one with the
 // smallest index wins.
 template <bool kMax>
-Values local(const LocalArgs& a) {
+Values argreduce_local(const LocalArgs& a) {
   const Value x = a.inputs[0];
   const auto axis = static_cast<int>(a.attrs.i("axis"));
   const std::int64_t part = x.shape()[static_cast<std::size_t>(axis)],
@@ -102,7 +102,7 @@ bool wins(auto x, auto best) {
 }
 
 template <bool kMax>
-void evaluate(const EvalArgs& a) {
+void argreduce_evaluate(const EvalArgs& a) {
   const Shape& shape = a.inputs[0].shape;
   auto axis = static_cast<std::size_t>(a.attrs.i("axis"));
   Shape strides = shape.strides(), outer = a.outputs[0].shape, outer_strides = strides;
@@ -126,7 +126,7 @@ void evaluate(const EvalArgs& a) {
 }
 
 template <bool kMax>
-Lane emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane argreduce_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   auto axis = static_cast<std::size_t>(eqn.attrs.i("axis"));
   const Type& x = e.operand_type(0);
   auto element = [&e, at = std::vector<Index>(at.begin(), at.end()), axis](const Index& i) {
@@ -175,7 +175,7 @@ std::optional<Values> in_reductions(const DecomposeArgs& a) {
 }
 
 template <bool kMax>
-Op make() {
+Op make_argreduce() {
   Op op;
   op.name = kMax ? "argmax" : "argmin";
   op.doc = std::string("The index along `axis` of the ") + (kMax ? "greatest" : "least") +
@@ -184,17 +184,17 @@ Op make() {
               {"dtype", AttrKind::dtype, "of the index"}};
   op.inputs = 1;
   op.cheap = false;
-  op.infer = infer;
+  op.infer = argreduce_infer;
   op.jvp = no_tangent();
-  op.batch = batch;
-  op.sharding = sharding<kMax>;
-  op.local = local<kMax>;
+  op.batch = argreduce_batch;
+  op.sharding = argreduce_sharding<kMax>;
+  op.local = argreduce_local<kMax>;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()),
                 static_cast<double>(in[0].bytes() + out[0].bytes())};
   };
-  op.evaluate = evaluate<kMax>;
-  op.emit = emit<kMax>;
+  op.evaluate = argreduce_evaluate<kMax>;
+  op.emit = argreduce_emit<kMax>;
   op.decompose = in_reductions<kMax>;
   op.waived = {{"transpose", "indices have no derivative"},
                {"stablehlo", "exported as a reduce of values and indices"}};
@@ -213,7 +213,7 @@ Op make() {
 }  // namespace
 
 void register_argreduce(Registry& r) {
-  Op max = make<true>(), min = make<false>();
+  Op max = make_argreduce<true>(), min = make_argreduce<false>();
   add_all(r, max, min);
 }
 

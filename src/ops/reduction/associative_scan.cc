@@ -37,10 +37,11 @@ Value interleave(Value a, Value b, int axis) {
   return concatenate(tail, axis);
 }
 
-Values scan(const CombineValues& combine, const Values& xs, int axis) {
+Values scanned(const CombineValues& combine, const Values& xs, int axis) {
   std::int64_t n = xs[0].shape()[static_cast<std::size_t>(axis)];
   if (n < 2) return xs;
-  Values odd = scan(combine, combine(parts(xs, axis, 0, n - 1, 2), parts(xs, axis, 1, n, 2)), axis);
+  Values odd =
+      scanned(combine, combine(parts(xs, axis, 0, n - 1, 2), parts(xs, axis, 1, n, 2)), axis);
   Values even = parts(xs, axis, 0, 1, 1);
   if (n > 2) {
     std::int64_t half = (n - 1) / 2;
@@ -63,7 +64,7 @@ Values associative_scan(const CombineValues& combine, Values elements, int axis,
       for (Value& x : xs) x = ops::reverse(x, {axis});
   };
   turn(elements);
-  Values out = scan(combine, elements, axis);
+  Values out = scanned(combine, elements, axis);
   turn(out);
   return out;
 }

@@ -16,7 +16,7 @@ Value cumulative(const char* op, Value x, int axis, bool reverse) {
 }
 
 /// Sequential; 16-bit floats keep the running value in float32 and round each stored value.
-void evaluate(const EvalArgs& a, Combiner how) {
+void cumulative_evaluate(const EvalArgs& a, Combiner how) {
   const HostArray& x = a.inputs[0];
   auto d = static_cast<std::size_t>(a.attrs.i("axis"));
   bool reverse = a.attrs.flag("reverse");
@@ -42,7 +42,7 @@ void evaluate(const EvalArgs& a, Combiner how) {
 
 /// Prefixes of pairs (value, tangent). There is no division, so zeros are safe in a product; ties
 /// of an extremum share equally.
-MaybeValues jvp(const JvpArgs& a, Combiner how) {
+MaybeValues cumulative_jvp(const JvpArgs& a, Combiner how) {
   if (!a.tangents[0]) return MaybeValues(1);
   auto pair = [&](const Values& l, const Values& r) -> Values {
     if (how == Combiner::mul) {
@@ -78,7 +78,7 @@ Value total(Value x, Combiner how) {
 
 // Each shard is scanned alone and then combined with the totals of the shards before it, which all
 // devices exchange.
-Values local(const LocalArgs& a, Combiner how) {
+Values cumulative_local(const LocalArgs& a, Combiner how) {
   const int d = static_cast<int>(a.attrs.i("axis"));
   const Strings& axes = a.input_specs[0].axes_of(d);
   if (axes.empty()) return a.b.emit(a.op, a.inputs, a.attrs);
@@ -103,7 +103,7 @@ Values local(const LocalArgs& a, Combiner how) {
   return {combined(broadcast_in_dim(sum, x.shape(), iota_ints(x.rank())), x, how)};
 }
 
-Op row(const char* name, Combiner how, const char* what) {
+Op cumulative_row(const char* name, Combiner how, const char* what) {
   Op op;
   op.name = name;
   op.doc = std::string("The ") + what +
@@ -142,11 +142,11 @@ Op row(const char* name, Combiner how, const char* what) {
     rule.mark(FactorRule::Kind::prefix, dims[static_cast<std::size_t>(a.attrs.i("axis"))], how);
     return rule;
   };
-  op.local = [how](const LocalArgs& a) { return local(a, how); };
+  op.local = [how](const LocalArgs& a) { return cumulative_local(a, how); };
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()), 2.0 * static_cast<double>(in[0].bytes())};
   };
-  op.evaluate = [how](const EvalArgs& a) { evaluate(a, how); };
+  op.evaluate = [how](const EvalArgs& a) { cumulative_evaluate(a, how); };
   if (how == Combiner::add) {
     op.jvp = linear_jvp();
     op.transpose = [](const TransposeArgs& a) {
@@ -155,7 +155,7 @@ Op row(const char* name, Combiner how, const char* what) {
           cumsum(*a.cotangents[0], static_cast<int>(a.attrs.i("axis")), !a.attrs.flag("reverse"))};
     };
   } else {
-    op.jvp = [how](const JvpArgs& a) { return jvp(a, how); };
+    op.jvp = [how](const JvpArgs& a) { return cumulative_jvp(a, how); };
     op.waived["transpose"] = "it is not linear";
   }
   op.waived["updates"] = "what is gathered along an axis is no element of a state";
@@ -181,10 +181,10 @@ Value cummax(Value x, int axis, bool reverse) { return cumulative("cummax", x, a
 Value cummin(Value x, int axis, bool reverse) { return cumulative("cummin", x, axis, reverse); }
 
 void register_cumulative(Registry& r) {
-  r.add(row("cumsum", Combiner::add, "sum"));
-  r.add(row("cumprod", Combiner::mul, "product"));
-  r.add(row("cummax", Combiner::max, "maximum"));
-  r.add(row("cummin", Combiner::min, "minimum"));
+  r.add(cumulative_row("cumsum", Combiner::add, "sum"));
+  r.add(cumulative_row("cumprod", Combiner::mul, "product"));
+  r.add(cumulative_row("cummax", Combiner::max, "maximum"));
+  r.add(cumulative_row("cummin", Combiner::min, "minimum"));
 }
 
 }  // namespace tessera::inline v0::ops

@@ -12,7 +12,7 @@ namespace tessera::inline v0::ops {
 namespace {
 
 /// x as [outer, n, inner]; totals run over n.
-struct Rows {
+struct CumulativeRows {
   std::int64_t outer, n, inner;
   bool reverse;
 };
@@ -54,7 +54,7 @@ inline constexpr bool kInRuns = how == Combiner::add&& std::is_floating_point_v<
 
 /// Processes one row; `inner` is 1.
 template <Combiner how, class T>
-void run_row(const T* x, T* out, const Rows& r) {
+void run_row(const T* x, T* out, const CumulativeRows& r) {
   using A = Total<T>;
   std::int64_t step = r.reverse ? -1 : 1, at = r.reverse ? r.n - 1 : 0, k = 0;
   if constexpr (kInRuns<how, T>) {
@@ -82,7 +82,7 @@ constexpr std::int64_t kColumns = 256;  // that run_columns takes at most
 
 /// Processes up to kColumns columns of an [n, inner] block, line by line.
 template <Combiner how, class T>
-void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t lanes) {
+void run_columns(const T* x, T* out, const CumulativeRows& r, std::int64_t c, std::int64_t lanes) {
   using A = Total<T>;
   constexpr int kLanes = static_cast<int>(kColumns);
   std::int64_t at = (r.reverse ? r.n - 1 : 0) * r.inner + c, k = 0,
@@ -118,27 +118,28 @@ void run_columns(const T* x, T* out, const Rows& r, std::int64_t c, std::int64_t
 constexpr std::int64_t kTaskElements = 1 << 15;
 
 // The loops of one combiner and one type of elements; positions are those of elements.
-struct Loops {
-  void (*row)(const RoutineArgs& a, std::int64_t at, const Rows& r);
-  void (*columns)(const RoutineArgs& a, std::int64_t at, const Rows& r, std::int64_t c,
+struct CumulativeLoops {
+  void (*row)(const RoutineArgs& a, std::int64_t at, const CumulativeRows& r);
+  void (*columns)(const RoutineArgs& a, std::int64_t at, const CumulativeRows& r, std::int64_t c,
                   std::int64_t lanes);
 };
-Loops loops_of(Combiner how, DType dtype) {
+CumulativeLoops cumulative_loops_of(Combiner how, DType dtype) {
   return with_combined(how, dtype, [](auto h, auto tag) {
     using T = decltype(tag);
-    return Loops{[](const RoutineArgs& a, std::int64_t at, const Rows& r) {
-                   run_row<decltype(h)::value>(static_cast<const T*>(a.inputs[0]) + at,
-                                               static_cast<T*>(a.outputs[0]) + at, r);
-                 },
-                 [](const RoutineArgs& a, std::int64_t at, const Rows& r, std::int64_t c,
-                    std::int64_t lanes) {
-                   run_columns<decltype(h)::value>(static_cast<const T*>(a.inputs[0]) + at,
-                                                   static_cast<T*>(a.outputs[0]) + at, r, c, lanes);
-                 }};
+    return CumulativeLoops{[](const RoutineArgs& a, std::int64_t at, const CumulativeRows& r) {
+                             run_row<decltype(h)::value>(static_cast<const T*>(a.inputs[0]) + at,
+                                                         static_cast<T*>(a.outputs[0]) + at, r);
+                           },
+                           [](const RoutineArgs& a, std::int64_t at, const CumulativeRows& r,
+                              std::int64_t c, std::int64_t lanes) {
+                             run_columns<decltype(h)::value>(
+                                 static_cast<const T*>(a.inputs[0]) + at,
+                                 static_cast<T*>(a.outputs[0]) + at, r, c, lanes);
+                           }};
   });
 }
 
-Stage stage(const Rows& r, const Loops& loops) {
+Stage stage(const CumulativeRows& r, const CumulativeLoops& loops) {
   Stage s;
   if (r.inner == 1) {
     std::int64_t rows = std::max<std::int64_t>(1, kTaskElements / r.n);
@@ -169,14 +170,14 @@ Stage stage(const Rows& r, const Loops& loops) {
 
 std::shared_ptr<const Routine> cumulative_call(const CallArgs& a) {
   const Shape& shape = a.inputs[0].shape;
-  Rows r{1, 1, 1, a.attrs.flag("reverse")};
+  CumulativeRows r{1, 1, 1, a.attrs.flag("reverse")};
   std::int64_t axis = a.attrs.i("axis");
   for (std::int64_t d = 0; d < shape.rank(); ++d)
     (d < axis ? r.outer : d == axis ? r.n : r.inner) *= shape[static_cast<std::size_t>(d)];
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
   routine->seconds = 1e-9 * static_cast<double>(shape.count());
-  routine->stages.push_back(stage(r, loops_of(a.op.combiner, a.inputs[0].dtype)));
+  routine->stages.push_back(stage(r, cumulative_loops_of(a.op.combiner, a.inputs[0].dtype)));
   return routine;
 }
 

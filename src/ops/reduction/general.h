@@ -26,6 +26,15 @@ Value select_and_scatter(Value x, Value source, Value init, const ProgramPtr& se
 /// `spelled`, which computes the same with differentiable ops.
 JvpBoth jvp_spelled(const JvpBothArgs& a,
                     const std::function<Values(Builder&, std::span<const Value>)>& spelled);
+
+/// The same computation as that of an op with a body, spelled with differentiable ops.
+using Spelling = Values (*)(Builder& b, std::span<const Value> inputs, const Attrs& attrs);
+/// Gives an op with a body the derivative of its spelling, and decomposes it to that where kernels
+/// cannot compose the body, for example because it has loops inside.
+void spell(Op& op, Spelling spelling);
+/// The cost of an op that runs its body this many times.
+Cost body_cost(double times, std::span<const Type> in, std::span<const Type> out,
+               const Attrs& attrs);
 /// The operands to be reduced, and their initial values.
 struct Reduced {
   std::span<const Value> xs, inits;
@@ -41,6 +50,15 @@ std::vector<Type> infer_reduced(const InferArgs& a,
 /// The operands stacked along dimension 0, also the inits unless they are scalars shared by all
 /// examples.
 Values stacked_operands(const BatchArgs& a, const Shape& result);
+/// The factors of operands that all have `in` and of inits and results that have `out`.
+void factors_of_reduced(FactorRule& rule, const ShardArgs& a, const std::vector<int>& in,
+                        const std::vector<int>& out);
+/// The evaluator: for each position of the results, `each` calls `take` with the flat positions of
+/// the elements that are folded there, in order.
+void evaluate_folds(const EvalArgs& a,
+                    FunctionRef<void(const Shape& at, FunctionRef<void(std::int64_t)> take)> each);
+/// The initial accumulators of the element at `at` of n results.
+std::vector<Lane> initial_lanes(Emitter& e, int n, std::span<const Index> at);
 /// A body for examples and tests: "affine" is x y + x + y, "first_max" the greater of two elements
 /// with its position.
 ProgramPtr example_body(const std::string& which, DType dtype);

@@ -24,7 +24,7 @@ Shape kept_shape(const Shape& x, const Ints& axes) {
   return shape;
 }
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> general_reduce_infer(const InferArgs& a) {
   return infer_reduced(a, [&](const Type& x) {
     const Ints& axes = a.attrs.ints("axes");
     check_axes(a, x, axes);
@@ -33,7 +33,7 @@ std::vector<Type> infer(const InferArgs& a) {
 }
 
 // Every `step`th of the positions [from, to) of dimension 0.
-Value rows(Value x, std::int64_t from, std::int64_t to, std::int64_t step) {
+Value strided_rows(Value x, std::int64_t from, std::int64_t to, std::int64_t step) {
   Ints start(x.shape().size(), 0), limit = x.shape().to_vector(), strides(x.shape().size(), 1);
   start[0] = from, limit[0] = to, strides[0] = step;
   return slice(x, start, limit, strides);
@@ -66,18 +66,18 @@ Values in_a_tree(Builder& b, std::span<const Value> inputs, const Attrs& attrs) 
   for (; n > 1; n = (n + 1) / 2) {
     Values left, right;
     for (Value x : parts)
-      left.push_back(rows(x, 0, n - n % 2, 2)), right.push_back(rows(x, 1, n, 2));
+      left.push_back(strided_rows(x, 0, n - n % 2, 2)), right.push_back(strided_rows(x, 1, n, 2));
     Values next = map_body(b, body, joined(left, right));
     if (n % 2)
       for (std::size_t i = 0; i < parts.size(); ++i)
-        next[i] = concatenate(Values{next[i], rows(parts[i], n - 1, n, 1)}, 0);
+        next[i] = concatenate(Values{next[i], strided_rows(parts[i], n - 1, n, 1)}, 0);
     parts = next;
   }
   for (Value& x : parts) x = reshape(x, result);
   return map_body(b, body, joined(start, parts));
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult general_reduce_batch(const BatchArgs& a) {
   const std::size_t n = a.inputs.size() / 2;
   const bool stacked = a.dims[0] != kUnbatched;
   Shape x = a.inputs[0].shape();
@@ -88,34 +88,24 @@ BatchResult batch(const BatchArgs& a) {
           std::vector<int>(n, 0)};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule general_reduce_sharding(const ShardArgs& a) {
   FactorRule rule;
-  const std::size_t n = a.inputs.size() / 2;
   const Ints& axes = a.attrs.ints("axes");
   std::vector<int> in = rule.factors(a.inputs[0].shape), out;
   for (auto d : kept_dims(a.inputs[0].shape.rank(), axes))
     out.push_back(in[static_cast<std::size_t>(d)]);
-  for (std::size_t i = 0; i < n; ++i) rule.input(in);
-  for (std::size_t i = 0; i < n; ++i)
-    rule.input(a.inputs[n + i].shape.rank() == 0 ? std::vector<int>{} : out);
-  for (std::size_t i = 0; i < n; ++i) rule.output(out);
+  factors_of_reduced(rule, a, in, out);
   for (auto d : axes) rule.mark(FactorRule::Kind::need_repl, in[static_cast<std::size_t>(d)]);
   return rule;
 }
 
-void evaluate(const EvalArgs& a) {
-  const Program& body = *a.attrs.program("body");
+void general_reduce_evaluate(const EvalArgs& a) {
   const Ints& axes = a.attrs.ints("axes");
-  const std::size_t n = a.outputs.size();
   const Shape &x = a.inputs[0].shape, strides = x.strides();
   const Ints kept = kept_dims(x.rank(), axes);
   Shape inner;
   for (auto d : axes) inner.push_back(x[static_cast<std::size_t>(d)]);
-  std::int64_t at = 0;
-  for_each_index(a.outputs[0].shape, [&](const Shape& o) {
-    std::vector<HostArray> acc;
-    for (std::size_t i = 0; i < n; ++i)
-      acc.push_back(element_of(a.inputs[n + i], a.inputs[n + i].shape.rank() == 0 ? 0 : at));
+  evaluate_folds(a, [&](const Shape& o, FunctionRef<void(std::int64_t)> take) {
     std::int64_t base = 0;
     for (std::size_t k = 0; k < kept.size(); ++k)
       base += o[k] * strides[static_cast<std::size_t>(kept[k])];
@@ -123,17 +113,12 @@ void evaluate(const EvalArgs& a) {
       std::int64_t flat = base;
       for (std::size_t d = 0; d < axes.size(); ++d)
         flat += k[d] * strides[static_cast<std::size_t>(axes[d])];
-      for (std::size_t i = 0; i < n; ++i) acc.push_back(element_of(a.inputs[i], flat));
-      acc = evaluate_body(body, acc);
+      take(flat);
     });
-    for (std::size_t i = 0; i < n; ++i)
-      std::memcpy(element_of(a.outputs[i], at).bytes, acc[i].bytes,
-                  static_cast<std::size_t>(size_of(acc[i].dtype)));
-    ++at;
   });
 }
 
-Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
+Lane general_reduce_emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
   const ProgramPtr body = inlined_body(eqn.attrs.program("body"));
   const Ints& axes = eqn.attrs.ints("axes");
   const auto n = static_cast<int>(eqn.outputs.size());
@@ -143,10 +128,6 @@ Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at
   for (auto d : axes) extents.push_back(x[static_cast<std::size_t>(d)]);
   std::vector<Index> index(x.size());
   for (std::size_t i = 0; i < kept.size(); ++i) index[static_cast<std::size_t>(kept[i])] = at[i];
-  std::vector<Lane> init;
-  for (int i = n; i < 2 * n; ++i)
-    init.push_back(
-        e.operand(i, e.operand_type(i).shape.rank() == 0 ? std::span<const Index>() : at));
   auto step = [&e, body, index, &axes, n](std::span<const Index> inner,
                                           std::span<const Lane> acc) mutable {
     for (std::size_t d = 0; d < axes.size(); ++d)
@@ -155,10 +136,10 @@ Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at
     for (int i = 0; i < n; ++i) in.push_back(e.operand(i, index));
     return emit_body(e, *body, in);
   };
-  return e.fold(extents, std::move(init), step).at(static_cast<std::size_t>(result));
+  return e.fold(extents, initial_lanes(e, n, at), step).at(static_cast<std::size_t>(result));
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> general_reduce_examples() {
   auto example = [](std::vector<Type> in, const ProgramPtr& body, Ints axes) {
     const std::size_t n = in.size();
     for (std::size_t i = 0; i < n; ++i) in.emplace_back(in[i].dtype, Shape{});
@@ -186,33 +167,19 @@ void register_general_reduce(Registry& r) {
               {"axes", AttrKind::ints, "dims to reduce, sorted"}};
   op.outputs = -1;
   op.cheap = false;
-  op.infer = infer;
+  op.infer = general_reduce_infer;
   op.vary = vary_as_operands;
-  op.jvp_both = [](const JvpBothArgs& a) {
-    return jvp_spelled(
-        a, [&](Builder& b, std::span<const Value> in) { return in_a_tree(b, in, a.attrs); });
-  };
-  op.batch = batch;
-  op.sharding = sharding;
+  spell(op, in_a_tree);
+  op.batch = general_reduce_batch;
+  op.sharding = general_reduce_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
-    Cost c;
-    c.flops = static_cast<double>(in[0].shape.count()) *
-              static_cast<double>(attrs.program("body")->equations.size());
-    for (const Type& t : in) c.bytes += static_cast<double>(t.bytes());
-    for (const Type& t : out) c.bytes += static_cast<double>(t.bytes());
-    return c;
+    return body_cost(static_cast<double>(in[0].shape.count()), in, out, attrs);
   };
-  op.evaluate = evaluate;
-  op.emit = emit;
-  // A body that kernels cannot compose (one with loops inside, say) is mapped over halves of the
-  // rows.
-  op.decompose = [](const DecomposeArgs& a) -> std::optional<Values> {
-    if (composes(*inlined_body(a.attrs.program("body")))) return std::nullopt;
-    return in_a_tree(a.b, a.inputs, a.attrs);
-  };
+  op.evaluate = general_reduce_evaluate;
+  op.emit = general_reduce_emit;
   op.waived = {{"transpose", "its derivative is spelled out"},
                {"updates", "what is gathered from many elements is no element of a state"}};
-  op.examples = examples;
+  op.examples = general_reduce_examples;
   r.add(std::move(op));
 }
 

@@ -4,6 +4,7 @@
 #include "ops/reduction/general.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tessera::inline v0::ops {
 
@@ -21,6 +22,63 @@ JvpBoth jvp_spelled(const JvpBothArgs& a,
   const Values results = spelled(b, in);
   out.tangents = jvp_inline(a.b, *b.finish(results), a.inputs, a.tangents).tangents;
   return out;
+}
+
+void spell(Op& op, Spelling spelling) {
+  op.jvp_both = [spelling](const JvpBothArgs& a) {
+    return jvp_spelled(
+        a, [&](Builder& b, std::span<const Value> in) { return spelling(b, in, a.attrs); });
+  };
+  op.decompose = [spelling](const DecomposeArgs& a) -> std::optional<Values> {
+    if (composes(*inlined_body(a.attrs.program("body")))) return std::nullopt;
+    return spelling(a.b, a.inputs, a.attrs);
+  };
+}
+
+Cost body_cost(double times, std::span<const Type> in, std::span<const Type> out,
+               const Attrs& attrs) {
+  Cost c;
+  c.flops = times * static_cast<double>(attrs.program("body")->equations.size());
+  for (const Type& t : in) c.bytes += static_cast<double>(t.bytes());
+  for (const Type& t : out) c.bytes += static_cast<double>(t.bytes());
+  return c;
+}
+
+void factors_of_reduced(FactorRule& rule, const ShardArgs& a, const std::vector<int>& in,
+                        const std::vector<int>& out) {
+  const std::size_t n = a.inputs.size() / 2;
+  for (std::size_t i = 0; i < n; ++i) rule.input(in);
+  for (std::size_t i = 0; i < n; ++i)
+    rule.input(a.inputs[n + i].shape.rank() == 0 ? std::vector<int>{} : out);
+  for (std::size_t i = 0; i < n; ++i) rule.output(out);
+}
+
+void evaluate_folds(const EvalArgs& a,
+                    FunctionRef<void(const Shape& at, FunctionRef<void(std::int64_t)> take)> each) {
+  const Program& body = *a.attrs.program("body");
+  const std::size_t n = a.outputs.size();
+  std::int64_t at = 0;
+  for_each_index(a.outputs[0].shape, [&](const Shape& o) {
+    std::vector<HostArray> acc;
+    for (std::size_t i = 0; i < n; ++i)
+      acc.push_back(element_of(a.inputs[n + i], a.inputs[n + i].shape.rank() == 0 ? 0 : at));
+    each(o, [&](std::int64_t flat) {
+      for (std::size_t i = 0; i < n; ++i) acc.push_back(element_of(a.inputs[i], flat));
+      acc = evaluate_body(body, acc);
+    });
+    for (std::size_t i = 0; i < n; ++i)
+      std::memcpy(element_of(a.outputs[i], at).bytes, acc[i].bytes,
+                  static_cast<std::size_t>(size_of(acc[i].dtype)));
+    ++at;
+  });
+}
+
+std::vector<Lane> initial_lanes(Emitter& e, int n, std::span<const Index> at) {
+  std::vector<Lane> init;
+  for (int i = n; i < 2 * n; ++i)
+    init.push_back(
+        e.operand(i, e.operand_type(i).shape.rank() == 0 ? std::span<const Index>() : at));
+  return init;
 }
 
 std::vector<Type> infer_reduced(const InferArgs& a,

@@ -22,7 +22,7 @@ Values reduce_window(std::span<const Value> xs, std::span<const Value> inits,
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> general_window_infer(const InferArgs& a) {
   return infer_reduced(a,
                        [&](const Type& x) { return windowed_shape(a, x, window_dims(a.attrs)); });
 }
@@ -62,7 +62,7 @@ Values element_by_element(Builder& b, std::span<const Value> inputs, const Attrs
   return acc;
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult general_window_batch(const BatchArgs& a) {
   const std::size_t n = a.inputs.size() / 2;
   Shape x = a.inputs[0].shape();
   if (a.dims[0] != kUnbatched) x.erase(x.begin() + a.dims[0]);
@@ -74,9 +74,8 @@ BatchResult batch(const BatchArgs& a) {
 }
 
 // Dimensions along which windows do not slide pass through.
-FactorRule sharding(const ShardArgs& a) {
+FactorRule general_window_sharding(const ShardArgs& a) {
   FactorRule rule;
-  const std::size_t n = a.inputs.size() / 2;
   const Shape &x = a.inputs[0].shape, &out = a.outputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
   std::vector<int> in, windows;
@@ -90,46 +89,27 @@ FactorRule sharding(const ShardArgs& a) {
     rule.mark(FactorRule::Kind::need_repl, in.back());
     rule.mark(FactorRule::Kind::need_repl, windows.back());
   }
-  for (std::size_t i = 0; i < n; ++i) rule.input(in);
-  for (std::size_t i = 0; i < n; ++i)
-    rule.input(a.inputs[n + i].shape.rank() == 0 ? std::vector<int>{} : windows);
-  for (std::size_t i = 0; i < n; ++i) rule.output(windows);
+  factors_of_reduced(rule, a, in, windows);
   return rule;
 }
 
-void evaluate(const EvalArgs& a) {
-  const Program& body = *a.attrs.program("body");
+void general_window_evaluate(const EvalArgs& a) {
   const WindowDims d = window_dims(a.attrs);
-  const std::size_t n = a.outputs.size();
   const Shape &x = a.inputs[0].shape, strides = x.strides(), window(d.window);
-  std::int64_t at = 0;
-  for_each_index(a.outputs[0].shape, [&](const Shape& o) {
-    std::vector<HostArray> acc;
-    for (std::size_t i = 0; i < n; ++i)
-      acc.push_back(element_of(a.inputs[n + i], a.inputs[n + i].shape.rank() == 0 ? 0 : at));
+  evaluate_folds(a, [&](const Shape& o, FunctionRef<void(std::int64_t)> take) {
     for_each_index(window, [&](const Shape& k) {
-      const std::int64_t flat = window_element(x, strides, d, o, k);
-      if (flat < 0) return;
-      for (std::size_t i = 0; i < n; ++i) acc.push_back(element_of(a.inputs[i], flat));
-      acc = evaluate_body(body, acc);
+      if (const std::int64_t flat = window_element(x, strides, d, o, k); flat >= 0) take(flat);
     });
-    for (std::size_t i = 0; i < n; ++i)
-      std::memcpy(element_of(a.outputs[i], at).bytes, acc[i].bytes,
-                  static_cast<std::size_t>(size_of(acc[i].dtype)));
-    ++at;
   });
 }
 
 // In padding and holes the accumulators stay unchanged.
-Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
+Lane general_window_emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at) {
   const ProgramPtr body = inlined_body(eqn.attrs.program("body"));
   const WindowDims d = window_dims(eqn.attrs);
   const auto n = static_cast<int>(eqn.outputs.size());
   const Shape x = e.operand_type(0).shape;
-  std::vector<Lane> init;
-  for (int i = n; i < 2 * n; ++i)
-    init.push_back(
-        e.operand(i, e.operand_type(i).shape.rank() == 0 ? std::span<const Index>() : at));
+  const std::vector<Lane> init = initial_lanes(e, n, at);
   const std::vector<Index> origin(at.begin(), at.end());
   auto step = [&, init, origin](std::span<const Index> k, std::span<const Lane> acc) {
     std::vector<Index> where;
@@ -155,7 +135,7 @@ Lane emit(Emitter& e, const Equation& eqn, int result, std::span<const Index> at
   return e.fold(Ints(d.window), init, step).at(static_cast<std::size_t>(result));
 }
 
-std::vector<OpExample> examples() {
+std::vector<OpExample> general_window_examples() {
   auto example = [](std::vector<Type> in, const ProgramPtr& body, const WindowDims& d) {
     const std::size_t n = in.size();
     Attrs attrs = window_attrs(d, in[0].shape.rank());
@@ -211,33 +191,21 @@ void register_general_window(Registry& r) {
   op.attrs.insert(op.attrs.begin(), {"body", AttrKind::program, "of scalars"});
   op.outputs = -1;
   op.cheap = false;
-  op.infer = infer;
+  op.infer = general_window_infer;
   op.vary = vary_as_operands;
-  op.jvp_both = [](const JvpBothArgs& a) {
-    return jvp_spelled(a, [&](Builder& b, std::span<const Value> in) {
-      return element_by_element(b, in, a.attrs);
-    });
-  };
-  op.batch = batch;
-  op.sharding = sharding;
+  spell(op, element_by_element);
+  op.batch = general_window_batch;
+  op.sharding = general_window_sharding;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
-    Cost c;
-    c.flops = static_cast<double>(out[0].shape.count()) *
-              static_cast<double>(attrs.program("body")->equations.size());
-    for (std::int64_t w : attrs.ints("window")) c.flops *= static_cast<double>(w);
-    for (const Type& t : in) c.bytes += static_cast<double>(t.bytes());
-    for (const Type& t : out) c.bytes += static_cast<double>(t.bytes());
-    return c;
+    auto times = static_cast<double>(out[0].shape.count());
+    for (std::int64_t w : attrs.ints("window")) times *= static_cast<double>(w);
+    return body_cost(times, in, out, attrs);
   };
-  op.evaluate = evaluate;
-  op.emit = emit;
-  op.decompose = [](const DecomposeArgs& a) -> std::optional<Values> {
-    if (composes(*inlined_body(a.attrs.program("body")))) return std::nullopt;
-    return element_by_element(a.b, a.inputs, a.attrs);
-  };
+  op.evaluate = general_window_evaluate;
+  op.emit = general_window_emit;
   op.waived = {{"transpose", "its derivative is spelled out"},
                {"updates", "what is gathered from a window is no element of a state"}};
-  op.examples = examples;
+  op.examples = general_window_examples;
   r.add(std::move(op));
 }
 

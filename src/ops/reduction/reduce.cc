@@ -129,7 +129,7 @@ Lane emit_extremum_identity(Emitter& e, DType d) {
 }
 
 template <bool kMax>
-Op make_extremum() {
+Op make_reduce_extremum() {
   Op op = reduction_op(
       kMax ? "reduce_max" : "reduce_min",
       std::string("The ") + (kMax ? "greatest" : "least") +
@@ -181,8 +181,8 @@ Op make_bitwise() {
 }  // namespace
 
 void register_reduce(Registry& r) {
-  Op sum = make_sum(), prod = make_prod(), max = make_extremum<true>(),
-     min = make_extremum<false>();
+  Op sum = make_sum(), prod = make_prod(), max = make_reduce_extremum<true>(),
+     min = make_reduce_extremum<false>();
   Op and_op = make_bitwise<true>(), or_op = make_bitwise<false>();
   add_all(r, sum, prod, max, min, and_op, or_op);
 }

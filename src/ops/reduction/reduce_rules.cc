@@ -51,7 +51,7 @@ void check_axes(const InferArgs& a, const Type& x, const Ints& axes) {
 
 namespace {
 
-std::vector<Type> infer(const InferArgs& a, Accepts what) {
+std::vector<Type> reduction_infer(const InferArgs& a, Accepts what) {
   const Type& x = a.inputs[0];
   check_dtypes(a, a.inputs, what);
   const Ints& axes = a.attrs.ints("axes");
@@ -62,13 +62,13 @@ std::vector<Type> infer(const InferArgs& a, Accepts what) {
   return {Type(x.dtype, shape, x.weak)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult reduction_batch(const BatchArgs& a) {
   Ints axes = shifted_dims(a.attrs.ints("axes"), a.dims[0]);
   auto before = std::count_if(axes.begin(), axes.end(), [&](auto d) { return d < a.dims[0]; });
   return {{reduce_over(a.op.name, a.inputs[0], axes)}, {a.dims[0] - static_cast<int>(before)}};
 }
 
-FactorRule sharding(const ShardArgs& a, Combiner combiner) {
+FactorRule reduction_sharding(const ShardArgs& a, Combiner combiner) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out;
   for (auto d : kept_dims(a.inputs[0].shape.rank(), a.attrs.ints("axes")))
@@ -113,11 +113,11 @@ Op reduction_op(std::string name, std::string doc, Accepts what, Combiner combin
   op.attrs = {{"axes", AttrKind::ints, "dims to reduce, sorted"}};
   op.inputs = 1;
   op.cheap = false;
-  op.infer = [what](const InferArgs& a) { return infer(a, what); };
-  op.batch = batch;
+  op.infer = [what](const InferArgs& a) { return reduction_infer(a, what); };
+  op.batch = reduction_batch;
   op.combiner = combiner;
   op.fuse = fuses_as(FuseRole::reduction);
-  op.sharding = [combiner](const ShardArgs& a) { return sharding(a, combiner); };
+  op.sharding = [combiner](const ShardArgs& a) { return reduction_sharding(a, combiner); };
   op.waived["updates"] = "what is gathered from many elements is no element of a state";
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()),

@@ -23,18 +23,18 @@ namespace {
 // the emitter's reduce.
 constexpr std::int64_t kFoldedWindow = 64;
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> reduce_window_infer(const InferArgs& a) {
   return {Type(a.inputs[0].dtype, windowed_shape(a, a.inputs[0], window_dims(a.attrs)),
                a.inputs[0].weak)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult reduce_window_batch(const BatchArgs& a) {
   int dim = a.dims[0];
   return {{reduce_window(a.op.name, a.inputs[0], with_stacked_dim(window_dims(a.attrs), dim))},
           {dim}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule reduce_window_sharding(const ShardArgs& a) {
   FactorRule rule;
   const Shape& x = a.inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
@@ -46,7 +46,7 @@ FactorRule sharding(const ShardArgs& a) {
 }
 
 // Values outside the array are the neutral element.
-Values local(const LocalArgs& a, Combiner how) {
+Values reduce_window_local(const LocalArgs& a, Combiner how) {
   const Shape& whole = a.whole_inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
   const Shape windows = windowed_shape(whole, d);
@@ -64,7 +64,7 @@ Values local(const LocalArgs& a, Combiner how) {
   return a.b.emit(a.op, Values{x}, window_attrs(part, whole.rank()));
 }
 
-Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
+Cost reduce_window_cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
   double elements = static_cast<double>(out[0].shape.count());
   for (std::int64_t w : attrs.ints("window")) elements *= static_cast<double>(w);
   return {elements, static_cast<double>(in[0].bytes() + out[0].bytes())};
@@ -118,7 +118,7 @@ auto comparable(T v) {
 }
 
 template <class T>
-T identity(bool max) {
+T extremum_start(bool max) {
   if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>)
     return T(max ? -std::numeric_limits<float>::infinity()
                  : std::numeric_limits<float>::infinity());
@@ -138,7 +138,7 @@ void evaluate_extreme(const EvalArgs& a, bool max) {
     const T* from = x.data<T>();
     T* to = out.data<T>();
     for_each_index(out.shape, [&](const Shape& o) {
-      T best = identity<T>(max);
+      T best = extremum_start<T>(max);
       for_each_index(window, [&](const Shape& k) {
         std::int64_t at = window_element(x.shape, strides, d, o, k);
         if (at < 0) return;
@@ -187,12 +187,13 @@ Lane emit_extreme(Emitter& e, const Equation& eqn, std::span<const Index> at, bo
   DType t = e.result_type().dtype;
   Lane init =
       is_floating(t) ? e.constant(t, max ? -INFINITY : INFINITY) : dispatch_real(t, [&](auto tag) {
-        return e.constant(t, static_cast<std::int64_t>(comparable(identity<decltype(tag)>(max))));
+        return e.constant(
+            t, static_cast<std::int64_t>(comparable(extremum_start<decltype(tag)>(max))));
       });
   return emit_windows(e, eqn, at, t, init, max ? Arith::max : Arith::min);
 }
 
-std::vector<OpExample> examples(bool ties) {
+std::vector<OpExample> reduce_window_examples(bool ties) {
   auto example = [&](DType t, const Shape& x, const WindowDims& d) {
     OpExample out{.inputs = {Type(t, x)}, .attrs = window_attrs(d, x.rank())};
     if (ties && is_floating(t)) out.lo = -100, out.hi = 100;
@@ -220,13 +221,13 @@ Op common(const char* name, const char* what, Combiner how) {
   op.cheap = false;
   op.infer = [how](const InferArgs& a) {
     if (how != Combiner::add) check_ordered(a, a.inputs[0]);
-    return infer(a);
+    return reduce_window_infer(a);
   };
-  op.batch = batch;
-  op.sharding = sharding;
-  op.local = [how](const LocalArgs& a) { return local(a, how); };
+  op.batch = reduce_window_batch;
+  op.sharding = reduce_window_sharding;
+  op.local = [how](const LocalArgs& a) { return reduce_window_local(a, how); };
   op.waived["updates"] = "what is gathered from a window is no element of a state";
-  op.cost = cost;
+  op.cost = reduce_window_cost;
   return op;
 }
 
@@ -244,7 +245,7 @@ void register_extreme(Registry& r, bool max) {
     return emit_extreme(e, eqn, at, max);
   };
   op.waived["transpose"] = "it is not linear";
-  op.examples = [] { return examples(true); };
+  op.examples = [] { return reduce_window_examples(true); };
   r.add(std::move(op));
 }
 
@@ -260,7 +261,7 @@ void register_reduce_window(Registry& r) {
   sum.transpose = transpose_sum;
   sum.evaluate = evaluate_sum;
   sum.emit = emit_sum;
-  sum.examples = [] { return examples(false); };
+  sum.examples = [] { return reduce_window_examples(false); };
   r.add(std::move(sum));
   register_extreme(r, true);
   register_extreme(r, false);

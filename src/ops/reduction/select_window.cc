@@ -12,7 +12,7 @@
 namespace tessera::inline v0::ops {
 namespace {
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> select_window_infer(const InferArgs& a) {
   const Type &x = a.inputs[0], &other = a.inputs[1];
   bool scatter = a.op.name == "select_and_scatter_add";
   Shape windows = windowed_shape(a, x, window_dims(a.attrs));
@@ -42,19 +42,19 @@ Value again(const Op& op, Value x, Value other, const Attrs& attrs) {
 
 // The choice of the selected element is constant almost everywhere, so the op is linear in the
 // second operand and has derivative zero in the first.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues select_window_jvp(const JvpArgs& a) {
   if (!a.tangents[1]) return {std::nullopt};
   return {again(a.op, a.inputs[0], *a.tangents[1], a.attrs)};
 }
 
-MaybeValues transpose_rule(const TransposeArgs& a) {
+MaybeValues select_window_transpose(const TransposeArgs& a) {
   if (!a.cotangents[0]) return {std::nullopt, std::nullopt};
   const char* partner =
       a.op.name == "select_and_scatter_add" ? "select_and_gather_add" : "select_and_scatter_add";
   return {std::nullopt, a.b.emit1(partner, {*a.inputs[0], *a.cotangents[0]}, a.attrs)};
 }
 
-BatchResult batch(const BatchArgs& a) {
+BatchResult select_window_batch(const BatchArgs& a) {
   int dim = a.dims[0] != kUnbatched ? a.dims[0] : a.dims[1];
   Value x = stacked_at(a.inputs[0], a.dims[0], dim, a.size),
         other = stacked_at(a.inputs[1], a.dims[1], dim, a.size);
@@ -62,7 +62,7 @@ BatchResult batch(const BatchArgs& a) {
   return {{again(a.op, x, other, select_attrs(d, x.rank(), selects_max(a.attrs)))}, {dim}};
 }
 
-Cost cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
+Cost select_window_cost(std::span<const Type> in, std::span<const Type> out, const Attrs& attrs) {
   double compared = static_cast<double>(windowed_shape(in[0].shape, window_dims(attrs)).count());
   for (std::int64_t w : attrs.ints("window")) compared *= static_cast<double>(w);
   return {compared, static_cast<double>(in[0].bytes() + in[1].bytes() + out[0].bytes())};
@@ -100,7 +100,7 @@ void for_each_selected(const HostArray& x, const Attrs& attrs,
   });
 }
 
-void evaluate_scatter(const EvalArgs& a) {
+void select_scatter_evaluate(const EvalArgs& a) {
   HostArray& out = a.outputs[0];
   with_accumulator(out.dtype, out.dtype, [&](auto zero) {
     using A = decltype(zero);
@@ -112,7 +112,7 @@ void evaluate_scatter(const EvalArgs& a) {
   });
 }
 
-void evaluate_gather(const EvalArgs& a) {
+void select_gather_evaluate(const EvalArgs& a) {
   dispatch_real(a.outputs[0].dtype, [&](auto tag) {
     using T = decltype(tag);
     const T* tangent = a.inputs[1].data<T>();
@@ -156,7 +156,7 @@ Lane emit_selected(Emitter& e, const Attrs& attrs, std::span<const Index> window
       })[2];
 }
 
-Lane emit_gather(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane select_gather_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   return emit_selected(e, eqn.attrs, at, e.constant(e.result_type().dtype, std::int64_t{0}),
                        [&](std::span<const Index> where) { return e.operand(1, where); });
 }
@@ -203,7 +203,7 @@ Holders holders(const Shape& x, const WindowDims& d, std::span<const Index> at) 
   return h;
 }
 
-Lane emit_scatter(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
+Lane select_scatter_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Shape& x = e.operand_type(0).shape;
   WindowDims d = window_dims(eqn.attrs);
   DType t = e.result_type().dtype, acc = accumulator_of(t, t);
@@ -239,7 +239,7 @@ Lane emit_scatter(Emitter& e, const Equation& eqn, int, std::span<const Index> a
   return e.convert(sum, t);
 }
 
-std::vector<OpExample> examples(bool scatter) {
+std::vector<OpExample> select_window_examples(bool scatter) {
   auto example = [&](DType t, const Shape& x, const WindowDims& d, bool max = true) {
     Attrs attrs = select_attrs(d, x.rank(), max);
     Shape other = scatter ? windowed_shape(x, window_dims(attrs)) : x;
@@ -269,18 +269,18 @@ void register_one(Registry& r, bool scatter) {
   op.attrs.push_back({"select", AttrKind::string, "\"ge\" for maxima, \"le\" for minima"});
   op.inputs = 2;
   op.cheap = false;
-  op.infer = infer;
-  op.jvp = jvp;
+  op.infer = select_window_infer;
+  op.jvp = select_window_jvp;
   op.linear = [](std::span<const bool> in) { return !in[0]; };
-  op.transpose = transpose_rule;
-  op.batch = batch;
-  op.sharding = [scatter](const ShardArgs& a) { return shard_select(a, scatter); };
-  op.local = scatter ? local_select_scatter : local_select_gather;
+  op.transpose = select_window_transpose;
+  op.batch = select_window_batch;
+  op.sharding = [scatter](const ShardArgs& a) { return select_window_sharding(a, scatter); };
+  op.local = scatter ? select_scatter_local : select_gather_local;
   op.waived["updates"] = "what is gathered from a window is no element of a state";
-  op.cost = cost;
-  op.evaluate = scatter ? evaluate_scatter : evaluate_gather;
-  op.emit = scatter ? emit_scatter : emit_gather;
-  op.examples = [scatter] { return examples(scatter); };
+  op.cost = select_window_cost;
+  op.evaluate = scatter ? select_scatter_evaluate : select_gather_evaluate;
+  op.emit = scatter ? select_scatter_emit : select_gather_emit;
+  op.examples = [scatter] { return select_window_examples(scatter); };
   if (!scatter)
     op.waived["stablehlo"] = "it has no such op: export writes a reduce_window of pairs";
   r.add(std::move(op));

@@ -13,8 +13,8 @@ inline Attrs select_attrs(const WindowDims& dims, int rank, bool max) {
 inline bool selects_max(const Attrs& attrs) { return attrs.str("select") == "ge"; }
 
 /// Their sharding rule and local rules; select_window_parts.cc.
-FactorRule shard_select(const ShardArgs& a, bool scatter);
-Values local_select_gather(const LocalArgs& a);
-Values local_select_scatter(const LocalArgs& a);
+FactorRule select_window_sharding(const ShardArgs& a, bool scatter);
+Values select_gather_local(const LocalArgs& a);
+Values select_scatter_local(const LocalArgs& a);
 
 }  // namespace tessera::inline v0::ops

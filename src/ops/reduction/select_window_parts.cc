@@ -52,7 +52,7 @@ std::vector<FactorRule::Window> fetched(const Shape& x, const WindowDims& d, int
 }
 
 // The elements [begin, end) along a dimension.
-Value row(Value x, int dim, std::int64_t begin, std::int64_t end) {
+Value rows_between(Value x, int dim, std::int64_t begin, std::int64_t end) {
   Ints start(x.shape().size(), 0), limit = x.shape().to_vector();
   start[static_cast<std::size_t>(dim)] = begin;
   limit[static_cast<std::size_t>(dim)] = end;
@@ -66,7 +66,7 @@ Ints all_dims(Value x) {
 
 }  // namespace
 
-FactorRule shard_select(const ShardArgs& a, bool scatter) {
+FactorRule select_window_sharding(const ShardArgs& a, bool scatter) {
   FactorRule rule;
   const Shape& x = a.inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
@@ -77,7 +77,7 @@ FactorRule shard_select(const ShardArgs& a, bool scatter) {
   return rule;
 }
 
-Values local_select_gather(const LocalArgs& a) {
+Values select_gather_local(const LocalArgs& a) {
   const Shape& whole = a.whole_inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
   const Shape windows = windowed_shape(whole, d);
@@ -89,7 +89,7 @@ Values local_select_gather(const LocalArgs& a) {
     const FactorRule::Window w = window_along(whole, d, i);
     const Strings& axes = a.output_specs[0].axes_of(i);
     const std::int64_t parts = a.parts(axes);
-    const Value edge = row(tangent, i, 0, 1);
+    const Value edge = rows_between(tangent, i, 0, 1);
     const Stretch s = fetch_window(x, i, w, axes, parts,
                                    Around::of(constant(a.b, neutral_literal(x.dtype(), how))));
     fetch_window(tangent, i, w, axes, parts, Around::zeros());
@@ -108,7 +108,7 @@ Values local_select_gather(const LocalArgs& a) {
 
 // All windows that contain an element of the shard contribute. Contributions to elements outside it
 // are cut off, and those to padding in front of the array go to element 0.
-Values local_select_scatter(const LocalArgs& a) {
+Values select_scatter_local(const LocalArgs& a) {
   const Shape& whole = a.whole_inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);
   WindowDims part = d;
@@ -136,7 +136,7 @@ Values local_select_scatter(const LocalArgs& a) {
     if (before <= 0 || d.pad_low[i] <= 0) continue;
     const Strings& axes = a.output_specs[0].axes_of(i);
     const Value first = is_first(a.b, axes, a.parts(axes));
-    Value given = row(y, i, 0, before);
+    Value given = rows_between(y, i, 0, before);
     given = select(everywhere(first, given.shape()), given, zeros_like(given));
     Shape one = given.shape();
     one[i] = 1;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
-std::vector<Type> infer(const InferArgs& a) {
+std::vector<Type> top_k_infer(const InferArgs& a) {
   const Type& x = a.inputs[0];
   check_ordered(a, x);
   const std::int64_t k = a.attrs.i("k");
@@ -51,19 +51,19 @@ std::vector<Type> infer(const InferArgs& a) {
 }
 
 // Which elements are taken is constant under small changes, so only their tangents count.
-MaybeValues jvp(const JvpArgs& a) {
+MaybeValues top_k_jvp(const JvpArgs& a) {
   if (!a.tangents[0]) return MaybeValues(2);
   return {take_along(*a.tangents[0], a.outputs[1], a.inputs[0].rank() - 1), std::nullopt};
 }
 
 // Rows stay along the last dimension.
-BatchResult batch(const BatchArgs& a) {
+BatchResult top_k_batch(const BatchArgs& a) {
   const int last = a.inputs[0].rank() - 1, to = a.dims[0] == last ? 0 : a.dims[0];
   Value x = stacked_at(a.inputs[0], a.dims[0], to, a.size);
   return {a.b.emit(a.op, std::span<const Value>(&x, 1), a.attrs), {to, to}};
 }
 
-FactorRule sharding(const ShardArgs& a) {
+FactorRule top_k_sharding(const ShardArgs& a) {
   FactorRule rule;
   std::vector<int> in = rule.factors(a.inputs[0].shape), out = in;
   rule.mark(FactorRule::Kind::contest, in.back(), Combiner::max);
@@ -77,7 +77,7 @@ FactorRule sharding(const ShardArgs& a) {
 
 // Takes the greatest of the shards' greatest elements. Shards offer them in the order of the
 // devices, so that of equal elements the first comes first.
-Values local(const LocalArgs& a) {
+Values top_k_local(const LocalArgs& a) {
   const Value x = a.inputs[0];
   const int last = x.rank() - 1;
   const std::int64_t part = x.shape()[last], whole = a.whole_inputs[0].shape[last],
@@ -94,7 +94,7 @@ Values local(const LocalArgs& a) {
   return best;
 }
 
-void evaluate(const EvalArgs& a) {
+void top_k_evaluate(const EvalArgs& a) {
   const std::int64_t n = a.inputs[0].shape.to_vector().back(), k = a.attrs.i("k");
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
   dispatch_real(a.inputs[0].dtype, [&](auto tag) {
@@ -118,19 +118,19 @@ void evaluate(const EvalArgs& a) {
 /// An element's key and its inverted index: of equal elements the first is the greatest. No two are
 /// equal, so every correct algorithm gives the same result.
 template <class Key>
-struct Placed {
+struct KeyedIndex {
   Key key;
   std::uint32_t turned;
-  bool operator>(const Placed& other) const {
+  bool operator>(const KeyedIndex& other) const {
     return key != other.key ? key > other.key : turned > other.turned;
   }
 };
 
 template <class T>
-void rows(const void* from, void* values, void* indices, std::int64_t n, std::int64_t k,
-          std::int64_t begin, std::int64_t end) {
+void top_k_rows(const void* from, void* values, void* indices, std::int64_t n, std::int64_t k,
+                std::int64_t begin, std::int64_t end) {
   using Key = decltype(ordered(T{}));
-  std::vector<Placed<Key>> row(static_cast<std::size_t>(n));
+  std::vector<KeyedIndex<Key>> row(static_cast<std::size_t>(n));
   const T* x = static_cast<const T*>(from) + begin * n;
   T* value = static_cast<T*>(values) + begin * k;
   auto* index = static_cast<std::int32_t*>(indices) + begin * k;
@@ -147,7 +147,7 @@ void rows(const void* from, void* values, void* indices, std::int64_t n, std::in
   }
 }
 
-std::shared_ptr<const Routine> call(const CallArgs& a) {
+std::shared_ptr<const Routine> top_k_call(const CallArgs& a) {
   const Shape& shape = a.inputs[0].shape;
   const std::int64_t n = shape[shape.rank() - 1], k = a.attrs.i("k"),
                      count = a.outputs[0].shape.count() / std::max<std::int64_t>(1, k),
@@ -160,8 +160,8 @@ std::shared_ptr<const Routine> call(const CallArgs& a) {
   s.run = [=, dtype = a.inputs[0].dtype](const RoutineArgs& args, std::int64_t begin,
                                          std::int64_t end) {
     dispatch_real(dtype, [&](auto tag) {
-      rows<decltype(tag)>(args.inputs[0], args.outputs[0], args.outputs[1], n, k, begin * per_task,
-                          std::min(count, end * per_task));
+      top_k_rows<decltype(tag)>(args.inputs[0], args.outputs[0], args.outputs[1], n, k,
+                                begin * per_task, std::min(count, end * per_task));
     });
   };
   routine->stages.push_back(std::move(s));
@@ -182,17 +182,17 @@ void register_top_k(Registry& r) {
   op.outputs = 2;
   op.cheap = false;
   op.lowering = Lowering::called;
-  op.call = call;
-  op.infer = infer;
-  op.jvp = jvp;
-  op.batch = batch;
-  op.sharding = sharding;
-  op.local = local;
+  op.call = top_k_call;
+  op.infer = top_k_infer;
+  op.jvp = top_k_jvp;
+  op.batch = top_k_batch;
+  op.sharding = top_k_sharding;
+  op.local = top_k_local;
   op.cost = [](std::span<const Type> in, std::span<const Type> out, const Attrs&) {
     return Cost{static_cast<double>(in[0].shape.count()),
                 static_cast<double>(in[0].bytes() + out[0].bytes() + out[1].bytes())};
   };
-  op.evaluate = evaluate;
+  op.evaluate = top_k_evaluate;
   op.waived = {{"transpose", "its tangent is a gather, which has one"},
                {"updates", "a few elements of a state are no state"},
                {"emit", "rows are ordered by a routine"},

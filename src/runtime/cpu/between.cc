@@ -59,14 +59,14 @@ class Exchanges {
   void run() {
     std::vector<std::size_t> small, large;
     for (std::size_t s = 0; s < phase_.steps.size(); ++s) {
-      const Collective& c = *phase_.steps[s].collective;
+      const Collective& c = phase_.steps[s].collective();
       const bool at_once =
           !c.owner || !in_pieces(c) || c.count * size_of(c.dtype) < machine::kExchangePiece;
       (at_once ? small : large).push_back(s);
     }
     together(small);
     for (const std::size_t s : large)
-      !phase_.steps[s].collective->makers.empty() ? in_parts(s) : in_pieces_of(s);
+      !phase_.steps[s].collective().makers.empty() ? in_parts(s) : in_pieces_of(s);
   }
 
  private:
@@ -89,7 +89,7 @@ class Exchanges {
       const Step& step = phase_.steps[s];
       all.emplace_back(tape_, frame_, step);
       offsets.push_back(bytes);
-      if (!step.collective->owner) continue;
+      if (!step.collective().owner) continue;
       if (!named) named = &step;
       for (std::size_t p = 0; p < bytes.size(); ++p)
         bytes[p] += bytes_of(all.back(), all.back().laid_of, between_.operands[s][p]);
@@ -133,7 +133,7 @@ class Exchanges {
   // Publishes the operands' elements from `begin` on.
   Chunk laid_piece(std::size_t s, std::int64_t begin) {
     const Step& step = phase_.steps[s];
-    const Collective& c = *step.collective;
+    const Collective& c = step.collective();
     Chunk piece{CollectiveWork(tape_, frame_, step), nullptr};
     CollectiveWork& work = piece.work;
     work.begin = begin;
@@ -185,7 +185,7 @@ class Exchanges {
   // Publishes each piece before the previous one is read, so that processes wait less for each
   // other.
   void in_pieces_of(std::size_t s) {
-    const Collective& c = *phase_.steps[s].collective;
+    const Collective& c = phase_.steps[s].collective();
     Chunk before = laid_piece(s, 0);
     for (std::int64_t begin = piece_of(c); begin < c.count; begin += piece_of(c)) {
       Chunk piece = laid_piece(s, begin);
@@ -249,7 +249,7 @@ class Exchanges {
   // previous one has been read.
   void in_parts(std::size_t s) {
     const Step& step = phase_.steps[s];
-    const Collective& c = *step.collective;
+    const Collective& c = step.collective();
     Chunk now = laid_piece(s, 0);
     for (std::int64_t next = piece_of(c);; next += piece_of(c)) {
       const std::unique_ptr<Exchanged> parts = parts_of(step, now.work);

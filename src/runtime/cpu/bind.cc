@@ -1,6 +1,7 @@
 #include "runtime/cpu/bind.h"
 
 #include "base/process.h"
+#include "runtime/backend.h"
 
 #include <algorithm>
 
@@ -103,8 +104,9 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
                                        Holds& holds, const std::vector<Bound>& bound,
                                        const Frame& frame, bool queued) {
   const Tape& tape = *v.tape;
-  // Whole results are placed with the committed inputs.
-  static Backend* const cpu = &default_backend();
+  // Whole results are placed with the committed inputs, or else on the default device. If none has
+  // been chosen, they stay with the first input, which may be a row on any device.
+  static Backend* const cpu = &host_backend();
   const LayoutPtr* single = nullptr;
   for (const auto& in : inputs)
     if (in->layout->devices().size() == 1 && in->layout->backend == cpu &&
@@ -123,8 +125,9 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
     out->type = r.type;
     out->layout = plan.layout ? plan.layout
                   : v.whole   ? v.whole
-                  : single    ? place_of_whole(*single)
-                              : default_layout();
+                  : single && ((*single)->committed || !chosen_default())
+                      ? place_of_whole(*single)
+                      : uncommitted_layout(*cpu);
     if (r.argument >= 0) {
       const Bound& b = bound[static_cast<std::size_t>(r.argument)];
       const Argument& a = tape.arguments[static_cast<std::size_t>(r.argument)];

@@ -22,13 +22,15 @@ struct CollectiveWork {
       : tape(&t),
         frame(&f),
         step(&s),
-        laid_of{0, s.collective->count},
+        collective(&s.collective()),
+        laid_of{0, collective->count},
         count(laid_of.end),
         made(laid_of) {}
 
   const tape::Tape* tape = nullptr;
   const Frame* frame = nullptr;
   const tape::Step* step = nullptr;
+  const tape::Collective* collective = nullptr;  // of the step
   /// For each process, the start of what it published for this one, or null if it is not read;
   /// empty without other processes. These are elements `laid_of` of each operand or partial result.
   std::span<const std::byte* const> laid = {};
@@ -44,7 +46,7 @@ struct CollectiveWork {
   std::byte* aside = nullptr;
   std::int64_t aside_each = 0;
 
-  const tape::Collective& col() const { return *step->collective; }
+  const tape::Collective& col() const { return *collective; }
   const tape::Slot& slot() const {
     return tape->slots[static_cast<std::size_t>(step->outputs[0].slot)];
   }

@@ -1,10 +1,10 @@
 // Collectives are loops over memory that all devices can read. Whichever process runs the loop,
 // sums follow the tree of reduce.h over the devices' order, so that they do not depend on the
 // number of processes.
-#include "runtime/copies.h"
 #include "runtime/cpu/collective_work.h"
 #include "runtime/cpu/reduce.h"
-#include "runtime/pool.h"
+#include "runtime/host/copies.h"
+#include "runtime/host/pool.h"
 #include "runtime/profiler.h"
 
 #include <algorithm>

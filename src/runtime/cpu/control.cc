@@ -46,39 +46,40 @@ struct Control {
   }
 
   // Copies the operand to output k, which then is both argument and result of the body.
-  void tie(const Tape& body, const Frame& sub, std::size_t argument, std::size_t k) {
-    copy(step.inputs[static_cast<std::size_t>(step.tied[k])], step.outputs[k]);
+  void tie(const ControlStep& kind, const Tape& body, const Frame& sub, std::size_t argument,
+           std::size_t k) {
+    copy(step.inputs[static_cast<std::size_t>(kind.tied[k])], step.outputs[k]);
     bind(body, sub, body.arguments[argument].slot, step.outputs[k]);
     bind(body, sub, body.results[k].slot, step.outputs[k]);
   }
 
-  void scan() {
-    const Tape& body = *step.bodies[0];
+  void run(const ScanStep& kind) {
+    const Tape& body = *kind.bodies[0];
     Frame sub(body, at(step.scratch), frame.given);
-    const std::size_t carry = step.consts, xs = step.consts + step.carries;
-    const std::size_t n_xs = step.inputs.size() - xs - step.hidden, ys = step.carries;
-    const std::int64_t length = step.length;
+    const std::size_t carry = kind.first_carry(), xs = carry + kind.carries;
+    const std::size_t n_xs = step.inputs.size() - xs - kind.hidden, ys = kind.carries;
+    const std::int64_t length = kind.length;
     for (std::size_t k = 0; k < step.inputs.size(); ++k)
       bind(body, sub, body.arguments[k].slot, step.inputs[k]);
-    for (std::size_t k = 0; k < step.carries; ++k)
-      if (step.tied_input(k) >= 0) tie(body, sub, carry + k, k);
+    for (std::size_t k = 0; k < kind.carries; ++k)
+      if (kind.tied_input(k) >= 0) tie(kind, body, sub, carry + k, k);
     std::optional<StraightLine> line;
     if (length > 1 && StraightLine::fits(body)) line.emplace(body, sub);
     for (std::int64_t t = 0; t < length; ++t) {
-      const std::int64_t i = step.reverse ? length - 1 - t : t;
+      const std::int64_t i = kind.reverse ? length - 1 - t : t;
       // The last iteration must write the results.
       const bool last_parity = (length - 1 - t) % 2 == 0;
-      for (std::size_t k = 0; k < step.carries; ++k) {
-        if (step.kept[k] || step.tied_input(k) >= 0) continue;
+      for (std::size_t k = 0; k < kind.carries; ++k) {
+        if (kind.kept[k] || kind.tied_input(k) >= 0) continue;
         if (t > 0)
           bind(body, sub, body.arguments[carry + k].slot,
-               last_parity ? step.spare[k] : step.outputs[k]);
-        bind(body, sub, body.results[k].slot, last_parity ? step.outputs[k] : step.spare[k]);
+               last_parity ? kind.spare[k] : step.outputs[k]);
+        bind(body, sub, body.results[k].slot, last_parity ? step.outputs[k] : kind.spare[k]);
       }
       for (std::size_t k = 0; k < n_xs; ++k)
-        bind(body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], i * step.rows[k]);
+        bind(body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], i * kind.rows[k]);
       for (std::size_t k = ys; k < step.outputs.size(); ++k)
-        bind(body, sub, body.results[k].slot, step.outputs[k], i * step.rows[n_xs + k - ys]);
+        bind(body, sub, body.results[k].slot, step.outputs[k], i * kind.rows[n_xs + k - ys]);
       line ? line->run(lane.spread, lane.counted) : execute(body, sub, lane.spread, lane.counted);
     }
   }
@@ -100,12 +101,12 @@ struct Control {
   }
 
   // The condition, on which all devices that run together must agree.
-  bool agreed_flag() {
-    const Slot& s = tape.slots[static_cast<std::size_t>(step.flag.slot)];
+  bool agreed_flag(const WhileStep& kind) {
+    const Slot& s = tape.slots[static_cast<std::size_t>(kind.flag.slot)];
     const Coords saved = c;
     std::int64_t first = -1;
     for_instances(tape, s.mask & step.inner, c, [&](std::int64_t i) {
-      std::int64_t value = *at(step.flag) != std::byte{0};
+      std::int64_t value = *at(kind.flag) != std::byte{0};
       if (first < 0) first = value;
       if (value != first) disagree("condition of the loop", i, value, first);
     });
@@ -113,58 +114,58 @@ struct Control {
     return first != 0;
   }
 
-  void loop() {
-    const Tape &cond = *step.bodies[0], &body = *step.bodies[1];
+  void run(const WhileStep& kind) {
+    const Tape &cond = *kind.bodies[0], &body = *kind.bodies[1];
     std::byte* memory = at(step.scratch);
     Frame sub_cond(cond, memory, frame.given),
         sub_body(body, memory + aligned(cond.frame_bytes), frame.given);
-    const std::size_t carry = step.cond_consts + step.consts, n = step.carries;
-    const std::size_t hidden_cond = cond.arguments.size() - step.cond_consts - n;
+    const std::size_t carry = kind.first_carry(), n = kind.carries;
+    const std::size_t hidden_cond = cond.arguments.size() - kind.cond_consts - n;
     const std::size_t hidden = carry + n;
-    for (std::size_t k = 0; k < step.cond_consts; ++k)
+    for (std::size_t k = 0; k < kind.cond_consts; ++k)
       bind(cond, sub_cond, cond.arguments[k].slot, step.inputs[k]);
     for (std::size_t k = 0; k < n; ++k)
-      bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, step.inputs[carry + k]);
+      bind(cond, sub_cond, cond.arguments[kind.cond_consts + k].slot, step.inputs[carry + k]);
     for (std::size_t k = 0; k < hidden_cond; ++k)
-      bind(cond, sub_cond, cond.arguments[step.cond_consts + n + k].slot, step.inputs[hidden + k]);
-    for (std::size_t k = 0; k < step.consts; ++k)
-      bind(body, sub_body, body.arguments[k].slot, step.inputs[step.cond_consts + k]);
+      bind(cond, sub_cond, cond.arguments[kind.cond_consts + n + k].slot, step.inputs[hidden + k]);
+    for (std::size_t k = 0; k < kind.consts; ++k)
+      bind(body, sub_body, body.arguments[k].slot, step.inputs[kind.cond_consts + k]);
     for (std::size_t k = 0; k < n; ++k)
-      bind(body, sub_body, body.arguments[step.consts + k].slot, step.inputs[carry + k]);
-    for (std::size_t k = step.consts + n; k < body.arguments.size(); ++k)
+      bind(body, sub_body, body.arguments[kind.consts + k].slot, step.inputs[carry + k]);
+    for (std::size_t k = kind.consts + n; k < body.arguments.size(); ++k)
       bind(body, sub_body, body.arguments[k].slot,
-           step.inputs[hidden + hidden_cond + k - step.consts - n]);
-    bind(cond, sub_cond, cond.results[0].slot, step.flag);
-    auto moves = [&](std::size_t k) { return !step.kept[k] && step.tied_input(k) < 0; };
+           step.inputs[hidden + hidden_cond + k - kind.consts - n]);
+    bind(cond, sub_cond, cond.results[0].slot, kind.flag);
+    auto moves = [&](std::size_t k) { return !kind.kept[k] && kind.tied_input(k) < 0; };
     for (std::size_t k = 0; k < n; ++k) {
-      if (step.tied_input(k) < 0) continue;
-      tie(body, sub_body, step.consts + k, k);
-      bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, step.outputs[k]);
+      if (kind.tied_input(k) < 0) continue;
+      tie(kind, body, sub_body, kind.consts + k, k);
+      bind(cond, sub_cond, cond.arguments[kind.cond_consts + k].slot, step.outputs[k]);
     }
 
     std::int64_t turns = 0;
     for (;; ++turns) {
       execute(cond, sub_cond, lane.spread, lane.counted);
-      if (!agreed_flag()) break;
+      if (!agreed_flag(kind)) break;
       for (std::size_t k = 0; k < n; ++k) {
         if (!moves(k)) continue;
-        const Ref& to = turns % 2 == 0 ? step.spare[k] : step.outputs[k];
+        const Ref& to = turns % 2 == 0 ? kind.spare[k] : step.outputs[k];
         bind(body, sub_body, body.results[k].slot, to);
-        bind(cond, sub_cond, cond.arguments[step.cond_consts + k].slot, to);
+        bind(cond, sub_cond, cond.arguments[kind.cond_consts + k].slot, to);
       }
       execute(body, sub_body, lane.spread, lane.counted);
       for (std::size_t k = 0; k < n; ++k)
         if (moves(k))
-          bind(body, sub_body, body.arguments[step.consts + k].slot,
-               turns % 2 == 0 ? step.spare[k] : step.outputs[k]);
+          bind(body, sub_body, body.arguments[kind.consts + k].slot,
+               turns % 2 == 0 ? kind.spare[k] : step.outputs[k]);
     }
     if (turns % 2 == 0 && turns > 0) return;
     for (std::size_t k = 0; k < n; ++k)
-      if (moves(k)) copy(turns == 0 ? step.inputs[carry + k] : step.spare[k], step.outputs[k]);
+      if (moves(k)) copy(turns == 0 ? step.inputs[carry + k] : kind.spare[k], step.outputs[k]);
   }
 
-  void branch() {
-    const std::int64_t n = static_cast<std::int64_t>(step.bodies.size());
+  void run(const CondStep& kind) {
+    const std::int64_t n = static_cast<std::int64_t>(kind.bodies.size());
     const Slot& s = tape.slots[static_cast<std::size_t>(step.inputs[0].slot)];
     const Coords saved = c;
     std::int64_t chosen = -1;
@@ -176,17 +177,17 @@ struct Control {
       if (index != chosen) disagree("branch", i, index, chosen);
     });
     c = saved;
-    const Tape& body = *step.bodies[static_cast<std::size_t>(chosen)];
-    std::size_t operands = step.inputs.size() - 1 - step.hidden, hidden = 1 + operands;
+    const Tape& body = *kind.bodies[static_cast<std::size_t>(chosen)];
+    std::size_t operands = step.inputs.size() - 1 - kind.hidden, hidden = 1 + operands;
     for (std::int64_t b = 0; b < chosen; ++b)
-      hidden += step.bodies[static_cast<std::size_t>(b)]->arguments.size() - operands;
+      hidden += kind.bodies[static_cast<std::size_t>(b)]->arguments.size() - operands;
     Frame sub(body, at(step.scratch), frame.given);
     for (std::size_t k = 0; k < body.arguments.size(); ++k)
       bind(body, sub, body.arguments[k].slot,
            step.inputs[k < operands ? 1 + k : hidden + k - operands]);
     for (std::size_t k = 0; k < step.outputs.size(); ++k)
-      if (step.tied_input(k) >= 0)
-        tie(body, sub, static_cast<std::size_t>(step.tied[k]) - 1, k);
+      if (kind.tied_input(k) >= 0)
+        tie(kind, body, sub, static_cast<std::size_t>(kind.tied[k]) - 1, k);
       else
         bind(body, sub, body.results[k].slot, step.outputs[k]);
     execute(body, sub, lane.spread, lane.counted);
@@ -195,15 +196,17 @@ struct Control {
 
 }  // namespace
 
-void run_control(const Tape& tape, const Frame& frame, const Step& step, const Coords& c,
-                 Lane lane) {
-  Control control{tape, frame, step, c, lane};
-  if (step.kind == Step::Kind::scan)
-    control.scan();
-  else if (step.kind == Step::Kind::while_)
-    control.loop();
-  else
-    control.branch();
+void run_control(const Tape& tape, const Frame& frame, const Step& step, const ScanStep& kind,
+                 const Coords& c, Lane lane) {
+  Control{tape, frame, step, c, lane}.run(kind);
+}
+void run_control(const Tape& tape, const Frame& frame, const Step& step, const WhileStep& kind,
+                 const Coords& c, Lane lane) {
+  Control{tape, frame, step, c, lane}.run(kind);
+}
+void run_control(const Tape& tape, const Frame& frame, const Step& step, const CondStep& kind,
+                 const Coords& c, Lane lane) {
+  Control{tape, frame, step, c, lane}.run(kind);
 }
 
 }  // namespace tessera::inline v0::runtime

@@ -6,6 +6,8 @@
 #include "base/settings.h"
 #include "runtime/buffer.h"
 #include "runtime/cpu/tape_executable.h"
+#include "runtime/host/arrays.h"
+#include "runtime/host/devices.h"
 #include "runtime/kept.h"
 
 #include <cstring>
@@ -33,6 +35,7 @@ struct Compiled {
       const Entry& e = it->second;
       if (e.isolated == isolated && e.evaluate == evaluate &&
           e.executable->options().donated == o.donated &&
+          e.executable->options().bytes_worth_a_phase == o.bytes_worth_a_phase &&
           same_structure(e.executable->program(), p))
         return e.executable;
     }
@@ -64,10 +67,13 @@ class CpuBackend : public Backend {
   CpuBackend() : Backend("cpu") {}
 
   int device_count() const override { return runtime::device_count(); }
+  int process_of(int device) const override { return runtime::process_of(device); }
+  void settle_devices() override { runtime::settle_devices(); }
   MemoryStats memory_stats(int device) const override { return runtime::memory_stats(device); }
   unsigned mode() const override {
     const bool evaluate = settings::flag("TESSERA_EVALUATE") || process_is_ending();
-    return (isolated() ? 1u : 0u) | (evaluate ? 2u : 0u);
+    const bool splits = PhaseBytes::now() == 0;
+    return (isolated() ? 1u : 0u) | (evaluate ? 2u : 0u) | (splits ? 4u : 0u);
   }
 
   std::shared_ptr<const Executable> compile(const ProgramPtr& p,
@@ -99,6 +105,13 @@ class CpuBackend : public Backend {
     Shard view{Buffer::share(from.buffer), from.offset};
     view.buffer->charge(intern(on_device(device, false, this)), block.bytes());
     return {std::move(view), nullptr};
+  }
+  ArrayDataPtr place(const ArrayData& a, const LayoutPtr& layout) override {
+    return place_on_host(a, layout);
+  }
+  void read(const ArrayData& /*a*/, const spmd::Blocks& blocks, std::span<const Shard* const> from,
+            std::byte* whole) override {
+    read_on_host(blocks, from, whole);
   }
 
  private:

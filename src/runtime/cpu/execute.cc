@@ -1,9 +1,9 @@
 #include "runtime/cpu/execute.h"
 
-#include "runtime/beside.h"
-#include "runtime/pool.h"
+#include "runtime/host/beside.h"
+#include "runtime/host/pool.h"
+#include "runtime/host/sanitizers.h"
 #include "runtime/profiler.h"
-#include "runtime/sanitizers.h"
 
 #include <algorithm>
 #include <atomic>
@@ -55,57 +55,68 @@ void run_routine(const Routine& routine, const RoutineArgs& args, bool spread) {
   }
 }
 
-const char* category(Step::Kind kind) {
-  switch (kind) {
-    case Step::Kind::routine: return "kernel";
-    case Step::Kind::evaluate: return "evaluator";
-    case Step::Kind::copy: return "copy";
-    default: return "control";
-  }
-}
+// Categories of the profile.
+constexpr const char *kKernel = "kernel", *kCopy = "copy";
 
-// `row`: the device in the profile.
+// Runs a step of one instance. `row`: the device in the profile.
+struct StepRun {
+  const Tape& tape;
+  const Frame& frame;
+  const Step& step;
+  const Coords& c;
+  Lane lane;
+  std::int64_t row;
+
+  std::byte* at(const Ref& r) const { return address(tape, frame, lane.index, r, c); }
+  profiler::Scope profiled(const char* category) const { return {step.name, category, row}; }
+
+  void operator()(const RoutineStep& kind) const {
+    const profiler::Scope scope = profiled(kKernel);
+    InlineVector<const void*, 16> in;
+    InlineVector<void*, 8> out;
+    for (const Ref& r : step.inputs) in.push_back(at(r));
+    for (const Ref& r : step.outputs) out.push_back(at(r));
+    void* scratch = step.scratch.slot >= 0 ? at(step.scratch) : nullptr;
+    if constexpr (sanitizers::kWatching) {
+      for (std::size_t i = 0; i < in.size(); ++i)
+        sanitizers::reads(in[i], static_cast<std::size_t>(kind.input_types[i].bytes()));
+      for (std::size_t i = 0; i < out.size(); ++i)
+        sanitizers::writes(out[i], static_cast<std::size_t>(kind.output_types[i].bytes()));
+      if (scratch) sanitizers::writes(scratch, kind.routine->scratch_bytes);
+    }
+    run_routine(*kind.routine, {in.data(), out.data(), scratch}, lane.spread);
+  }
+  void operator()(const EvaluateStep& kind) const {
+    const profiler::Scope scope = profiled("evaluator");
+    std::vector<HostArray> in, out;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i)
+      in.emplace_back(kind.input_types[i].dtype, kind.input_types[i].shape, at(step.inputs[i]));
+    for (std::size_t i = 0; i < step.outputs.size(); ++i)
+      out.emplace_back(kind.output_types[i].dtype, kind.output_types[i].shape, at(step.outputs[i]));
+    kind.op->evaluate({kind.attrs, in, out});
+  }
+  void operator()(const CopyStep& kind) const {
+    const profiler::Scope scope = profiled(kCopy);
+    kind.box.run(at(step.inputs[0]), at(step.outputs[0]));
+  }
+  void operator()(const ScanStep& kind) const { control(kind); }
+  void operator()(const WhileStep& kind) const { control(kind); }
+  void operator()(const CondStep& kind) const { control(kind); }
+  void operator()(const CollectiveStep&) const {
+    throw InternalError("a collective outside its phase");
+  }
+
+ private:
+  template <class Control>
+  void control(const Control& kind) const {
+    const profiler::Scope scope = profiled("control");
+    run_control(tape, frame, step, kind, c, lane);
+  }
+};
+
 void run_step(const Tape& tape, const Frame& frame, const Step& step, const Coords& c, Lane lane,
               std::int64_t row) {
-  profiler::Scope scope(step.name, category(step.kind), row);
-  switch (step.kind) {
-    case Step::Kind::routine: {
-      InlineVector<const void*, 16> in;
-      InlineVector<void*, 8> out;
-      for (const Ref& r : step.inputs) in.push_back(address(tape, frame, lane.index, r, c));
-      for (const Ref& r : step.outputs) out.push_back(address(tape, frame, lane.index, r, c));
-      void* scratch =
-          step.scratch.slot >= 0 ? address(tape, frame, lane.index, step.scratch, c) : nullptr;
-      if constexpr (sanitizers::kWatching) {
-        for (std::size_t i = 0; i < in.size(); ++i)
-          sanitizers::reads(in[i], static_cast<std::size_t>(step.input_types[i].bytes()));
-        for (std::size_t i = 0; i < out.size(); ++i)
-          sanitizers::writes(out[i], static_cast<std::size_t>(step.output_types[i].bytes()));
-        if (scratch) sanitizers::writes(scratch, step.routine->scratch_bytes);
-      }
-      run_routine(*step.routine, {in.data(), out.data(), scratch}, lane.spread);
-      return;
-    }
-    case Step::Kind::evaluate: {
-      std::vector<HostArray> in, out;
-      for (std::size_t i = 0; i < step.inputs.size(); ++i)
-        in.emplace_back(step.input_types[i].dtype, step.input_types[i].shape,
-                        address(tape, frame, lane.index, step.inputs[i], c));
-      for (std::size_t i = 0; i < step.outputs.size(); ++i)
-        out.emplace_back(step.output_types[i].dtype, step.output_types[i].shape,
-                         address(tape, frame, lane.index, step.outputs[i], c));
-      step.op->evaluate({step.attrs, in, out});
-      return;
-    }
-    case Step::Kind::copy:
-      step.box.run(address(tape, frame, lane.index, step.inputs[0], c),
-                   address(tape, frame, lane.index, step.outputs[0], c));
-      return;
-    case Step::Kind::scan:
-    case Step::Kind::while_:
-    case Step::Kind::cond: return run_control(tape, frame, step, c, lane);
-    case Step::Kind::collective: throw InternalError("a collective outside its phase");
-  }
+  std::visit(StepRun{tape, frame, step, c, lane, row}, step.kind);
 }
 
 // The number of devices that an instance represents: those that share it, or, with other processes,
@@ -137,7 +148,8 @@ bool StraightLine::fits(const Tape& tape) {
   return std::all_of(tape.phases.begin(), tape.phases.end(), [](const Phase& phase) {
     return !phase.collective && phase.instances == 1 && !phase.here &&
            std::all_of(phase.steps.begin(), phase.steps.end(), [](const Step& s) {
-             return s.kind == Step::Kind::routine || s.kind == Step::Kind::copy;
+             return std::holds_alternative<RoutineStep>(s.kind) ||
+                    std::holds_alternative<CopyStep>(s.kind);
            });
   });
 }
@@ -160,7 +172,13 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
     work_.cost.flops += phase.work.flops;
     work_.cost.bytes += phase.work.bytes;
     for (const Step& step : phase.steps) {
-      Item item{&step, pointers_.size(), 0, nullptr};
+      const auto* work = std::get_if<RoutineStep>(&step.kind);
+      Item item{&step,
+                work ? work->routine.get() : nullptr,
+                work ? nullptr : &std::get<CopyStep>(step.kind).box,
+                pointers_.size(),
+                0,
+                nullptr};
       for (const Ref& r : step.inputs) add(r);
       item.outputs = pointers_.size();
       for (const Ref& r : step.outputs) add(r);
@@ -177,12 +195,12 @@ void StraightLine::run(bool spread, WorkShare counted) {
   }
   for (const Moving& m : moving_) pointers_[m.pointer] = *m.entry + m.offset;
   for (const Item& i : items_) {
-    profiler::Scope scope(i.step->name, category(i.step->kind), profiler::kShared);
+    profiler::Scope scope(i.step->name, i.routine ? kKernel : kCopy, profiler::kShared);
     void *const *in = pointers_.data() + i.inputs, *const *out = pointers_.data() + i.outputs;
-    if (i.step->kind == Step::Kind::copy)
-      i.step->box.run(static_cast<const std::byte*>(*in), static_cast<std::byte*>(*out));
+    if (i.routine)
+      run_routine(*i.routine, {in, out, i.scratch}, spread);
     else
-      run_routine(*i.step->routine, {in, out, i.scratch}, spread);
+      i.box->run(static_cast<const std::byte*>(*in), static_cast<std::byte*>(*out));
   }
 }
 

@@ -57,6 +57,8 @@ class StraightLine {
   };
   struct Item {
     const tape::Step* step;
+    const Routine* routine;  // null: a copy of `box`
+    const BoxCopy* box;
     std::size_t inputs, outputs;  // the start of its pointers
     void* scratch;
   };
@@ -103,9 +105,13 @@ void for_instances(const tape::Tape& tape, tape::Mask mask, Coords& c, F&& f) {
 /// processes.
 void run_collectives(const tape::Tape& tape, const Frame& frame, const tape::Phase& phase,
                      bool spread);
-/// Runs scan, while and cond.
+/// Runs control flow. `kind` is that of the step.
 void run_control(const tape::Tape& tape, const Frame& frame, const tape::Step& step,
-                 const Coords& c, Lane lane);
+                 const tape::ScanStep& kind, const Coords& c, Lane lane);
+void run_control(const tape::Tape& tape, const Frame& frame, const tape::Step& step,
+                 const tape::WhileStep& kind, const Coords& c, Lane lane);
+void run_control(const tape::Tape& tape, const Frame& frame, const tape::Step& step,
+                 const tape::CondStep& kind, const Coords& c, Lane lane);
 
 /// Work shorter than this (in seconds) runs on the caller, because using the workers would cost
 /// more.

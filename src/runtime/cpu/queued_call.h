@@ -4,6 +4,7 @@
 #include "runtime/buffer.h"
 #include "runtime/cpu/tape_executable.h"
 #include "runtime/holds.h"
+#include "runtime/host/blocks.h"
 
 #include <memory>
 #include <vector>

@@ -3,6 +3,7 @@
 #include "base/message.h"
 
 #include <algorithm>
+#include <complex>
 #include <type_traits>
 
 namespace tessera::inline v0::runtime {

@@ -10,9 +10,11 @@
 #include "runtime/backend.h"
 #include "runtime/cpu/given.h"
 #include "runtime/cpu/queued_call.h"
-#include "runtime/dispatcher.h"
 #include "runtime/footprint.h"
-#include "runtime/pool.h"
+#include "runtime/host/blocks.h"
+#include "runtime/host/devices.h"
+#include "runtime/host/dispatcher.h"
+#include "runtime/host/pool.h"
 #include "runtime/profiler.h"
 #include "runtime/turns.h"
 #include "transform/simplify.h"
@@ -75,6 +77,7 @@ std::shared_ptr<const Variant> TapeExecutable::plan(std::vector<bool> uniform,
   options.workers = worker_count();
   options.uniform = uniform;
   options.donated = options_.donated;
+  options.bytes_worth_a_phase = options_.bytes_worth_a_phase;
   if (communicates_ && several_)
     options.listed = std::make_shared<const processes::Listed>(
         program_->name, [p = program_] { return to_string(*p, {.locations = true}); });

@@ -2,7 +2,7 @@
 
 #include "processes/processes.h"
 #include "runtime/cpu/execute.h"
-#include "runtime/devices.h"
+#include "runtime/host/devices.h"
 
 #include <algorithm>
 #include <map>
@@ -58,9 +58,11 @@ LayoutPtr layout_of(const Region& r, const Spec& spec, bool committed) {
 bool calls_libraries(const Tape& tape) {
   for (const Phase& phase : tape.phases)
     for (const Step& step : phase.steps) {
-      if (step.routine && step.routine->library) return true;
-      for (const auto& body : step.bodies)
-        if (calls_libraries(*body)) return true;
+      if (const auto* work = std::get_if<RoutineStep>(&step.kind); work && work->routine->library)
+        return true;
+      if (const ControlStep* control = step.control())
+        for (const auto& body : control->bodies)
+          if (calls_libraries(*body)) return true;
     }
   return false;
 }

@@ -1,4 +1,5 @@
 // Values of a per-device program, and their resharding to where they are read.
+#include "ir/collective_attrs.h"
 #include "ops/build.h"
 #include "spmd/partition/body_writer.h"
 #include "spmd/reshard/emit.h"
@@ -94,8 +95,8 @@ void BodyWriter::find_own_sum(const Equation& eqn, Value operand, const Held& re
   const Copy& c = result.copies[0];
   const Placement& p = work_.placements[c.at];
   if (p.unreduced.empty() || p.combiner != eqn.op->combiner || work_.causes.empty()) return;
-  const AttrValue* groups = eqn.attrs.find("groups");  // numbers members along its own axes
-  if (groups && !std::get<IntLists>(*groups).empty()) return;
+  // Groups number members along the collective's own axes.
+  if (CollectiveAttrs(eqn.attrs).grouped()) return;
   own_sums_.emplace(c.value.var, OwnSum{operand, &eqn, work_.causes.size() - 1});
 }
 
@@ -109,7 +110,7 @@ std::optional<Value> BodyWriter::summed_at_once(Held& h, const Copy& from, const
   const OwnSum own = found->second;
   const Id partial = from.at;
   own_sums_.erase(found);
-  const auto& manual = own.by->attrs.get<Strings>("axes");
+  const auto& manual = CollectiveAttrs(own.by->attrs).axes;
   const Strings others = work_.mesh.names(plan.moves[0].atoms.atoms());
   Strings all;
   for (const std::string& axis : work_.mesh.mesh().axes)
@@ -118,9 +119,8 @@ std::optional<Value> BodyWriter::summed_at_once(Held& h, const Copy& from, const
       all.push_back(axis);
   CollectiveCause& cause = work_.causes[own.cause];
   const AtLocation at_sum(b_, cause.loc);
-  Attrs attrs = own.by->attrs;
-  attrs.set("axes", all);
-  if (attrs.has("size")) attrs.set("size", work_.mesh.mesh().size_of(all));
+  const Attrs attrs =
+      CollectiveAttrs::with_axes(own.by->attrs, all, work_.mesh.mesh().size_of(all));
   const Value operand = b_.vary_over(own.operand, work_.placements.axes(from.at));
   const Value sum = b_.emit(*own.by->op, std::span(&operand, 1), attrs)[0];
   cause.axes = all;

@@ -1,5 +1,6 @@
 #include "spmd/partition/body_writer.h"
 
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ops/build.h"
 #include "ops/local.h"
@@ -259,7 +260,7 @@ void BodyWriter::note_emitted(std::size_t first) {
       case Exchange::broadcast: break;
     }
     const Type &in = types[e.inputs[0]], &out = types[e.outputs[0]];
-    const auto& axes = e.attrs.get<std::vector<std::string>>("axes");
+    const auto& axes = CollectiveAttrs(e.attrs).axes;
     Placement p = Placement::replicated(in.shape.rank());
     work_.causes.push_back(
         {kind, axes, now_ ? now_->op->shown() : "output", b_.loc, Type(in.dtype, in.shape), p, p,

@@ -266,12 +266,12 @@ const DivisionChoice& Divider::choose(const DivisionRule& rule,
   }
   std::size_t h = 0;
   mix(h, key);
-  const auto [first, last] = known_.equal_range(h);
-  for (auto it = first; it != last; ++it)
-    if (it->second.first == key) return *it->second.second;
-  choices_.push_back(DivisionSearch(placements_, routes_, rule, operands, results).run());
-  known_.emplace(h, std::pair(std::move(key), &choices_.back()));
-  return choices_.back();
+  const auto same = [&](const Known& k) { return k.key == key; };
+  const auto make = [&] {
+    return Known{std::move(key),
+                 DivisionSearch(placements_, routes_, rule, operands, results).run()};
+  };
+  return known_[known_.id(h, same, make)].choice;
 }
 
 }  // namespace tessera::inline v0::spmd

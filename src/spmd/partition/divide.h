@@ -2,12 +2,11 @@
 // must be brought to and those in which its results come out.
 #pragma once
 
+#include "base/numbered.h"
 #include "spmd/partition/division.h"
 #include "spmd/reshard/routes.h"
 
-#include <deque>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace tessera::inline v0::spmd {
@@ -51,11 +50,14 @@ class Divider {
                                std::span<const ResultState> results);
 
  private:
+  struct Known {
+    std::vector<std::uint32_t> key;
+    DivisionChoice choice;
+  };
+
   PlacementTable& placements_;
   Routes& routes_;
-  std::deque<DivisionChoice> choices_;
-  std::unordered_multimap<std::size_t, std::pair<std::vector<std::uint32_t>, const DivisionChoice*>>
-      known_;
+  Numbered<Known> known_;
 };
 
 }  // namespace tessera::inline v0::spmd

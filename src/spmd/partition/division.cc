@@ -229,13 +229,13 @@ bool same(const Program& p, const Equation& a, const Program& q, const Equation&
 }  // namespace
 
 const DivisionRule& DivisionRules::of(const Program& program, const Equation& eqn) {
-  const std::size_t h = hash_of(program, eqn);
-  const auto [first, last] = known_.equal_range(h);
-  for (auto it = first; it != last; ++it)
-    if (same(program, eqn, *it->second.program, *it->second.eqn)) return *it->second.rule;
-  rules_.emplace_back(static_cast<std::uint32_t>(rules_.size()), program, eqn);
-  known_.emplace(h, Known{&program, &eqn, &rules_.back()});
-  return rules_.back();
+  const auto number = known_.id(
+      hash_of(program, eqn), [&](const Known& k) { return same(program, eqn, *k.program, *k.eqn); },
+      [&] {
+        const auto next = static_cast<std::uint32_t>(known_.size());
+        return Known{&program, &eqn, DivisionRule(next, program, eqn)};
+      });
+  return known_[number].rule;
 }
 
 }  // namespace tessera::inline v0::spmd

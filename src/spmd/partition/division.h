@@ -1,13 +1,12 @@
 // A division of an equation's work: the atoms that partition each factor of its op's rule.
 #pragma once
 
+#include "base/numbered.h"
 #include "ir/op.h"
 #include "ops/fetch.h"
 #include "spmd/place/placement.h"
 
-#include <deque>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -133,10 +132,9 @@ class DivisionRules {
   struct Known {
     const Program* program;
     const Equation* eqn;
-    const DivisionRule* rule;
+    DivisionRule rule;
   };
-  std::deque<DivisionRule> rules_;
-  std::unordered_multimap<std::size_t, Known> known_;
+  Numbered<Known> known_;
 };
 
 }  // namespace tessera::inline v0::spmd

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "base/hash.h"
+#include "base/numbered.h"
 #include "spmd/place/placement.h"
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace tessera::inline v0::spmd {
 
@@ -28,18 +29,12 @@ inline std::size_t hash_of(const Draft& draft) {
 /// Interns drafts: equal drafts have the same number.
 class DraftTable {
  public:
-  using Id = std::uint32_t;
+  using Id = Numbered<Draft>::Id;
 
   Id id(Draft draft) {
-    const std::size_t h = hash_of(draft);
-    const auto [first, last] = ids_.equal_range(h);
-    for (auto it = first; it != last; ++it)
-      if (drafts_[it->second] == draft) return it->second;
-    const Id next = static_cast<Id>(drafts_.size());
-    cut_.push_back(!draft.placement.cut().empty());
-    drafts_.push_back(std::move(draft));
-    ids_.emplace(h, next);
-    return next;
+    const Id id = drafts_.id(std::move(draft));
+    if (id == cut_.size()) cut_.push_back(!drafts_[id].placement.cut().empty());
+    return id;
   }
   const Draft& operator[](Id id) const { return drafts_[id]; }
   /// Whether any axis partitions the value.
@@ -47,9 +42,8 @@ class DraftTable {
   std::size_t size() const { return drafts_.size(); }
 
  private:
-  std::deque<Draft> drafts_;
+  Numbered<Draft> drafts_;
   std::vector<char> cut_;
-  std::unordered_multimap<std::size_t, Id> ids_;
 };
 
 }  // namespace tessera::inline v0::spmd

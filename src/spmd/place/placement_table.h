@@ -1,35 +1,32 @@
 // Interns placements: equal placements have the same number.
 #pragma once
 
+#include "base/numbered.h"
 #include "spmd/place/placement.h"
 
+#include <cstdint>
 #include <deque>
-#include <unordered_map>
 #include <utility>
 
 namespace tessera::inline v0::spmd {
 
 class PlacementTable {
  public:
-  using Id = std::uint32_t;
+  using Id = Numbered<Placement>::Id;
   static constexpr Id none = static_cast<Id>(-1);
 
   explicit PlacementTable(const AtomMesh& mesh) : mesh_(mesh) {}
 
   const AtomMesh& mesh() const { return mesh_; }
-  Id id(Placement placement) {
-    const std::size_t h = hash_of(placement);
-    const auto [first, last] = ids_.equal_range(h);
-    for (auto it = first; it != last; ++it)
-      if (placements_[it->second] == placement) return it->second;
-    const Id next = static_cast<Id>(placements_.size());
-    specs_.push_back(mesh_.atom_spec(placement));
-    AxisSet used;
-    for (Atom a : placement.used().atoms()) used.insert(mesh_.atom_mesh().axes[a]);
-    used_.push_back(std::move(used));
-    placements_.push_back(std::move(placement));
-    ids_.emplace(h, next);
-    return next;
+  Id id(Placement wanted) {
+    const Id id = placements_.id(std::move(wanted));
+    if (id == specs_.size()) {
+      const Placement& placement = placements_[id];
+      specs_.push_back(mesh_.atom_spec(placement));
+      AxisSet& used = used_.emplace_back();
+      for (Atom a : placement.used().atoms()) used.insert(mesh_.atom_mesh().axes[a]);
+    }
+    return id;
   }
   const Placement& operator[](Id id) const { return placements_[id]; }
   const Spec& spec(Id id) const { return specs_[id]; }
@@ -52,10 +49,9 @@ class PlacementTable {
 
  private:
   const AtomMesh& mesh_;
-  std::deque<Placement> placements_;
+  Numbered<Placement> placements_;
   std::deque<Spec> specs_;
   std::deque<AxisSet> used_;
-  std::unordered_multimap<std::size_t, Id> ids_;
 };
 
 }  // namespace tessera::inline v0::spmd

@@ -46,18 +46,18 @@ std::uint32_t RuleTable::add(CutRule rule) {
 
 std::uint32_t RuleTable::of(const Program& program, const Equation& eqn) {
   if (!eqn.op->sharding) return none;
-  const std::size_t h = rule_hash(program, eqn);
-  const auto [first, last] = known_.equal_range(h);
-  for (auto it = first; it != last; ++it)
-    if (same_signature(program, eqn, *it->second.program, *it->second.eqn)) return it->second.rule;
-  std::vector<Type> in, out;
-  std::vector<Shape> in_shapes, out_shapes;
-  for (Var v : eqn.inputs) in_shapes.push_back(in.emplace_back(program.types[v]).shape);
-  for (Var v : eqn.outputs) out_shapes.push_back(out.emplace_back(program.types[v]).shape);
-  const std::uint32_t rule =
-      add(CutRule(eqn.op->sharding({in, out, eqn.attrs}), in_shapes, out_shapes));
-  known_.emplace(h, Known{&program, &eqn, rule});
-  return rule;
+  const auto same = [&](const Known& k) {
+    return same_signature(program, eqn, *k.program, *k.eqn);
+  };
+  const auto make = [&] {
+    std::vector<Type> in, out;
+    std::vector<Shape> in_shapes, out_shapes;
+    for (Var v : eqn.inputs) in_shapes.push_back(in.emplace_back(program.types[v]).shape);
+    for (Var v : eqn.outputs) out_shapes.push_back(out.emplace_back(program.types[v]).shape);
+    return Known{&program, &eqn,
+                 add(CutRule(eqn.op->sharding({in, out, eqn.attrs}), in_shapes, out_shapes))};
+  };
+  return known_[known_.id(rule_hash(program, eqn), same, make)].rule;
 }
 
 std::uint32_t RuleTable::edge(std::vector<std::int64_t> key, const FactorRule& rule,
@@ -65,12 +65,11 @@ std::uint32_t RuleTable::edge(std::vector<std::int64_t> key, const FactorRule& r
                               Toward toward) {
   std::size_t h = 0;
   mix(h, key);
-  const auto [first, last] = edges_.equal_range(h);
-  for (auto it = first; it != last; ++it)
-    if (it->second.first == key) return it->second.second;
-  const std::uint32_t made = add(CutRule::edge(rule, inputs, outputs, toward));
-  edges_.emplace(h, std::pair(std::move(key), made));
-  return made;
+  const auto same = [&](const Edge& e) { return e.key == key; };
+  const auto make = [&] {
+    return Edge{std::move(key), add(CutRule::edge(rule, inputs, outputs, toward))};
+  };
+  return edges_[edges_.id(h, same, make)].rule;
 }
 
 std::uint32_t RuleTable::identity(const Shape& shape, std::size_t operands, bool result,

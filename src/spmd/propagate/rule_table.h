@@ -1,11 +1,13 @@
 // Builds the propagation rules of equations, each once.
 #pragma once
 
+#include "base/numbered.h"
 #include "ir/program.h"
 #include "spmd/propagate/cut_rule.h"
 
+#include <cstdint>
 #include <deque>
-#include <unordered_map>
+#include <vector>
 
 namespace tessera::inline v0::spmd {
 
@@ -33,14 +35,18 @@ class RuleTable {
     const Equation* eqn;
     std::uint32_t rule;
   };
+  struct Edge {
+    std::vector<std::int64_t> key;
+    std::uint32_t rule;
+  };
   std::uint32_t add(CutRule rule);
   std::uint32_t edge(std::vector<std::int64_t> key, const FactorRule& rule,
                      const std::vector<Shape>& inputs, const std::vector<Shape>& outputs,
                      Toward toward = Toward::all);
 
   std::deque<CutRule>& rules_;
-  std::unordered_multimap<std::size_t, Known> known_;
-  std::unordered_multimap<std::size_t, std::pair<std::vector<std::int64_t>, std::uint32_t>> edges_;
+  Numbered<Known> known_;
+  Numbered<Edge> edges_;
 };
 
 }  // namespace tessera::inline v0::spmd

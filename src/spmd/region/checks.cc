@@ -2,6 +2,7 @@
 
 #include <tessera/inline_vector.h>
 
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "spmd/region/uniformity.h"
@@ -190,7 +191,7 @@ void find_lonely_collectives(const Program& p, const std::vector<AxisSet>& input
   for (const Equation& eqn : p.equations) {
     if (eqn.op->lowering == Lowering::collective && !eqn.op->position) {
       for (const Predicate& predicate : under)
-        for (const auto& axis : eqn.attrs.get<Strings>("axes"))
+        for (const auto& axis : CollectiveAttrs(eqn.attrs).axes)
           if (predicate.axes.contains(axis) && mesh.find(axis) >= 0) {
             offenders.push_back(eqn.op->shown() + in_line(eqn.loc) + " over '" + axis +
                                 "' is inside the " + predicate.control->op->name +

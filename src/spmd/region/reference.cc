@@ -1,5 +1,6 @@
 #include "spmd/region/reference.h"
 
+#include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "spmd/region/reference_collectives.h"
@@ -138,7 +139,7 @@ class Runner {
     for (std::int64_t d : devices) {
       HostArray a(i32, {});
       *a.data<std::int32_t>() =
-          static_cast<std::int32_t>(mesh_.index_along(d, eqn.attrs.get<Strings>("axes")));
+          static_cast<std::int32_t>(mesh_.index_along(d, CollectiveAttrs(eqn.attrs).axes));
       out.push_back({a});
     }
     return out;
@@ -146,7 +147,7 @@ class Runner {
 
   std::vector<Arrays> exchange(const Equation& eqn, const Devices& devices,
                                const std::vector<Arrays>& in) const {
-    const auto& axes = eqn.attrs.get<Strings>("axes");
+    const auto& axes = CollectiveAttrs(eqn.attrs).axes;
     Strings others;
     for (const auto& a : mesh_.axes)
       if (std::find(axes.begin(), axes.end(), a) == axes.end()) others.push_back(a);

@@ -1,4 +1,5 @@
 #include "spmd/region/reference_collectives.h"
+#include "ir/collective_attrs.h"
 
 #include <cmath>
 #include <cstring>
@@ -115,26 +116,22 @@ HostArray folded(const std::vector<HostArray>& x, Combiner how) {
 }
 
 std::vector<HostArray> gathered(const Attrs& attrs, const std::vector<HostArray>& x) {
-  const int axis = static_cast<int>(attrs.i("axis"));
-  return std::vector<HostArray>(x.size(),
-                                attrs.flag("tiled") ? concatenated(x, axis) : stacked(x, axis));
+  const auto [axis, tiled] = GatherAttrs(attrs);
+  return std::vector<HostArray>(x.size(), tiled ? concatenated(x, axis) : stacked(x, axis));
 }
 
 std::vector<HostArray> scattered(const Attrs& attrs, const HostArray& whole, std::size_t members) {
-  const int axis = static_cast<int>(attrs.i("axis"));
+  const auto [axis, tiled] = GatherAttrs(attrs);
   const auto m = static_cast<std::int64_t>(members);
   const std::int64_t width = whole.shape[axis] / m;
   std::vector<HostArray> y;
   for (std::int64_t i = 0; i < m; ++i)
-    y.push_back(attrs.flag("tiled") ? slab(whole, axis, i * width, width)
-                                    : index_of(whole, axis, i));
+    y.push_back(tiled ? slab(whole, axis, i * width, width) : index_of(whole, axis, i));
   return y;
 }
 
 std::vector<HostArray> exchanged(const Attrs& attrs, const std::vector<HostArray>& x) {
-  const int split = static_cast<int>(attrs.i("split")),
-            concat = static_cast<int>(attrs.i("concat"));
-  const bool tiled = attrs.flag("tiled");
+  const auto [split, concat, tiled] = AllToAllAttrs(attrs);
   const auto m = static_cast<std::int64_t>(x.size());
   const std::int64_t width = x[0].shape[split] / m;
   std::vector<HostArray> y;
@@ -164,15 +161,15 @@ std::vector<HostArray> in_group(const Op& op, const Attrs& attrs, const std::vec
     case Exchange::all_to_all: return exchanged(attrs, x);
     case Exchange::permute: return permuted(op.sources(attrs), x);
     case Exchange::broadcast:
-      return std::vector<HostArray>(x.size(), x[static_cast<std::size_t>(attrs.i("source"))]);
+      return std::vector<HostArray>(x.size(),
+                                    x[static_cast<std::size_t>(BroadcastAttrs(attrs).source)]);
     case Exchange::none: break;
   }
   throw InternalError("'" + op.name + "' is no collective");
 }
 
 IntLists groups_of(const Attrs& attrs, std::size_t members) {
-  IntLists groups;
-  if (attrs.has("groups")) groups = attrs.get<IntLists>("groups");
+  IntLists groups = CollectiveAttrs(attrs).groups;
   if (groups.empty()) {
     groups.emplace_back(members);
     std::iota(groups[0].begin(), groups[0].end(), 0);
@@ -191,7 +188,7 @@ std::int64_t received_in_group(const Op& op, const Attrs& attrs, std::int64_t k,
     case Exchange::combine_scatter: return others * (bytes / members);
     case Exchange::combine: return (2 * others * bytes + members - 1) / members;
     case Exchange::permute: return from(op.sources(attrs)[static_cast<std::size_t>(k)]);
-    case Exchange::broadcast: return from(attrs.i("source"));
+    case Exchange::broadcast: return from(BroadcastAttrs(attrs).source);
     case Exchange::none: break;
   }
   throw InternalError("'" + op.name + "' is no collective");

@@ -180,11 +180,8 @@ std::vector<OpExample> examples() {
   Value y = ops::mul(x, ops::broadcast_in_dim(w, {2, 3}, {1}));
   Values out{y, ops::psum(ops::reduce_sum(y, {0, 1}), {"i"}, 2)};
   return {{{Type(f32, {4, 3}), Type(f32, {3})},
-           {{"body", ProgramPtr(b.finish(out))},
-            {"mesh", MeshRef(DeviceMesh{{{"i"}, {2}}, {}})},
-            {"in_specs", Specs{Spec::cut(0, "i"), Spec()}},
-            {"out_specs", Specs{Spec::cut(0, "i"), Spec()}},
-            {"typed", false}}}};
+           RegionAttrs::make(b.finish(out), MeshRef(DeviceMesh{{{"i"}, {2}}, {}}),
+                             {Spec::cut(0, "i"), Spec()}, {Spec::cut(0, "i"), Spec()}, false)}};
 }
 
 }  // namespace
@@ -215,12 +212,13 @@ void register_shard_map(Registry& r) {
       "hold is shared out among "
       "them, that of an input which several devices read is summed.";
   op.attrs = {
-      {"body", AttrKind::program, "the per-device program"},
-      {"mesh", AttrKind::mesh, "named axes, devices along each, and the devices"},
-      {"manual", AttrKind::strings, "axes of the mesh that the body is for; absent: all of them"},
-      {"in_specs", AttrKind::specs, "how each input is cut"},
-      {"out_specs", AttrKind::specs, "how the blocks of each result lie"},
-      {"typed", AttrKind::boolean, "whether types carry varying axes"}};
+      {RegionAttrs::kBody, AttrKind::program, "the per-device program"},
+      {RegionAttrs::kMesh, AttrKind::mesh, "named axes, devices along each, and the devices"},
+      {RegionAttrs::kManual, AttrKind::strings,
+       "axes of the mesh that the body is for; absent: all of them"},
+      {RegionAttrs::kInSpecs, AttrKind::specs, "how each input is cut"},
+      {RegionAttrs::kOutSpecs, AttrKind::specs, "how the blocks of each result lie"},
+      {RegionAttrs::kTyped, AttrKind::boolean, "whether types carry varying axes"}};
   op.outputs = -1;
   op.cheap = false;
   op.lowering = Lowering::control;
@@ -232,7 +230,7 @@ void register_shard_map(Registry& r) {
   op.uniform = spmd::nonuniform;
   op.flow = [](const Attrs& attrs) {
     return Flow{.kind = Flow::Kind::region,
-                .programs = {attrs.program("body")},
+                .programs = {RegionAttrs(attrs).body},
                 .axes = spmd::ShardMap(attrs).mesh.axes};
   };
   op.evaluate = spmd::evaluate;

@@ -3,6 +3,7 @@
 
 #include "ir/mesh.h"
 #include "ir/op.h"
+#include "ir/region_attrs.h"
 #include "ops/build.h"
 
 #include <vector>
@@ -11,6 +12,7 @@ namespace tessera::inline v0::spmd {
 
 struct ShardMap {
   explicit ShardMap(const Attrs& attrs);
+  explicit ShardMap(const RegionAttrs& attrs);
   /// `manual_axes` is a subset of the mesh axes, in mesh order; empty means all of them.
   ShardMap(ProgramPtr program, const MeshRef& devices, Strings manual_axes, Specs in, Specs out,
            bool with_types);

@@ -13,10 +13,11 @@ MeshShape along(const MeshShape& all, const Strings& axes) {
 }
 }  // namespace
 
-ShardMap::ShardMap(const Attrs& attrs)
-    : ShardMap(attrs.program("body"), attrs.get<MeshRef>("mesh"),
-               attrs.has("manual") ? attrs.get<Strings>("manual") : Strings{},
-               attrs.get<Specs>("in_specs"), attrs.get<Specs>("out_specs"), attrs.flag("typed")) {}
+ShardMap::ShardMap(const Attrs& attrs) : ShardMap(RegionAttrs(attrs)) {}
+
+ShardMap::ShardMap(const RegionAttrs& a)
+    : ShardMap(a.body, a.mesh, a.manual ? *a.manual : Strings{}, a.in_specs, a.out_specs, a.typed) {
+}
 
 ShardMap::ShardMap(ProgramPtr program, const MeshRef& devices, Strings manual_axes, Specs in,
                    Specs out, bool with_types)
@@ -29,12 +30,8 @@ ShardMap::ShardMap(ProgramPtr program, const MeshRef& devices, Strings manual_ax
       typed(with_types) {}
 
 Attrs ShardMap::attrs() const {
-  Attrs a{{"body", body},
-          {"mesh", device_mesh},
-          {"in_specs", in_specs},
-          {"out_specs", out_specs},
-          {"typed", typed}};
-  if (is_partial()) a.set("manual", manual);
+  Attrs a = RegionAttrs::make(body, device_mesh, in_specs, out_specs, typed);
+  if (is_partial()) a.set(RegionAttrs::kManual, manual);
   return a;
 }
 

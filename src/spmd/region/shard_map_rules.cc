@@ -129,9 +129,9 @@ PartialEvalResult shard_map_partial_eval(const PartialEvalArgs& a) {
   rest_in.insert(rest_in.end(), unknown_specs.begin(), unknown_specs.end());
   r.op = &a.op;
   r.attrs = a.attrs;
-  r.attrs.set("body", ProgramPtr(ub.finish(uout)));
-  r.attrs.set("in_specs", rest_in);
-  r.attrs.set("out_specs", rest_out);
+  r.attrs.set(RegionAttrs::kBody, ProgramPtr(ub.finish(uout)));
+  r.attrs.set(RegionAttrs::kInSpecs, rest_in);
+  r.attrs.set(RegionAttrs::kOutSpecs, rest_out);
   return r;
 }
 

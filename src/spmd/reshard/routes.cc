@@ -12,15 +12,14 @@ const Reshard& Routes::route(const Type& whole, Id from, Id to) {
   mix(h, to);
   mix(h, static_cast<int>(whole.dtype));
   for (std::int64_t n : whole.shape) mix(h, n);
-  const auto [first, last] = known_.equal_range(h);
-  for (auto it = first; it != last; ++it) {
-    const Known& k = it->second;
-    if (k.from == from && k.to == to && k.dtype == whole.dtype && k.shape == whole.shape)
-      return *k.plan;
-  }
-  plans_.push_back(planned(whole, placements_[from], placements_[to]));
-  known_.emplace(h, Known{whole.dtype, whole.shape, from, to, &plans_.back()});
-  return plans_.back();
+  const auto same = [&](const Known& k) {
+    return k.from == from && k.to == to && k.dtype == whole.dtype && k.shape == whole.shape;
+  };
+  const auto make = [&] {
+    return Known{whole.dtype, whole.shape, from, to,
+                 planned(whole, placements_[from], placements_[to])};
+  };
+  return known_[known_.id(h, same, make)].plan;
 }
 
 Reshard Routes::planned(const Type& whole, const Placement& from, const Placement& to) const {

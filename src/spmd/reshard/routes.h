@@ -2,11 +2,9 @@
 // planned once.
 #pragma once
 
+#include "base/numbered.h"
 #include "spmd/place/placement_table.h"
 #include "spmd/reshard/reshard.h"
-
-#include <deque>
-#include <unordered_map>
 
 namespace tessera::inline v0::spmd {
 
@@ -39,15 +37,14 @@ class Routes {
     DType dtype;
     Shape shape;
     Id from, to;
-    const Reshard* plan;
+    Reshard plan;
   };
   Reshard planned(const Type& whole, const Placement& from, const Placement& to) const;
 
   const Links& links_;
   PlacementTable& placements_;
   AtomSet barred_;
-  std::deque<Reshard> plans_;
-  std::unordered_multimap<std::size_t, Known> known_;
+  Numbered<Known> known_;
 };
 
 }  // namespace tessera::inline v0::spmd

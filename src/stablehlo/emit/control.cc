@@ -1,10 +1,13 @@
 // Branches and loops. Regions refer directly to outside values that our programs take as operands.
+#include "ops/control/cond_rules.h"
+#include "ops/control/scan_rules.h"
+#include "ops/control/while_rules.h"
 #include "stablehlo/emit/rules.h"
 
 namespace tessera::inline v0::stablehlo::write {
 
 Names cond(Writing& w) {
-  const Programs& branches = w.attrs.get<Programs>("branches");
+  const Programs& branches = ops::CondAttrs(w.attrs).branches;
   const Type i(DType::int32, {});
   const std::string index =
       w.block.apply("stablehlo.clamp",
@@ -21,8 +24,9 @@ Names cond(Writing& w) {
 }
 
 Names while_loop(Writing& w) {
-  const auto cond_consts = static_cast<std::ptrdiff_t>(w.attrs.i("cond_consts")),
-             body_consts = static_cast<std::ptrdiff_t>(w.attrs.i("body_consts"));
+  const ops::WhileLayout loop(w.attrs);
+  const auto cond_consts = static_cast<std::ptrdiff_t>(loop.cond_consts),
+             body_consts = static_cast<std::ptrdiff_t>(loop.body_consts);
   const auto first = w.in.begin() + cond_consts, carry = first + body_consts;
   const std::vector<Type> types(w.in_types.begin() + cond_consts + body_consts, w.in_types.end());
   const auto region = [&](const ProgramPtr& p, const Names& consts) {
@@ -34,18 +38,19 @@ Names while_loop(Writing& w) {
                       },
                       p->output_types()};
   };
-  return w.block.generic("stablehlo.while", Names(carry, w.in.end()), "", types, w.out_types,
-                         {region(w.attrs.program("cond"), Names(w.in.begin(), first)),
-                          region(w.attrs.program("body"), Names(first, carry))});
+  return w.block.generic(
+      "stablehlo.while", Names(carry, w.in.end()), "", types, w.out_types,
+      {region(loop.cond, Names(w.in.begin(), first)), region(loop.body, Names(first, carry))});
 }
 
 // A loop with a counter that writes rows into arrays that it carries. Its body is a function, so
 // that the bodies of nested loops are written once each.
 Names scan(Writing& w) {
-  const auto consts = static_cast<std::size_t>(w.attrs.i("consts")),
-             carry = static_cast<std::size_t>(w.attrs.i("carry"));
-  const std::int64_t length = w.attrs.i("length");
-  const bool reverse = w.attrs.flag("reverse");
+  const ops::ScanLayout loop(w.attrs);
+  const std::size_t consts = loop.consts, carry = loop.carry;
+  const std::int64_t length = loop.length;
+  const bool reverse = loop.reverse;
+  const ProgramPtr body = loop.body;
   if (length == 0) {  // there is no row that the body could read
     Names out(w.in.begin() + static_cast<std::ptrdiff_t>(consts),
               w.in.begin() + static_cast<std::ptrdiff_t>(consts + carry));
@@ -53,7 +58,6 @@ Names scan(Writing& w) {
       out.push_back(w.block.filled(w.out_types[k].dtype, w.out_types[k].shape, 0));
     return out;
   }
-  const ProgramPtr body = w.attrs.program("body");
   const std::string called = "@" + w.block.module.function("tessera.scan.body", body);
   const Type counter(DType::int32, {});
   const auto start = [](Block& b, const std::string& i, int rank) {

@@ -1,5 +1,7 @@
 // Per-device programs, shardings and collectives: regions of Shardy that contain StableHLO's
 // collectives over groups of devices.
+#include "ir/collective_attrs.h"
+#include "ir/region_attrs.h"
 #include "stablehlo/emit/combining.h"
 #include "stablehlo/emit/rules.h"
 #include "stablehlo/emit/target.h"
@@ -49,12 +51,11 @@ IntLists emitted_groups(const Writing& w, const Strings& axes) {
   for (std::int64_t d = 0; d < mesh.size(); ++d)
     by_axes[static_cast<std::size_t>(mesh.index_along(d, others))]
            [static_cast<std::size_t>(mesh.index_along(d, axes))] = d;
-  const AttrValue* own = w.attrs.find("groups");
-  const auto* groups = own ? std::get_if<IntLists>(own) : nullptr;
-  if (!groups || groups->empty()) return by_axes;
+  const std::optional<CollectiveAttrs> own = CollectiveAttrs::find(w.attrs);
+  if (!own || !own->grouped()) return by_axes;
   IntLists out;
   for (const Ints& row : by_axes)
-    for (const Ints& group : *groups) {
+    for (const Ints& group : own->groups) {
       Ints ids;
       for (std::int64_t k : group) ids.push_back(row[static_cast<std::size_t>(k)]);
       out.push_back(std::move(ids));
@@ -62,7 +63,7 @@ IntLists emitted_groups(const Writing& w, const Strings& axes) {
   return out;
 }
 IntLists emitted_groups(const Writing& w) {
-  return emitted_groups(w, w.attrs.get<Strings>("axes"));
+  return emitted_groups(w, CollectiveAttrs(w.attrs).axes);
 }
 
 std::string channel(const Writing& w) {
@@ -100,19 +101,20 @@ std::string one(Writing& w, const char* op, const std::string& x, const std::str
 }  // namespace
 
 Names shard_map(Writing& w) {
-  const DeviceMesh& mesh = *w.attrs.get<MeshRef>("mesh");
   if (!w.block.module.target().partitions)
     w.refuse("a shard_map runs on several devices, and the module is for the platform '" +
                  std::string(w.block.module.target().platform) + "'",
              "maps over devices are Shardy's operations; StableHLO and CHLO have none",
              "{.platform = \"cpu\"}, or another platform whose compiler has Shardy");
+  const RegionAttrs region(w.attrs);
+  const DeviceMesh& mesh = *region.mesh;
   if (w.block.mesh && w.block.mesh->axes != mesh.axes)
     w.refuse("it runs on devices of its own inside another map over devices",
              "regions of StableHLO inside one another are over the axes of one mesh",
              "export the function with vmap inside, or with one shard_map over both axes");
   const std::string symbol = w.block.module.mesh(mesh);
-  const ProgramPtr body = w.attrs.program("body");
-  const Strings own = w.attrs.has("manual") ? w.attrs.get<Strings>("manual") : mesh.axes;
+  const ProgramPtr body = region.body;
+  const Strings own = region.manual ? *region.manual : mesh.axes;
   Names arguments, declared;
   std::string lines;
   Block inside = w.block.inside(lines);
@@ -131,10 +133,10 @@ Names shard_map(Writing& w) {
   for (const Type& t : body->output_types()) types.push_back(type_text(t));
   inside.line(gives.empty() ? "sdy.return" : "sdy.return " + joined(gives) + " : " + joined(types));
   const Names out = w.block.define(
-      "sdy.manual_computation(" + joined(w.in) + ") in_shardings=" +
-          shardings(symbol, w.attrs.get<Specs>("in_specs"), w.in_types, open) + " out_shardings=" +
-          shardings(symbol, w.attrs.get<Specs>("out_specs"), w.out_types, open) + " manual_axes={" +
-          joined(all_quoted(own)) + "} (" + joined(declared) + ") {",
+      "sdy.manual_computation(" + joined(w.in) +
+          ") in_shardings=" + shardings(symbol, region.in_specs, w.in_types, open) +
+          " out_shardings=" + shardings(symbol, region.out_specs, w.out_types, open) +
+          " manual_axes={" + joined(all_quoted(own)) + "} (" + joined(declared) + ") {",
       w.out_types.size());
   w.block.raw(lines);
   w.block.line("} : " + types_text(w.in_types) + " -> " + result_types_text(w.out_types));
@@ -144,11 +146,11 @@ Names shard_map(Writing& w) {
 // A constraint changes no value, and is left out where nothing reads it.
 Names sharding_constraint(Writing& w) {
   if (!w.block.module.target().partitions) return w.in;
-  const std::string symbol = w.block.module.mesh(*w.attrs.get<MeshRef>("mesh"));
+  const Constraint c = w.op.constrains(w.attrs);
+  const std::string symbol = w.block.module.mesh(*c.mesh);
   return w.block.define("sdy.sharding_constraint " + w.in[0] + " " +
-                        sharding_text(symbol, w.attrs.get<Spec>("spec"), w.type().shape.rank(),
-                                      w.attrs.ints("open")) +
-                        " : " + type_text(w.type()));
+                        sharding_text(symbol, c.spec, w.type().shape.rank(), c.open) + " : " +
+                        type_text(w.type()));
 }
 
 Names all_reduce(Writing& w) {
@@ -159,8 +161,9 @@ Names all_reduce(Writing& w) {
 }
 
 Names all_gather(Writing& w) {
-  const auto axis = static_cast<std::size_t>(w.attrs.i("axis"));
-  const bool tiled = w.attrs.flag("tiled");
+  const GatherAttrs dims(w.attrs);
+  const auto axis = static_cast<std::size_t>(dims.axis);
+  const bool tiled = dims.tiled;
   const Type in = tiled ? w.in_types[0] : with_dim(w.in_types[0], axis, 1);
   const std::string x = tiled ? w.in[0] : w.block.reshape(w.in[0], w.in_types[0], in);
   return {one(w, "stablehlo.all_gather", x,
@@ -170,8 +173,9 @@ Names all_gather(Writing& w) {
 }
 
 Names reduce_scatter(Writing& w) {
-  const auto axis = static_cast<std::size_t>(w.attrs.i("axis"));
-  const Type out = w.attrs.flag("tiled") ? w.type() : with_dim(w.type(), axis, 1);
+  const GatherAttrs dims(w.attrs);
+  const auto axis = static_cast<std::size_t>(dims.axis);
+  const Type out = dims.tiled ? w.type() : with_dim(w.type(), axis, 1);
   const std::string y =
       one(w, "stablehlo.reduce_scatter", w.in[0],
           group_attributes(w, emitted_groups(w)) + ", scatter_dimension = " + std::to_string(axis) +
@@ -183,8 +187,7 @@ Names reduce_scatter(Writing& w) {
 // If each piece is one index, the pieces stay in the split dimension, which is then moved.
 Names all_to_all(Writing& w) {
   const IntLists groups = emitted_groups(w);
-  const std::int64_t split = w.attrs.i("split"), concat = w.attrs.i("concat");
-  const bool tiled = w.attrs.flag("tiled");
+  const auto [split, concat, tiled] = AllToAllAttrs(w.attrs);
   const Type out = tiled ? w.type() : w.in_types[0];
   const std::string y = one(w, "stablehlo.all_to_all", w.in[0],
                             group_attributes(w, groups) +
@@ -230,8 +233,8 @@ Names permute(Writing& w) {
 // The first member of a group sends, so rotate the source to the front.
 Names collective_broadcast(Writing& w) {
   IntLists groups = emitted_groups(w);
-  for (Ints& g : groups)
-    std::rotate(g.begin(), g.begin() + w.attrs.i("source"), g.begin() + w.attrs.i("source") + 1);
+  const std::int64_t source = BroadcastAttrs(w.attrs).source;
+  for (Ints& g : groups) std::rotate(g.begin(), g.begin() + source, g.begin() + source + 1);
   return {one(w, "stablehlo.collective_broadcast", w.in[0], group_attributes(w, groups),
               w.in_types[0], w.type())};
 }
@@ -267,7 +270,7 @@ std::string emit_place(Block& block, const Strings& axes) {
 // partitioner are made manual for this computation.
 Names axis_index(Writing& w) {
   mesh_of(w);
-  const Strings axes = w.attrs.get<Strings>("axes");
+  const Strings axes = CollectiveAttrs(w.attrs).axes;
   if (w.block.automatic.empty()) return {emit_place(w.block, axes)};
   std::string lines;
   Block inside = w.block.inside(lines);

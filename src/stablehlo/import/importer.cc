@@ -19,14 +19,6 @@ bool ends_block(std::string_view name) {
          name == "sdy.return";
 }
 
-// The problem in a message, without the leading function name and the trailing advice, which are
-// for programs written with our API.
-std::string problem_of(std::string text) {
-  text.resize(std::min(text.find('\n'), text.size()));
-  const std::size_t head = text.find(": ");
-  return head == text.npos ? text : text.substr(head + 2);
-}
-
 }  // namespace
 
 std::string text_of(const std::vector<Type>& types) {
@@ -102,10 +94,10 @@ void Importer::operation(Scope& scope, const OperationSyntax& op) {
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {
-    fail(*module.source, op.at, {std::string(op.name) + ": " + problem_of(e.what())});
+    // The function, the rule and the advice are for programs written with our API.
+    fail(*module.source, op.at, {std::string(op.name) + ": " + e.problem()});
   } catch (const InternalError& e) {
-    fail(*module.source, op.at,
-         {std::string(op.name) + " is not well-formed: " + problem_of(e.what())});
+    fail(*module.source, op.at, {std::string(op.name) + " is not well-formed: " + e.problem()});
   }
   std::size_t next = 0;
   for (const DefSyntax& d : op.defs) {

@@ -1,5 +1,6 @@
 // Per-device computations along some axes of a mesh: regions whose collectives are along these
 // axes, and which the partitioner divides along the others.
+#include "ir/region_attrs.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -102,12 +103,8 @@ class Computation {
                 " arrays, and it has shardings for " + std::to_string(outs.size()));
     operands.insert(operands.end(), body.captured.begin(), body.captured.end());
     ins.resize(operands.size());  // captured values are replicated
-    Attrs attrs{{"body", ProgramPtr(body.program)},
-                {"mesh", mesh_},
-                {"in_specs", std::move(ins)},
-                {"out_specs", std::move(outs)},
-                {"typed", true}};
-    if (own_.size() < mesh_->axes.size()) attrs.set("manual", own_);
+    Attrs attrs = RegionAttrs::make(body.program, mesh_, std::move(ins), std::move(outs), true);
+    if (own_.size() < mesh_->axes.size()) attrs.set(RegionAttrs::kManual, own_);
     Values made = r_.b.emit("shard_map", operands, std::move(attrs));
     std::size_t next = 0;
     for (std::size_t i = 0; i < out_.items.size(); ++i)

@@ -5,6 +5,8 @@
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"
 
+#include <algorithm>
+
 using namespace tessera;
 using namespace tessera::testing;
 

@@ -7,6 +7,8 @@
 #include "spmd/reshard/emit.h"
 #include "transform/autodiff.h"
 
+#include <numeric>
+
 using namespace tessera;
 using namespace tessera::spmd;
 using namespace tessera::testing;

@@ -1,0 +1,60 @@
+// The frame of an example's main(): the command line, and errors that end it with exit code 2.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <string>
+
+/// Explains a mistake to the user; returns the exit code for it.
+inline int refuse(const std::string& why) {
+  std::cerr << "error: " << why << "\n";
+  return 2;
+}
+
+/// Parses the command line. Returns an exit code if the program should end at once: 0 after --help,
+/// 2 after a mistake, which is explained to the user.
+inline std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+    return 0;
+  } catch (const CLI::ParseError& e) {
+    return refuse(std::string(e.what()) + " (--help lists the options)");
+  }
+}
+
+/// The text that the user gave for an option, or its default.
+inline std::string given(const CLI::App& app, const std::string& name) {
+  const auto texts = app.get_option(name)->results();
+  return texts.empty() ? app.get_option(name)->get_default_str() : texts.back();
+}
+
+/// Adds --devices, the number of virtual devices, from 1 to `most`.
+inline CLI::Option* add_devices(CLI::App& app, int& devices, int most,
+                                const std::string& what = "virtual devices") {
+  return app.add_option("--devices", devices, what)
+      ->capture_default_str()
+      ->check(CLI::Range(1, most));
+}
+
+/// Returns the exit code that `body` returns, or explains its exception and returns 2.
+template <class Body>
+int report_errors(Body&& body) {
+  try {
+    return body();
+  } catch (const std::exception& e) {
+    return refuse(e.what());
+  }
+}
+
+/// Parses the command line and runs `body`, which returns the exit code.
+template <class Body>
+int run_example(CLI::App& app, int argc, char** argv, Body&& body) {
+  if (const std::optional<int> code = parse(app, argc, argv)) return *code;
+  return report_errors(body);
+}

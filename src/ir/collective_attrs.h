@@ -1,0 +1,84 @@
+// The attributes of collectives as their readers see them. Collectives are read and changed in many
+// rooms; the names of the attributes that these share are in this file only.
+#pragma once
+
+#include "ir/attrs.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace tessera::inline v0 {
+
+/// The attributes that all collectives have: a view, which must not outlive the attributes. Reading
+/// throws InternalError if one is absent or of another kind.
+class CollectiveAttrs {
+ public:
+  static constexpr const char *kAxes = "axes", *kSize = "size", *kGroups = "groups";
+
+  explicit CollectiveAttrs(const Attrs& attrs);
+  explicit CollectiveAttrs(Attrs&& attrs) = delete;
+  /// Nothing if the attributes name no axes of devices, so that they are of no collective.
+  static std::optional<CollectiveAttrs> find(const Attrs& attrs);
+  /// The attributes of a collective in a typed region, which follows from the axes alone.
+  static Attrs make(Strings axes) { return {{kAxes, std::move(axes)}}; }
+  static Attrs make(Strings axes, std::int64_t size) {
+    return {{kAxes, std::move(axes)}, {kSize, size}};
+  }
+  static Attrs make(Strings axes, std::int64_t size, IntLists groups) {
+    return {{kAxes, std::move(axes)}, {kSize, size}, {kGroups, std::move(groups)}};
+  }
+  /// `attrs` with other axes, which have `size` devices together.
+  static Attrs with_axes(Attrs attrs, Strings axes, std::int64_t size);
+
+  const Strings& axes;     // first major
+  const IntLists& groups;  // a partition of the devices; empty: all together
+
+  /// Devices along all the axes together.
+  std::int64_t size() const;
+  bool has_size() const { return size_.has_value(); }
+  bool grouped() const { return !groups.empty(); }
+  /// The number of devices that communicate with one another: the size of a group, or of the axes.
+  std::int64_t members() const {
+    return grouped() ? static_cast<std::int64_t>(groups[0].size()) : size();
+  }
+
+ private:
+  std::optional<std::int64_t> size_;
+};
+
+/// What gathers and scatters have besides: the dimension of the whole along which the devices'
+/// blocks lie.
+struct GatherAttrs {
+  static constexpr const char *kAxis = "axis", *kTiled = "tiled";
+
+  explicit GatherAttrs(const Attrs& attrs);
+  GatherAttrs(int axis_number, bool is_tiled) : axis(axis_number), tiled(is_tiled) {}
+  void set_in(Attrs& attrs) const;
+
+  int axis;
+  bool tiled;  // each block is a slab of an existing dimension, not one index of a dimension
+};
+
+/// What exchanges of all devices with all devices have besides.
+struct AllToAllAttrs {
+  static constexpr const char *kSplit = "split", *kConcat = "concat", *kTiled = "tiled";
+
+  explicit AllToAllAttrs(const Attrs& attrs);
+  AllToAllAttrs(int from, int to, bool is_tiled) : split(from), concat(to), tiled(is_tiled) {}
+  void set_in(Attrs& attrs) const;
+
+  int split;   // dimension of the operand that is divided
+  int concat;  // dimension of the result along which the pieces lie
+  bool tiled;
+};
+
+/// What a broadcast has besides.
+struct BroadcastAttrs {
+  static constexpr const char* kSource = "source";
+
+  explicit BroadcastAttrs(const Attrs& attrs) : source(attrs.i(kSource)) {}
+
+  std::int64_t source;  // number of the device along the axes
+};
+
+}  // namespace tessera::inline v0

@@ -1,0 +1,71 @@
+// The platforms whose promises the tests of this folder check. A new one is a line in all().
+#pragma once
+
+#include "../specs.h"
+#include "far.h"
+#include "runtime/programs.h"
+
+#include <tessera/device.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace backends {
+
+namespace ts = tessera;
+using namespace rt;
+
+struct Platform {
+  const char* name;
+  Backend& (*add)();  // adds it at the first call, and finds it
+};
+inline std::ostream& operator<<(std::ostream& out, const Platform& p) { return out << p.name; }
+
+inline std::vector<Platform> all() {
+  return {
+      {"cpu", []() -> Backend& { return host_backend(); }},
+      {"far", []() -> Backend& { return far::platform(); }},
+  };
+}
+
+/// What a test on every platform starts from: up to three devices, and helpers that place values on
+/// them.
+class OnEachPlatform : public testing::TestWithParam<Platform> {
+ protected:
+  Devices devices{3};  // of the CPU
+  Backend& backend = GetParam().add();
+  const std::string name = GetParam().name;
+  const int count = std::min(backend.device_count(), 3);
+  const int last = count - 1;
+
+  ts::Device device(int id) const { return {id, backend.platform()}; }
+  LayoutPtr on(int id, bool committed = true) const {
+    return intern(on_device(id, committed, &backend));
+  }
+  /// Over `count` devices, the last one first.
+  LayoutPtr over_all(const std::string& text) const {
+    std::vector<int> ids{last};
+    for (int d = 0; d < last; ++d) ids.push_back(d);
+    return intern({ts::MeshRef(ts::DeviceMesh{{{"i"}, {count}}, ids}), spec(text), true, &backend});
+  }
+  ArrayDataPtr put_on(int id, const ts::HostArray& values) const {
+    return relayout(put(values), on(id));
+  }
+  /// "FarDevice(id=1)"
+  std::string text(int id) const { return device_text(name, id); }
+};
+
+inline void wait_for(const std::shared_ptr<Completion>& c) {
+  if (c) c->wait();
+}
+
+}  // namespace backends
+
+/// Runs the tests of a fixture on every platform.
+#define ON_EACH_PLATFORM(Fixture)                                            \
+  INSTANTIATE_TEST_SUITE_P(All, Fixture, testing::ValuesIn(backends::all()), \
+                           [](const auto& info) { return std::string(info.param.name); })
