@@ -9,8 +9,6 @@ starts. PyTorch uses as many threads as there are cores.
 """
 
 import gc
-from dataclasses import dataclass
-from typing import Callable
 
 import torch
 import torch.nn.functional as F
@@ -18,60 +16,7 @@ from torch import fft, linalg
 from torch._higher_order_ops.scan import scan
 
 import serving
-
-ROWS = {}
-
-
-@dataclass(frozen=True)
-class Row:
-    """`data` are functions that make the arguments as rows_bench has them; `lay` puts them where PyTorch wants them, `unlay` the result
-    back where rows_bench has it. `compiled` is what the compiler gets where that is not `f`."""
-
-    f: Callable
-    data: tuple
-    lay: Callable = lambda *args: args
-    unlay: Callable = lambda y: y
-    compiled: Callable = None
-    records: bool = False  # operations of the first argument, for its gradient
-
-    def function(self, form):
-        return torch.compile(self.compiled or self.f, fullgraph=True, dynamic=False) if form == "compile" else self.f
-
-    def laid(self, form, args):
-        args = self.lay(*args)
-        if self.records:  # the compiler transforms the function, and has nothing to record
-            args[0].requires_grad_(form == "eager")
-        return args
-
-    def call(self, form):
-        f, args = self.function(form), self.laid(form, [d() for d in self.data])
-        return lambda: f(*args)
-
-    def values(self, form, args, _):
-        """The result of given arguments, both as rows_bench has them."""
-        y = self.unlay(self.function(form)(*self.laid(form, args)))
-        return y.float() if y.dtype == torch.bfloat16 else y
-
-
-def row(name, f, *data, **more):
-    ROWS[name] = Row(f, data, **more)
-
-
-def gradient(name, loss, *data):
-    """Of the first argument: recorded, or as the compiler sees a transformation of functions."""
-
-    def recorded(x, *rest):
-        return torch.autograd.grad(loss(x, *rest), x)[0]
-
-    row(name, recorded, *data, compiled=torch.func.grad(loss), records=True)
-
-
-def normal(seed, *shape):
-    return lambda: torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def integers(seed, below, *shape):
-    return lambda: torch.randint(below, shape, generator=torch.Generator().manual_seed(seed))
+from torch_row import ROWS, Row, channels_last, gradient, integers, kernel, normal, row
 
 
 # --- dispatch
@@ -200,16 +145,6 @@ op("product_bfloat16", lambda x: x @ x, lambda: normal(1, 512, 512)().bfloat16()
 op("product_int32", lambda x: x @ x, lambda: integers(9, 100, 256, 256)().int())
 
 
-def channels_last(x):
-    """(N, H, W, C) as (N, C, H, W) over the same memory."""
-    return x.permute(0, 3, 1, 2)
-
-
-def kernel(w):
-    """(H, W, in, out) as (out, in, H, W), channels last."""
-    return w.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
-
-
 def back(y):
     return y.permute(0, 2, 3, 1)
 
@@ -273,9 +208,7 @@ op("cholesky", linalg.cholesky, lambda: square() @ square().t() + 1000 * torch.e
 
 def find(name):
     if name not in ROWS:
-        import torch_training  # registers steps of training, which need the compiler's parts
-
-        ROWS.update(torch_training.ROWS)
+        import torch_training  # noqa: F401  registers steps of training, which need the compiler's parts
     return ROWS[name]
 
 

@@ -12,9 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch.utils import _pytree as pytree
 
-from torch_rows import channels_last, integers, kernel, normal
+from torch_row import ROWS, channels_last, integers, kernel, normal
 
-ROWS = {}
 RATE, B1, B2, EPS = 1e-3, 0.9, 0.999, 1e-8
 
 

@@ -1,5 +1,5 @@
-// The bounds that docs/accuracy.md publishes hold for a part of what the command measured, with the
-// vectors that TESSERA_ISA allows, and in the evaluator.
+// The bounds in docs/accuracy.md hold for a sample of the operands that the command measured, with
+// the vector instructions that TESSERA_ISA allows and in the evaluator.
 #include "measure.h"
 #include "published.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 using accuracy::DType;
 
-// Bounds by function, in the order of kDTypes.
+// The bounds of each function, in the order of kDTypes.
 const std::map<std::string, std::vector<double>>& bounds_of_real() {
   static const auto all =
       accuracy::published(accuracy::kRealTable, static_cast<int>(std::size(accuracy::kDTypes)));

@@ -1,5 +1,4 @@
-// The functions of complex numbers, whose exact results make_complex.py stores, and their
-// measurement.
+// Measures the functions of complex numbers whose exact results make_complex.py stores.
 #include "measure.h"
 #include "ulps.h"
 
@@ -20,7 +19,7 @@ std::vector<std::complex<T>> numbers(const Array& parts) {
   return z;
 }
 
-// What f computes of z, as complex numbers where it is real too.
+// The results of f, as complex numbers even if they are real.
 template <class T>
 std::vector<std::complex<T>> computed(const OfComplex& f,
                                       const std::vector<std::vector<std::complex<T>>>& in) {

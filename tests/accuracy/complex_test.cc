@@ -1,5 +1,5 @@
-// The bounds that docs/accuracy.md publishes of functions of complex numbers, and what C99 fixes at
-// infinities, NaN, zeros and branch points.
+// The bounds in docs/accuracy.md hold for functions of complex numbers, which also have the values
+// that C99 requires at infinities, NaN, zeros and branch points.
 #include "measure.h"
 #include "published.h"
 
@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, ComplexAccuracy,
                            return accuracy::complex_functions()[info.param].name;
                          });
 
-// Of those that C99 defines.
+// This covers the functions that C99 defines.
 TEST(ComplexEnds, AreThoseOfC99) {
   int defined = 0;
   for (const accuracy::OfComplex& f : accuracy::complex_functions()) {

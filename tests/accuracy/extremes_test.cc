@@ -1,5 +1,5 @@
-// Special functions far out: the exact results of make_extremes.py, and probabilities between 0 and 1
-// wherever their operands lie.
+// Special functions of extreme operands have the exact results that make_extremes.py stores, and
+// probabilities are between 0 and 1 for all operands.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using In = const std::vector<Array>&;
 
 struct Function {
   std::string name;
-  double most;  // relative error, as docs/accuracy.md has it
+  double most;  // relative error, as in docs/accuracy.md
   std::function<Array(In)> computed;
 };
 const std::vector<Function>& functions() {
@@ -38,7 +38,7 @@ const std::vector<Function>& functions() {
   return all;
 }
 
-// 0 where both are the same, NaN and infinities included.
+// Returns 0 if both are the same, including NaN and infinities.
 double relative_error(double got, double want) {
   if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
   if (want == 0) return std::fabs(got) < 0x1p-1000 ? 0 : HUGE_VAL;
@@ -68,7 +68,7 @@ TEST(Extremes, AreTheExactResults) {
   }
 }
 
-// Every pair and triple of magnitudes from 1e-300 to 1e300, or what of them float32 holds.
+// Tries every pair and triple of magnitudes from 1e-300 to 1e300, as far as float32 holds them.
 TEST(Extremes, ProbabilitiesLieBetweenZeroAndOne) {
   for (const ts::DType d : {ts::f32, ts::f64}) {
     std::vector<double> sizes{0,    5e-324, 1e-300, 1e-160, 1e-40, 1e-20, 1e-8,  1e-3,  0.3,
@@ -80,7 +80,7 @@ TEST(Extremes, ProbabilitiesLieBetweenZeroAndOne) {
                            .astype(d);
     const Array a = size.get({ts::all, ts::newaxis, ts::newaxis}),
                 b = size.get({ts::all, ts::newaxis});
-    // A mean and places beside it too, where nothing is rounded away.
+    // Tries the mean and points beside it too, where no operand is rounded away.
     const Array mean = ts::where(ts::isfinite(a / (a + b)), a / (a + b), 0.5);
     for (const Array& x : {part + 0 * a, mean * part.astype(d), mean * 1.0}) {
       const Array valid =
@@ -100,13 +100,13 @@ TEST(Extremes, ProbabilitiesLieBetweenZeroAndOne) {
 }
 
 TEST(Extremes, HaveDerivatives) {
-  // The density of a normal distribution in the middle of great parameters.
+  // The density of a normal distribution in the middle, for large parameters.
   const Array a = Array(1e12).astype(ts::f64), b = Array(3e12).astype(ts::f64),
               x = Array(0.25).astype(ts::f64);
   const auto near = [](const Array& got, double want, double most) {
     EXPECT_LE(relative_error(got.item<double>(), want), most) << got;
   };
-  // sqrt(a b / (2 pi (a + b))) / (x (1 - x)), and minus its part in a for the mean.
+  // sqrt(a b / (2 pi (a + b))) / (x (1 - x)), minus a term in a that corrects for the mean.
   const double height = std::sqrt(1e12 * 0.75 / (2 * std::acos(-1.0)));
   near(ts::grad([&](Array v) { return ts::betainc(a, b, v); })(x), height / (0.25 * 0.75), 1e-10);
   near(ts::grad([&](Array v) { return ts::betainc(v, b, x); })(a), -height * 1e-12, 1e-5);

@@ -33,7 +33,7 @@ Function binary(std::string name, F computed, E exact, std::string tails) {
 template <class T>
 constexpr T kPi = std::numbers::pi_v<T>;
 
-// Newton's steps on erfc, which holds the digits that matter near 1, from Winitzki's estimate.
+// Newton's method on erfc, which keeps the significant digits near 1, from Winitzki's estimate.
 template <class T>
 T erf_inv(T x) {
   T a = std::fabs(x);
@@ -46,7 +46,7 @@ T erf_inv(T x) {
   for (int i = 0; i < 6; ++i) {
     T off = a < T(0.5) ? std::erf(y) - a : (1 - a) - std::erfc(y);
     T step = off / (2 / std::sqrt(kPi<T>) * std::exp(-y * y));
-    y -= step / (1 + y * step);  // Halley's
+    y -= step / (1 + y * step);  // Halley's method
   }
   return std::copysign(y, x);
 }
@@ -84,7 +84,7 @@ T remainder(T x, T y) {
 }
 
 template <class T>
-T sinc(T x) {  // the angle reduced before it is multiplied by pi
+T sinc(T x) {  // reduces the angle before multiplying by pi
   if (x == 0) return 1;
   const T rest = std::fmod(x, T(2)), nearest = std::nearbyint(rest);
   const T sine = std::sin(kPi<T> * (rest - nearest));
@@ -99,14 +99,14 @@ T squareplus(T x) {
   const T size = std::hypot(x, T(2));
   return x < 0 ? 2 / (size - x) : (x + size) / 2;
 }
-// floor(x / y) by the remainder, which is exact; zeros have the sign of y.
+// floor(x / y), computed from the remainder, which is exact; zeros have the sign of y.
 template <class T>
 T floor_divide(T x, T y) {
   if (y == 0) return x / y;
   const T rest = std::fmod(x, y), whole = (x - rest) / y;
   return std::nearbyint(rest != 0 && (rest < 0) != (y < 0) ? whole - 1 : whole);
 }
-// The exponents that ldexp takes here: whole numbers below 2000.
+// The exponents given to ldexp: whole numbers of magnitude below 2000.
 template <class T>
 int exponent_of(T y) {
   return std::isnan(y) ? 0 : static_cast<int>(std::clamp(y, T(-2000), T(2000)));

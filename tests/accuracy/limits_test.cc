@@ -1,6 +1,6 @@
-// What a unit in the last place does not see: a function that tends to a finite value is that value,
-// bit for bit, from where the exact result rounds to it with room to spare; and nothing is ever
-// beyond its range.
+// Properties that an error in units in the last place does not show: a function that tends to a
+// finite value returns that value, bit for bit, from where the exact result safely rounds to it;
+// and no function leaves its range.
 #include "measure.h"
 #include "ulps.h"
 
@@ -24,8 +24,8 @@ constexpr Exact kPi = std::numbers::pi_v<Exact>;
 struct Limits {
   std::string name;           // of accuracy::functions(), unless it is in kOthers
   Exact least, most;          // the range
-  std::vector<Exact> values;  // that it tends to
-  enum Itself { no, around_zero, at_infinity } itself = no;  // where it tends to x
+  std::vector<Exact> values;  // the limits
+  enum Itself { no, around_zero, at_infinity } itself = no;  // where it tends to x itself
 };
 const std::vector<Limits>& limits() {
   static const std::vector<Limits> all{
@@ -84,8 +84,8 @@ const std::vector<Other>& others() {
   return all;
 }
 
-// All floats of 16 bits; of the others infinities, a sequence over all magnitudes, and many where
-// the functions come to their ends.
+// All 16-bit floats. Of the wider types, infinities, a sequence over all magnitudes, and many
+// numbers near the points where functions reach their limits.
 template <class T>
 std::vector<T> sweep() {
   using Bits = typename Format<T>::Bits;
@@ -139,7 +139,7 @@ void check(const Limits& f, const std::function<Array(const Array&)>& computed,
     }
     const auto meets = [&](Exact limit) {
       const T end = narrowed<T>(limit);
-      // Twice as far from the limit it would still round to it.
+      // The exact result must round to the limit even at twice the distance.
       if (!same(narrowed<T>(right), end) || !same(narrowed<T>(right + (right - limit)), end))
         return;
       ++reached;
@@ -194,13 +194,15 @@ INSTANTIATE_TEST_SUITE_P(Functions, AccuracyLimits, testing::Range(std::size_t{0
                            return letters_of(limits()[info.param].name);
                          });
 
-// The error functions and their like, by the places where a narrow float has no other number left.
+// The error functions and similar ones, at the points beyond which a narrow float has no other
+// value.
 template <class T>
 void reaches_one(double erf_from, double tanh_from, double sigmoid_from) {
   const auto one = [](const char* name, Array (*f)(ts::Operand), double from, double opposite) {
     std::vector<T> x;
     for (int k = 0; k < 2000; ++k)
-      x.push_back(narrowed<T>(Exact(from) * std::exp(Exact(k) / 190)));  // up to 37000 times that
+      x.push_back(
+          narrowed<T>(Exact(from) * std::exp(Exact(k) / 190)));  // up to 37000 times that point
     x.push_back(narrowed<T>(kInf));
     const std::size_t half = x.size();
     for (std::size_t i = 0; i < half; ++i) x.push_back(narrowed<T>(-Exact(widened(x[i]))));
@@ -222,7 +224,7 @@ TEST(AccuracyEnds, AreOne) {
   reaches_one<ts::bfloat16_t>(2.4, 3.6, 6.3);
 }
 
-// Beyond the largest number functions are infinite, by whatever way they are computed.
+// Functions are infinite beyond the largest number, whichever formula computes them.
 TEST(AccuracyEnds, AreInfinite) {
   const Array x(std::vector<double>{171.7, 175.25, 190, 210});
   for (ts::DType d : {ts::DType::float32, ts::DType::float64}) {

@@ -10,8 +10,8 @@ namespace ts = tessera;
 
 namespace {
 
-// Operands of a type: a zero and what is next to it, where exponents begin and end, where functions
-// have their ends and branches.
+// Special operands of a type: zero and its neighbours, the first and last exponents, and the limits
+// and branch points of functions.
 template <class T>
 std::vector<T> special_points() {
   using F = Format<T>;
@@ -44,7 +44,8 @@ std::vector<T> special_points() {
   return points;
 }
 
-// Weyl's sequence fills the bits evenly; every other float is moved to where its exponent is small.
+// Weyl's sequence distributes the bits evenly. Every second float is moved to where its exponent is
+// small.
 template <class T>
 T nth_point(std::uint64_t n) {
   using F = Format<T>;
@@ -83,7 +84,7 @@ class Measurement {
   void flush() {
     if (x_.empty()) return;
     const std::size_t n = x_.size();
-    x_.resize(kBatch);  // one shape, one compilation
+    x_.resize(kBatch);  // one shape needs one compilation
     y_.resize(kBatch);
     const Array result = compiled_(Array(x_), Array(y_));
     const auto got = result.template host<T>();

@@ -12,7 +12,7 @@
 
 namespace accuracy {
 
-/// The first `columns` numbers of each row of the table below a heading, by the name in front; an
+/// The first `columns` numbers of each row of the table below a heading, by the name in the row; an
 /// empty cell is 0.
 inline std::map<std::string, std::vector<double>> published(const std::string& heading,
                                                             int columns) {

@@ -1,4 +1,4 @@
-// Every elementwise function of the public headers is in docs/accuracy.md, or there is a reason.
+// Every elementwise function of the public headers is in docs/accuracy.md or has a reason here.
 #include "numpy/integers/declared.h"
 #include "published.h"
 
@@ -6,14 +6,14 @@
 
 namespace {
 
-// Headers whose functions compute each element of floats from its own operands.
+// Headers whose functions compute each float of the result from the operands at the same index.
 const std::set<std::string>& elementwise_headers() {
   static const std::set<std::string> all{"elementwise.h", "special.h", "arithmetic.h", "bits.h",
                                          "activations.h"};
   return all;
 }
 
-// Of all other headers why they have none.
+// The other headers, with the reason why they have no such functions.
 const std::map<std::string, std::string>& other_headers() {
   static const std::string arrangement = "moves elements, or chooses among them",
                            sums = "sums, whose errors are not those of an element",

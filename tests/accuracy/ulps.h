@@ -1,4 +1,4 @@
-// Units in the last place of each type of floats.
+// Units in the last place of each floating-point type.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -13,7 +13,7 @@ namespace accuracy {
 
 namespace ts = tessera;
 
-// What the measurement knows of a type of floats.
+// The properties of a floating-point type.
 template <class T>
 struct Format;
 template <>
@@ -47,7 +47,8 @@ Wider<T> widened(T x) {
     return static_cast<float>(x);
 }
 
-// Of at least those of `least`; infinitely many where the result is wrong in kind.
+// The error in units that are at least those of `least`; infinite if the result is of the wrong
+// kind.
 template <class T>
 double ulps_between(T got_narrow, Wider<T> exact, double least) {
   using F = Format<T>;
@@ -56,7 +57,7 @@ double ulps_between(T got_narrow, Wider<T> exact, double least) {
   if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) == std::isnan(got) ? 0 : wrong;
   if (exact == 0) return got == 0 && std::signbit(got) == std::signbit(exact) ? 0 : wrong;
   if (std::isinf(exact)) return got == exact ? 0 : wrong;
-  // Beyond the range an infinity stands for the power of two that follows the largest number.
+  // Beyond the range, an infinity stands for the next power of two above the largest number.
   const Wider<T> end = std::ldexp(Wider<T>(1), F::most);
   auto within = [&](Wider<T> v) { return std::clamp(v, -end, end); };
   int exponent;

@@ -1,4 +1,4 @@
-// The public collectives under pmap, against worked vectors.
+// The public collectives under pmap agree with worked vectors.
 #include <tessera/collectives.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -36,7 +36,7 @@ class Collectives : public ::testing::Test {
   }
 };
 
-// Numbers of an integer dtype at its ends, a row for each of four devices; sums wrap.
+// Extreme numbers of an integer dtype, one row for each of four devices; sums wrap.
 template <class T>
 void check_integers() {
   constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
@@ -194,8 +194,8 @@ TEST_F(Collectives, DtypesAndTrees) {
   EXPECT_EQ(f32s(b[1][2]), (Floats{18, 138}));
 }
 
-// Blocks of an argument in another order are the same memory.
-// Devices that share memory pass a block on by its address; isolated ones copy it.
+// A permutation of an argument's blocks does not copy. Devices that share memory pass a block on by
+// its address; isolated ones copy it.
 TEST_F(Collectives, PermutedArgumentsAreCopiedOnlyBetweenIsolatedDevices) {
   const ts::Permutation around{{0, 1}, {1, 2}, {2, 3}, {3, 0}};
   auto data = [](const Array& x, int device) {
@@ -211,7 +211,7 @@ TEST_F(Collectives, PermutedArgumentsAreCopiedOnlyBetweenIsolatedDevices) {
     EXPECT_EQ(data(once, (d + 1) % 4) == data(x, d), !test::isolated());
     EXPECT_EQ(data(twice, (d + 2) % 4) == data(x, d), !test::isolated());
   }
-  // An array that is not spread yet, an operand beside its permutation, and a donated one.
+  // An array that is not sharded yet, an operand used beside its permutation, and a donated one.
   auto difference = [&](Array v) { return v - ts::ppermute(v, "i", around); };
   Floats want{-3, -3, 1, 1, 1, 1, 1, 1};
   EXPECT_EQ(f32s(on_devices(pairs, difference)), want);

@@ -142,7 +142,7 @@ TEST(WhileLoop, ForwardModeOnly) {
   auto f = [](Array x) {
     return ts::while_loop([](Array y) { return y < 100; }, [](Array y) { return y * y; }, x);
   };
-  auto [v, t] = ts::jvp(f, 3.0f, 1.0f);  // ((3^2)^2)^2 = 3^8 stops above 100: 3^8 = 6561
+  auto [v, t] = ts::jvp(f, 3.0f, 1.0f);  // ((3^2)^2)^2 = 3^8 = 6561 stops above 100
   EXPECT_EQ(v.item<float>(), 6561.f);
   EXPECT_EQ(t.item<float>(), 8 * 2187.f);
   EXPECT_EQ(f32s(ts::vmap(f)(vec({3, 11}))), (Floats{6561, 121}));
@@ -279,7 +279,7 @@ TEST(Scan, SaysWhatDoesNotFit) {
             "  try: use astype in the body, or start from a value of the dtype that comes out");
 }
 
-// In batches, with and without a rest, and with batches as large as the whole or larger.
+// In batches with and without a remainder, and in batches as large as the whole or larger.
 TEST(Map, InBatches) {
   auto f = [](std::pair<Array, Array> xy) {
     return std::pair(ts::sum(xy.first) * xy.second, xy.first * 2);

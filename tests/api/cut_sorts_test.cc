@@ -1,4 +1,4 @@
-// Sorts along a dimension that devices have parts of, as users write them.
+// Sorts along a sharded dimension, as users write them.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class CutSorts : public ::testing::Test {
   }
   void TearDown() override { ts::set_device_count(before_); }
 
-  // With repeated values, both zeros, infinities and NaN.
+  // Numbers with repetitions, both zeros, infinities and NaN.
   static Array drawn(const ts::Shape& shape, int seed) {
     Array x = ts::floor(ts::random::normal(ts::random::key(seed), shape) * 40) / 8;
     const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
@@ -33,7 +33,7 @@ class CutSorts : public ::testing::Test {
     x = ts::where(ts::greater(x, 9.0f), inf, ts::where(ts::less(x, -9.0f), -inf, x));
     return ts::where(ts::equal(x, 3.25f), nan, x);
   }
-  // To the bit, and where the whole was never put together on a device.
+  // The results agree bit for bit with those of one device, and no device holds the whole array.
   void expect_as_on_one(const std::string& what, const std::function<Array(Array)>& f,
                         const Array& x, const ts::PartitionSpec& spec) {
     SCOPED_TRACE(what);

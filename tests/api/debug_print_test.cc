@@ -1,4 +1,4 @@
-// Prints inside of traced functions: what they say, how often, where, and in which order.
+// Prints inside traced functions: their texts, number, positions and order.
 #include <tessera/tessera.h>
 
 #include "api/check.h"
@@ -30,7 +30,7 @@ class DebugPrint : public testing::Test {
   }
   ~DebugPrint() override { ts::debug::set_print_handler(before_); }
 
-  /// What came since the last time, of those at `position` where one is given.
+  /// Returns the prints since the last call, only those at `position` if one is given.
   std::vector<ts::debug::Printed> printed() {
     ts::effects_barrier();
     const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ class DebugPrint : public testing::Test {
     for (const ts::debug::Printed& p : printed()) lines.push_back(p.text);
     return lines;
   }
-  /// "i=2: text", sorted where the order of devices is theirs.
+  /// Lines such as "i=2: text", sorted if the order of the devices is not fixed.
   Lines with_positions() {
     Lines lines;
     for (const ts::debug::Printed& p : printed()) {
@@ -168,7 +168,7 @@ TEST_F(DebugPrint, LoopsPrintAtEachTurnAndTheirDerivativesToo) {
   EXPECT_EQ(texts(), turns);
   ts::jit(ts::grad(ts::remat(run)))(vec({2, 3, 4})).block_until_ready();
   EXPECT_EQ(texts(), turns);
-  // What is printed is neither carried nor given.
+  // The printed value is neither a carry nor a result.
   ts::jit(ts::grad([](Array x) {
     return ts::fori_loop(
         0, 2,
@@ -217,7 +217,7 @@ TEST_F(DebugPrint, BranchesPrintWhereTheyAreTaken) {
   const auto g = [&](Array p, Array x) { return ts::sum(f(p, x) * x); };
   ts::jit(ts::grad<1>(g))(Array(true), Array(3.0f)).block_until_ready();
   EXPECT_EQ(texts(), (Lines{"yes 3.0"}));
-  // Members that choose by themselves.
+  // Each member decides for itself.
   const Array chosen(std::vector<bool>{true, false, true});
   ts::jit(ts::vmap(f))(chosen, ts::arange(3)).block_until_ready();
   EXPECT_EQ(sorted(with_positions()), (Lines{"vmap=0 yes 0", "vmap=1 no 1", "vmap=2 yes 2"}));

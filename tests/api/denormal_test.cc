@@ -1,4 +1,4 @@
-// Programs that take subnormal numbers for zeros, where they are told to.
+// Programs that flush subnormal numbers to zero if they are told to.
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/debug.h>
@@ -27,7 +27,7 @@ namespace {
 constexpr float kLeast = std::numeric_limits<float>::denorm_min();
 constexpr float kNormal = std::numeric_limits<float>::min();
 
-// What the processor makes of a half of the smallest normal number on this thread.
+// The processor's result for half of the smallest normal number, on this thread.
 float half_of_normal() {
   volatile float x = kNormal;
   return x * 0.5f;
@@ -73,7 +73,7 @@ TEST_P(Denormal, LargeCallsOnAllWorkers) {
 TEST_P(Denormal, DevicesLibrariesAndGradients) {
   const auto halves = ts::pmap([](Array v) { return v * 0.5f; });
   for (float v : f32s(halves(ts::full({4, 3}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
-  // A sum of one product each.
+  // Each sum has one product.
   const Array product =
       ts::dot(ts::full({64, 64}, kNormal) * ts::eye(64), ts::full({64, 64}, 0.5f));
   for (float v : f32s(product)) EXPECT_EQ(v, expected(kNormal / 2));
@@ -95,7 +95,7 @@ TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {
   EXPECT_EQ(seen, kNormal / 2);
 }
 
-// A compiled function heeds the mode of each call.
+// A compiled function uses the mode of each call.
 TEST(DenormalMode, GoesForCallsThatBeginFromNowOn) {
   const bool before = ts::flush_denormal();
   const auto f = ts::jit([](Array v) { return v * 0.5f; });

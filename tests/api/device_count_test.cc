@@ -1,5 +1,5 @@
-// Sums over a batch are taken in one tree, whether one device holds the batch or several do: the
-// gradients of a step are the same bits on 1, 2, 4 and 8 devices.
+// A sum over a batch has the same tree whether one device holds the batch or several do, so the
+// gradients of a step have the same bits on 1, 2, 4 and 8 devices.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Array loss(const Network& m, Array x, Array labels) {
   return ts::mean(nn::softmax_cross_entropy_with_integer_labels(logits, labels));
 }
 
-// Every element of every gradient, of `batch` images of `side` pixels divided over `devices`.
+// All elements of all gradients for `batch` images of `side` pixels, sharded over `devices`.
 std::vector<float> gradients(std::int64_t devices, std::int64_t batch, std::int64_t side) {
   auto [k1, k2, k3, k4, k5] = ts::random::split<5>(ts::random::key(3));
   Network model{nn::conv(k1, 1, 32, {3, 3}), nn::conv(k2, 32, 64, {3, 3}),
@@ -59,13 +59,13 @@ TEST_P(DeviceCount, GradientsAreTheSameBits) {
   }
 }
 
-// The main job's batch and image; images whose pixels are no power of two; a batch of 3 * 2^6, of
-// which every device holds a multiple of 8.
+// The batch and image of the main job; images whose number of pixels is not a power of two; and a
+// batch of 3 * 2^6, of which every device holds a multiple of 8.
 INSTANTIATE_TEST_SUITE_P(Batches, DeviceCount,
                          ::testing::Values(std::pair(64, 28), std::pair(64, 20),
                                            std::pair(192, 12)));
 
-// Products that sum over rows, as the gradients of a classifier's weights do.
+// Products that sum over rows, such as the gradients of a classifier's weights.
 TEST(NarrowProducts, SumsAreTheSameBits) {
   ts::set_device_count(8);
   for (auto [in, out] :
@@ -84,7 +84,7 @@ TEST(NarrowProducts, SumsAreTheSameBits) {
   }
 }
 
-// Partial results for each halving would take several times the memory of the result.
+// Partial results for each halving would need several times the memory of the result.
 TEST(NarrowProducts, SumsWithManyResultsKeepNoPartialOnes) {
   auto f = ts::jit([](Array x, Array g) { return ts::einsum("nk,nm->km", x, g); });
   auto memory =
@@ -92,8 +92,8 @@ TEST(NarrowProducts, SumsWithManyResultsKeepNoPartialOnes) {
   EXPECT_LE(memory.temporaries, memory.outputs);
 }
 
-// A mean of products over rows in all the forms that a reduction takes: along the leading axis,
-// along several, and of few and many columns.
+// A mean of products over rows in all forms of a reduction: along the leading axis, along several
+// axes, and with few and many columns.
 TEST(SumsOverRows, AreTheSameBits) {
   ts::set_device_count(8);
   for (ts::Shape shape : {ts::Shape{4096, 3}, ts::Shape{512, 7, 33}, ts::Shape{64, 2000}}) {

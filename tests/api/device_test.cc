@@ -1,4 +1,4 @@
-// Devices, where arrays live, and what they cost.
+// Devices, the devices of arrays, and their memory.
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
@@ -72,7 +72,8 @@ TEST_F(Devices, DoNotGoWhileArraysLiveOnThem) {
   for (int n : {0, -3}) EXPECT_THROW(ts::set_device_count(n), ts::DeviceError);
 }
 
-// Moved memory is shared, not copied; the device that it came from is not charged any more.
+// Memory of a moved array is shared, not copied, and no longer charged to the device that it came
+// from.
 TEST_F(Devices, GoOnceTheirArraysAreMoved) {
   for (bool get : {false, true}) {
     ts::set_device_count(8);
@@ -87,7 +88,7 @@ TEST_F(Devices, GoOnceTheirArraysAreMoved) {
   }
 }
 
-// A donated array whose memory another array has too is copied, not overwritten.
+// A donated array that shares its memory with another array is copied, not overwritten.
 TEST_F(Devices, DonationSparesSharedMemory) {
   const std::int64_t n = 1 << 14;
   Array w = ts::arange(static_cast<float>(n));
@@ -152,7 +153,8 @@ TEST_F(Devices, ShardsAreThePartsThemselves) {
   }
 }
 
-// Once for all devices that share memory, once for each isolated one.
+// Replicated parameters are stored once for all devices that share memory, and once for each
+// isolated one.
 TEST_F(Devices, ReplicatedParametersAreStoredOnceAMemory) {
   const std::int64_t n = 1 << 16, bytes = 4 * n;
   std::int64_t before = ts::physical_memory_stats().live;
@@ -175,7 +177,7 @@ TEST_F(Devices, ReplicatedParametersAreStoredOnceAMemory) {
   EXPECT_EQ(stored.size(), static_cast<std::size_t>(copies));
   EXPECT_TRUE(w.sharding().is_fully_replicated());
   shards.clear();
-  // Every device has its copy in its own account; the process has those that are stored.
+  // Every device's account has its copy; the process's account has the copies that are stored.
   for (std::size_t i = 0; i < 8; ++i)
     EXPECT_EQ(ts::memory_stats(Device{static_cast<int>(i)}).live - logical[i], bytes) << i;
   const std::int64_t live = ts::physical_memory_stats().live - before;

@@ -1,4 +1,4 @@
-// Memory that goes between libraries: who owns it, when it is copied, what is refused.
+// Memory that is passed between libraries: its owner, when it is copied, and what is refused.
 #include <tessera/tessera.h>
 
 #include "api/check.h"
@@ -19,7 +19,7 @@ using Floats = std::vector<float>;
 
 namespace {
 
-// A tensor of someone else's, which notes that it was given back.
+// Another library's tensor, which notes that it was returned.
 struct Foreign {
   alignas(64) float values[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   std::vector<std::int64_t> shape, strides;
@@ -54,7 +54,8 @@ TEST(DLPack, ForeignMemoryIsReadInPlace) {
   EXPECT_EQ(f.deleted, 1);
 }
 
-// Large enough that a result would lie in the memory of an argument that nobody needs any more.
+// The arrays are large enough that a result would reuse the memory of an argument that nothing
+// needs.
 TEST(DLPack, ForeignMemoryIsNeverWritten) {
   constexpr std::size_t kCount = 1 << 16;
   struct alignas(64) Block {
@@ -106,7 +107,7 @@ TEST(DLPack, WhatIsNotRowMajorIsCopied) {
   EXPECT_EQ(f32s(ts::from_dlpack(&backwards.tensor)), (Floats{6, 4, 2}));
   Foreign repeated({2, 3}, {0, 1});
   EXPECT_EQ(f32s(ts::from_dlpack(&repeated.tensor)), (Floats{0, 1, 2, 0, 1, 2}));
-  // Strides of extents of 1 say nothing; memory that is not aligned is copied.
+  // Strides of extents of 1 have no meaning; memory that is not aligned is copied.
   Foreign one({1, 4}, {77, 1}, sizeof(float));
   const ts::Array y = ts::from_dlpack(&one.tensor);
   EXPECT_EQ(one.deleted, 1);

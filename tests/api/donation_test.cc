@@ -1,4 +1,4 @@
-// Arrays given away: which reads still find them, and what becomes of their memory.
+// Donated arrays: which reads still find them, and what becomes of their memory.
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
@@ -33,7 +33,7 @@ namespace {
 
 const auto kTake = ts::jit([](Array x) { return x + 1; }, {.donate = {0}, .name = "take"});
 
-// Every way to the values of an array, by name.
+// Every way to read the values of an array, by name.
 std::vector<std::pair<std::string, std::function<void(const Array&)>>> reads() {
   return {
       {"host", [](const Array& x) { (void)x.host<float>(); }},
@@ -112,7 +112,8 @@ std::vector<Kind> kinds() {
            }}};
 }
 
-// The text of what f throws, without what it begins and ends with: function, line, advice.
+// The message of the exception that f throws, without its first and last parts: function, line,
+// advice.
 template <class F>
 std::string story(F f) {
   const std::string text = message<ts::TraceError>(f);
@@ -156,15 +157,15 @@ TEST(Donated, ByMoveWhereNobodyElseHoldsIt) {
     Array x = ts::full({n}, 2.0), copy = x;
     EXPECT_EQ(f(std::move(x))[0].item<float>(), 3);
     EXPECT_EQ(copy[0].item<float>(), 2);
-    EXPECT_EQ(x[0].item<float>(), 2);  // NOLINT: a copy holds it, so it was not given away
+    EXPECT_EQ(x[0].item<float>(), 2);  // NOLINT: a copy holds it, so it was not donated
     copy = Array();
     EXPECT_EQ(f(std::move(x))[0].item<float>(), 3);
     EXPECT_THROW((void)x[0], ts::TraceError);  // NOLINT
   }
 }
 
-// What shares memory with an array that is given away, or is the result of a function that changes
-// nothing, is an array of its own.
+// An array that shares memory with a donated one, or the result of a function that changes nothing,
+// keeps its values.
 TEST(Donated, OtherArraysKeepTheirValues) {
   ts::set_device_count(4);
   struct View {
@@ -227,7 +228,7 @@ TEST(Donated, ResultsThatAreEqualAreArraysOfTheirOwn) {
   EXPECT_EQ(f32s(b), std::vector<float>(2000, 2));
 }
 
-// A pointer into an array's memory is valid while the array lives, donated or not.
+// A pointer into an array's memory stays valid as long as the array, whether it is donated or not.
 TEST(Donated, MemoryThatAHostReadPointsToIsLeftAlone) {
   Array x = ts::full({5000}, 2.0);
   const auto values = x.host<float>();
@@ -250,8 +251,8 @@ TEST(Donated, MemoryBecomesTheResultsOrIsFree) {
   EXPECT_LE(ts::memory_stats(ts::Device{0}).live, live - bytes + 64) << "while y's handle lives";
 }
 
-// Memory is taken over where the devices have the same parts, whatever the specs call them: axes of
-// one device cut nothing, neighbouring axes are as good as one, and what nothing cuts is a whole.
+// Memory is reused if the devices have the same shards, whatever the specs are: axes of one device
+// shard nothing, neighbouring axes act like one, and a dimension that nothing shards is whole.
 TEST(Donated, PartsThatAreTheSameByOtherSpecs) {
   ts::set_device_count(4);
   const std::int64_t rows = 64, columns = 512;
@@ -263,7 +264,7 @@ TEST(Donated, PartsThatAreTheSameByOtherSpecs) {
   const struct {
     ts::Mesh mesh;
     ts::PartitionSpec in, out;
-    std::int64_t parts;  // that an array is cut into
+    std::int64_t parts;  // the number of shards of an array
   } cases[] = {{line, ts::P("x"), ts::P("x", "y"), 4},
                {line, ts::P("x", "y"), ts::P("x"), 4},
                {line, both("x", "y"), both("y", "x"), 4},
@@ -285,7 +286,7 @@ TEST(Donated, PartsThatAreTheSameByOtherSpecs) {
     const std::int64_t part = rows * columns * 4 / c.parts;
     EXPECT_EQ(step.lower(ts::abstract(ts::f32, {rows, columns})).plan(no_advice).donated_bytes,
               part);
-    // What a step gives is memory of its own, of each device where they are apart.
+    // The results of a step have memory of their own, on each device if devices are isolated.
     Array x = step(ts::device_put(ts::ones({rows, columns}), c.mesh, c.in));
     (void)x.block_until_ready();
     ts::reset_peak_memory();
@@ -299,7 +300,7 @@ TEST(Donated, PartsThatAreTheSameByOtherSpecs) {
   }
 }
 
-// A whole of one device is no memory for all devices of a mesh, nor the other way round.
+// A whole array of one device is not memory of all devices of a mesh, nor the reverse.
 TEST(Donated, WholesOfOtherDevices) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"x", 4}});
@@ -314,7 +315,7 @@ TEST(Donated, WholesOfOtherDevices) {
   EXPECT_EQ(f32s(y), std::vector<float>(4096, 4));
 }
 
-// An array that stands twice among the arguments is read by both, and is given away.
+// An array that is passed twice is read through both arguments, and is donated.
 TEST(Donated, ArgumentsThatStandTwice) {
   auto add = ts::jit([](Array a, Array b) { return a + b; }, {.donate = {0}});
   for (std::int64_t n : {2, 5000}) {
@@ -341,7 +342,7 @@ TEST(Donated, CapturesSaySo) {
   EXPECT_THROW(ts::grad([&](Array x) { return ts::sum(x * w); })(ts::ones({3})), ts::TraceError);
 }
 
-// Of two calls that donate one array, one has it, and the other says who.
+// If two calls donate one array, one of them gets it, and the error of the other names it.
 TEST(Donated, OfTwoThreadsOneWins) {
   auto f = ts::jit([](Array x) { return x * 2; }, {.donate = {0}, .name = "f"});
   auto g = ts::jit([](Array x) { return x * 3; }, {.donate = {0}, .name = "g"});
@@ -370,7 +371,7 @@ TEST(Donated, OfTwoThreadsOneWins) {
   }
 }
 
-// A call that reads an array while another thread donates it has its values or is refused.
+// A call that reads an array while another thread donates it gets its values or is refused.
 TEST(Donated, WhileAnotherCallReads) {
   auto take = ts::jit([](Array x) { return x * 2; }, {.donate = {0}});
   auto read = ts::jit([](Array x) { return x + 1; });
@@ -397,8 +398,8 @@ TEST(Donated, WhileAnotherCallReads) {
   }
 }
 
-// A call that fails gives back what it has not written over: where no memory is found, where it
-// fails half-way, and in the queue.
+// A call that fails returns the arrays that it has not overwritten: if there is not enough memory,
+// if it fails half-way, and if it is queued.
 TEST(Donated, AFailedCallGivesBack) {
   auto far = ts::jit([](Array x, Array y) { return x + y; }, {.donate = {0, 1}});
   ts::set_device_count(4);

@@ -1,5 +1,5 @@
-// Elementwise functions outside traces remember their compiled programs; nothing of that may show
-// in results.
+// Elementwise functions outside traces cache their compiled programs, which must not affect
+// results.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Computation follows data: programs and operations run where their arrays lie.
+// Computation follows data: programs and operations run on the devices of their arrays.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -75,8 +75,8 @@ TEST_F(Follow, EagerOperationsStayWhereTheirArraysAre) {
   }
 }
 
-// What picks, orders, moves and adds up along dimensions that are cut, by rows, columns and both, over
-// devices in any order: values are those of one device, and all devices of the mesh hold them.
+// Selections, sorts, moves and sums along sharded dimensions, by rows, by columns and by both, over
+// devices in any order: the values are those of one device, and all devices of the mesh hold them.
 TEST_F(Follow, EagerOperationsAcrossCuts) {
   using All = std::vector<Array>;
   const Array x = whole({8, 12}), w = whole({12, 4}, 2),
@@ -139,8 +139,8 @@ TEST_F(Follow, EagerOperationsAcrossCuts) {
     }
 }
 
-// A row that a device has is a view there. It is committed nowhere, so rows of several devices, and of
-// arrays that lie otherwise, compute together.
+// A row that a device holds is a view there. It is not committed, so rows of several devices, and
+// of arrays with other shardings, compute together.
 TEST_F(Follow, RowsAreWhereTheyLie) {
   const Array x = whole({8, 12}), a = rows(x), b = columns(x);
   a.block_until_ready();
@@ -158,7 +158,7 @@ TEST_F(Follow, RowsAreWhereTheyLie) {
   expect_same(sum, ts::sum(x, 0));
 }
 
-// Each order of the devices is another place, and an entry holds 64 programs at most.
+// Each order of the devices is another placement, and an entry holds 64 programs at most.
 TEST_F(Follow, ProgramsForManyPlacesGiveWay) {
   const auto f = ts::jit([](Array x) { return ts::cumsum(x) * 2; });
   const Array x = whole({6}), want = f(x);
@@ -177,8 +177,8 @@ TEST_F(Follow, ProgramsForManyPlacesGiveWay) {
   EXPECT_EQ(places, 200);
 }
 
-// Axes of one device cut nothing: one program serves all specs that differ in them, and an entry
-// that is full after 64 programs stays.
+// Axes of one device shard nothing, so one program serves all specs that differ only in them. An
+// entry that is full after 64 programs stays.
 TEST_F(Follow, SpecsThatSayTheSameAreOnePlace) {
   const auto f = ts::jit([](Array x) { return ts::cumsum(x) * 2; });
   const Array x = whole({8}), want = f(x);
@@ -204,7 +204,7 @@ TEST_F(Follow, OneTraceForAllPlacesAndAProgramForEach) {
   expect_same(by_rows, want);
   EXPECT_EQ(by_rows.sharding(), ts::Sharding(grid, P("d")));
   EXPECT_TRUE(f.lower(rows(x), w).collectives().empty());
-  // The contraction is cut: devices have the sum over a part of it.
+  // The contraction is sharded, so devices hold partial sums.
   const Array a = ts::device_put(x, line, P(none, "x")), b = ts::device_put(w, line, P("x"));
   const Array contracted = f(a, b);
   expect_same(contracted, want);
@@ -232,7 +232,7 @@ TEST_F(Follow, MeshesOfTheSameDevicesMeet) {
   expect_same(y, x + x);
   EXPECT_EQ(y.sharding(), ts::Sharding(line, P("x")));
   EXPECT_EQ((b + a).sharding(), ts::Sharding(grid, P({"d", "m"})));
-  // What the axes of the other mesh cannot say is moved.
+  // An array whose sharding the axes of the other mesh cannot express is moved.
   const ts::Mesh turned({{"m", 4}, {"d", 2}}, [&] {
     std::vector<ts::Device> order;
     for (int m = 0; m < 4; ++m)
@@ -266,7 +266,7 @@ TEST_F(Follow, DerivativesLieAsTheirArguments) {
   EXPECT_EQ(by_columns.sharding(), ts::Sharding(grid, P(none, "m")));
 }
 
-// The specs of the function inside decide where its gradient runs.
+// The specs of the inner function decide where its gradient runs.
 TEST_F(Follow, GradientsOfFunctionsWithShardings) {
   const auto loss = ts::jit([](Array w, Array x) { return ts::sum(ts::square(ts::dot(x, w))); },
                             {.mesh = grid, .in_shardings = {P(none, "m"), P("d")}});
@@ -309,7 +309,7 @@ TEST_F(Follow, ArgumentsWithoutSpecsOfAJitWithShardings) {
   const Array x = whole({8, 4}), y = whole({8, 4}, 2);
   const Array z = f(x, ts::device_put(y, grid, P("d", "m")));
   expect_same(z, x + y);
-  // Nothing is gathered: the argument that may lie anywhere stays cut as it is.
+  // Nothing is gathered: the unconstrained argument keeps its sharding.
   EXPECT_EQ(z.sharding(), ts::Sharding(grid, P("d", "m")));
 }
 
@@ -322,7 +322,7 @@ TEST_F(Follow, MapsInsidePartitionedPrograms) {
   const Array want = ts::sum((product - ts::sum(product, {.axis = 1, .keepdims = true})) * 2);
   const auto with_specs = ts::jit(f, {.mesh = grid, .in_shardings = {P("d"), P(none, "m")}});
   expect_same(with_specs(x, w), want);
-  // The whole runs on devices, with the two sums as the only meetings.
+  // The whole function runs on the devices, and the two sums are its only collectives.
   const auto uses = with_specs.lower(x, w).collectives();
   ASSERT_EQ(uses.size(), 2u);
   EXPECT_EQ(uses[0].op, "psum");
@@ -337,7 +337,7 @@ TEST_F(Follow, MapsInsidePartitionedPrograms) {
   EXPECT_EQ(g.sharding(), ts::Sharding(grid, P(none, "m")));
 }
 
-// Placements leave them out, types do not.
+// Placements leave out axes of one device, types do not.
 TEST_F(Follow, MapsOverAxesOfOneDevice) {
   const ts::Mesh mesh({{"d", 1}, {"m", 4}});
   const auto twice =
@@ -357,7 +357,7 @@ TEST_F(Follow, WhatNobodyAsksForRunsOnOneDevice) {
   EXPECT_EQ(devices_of(x + x), 1u);
   const Array there = ts::device_put(x, ts::devices()[3]);
   EXPECT_EQ((there * 2).sharding(), ts::Sharding(ts::devices()[3]));
-  // A whole that was read back is committed nowhere and follows again.
+  // An array that was read back is not committed and follows again.
   EXPECT_EQ(devices_of(ts::device_get(rows(whole({4, 2}))) + 1), 1u);
 }
 

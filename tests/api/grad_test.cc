@@ -81,7 +81,7 @@ TEST(Grad, CapturesAreConstantsInsideAndOperandsOutside) {
 TEST(Grad, ComposesWithJitAndVmap) {
   auto f = ts::jit([](Array x) { return ts::sin(x) * x; });
   const float x = 0.7f;
-  // The derivative is cos(x) x + sin(x); each rounding is half an ulp of a number below 2.
+  // The derivative is cos(x) x + sin(x); each rounding error is half an ulp of a number below 2.
   const float expected = std::cos(x) * x + std::sin(x);
   EXPECT_NEAR(ts::grad(f)(x).item<float>(), expected, 3e-7);
   EXPECT_NEAR(ts::jit(ts::grad(f))(x).item<float>(), expected, 3e-7);
@@ -205,7 +205,7 @@ TEST(Hessian, OfAQuadraticIsItsMatrix) {
   EXPECT_EQ(f32s(ts::jit(ts::hessian(f))(vec({0, 0, 0}))), f32s(a));
 }
 
-// f(w, b) = sum(w w) b: blocks by leaf of the result and leaf of the argument.
+// f(w, b) = sum(w w) b has a block for each leaf of the result and each leaf of the argument.
 TEST(Hessian, OfATree) {
   using Params = std::pair<Array, Array>;
   auto f = [](Params p) { return ts::sum(p.first * p.first) * p.second; };
@@ -265,7 +265,7 @@ TEST(GradErrors, SayWhatToDo) {
 
 }  // namespace
 
-// The formula has kinks where its arguments are equal, the function has none.
+// The formula has kinks where its arguments are equal; the function has none.
 TEST(Grad, LogaddexpIsSmoothWhereItsArgumentsAreEqual) {
   auto f = [](Array v) { return ts::logaddexp(v[0], v[1]); };
   for (float at : {0.0f, -3.0f, 50.0f, 3e38f}) {

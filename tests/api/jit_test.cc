@@ -258,7 +258,8 @@ TEST(Jit, BranchOnATracedValueNamesCond) {
 
 }  // namespace
 
-// A sort beyond what one call of the compiled form counts is left to the evaluator, not in silence.
+// A sort with more elements than the compiled form counts in one call is left to the evaluator,
+// with a warning.
 TEST(Jit, WhatHasNoCompiledFormWarns) {
   std::vector<std::string> warnings;
   auto before = ts::set_warning_handler([&](const std::string& w) { warnings.push_back(w); });

@@ -1,4 +1,5 @@
-// Sums over devices of products over few rows are one product over the rows of all devices.
+// A sum over devices of products over few rows is computed as one product over the rows of all
+// devices.
 #include "runtime/host/devices.h"
 
 #include <tessera/tessera.h>
@@ -10,7 +11,7 @@ using ts::Array;
 
 namespace {
 
-// x^T g of a device's rows, summed over the devices. The factors are computed inside.
+// x^T g of a device's rows, summed over the devices. The factors are computed inside the function.
 Array sum_of_products(Array x, Array g) {
   return ts::psum(ts::einsum("ri,rj->ij", {x * 2, g + 1}), "i");
 }

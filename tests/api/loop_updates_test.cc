@@ -1,5 +1,5 @@
-// Derivatives of loops that read and write rows of a large carry: equal to those of the loop
-// written out, and made without touching the whole array in each turn.
+// Derivatives of loops that read and write rows of a large carry agree with those of the unrolled
+// loop, and do not touch the whole array in each iteration.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kTurns = 5;
 
-// Whole numbers, so that every order of summation gives the same.
+// Integers, so that every order of summation gives the same result.
 Array whole(const ts::Shape& shape, int seed) {
   Array n = ts::arange(shape.count()) * 7 + seed;
   return ts::reshape((n % 11 - 5).astype(ts::f32), shape);
@@ -19,7 +19,7 @@ Array whole(const ts::Shape& shape, int seed) {
 
 bool same(Array a, Array b) { return a.to_vector<float>() == b.to_vector<float>(); }
 
-// The same turns as a loop and written out.
+// The same iterations as a loop and unrolled.
 template <class Turn, class State>
 State turns(bool loop, Turn turn, State s) {
   if (loop) return ts::fori_loop(0, kTurns, turn, s);
@@ -27,8 +27,8 @@ State turns(bool loop, Turn turn, State s) {
   return s;
 }
 
-// `f(loop, carry, row)`, a scalar: gradients of the loop are those of the turns written out. Gives
-// the tape of the loop's.
+// `f(loop, carry, row)` returns a scalar. Compares the gradients of the loop with those of the
+// unrolled iterations, and returns the tape of the loop's gradient.
 template <class F>
 std::string check(F f) {
   Array carry = whole({64, 32}, 1), row = whole({32}, 2);
@@ -87,7 +87,7 @@ TEST(LoopUpdates, GradientsOfSums) {
   EXPECT_NE(tape.find("scatter_add"), tape.npos) << tape;
 }
 TEST(LoopUpdates, GradientsOfSeveralRows) {
-  // Two windows may be one place: the last one counts.
+  // Two windows may be at the same position: the last one counts.
   check([](bool loop, Array c, Array r) {
     auto turn = [=](Array i, Array c) {
       Array both = ts::stack({i, i * 3 % 5});

@@ -1,4 +1,4 @@
-// Meshes, specs, and arrays laid out by them.
+// Meshes, specs, and arrays that are sharded by them.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/manipulation.h>
@@ -103,7 +103,7 @@ TEST_F(Meshes, SpecsPrintAsTheyAreWritten) {
   EXPECT_FALSE(P(ts::unconstrained) == P());
 }
 
-// The worked example of the semantics: blocks by mixed radix, replicas counted in mesh order.
+// The worked example of the semantics: blocks in mixed radix, replicas counted in mesh order.
 TEST_F(Meshes, PartsAndReplicas) {
   const auto replicas = [&](const ts::PartitionSpec& spec) {
     std::vector<int> ids;
@@ -140,8 +140,8 @@ TEST_F(Meshes, ShardingsAreComparedByWhatTheyDo) {
   EXPECT_EQ(text(ts::Sharding(mesh, P("x"))), "NamedSharding(Mesh('x': 4, 'y': 2), P('x'))");
 }
 
-// From any spec to any other: the values stay, each shard is its part, and what the whole costs is
-// what is said.
+// From any spec to any other: the values stay, each shard has its part, and the number of bytes is
+// the predicted one.
 TEST_F(Meshes, EverySpecToEveryOther) {
   const Array whole = ts::arange(8.0 * 4 * 2).reshape(8, 4, 2);
   const std::vector<ts::PartitionSpec> specs{
@@ -185,7 +185,8 @@ TEST_F(Meshes, TreesBySpecsAsAPrefix) {
   EXPECT_EQ(again.head.sharding().spec(), P());
 }
 
-// A layer without a bias has an empty leaf, which needs no rule; a rule for biases is none too many.
+// A layer without a bias has an empty leaf, which needs no rule; a rule for biases is not
+// superfluous.
 TEST_F(Meshes, EmptyLeavesNeedNoRule) {
   struct Layer {
     Array w, b;
@@ -223,7 +224,7 @@ TEST_F(Meshes, PatternsOfPaths) {
   EXPECT_FALSE(fits("*", "a/b"));
   EXPECT_TRUE(fits("*w*", "rowwise"));
   EXPECT_TRUE(fits("a**", "a/b/c"));
-  // Quadratic, not exponential.
+  // Matching takes quadratic time, not exponential.
   EXPECT_FALSE(fits("**a**a**a**a**a**a**a**a**a**a**a**a**b",
                     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
@@ -253,7 +254,7 @@ TEST_F(Meshes, ScopesEndInAnyOrder) {
   EXPECT_EQ(ts::current_mesh(), other);
   inner.reset();
   EXPECT_TRUE(ts::current_mesh().empty());
-  // Another thread may end it, too.
+  // Another thread may also end the scope.
   outer = std::make_unique<ts::MeshScope>(mesh);
   std::thread([&] {
     const ts::MeshScope own(other);
@@ -288,8 +289,7 @@ TEST_F(Meshes, ArraysFromParts) {
   EXPECT_EQ(f32s(parts[3]), (Floats{3, 3}));
 }
 
-// What is in memory already is not copied again: rows of an array that is whole, or cut into fewer
-// rows.
+// Data in memory is not copied again: rows of an array that is whole, or sharded into fewer rows.
 TEST_F(Meshes, RowsAreViews) {
   const Array whole = ts::zeros({1024, 256});
   whole.block_until_ready();
@@ -302,14 +302,14 @@ TEST_F(Meshes, RowsAreViews) {
   EXPECT_EQ(f32s(all), f32s(whole));
 }
 
-// From any spec to any other, on another mesh of other devices too: of the blocks that are wanted
-// those are copied, once each, that do not lie in one piece in what there is.
+// From any spec to any other, also on another mesh of other devices: only wanted blocks that are
+// not contiguous in an existing shard are copied, once each.
 TEST_F(Meshes, OnlyWhatLiesApartIsCopied) {
   const Shape shape{8, 4, 32};
   const Array whole = ts::arange(8.0 * 4 * 32).reshape(shape).astype(ts::f32);
   whole.block_until_ready();
   const ts::Mesh other({{"x", 2}, {"y", 4}}, {{3}, {1}, {0}, {2}, {7}, {6}, {5}, {4}});
-  // The numbers of the elements of each part that is somewhere, part after part.
+  // The numbers of the elements of each distinct shard, shard after shard.
   const auto parts_of = [&](const ts::Sharding& s) {
     std::map<Floats, Floats> parts;  // by where they begin
     for (const auto& index : s.indices(shape)) {
@@ -391,8 +391,8 @@ TEST_F(Meshes, Pictures) {
             "└───────┴───────┘\n");
 }
 
-// Any two dimensions, in either order: a box of its own place and colour for each part, its devices
-// in it.
+// For any two dimensions, in either order, each shard has a box at its position, in a colour of its
+// own and with its devices.
 TEST_F(Meshes, Drawings) {
   const ts::Sharding s(mesh, P("x", ts::none, "y"));
   for (int down = 0; down < 3; ++down)

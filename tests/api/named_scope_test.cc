@@ -1,4 +1,4 @@
-// Names of parts of a computation, where they are shown.
+// Names of parts of a computation, and where they are shown.
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/debug.h>
@@ -77,7 +77,7 @@ TEST(NamedScope, IsInErrorsOfItsBlockOnly) {
             std::string::npos);
 }
 
-// The same bits with names as without.
+// Names do not change the bits of results.
 TEST(NamedScope, ChangesNoResult) {
   const auto plain = [](Array x) { return ts::cumsum(ts::sin(x)) + 1; };
   const Array x = ts::arange(9).astype(ts::f32);

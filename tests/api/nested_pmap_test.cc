@@ -1,5 +1,5 @@
-// pmap inside pmap: each device of the one around runs the one inside on devices of its own. The
-// numbers are JAX's, of vmap inside vmap.
+// pmap inside pmap: each device of the outer map runs the inner map on devices of its own. The
+// numbers are JAX's, for vmap inside vmap.
 #include <tessera/collectives.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
@@ -63,7 +63,7 @@ TEST_F(NestedPmap, Derivatives) {
             (Doubles{276, 348, 420, 492, 564, 636, 708, 780}));
 }
 
-// The names are the same, or there are none; a collective means the innermost.
+// The names are equal or absent; a collective refers to the innermost axis.
 TEST_F(NestedPmap, AxesOfOneName) {
   auto both = ts::pmap(ts::pmap([](Array a) { return ts::psum(a, "i"); }));
   EXPECT_EQ(both(x).to_vector<double>(), (Doubles{10, 10, 10, 10, 26, 26, 26, 26}));
@@ -97,7 +97,7 @@ TEST_F(NestedPmap, GroupsAndReplicatedResults) {
   EXPECT_EQ(f(x).to_vector<double>(), (Doubles{3605, 3605, 3605, 3605, 3613, 3613, 3613, 3613}));
 }
 
-// Each sends to the next of all eight, from row to row; the last to nobody.
+// Each device sends to the next of all eight, from row to row, except for the last one.
 TEST_F(NestedPmap, PermutationsOverBothAxes) {
   ts::Permutation next;
   for (std::int64_t i = 0; i < 7; ++i) next.emplace_back(i, i + 1);

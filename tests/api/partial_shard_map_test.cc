@@ -1,5 +1,5 @@
-// shard_map over some axes of a mesh, through the public functions: along the others values are
-// whole, and the program is partitioned as around it.
+// shard_map over some axes of a mesh, through the public functions: along the other axes values are
+// global, and the program is partitioned like the one around it.
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
@@ -65,7 +65,7 @@ class PartialShardMaps : public testing::Test {
                        ts::device_put(w.down, grid, P("model"))};
   const Array rows = ts::device_put(x, grid, P("data"));
 
-  /// Gradients are exchanged over "data" by hand; "model" is where the weights lie.
+  /// Gradients are exchanged over "data" explicitly; the weights are sharded over "model".
   auto step() const {
     return ts::shard_map(
         [](const Weights& weights, Array block) {
@@ -90,7 +90,7 @@ Uses listed(const std::vector<ts::CollectiveUse>& uses) {
   for (const ts::CollectiveUse& u : uses) all.push_back(to_string(u));
   return all;
 }
-/// What partitioning put in, and what stands in the program.
+/// The collectives that partitioning inserted, and those of the program.
 Uses listed(const ts::Plan& plan) {
   Uses all;
   for (const ts::PlannedCollective& c : plan.collectives)
@@ -117,7 +117,7 @@ TEST_F(PartialShardMaps, SeesWholesAlongAutomaticAxes) {
   want.insert(want.end(), 16, 2.0f);
   EXPECT_EQ(f32s(y), want);
   EXPECT_EQ(y.sharding(), ts::Sharding(grid, P("data", "model")));
-  // What lies nowhere goes where the specs say, and is whole along the others.
+  // An array without a placement is sharded as the specs say, and replicated along the other axes.
   EXPECT_EQ(f(ts::ones({4, 8})).sharding(), ts::Sharding(grid, P("data")));
 }
 
@@ -133,7 +133,7 @@ TEST_F(PartialShardMaps, TensorParallelStepWithGradientsByHand) {
   expect_step(ts::jit([&](const Weights& p, Array b) { return step()(p, b); })(placed, rows));
 }
 
-// The loss is partial over "model" where it is summed over "data": one collective does both.
+// The loss is a partial sum over "model" when it is summed over "data": one collective does both.
 TEST_F(PartialShardMaps, CollectivesOfBothKindsAreListed) {
   auto jitted = ts::jit(
       step(), {.mesh = grid, .in_shardings = {{P(ts::none, "model"), P("model")}, P("data")}});
@@ -177,7 +177,7 @@ TEST_F(PartialShardMaps, Nested) {
         auto g = ts::shard_map(
             [&](Array part) {
               inner = part.shape();
-              // Collectives over the outer axis work inside as well.
+              // Collectives over the outer axis work inside too.
               return part * ts::psum(part, {"data", "model"}) + ts::axis_index("model");
             },
             {.in_specs = P(ts::none, "model"), .out_specs = P(ts::none, "model")});
@@ -258,8 +258,8 @@ TEST_F(PartialShardMaps, UnderAndAroundTransformations) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(f32s(mapped[i]), f32s(plain(stack[i], starts))) << i;
 }
 
-// What the carry is at first is the same on all devices; checkpoint and the map inside see it both
-// before and after it comes to differ.
+// The carry starts equal on all devices. checkpoint and the inner map see it both before and after
+// it varies.
 TEST_F(PartialShardMaps, CarriesThatComeToVaryInsideOfOthers) {
   auto doubled = ts::shard_map(
       [](Array part) { return part + part; },
@@ -298,8 +298,8 @@ TEST_F(PartialShardMaps, AllNamesAreAllAxes) {
   EXPECT_EQ(ts::jit(named).lower(x).ir(), ts::jit(all).lower(x).ir());
 }
 
-// Two blocks of 7 rows over "data"; inside each lies in parts of 2, 2, 2 and 1 over "model", which
-// are no eight parts of 14 rows.
+// Two blocks of 7 rows over "data". Each is sharded into 2, 2, 2 and 1 rows over "model", which are
+// not eight shards of 14 rows.
 TEST_F(PartialShardMaps, BlocksThatOtherAxesCutUnevenlyComeAndGoWhole) {
   const Array x = integers({14, 8}, 3);
   const auto f = [&](Array block) {

@@ -1,6 +1,6 @@
-// What users see of the platform "far" (tests/far.h) in particular: that functions are compiled for
-// it, that its calls run behind the caller, and that plans are its own. What users see of every
-// platform is tested in tests/backends.
+// The behaviour of the platform "far" (tests/far.h) that users see: functions are compiled for it,
+// its calls run asynchronously, and plans are its own. The behaviour that all platforms share is
+// tested in tests/backends.
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/device.h>
@@ -53,7 +53,7 @@ TEST_F(Platform, DevicesKnowTheirs) {
   EXPECT_EQ(x.shards()[0].device, there[1]);
 }
 
-// Functions run where their arguments are; what is not committed follows.
+// Functions run on the platform of their arguments; uncommitted arrays follow.
 TEST_F(Platform, FunctionsRunThere) {
   const int before = far.compiled;
   const Array y = x * 2 + ts::ones({3});
@@ -66,7 +66,7 @@ TEST_F(Platform, FunctionsRunThere) {
   EXPECT_EQ(text(loss(x).sharding()), "SingleDevice(FarDevice(id=1))");
   EXPECT_EQ(f32s(ts::grad([](Array a) { return ts::sum(a * a); })(x)),
             (std::vector<float>{2, 4, 6, 8, 10, 12}));
-  // The same function at home: a program for each platform.
+  // The same function on the CPU: there is a program for each platform.
   EXPECT_EQ(text(loss(ts::device_get(x)).sharding()), "SingleDevice(CpuDevice(id=0))");
   EXPECT_EQ(loss(x).item<float>(), 91);
 }

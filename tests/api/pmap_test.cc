@@ -1,4 +1,4 @@
-// pmap: axes in and out, trees, statics, devices, and the errors that come before anything runs.
+// pmap: axes in and out, trees, statics, devices, and the errors before anything runs.
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
@@ -39,7 +39,7 @@ class Pmap : public ::testing::Test {
   const Array x = Array(Floats{1, 2, 3, 4, 5, 6}, {3, 2});
 };
 
-// A line a collective, sorted.
+// One line per collective, sorted.
 std::string listed(const ts::Lowered& plan) {
   std::vector<std::string> lines;
   for (const ts::CollectiveUse& use : plan.collectives()) lines.push_back(to_string(use) + "\n");
@@ -68,7 +68,7 @@ TEST_F(Pmap, MapsTheFirstAxis) {
 
 TEST_F(Pmap, AxesInAndOut) {
   Array m = Array(Floats{1, 2, 3, 4, 5, 6}, {2, 3});
-  // Columns in, columns out; counted from the end too.
+  // Columns in and columns out, also counted from the end.
   for (int axis : {1, -1}) {
     auto f = ts::pmap([](Array c, Array k) { return std::pair(c * k, ts::sum(c)); },
                       {.in_axes = {axis, ts::replicated}, .out_axes = {axis, 0}});
@@ -80,7 +80,7 @@ TEST_F(Pmap, AxesInAndOut) {
   EXPECT_EQ(ts::pmap([](Array r) { return r; }, {.out_axes = -1})(m).shape(), (ts::Shape{3, 2}));
 }
 
-// As around in_axes, braces may surround the entry of a single result, an array or a struct.
+// As for in_axes, braces may surround the entry of a single result, an array or a struct.
 TEST_F(Pmap, BracesAroundTheAxisOfASingleResult) {
   Array m = Array(Floats{1, 2, 3, 4}, {2, 2});
   auto columns = ts::pmap([](Array a) { return a + 1; }, {.out_axes = {1}});
@@ -112,7 +112,7 @@ TEST_F(Pmap, DefaultArguments) {
   };
   auto lambda = [](Array p, Array x, Array rate = 0.5f) { return p - rate * ts::sum(x); };
   const Array p = 1.0f;
-  // An entry for each parameter, or for each argument.
+  // There is an entry for each parameter, or for each argument.
   for (ts::Axes axes : {ts::Axes{ts::replicated, 0, ts::replicated}, ts::Axes{ts::replicated, 0, 0},
                         ts::Axes{ts::replicated, 0}}) {
     EXPECT_EQ(f32s(ts::pmap(Step{}, {.in_axes = axes})(p, x)), (Floats{-0.5f, -2.5f, -4.5f}));
@@ -166,7 +166,7 @@ TEST_F(Pmap, StateWithARowADevice) {
   Model back = ts::unreplicate(ts::pmap([](Model a) { return Model{2 * a.w, a.b}; })(rows));
   EXPECT_EQ(f32s(back.w), (Floats{2, 4, 6, 8, 10, 12}));
   EXPECT_TRUE(back.b.is_empty());
-  // Equal means every bit: a NaN equals itself, zeros of two signs differ.
+  // Equality compares all bits: a NaN equals itself, and zeros of different sign differ.
   EXPECT_EQ(ts::unreplicate(Array(Floats{NAN, NAN})).shape(), ts::Shape{});
   EXPECT_EQ(message<ts::ShardingError>([&] {
               ts::unreplicate(std::pair(Model{Array(Floats{0, 0, 1}), x}, Array(Floats{0, -0.0f})));
@@ -215,7 +215,7 @@ TEST_F(Pmap, Devices) {
   EXPECT_EQ(ids, (std::vector<int>{5, 2, 7}));
 }
 
-// A result feeds the next call; under jit it is one program.
+// A result is the argument of the next call; under jit this is one program.
 TEST_F(Pmap, ChainsAndInlines) {
   auto twice = ts::pmap([](Array a) { return 2 * a; });
   EXPECT_EQ(f32s(twice(twice(x))), (Floats{4, 8, 12, 16, 20, 24}));
@@ -367,7 +367,7 @@ TEST_F(Pmap, WarnsOfDriftingState) {
     f(Model{Array(1.0f), Array(2.0f)}, rows);
   };
   step(true, x);
-  step(false, ts::ones({1, 2}));  // a lone device has nothing to drift from
+  step(false, ts::ones({1, 2}));  // a single device cannot drift apart
   EXPECT_TRUE(heard.empty());
   step(false, x);
   ts::set_warning_handler(before);
@@ -385,7 +385,7 @@ TEST_F(Pmap, GradientsOfEachDeviceAreNoDriftingState) {
   const Model m{ts::ones({2, 3}), ts::zeros({3})};
   const ts::PmapOptions options{.in_axes = {ts::replicated, 0}};
   const Array a = ts::ones({3, 4, 2});
-  // Gradients alone, and beside the updated model.
+  // Gradients alone, and together with the updated model.
   ts::pmap([=](Model p, Array b) { return ts::grad(loss)(p, b); }, options)(m, a);
   auto update = [](Array p, Array g) { return p - 0.1 * g; };
   ts::pmap(
@@ -395,7 +395,7 @@ TEST_F(Pmap, GradientsOfEachDeviceAreNoDriftingState) {
       },
       options)(m, a);
   EXPECT_TRUE(heard.empty());
-  // Several steps between averages drift, through a loop too.
+  // Several steps between averages drift apart, also in a loop.
   ts::pmap(
       [=](Model p, Array b) {
         return ts::fori_loop(

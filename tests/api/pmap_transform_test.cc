@@ -1,5 +1,5 @@
-// pmap under and over the other transformations, and data-parallel training against the whole
-// batch.
+// pmap under and over the other transformations; data-parallel training agrees with training on the
+// whole batch.
 #include "api/check.h"
 
 #include <tessera/collectives.h>
@@ -35,7 +35,7 @@ class PmapTransform : public ::testing::Test {
   const Array ct = mat({2, 1, 0, -3, 1, 1, 4, -2}, {4, 2});
 };
 
-/// f under vmap and pmap with the same name gives the same numbers.
+/// f gives the same numbers under vmap and under pmap with the same name.
 template <class F>
 void expect_same_as_vmap(F f, const Array& x, const Array& ct, const char* what) {
   auto p = ts::pmap(f, {.axis_name = "i"});
@@ -43,7 +43,7 @@ void expect_same_as_vmap(F f, const Array& x, const Array& ct, const char* what)
   Array y = p(x), z = v(x);
   EXPECT_EQ(f32s(y), f32s(z)) << what;
   EXPECT_EQ(y.shape(), z.shape()) << what;
-  // The derivative outside, and inside of the map.
+  // The derivative is taken outside of the map and inside.
   Array weights = ts::broadcast_to(ct(0, 0), y.shape()) + ts::arange(y.size()).reshape(y.shape());
   auto outside = [&](auto g) {
     return f32s(ts::grad([&](Array a) { return ts::sum(g(a) * weights); })(x));
@@ -86,7 +86,7 @@ TEST_F(PmapTransform, IsVmapWithCollectives) {
   expect_same_as_vmap([](Array a) { return a * (1 + ts::axis_index("i")); }, x, ct, "axis_index");
 }
 
-// A gradient taken in the body is that device's: pmean averages them.
+// A gradient taken in the body is that of the device; pmean averages it.
 TEST_F(PmapTransform, GradientsInsideAreTheDevicesOwn) {
   auto f = ts::pmap(
       [](Array w, Array a) {
@@ -152,9 +152,9 @@ TEST_F(PmapTransform, MapsInAndAroundMaps) {
   Array want = cube - ts::sum(cube, 0, true);
   auto p = ts::pmap(sums, {.axis_name = "i"});
   EXPECT_EQ(f32s(p(cube)), f32s(want));
-  // vmap of pmap: rows of the second axis, each spread over the devices.
+  // vmap of pmap: the rows of the second axis, each sharded over the devices.
   EXPECT_EQ(f32s(ts::vmap(p, {.in_axes = 1, .out_axes = 1})(cube)), f32s(want));
-  // pmap of vmap, names of both in one collective.
+  // pmap of vmap, with the names of both in one collective.
   auto both = ts::pmap(ts::vmap(
                            [](Array a) {
                              return ts::psum(a, {"i", "j"});
@@ -166,7 +166,7 @@ TEST_F(PmapTransform, MapsInAndAroundMaps) {
   auto shadowed = ts::pmap(ts::vmap([](Array a) { return ts::psum(a, "i"); }, {.axis_name = "i"}),
                            {.axis_name = "i"});
   EXPECT_EQ(f32s(shadowed(cube)[2][0]), f32s(ts::sum(cube[2], 0)));
-  // The name of a vmap outside is seen inside the pmap.
+  // The name of an outer vmap is visible inside the pmap.
   auto outer = ts::vmap(ts::pmap(
                             [](Array a) {
                               return ts::psum(a, {"i", "j"});
@@ -176,7 +176,8 @@ TEST_F(PmapTransform, MapsInAndAroundMaps) {
   EXPECT_EQ(f32s(outer(ts::swapaxes(cube, 0, 1))[0][0]), f32s(ts::sum(cube, {0, 1})));
 }
 
-// A map that gives its block on as it is gives a view of what enters it: each device's own part.
+// A map that returns its block unchanged gives a view of its argument, of which each device has its
+// own part.
 TEST_F(PmapTransform, MapsThatChangeNothingBetweenGlobalOperations) {
   const Array v = vec({1, 2, 3, 4});
   auto same = ts::pmap([](Array a) { return a; });
@@ -188,7 +189,7 @@ TEST_F(PmapTransform, MapsThatChangeNothingBetweenGlobalOperations) {
   EXPECT_EQ(f32s(ts::jit([&](Array a) { return same(with_mean(a) * 2) + same(a + 1); })(v)),
             (Floats{9, 12, 15, 18}));
   EXPECT_EQ(f32s(ts::jit([&](Array a) { return turned(a * 2); })(x)), f32s(x * 2));
-  // Columns, which are no contiguous blocks, and two results of which one is a view.
+  // Columns, which are not contiguous blocks, and two results, one of which is a view.
   auto columns =
       ts::pmap([](Array a) { return std::pair(a, a - ts::psum(a, "i")); }, {.in_axes = 1});
   auto [own, rest] = ts::jit([&](Array a) { return columns(a * 2); })(x);
@@ -196,8 +197,8 @@ TEST_F(PmapTransform, MapsThatChangeNothingBetweenGlobalOperations) {
   EXPECT_EQ(f32s(rest), f32s(ts::transpose(x * 2 - ts::sum(x * 2, 1, true))));
 }
 
-// The transposed map of a sum is one that changes nothing: what meets its result outside of the
-// map meets every device's own part.
+// The transpose of a map with a sum changes nothing: values that meet its result outside of the map
+// meet every device's own part.
 TEST_F(PmapTransform, GradientsOfWhatDiffersByDevice) {
   const Array v = vec({1, 2, 3, 4}), w = vec({2, -1, 0.5, 3}), key = ts::random::key(7);
   auto expect = [&](auto f, const Array& moved) {
@@ -232,8 +233,8 @@ TEST_F(PmapTransform, GradientsOfWhatDiffersByDevice) {
             f32s(2 * (mt + ts::transpose(index)) * wt));
 }
 
-// The axis of a vmap around a map is none of the map's own: what differs along it may leave the map
-// as one copy for all devices.
+// The axis of a vmap around a map does not belong to the map: values that vary along it may leave
+// the map as one copy for all devices.
 TEST_F(PmapTransform, NamesOfMapsAroundAreSeenInside) {
   const Array m = ts::arange(8.0f).reshape(2, 4), one = vec({1, 2, 3, 4});
   auto over = [](auto f) { return ts::vmap(f, {.axis_name = "k"}); };
@@ -245,7 +246,7 @@ TEST_F(PmapTransform, NamesOfMapsAroundAreSeenInside) {
   auto [sums, same] = over(shared)(m, vec({5, 6}));
   EXPECT_EQ(f32s(sums), (Floats{6, 23}));
   EXPECT_EQ(f32s(same), (Floats{5, 6}));
-  // Nothing of what enters the map is stacked.
+  // No argument of the map is stacked.
   auto unstacked = over(
       [&](Array b) { return b * ts::pmap([](Array a) { return a + ts::axis_index("k"); })(one); });
   EXPECT_EQ(f32s(unstacked(vec({1, 10}))), (Floats{1, 2, 3, 4, 20, 30, 40, 50}));
@@ -256,8 +257,8 @@ TEST_F(PmapTransform, NamesOfMapsAroundAreSeenInside) {
       ts::pmap([](Array a) { return ts::all_to_all(a, "k", 0, 0); },
                {.in_axes = ts::replicated, .out_axes = ts::replicated, .axis_size = 4});
   EXPECT_EQ(f32s(over(exchanged)(ts::array({{1.0, 2.0}, {3.0, 4.0}}))), (Floats{1, 3, 2, 4}));
-  // A branch by the number of the vmap's member, with a sum over the devices in it, is taken by all
-  // devices of a member.
+  // All devices of a vmap's member take the branch that its number selects, which has a sum over
+  // the devices.
   auto branch = ts::pmap([](Array a) {
     return ts::cond(
         ts::axis_index("k") > 0, [&] { return ts::psum(a, "i"); }, [&] { return a; });
@@ -274,8 +275,8 @@ TEST_F(PmapTransform, NamesOfMapsAroundAreSeenInside) {
   EXPECT_EQ(f32s(over(both)(m)), (Floats{0, 1, 2, 3, 28, 28, 28, 28}));
 }
 
-// A custom rule could bring something of each device's own into the derivative of a result that is
-// stored once.
+// A custom rule could add values of a single device to the derivative of a result that is stored
+// once.
 TEST_F(PmapTransform, CustomDerivativesOfReplicatedResults) {
   auto mapped = [](auto scale) {
     auto f = ts::custom_jvp([](Array a) { return a; },
@@ -303,7 +304,7 @@ TEST_F(PmapTransform, CustomDerivativesOfReplicatedResults) {
 }
 
 TEST_F(PmapTransform, ControlFlow) {
-  // Each device by its own flag.
+  // Each device branches by its own flag.
   auto own = ts::pmap([](Array a, Array lead) {
     return ts::cond(
         lead > 0, [&] { return 2 * a; }, [&] { return -a; });
@@ -320,7 +321,7 @@ TEST_F(PmapTransform, ControlFlow) {
     return last + ts::sum(all);
   };
   expect_same_as_vmap(walk, x, ct, "scan");
-  // A predicate that all share may choose a collective.
+  // A predicate that all devices share may select a collective.
   auto together = ts::pmap(
       [](Array a) {
         return ts::cond(
@@ -329,7 +330,7 @@ TEST_F(PmapTransform, ControlFlow) {
       {.axis_name = "i"});
   EXPECT_EQ(f32s(together(x)), (Floats{5, 7, 5, 7, 5, 7, 5, 7}));
   EXPECT_EQ(f32s(together(-x)), f32s(-x));
-  // One that differs may not.
+  // A predicate that varies may not.
   auto lonely = ts::pmap(
       [](Array a) {
         return ts::cond(
@@ -343,8 +344,9 @@ TEST_F(PmapTransform, ControlFlow) {
   EXPECT_NE(text.find("is inside the cond"), std::string::npos) << text;
 }
 
-// Under vmap a branch that each member chooses is a selection. Its derivative is that of the whole
-// map, and cannot be taken member by member where a collective reads those that chose otherwise.
+// Under vmap, a branch that each member chooses is a selection. Its derivative is that of the whole
+// map, and cannot be taken member by member if a collective reads members that chose the other
+// branch.
 TEST_F(PmapTransform, DerivativesOfCollectivesInBranches) {
   auto branch = [](auto predicate) {
     return [=](Array a) {
@@ -364,7 +366,7 @@ TEST_F(PmapTransform, DerivativesOfCollectivesInBranches) {
   auto shared = branch([](Array a) { return ts::psum(a, "k") > 0; });
   EXPECT_EQ(f32s(over(ts::grad(shared))(vec({3, -1}))), (Floats{12, -4}));
   EXPECT_EQ(f32s(over(ts::grad(shared))(vec({1, -2}))), (Floats{1, 1}));
-  // A map inside whose axis has the name of the one around it: each member has its own.
+  // An inner map whose axis has the name of the outer one: each member has an axis of its own.
   auto squared = ts::pmap([](Array e) { return e * ts::psum(e, "k"); }, {.axis_name = "k"});
   auto inside = [&](Array a) {
     return ts::sum(ts::cond(

@@ -1,5 +1,5 @@
-// Random programs that copy, move, view and donate arrays, against a model of who has which.
-// TESSERA_DONATIONS=100000 in the environment runs as many.
+// Random programs that copy, move, view and donate arrays agree with a model of their owners.
+// TESSERA_DONATIONS=100000 in the environment runs that many.
 #include <tessera/reductions.h>
 #include <tessera/sharding.h>
 
@@ -43,22 +43,23 @@ const auto kLoop = ts::jit(
 const auto kFails =
     ts::jit([](Array x) { return x.reshape(x.size() + 1, 1); }, {.donate = {0}, .name = "fails"});
 
-// What a program's arrays should be: values, who took them, and how many handles there are.
+// The expected state of a program's array: its values, the call that took it, and the number of
+// handles.
 struct Model {
   std::vector<float> values;
-  std::string taker;  // empty: nobody
+  std::string taker;  // empty: no call
   int handles = 0;
 };
 using ModelPtr = std::shared_ptr<Model>;
 
 struct Variable {
   Array array;
-  ModelPtr model;  // null: empty
+  ModelPtr model;  // null: the variable is empty
 };
 
 class World {
  public:
-  // Makes one step; "" or what was wrong.
+  // Makes one step; returns "" or a description of the error.
   std::string step(std::uint64_t seed) {
     std::mt19937_64 rng(seed);
     const std::uint64_t what = rng() % 19;
@@ -123,8 +124,8 @@ class World {
     return "";
   }
 
-  // Runs f, which needs the arrays of these variables: "" if it does as the model says, `done` then
-  // says what became of them.
+  // Runs f, which needs the arrays of these variables. Returns "" if it behaves like the model;
+  // `done` then updates the model.
   template <class F>
   std::string expect(std::initializer_list<std::size_t> needed, F f, bool* done = nullptr) {
     std::string story;
@@ -240,7 +241,7 @@ class World {
     return wrong;
   }
 
-  // By std::move: given away where no other handle is.
+  // Passes the array by std::move, which donates it if there is no other handle.
   std::string moved(std::size_t a, std::size_t b) {
     const ModelPtr m = at_[a].model;
     Array y;
@@ -259,7 +260,7 @@ class World {
     const ModelPtr m = at_[a].model, n = at_[b].model;
     std::pair<Array, Array> y;
     bool done = false;
-    if (!m || !n || places(a, b)) return "";  // an empty leaf is none
+    if (!m || !n || places(a, b)) return "";  // an empty leaf has no array
     const std::string wrong = expect(
         {a, b}, [&] { y = kBoth(at_[a].array, at_[b].array); }, &done);
     if (!done) return wrong;
@@ -275,7 +276,7 @@ class World {
 
   std::string pair(std::size_t a, std::size_t b) {
     const ModelPtr m = at_[a].model, n = at_[b].model;
-    if (!m || !n || places(a, b)) return "";  // an empty leaf is none
+    if (!m || !n || places(a, b)) return "";  // an empty leaf has no array
     Pair y;
     bool done = false;
     const std::string wrong = expect(
@@ -306,7 +307,7 @@ class World {
     }
   }
 
-  // Two threads donate one array: one has it, the other says who.
+  // Two threads donate one array: one call gets it, and the error of the other names that call.
   std::string at_once(std::size_t a, std::size_t b) {
     const ModelPtr m = at_[a].model;
     if (!m || !m->taker.empty()) return "";

@@ -1,5 +1,5 @@
-// Two threads read one array in any manner and order, while memory is given out and back, and may
-// donate it. TESSERA_READS=100000 in the environment runs as many rounds.
+// Two threads read one array in all ways and orders, while memory is allocated and freed, and may
+// donate it. TESSERA_READS=100000 in the environment runs that many rounds.
 #include <tessera/contractions.h>
 #include <tessera/reductions.h>
 #include <tessera/safetensors.h>
@@ -25,11 +25,11 @@ using ts::Array;
 
 namespace {
 
-// What one thread saw of the array; "" or what was wrong.
+// What one thread saw of the array; "" or a description of the error.
 struct Reader {
   const Stored& stored;
-  std::vector<std::pair<Array, std::span<const float>>> spans;  // with what keeps them
-  bool deleted = false;  // it was found to be donated, after which it has to stay so
+  std::vector<std::pair<Array, std::span<const float>>> spans;  // with their owners
+  bool deleted = false;  // once it is donated, it must stay so
   int donated = 0;
 
   bool is(std::span<const float> got, const std::vector<float>& want) const {
@@ -45,7 +45,7 @@ struct Reader {
       case 1: return all(x);
       case 2: {
         const std::string text = to_string(x);
-        if (text == "Array(" + describe(x) + " deleted)")  // printing says so, and throws nothing
+        if (text == "Array(" + describe(x) + " deleted)")  // printing says so, and does not throw
           throw ts::TraceError("was donated to jit(random_reads_test.cc:");
         return text == to_string(Array(v, x.shape()));
       }
@@ -113,7 +113,7 @@ struct Reader {
   }
 
   std::string step(std::uint64_t what) {
-    if (what / 1024 % 2)  // memory that was given back too early would be this
+    if (what / 1024 % 2)  // memory that was freed too early would get these values
       for (const std::size_t n : {stored.values.size(), stored.values.size() + 300})
         (void)ts::full({n}, -7.0).block_until_ready();
     const bool was = deleted || donated;
@@ -150,7 +150,7 @@ Stored made(const Round& r) {
   return api_test::stored(rng, 2 * kDevices, columns, static_cast<float>(rng() % 1000));
 }
 
-// One thread after the other: deterministic, so that it shrinks.
+// One thread runs after the other, which is deterministic and can be shrunk.
 std::string in_turn(const Round& r) {
   const Stored s = made(r);
   Reader reader{s};
@@ -184,7 +184,7 @@ std::string at_once(const Round& r) {
   return "";
 }
 
-// Drops steps while the round still fails, a few times over where it fails by chance.
+// Drops steps while the round still fails; it is tried several times if it fails by chance.
 void shrink(Round& r, const std::function<std::string(const Round&)>& problem) {
   auto fails = [&](const Round& round) {
     for (int again = 0; again < 50; ++again)

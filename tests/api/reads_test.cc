@@ -1,4 +1,4 @@
-// Reads of one array, again and again, in every form of storage.
+// Repeated reads of one array in every form of storage.
 #include "api/array/array_impl.h"
 
 #include <tessera/collectives.h>
@@ -64,7 +64,7 @@ std::vector<StoredOnce> stored_once() {
   };
 }
 
-// Arrays that would get the memory that a read gave back too early.
+// Allocates arrays that would get memory that a read freed too early.
 void reuse_memory() {
   std::vector<Array> others;
   for (int k = 0; k < 8; ++k)
@@ -115,7 +115,7 @@ TEST(Reads, FromTwoThreadsAgree) {
 
 namespace {
 
-// A computation that is under way until somebody lets it end.
+// A computation that runs until it is told to end.
 struct Endless : ts::runtime::Completion {
   std::atomic<bool> waiting{false};
   std::latch waited_for{1}, end{1};
@@ -129,7 +129,8 @@ struct Endless : ts::runtime::Completion {
 
 }  // namespace
 
-// Every read of one array while another one, which a thread waits for, is being computed.
+// All kinds of reads of one array, while another array, which a thread waits for, is being
+// computed.
 TEST(Reads, OfReadyArraysDoNotWaitForAPendingOne) {
   const Array once = ts::broadcast_to(counted(), {kRows, kRow}), number(2.5), dense = counted();
   (void)dense.block_until_ready();

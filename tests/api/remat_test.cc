@@ -52,7 +52,8 @@ TEST(Checkpoint, KeepsLessForTheBackwardPass) {
     auto f = ts::remat(deep, {.policy = policy});
     return ts::make_ir(ts::grad([f](Array x, Array w) { return ts::sum(f(x, w)); }))(x, w);
   };
-  // Four forward sines; the backward pass computes the first three again, unless it may keep them.
+  // There are four sines forward. The backward pass computes the first three again unless they may
+  // be saved.
   const std::size_t none = count(ir(ts::policies::nothing_saveable()), "= sin ");
   const std::size_t all = count(ir(ts::policies::everything_saveable()), "= sin ");
   const std::size_t named = count(ir(ts::policies::save_only_these_names({"layer"})), "= sin ");
@@ -71,7 +72,7 @@ TEST(Checkpoint, InsideScanAndVmap) {
       ts::tree::equal(ts::vmap(ts::grad(run(step)))(rows), ts::vmap(ts::grad(run(plain)))(rows)));
 }
 
-// Programs written for the former name compile, with a warning, and compute the same bits.
+// Programs that use the former name compile with a warning and compute the same bits.
 TEST(Checkpoint, TheFormerNameIsRemat) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

@@ -1,4 +1,5 @@
-// What a selection does not take has no part in a derivative, however infinite its own is.
+// Values that a selection does not take have no part in its derivative, even if their own
+// derivative is infinite.
 #include <tessera/constants.h>
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
@@ -25,7 +26,7 @@ namespace {
 using Doubles = std::vector<double>;
 using Loss = std::function<Array(Array)>;
 
-// The gradient, eager and compiled, which are the same.
+// The gradient, eager and compiled, which must agree.
 Doubles gradient(const Loss& f, const Array& x) {
   const auto eager = ts::ravel(ts::grad(f)(x)).to_vector<double>();
   EXPECT_EQ(ts::ravel(ts::jit(ts::grad(f))(x)).to_vector<double>(), eager);
@@ -45,7 +46,7 @@ TEST(Selections, OfBranchesThatAreInfiniteElsewhere) {
 
 TEST(Selections, OfSelections) {
   const Array x(Doubles{-1, 0, 1, 2, 4});
-  // 0 < x < 2: log x; from 2 on 1 / (x - 2) + x, which is infinite at 2; else 0.
+  // log x for 0 < x < 2; 1 / (x - 2) + x from 2 on, which is infinite at 2; else 0.
   const Loss f = [](Array v) {
     const Array inner = ts::where(v < 2, ts::log(v), ts::where(v > 2, 1 / (v - 2), 0) + v);
     return ts::sum(ts::where(v > 0, inner, 0));
@@ -79,7 +80,7 @@ TEST(Selections, BySizeAndBounds) {
   EXPECT_EQ(gradient([](Array v) { return ts::sum(ts::clip(1 / v, 0, 3)); }, x),
             (Doubles{0, -1, -0.0625}));
   EXPECT_EQ(gradient([](Array v) { return ts::max(ts::log(v)); }, x), (Doubles{0, 0, 0.25}));
-  // Where both are equal each has a half.
+  // Where both are equal, each has half of the derivative.
   EXPECT_EQ(gradient([](Array v) { return ts::sum(ts::maximum(v, 1)); }, x), (Doubles{0, 0.5, 1}));
 }
 
@@ -114,7 +115,7 @@ TEST(Selections, UnderVmap) {
   EXPECT_EQ(ts::vmap(ts::grad(f))(Array(Doubles{0, 4})).to_vector<double>(), (Doubles{0, 0.25}));
 }
 
-// Sums of selections in any nesting against differences, far from the singular points.
+// Sums of nested selections agree with finite differences, far from singular points.
 TEST(Selections, DrawnNestsAgreeWithDifferences) {
   std::mt19937 rng(11);
   for (int round = 0; round < 40; ++round) {
@@ -147,7 +148,8 @@ TEST(Selections, DrawnNestsAgreeWithDifferences) {
 }
 
 TEST(EqualEigenvalues, OfFunctionsThatDoNotDependOnTheVectors) {
-  // The projection onto the space of the two smallest of 1, 1, 3 in a turned basis.
+  // The projection onto the eigenspace of the two smallest eigenvalues of 1, 1, 3 in a rotated
+  // basis.
   const double c = std::sqrt(0.5);
   const Array turn(Doubles{c, -c, 0, c, c, 0, 0, 0, 1}, {3, 3});
   const Array a = ts::matmul(ts::matmul(turn, ts::diag(Array(Doubles{1, 1, 3}))), turn.T());
@@ -158,20 +160,22 @@ TEST(EqualEigenvalues, OfFunctionsThatDoNotDependOnTheVectors) {
     return ts::matmul(low, low.T());
   };
   const auto loss = [&](Array m) { return ts::sum(projection(m) * direction); };
-  // By perturbation: the derivative of the projection P is P dA S + S dA P, S = (1 - P) / (1 - 3).
+  // By perturbation theory, the derivative of the projection P is P dA S + S dA P with S = (1 - P)
+  // / (1 - 3).
   const Array p = projection(a), s = (ts::eye(3, {}, 0, ts::f64) - p) / (1.0 - 3.0);
   const Array want =
       ts::matmul(ts::matmul(p, direction), s) + ts::matmul(ts::matmul(s, direction), p);
   const Array got = ts::grad(loss)(a), both = (got + got.T()) / 2;
   EXPECT_TRUE(ts::allclose(both, want, 1e-9, 1e-9).item<bool>()) << both << want;
-  // The identity, exactly equal.
+  // For the identity, exactly equal eigenvalues.
   const auto sums = [](Array m) { return ts::sum(ts::linalg::eigh(m).eigenvalues); };
   EXPECT_EQ(ts::grad(sums)(ts::eye(2, {}, 0, ts::f64)).to_vector<double>(), (Doubles{1, 0, 0, 1}));
 }
 
 TEST(EqualSingularValues, OfFunctionsThatDoNotDependOnTheVectors) {
   const auto is_finite = [](Array x) { return ts::all(ts::isfinite(x)).item<bool>(); };
-  // U V' of a matrix is a function of it alone; at a multiple of a rotation all values are equal.
+  // U V' is a function of the matrix only; at a multiple of a rotation all singular values are
+  // equal.
   const auto polar = [](Array m) {
     const auto f = ts::linalg::svd(m, false);
     return ts::matmul(f.u, f.vh);

@@ -1,5 +1,5 @@
-// Per-device functions over meshes: blocks by specs, types of axes, derivatives without psums
-// written for them.
+// Per-device functions over meshes: blocks by specs, varying types, and derivatives without
+// explicit psums.
 #include <tessera/collectives.h>
 #include <tessera/combine.h>
 #include <tessera/contractions.h>
@@ -87,7 +87,8 @@ TEST_F(ShardMaps, TreesStaticsAndCaptures) {
   EXPECT_EQ(sum.item<float>(), 42);
 }
 
-// The gradient of what all devices share is the sum of theirs: once, whatever the mesh.
+// The gradient of a value that all devices share is the sum of their gradients, added once on any
+// mesh.
 TEST_F(ShardMaps, GradientsOfSharedParameters) {
   const Array w = ts::array({1.0, -2.0, 0.5});
   const Array x = ts::random::normal(ts::random::key(0), {8, 3});
@@ -102,7 +103,7 @@ TEST_F(ShardMaps, GradientsOfSharedParameters) {
   const Array g = ts::grad(loss)(w, x), want = ts::grad(whole)(w, x);
   EXPECT_TRUE(ts::allclose(g, want, 1e-6));
   EXPECT_TRUE(ts::allclose(ts::jit(ts::grad(loss))(w, x), want, 1e-6));
-  // Inside, it is the same on all devices already: pmean of it changes nothing.
+  // Inside, the value is already equal on all devices, and its pmean changes nothing.
   auto inside = ts::shard_map(
       [](Array weights, Array rows) {
         return ts::grad([&](Array p) {
@@ -113,7 +114,7 @@ TEST_F(ShardMaps, GradientsOfSharedParameters) {
   EXPECT_TRUE(ts::allclose(inside(w, x), want, 1e-6));
 }
 
-// P('i') in, psum, P() out: its transpose moves nothing. P() in, P('i') out: one psum.
+// P('i') in, psum, P() out: the transpose moves nothing. P() in, P('i') out: one psum.
 TEST_F(ShardMaps, TransposesAreMinimal) {
   const auto sums = [](const std::string& schedule) {
     int n = 0;
@@ -139,7 +140,7 @@ TEST_F(ShardMaps, TransposesAreMinimal) {
 TEST_F(ShardMaps, UnderAndAroundTransformations) {
   auto f = ts::shard_map(
       [](Array b) {
-        // A carry that is the same everywhere at first and differs from the first turn on.
+        // A carry that starts equal everywhere and varies from the first iteration on.
         auto [carry, ys] = ts::scan(
             [&](Array c, Array k) {
               c = ts::remat([](Array a, Array s) { return ts::sin(a) + s; })(c + b, k);
@@ -149,7 +150,7 @@ TEST_F(ShardMaps, UnderAndAroundTransformations) {
         return carry + ys[2];
       },
       {.mesh = line, .in_specs = P("i"), .out_specs = P("i")});
-  auto plain = [](Array x) {  // the same on the whole
+  auto plain = [](Array x) {  // the same on the global array
     Array c = ts::zeros({8}), last;
     for (int k = 0; k < 3; ++k) {
       c = ts::sin(c + x) + static_cast<float>(k);
@@ -183,8 +184,9 @@ TEST_F(ShardMaps, BranchesAndLoopsInside) {
   EXPECT_EQ(f32s(f(v)), (Floats{40, 50, 60, 70, 0, 1, 2, 3}));
 }
 
-// One of two arrays varies, so both totals of one reduction do, though the body keeps them apart.
-// By its derivative, and with a loop in the body, the reduction is taken to parts that are apart.
+// One of two arrays varies, so both totals of one reduction do, although the body keeps them
+// separate. For its derivative, and if the body has a loop, the reduction is split into separate
+// ones.
 TEST_F(ShardMaps, TotalsThatABodyKeepsApartVaryTogether) {
   using Sum = std::function<Array(Array, Array)>;
   const Array w = Array(Floats{3, 4});

@@ -1,4 +1,4 @@
-// jit with shardings: whole programs, partitioned.
+// jit with shardings: whole programs that are partitioned.
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
@@ -92,7 +92,7 @@ TEST_F(ShardedJit, MeshOfTheScope) {
     const auto scope = ts::use_mesh(line);
     return ts::jit(body, {.in_shardings = P("x"), .out_shardings = P("x")});
   };
-  EXPECT_EQ(make()(x).sharding(), ts::Sharding(line, P("x")));  // where it is made
+  EXPECT_EQ(make()(x).sharding(), ts::Sharding(line, P("x")));  // where it was made
   auto later = ts::jit(body, {.in_shardings = P("x"), .out_shardings = P("x")});
   const auto scope = ts::use_mesh(line);
   EXPECT_EQ(later(x).sharding(), ts::Sharding(line, P("x")));
@@ -101,7 +101,7 @@ TEST_F(ShardedJit, MeshOfTheScope) {
   EXPECT_EQ(later(x).sharding(), ts::Sharding(two, P("x")));
 }
 
-// A function inside asks for places on the mesh of whoever is around it, each time.
+// In each call, the specs of an inner function refer to the mesh of the outer one.
 TEST_F(ShardedJit, FunctionsInsideFollowTheMesh) {
   auto inner = ts::jit([](Array x) { return ts::with_sharding_constraint(x * 2, P("x")); });
   const auto outer = [&](Array x) { return inner(x); };
@@ -154,7 +154,7 @@ TEST_F(ShardedJit, ConstraintsInside) {
   const Array x = whole({8, 4}, 8);
   EXPECT_EQ(f32s(f(x)), f32s(x * 2 + 1));
   EXPECT_EQ(f(x).sharding(), ts::Sharding(line, P("x")));
-  // Outside of functions that are traced it moves.
+  // Outside of traced functions it moves the array.
   const auto scope = ts::use_mesh(line);
   EXPECT_EQ(ts::with_sharding_constraint(x, P("x")).sharding(), ts::Sharding(line, P("x")));
 }
@@ -172,8 +172,8 @@ TEST_F(ShardedJit, InsideTransformations) {
   EXPECT_TRUE(ts::allclose(ts::vmap(loss)(many), ts::vmap(plain)(many), 1e-5, 1e-6));
 }
 
-// Derivatives that a user wrote, visibly others than those of their functions: placements go through
-// them, alone and in the turns of a loop.
+// Custom derivatives that visibly differ from those of their functions: shardings propagate through
+// them, alone and in the iterations of a loop.
 TEST_F(ShardedJit, DerivativesOfOnesOwn) {
   const auto by_vjp = ts::custom_vjp(
       [](Array x) { return ts::dot(x, ts::transpose(x)); },

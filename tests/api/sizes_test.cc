@@ -1,4 +1,4 @@
-// Sizes that no machine holds end in an error before anything is allocated.
+// Sizes that no machine can hold end in an error before anything is allocated.
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>
@@ -33,7 +33,7 @@ namespace {
 
 using Made = std::function<void(std::int64_t)>;
 
-// Every function that makes an array of a size that it is told, for a size n.
+// Every function that makes an array of a given size, for a size n.
 std::vector<std::pair<std::string, Made>> makers() {
   const Array key = ts::random::key(0), x = ts::ones({3}), square = ts::ones({3, 3});
   using namespace ts::random;
@@ -97,7 +97,7 @@ std::vector<std::pair<std::string, Made>> makers() {
 
 }  // namespace
 
-// From just more than there is to more than can be counted.
+// From slightly more than the available memory to more than can be counted.
 TEST(Sizes, ThatNoMachineHoldsAreErrors) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const auto& [name, make] : makers())
@@ -105,7 +105,7 @@ TEST(Sizes, ThatNoMachineHoldsAreErrors) {
                                  std::int64_t{1000000000000000000}, std::int64_t{1} << 62, most}) {
       const std::int64_t before = ts::physical_memory_stats().live;
       const std::string text = message<ts::Error>([&] { make(n); });
-      // The bytes with what there is, or a size that is not counted in bytes any more.
+      // The message has the bytes and the available memory, or a size too large to count in bytes.
       const bool bytes = text.find("bytes") != text.npos && text.find("iB") != text.npos;
       EXPECT_TRUE(bytes || text.find("2^50") != text.npos || text.find("2^63") != text.npos)
           << name << " of " << n << ": " << text;
@@ -139,7 +139,7 @@ TEST(Sizes, InTracesAreErrorsToo) {
   EXPECT_THROW(ts::outer(ts::zeros({1 << 24}), ts::zeros({1 << 24})), ts::Error);
 }
 
-// Positions along an axis that 32 bits do not count are numbers of 64.
+// Positions along an axis too long for 32 bits are 64-bit numbers.
 TEST(Sizes, OfLongAxesHavePositionsOf64Bits) {
   const std::int64_t n = std::int64_t{3} << 30;
   const auto of = [](std::int64_t n, auto f) {
@@ -165,7 +165,7 @@ TEST(Sizes, OfLongAxesHavePositionsOf64Bits) {
     EXPECT_EQ(of(length, [](Array x) { return ts::unique_all(x, {.size = 2}).inverse_indices; }),
               dtype);
   }
-  // Places are counted in 64 bits, though no result is of them.
+  // Positions are counted in 64 bits although no result has them.
   for (const auto& program :
        {ts::jit([](Array x) { return ts::quantile(x, 0.5); })
             .lower(ts::abstract(ts::f32, {n}))
@@ -173,7 +173,7 @@ TEST(Sizes, OfLongAxesHavePositionsOf64Bits) {
         ts::jit([](Array x) { return ts::place(x, x > 0, ts::ones({2})); })
             .lower(ts::abstract(ts::f32, {n}))
             .ir(),
-        // The sum of two positions is past 2^31 before a position is.
+        // The sum of two positions passes 2^31 before a position does.
         ts::jit([](Array x) { return ts::searchsorted(x, x(ts::range(0, 3))); })
             .lower(ts::abstract(ts::f32, {(std::int64_t{1} << 30) + 1}))
             .ir()})
@@ -183,7 +183,7 @@ TEST(Sizes, OfLongAxesHavePositionsOf64Bits) {
   EXPECT_GE(*std::min_element(drawn.begin(), drawn.end()), 0);
   EXPECT_LT(*std::max_element(drawn.begin(), drawn.end()), n);
   EXPECT_GT(*std::max_element(drawn.begin(), drawn.end()), std::int64_t{1} << 31);
-  // Along the other axis, and where only the sum of two positions is too large.
+  // Along the other axis, and if only the sum of two positions is too large.
   EXPECT_EQ(ts::eval_shape([](Array x) { return ts::argsort(x, 1); }, ts::abstract(ts::i8, {n, 2}))
                 .dtype(),
             ts::i32);

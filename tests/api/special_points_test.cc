@@ -1,5 +1,5 @@
-// Derivatives where functions have their special points: zeros, infinities, kinks. Where JAX 0.10
-// gives a number they are its numbers, but for logaddexp, whose weights there do not add up to 1.
+// Derivatives at the special points of functions: zeros, infinities, kinks. They are those of JAX
+// 0.10 if it gives a number, except for logaddexp, whose weights there do not add up to 1.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct Derivatives {
 
 double scalar(const Array& x) { return x.item<double>(); }
 
-// Forward and reverse mode agree, in each dtype.
+// Forward and reverse mode agree for each dtype.
 void expect_derivatives(const Binary& f, double x, double y, Derivatives expected) {
   for (ts::DType d : {ts::f32, ts::f64}) {
     SCOPED_TRACE(std::to_string(x) + ", " + std::to_string(y) + " in " + to_string(d));

@@ -1,4 +1,4 @@
-// Static arrays: part of the compile key by content, constants of the traced function.
+// Static arrays are part of the compile key by their content, and constants of the traced function.
 #include <tessera/creation.h>
 #include <tessera/device.h>
 #include <tessera/elementwise.h>
@@ -24,7 +24,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// The warnings while it lives.
+/// Collects the warnings while it is alive.
 struct Heard {
   std::vector<std::string> texts;
   ts::WarningHandler before =
@@ -57,7 +57,7 @@ TEST(StaticArray, IsPartOfTheKeyByContent) {
   EXPECT_EQ(f.trace_count(), 1u);
   EXPECT_EQ(f32s(f(x, ts::array({1.0, 1.0, 1.0}))), (Floats{3, 6, 9, 12}));
   EXPECT_EQ(f.trace_count(), 2u);
-  // Kept, and made from a computation whose shards lie on several devices.
+  // It can be stored, and made from a computation whose shards are on several devices.
   StaticArray kept = ts::pmap([](Array v) { return v * 0.5; })(ts::array({1.0, 0.0, 2.0}));
   EXPECT_EQ(ts::to_string(kept.array().sharding()), "SingleDevice(CpuDevice(id=0))");
   EXPECT_EQ(f32s(f(x, kept)), (Floats{1.5, 3, 4.5, 6}));
@@ -76,7 +76,7 @@ TEST(StaticArray, EqualsByDtypeShapeAndBytes) {
   EXPECT_EQ(StaticArray(x).nbytes(), 16);
 }
 
-// In a tree it is no leaf: nothing is mapped, differentiated or replaced.
+// In a tree it is not a leaf: it is not mapped, differentiated or replaced.
 TEST(StaticArray, LivesInTrees) {
   Table t{ts::array({2.0, 3.0}), 1, ts::array({5.0})};
   EXPECT_EQ(ts::tree::leaves(t).size(), 1u);
@@ -117,7 +117,7 @@ TEST(StaticArray, WarnsOnceWhenLarge) {
             "each content is traced and compiled anew\n"
             "  at: args[1]\n"
             "  try: make it an Array, unless the program has to depend on its values");
-  // Numbers of a vector are static too.
+  // The numbers of a vector are static too.
   ts::jit([](Array x, std::vector<double> v) { return x * v[0]; }, {.name = "numbers"})(
       1.0f, std::vector<double>(10000, 2.0));
   ASSERT_EQ(heard.texts.size(), 2u);

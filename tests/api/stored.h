@@ -34,7 +34,7 @@ inline std::vector<float> counted_from(float start, std::int64_t n) {
   return v;
 }
 
-/// The elements of row-major `values` of `shape` that ranges with start and stop pick.
+/// The elements of row-major `values` of `shape` that ranges with these starts and stops select.
 inline std::vector<float> block(const std::vector<float>& values, const tessera::Shape& shape,
                                 const std::vector<tessera::Range>& index) {
   std::vector<float> out;
@@ -48,7 +48,7 @@ inline std::vector<float> block(const std::vector<float>& values, const tessera:
   return out;
 }
 
-/// x + 0, by a program long enough to be queued.
+/// Computes x + 0 by a program long enough to be queued.
 inline Array computed_slowly(const Array& x) {
   static const auto slow = tessera::jit([](Array v) {
     return tessera::fori_loop(
@@ -57,8 +57,8 @@ inline Array computed_slowly(const Array& x) {
   return slow(x);
 }
 
-/// A new array of `rows` (a multiple of kDevices) by `columns` elements that count from `start`; of
-/// fewer dimensions, or none of that, where the kind says so.
+/// A new array of `rows` (a multiple of kDevices) by `columns` elements that count from `start`.
+/// Some kinds have fewer dimensions, or other sizes.
 inline Stored stored(std::mt19937_64& rng, std::int64_t rows, std::int64_t columns, float start) {
   namespace ts = tessera;
   static const auto identity = ts::jit([](Array x) { return x; });
@@ -74,7 +74,7 @@ inline Stored stored(std::mt19937_64& rng, std::int64_t rows, std::int64_t colum
   auto part = [&](std::int64_t row) {
     return std::vector<float>(all.begin() + row * columns, all.begin() + (row + 1) * columns);
   };
-  // `part` again and again.
+  // Repeats `part`.
   auto times = [](const std::vector<float>& part, std::int64_t count) {
     std::vector<float> v;
     for (std::int64_t i = 0; i < count; ++i) v.insert(v.end(), part.begin(), part.end());

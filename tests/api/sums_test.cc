@@ -1,5 +1,5 @@
-// Sums of many terms, in every layout that the code generator treats in its own way: the error
-// stays within that of a pairwise sum, log2(n) roundings of the sum of magnitudes.
+// Sums of many terms, in every layout that the code generator treats differently: the error stays
+// within that of a pairwise sum, log2(n) rounding errors of the sum of magnitudes.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using ts::Shape;
 
 namespace {
 
-// A tenth, whose rounding errors all have one sign; numbers of many sizes.
+// A tenth, whose rounding errors all have one sign, or numbers of very different sizes.
 enum class Terms { tenths, spread };
 
 float term(Terms kind, std::int64_t i) {
@@ -56,7 +56,7 @@ void for_each_case(const F& f) {
     }
 }
 
-// The exact sums, of the elements mapped by `f`, in double.
+// The exact sums of the elements mapped by `f`, in double.
 template <class F>
 std::vector<double> exact_sums(const Layout& l, const std::vector<float>& x, const F& f) {
   const Array wide = ts::array(Array(x, l.shape)).astype(ts::f64);
@@ -126,7 +126,7 @@ TEST(Sums, OfProducts) {
   }
 }
 
-// The library sums blocks of a thousand terms one after the other; the blocks are added pairwise.
+// The library sums blocks of a thousand terms sequentially, and the blocks are added pairwise.
 TEST(Sums, OfProductsWithMatrices) {
   for (std::int64_t k : {1000003, 65536, 4097})
     for (auto [m, n] : {std::pair{1, 3}, {3, 1}, {1, 64}, {64, 1}, {4, 4}, {5, 2}})
@@ -165,7 +165,7 @@ TEST(Sums, RunningSums) {
     }
   const float end = ts::cumsum(ts::full({1000000}, 0.1))[-1].item<float>();
   EXPECT_NEAR(end, 100000, 0.05);
-  // In float64 as well, and backwards, as the gradient of a running sum is.
+  // Also in float64, and in reverse, like the gradient of a running sum.
   const double wide = ts::cumsum(ts::full({1000000}, 0.1, ts::f64))[-1].item<double>();
   EXPECT_NEAR(wide, 1000000 * ts::full({1}, 0.1, ts::f64)[0].item<double>(), 1e-9);
   const Array g = ts::grad([](Array v) { return ts::sum(ts::cumsum(v)); })(ts::ones({100000}));

@@ -1,4 +1,4 @@
-// jit with shardings over values in the middle of functions whose sizes the devices do not divide.
+// jit with shardings for intermediate values whose extents the devices do not divide.
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>
 #include <tessera/creation.h>

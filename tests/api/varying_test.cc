@@ -42,8 +42,8 @@ class Varying : public testing::Test {
   }
 };
 
-// One row of the Jacobian is a gradient, which is the sum over the devices that share the argument;
-// forward mode says how each device's result changes.
+// One row of the Jacobian is a gradient, which is the sum over the devices that share the argument.
+// Forward mode gives the change of each device's result.
 TEST_F(Varying, JacobiansOfASharedParameter) {
   auto product = [](Array b) { return [b](Array a) { return a * b; }; };
   auto reverse = [&](Array a, Array b) { return ts::sum(ts::jacrev(product(b))(a), 1); };
@@ -87,7 +87,7 @@ TEST_F(Varying, CotangentsThatVary) {
       "\"x\")); for that of what all share sum the cotangent, ts::psum(ct, \"x\")");
   auto summed = [&](Array a, Array t) { return of(square, itself)(a, ts::psum(t, "x")); };
   EXPECT_EQ(on_both(summed, {P(), P("x")}, P(), w, x), Doubles{66});
-  // One that is the same everywhere is each device's.
+  // A tangent that is equal everywhere is each device's tangent.
   auto shared = [&](Array a, Array t) {
     auto [y, back] = ts::vjp([t](Array p) { return p * t; }, a);
     return back(ts::ones({1}, ts::f64));
@@ -122,7 +122,7 @@ TEST_F(Varying, TangentsThatVary) {
   };
   auto pushed = [&](Array a, Array t) { return ts::jvp(fourth_power, a, t).second; };
   EXPECT_EQ(on_both(pushed, {P(), P("x")}, P("x"), w, x), (Doubles{108, 1080}));
-  // The primal stays the same on all devices.
+  // The primal stays equal on all devices.
   auto primal = [&](Array a, Array t) { return ts::jvp(fourth_power, a, t).first; };
   EXPECT_EQ(on_both(primal, {P(), P("x")}, P(), w, x), Doubles{81});
   auto linear = [&](auto cast) {
@@ -167,8 +167,8 @@ TEST_F(Varying, BackwardPassesOfUsers) {
             "function is called, ts::pvary(x, \"x\")");
 }
 
-// The cotangent of a gathered value is the same everywhere; each device's part of it is not, and the
-// next derivative has to know.
+// The cotangent of a gathered value is equal everywhere, but each device's part of it varies, which
+// the next derivative must know.
 TEST_F(Varying, DerivativesOfWhatIsGathered) {
   const Array p = ts::array({3., 5.}, ts::f64);
   auto h = [](auto power) {
@@ -181,8 +181,8 @@ TEST_F(Varying, DerivativesOfWhatIsGathered) {
   auto line = h([](Array y) { return y; });
   auto square = h([](Array y) { return y * y; });
   auto value = [](auto f) { return [=](Array a, Array b) { return ts::expand_dims(f(a, b), 0); }; };
-  // With p = (3, 5) and x = (1, 10), both devices have the same loss, and g of device d is twice its
-  // derivative: 2 p_d of the line, 4 p_d^2 x_d of the square. The value there is 8 g.
+  // With p = (3, 5) and x = (1, 10), both devices have the same loss. g of device d is twice its
+  // derivative: 2 p_d for the line, 4 p_d^2 x_d for the square. The value there is 8 g.
   EXPECT_EQ(on_both(value(line), {P(), P("x")}, P("x"), p, x), (Doubles{48, 80}));
   EXPECT_EQ(on_both(value(square), {P(), P("x")}, P("x"), p, x), (Doubles{288, 8000}));
   EXPECT_EQ(
@@ -197,7 +197,7 @@ TEST_F(Varying, Casts) {
   struct Pair {
     Array a, b;
   };
-  // Of trees, of what varies already, and of axes that carry no types.
+  // The same for trees, for values that vary already, and for axes without types.
   auto f = [](Array a, Array b) {
     const Pair p = ts::pvary(Pair{a, b}, "x");
     const Pair q = ts::pcast(p, "x", {.to = "varying"});
@@ -236,7 +236,7 @@ class Groups : public testing::Test {
     return ts::shard_map(f, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = P("x")})(x)
         .template to_vector<double>();
   }
-  /// Of the sum of all devices' results, each times its number from 1.
+  /// The gradient of the sum of all devices' results, each multiplied by its number counted from 1.
   template <class F>
   Doubles gradient(F f) {
     return run([&](Array a) {
@@ -270,7 +270,7 @@ TEST_F(Groups, InATypedRegion) {
   EXPECT_EQ(gradient(exchange), (Doubles{5, 5, 11, 11}));
 }
 
-// The sums 3, 3, 7, 7, each times its device's number from 1.
+// The sums 3, 3, 7, 7, each multiplied by its device's number counted from 1.
 TEST_F(Groups, OfASharedParameter) {
   auto f = [&](Array w, Array a) {
     return ts::grad([&](Array b) {
@@ -281,14 +281,14 @@ TEST_F(Groups, OfASharedParameter) {
                 ts::array({2.}, ts::f64), x)
                 .to_vector<double>(),
             Doubles{58});
-  // Groups of unequal size give unequal parts of a cotangent that is the same everywhere.
+  // Groups of unequal size give unequal parts of a cotangent that is equal everywhere.
   auto unequal = [&](Array a) {
     return ts::grad([&](Array b) { return ts::sum(ts::psum(b, "x", {{0, 1, 2}, {3}})); })(a);
   };
   EXPECT_EQ(run(unequal), (Doubles{3, 3, 3, 1}));
 }
 
-// Along "data" by hand, in groups; along "model" the partial products are summed by themselves.
+// Groups along "data" are explicit; along "model" the partial products are summed automatically.
 TEST_F(Groups, BesideAutomaticAxes) {
   const ts::Mesh grid({{"data", 4}, {"model", 2}});
   const Array rows = ts::reshape(ts::arange(16.), {4, 4}).astype(ts::f64);

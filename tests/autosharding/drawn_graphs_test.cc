@@ -1,5 +1,5 @@
-// Drawn graphs of up to six operations: what is found is the best of all choices, and where not all
-// are judged, no worse than any template.
+// Random graphs of up to six operations: the search finds the best of all choices; if it does not
+// judge all of them, its choice is no worse than any template.
 #include "every_choice.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using every_choice::kSame;
 using every_choice::speeds;
 using ts::Array;
 
-/// Three arguments, and a function of them by the same seed whenever it is traced.
+/// Three arguments, and a function of them that draws from the same seed whenever it is traced.
 struct Graph {
   std::uint32_t seed;
   ts::Shape first, second, third;

@@ -1,4 +1,4 @@
-// All ways to cut some arrays over a mesh, as specs; whoever asks for them plans each by itself.
+// All ways to shard some arrays over a mesh, as specs. The caller plans each of them separately.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -10,8 +10,8 @@ namespace every_choice {
 
 namespace ts = tessera;
 
-/// Of one array: for each axis a dimension that it cuts, or none; axes of a dimension in the order
-/// of the mesh, and where they divide it.
+/// All specs of one array: each mesh axis shards one dimension or none. Axes of a dimension are in
+/// the order of the mesh, and must divide it.
 inline std::vector<ts::PartitionSpec> of(const ts::Shape& shape, const ts::Mesh& mesh) {
   std::vector<std::vector<int>> dims{{}};
   for (std::size_t a = 0; a < mesh.axes().size(); ++a) {
@@ -41,7 +41,7 @@ inline std::vector<ts::PartitionSpec> of(const ts::Shape& shape, const ts::Mesh&
   return all;
 }
 
-/// Calls f with one spec an array, in all ways.
+/// Calls f with one spec per array, for all combinations.
 template <class F>
 void for_each(const std::vector<ts::Shape>& shapes, const ts::Mesh& mesh, F&& f) {
   std::vector<std::vector<ts::PartitionSpec>> ways;
@@ -58,7 +58,7 @@ void for_each(const std::vector<ts::Shape>& shapes, const ts::Mesh& mesh, F&& f)
   }
 }
 
-/// Figures alone.
+/// Options for a plan of figures only.
 inline ts::PlanOptions bare(bool memory = false) {
   ts::PlanOptions options;
   options.memory = memory;
@@ -66,10 +66,10 @@ inline ts::PlanOptions bare(bool memory = false) {
   return options;
 }
 
-// Sums of the same seconds in another order.
+// The relative difference allowed between sums of the same seconds in another order.
 inline constexpr double kSame = 1e-12;
 
-/// Speeds at which neither work nor communication is nothing beside the other.
+/// Speeds at which neither work nor communication is negligible.
 inline ts::PlanOptions speeds() {
   ts::PlanOptions options = bare();
   options.peak_flops = 1e11;
@@ -83,8 +83,8 @@ struct Best {
   int choices = 0;
 };
 
-/// Of all choices, each planned by jit. `carried`: for each result the argument that it lies as, or
-/// -1.
+/// Plans all choices by jit; returns the time of the best, and their number. `carried` is, for each
+/// result, the argument whose sharding it has, or -1.
 template <class F, class... A>
 Best brute_force(const ts::Mesh& mesh, const std::vector<int>& carried, F f, A... args) {
   Best best;

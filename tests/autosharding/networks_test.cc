@@ -1,4 +1,5 @@
-// Training steps: what is found beside what people write, its memory, and its values.
+// Training steps: compares the sharding that is found with those that people write, in predicted
+// time, memory and values.
 #include "every_choice.h"
 
 #include "explain/transformer.h"
@@ -68,7 +69,7 @@ TEST(Autoshard, LargeWeightsAreCutWhereMemoryIsShort) {
   EXPECT_LE(made.peak_bytes(), options.memory_limit);
   EXPECT_EQ(made.peak_bytes(), found.peak_bytes());
   EXPECT_NEAR(made.seconds(), found.seconds, 1e-9 * found.seconds);
-  // Each of the two large arguments is cut.
+  // Each of the two large arguments is sharded.
   for (const ts::PlannedEnd& e : made.arguments)
     if (e.name.find("/w") != std::string::npos) {
       EXPECT_LE(e.bytes, std::int64_t{1} << 29) << e.name;
@@ -126,7 +127,7 @@ TEST(Autoshard, RepeatedLayersAreCutAlikeAndJudgedByFewer) {
     for (const ts::SpecTree& block : blocks.children())
       EXPECT_EQ(to_string(block), to_string(blocks.children()[0]));
   }
-  // What comes out is judged whole.
+  // The result is planned again as a whole.
   const ts::Plan made = planned(step, found.options(), false, model, ids, ids);
   EXPECT_NEAR(made.seconds(), found.seconds, 1e-9 * found.seconds);
   EXPECT_EQ(made.argument_bytes, found.argument_bytes);
@@ -223,11 +224,12 @@ TEST(Autoshard, AnOptimisersStateLiesAsItsParameters) {
   };
   const auto state = ts::eval_shape([&](Mlp p) { return adam.init(p); }, m);
   const Array x = f32({64, 2048});
-  const std::int64_t whole = 3 * 2 * (std::int64_t{128} << 20);  // with moments, come and gone
+  const std::int64_t whole =
+      3 * 2 * (std::int64_t{128} << 20);  // with moments, allocated and freed
   const ts::AutoShardings found =
       ts::autoshard(step, {.mesh = two_axes(), .memory_limit = whole / 3})(m, state, x, x);
   EXPECT_LE(found.peak_bytes(), whole / 3);
-  // Parameters with their two moments each, and what counts steps.
+  // Counts the parameters with two moments each, and the step counters.
   std::size_t threes = 0;
   for (const ts::AutoshardGroup& g : found.groups) threes += g.arguments == 3;
   EXPECT_EQ(threes, 4u) << found;
@@ -241,8 +243,8 @@ TEST(Autoshard, AnOptimisersStateLiesAsItsParameters) {
 }
 
 TEST(Autoshard, AFewLayersAreCutEachInItsWay) {
-  // All layers are of one shape, and communicate least where every other one is cut along its
-  // columns: the rows are too few to be cut.
+  // All layers have the same shape, and the least communication is needed if every second one is
+  // sharded along its columns: there are too few rows to shard.
   const auto net = [](std::vector<Array> ws, Array x) {
     for (const Array& w : ws) x = ts::tanh(ts::dot(x, w));
     return x;
@@ -268,10 +270,10 @@ TEST(Autoshard, ValuesAreThoseOfOneDevice) {
   const ts::AutoShardings found = ts::autoshard(Step(), {.mesh = mesh})(m, x, y);
   const auto [cut_model, cut_loss] = ts::jit(Step(), found.options())(m, x, y);
   const auto [model, loss] = ts::jit(Step())(m, x, y);
-  // Sums of 64 terms over up to 8 devices, in another order.
+  // The results are sums of 64 terms over up to 8 devices, added in another order.
   EXPECT_TRUE(ts::tree::allclose(cut_model, model, 1e-5, 1e-6));
   EXPECT_TRUE(ts::allclose(cut_loss, loss, 1e-5, 1e-6));
-  // And the figures of an abstract mesh of the same shape.
+  // An abstract mesh of the same shape gives the same figures.
   const ts::AutoShardings planned = ts::autoshard(Step(), {.mesh = two_axes()})(m, x, y);
   EXPECT_EQ(planned.seconds, found.seconds);
   EXPECT_EQ(to_string(planned.in_shardings), to_string(found.in_shardings));

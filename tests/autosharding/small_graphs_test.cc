@@ -1,4 +1,5 @@
-// Graphs of up to six operations: what is found is the best of all choices, each planned by jit.
+// Graphs of up to six operations: the search finds the best of all choices, each of which jit
+// plans.
 #include "every_choice.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ void expect_best(const char* name, const std::vector<int>& carried, F f, A... ar
     const double made = ts::jit(f, found.options()).lower(args...).plan(speeds()).seconds();
     EXPECT_NEAR(made, best.seconds, kSame * best.seconds) << to_string(found);
 
-    // Here the walk finds it too.
+    // With this many choices the walk must find it too.
     if (found.choices > 8) {
       options.evaluations = static_cast<int>(found.choices) - 1;
       const ts::AutoShardings walked = ts::autoshard(f, options)(args...);

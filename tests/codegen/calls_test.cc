@@ -53,8 +53,8 @@ std::vector<HostArray> execute(const Routine& r, const std::vector<HostArray>& i
 
 enum class By { library, loops };
 
-/// Checks that the call agrees with the evaluator, however its tasks are run, and tells who does
-/// it.
+/// Checks that the call agrees with the evaluator however its tasks are run; returns which
+/// implementation was called.
 By call(const std::string& name, const std::vector<HostArray>& inputs, const Attrs& attrs,
         bool check_loops = true) {
   const Op& op = Registry::get().at(name);
@@ -115,8 +115,8 @@ TEST(DotCall, RandomLayouts) {
   }
 }
 
-// Attention: heads between time and features, scores and their values; more matrices than a task
-// takes.
+// Attention has heads between time and features; scores and their values are more matrices than a
+// task takes.
 TEST(DotCall, BatchesOfSmallMatrices) {
   DotDims scores{{3}, {3}, {0, 2}, {0, 2}}, values{{3}, {1}, {0, 1}, {0, 2}},
       gradient{{2}, {1}, {0, 1}, {0, 2}};
@@ -154,7 +154,7 @@ TEST(DotCall, LargeEnoughToBeCut) {
                      dot_attrs(d, result)));
 }
 
-// Lines of operands that are half a page apart, or a multiple, are moved apart first.
+// Operands whose lines are a multiple of half a page apart are copied to other distances first.
 TEST(DotCall, OperandsWhoseLinesShareCacheSets) {
   for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{
            {{150, 200}, {200, 1024}, {{1}, {0}, {}, {}}},
@@ -166,8 +166,8 @@ TEST(DotCall, OperandsWhoseLinesShareCacheSets) {
                    dot_attrs(d, f32)));
 }
 
-// Sums are rounded once, infinities and NaN come through, and units for bfloat16 take subnormal
-// numbers for zero.
+// Sums are rounded once, infinities and NaN are kept, and bfloat16 instructions flush subnormal
+// numbers to zero.
 TEST(DotCall, Bfloat16AtItsEdges) {
   const float infinity = std::numeric_limits<float>::infinity(), tiny = std::ldexp(1.0f, -130);
   const std::vector<std::pair<float, float>> cases = {
@@ -192,8 +192,8 @@ TEST(DotCall, Bfloat16AtItsEdges) {
   }
 }
 
-// Tasks in any order, on any thread, whatever the caller's OpenMP settings: the bits of rounded
-// sums stay.
+// Tasks run in any order, on any thread, with any OpenMP settings of the caller: rounded sums keep
+// their bits.
 TEST(Calls, BitsDoNotDependOnHowTasksRun) {
   auto uniform = [](const Type& t) {
     HostArray a(t.dtype, t.shape);
@@ -249,7 +249,8 @@ TEST(Calls, BitsDoNotDependOnHowTasksRun) {
   for (const Equation& eqn : b.so_far().equations) check(eqn, b.so_far());
 }
 
-// The row-wise conversions are the scalar ones, for every float16 and around every rounding.
+// The row-wise conversions give the results of the scalar ones, for every float16 and around every
+// rounding.
 TEST(Calls, RowsNarrowAsScalarsDo) {
   std::vector<float16_t> halves(1 << 16);
   for (std::size_t i = 0; i < halves.size(); ++i) halves[i].bits = static_cast<std::uint16_t>(i);
@@ -326,7 +327,7 @@ Shape arranged(const Ints& spec, const Ints& extents) {
   return s;
 }
 
-/// The convolution and both of its transposes; counts the calls that no library took.
+/// Runs the convolution and both of its transposes; counts the calls that no library took.
 int check_convolution(Shape l, Shape r, const ConvDims& d, DType t = f32) {
   int refused = By::loops == call("convolution", {integers(Type(t, l), 1), integers(Type(t, r), 2)},
                                   conv_attrs(d), false);
@@ -375,7 +376,7 @@ TEST(ConvolutionCall, RandomGeometryInSeveralLayouts) {
     refused += check_convolution(l, r, d);
     check_convolution(l, r, d, bf16);
   }
-  // Only source gradients of cropped convolutions.
+  // Only source gradients of cropped convolutions are refused.
   EXPECT_LT(refused, trials / 3);
 }
 
@@ -396,7 +397,7 @@ TEST(ConvolutionCall, OneAndThreeAndNoSpatialDimensions) {
   EXPECT_EQ(check_convolution({3, 4}, {4, 5}, none), 0);
 }
 
-// A kernel as large as the image, as in a last layer, and an image as small as the kernel.
+// The kernel is as large as the image, as in a last layer, or the image is as small as the kernel.
 TEST(ConvolutionCall, WindowsAsLargeAsTheOperand) {
   ConvDims valid{.lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}},
       same = valid;
@@ -427,7 +428,7 @@ TEST(ConvolutionCall, LargeEnoughToBeCut) {
   EXPECT_EQ(check_convolution({16, 10, 10, 32}, {3, 3, 32, 32}, d, bf16), 0);
 }
 
-// One image is cut into bands of rows, whose first and last have padding.
+// One image is divided into bands of rows; the first and the last band have padding.
 TEST(ConvolutionCall, RowsOfOneImage) {
   const ConvDims plain{
       .lhs_spec = {0, 3, 1, 2}, .rhs_spec = {3, 2, 0, 1}, .out_spec = {0, 3, 1, 2}};
@@ -451,7 +452,7 @@ TEST(ConvolutionCall, RowsOfOneImage) {
         EXPECT_GE(routine->stages.back().tasks, 2);
       }
     }
-  // Lines, of which the rows are the points; and bodies.
+  // Convolutions of one spatial dimension, whose rows are single points, and of three.
   ConvDims line{.pad_low = {2},
                 .pad_high = {1},
                 .lhs_spec = {0, 2, 1},

@@ -1,5 +1,5 @@
-// Convolutions whose lanes are pixels, against a plain loop: drawn shapes, layouts and paddings, in one
-// call and in pieces, between guards that have to stay as they are.
+// Convolutions whose lanes are pixels agree with a plain loop: random shapes, layouts and paddings,
+// in one call and in several, between guards that must stay unchanged.
 #include "codegen/calls/conv_pixels.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using ts::codegen::onednn::Layout;
 
 namespace {
 
-// Dense, with its dimensions in memory in this order.
+// A dense layout with its dimensions in this order in memory.
 Layout dense(const Dims& dims, const std::vector<std::size_t>& order) {
   Layout l{dims, Dims(dims.size())};
   std::int64_t stride = 1;
@@ -36,7 +36,8 @@ std::int64_t elements(const Layout& l) {
   return n;
 }
 
-// Memory between two guards, which nothing may write to; what is read of them is NaN.
+// Memory between two guards that nothing may write to; they hold NaN, which shows in the result if
+// it is read.
 struct Guarded {
   static constexpr std::size_t kGuard = 64;
   std::vector<float> memory;
@@ -74,7 +75,7 @@ ConvSpec drawn(Drawn& draw) {
       s.pad_low.push_back(draw(0, reach));
       const std::int64_t high = draw(0, reach), room = in + s.pad_low[i] + high - reach;
       destination.push_back(room < 0 ? 0 : room / s.strides[i] + 1);
-      // What no window reaches is no padding; it may be cropped.
+      // Elements that no window reaches are not padding; the operand may be cropped.
       s.pad_high.push_back((destination.back() - 1) * s.strides[i] + reach - in - s.pad_low[i]);
       source.push_back(in);
       weights.push_back(window);
@@ -109,12 +110,12 @@ std::string text_of(const ConvSpec& s) {
   return text;
 }
 
-// f(place in the destination, sum of products, sum of their magnitudes) of each output; padding has
-// no products.
+// Calls f(offset in the destination, sum of products, sum of their magnitudes) for each output;
+// padding has no products.
 template <class F>
 void each_output(const ConvSpec& s, const float* source, const float* weights, F f) {
   const bool two = s.strides.size() == 2;
-  // A dimension of one in front, where there is one dimension only.
+  // If there is one dimension only, a dimension of one goes in front.
   const auto dim = [&](const Dims& d, std::size_t first, int i) {
     return two ? d[first + static_cast<std::size_t>(i)] : i ? d[first] : 1;
   };
@@ -152,7 +153,7 @@ void each_output(const ConvSpec& s, const float* source, const float* weights, F
         }
 }
 
-// In `calls` calls of about as many pieces.
+// The result of `calls` calls of about equally many pieces.
 Guarded result_of(const ConvSpec& s, const ConvPixels& c, const float* source, const float* weights,
                   std::int64_t calls) {
   Guarded packed(static_cast<std::int64_t>(c.packed_bytes() / sizeof(float))),
@@ -192,7 +193,8 @@ TEST(ConvPixels, WholeNumbersAreExact) {
   }
 }
 
-// Each of n products and sums is rounded to half a unit at most: n units of the magnitudes in all.
+// Each of n products and sums is rounded by at most half a unit: n units of the sum of magnitudes
+// in all.
 TEST(ConvPixels, RoundingOfAnyNumbers) {
   Drawn draw{std::mt19937(2)};
   std::normal_distribution<float> normal;
@@ -214,7 +216,7 @@ TEST(ConvPixels, RoundingOfAnyNumbers) {
   }
 }
 
-// Padding is no number that a weight is multiplied by: an infinite one is not NaN there.
+// Padding is not a number that a weight is multiplied by: an infinite weight gives no NaN there.
 TEST(ConvPixels, WeightsThatAreNotFinite) {
   Drawn draw{std::mt19937(3)};
   for (int i = 0; i < 200; ++i) {
@@ -239,8 +241,8 @@ TEST(ConvPixels, WeightsThatAreNotFinite) {
   }
 }
 
-// Devices that share a batch take the way that one device with all of it takes, and images come to the
-// same bits: whoever computes which pieces, in which order.
+// Devices that share a batch use the algorithm that one device with the whole batch uses, and
+// images have the same bits, whichever device computes which pieces and in which order.
 TEST(ConvPixels, ImagesOfABatchAreThoseOfOne) {
   Drawn draw{std::mt19937(4)};
   std::normal_distribution<float> normal;
@@ -271,7 +273,7 @@ TEST(ConvPixels, ImagesOfABatchAreThoseOfOne) {
     }
     ASSERT_EQ(wrong, 0) << text_of(s);
   }
-  EXPECT_GE(chosen, 5);  // of drawn ones, most are small
+  EXPECT_GE(chosen, 5);  // most drawn convolutions are small
 }
 
 TEST(ConvPixels, WhatIsLeftToTheLibrary) {

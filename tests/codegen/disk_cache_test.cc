@@ -1,5 +1,5 @@
-// Kernels on disk: used when whole and from the same build, ignored otherwise, whatever else
-// happens in the directory.
+// Kernels on disk are used if they are intact and from the same build, and ignored otherwise,
+// whatever else happens in the directory.
 #include "codegen/kernel/disk_cache.h"
 
 #include "codegen/run.h"
@@ -68,12 +68,12 @@ ts::ProgramPtr distinct(int n) {
   return b.finish({{ts::ops::reduce_sum(ts::ops::mul(x, ts::ops::full_like(x, 1000 + n)), {0})}});
 }
 
-// In a child process, so that nothing is remembered: how many kernels came from the disk, or 100
-// where results are wrong.
+// Returns how many kernels came from the disk, or 100 if results are wrong. It runs in a child
+// process, which has no other cache.
 int from_disk_in_a_child(const ts::ProgramPtr& p) {
   pid_t child = ::fork();
   if (child == 0) {
-    // The child inherits what this process has counted: earlier tests may find a warm cache.
+    // The child inherits this process's counts, because earlier tests may have filled the cache.
     const std::int64_t before = cg::kernel_stats().from_disk;
     std::vector<ts::HostArray> in = run::random_inputs(*p);
     ts::HostArray got = run::compiled(p, in)[0], expected = ts::evaluate(*p, in)[0];
@@ -105,7 +105,7 @@ TEST_F(DiskCache, RefusesAnotherKeyOrAnotherVersionUnderTheSameName) {
   cg::write_cached(id, "key", "object");
   std::fstream f(only_file(), std::ios::in | std::ios::out | std::ios::binary);
   f.seekp(7);
-  f.put('9');  // the format's version
+  f.put('9');  // changes the version of the format
   f.close();
   EXPECT_EQ(cg::read_cached(id, "key"), std::nullopt);
 }
@@ -146,7 +146,7 @@ TEST_F(DiskCache, TrimsTheLeastRecentlyUsed) {
     fs::path p = fs::path(directory_) / id.substr(0, 2) / (id + ".tsk");
     fs::last_write_time(p, fs::file_time_type::clock::now() - std::chrono::hours(20 - i));
   }
-  EXPECT_TRUE(cg::read_cached(cg::cache_id("key0"), "key0"));  // now the most recent
+  EXPECT_TRUE(cg::read_cached(cg::cache_id("key0"), "key0"));  // now the most recently used
   cg::trim_cache(3500);
   EXPECT_TRUE(cg::read_cached(cg::cache_id("key0"), "key0"));
   EXPECT_TRUE(cg::read_cached(cg::cache_id("key7"), "key7"));
@@ -161,7 +161,7 @@ std::size_t kernel_bytes(const std::string& directory) {
     if (e.is_regular_file()) total += e.file_size();
   return total;
 }
-// Kernels of 50 kB.
+// Writes kernels of 50 kB.
 void write_kernels(int first, int count) {
   for (int i = first; i < first + count; ++i) {
     const std::string key = "key" + std::to_string(i);
@@ -243,7 +243,7 @@ TEST_F(DiskCache, ProcessesMayWriteAtOnce) {
     ::waitpid(child, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
-  only_file();  // no temporaries are left
+  only_file();  // no temporary files are left
   EXPECT_EQ(from_disk_in_a_child(p), 1);
 }
 
@@ -270,8 +270,8 @@ TEST_F(DiskCache, TrimmingRemovesItsOwnFilesOnly) {
   const std::string id = cg::cache_id("key"), other = std::string(32, 'a');
   cg::write_cached(id, "key", std::string(1000, 'x'));
   const fs::path root = directory_;
-  // Names that are near those of kernels, kernels in wrong places, and a file at a kernel's name
-  // that is none.
+  // Files whose names are similar to those of kernels, kernels in wrong folders, and a file with a
+  // kernel's name that is not one.
   const std::vector<fs::path> theirs = {
       root / "notes.tsk",
       root / "draft.tmp",
@@ -334,7 +334,7 @@ TEST_F(DiskCache, PipesSocketsAndFoldersInThePlaceOfFilesAreLeftAlone) {
   cg::write_cached(id, "key", "object");
   cg::trim_cache(0);
   EXPECT_TRUE(fs::is_directory(kernel / "inside"));
-  // In the place of its folder, and of the whole.
+  // A file takes the place of the kernel's folder, and then of the whole directory.
   fs::remove_all(kernel.parent_path());
   ASSERT_EQ(::mkfifo(kernel.parent_path().c_str(), 0600), 0);
   EXPECT_EQ(cg::read_cached(id, "key"), std::nullopt);
@@ -366,7 +366,7 @@ TEST_F(DiskCache, ASizeThatNoKernelHasTakesNoMemory) {
 TEST_F(DiskCache, AKernelThatDoesNotLinkIsCompiledAnew) {
   const ts::ProgramPtr p = distinct(4);
   EXPECT_EQ(from_disk_in_a_child(p), 0);
-  // A file that is whole, with the key that the kernel has, and an object that is none.
+  // The file is intact and has the kernel's key, but its object is not one.
   const fs::path path = only_file();
   std::ifstream in(path, std::ios::binary);
   const std::string data((std::istreambuf_iterator<char>(in)), {});
@@ -380,7 +380,7 @@ TEST_F(DiskCache, AKernelThatDoesNotLinkIsCompiledAnew) {
 }
 
 TEST_F(DiskCache, AFullDiskIsNoError) {
-  // A limit of the size of files stands for it: the write fails half-way.
+  // A limit of file sizes stands for a full disk: the write fails half-way.
   const std::string id = cg::cache_id("key");
   const pid_t child = ::fork();
   if (child == 0) {
@@ -398,7 +398,7 @@ TEST_F(DiskCache, AFullDiskIsNoError) {
   EXPECT_EQ(files, 0u);
 }
 
-// Where the user may read everything, as root may, there is nothing to see.
+// If the user may read everything, as root may, nothing is tested.
 TEST_F(DiskCache, AFileThatCannotBeReadIsWrittenAnew) {
   const std::string id = cg::cache_id("key");
   cg::write_cached(id, "key", "object");

@@ -1,5 +1,5 @@
-// The project's own functions of float32 against the C library's of double, over a sample of all
-// floats.
+// The project's own float32 functions agree with the C library's double functions, over a sample of
+// all floats.
 #include "codegen/run.h"
 #include "ops/build.h"
 
@@ -62,7 +62,7 @@ TEST(FloatMath, KeepsItsBoundsAndSpecialValues) {
       } else if (exact == 0 || std::isinf(exact)) {
         ASSERT_EQ(std::bit_cast<std::uint32_t>(got), std::bit_cast<std::uint32_t>(rounded))
             << x[i] << " gives " << got;
-      } else if (std::isinf(rounded) || std::isinf(got)) {  // each may round over the edge
+      } else if (std::isinf(rounded) || std::isinf(got)) {  // each may round beyond the range
         ASSERT_EQ(std::abs(got) >= std::nextafter(std::numeric_limits<float>::max(), 0.0f) &&
                       std::abs(rounded) >= std::nextafter(std::numeric_limits<float>::max(), 0.0f),
                   true)

@@ -1,4 +1,4 @@
-// Which equations become one kernel, and that fusing changes no bit.
+// Which equations are fused into one kernel; fusion changes no bit.
 #include "codegen/fuse/fuse.h"
 
 #include "codegen/run.h"
@@ -23,8 +23,8 @@ std::vector<std::size_t> kernel_sizes(const std::vector<cg::Cluster>& clusters) 
   return n;
 }
 
-// Clusters in order over an environment: kernels compiled, the rest evaluated. `fuse` false runs
-// every equation alone.
+// Runs the clusters in order: kernels are compiled, other equations evaluated. If `fuse` is false,
+// every equation runs alone.
 std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
   std::vector<ts::HostArray> env(p->types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
@@ -56,8 +56,8 @@ std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p,
     ts::Values in;
     std::vector<ts::HostArray> args;
     for (ts::Var v : e.inputs) in.push_back(b.input(p->type(v))), args.push_back(env[v]);
-    // As execute() does it: a small product is compiled too when it is alone, and adds its terms in
-    // runs, where the evaluator adds one after the other.
+    // As in execute(), a small product is compiled even if it is alone. It adds its terms in runs,
+    // whereas the evaluator adds one after the other.
     ts::ProgramPtr single = b.finish(b.copy(e, in));
     bool kernel = cg::is_emitted(e) || kernel_sizes(fused(single)).size() == 1;
     std::vector<ts::HostArray> out =
@@ -233,8 +233,8 @@ TEST(Fuse, LayerNormWithItsStatisticsAsResults) {
   expect_same_bits(p);
 }
 
-// The difference is made before the root that it is multiplied by: it joins the product behind it, and
-// is never stored.
+// The difference is computed before the root that it is multiplied by. It is fused into the product
+// after it and never stored.
 TEST(Fuse, ColumnsAreNormalisedInThreePasses) {
   ts::Builder b;
   const ts::Shape s{400, 24};
@@ -256,7 +256,7 @@ TEST(Fuse, ColumnsAreNormalisedInThreePasses) {
   expect_same_bits(p);
 }
 
-// What rows have in common is computed in each of them where that is cheap; a root is not.
+// Values that all rows share are computed in each row if that is cheap; a root is not.
 TEST(Fuse, RootsOfColumnsAreNotComputedForEachRow) {
   for (const bool root : {false, true}) {
     ts::Builder b;
@@ -267,7 +267,7 @@ TEST(Fuse, RootsOfColumnsAreNotComputedForEachRow) {
     EXPECT_EQ(kernel_sizes(fused(p)).size(), root ? 2u : 1u);
     expect_same_bits(p, 0.5, 2);
   }
-  // One number is computed once, wherever it is read.
+  // A scalar is computed once, wherever it is read.
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {400, 24}}), v = b.input({ts::f32, {}});
   ts::ProgramPtr p = b.finish({{ops::mul(x, ops::broadcast_in_dim(ops::rsqrt(v), {400, 24}, {}))}});

@@ -1,4 +1,4 @@
-// What the dump of a kernel's loops says.
+// The dump of a kernel's loops.
 #include "codegen/kernel/kernel_schedule_print.h"
 #include "codegen/kernel/isa.h"
 #include "ir/builder.h"
@@ -116,7 +116,7 @@ store %2
 )");
 }
 
-// Squares of as many elements as a register of the processor has.
+// Squares have as many elements as a register of the processor.
 TEST(PlanPrint, TilesOfATransposition) {
   const int lanes = codegen::host_isa().math32;
   EXPECT_EQ(loops({kMatrix},

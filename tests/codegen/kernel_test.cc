@@ -1,4 +1,5 @@
-// Compiled kernels against the evaluator: lengths, layouts, reductions and how tasks are cut.
+// Compiled kernels agree with the evaluator: lengths, layouts, reductions and the division into
+// tasks.
 #include "codegen/run.h"
 #include "ops/build.h"
 
@@ -47,8 +48,8 @@ TEST(Kernel, TailsOfRowsDoNotTouchTheNext) {
   }
 }
 
-// Of two zeros the positive one is the greater, and a NaN is what comes out; in halves, and where these
-// are widened, compared and narrowed again, which a compiler may take for the same.
+// Of two zeros the positive one is the greater, and a NaN propagates; for 16-bit floats, also if
+// they are widened, compared and narrowed again, which a compiler may consider the same.
 TEST(Kernel, ExtremesOfAnyTwoHalves) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const std::vector<float> numbers{std::nanf(""), -std::nanf(""), 0, -0.0f, 1, -1, kInf, -kInf};
@@ -83,7 +84,7 @@ TEST(Kernel, ExtremesOfAnyTwoHalves) {
     }
 }
 
-// Of rows with tails and without: a zero with the other sign, or a NaN, counts wherever it stands.
+// In rows with and without a remainder, a zero of the other sign or a NaN counts wherever it is.
 TEST(Kernel, ExtremesOfRowsKnowZerosAndNaN) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   int checked = 0;
@@ -130,7 +131,7 @@ TEST(Kernel, MathDoesNotDependOnThePosition) {
   for (auto f : {ops::exp, ops::tanh, ops::sin, ops::log1p, ops::logistic, ops::erf_inv}) {
     ts::ProgramPtr whole = unary_program(f, {ts::f32, {67}});
     std::vector<ts::HostArray> in = run::random_inputs(*whole, 5, -0.9, 0.9);
-    in[0].data<float>()[11] = 3e5;  // the slow way of one lane is not its neighbours'
+    in[0].data<float>()[11] = 3e5;  // one lane's slow path does not affect its neighbours
     ts::HostArray all = run::compiled(whole, in)[0];
     for (std::int64_t i : {0, 1, 10, 12, 30, 64, 66}) {
       ts::ProgramPtr one = unary_program(f, {ts::f32, {}});
@@ -155,7 +156,7 @@ TEST(Kernel, IsCompiledOnceForAllLengths) {
   EXPECT_LE(after.compiled + after.from_disk - before.compiled - before.from_disk, 1);
 }
 
-// A process has some tens of thousands of mappings, and holds as many kernels as it likes.
+// A process may have only tens of thousands of mappings, but as many kernels as it likes.
 TEST(Kernel, CodeLiesNextToCode) {
   auto mappings = [] {
     std::ifstream maps("/proc/self/maps");
@@ -181,7 +182,7 @@ TEST(Kernel, CodeLiesNextToCode) {
   EXPECT_LE(mappings() - before, 50);
 }
 
-// No position lies in an update of no elements, and none of its positions is computed.
+// No position is inside an update without elements, and none of its positions is computed.
 TEST(Kernel, UpdatesOfNothing) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {6, 1}}), none = b.input({ts::f32, {3, 0}}),
@@ -244,8 +245,8 @@ TEST(Kernel, Reductions) {
 }
 
 TEST(Kernel, AReductionHasTheSameBitsInsideOthers) {
-  // Alone, under an elementwise chain, transposed, and broadcast back: in each the rows are reached
-  // differently.
+  // The result is used alone, by an elementwise chain, transposed, and broadcast: each accesses the
+  // rows differently.
   ts::Shape s{40, 100};
   ts::Builder b;
   ts::Value x = b.input({ts::f32, s});
@@ -369,7 +370,8 @@ TEST(Kernel, Conversions) {
   for (int from = 0; from < ts::kDTypeCount; ++from)
     for (int to = 0; to < ts::kDTypeCount; ++to) {
       auto a = static_cast<ts::DType>(from), b = static_cast<ts::DType>(to);
-      if (ts::is_complex(a) && !ts::is_complex(b) && b != ts::bool_) continue;  // refused
+      if (ts::is_complex(a) && !ts::is_complex(b) && b != ts::bool_)
+        continue;  // such a conversion is refused
       ts::ProgramPtr p = unary_program([&](ts::Value x) { return ops::convert(x, b); }, {a, {40}});
       std::mt19937_64 rng(3);
       ts::HostArray x = run::random_array({a, {40}}, rng, -300, 300, -100000, 100000);

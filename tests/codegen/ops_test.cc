@@ -1,4 +1,4 @@
-// Every emitted op's examples, compiled against the evaluator.
+// The examples of every emitted op, compiled, agree with the evaluator.
 #include "codegen/run.h"
 
 namespace ts = tessera;

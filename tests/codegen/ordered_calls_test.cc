@@ -1,5 +1,5 @@
-// Routines for sorts, running totals and scatters give the evaluators' bits, in whatever order
-// their tasks run.
+// Routines for sorts, running totals and scatters give the evaluators' bits, whatever the order of
+// their tasks.
 #include "codegen/calls/calls.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -24,7 +24,7 @@ HostArray random_array(const Type& t, std::mt19937& g, std::int64_t lo, std::int
       if constexpr (std::is_integral_v<T>) {
         a.data<T>()[i] = static_cast<T>(draw(g));
       } else {
-        // Few values, so that there are ties; now and then a NaN or a signed zero.
+        // Few different values, so that there are ties, with a NaN or a signed zero now and then.
         auto v = static_cast<float>(static_cast<std::int64_t>(g() % 2001) - 1000) / 8;
         if (g() % 50 == 0) v = -0.0f;
         if (g() % 200 == 0) v = std::numeric_limits<float>::quiet_NaN();
@@ -35,7 +35,8 @@ HostArray random_array(const Type& t, std::mt19937& g, std::int64_t lo, std::int
   return a;
 }
 
-/// Bits, but a NaN is as good as another: which operand's sign it keeps is the processor's matter.
+/// Compares bits, except that all NaNs are equal: the processor decides which operand's sign a NaN
+/// has.
 bool same_bits(const HostArray& a, const HostArray& b) {
   auto n = static_cast<std::size_t>(size_of(a.dtype));
   for (std::int64_t i = 0; i < a.count(); ++i) {
@@ -47,7 +48,7 @@ bool same_bits(const HostArray& a, const HostArray& b) {
   return true;
 }
 
-/// Runs the routine with its tasks in random order, in pieces of one and of several.
+/// Runs the routine with its tasks in random order, one at a time and several at a time.
 void check(const std::string& name, const std::vector<Type>& types, const Attrs& attrs,
            std::int64_t lo, std::int64_t hi, bool expect_routine = true) {
   const Op& op = Registry::get().at(name);
@@ -164,22 +165,22 @@ TEST(OrderedCalls, ScattersOfEveryCut) {
          {"scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max"}) {
       if (d == bool_ && (std::string(name) == "scatter_add" || std::string(name) == "scatter_mul"))
         continue;
-      // Columns of wide windows.
+      // Scatters columns of wide windows.
       check(name, {Type(d, {40, 200}), Type(i32, {500, 1}), Type(d, {500, 200})},
             scatter_attrs({{1}, {0}, {}, {}, {0}, 1}, "drop"), -1, 41);
     }
   for (const char* name : {"scatter", "scatter_add"}) {
-    // Slabs, scalars and narrow windows; several components.
+    // Scatters slabs, scalars and narrow windows, with several index components.
     check(name, {Type(f32, {30, 30}), Type(i64, {70000, 2}), Type(f32, {70000})},
           scatter_attrs({{}, {0, 1}, {}, {}, {1, 0}, 1}, "drop"), -1, 31);
     check(name, {Type(f32, {3, 30}), Type(u8, {20000}), Type(f32, {3, 20000})},
           scatter_attrs({{0}, {1}, {}, {}, {1}, 1}, "clip"), 0, 40);
-    // Dimensions that walk together.
+    // Index and update dimensions that move together.
     check(name, {Type(f32, {16, 50}), Type(i32, {4000, 16}), Type(f32, {4000, 16})},
           scatter_attrs({{}, {1}, {0}, {1}, {1}, 2}, "drop"), -1, 50);
     check(name, {Type(f32, {16, 50}), Type(i32, {16, 4000}), Type(f32, {16, 4000})},
           scatter_attrs({{}, {1}, {0}, {0}, {1}, 2}, "drop"), -1, 50);
-    // Windows that overlap, with their dimension behind the indices' and in front of it.
+    // Windows that overlap, whose dimension is after that of the indices or before it.
     check(name, {Type(f32, {300}), Type(i32, {900, 1}), Type(f32, {900, 150})},
           scatter_attrs({{1}, {}, {}, {}, {0}, 1}, "drop"), -5, 160);
     check(name, {Type(f32, {300}), Type(i32, {90, 1}), Type(f32, {150, 90})},
@@ -187,8 +188,8 @@ TEST(OrderedCalls, ScattersOfEveryCut) {
   }
 }
 
-// A body changes an array of each dtype and one of numbers together: of the widest, two numbers a
-// place.
+// A body changes an array of each dtype together with an array of integers: for the widest dtypes,
+// two values per element.
 TEST(OrderedCalls, CombinesEveryDType) {
   for (DType d : {i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128}) {
     Builder b("together");

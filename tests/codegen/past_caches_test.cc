@@ -1,4 +1,5 @@
-// Results that no cache holds go past them: the same values, wherever they lie.
+// Results that fit no cache are stored past the caches: the values are the same, wherever the
+// arrays are.
 #include "base/box_copy.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/kernel/kernel_schedule.h"
@@ -25,7 +26,8 @@ ts::HostArray counting(const ts::Shape& shape) {
   return x;
 }
 
-// At the beginning of a page, where lines begin, and against the end of one, where none does.
+// Arrays begin at the start of a page, where cache lines begin, or end at the end of one, where
+// none begins.
 void expect_products_and_signs(const ts::ProgramPtr& p, const ts::HostArray& x, bool signs) {
   const auto routine = run::compiled(p);
   for (bool at_end : {false, true}) {
@@ -54,7 +56,7 @@ TEST(PastCaches, OneDimensionWithATail) {
   expect_products_and_signs(p, counting({n}), true);
 }
 
-// Rows of whole lines and of others, with a bias along them, so that there are two loops.
+// Rows that consist of whole cache lines and others, with a bias along them, which makes two loops.
 TEST(PastCaches, Rows) {
   for (std::int64_t row : {4096, 4100, 4099}) {
     const std::int64_t rows = kMany / row + 1;
@@ -77,7 +79,7 @@ TEST(PastCaches, Rows) {
   }
 }
 
-// What a row is computed from twice is kept in the caches, and only results go past them.
+// Values that are used twice for a row stay in the caches; only results are stored past them.
 TEST(PastCaches, RowsThatAreReducedFirst) {
   const std::int64_t row = 4096, rows = kMany / row + 1;
   ts::Builder b;
@@ -98,8 +100,8 @@ TEST(PastCaches, RowsThatAreReducedFirst) {
   EXPECT_EQ(wrong, 0);
 }
 
-// What several devices write counts together. The functions are those of one device, so that this
-// holds whichever way is taken: the machine code that a program is compiled to is another one.
+// The results of several devices count together. The functions are those of one device, so this
+// holds for both implementations: the program is compiled to different machine code.
 TEST(PastCaches, TimesThatAProgramIsRun) {
   const std::int64_t n = kMany / 4;
   ts::Builder b;
@@ -110,7 +112,7 @@ TEST(PastCaches, TimesThatAProgramIsRun) {
   const auto near = ts::codegen::compile_kernels({&p, 1}, {&once, 1})[0];
   const auto before = made();
   const auto far = ts::codegen::compile_kernels({&p, 1}, {&four, 1})[0];
-  EXPECT_EQ(made().from_memory, before.from_memory);  // a kernel of its own
+  EXPECT_EQ(made().from_memory, before.from_memory);  // it has its own kernel
   const ts::HostArray in = counting({n});
   for (bool at_end : {false, true}) {
     const auto a = run::fenced(*near, *p, {{in}}, at_end),
@@ -121,8 +123,8 @@ TEST(PastCaches, TimesThatAProgramIsRun) {
   }
 }
 
-// Tiles one after the other along the operand's rows; sizes that they do not divide, and dimensions
-// before, between and behind those that change places.
+// Tiles follow each other along the operand's rows. The sizes are not multiples of the tile, and
+// there are dimensions before, between and after the two that are exchanged.
 TEST(PastCaches, Transposed) {
   struct Case {
     ts::DType dtype;
@@ -168,13 +170,14 @@ TEST(PastCaches, Transposed) {
   }
 }
 
-// How many kernels have been made for some form of a program, however they came to be.
+// How many kernels have been made for any form of a program, from any source.
 std::int64_t made_kernels() {
   const ts::codegen::KernelStats s = ts::codegen::kernel_stats();
   return s.compiled + s.from_disk;
 }
 
-// What four devices return counts together; what a loop carries on each is read by its next turn.
+// The results of four devices count together. A loop's carry on each device is read in the next
+// iteration.
 TEST(PastCaches, ResultsOfSeveralDevicesCountTogether) {
   const int before = ts::device_count();
   ts::set_device_count(4);

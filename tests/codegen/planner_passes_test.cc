@@ -1,4 +1,4 @@
-// The planner's passes go through the door of transform/pass.h: named, timed, left out where the
+// The planner's passes go through transform/pass.h: they are named, timed, and left out if the
 // environment says so.
 #include "codegen/tape/planner.h"
 #include "ir/builder.h"
@@ -14,7 +14,7 @@ using namespace tessera;
 
 namespace {
 
-/// Twice the operand with its last element replaced, and the sines of what there was.
+/// Twice the operand with its last element replaced, and the sines of the original elements.
 ProgramPtr example() {
   Builder b("example");
   Value x = b.input(Type(DType::float32, {8192})), last = ops::scalar(b, DType::int32, 8191);
@@ -51,7 +51,7 @@ TEST(PlannerPasses, AreTimedOnceALevel) {
     EXPECT_EQ(after[std::string(pass)], before[std::string(pass)] + 1) << pass;
 }
 
-// What a body does with a number that is weak outside of it is typed as the body says.
+// A number that is weak outside of a body has the type that the body gives it inside.
 TEST(PlannerPasses, BodiesOfWeakOperandsAreTypedAsTheyAre) {
   Builder body("body");
   const Value re = body.input(Type(DType::float32, {}));

@@ -1,4 +1,4 @@
-// A function of integers that is mostly regular, against a table of its values.
+// A compressed function of integers that is mostly regular agrees with a table of its values.
 #include "codegen/tape/progressions.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using tessera::tape::Progressions;
 using Table = std::map<std::int64_t, std::int64_t>;
 
-// Of `keys` keys every one is asked for, and some beyond.
+// Looks up each of the `keys` keys, and some beyond; returns the bytes of the compressed function.
 std::size_t bytes_when_right(const Table& table, std::int64_t keys) {
   const std::vector<std::pair<std::int64_t, std::int64_t>> entries(table.begin(), table.end());
   const Progressions p{entries};
@@ -35,8 +35,8 @@ TEST(Progressions, OfNone) {
   EXPECT_EQ(bytes_when_right({{3, 5}}, 6), 24u);
 }
 
-// Devices of process 3 along one axis, along one of two, and along two of three; what a process in
-// turn has.
+// The devices of process 3 along one axis, along one of two, and along two of three; and those of a
+// process in turn.
 TEST(Progressions, OfAMeshDoNotGrowWithIt) {
   const auto one = [](std::int64_t n) {
     Table t;
@@ -44,7 +44,7 @@ TEST(Progressions, OfAMeshDoNotGrowWithIt) {
     return bytes_when_right(t, n);
   };
   EXPECT_EQ(one(64), one(4096));
-  const auto rows = [](std::int64_t n) {  // of four columns the second: of eight rows each
+  const auto rows = [](std::int64_t n) {  // the second of four columns, of eight rows each
     Table t;
     for (std::int64_t i = 0; i < 8; ++i) t[i * n + n / 4] = i;
     return bytes_when_right(t, 8 * n);
@@ -56,11 +56,12 @@ TEST(Progressions, OfAMeshDoNotGrowWithIt) {
     return bytes_when_right(t, n);
   };
   EXPECT_EQ(owners(64), owners(4096));
-  const auto numbers = [](std::int64_t n) {  // that begin again with each owner, with strides
-    Table t;
-    for (std::int64_t i = 0; i < n; ++i) t[3 * i] = i % 8 / 2 + i / 32;
-    return bytes_when_right(t, 3 * n);
-  };
+  const auto numbers =
+      [](std::int64_t n) {  // numbers with strides, which begin again for each owner
+        Table t;
+        for (std::int64_t i = 0; i < n; ++i) t[3 * i] = i % 8 / 2 + i / 32;
+        return bytes_when_right(t, 3 * n);
+      };
   EXPECT_EQ(numbers(64), numbers(1024));
 }
 

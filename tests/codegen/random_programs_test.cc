@@ -1,4 +1,4 @@
-// Random programs of emitted ops: compiled alone, fused, and in other task orders, against the
+// Random programs of emitted ops, compiled alone, fused, and with other task orders, agree with the
 // evaluator. Integers make every comparison exact. A failing program is shrunk by dropping
 // equations.
 #include "codegen/fuse/fuse.h"
@@ -14,7 +14,7 @@ namespace ops = tessera::ops;
 
 namespace {
 
-// One random choice an equation, kept so that a program can be rebuilt without some of them.
+// One random choice per equation, kept so that a program can be rebuilt without some equations.
 struct Recipe {
   std::vector<ts::Shape> inputs;
   std::vector<std::uint64_t> steps;
@@ -105,7 +105,7 @@ ts::Value step(ts::Builder& b, std::vector<ts::Value>& pool, std::uint64_t seed)
                                    static_cast<int>(pick(static_cast<std::size_t>(rank)))));
     }
     default: {
-      // A statistic of the rows, back over the rows.
+      // A statistic of the rows, broadcast back over the rows.
       if (!rank) return ops::neg(x);
       ts::Ints kept;
       for (int d = 0; d + 1 < rank; ++d) kept.push_back(d);
@@ -165,7 +165,7 @@ std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p,
   return result;
 }
 
-// What is wrong with the program, or nothing.
+// Describes an error of the program, or returns an empty text.
 std::string problem(const Recipe& r) {
   ts::ProgramPtr p = build(r);
   std::vector<ts::HostArray> in = run::random_inputs(*p, 9);

@@ -30,8 +30,8 @@ struct Scratch {
   std::vector<std::byte> memory;
 };
 
-/// `step` tasks at a time, from the last to the first where `backwards`: results must not depend on
-/// it.
+/// Runs `step` tasks at a time, from the last to the first if `backwards`; results must not depend
+/// on this.
 inline std::vector<ts::HostArray> routine(const ts::Routine& r, const ts::Program& p,
                                           std::span<const ts::HostArray> inputs,
                                           std::int64_t step = 1, bool backwards = false) {
@@ -55,8 +55,8 @@ inline std::vector<ts::HostArray> routine(const ts::Routine& r, const ts::Progra
   return outputs;
 }
 
-/// Memory between two pages that must not be touched; the array lies against the one after it, or
-/// the one before.
+/// Memory between two pages that must not be accessed; the array ends at the page after it or
+/// begins at the page before.
 class Fenced {
  public:
   Fenced(ts::DType d, const ts::Shape& shape, bool at_end) {
@@ -75,7 +75,7 @@ class Fenced {
   ~Fenced() {
     if (map_) ::munmap(map_, inside_ + 2 * page_);
   }
-  /// Whether the bytes of the inner pages that are not the array's are as they were.
+  /// Whether the bytes of the inner pages outside the array are unchanged.
   bool untouched() const {
     auto bytes = static_cast<std::size_t>(array.size_bytes());
     for (std::byte* p = map_ + page_; p != map_ + page_ + inside_; ++p)
@@ -89,8 +89,8 @@ class Fenced {
   std::size_t inside_, page_;
 };
 
-/// Runs on fenced memory: a kernel that reads or writes outside its buffers dies here. Gives its
-/// results.
+/// Runs on fenced memory and returns the results: a kernel that reads or writes outside its buffers
+/// crashes here.
 inline std::vector<ts::HostArray> fenced(const ts::Routine& r, const ts::Program& p,
                                          std::span<const ts::HostArray> inputs, bool at_end) {
   std::vector<Fenced> in, out;
@@ -126,7 +126,7 @@ inline std::vector<ts::HostArray> compiled(const ts::ProgramPtr& p,
   return routine(*compiled(p), *p, inputs);
 }
 
-/// Uniform floats in [lo, hi), integers in [int_lo, int_hi], booleans by toss.
+/// Uniform floats in [lo, hi), integers in [int_lo, int_hi], and random booleans.
 inline ts::HostArray random_array(const ts::Type& t, std::mt19937_64& rng, double lo = -1,
                                   double hi = 1, std::int64_t int_lo = -8,
                                   std::int64_t int_hi = 8) {
@@ -168,7 +168,7 @@ inline double ulps(double actual, double expected, ts::DType d) {
   return std::abs(actual - expected) / std::ldexp(1.0, std::max(exponent - digits + 1, least));
 }
 
-/// The distance of the parts of complex numbers in units of the last place of the greater one.
+/// The distance of the parts of complex numbers, in units in the last place of the larger part.
 inline double part_ulps(const ts::HostArray& actual, const ts::HostArray& expected,
                         std::int64_t i) {
   const double a = actual.number(i), b = expected.number(i), other = expected.number(i ^ 1);
@@ -178,8 +178,8 @@ inline double part_ulps(const ts::HostArray& actual, const ts::HostArray& expect
   return ulps(size + std::fabs(a - b), size, expected.dtype);
 }
 
-/// Integers and booleans must be equal, floats within `tolerance` units of the last place, complex
-/// numbers within as many of their greater part.
+/// Integers and booleans must be equal, floats within `tolerance` units in the last place, and
+/// complex numbers within as many units of their larger part.
 inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expected,
                          double tolerance, const std::string& what, bool complex = false) {
   ASSERT_EQ(actual.dtype, expected.dtype) << what;
@@ -204,7 +204,7 @@ inline void expect_close(const ts::HostArray& actual, const ts::HostArray& expec
   }
 }
 
-/// Compiled against evaluated.
+/// Compares the compiled program with the evaluator.
 inline void check(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs,
                   double tolerance = 0) {
   std::vector<ts::HostArray> expected = ts::evaluate(*p, inputs);

@@ -1,4 +1,5 @@
-// Kernels that read stretches of their operands: the right ones, and compiled once for all rows.
+// Kernels that read contiguous ranges of their operands read the right ones, and are compiled once
+// for all rows.
 #include "codegen/kernel/kernel.h"
 
 #include <tessera/tessera.h>
@@ -14,7 +15,7 @@ namespace {
 namespace ts = tessera;
 using ts::Array;
 
-// Kernels that calling `run` makes, in machine code of their own.
+// The number of kernels that calling `run` compiles.
 template <class F>
 std::int64_t kernels_of(F run) {
   const auto made = [] {
@@ -47,7 +48,7 @@ TEST(Stretches, RowsAreCompiledOnce) {
   EXPECT_EQ(got, wanted);
 }
 
-// A piece of each array, and the gradient of it: as many kernels for ten times the pieces.
+// A slice of each array, and its gradient: ten times the slices need no more kernels.
 TEST(Stretches, GradientsOfPiecesAreCompiledOnce) {
   const auto made = [](int pieces) {
     std::vector<Array> p;
@@ -67,7 +68,7 @@ TEST(Stretches, GradientsOfPiecesAreCompiledOnce) {
   EXPECT_LE(made(400), 10);
 }
 
-// Without the pass there are as many kernels as rows, which give the same.
+// Without the pass there are as many kernels as rows, with the same results.
 TEST(Stretches, AreAPassThatCanBeLeftOut) {
   const Array x = rows(40, 3);
   const auto rows_of = [&](auto f) {
@@ -91,7 +92,8 @@ TEST(Stretches, AreAPassThatCanBeLeftOut) {
   EXPECT_EQ(got, values(f(x)));
 }
 
-// Each against the numbers themselves: a stretch, what is none, and both of one operand.
+// Each is compared with the numbers: a range, a selection that is not one, and both from one
+// operand.
 TEST(Stretches, AreTheRightOnes) {
   const Array x = ts::arange(60).reshape(3, 4, 5).astype(ts::f32);
   const std::vector<float> at = values(x);
@@ -143,7 +145,7 @@ TEST(Stretches, AreTheRightOnes) {
       [&](std::size_t i) { return at[i] + at[40 + i % 5 * 4 + i / 5]; }, 20);
 }
 
-// The stretch itself is a result too, as it is and changed.
+// The range itself is a result too, unchanged and changed.
 TEST(Stretches, AreResults) {
   const Array x = rows(6, 4);
   const auto [one, two, sum] = ts::jit([](Array x) {
@@ -160,7 +162,7 @@ TEST(Stretches, AreResults) {
   EXPECT_EQ(sum.item<float>(), total);
 }
 
-// A result as large as the stretch, or as the operand, in memory that is given away.
+// A result as large as the range, or as the operand, in donated memory.
 TEST(Stretches, OfDonatedArguments) {
   const auto f = ts::jit(
       [](Array x, Array y) {
@@ -175,7 +177,7 @@ TEST(Stretches, OfDonatedArguments) {
   }
 }
 
-// In a loop whose carry is updated where it lies, and on devices that have rows of their own.
+// In a loop whose carry is updated in place, and on devices that have different rows.
 TEST(Stretches, InLoopsAndOnDevices) {
   ts::set_device_count(4);
   const Array x = rows(4, 6);
@@ -205,7 +207,7 @@ TEST(Stretches, InLoopsAndOnDevices) {
   }
 }
 
-// Sizes at which what grows with the square of the number of pieces takes minutes.
+// At these sizes, an algorithm quadratic in the number of slices would take minutes.
 TEST(ManyPieces, TakeFewKernels) {
   constexpr int kPieces = 20000;
   std::vector<Array> pieces;

@@ -60,7 +60,7 @@ TEST(Complex, PromotesAsJax) {
   EXPECT_EQ(with(ts::f64, ts::array({i})), ts::c128);
   EXPECT_EQ(with(ts::c64, Array(2.0)), ts::c64);
   EXPECT_EQ(with(ts::c64, ts::ones({2}, ts::f64)), ts::c128);
-  // A bare number keeps its bits.
+  // A bare number keeps all its bits.
   EXPECT_EQ((ts::ones({1}, ts::f64) * Z(0.1, 0.2)).to_vector<Z>(), (Zs{{0.1, 0.2}}));
 }
 

@@ -1,5 +1,5 @@
-// Compiled programs of complex numbers against the evaluators, equation by equation: vectors with
-// their rests, strides, gathers, reductions, contractions, loops over parts.
+// Compiled programs of complex numbers give the evaluators' results, equation by equation: vectors
+// with remainders, strides, gathers, reductions, contractions, and loops over parts.
 #include "codegen/run.h"
 #include "ops/build.h"
 

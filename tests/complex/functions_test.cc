@@ -1,4 +1,5 @@
-// Functions of complex numbers against mpmath and, where branches are cut, NumPy (make_functions.py).
+// Functions of complex numbers agree with mpmath and, at branch cuts, with NumPy
+// (make_functions.py).
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ const std::map<std::string, Array (*)(ts::Operand)>& functions() {
   return all;
 }
 
-// In units of the last place of T at `want`; zeros differ by their signs.
+// The error in units in the last place of T at `want`; zeros of different sign differ.
 template <class T>
 double ulps(T got, T want) {
   if (std::isnan(got) || std::isnan(want)) return std::isnan(got) == std::isnan(want) ? 0 : kInf;

@@ -1,4 +1,4 @@
-// IDX files good and damaged, batches, splits, cutting for devices and prefetching.
+// Sound and damaged IDX files, batches, splits, sharding of batches, and prefetching.
 #include <tessera/creation.h>
 #include <tessera/data.h>
 #include <tessera/random.h>
@@ -120,8 +120,8 @@ TEST_F(Idx, EveryPrefixOfAGzipIsRefused) {
   std::string whole((std::istreambuf_iterator<char>(in)), {});
   for (std::size_t n = 0; n < whole.size(); ++n)
     EXPECT_THROW(data::load_idx(write("cut.gz", whole.substr(0, n))), ts::IoError) << n;
-  // Every flipped byte of the data is found by the checksum, or by the header it damages; those of
-  // the gzip header that say nothing about the content may pass.
+  // The checksum, or the header that is damaged, detects every flipped byte of the data. Bytes of
+  // the gzip header that do not affect the content may pass.
   for (std::size_t i = 10; i < whole.size(); ++i) {
     std::string bad = whole;
     bad[i] = static_cast<char>(bad[i] ^ 0x55);
@@ -198,7 +198,7 @@ TEST(Batches, DropOrPad) {
   EXPECT_EQ(padded[2].indices, (Ints{8, 9, 0, 1}));
   EXPECT_EQ(padded[2].mask, (std::vector<float>{1, 1, 0, 0}));
   EXPECT_EQ(padded[0].mask, (std::vector<float>{1, 1, 1, 1}));
-  // Fewer examples than a batch.
+  // There are fewer examples than one batch has.
   EXPECT_EQ(data::batches(3, 8).size(), 0u);
   EXPECT_EQ(data::batches(3, 8, {}, data::LastBatch::pad).at(0).indices,
             (Ints{0, 1, 2, 0, 1, 2, 0, 1}));
@@ -296,7 +296,7 @@ TEST(Prefetch, NeverRunsFurtherAheadThanItsDepth) {
   data::Prefetch<int> p([&]() -> std::optional<int> { return made++; }, 2);
   for (int i = 0; i < 20; ++i) {
     p.next();
-    // i + 1 taken, two waiting, one more may be under way.
+    // i + 1 batches are taken, two wait, and one more may be in progress.
     EXPECT_LE(made.load(), i + 1 + 3);
   }
 }

@@ -1,4 +1,4 @@
-// IDX files, gzipped or not, that somebody damaged, or made to do harm.
+// IDX files, gzipped or not, that are damaged or malicious.
 #include <tessera/creation.h>
 #include <tessera/data.h>
 
@@ -23,8 +23,8 @@ using ts::Array;
 
 namespace {
 
-// Another reader of compressed contents: of streams in memory. What is not compressed is given as
-// it is, and so is nothing of a stream that is damaged.
+// A second reader of compressed files, which decompresses streams in memory. Returns other files
+// unchanged, and nothing for a damaged stream.
 std::optional<std::string> contents_of(const std::string& file) {
   if (file.size() < 2 || file[0] != '\x1f' || file[1] != '\x8b') return file;
   std::string out;
@@ -63,7 +63,7 @@ std::string zipped(const std::string& s) {
   return out;
 }
 
-// Whether the array is what the file says, byte by byte.
+// Compares the array with the file, byte by byte.
 void expect_right(const std::string& file, const Array& got) {
   const std::optional<std::string> s = contents_of(file);
   ASSERT_TRUE(s.has_value());
@@ -96,7 +96,7 @@ class HostileData : public testing::Test {
   }
   void TearDown() override { fs::remove_all(dir); }
   void write(const std::string& content) {
-    fs::remove(path);  // a file system that holds on to old contents takes milliseconds over it
+    fs::remove(path);  // a file system may show old contents for some milliseconds
     std::ofstream(path, std::ios::binary) << content;
   }
   std::string error() {
@@ -130,7 +130,8 @@ TEST_F(HostileData, AreRefusedOrReadRight) {
   std::int64_t read = 0;
   for (std::int64_t i = 0, n = test::hostile_files(); i < n; ++i) {
     std::string s = mutated();
-    // A checksum finds nearly every change, so that most contents are compressed after it.
+    // A checksum detects nearly every change, so most contents are changed before they are
+    // compressed.
     if (mutated.below(3) == 0) s = zipped(s);
     write(s);
     const test::MemoryLimit limit(std::uint64_t{256} << 20);
@@ -145,7 +146,7 @@ TEST_F(HostileData, AreRefusedOrReadRight) {
   EXPECT_GT(read, test::hostile_files() / 100);
 }
 
-// A megabyte of zeros a kilobyte: without limits 40 MB would become 40 GB.
+// A kilobyte holds a megabyte of zeros: without limits, 40 MB would become 40 GB.
 TEST_F(HostileData, ExpandsNoFurtherThanTheHeaderSays) {
   const std::string zeros(std::size_t{64} << 20, '\0');
   write(zipped(header(8, {2, 3}) + zeros));
@@ -155,7 +156,7 @@ TEST_F(HostileData, ExpandsNoFurtherThanTheHeaderSays) {
                            ": its header says (2, 3), which is 6 bytes, but more follow\n  try: "
                            "fetch the file again");
   }
-  // 16 bytes cannot hold what this one claims, so no memory is asked for.
+  // 16 bytes cannot hold the claimed size, so no memory is allocated.
   write(zipped(header(8, {1 << 20, 1 << 19})));
   const std::string size = std::to_string(fs::file_size(path)),
                     most = std::to_string(fs::file_size(path) * 1032);
@@ -164,7 +165,7 @@ TEST_F(HostileData, ExpandsNoFurtherThanTheHeaderSays) {
                          "its " +
                          size + " compressed bytes hold at most " + most +
                          "\n  try: fetch the file again");
-  // One that might: what there is is read, and no more memory than that is touched.
+  // This file might hold it: its contents are read, and no more memory than that is touched.
   std::string claims = zipped(header(8, {1 << 20, 1 << 11}) + zeros.substr(0, 1 << 20));
   claims += std::string((2 << 20) - claims.size(), '\0');
   write(claims);
@@ -199,7 +200,7 @@ TEST_F(HostileData, FoldersThatMayNotBeEntered) {
   ASSERT_EQ(::chmod(dir.c_str(), 0755), 0);
   ASSERT_EQ(::chmod(closed.c_str(), 0), 0);
   const bool root = ::geteuid() == 0;
-  // As somebody who is not root.
+  // The file is read by a user who is not root.
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }

@@ -1,4 +1,4 @@
-// Runs a program through the public functions, as a user would have written it.
+// Runs a program through the public functions, as a user would write it.
 #pragma once
 
 #include "program.h"
@@ -33,7 +33,7 @@ class Build {
   }
 
  private:
-  // What lies on some of the devices may not meet what lies on others.
+  // Arrays on some of the devices must not meet arrays on others.
   static Array on_all_or_none(const Array& x) {
     if (!x.is_concrete()) return x;
     const std::size_t on = x.sharding().devices().size();
@@ -106,7 +106,7 @@ class Build {
     return ts::Axes(list);
   }
 
-  // Each device's own in a typed region.
+  // Makes each value vary over the devices of a typed region.
   static Arrays own(const Node& n, Arrays x) {
     if (n.names.empty()) return x;
     return ts::pvary(x, n.names);
@@ -115,7 +115,7 @@ class Build {
   Arrays nested(const Node& n, const Arrays& in) const {
     const auto a = static_cast<std::size_t>(n.a), b = static_cast<std::size_t>(n.b);
     const Block& body = n.blocks[0];
-    // The function of the arguments, the rest captured.
+    // The first values are arguments of the function, the others are captured.
     auto call = [&](const Block& block, std::size_t captured) {
       return [this, &block, rest = part(in, captured, in.size())](Arrays x) {
         return run(block, with(std::move(x), rest));
@@ -173,7 +173,7 @@ class Build {
         return part(carry, 1, carry.size());
       }
       case Kind::pmap: {
-        // Which devices take part, and in which order, changes no number.
+        // The number and order of the devices must not change the results.
         std::vector<ts::Device> devices;
         if (n.b)
           for (std::int64_t d = n.c; d-- > 0;)

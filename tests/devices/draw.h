@@ -1,5 +1,5 @@
 // Draws random programs: maps over devices and by vmap around and inside derivatives, loops,
-// branches, jit and checkpoint, in any nesting, with collectives wherever all members come by.
+// branches, jit and checkpoint, in any nesting, with collectives wherever all members execute them.
 #pragma once
 
 #include "draw_values.h"
@@ -35,11 +35,11 @@ class Draw : public DrawValues {
     bool device = false;     // inside a pmap or a region
     bool region = false;     // inside a region
     bool lonely = false;     // under a predicate that may differ between members
-    bool repeated = false;   // in a loop or a branch of a region: types settle when it is traced
+    bool repeated = false;   // in a loop or branch of a region, where types settle during tracing
     int gradients = 0;       // around
     int depth = 0, derivatives = 0;
   };
-  static constexpr std::int64_t kDevices = 4;  // regions are over all, maps inside share them
+  static constexpr std::int64_t kDevices = 4;  // a region uses all; maps inside share them
   static constexpr const char* kRegion = "r";
 
   template <class F>
@@ -113,8 +113,9 @@ class Draw : public DrawValues {
     }
   }
 
-  // The axes that collectives may name here: the innermost of each name. Where members may take
-  // different branches, those of a vmap run all of them, unless a derivative around has split them.
+  // The axes that collectives may name here: the innermost of each name. If members may take
+  // different branches, those of a vmap execute all of them, unless a derivative around has split
+  // them.
   std::vector<Axis> visible(const Around& around, bool all = false) {
     std::vector<Axis> v;
     for (auto a = around.axes.rbegin(); a != around.axes.rend(); ++a) {
@@ -127,7 +128,7 @@ class Draw : public DrawValues {
   }
 
   void together(Block& b, const Around& around) {
-    if (one_in(4)) {  // what a member knows of itself
+    if (one_in(4)) {  // values that a member knows about itself
       const std::vector<Axis> axes = visible(around, true);
       Node n;
       n.kind = one_in(2) ? Kind::index : Kind::draw;
@@ -227,7 +228,7 @@ class Draw : public DrawValues {
     const Extents shape = b.shape(first);
     const int axis = pick(static_cast<int>(shape.size()));
     n.c = shape[static_cast<std::size_t>(axis)];
-    if (n.c != 1 && n.c != 2 && n.c != 4) return;  // means over others are not exact
+    if (n.c != 1 && n.c != 2 && n.c != 4) return;  // the mean over another number is not exact
     if (device && n.c * around.taken > kDevices) return;
     n.in = {first};
     n.in_axes = {axis};
@@ -243,7 +244,7 @@ class Draw : public DrawValues {
     ++inside.depth;
     inside.device = around.device || device;
     if (device) inside.taken *= n.c;
-    // Mostly a name that is free; a name inside hides one outside.
+    // The name is mostly a new one; a name inside hides the same name outside.
     std::string name = "i";
     for (const char* free : {"k", "j", "i"})
       if (std::none_of(around.axes.begin(), around.axes.end(),
@@ -281,7 +282,7 @@ class Draw : public DrawValues {
     emit(b, std::move(n));
   }
 
-  // A typed shard_map over all devices: blocks keep their dimensions.
+  // A typed shard_map over all devices; blocks keep the number of dimensions.
   void region(Block& b, const Around& around) {
     Node n;
     n.kind = Kind::region;
@@ -375,7 +376,7 @@ class Draw : public DrawValues {
     emit(b, std::move(n));
   }
 
-  // A number that is the same for all members.
+  // Returns a number that is the same for all members.
   int shared_number(Block& b, const Around& around) {
     int v = emit(b, Kind::stop, {last(b, {})}, {{}});
     for (const Axis& axis : visible(around)) {
@@ -414,7 +415,7 @@ class Draw : public DrawValues {
     }
     if (n.kind == Kind::fori) n.c = around.region ? 1 + pick(3) : pick(4);
     const bool loop = n.kind == Kind::turns || n.kind == Kind::while_;
-    if (loop && around.gradients) {  // there is no gradient
+    if (loop && around.gradients) {  // such a loop has no gradient
       n.in[0] = emit(b, Kind::stop, {n.in[0]}, {{}});
       for (std::vector<int>* values : {&carry, &rest})
         for (int& v : *values) {

@@ -1,4 +1,4 @@
-// Draws numbers, and values of a block that is being drawn.
+// Draws numbers and values for a block under construction.
 #pragma once
 
 #include "program.h"
@@ -13,14 +13,14 @@ class DrawValues {
  public:
   explicit DrawValues(std::uint64_t seed) : rng_(seed) {}
 
-  /// Numbers for the inputs.
+  /// Draws the elements of an input.
   std::vector<double> numbers(std::int64_t n) {
     std::vector<double> v;
     while (n-- > 0) v.push_back(static_cast<double>(pick(7)) - 3);
     return v;
   }
   bool one_in(int n) { return pick(n) == 0; }
-  /// One of them, or -1.
+  /// Draws a dimension, or -1 for none.
   int dimension(std::size_t rank) { return static_cast<int>(pick(static_cast<int>(rank) + 1)) - 1; }
 
  protected:
@@ -47,12 +47,12 @@ class DrawValues {
     return emit(b, std::move(n));
   }
 
-  // A value, mostly one of the latest.
+  // Returns a random value of the block, mostly a recent one.
   int value(const Block& b) {
     const int n = b.size();
     return pick(3) ? std::max(0, n - 1 - pick(4)) : pick(n);
   }
-  // One of this shape; the last, or made for it.
+  // Returns the last value of this shape, or makes one.
   int last(Block& b, const Extents& shape) {
     for (int v = b.size(); v-- > 0;)
       if (b.shape(v) == shape) return v;
@@ -63,7 +63,7 @@ class DrawValues {
       if (const int v = value(b); b.shape(v) == shape) return v;
     return last(b, shape);
   }
-  // One with dimensions; -1 where there is none.
+  // Returns a value that has dimensions, or -1 if there is none.
   int with_axes(const Block& b) {
     for (int tries = 0; tries < 8; ++tries)
       if (const int v = value(b); !b.shape(v).empty()) return v;
@@ -83,13 +83,13 @@ class DrawValues {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   }
-  // The last of this shape, unless that is an input.
+  // Returns the last value of this shape, or a mixture if that is an input.
   int changed(Block& b, const Extents& shape) {
     const int v = last(b, shape);
     if (v >= static_cast<int>(b.inputs.size()) || one_in(4)) return v;
     return mixed(b, latest(b), shape);
   }
-  // The sum of their sums: nothing of them is in vain.
+  // Returns the sum of the sums of all these values, so that each affects the result.
   int mixed(Block& b, const std::vector<int>& values, const Extents& shape) {
     int sum = -1;
     for (int v : values) {

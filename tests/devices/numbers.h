@@ -1,5 +1,5 @@
-// Numbers with derivatives of any order, by the rules of school: a number plus multiples of
-// infinitesimals, of which no two of one kind are ever multiplied (their product is zero).
+// Numbers with derivatives of any order, by elementary rules: a number plus multiples of
+// infinitesimals. The product of two infinitesimals of the same kind is zero.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace devices {
 
-/// Products of up to three infinitesimals; the numbers of each, in order. The upper half says which
-/// derivative it belongs to.
+/// A product of up to three infinitesimals, as their numbers in order. The upper half of a number
+/// identifies the derivative.
 using Infinitesimals = std::array<std::uint32_t, 3>;
 
 class Number {
@@ -19,11 +19,11 @@ class Number {
   Number(double value = 0) : terms_{{{}, value}} {}
 
   double value() const { return terms_[0].factor; }
-  /// One more multiple of an infinitesimal.
+  /// Adds a multiple of an infinitesimal.
   Number plus(const Number& factor, std::uint32_t infinitesimal) const {
     return *this + factor * Number(0, infinitesimal);
   }
-  /// What stands before an infinitesimal.
+  /// The coefficient of an infinitesimal.
   Number before(std::uint32_t infinitesimal) const {
     Number r;
     for (const Term& t : terms_) {
@@ -36,7 +36,7 @@ class Number {
     }
     return r;
   }
-  /// Without the infinitesimals of one derivative.
+  /// Removes the infinitesimals of one derivative.
   Number without(std::uint32_t derivative) const {
     Number r;
     for (const Term& t : terms_)
@@ -79,7 +79,7 @@ class Number {
     add({{infinitesimal, 0, 0}, 1});
   }
   void add(const Term& t) {
-    // The number itself comes first; the others are few.
+    // The number itself comes first; there are few other terms.
     if (t.of == Infinitesimals{}) {
       terms_[0].factor += t.factor;
       return;
@@ -91,14 +91,14 @@ class Number {
     else
       terms_.insert(at, t);
   }
-  // False where both have an infinitesimal of one derivative.
+  // Returns false if both have an infinitesimal of the same derivative.
   static bool merge(Infinitesimals& x, const Infinitesimals& y) {
     for (std::uint32_t i : y) {
       if (!i) continue;
       for (std::uint32_t k : x)
         if (k && k >> 16 == i >> 16) return false;
       auto free = std::find(x.begin(), x.end(), 0u);
-      if (free == x.end()) return false;  // an order that no program asks for
+      if (free == x.end()) return false;  // no program needs this order
       *free = i;
     }
     std::sort(x.begin(), x.end(), [](std::uint32_t a, std::uint32_t b) { return a > b; });

@@ -17,7 +17,7 @@
 
 namespace devices {
 
-/// The integers of `draw` for a seed, a number folded in and a shape.
+/// Returns the integers of `draw` for a seed, the number that is folded in, and a shape.
 using Draws = std::function<std::vector<double>(std::int64_t, std::int64_t, const Extents&)>;
 
 class Oracle {
@@ -39,8 +39,7 @@ class Oracle {
     for (int v : block.outputs) out.push_back(env[static_cast<std::size_t>(v)]);
     return out;
   }
-  /// Whether all numbers on the way were short enough that floats hold them, sums and products of
-  /// them too.
+  /// Whether all intermediate numbers, and their sums and products, were short enough for floats.
   bool exact() const { return exact_; }
   int whole = 22, fraction = 12;
 
@@ -73,7 +72,7 @@ class Oracle {
     return out;
   }
 
-  // The type of what a node gives.
+  // The type of a node's result.
   bool varies(const Node& n, const Values& in) const {
     const bool any = std::any_of(in.begin(), in.end(), [](const Value& v) { return v.varies; });
     const bool over = std::any_of(n.names.begin(), n.names.end(), [&](const std::string& name) {
@@ -275,7 +274,7 @@ class Oracle {
       }
       case Kind::turns:
       case Kind::while_: {
-        // A member that is done keeps its carry and its count while others go on.
+        // A member that has finished keeps its carry and its count while others continue.
         Values carry = part(in, 1, 1 + a), turn = {number(0)};
         for (bool grew = region_ >= 0; grew;) {
           const bool predicate =
@@ -339,19 +338,20 @@ class Oracle {
       default: throw std::logic_error("no program inside");
     }
   }
-  // Carries of a loop: what it makes differ once does so from the beginning.
+  // A carry that varies after an iteration varies from the beginning.
   template <class F>
   void settle(Values& carry, F step) {
     while (region_ >= 0 && grow(carry, step())) {
     }
   }
 
-  // Of the sum of the losses that `f` gives.
+  // The gradient of the sum of the losses that `f` returns.
   template <class F>
   Values gradient(Values args, F f) {
     const std::uint32_t derivative = ++derivatives_;
     std::uint32_t next = derivative << 16;
-    // By argument and member; of an argument that is the same along the region all share the first's.
+    // By argument and member. If an argument is the same along the region, all members share the
+    // first one's infinitesimal.
     std::vector<std::vector<std::uint32_t>> first;
     for (Value& v : args) {
       std::vector<std::uint32_t>& own = first.emplace_back();
@@ -379,7 +379,7 @@ class Oracle {
     }
     return out;
   }
-  // The member of the same places that is the first along the region.
+  // The first member along the region among those with the same other coordinates.
   std::size_t shared(std::size_t member) const {
     return region_ < 0 ? member : scope_.peer(member, {scope_.name(region_)}, 0);
   }
@@ -426,7 +426,7 @@ class Oracle {
 
   Draws draws_;
   Scope scope_;
-  std::ptrdiff_t region_ = -1;  // of the axes of the scope that of the typed region
+  std::ptrdiff_t region_ = -1;  // the index in scope_ of the typed region's axis; -1: none
   std::uint32_t derivatives_ = 0;
   bool exact_ = true;
 };

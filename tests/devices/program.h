@@ -1,5 +1,5 @@
-// A random program over devices as data: drawn by draw.h, run through the public functions by
-// build.h, and on numbers, one device after the other, by oracle.h.
+// A random program over devices as data. draw.h draws it, build.h runs it through the public
+// functions, and oracle.h runs it on numbers, one device after the other.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::int64_t count_of(const Extents& shape) {
 }
 
 enum class Kind {
-  // What devices do alone.
+  // Operations of single devices.
   numbers,  // constants: one a result
   add,
   sub,
@@ -31,10 +31,10 @@ enum class Kind {
   spread,  // a new axis a
   flip,    // along axis a
   stop,    // stop_gradient
-  vary,    // pvary(x, names): what a typed shard_map takes for each device's own
+  vary,    // pvary(x, names), for operands that vary per device in a typed shard_map
   index,   // axis_index(names)
   draw,    // integers by fold_in(key(a), axis_index(names))
-  // What they do together.
+  // Collectives.
   psum,
   pmean,
   pmax,
@@ -43,20 +43,20 @@ enum class Kind {
   scatter,   // along axis a; b: tiled
   exchange,  // all_to_all from axis a to axis b, tiled
   permute,   // groups: pairs
-  broadcast  // of member a
+  broadcast  // from member a
   ,
-  // What holds other programs. The first operands are arguments, the others captures.
+  // Operations that hold programs. The first operands are arguments, the others are captured.
   cond,    // in[0] > 0, or by in[0] where there are three blocks
   scan,    // a carries, b inputs, length c; reverse
   fori,    // a carries, c turns
-  turns,   // a carries, in[0] turns, up to three
-  while_,  // a carries, until in[0] turns are done or the first carry's sum is 50
+  turns,   // a carries, in[0] iterations, at most three
+  while_,  // a carries, until in[0] iterations are done or the first carry's sum is 50
   pmap,    // a arguments, c devices; b: others, in another order
-  region,  // a typed shard_map: a arguments, c devices; axes are those that are cut
+  region,  // a typed shard_map: a arguments, c devices; axes are the sharded ones
   vmap,    // a arguments, c members
   grad,    // of a arguments
-  jvp,     // a arguments, then their tangents; names: all are each device's own
-  vjp,     // a arguments, then the cotangent of the result; names: that is each device's own
+  jvp,     // a arguments, then their tangents; names: all of them vary
+  vjp,     // a arguments, then the cotangent of the result; names: it varies
   jit,     // a arguments
   checkpoint
 };
@@ -69,7 +69,7 @@ struct Node {
   std::vector<Extents> results;  // shapes
   std::int64_t a = 0, b = 0, c = 0;
   bool reverse = false;
-  std::vector<std::string> names;  // of axes: those that a collective runs over, or the mapped one
+  std::vector<std::string> names;  // the axes that a collective runs over, or the mapped axis
   std::vector<std::vector<std::int64_t>> groups;
   std::vector<int> in_axes, out_axes;  // of maps; -1: replicated
   std::vector<Block> blocks;
@@ -80,7 +80,7 @@ struct Block {
   std::vector<Node> nodes;
   std::vector<int> outputs;
 
-  /// At any depth.
+  /// Whether a node at any depth has this kind.
   bool has(Kind kind) const {
     for (const Node& n : nodes) {
       if (n.kind == kind) return true;
@@ -132,7 +132,7 @@ std::string list_of(const std::vector<T>& values) {
   return "{" + s + "}";
 }
 
-/// Constants that no result needs are left out: what remains of a program that was shrunk.
+/// Leaves out constants that no result needs, which remain after a program was shrunk.
 inline std::string to_string(const Block& block, const std::string& indent = "") {
   std::vector<bool> needed(static_cast<std::size_t>(block.size()));
   for (int v : block.outputs) needed[static_cast<std::size_t>(v)] = true;

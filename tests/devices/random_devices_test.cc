@@ -71,8 +71,8 @@ struct Case {
   Block program;
   std::vector<std::vector<double>> inputs;
   ts::DType dtype;
-  // By input: which dimension each axis of a mesh of two by two cuts, -1 for none; nothing where
-  // all start on one device.
+  // By input: the dimension that each axis of a 2 x 2 mesh shards, or -1 for none. Empty if all
+  // inputs start on one device.
   std::vector<std::array<int, 2>> cuts;
 };
 
@@ -81,7 +81,7 @@ Case drawn(std::uint64_t seed) {
   Case c{draw.program(), {}, ts::f64};
   for (const Extents& shape : c.program.inputs) c.inputs.push_back(draw.numbers(count_of(shape)));
   if (draw.one_in(4)) c.dtype = ts::f32;
-  // A function over one mesh and data on another do not meet.
+  // A function over one mesh does not take data on another.
   if (draw.one_in(2) || c.program.has(Kind::region)) return c;
   for (const Extents& shape : c.program.inputs) {
     std::vector<std::int64_t> left(shape.begin(), shape.end());
@@ -156,16 +156,17 @@ Wanted wanted(const Case& c) {
 
 struct Outcome {
   std::string problem;
-  bool compared = false;  // with the oracle
+  bool compared = false;  // with the oracle's results
 };
 
-// What is wrong with the results of one mode; they agree bit for bit with `others`.
+// Describes the errors in the results of one mode, which must agree bit for bit with `others`.
 std::string wrong(const Case& c, const Arrays& got, const Wanted& want, const Arrays* others) {
   for (std::size_t k = 0; k < got.size(); ++k) {
     if (got[k].shape() != shape_of(c.program.shape(c.program.outputs[k])))
       return "result " + std::to_string(k) + " has another shape";
-    // Parts of sums add up in another order than the whole; and what is traced as one program is
-    // rounded as that program is, n * x where it sums n times x: so both are of one mode.
+    // Partial sums add up in another order than the whole sum. A program that is traced as a whole
+    // is also rounded differently from one that sums n times x, because it computes n * x. So the
+    // two results compared have the same mode.
     if (others && (want.exact || c.cuts.empty()) && bits(got[k]) != bits((*others)[k])) {
       std::ostringstream text;
       text << "result " << k << " is " << got[k] << " where devices share, and " << (*others)[k];
@@ -202,7 +203,8 @@ Outcome check(const Case& c, const std::vector<std::pair<Mode, Mode>>& modes) {
 
 using Check = std::string(const Case&);
 
-// Makes one node after the other a constant, at any depth, while the program still fails.
+// Replaces one node after the other by a constant, at any depth, as long as the program still
+// fails.
 bool simplify_one(Block& block, const Case& whole, const std::function<Check>& problem) {
   for (Node& n : block.nodes) {
     if (n.kind == Kind::numbers) continue;
@@ -248,7 +250,7 @@ TEST(RandomDevices, SharedIsolatedAndAlone) {
   int failures = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
     const Case c = drawn(seed);
-    // As large programs are put in order, or as small ones.
+    // The schedule is that of large programs or that of small ones.
     const ts::runtime::PhaseBytes phases(seed / 4 % 2 ? 0 : ts::machine::kBytesWorthAPhase);
     if (++ran % 1000 == 0) std::cout << ran << " programs" << std::endl;
     // Evaluators take no time to compile; one program in four is compiled too.
@@ -262,7 +264,7 @@ TEST(RandomDevices, SharedIsolatedAndAlone) {
     compared += outcome.compared;
     if (outcome.problem.empty()) continue;
     ++failures;
-    // Only an error of the same kind counts as the same.
+    // Only an error of the same kind counts as the same failure.
     const std::string head = outcome.problem.substr(0, outcome.problem.find(':'));
     ADD_FAILURE() << "seed " << seed << ": " << outcome.problem
                   << "\nshrunk: " << shrunk(c, [&](const Case& smaller) {

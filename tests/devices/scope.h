@@ -23,8 +23,8 @@ class Scope {
     return n;
   }
 
-  // Which member of all a member is along these axes, and the members that share its other places,
-  // in order.
+  // A member's position along these axes, and the member at another position along them with the
+  // same other coordinates.
   std::int64_t place(std::size_t member, const std::vector<std::string>& names) const {
     std::int64_t place = 0;
     for (const std::string& name : names) {
@@ -55,7 +55,7 @@ class Scope {
     for (std::size_t i = axes_.size(); --i > a;) m /= axes_[i].size;
     return m % axes_[a].size;
   }
-  // The members of its group, itself included.
+  // The members of the same group, including this one, in order.
   std::vector<std::size_t> group(const Node& n, std::size_t member) const {
     std::int64_t size = 1;
     for (const std::string& name : n.names) size *= axes_[axis(name)].size;

@@ -1,4 +1,5 @@
-// The cells of examples/20_from_jax against what JAX gave (export.py writes it beside the models).
+// The cells of examples/20_from_jax agree with JAX, whose results export.py writes beside the
+// models.
 #include "20_from_jax/models.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +10,8 @@ namespace {
 
 const std::string folder = FROM_JAX_MODELS;
 
-// Float32 through some twenty layers of sums in another order: each keeps its relative error near
-// 2^-22, and the results are of the size of their largest number.
+// Float32 sums are added in another order in about twenty layers. Each keeps the relative error
+// near 2^-22, and the results are about as large as their largest number.
 constexpr double kRounding = 1e-5;
 
 void near(const Array& got, const Array& want) {

@@ -1,5 +1,6 @@
-// The forms of examples/11_fsdp_transformer: losses against JAX (fsdp_transformer.py) and each
-// other, what the devices exchange and hold, and going on from a checkpoint.
+// The forms of examples/11_fsdp_transformer: their losses agree with JAX (fsdp_transformer.py) and
+// with each other; they exchange and hold the expected bytes; and training resumes from a
+// checkpoint.
 #include "11_fsdp_transformer/corpus.h"
 #include "11_fsdp_transformer/generate.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int kSteps = 5;
 const Sizes kSizes{.layers = 2};
-/// Arrays of a model with two layers: embeddings, 12 a layer, the last norm and the head.
+/// The arrays of a model with two layers: embeddings, 12 per layer, the last norm and the head.
 constexpr std::int64_t kArrays = 2 + 12 * 2 + 4;
 
 const std::vector<std::string> kForms = {"one", "data", "fsdp", "tensor", "2d", "sequence", "auto"};
@@ -31,7 +32,7 @@ class FsdpTransformer : public testing::Test {
   State start(const Sizes& sizes = kSizes) const {
     return optim::train_state(make_gpt(ts::random::key(0), sizes), opt);
   }
-  /// With its specs; what is found is looked for once.
+  /// Returns the form with its specs; those of an automatic form are searched once.
   Form form(const std::string& name, std::int64_t devices) const {
     static std::map<std::pair<std::string, std::int64_t>, Form> all;
     const auto [at, is_new] = all.try_emplace({name, devices});
@@ -56,7 +57,8 @@ class FsdpTransformer : public testing::Test {
     EXPECT_EQ(step.trace_count(), 1u) << form.name;
     return losses;
   }
-  /// What a step exchanges: "all_gather data" -> how often, and how many bytes a device puts in.
+  /// The collectives of a step: "all_gather data" -> how many, and the bytes that a device
+  /// contributes.
   struct Total {
     std::int64_t times = 0, bytes = 0;
   };
@@ -94,7 +96,7 @@ using Times = std::map<std::string, std::int64_t>;
 
 TEST_F(FsdpTransformer, TheSameWeightsAndBatchesAsInJax) {
   const Gpt model = start().model;
-  // A normal number and one product: two units in the last place.
+  // A normal number and one product: an error of two units in the last place.
   const auto some = [](const Array& x, std::int64_t rows, std::int64_t columns) {
     return x(ts::Range{0, std::nullopt, rows}, ts::Range{0, std::nullopt, columns});
   };
@@ -105,10 +107,10 @@ TEST_F(FsdpTransformer, TheSameWeightsAndBatchesAsInJax) {
   golden.equal(b.labels(ts::Range{0, 2}), "labels");
 }
 
-// The mean of 1024 losses of sums of a few hundred products: 1e-6 of a loss near 4 in the first
-// step. Adam divides gradients by their own size, so that a rounding of one near zero moves its
-// parameter by up to 2 * 3e-3; such a parameter matters little to the loss, and a step adds some
-// 1e-6.
+// The loss is a mean of 1024 losses of sums of a few hundred products, so it is exact to 1e-6 of a
+// loss near 4 in the first step. Adam divides gradients by their own size, so that a rounding error
+// in one near zero moves its parameter by up to 2 * 3e-3. Such a parameter affects the loss little,
+// and a step adds about 1e-6.
 TEST_F(FsdpTransformer, EveryFormHasTheLossesOfJax) {
   const std::vector<float> want = golden["losses"].to_vector<float>();
   for (const std::string& name : kForms) {
@@ -135,13 +137,13 @@ TEST_F(FsdpTransformer, OtherNumbersOfDevicesAndRecomputationChangeNothing) {
     }
 }
 
-// One sum a parameter, and that of the loss.
+// There is one sum per parameter, and one of the loss.
 TEST_F(FsdpTransformer, DataParallelReducesEachGradientOnce) {
   EXPECT_EQ(times(exchanged(form("data", 8), kSizes, 16)), (Times{{"psum data", kArrays + 1}}));
 }
 
-// Every parameter is gathered once, and its gradient is summed onto its parts; nothing else moves,
-// so that the bytes are those of the parameters.
+// Every parameter is gathered once, and its gradient is reduce-scattered. Nothing else moves, so
+// the bytes are those of the parameters.
 TEST_F(FsdpTransformer, FullyShardedGathersParametersAndScattersGradients) {
   const Totals totals = exchanged(form("fsdp", 8), kSizes, 16);
   EXPECT_EQ(
@@ -153,8 +155,8 @@ TEST_F(FsdpTransformer, FullyShardedGathersParametersAndScattersGradients) {
   EXPECT_EQ(totals.at("psum data").bytes, 4);
 }
 
-// What a block needs is gathered again for its backward pass; the bias of its last sum is not
-// needed there.
+// A block's parameters are gathered again for its backward pass, except for the bias of its last
+// sum.
 TEST_F(FsdpTransformer, FullyShardedGathersAgainWhereBlocksAreRecomputed) {
   EXPECT_EQ(times(exchanged(form("fsdp", 8), kSizes, 16, true)),
             (Times{{"all_gather data", kArrays + 11 * 2},
@@ -162,9 +164,9 @@ TEST_F(FsdpTransformer, FullyShardedGathersAgainWhereBlocksAreRecomputed) {
                    {"psum data", 1}}));
 }
 
-// Where weights are large against the batch: two sums a layer forward and two backward, of the
-// residual stream. The bias of a norm in front of columns gets its gradient before these are
-// summed, for a sum of one row.
+// If weights are large compared with the batch, there are two sums of the residual stream per layer
+// in each direction. The bias of a norm in front of a column-parallel product gets its gradient
+// before these sums, by a sum of one row.
 TEST_F(FsdpTransformer, TensorParallelReducesTwiceALayerInEachDirection) {
   const Sizes sizes{.width = 512, .layers = 2};
   const Totals totals = exchanged(form("tensor", 8), sizes, 4);
@@ -173,8 +175,8 @@ TEST_F(FsdpTransformer, TensorParallelReducesTwiceALayerInEachDirection) {
 }
 
 // Each of those sums is scattered over the positions, and gathered for the next product
-// (Korthikanti et al. 2022). Sums of gradients of what all devices have: embedding, norms, biases
-// behind rows, head; and the loss.
+// (Korthikanti et al. 2022). The gradients of replicated parameters are summed: embedding, norms,
+// biases after row-parallel products, and the head; and so is the loss.
 TEST_F(FsdpTransformer, SequenceParallelScattersAndGathersWhereTensorParallelReduces) {
   const Sizes sizes{.width = 512, .layers = 2};
   const Totals totals = exchanged(form("sequence", 8), sizes, 4);
@@ -186,8 +188,8 @@ TEST_F(FsdpTransformer, SequenceParallelScattersAndGathersWhereTensorParallelRed
   EXPECT_EQ(totals.at("psum_scatter model").bytes, 4 * 2 * stream);
 }
 
-// Along one axis as fully sharded, but for the biases of columns, which only the other cuts; along
-// that as tensor parallel.
+// One axis has the collectives of full sharding, except for the biases of columns, which only the
+// other axis shards; that axis has the collectives of tensor parallelism.
 TEST_F(FsdpTransformer, OnAGridBothHappenOnTheirAxes) {
   EXPECT_EQ(times(exchanged(form("2d", 4), kSizes, 16)),
             (Times{{"all_gather data", kArrays - 2 * 2},
@@ -196,7 +198,8 @@ TEST_F(FsdpTransformer, OnAGridBothHappenOnTheirAxes) {
                    {"psum model", 4 * 2 + 2 * 2}}));
 }
 
-// By their plans, beside the forms that are specs alone; and held to the memory that there is.
+// The found specs are compared by their plans with the forms that consist of specs only, and must
+// fit the available memory.
 TEST_F(FsdpTransformer, FoundSpecsAreNoWorseThanTheOthersAndFit) {
   const State state = ts::abstract_like(start());
   const Batch b = batch(0);
@@ -209,7 +212,7 @@ TEST_F(FsdpTransformer, FoundSpecsAreNoWorseThanTheOthersAndFit) {
   for (const std::string& name : kForms) {
     Form f = form(name, 8);
     if (f.axes.empty() || f.stream) continue;
-    // On its mesh: over two axes a collective waits for the links of either.
+    // On this mesh, a collective over two axes waits for the links of both.
     const ts::PartitionSpec both = ts::P({"data", "model"});
     if (name == "data" || name == "fsdp") {
       f.axes = found.axes;
@@ -226,7 +229,7 @@ TEST_F(FsdpTransformer, FoundSpecsAreNoWorseThanTheOthersAndFit) {
 
 TEST_F(FsdpTransformer, FullyShardedStateTakesAnEighthADevice) {
   const Form f = form("fsdp", 8);
-  const std::int64_t counters = 2 * 4;  // Adam's and the state's own: int32, on every device
+  const std::int64_t counters = 2 * 4;  // of Adam and of the state: int32, replicated
   std::vector<std::int64_t> before;
   for (const ts::Device d : ts::devices()) before.push_back(ts::memory_stats(d).live);
   std::int64_t whole = 0;
@@ -237,7 +240,7 @@ TEST_F(FsdpTransformer, FullyShardedStateTakesAnEighthADevice) {
     state = place(f, made);
   }
   ASSERT_EQ(whole % 8, 0);
-  {  // By the plan, before and after a step.
+  {  // from the plan, before and after a step
     const Batch b = batch(0);
     const State like = ts::abstract_like(*state);
     const ts::Plan plan = make_step(f, like, opt)
@@ -267,7 +270,7 @@ TEST_F(FsdpTransformer, FullyShardedStateTakesAnEighthADevice) {
   check("trained");
 }
 
-// Results lie as asked, and steps write over the matrices of the state that they are given.
+// Results have the requested shardings, and steps overwrite the matrices of the donated state.
 TEST_F(FsdpTransformer, StatesStayWhereTheyAreAndInTheirMemory) {
   for (const std::string& name : kForms) {
     const Form f = form(name, 8);
@@ -297,7 +300,8 @@ TEST_F(FsdpTransformer, StatesStayWhereTheyAreAndInTheirMemory) {
   EXPECT_EQ(matrices(), before);
 }
 
-// To the bit in the form that wrote it, and like any other form in another.
+// Resuming gives the same bits in the form that wrote the checkpoint, and the usual differences in
+// another form.
 TEST_F(FsdpTransformer, ACheckpointGoesOnInAnyForm) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("fsdp_transformer_" + std::to_string(::getpid()));

@@ -17,13 +17,13 @@ class Golden {
       : file_(tessera::load_safetensors(TESSERA_TEST_DIR "/examples/" + name + ".safetensors")) {}
 
   const tessera::Array& operator[](const std::string& name) const { return file_.tensors.at(name); }
-  /// Same dtype, shape and values.
+  /// Compares dtype, shape and values exactly.
   void equal(const tessera::Array& x, const std::string& name) const {
     EXPECT_TRUE(tessera::tree::equal(x, file_.tensors.at(name))) << name << " is\n"
                                                                  << x << "\nin JAX\n"
                                                                  << file_.tensors.at(name);
   }
-  /// Same dtype and shape; values that differ by no more than `tolerance`.
+  /// Compares dtype and shape exactly, and values up to `tolerance`.
   void near(const tessera::Array& x, const std::string& name, double tolerance) const {
     const tessera::Array& y = file_.tensors.at(name);
     ASSERT_EQ(x.dtype(), y.dtype()) << name;

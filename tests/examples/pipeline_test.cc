@@ -1,4 +1,4 @@
-// The cells of examples/12_pipeline against JAX (pipeline.py).
+// The cells of examples/12_pipeline agree with JAX (pipeline.py).
 #include "12_pipeline/cells.h"
 
 #include "examples/golden.h"
@@ -10,8 +10,8 @@ using namespace pipeline_example;
 
 namespace {
 
-// Activations are of order 1 to 4 and sums of 16 to 32 products in eight blocks one after the other:
-// float32 with another order of adding stays within 16 units of 2^-20.
+// Activations are of order 1 to 4, and eight blocks in sequence sum 16 to 32 products each: float32
+// sums in another order stay within 16 units of 2^-20.
 constexpr double kRounding = 0x1p-16;
 
 class Pipeline : public testing::Test {
@@ -38,7 +38,7 @@ TEST_F(Pipeline, ModelAndData) {
               kRounding);
 }
 
-// Gradients are means over 64 rows of 16 numbers, so they are smaller than what they come from.
+// Gradients are means over 64 rows of 16 numbers, so they are smaller than the activations.
 TEST_F(Pipeline, Gradients) {
   const Batch batch = make_batch(ts::random::key(1));
   const Block blocks = init_blocks(ts::random::key(0));
@@ -60,13 +60,13 @@ TEST_F(Pipeline, Training) {
       const pipeline_example::Run run = train(way);
       golden.near(Array(run.losses), "losses", 1e-5);
       const Batch batch = make_batch(ts::random::key(1));
-      // Eight steps, each with roundings of its own.
+      // Eight steps add up their rounding errors.
       golden.near(network(run.blocks, batch.x)[ts::until(4)], "final", 8 * kRounding);
     }
   }
 }
 
-// 1F1B holds what four microbatches left, however many there are; GPipe that of all.
+// 1F1B holds the activations of four microbatches, however many there are; GPipe those of all.
 TEST_F(Pipeline, Memory) {
   const std::vector<Memory> all = memory_by_microbatches(meshes.grid);
   ASSERT_EQ(all.size(), 4u);
@@ -75,7 +75,7 @@ TEST_F(Pipeline, Memory) {
     const Memory &before = all[i - 1], &m = all[i];
     const std::int64_t more = m.microbatches - before.microbatches;
     EXPECT_EQ(m.microbatches, 2 * before.microbatches);
-    // Two ticks more a microbatch, with four numbers a stage in the timetable of each device.
+    // A microbatch adds two ticks, with four numbers per stage in the timetable of each device.
     EXPECT_LE(m.one_f_one_b - before.one_f_one_b, more * 2 * 16 * 8);
     EXPECT_GE(m.gpipe - before.gpipe, more * 8 * 32 * 64 * 4);
     EXPECT_GT(m.gradient, m.checkpointed);

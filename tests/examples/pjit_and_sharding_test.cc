@@ -1,4 +1,4 @@
-// The cells of examples/10_pjit_and_sharding against JAX (pjit_and_sharding.py).
+// The cells of examples/10_pjit_and_sharding agree with JAX (pjit_and_sharding.py).
 #include "10_pjit_and_sharding/cells.h"
 
 #include "examples/golden.h"
@@ -13,11 +13,11 @@ using namespace pjit_and_sharding;
 
 namespace {
 
-/// Sums of n products of standard normal numbers, added in another order: n roundings, by up to
-/// half a unit in the last place of numbers like sqrt(n).
+/// Sums of n products of standard normal numbers, added in another order, have n rounding errors of
+/// up to half a unit in the last place of numbers near sqrt(n).
 double rounding(int n) { return n * std::sqrt(double(n)) * 0x1p-24; }
 
-/// Up to four entries along each axis, as the script keeps them.
+/// Up to four entries along each axis, which the script keeps.
 Array some(const Array& x) {
   Array y = x;
   for (int axis = 0; axis < x.ndim(); ++axis) {
@@ -78,7 +78,7 @@ TEST_F(PjitAndSharding, ProductOnTheGrid) {
   golden.near(some(p.result), "grid", rounding(256));
   EXPECT_TRUE(bool(ts::allclose(p.result, ts::dot(p.a, p.b), 0, rounding(256))));
   EXPECT_EQ(p.result.sharding(), ts::Sharding(meshes.grid, P("data", none)));
-  // Each device has a term of 128 x 128 sums.
+  // Each device has partial sums of 128 x 128 elements.
   EXPECT_EQ(p.moves, "psum over 'model': 65536 bytes");
 }
 
@@ -90,7 +90,7 @@ TEST_F(PjitAndSharding, Timings) {
 
 TEST_F(PjitAndSharding, LinearLayer) {
   Linear params = init_linear(ts::random::key(10), 256, 512);
-  // Normal numbers up to 3.4 by another inverse error function.
+  // Normal numbers of magnitude up to 3.4, computed by another inverse error function.
   golden.near(some(params.w), "linear_w", 0x1p-22);
   Array x = normal(11, {32, 256});
   auto forward = parallel_linear(meshes.line);
@@ -109,7 +109,7 @@ TEST_F(PjitAndSharding, Mlp) {
     Array output = forward(params, x);
     golden.near(output, "mlp", 1e-4);
     EXPECT_EQ(output.sharding(), on_line(P("x")));
-    // The second layer's 16 x 256 sums; nothing for the first and the last.
+    // The 16 x 256 sums of the second layer; the first and the last layer need no collective.
     EXPECT_EQ(moves(forward.lower(params, x)), "psum_scatter over 'x': 16384 bytes");
   }
   const std::string refusal = refusal_of_mlp_by_columns(meshes.line, params, x);
@@ -130,8 +130,8 @@ TEST_F(PjitAndSharding, Training) {
     EXPECT_EQ(params.w.sharding(), on_line(P("x", none)));
     EXPECT_TRUE(params.b.sharding().is_fully_replicated());
   }
-  EXPECT_EQ(step.trace_count(), 1u);  // from where it lies first, and from where the steps leave it
-  // 32 x 64 predictions; each device has the gradient of its weights.
+  EXPECT_EQ(step.trace_count(), 1u);  // for the first sharding and for that of the results
+  // There are 32 x 64 predictions; each device has the gradient of its weights.
   EXPECT_EQ(moves(step.lower(params, x, y, 0.01f)), "psum over 'x': 8192 bytes");
   golden.near(Array(losses), "losses", 1e-6 * 268);
   golden.near(some(params.w), "trained_w", 1e-6);
@@ -151,7 +151,7 @@ TEST_F(PjitAndSharding, Resharding) {
     EXPECT_TRUE(bool(ts::array_equal(x, r.x)));
   }
   EXPECT_EQ(r.row_moves, "nothing");
-  // 8 rows of 64 numbers a device: all of them, or their sum.
+  // There are 8 rows of 64 numbers per device: either all of them move, or their sums.
   EXPECT_EQ(r.constrained_moves, "all_to_all over 'x': 2048 bytes");
   EXPECT_EQ(r.identity_moves, "all_to_all over 'x': 2048 bytes");
   EXPECT_EQ(r.added_moves, "psum_scatter over 'x': 256 bytes");
@@ -193,7 +193,7 @@ TEST_F(PjitAndSharding, StagesAndPipeline) {
   golden.near(some(p.result), "pipeline", 1e-5);
 }
 
-// Sums over devices are added in another order; nothing else depends on their number.
+// Only sums over devices depend on their number, because they are added in another order.
 TEST_F(PjitAndSharding, AnyNumberOfDevices) {
   Linear params{normal(40, {256, 64}), ts::zeros({64})};
   Array x = normal(41, {32, 256}), y = normal(42, {32, 64});

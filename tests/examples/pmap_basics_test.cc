@@ -1,4 +1,4 @@
-// The cells of examples/00_pmap_basics against JAX (pmap_basics.py).
+// The cells of examples/00_pmap_basics agree with JAX (pmap_basics.py).
 #include "00_pmap_basics/cells.h"
 
 #include "examples/golden.h"
@@ -14,8 +14,9 @@ namespace {
 class PmapBasics : public testing::Test {
  protected:
   void SetUp() override { ts::set_device_count(4); }
-  // Both sides round every operation to float32 and add in different orders. An absolute tolerance
-  // is 2^-24 times the sum of the magnitudes that are added, times the depth of the sum's tree.
+  // Both libraries round every operation to float32 and add in different orders. An absolute
+  // tolerance is 2^-24 times the sum of the magnitudes of the terms, times the depth of the sum's
+  // tree.
   const example_test::Golden golden{"pmap_basics"};
   const Params params = init_mlp_params(ts::random::key(0), {784, 256, 128, 10});
 };
@@ -30,7 +31,7 @@ TEST_F(PmapBasics, Addition) {
 TEST_F(PmapBasics, MatrixProducts) {
   Products p = matrix_products();
   EXPECT_EQ(p.parallel.shape(), (ts::Shape{4, 64, 16}));
-  // On four devices and on one: the same kernels, the same bits.
+  // The same kernels run on four devices and on one, and give the same bits.
   EXPECT_TRUE(bool(ts::array_equal(p.parallel, p.sequential)));
   golden.near(p.parallel(ts::all, ts::range({}, {}, 16), ts::range({}, {}, 4)), "matmul", 1e-5);
 }
@@ -43,7 +44,7 @@ TEST_F(PmapBasics, ForwardPass) {
 
 TEST_F(PmapBasics, Placement) {
   Placement p = place_and_compute();
-  golden.near(p.result, "placement", 2e-4);  // 2048 products a row
+  golden.near(p.result, "placement", 2e-4);  // 2048 products per row
   auto first = p.replicated_params.shards()[0].data, last = p.replicated_params.shards()[3].data;
   EXPECT_EQ(first.host<float>().data(), last.host<float>().data()) << "replicas are stored once";
   EXPECT_EQ(p.sharded_data.shape(), (ts::Shape{4, 8, 64}));
@@ -57,7 +58,7 @@ TEST_F(PmapBasics, Reductions) {
   golden.near(r.global_sum, "global_sum", 1e-4);
   golden.near(r.global_mean, "global_mean", 1e-7);
   EXPECT_TRUE(bool(ts::allclose(r.global_sum[0], ts::sum(data))));
-  // The count is a number while the function is traced.
+  // The count is a number known while the function is traced.
   std::int64_t count = 0;
   ts::pmap([&](Array x) {
     count = ts::psum(x.size(), "i").item<std::int64_t>();
@@ -87,7 +88,8 @@ TEST_F(PmapBasics, TrainingStep) {
   }
 }
 
-// A lambda keeps its defaults like the functor; a rate that is passed is traced, not compiled in.
+// A lambda keeps its default arguments like the functor does; a rate that is passed is traced, not
+// a constant.
 TEST_F(PmapBasics, DefaultRate) {
   auto rated = [](Array x, Array lr = 0.01) { return x * lr; };
   Array x = ts::array({100.0, 200.0, 300.0, 400.0});

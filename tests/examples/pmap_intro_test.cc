@@ -1,4 +1,4 @@
-// The cells of examples/02_pmap_intro against JAX (pmap_intro.py).
+// The cells of examples/02_pmap_intro agree with JAX (pmap_intro.py).
 #include "02_pmap_intro/cells.h"
 
 #include "examples/golden.h"
@@ -10,9 +10,9 @@ using ts::Array;
 
 namespace {
 
-// Rounding is not amplified over these 200 steps: losses below 1 of float32 arithmetic stay within
-// a few units in the last place, 2^-23, of JAX's in float64. JAX's own float32 losses are 2.5e-6
-// away, since 1 - b2^t is rounded to float32 there, and its predictions 2e-6.
+// Rounding errors do not grow over these 200 steps: losses below 1 in float32 stay within a few
+// units in the last place, 2^-23, of JAX's in float64. JAX's own float32 losses differ by 2.5e-6,
+// because 1 - b2^t is rounded to float32 there, and its predictions by 2e-6.
 constexpr double kLosses = 4 * 0x1p-23, kLossesOfJax = 3e-6, kPredictions = 1e-5;
 
 class PmapIntro : public testing::Test {
@@ -43,7 +43,8 @@ TEST_F(PmapIntro, InAxes) {
 TEST_F(PmapIntro, Training) {
   auto [x, y] = pmap_intro::make_data(ts::random::key(0), 256);
   golden.near(x[ts::until(8)], "x_head", 0);
-  // Elementary functions and one rounding: a unit in the last place of numbers up to 1.1.
+  // Elementary functions and one rounding: an error of a unit in the last place of numbers up to
+  // 1.1.
   golden.near(y[ts::until(8)], "y_head", 0x1p-22);
   auto t = pmap_intro::train(ts::random::key(42), x, y, 4, 200);
   golden.near(Array(t.losses), "exact_losses", kLosses);
@@ -54,7 +55,8 @@ TEST_F(PmapIntro, Training) {
   golden.near(state.model(at), "predictions", kPredictions);
 }
 
-// The mean over devices of gradients of equal parts is the gradient of the whole.
+// The mean over devices of the gradients of equally large shards is the gradient of the whole
+// batch.
 TEST_F(PmapIntro, AnyNumberOfDevices) {
   auto [x, y] = pmap_intro::make_data(ts::random::key(0), 256);
   for (int devices : {1, 2, 8}) {

@@ -1,4 +1,4 @@
-// The cells of examples/01_single_host_sharding against JAX (single_host_sharding.py).
+// The cells of examples/01_single_host_sharding agree with JAX (single_host_sharding.py).
 #include "01_single_host_sharding/cells.h"
 
 #include "examples/golden.h"
@@ -18,7 +18,7 @@ class SingleHostSharding : public testing::Test {
   const example_test::Golden golden{"single_host_sharding"};
   const Array scalar = ts::array(5.0f);
 };
-// Sums of up to 24 numbers below 5: 24 * 5 * 2^-24.
+// The error of sums of up to 24 numbers below 5: 24 * 5 * 2^-24.
 constexpr double kSums = 1e-5;
 
 TEST_F(SingleHostSharding, ScalesAndPrepares) {
@@ -98,7 +98,7 @@ TEST_F(SingleHostSharding, Memory) {
     EXPECT_EQ(f.all_devices, all) << f.what;
     EXPECT_EQ(f.process, process) << f.what;
   };
-  // What is equal on all devices is stored once, unless they are isolated.
+  // A value that is equal on all devices is stored once, unless they are isolated.
   is(m.rows[0], weights, 4 * weights, test::isolated() ? 4 * weights : weights);
   is(m.rows[1], shard, 4 * shard, 4 * shard);
   is(m.rows[2], shard, 4 * shard, 4 * shard);

@@ -1,4 +1,4 @@
-// The cells of examples/04_training_techniques against JAX (training_techniques.py).
+// The cells of examples/04_training_techniques agree with JAX (training_techniques.py).
 #include "04_training_techniques/cells.h"
 
 #include "examples/golden.h"
@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kDevices = 8;
 
-// Values are of order 1 to 10, a logit is a sum of 256 products of order 1/16, a loss the mean of
-// 64: float32 with another order of adding stays within 16 units of 2^-20.
+// Values are of order 1 to 10, a logit is a sum of 256 products of order 1/16, and a loss is the
+// mean of 64: float32 sums in another order stay within 16 units of 2^-20.
 constexpr double kRounding = 0x1p-16;
 
 class Techniques : public testing::Test {
@@ -56,7 +56,7 @@ TEST_F(Techniques, TrainFlag) {
   Array a = with_dropout(x, true, ts::random::key(2)),
         b = with_dropout(x, true, ts::random::key(3));
   EXPECT_FALSE(bool(ts::array_equal(a, b)));
-  // The flag is static: a program for each of its values.
+  // The flag is static: each of its values has its own program.
   auto forward =
       ts::pmap([](tt::Cnn m, Array x, bool train, Array key) { return m(x, train, key); },
                {.in_axes = {ts::replicated, 0, ts::replicated, ts::replicated}});
@@ -82,8 +82,9 @@ TEST_F(Techniques, Loop) {
     accuracies.push_back(float(e.accuracy));
     EXPECT_EQ(e.batches, 3);
   }
-  // Adam divides by the size of gradients, so a last bit that flips the gate of one ReLU moves the
-  // losses by up to 3e-4, and with them at most one of the 192 examples.
+  // Adam divides by the size of gradients, so a change in the last bit that flips the gate of one
+  // ReLU moves the losses by up to 3e-4, and changes the prediction of at most one of the 192
+  // examples.
   golden.near(Array(losses), "loop/losses", 3e-4);
   golden.near(Array(accuracies), "loop/accuracies", 1.01 / 192);
   EXPECT_EQ(t.state.step.item<int>(), 30);
@@ -97,7 +98,7 @@ TEST_F(Techniques, Collectives) {
   golden.equal(tt::scatter_gather_all_reduce(ts::arange(16.0).reshape(4, 4)), "scatter_gather");
 }
 
-// Every gradient once, the loss and the accuracy, whatever the batch.
+// Every gradient, the loss and the accuracy are exchanged once, whatever the batch size.
 TEST_F(Techniques, Communication) {
   for (std::int64_t batch : {64, 256}) {
     auto cost = tt::communication({.size = 16, .width = 8}, batch);
@@ -127,12 +128,12 @@ TEST_F(Techniques, MixedPrecision) {
     in_half.push_back(y.loss.item<float>());
   }
   golden.near(Array(in_full), "precision/float32", kRounding);
-  // A pixel or a parameter whose last float32 bits differ may round to the next bfloat16, 2^-8 of
-  // it away, as 4 of the 150,000 pixels do; a loss is a mean over many of them. float32 and
+  // A pixel or a parameter whose last float32 bits differ may round to the next bfloat16, which is
+  // 2^-8 of it away; 4 of the 150,000 pixels do. A loss is a mean over many of them. float32 and
   // bfloat16 differ by 1.3e-3.
   golden.near(Array(in_half), "precision/bfloat16", 5e-4);
 
-  // On pixels that bfloat16 holds all roundings are of equal numbers.
+  // If all pixels are bfloat16 numbers, equal numbers are rounded in both libraries.
   tt::Batch exact{ts::random::randint(ts::random::key(2), {64, 16, 16, 3}, -64, 64) / 32.0f,
                   all.label[ts::until(64)]};
   Array loss = tt::mixed_precision_step(sgd, optim::train_state(half_model, sgd),

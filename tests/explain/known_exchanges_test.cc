@@ -1,5 +1,5 @@
-// What functions as users write them exchange, in how many goes: gradients of a batch, the loss of a
-// vocabulary in parts, random numbers.
+// The collectives of functions that users write, and how many exchanges they take: gradients of a
+// batch, the loss over a sharded vocabulary, and random numbers.
 #include "isolated.h"
 #include "quick.h"
 
@@ -20,7 +20,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-// By phase of a schedule that has any, how many collectives.
+// The number of collectives in each phase of a schedule that has any.
 std::vector<std::size_t> exchanges(const std::string& schedule) {
   std::vector<std::size_t> all;
   bool fresh = true;
@@ -35,7 +35,7 @@ std::vector<std::size_t> exchanges(const std::string& schedule) {
   return all;
 }
 
-// Value by value, whatever is combined.
+// The collectives of each value, even if several values travel in one.
 Texts listed(const ts::Plan& plan) {
   Texts all;
   for (const ts::PlannedCollective& c : plan.collectives)
@@ -46,7 +46,8 @@ Texts listed(const ts::Plan& plan) {
 
 }  // namespace
 
-// A search by halves reads the sorted array in each of its turns, and the array is gathered before.
+// A binary search reads the sorted array in every iteration, so the array is gathered before the
+// loop.
 TEST(KnownExchanges, WhatALoopGathersOfItsConstantsIsGatheredOnce) {
   ts::set_device_count(8);
   const ts::Mesh mesh({{"x", 8}});
@@ -60,7 +61,8 @@ TEST(KnownExchanges, WhatALoopGathersOfItsConstantsIsGatheredOnce) {
             search(sorted, wanted).to_vector<std::int32_t>());
 }
 
-// Each gradient is a sum of its own, and all are exchanged at once: as many bytes as parameters.
+// Each gradient is a separate sum, and all are exchanged at once: as many bytes as there are in the
+// parameters.
 TEST(KnownExchanges, GradientsOfABatchAreOneExchange) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"data", 4}});
@@ -90,8 +92,8 @@ TEST(KnownExchanges, GradientsOfABatchAreOneExchange) {
   }
 }
 
-// The greatest logit, the sum of exponentials, and the label's logit with whatever is summed of it:
-// of a mean it is a number.
+// The collectives are the greatest logit, the sum of exponentials, and the label's logit together
+// with the values that are summed with it; in a mean these are one number.
 TEST(KnownExchanges, ALossOverAVocabularyInParts) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"x", 4}});
@@ -135,7 +137,7 @@ TEST(KnownExchanges, RandomNumbersAreThoseOfOneDevice) {
                            want = ts::jit([=](Array k) { return drawn(k, false); })(key);
   for (std::size_t i = 0; i < want.size(); ++i)
     EXPECT_TRUE(ts::all(ts::device_get(got[i]) == want[i]).item<bool>()) << i;
-  // Numbers are drawn where they are: what is exchanged brings results together, and what is sorted.
+  // Numbers are drawn where they are stored. Only results are gathered, and arrays that are sorted.
   for (const ts::PlannedCollective& c : f.lower(key).plan(quick::options()).collectives)
     EXPECT_TRUE(c.op == "sharding_constraint" || c.op == "sort") << c.op;
 }

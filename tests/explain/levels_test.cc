@@ -62,7 +62,7 @@ TEST(Levels, ASumCrossesEachLevelWithWhatTheFasterOneLeaves) {
       << to_string(p);
 }
 
-// However its axes are written.
+// The order of the mesh axes does not change the time.
 TEST(Levels, TheOrderOfAxesCostsNothing) {
   const ts::Plan a = sum_over({"rack", "machine", "device"}),
                  b = sum_over({"device", "rack", "machine"});
@@ -70,8 +70,8 @@ TEST(Levels, TheOrderOfAxesCostsNothing) {
   EXPECT_EQ(a.communication_seconds, b.communication_seconds);
 }
 
-// All devices hold what is summed over one axis, so that more axes than that could share the sum out.
-// By bytes alone they do; where the others are slower it stays inside the machine.
+// All devices hold the value that is summed over one axis, so other axes could share the sum too.
+// That moves fewer bytes, but if the other links are slower the sum stays inside the machine.
 TEST(Levels, WhatIsInsideAMachineStaysThere) {
   const ts::Plan p = sum_over("device"), by_bytes = sum_over("device", false);
   EXPECT_DOUBLE_EQ(p.communication_seconds, 2 * (3e-6 + 3584 / 8e9));
@@ -82,7 +82,7 @@ TEST(Levels, WhatIsInsideAMachineStaysThere) {
   EXPECT_GT(by_bytes.communication_seconds, 2 * p.communication_seconds);
 }
 
-// Without options of its own a plan has the speeds of its jit.
+// A plan without options uses the speeds given to its jit.
 TEST(Levels, PlansHaveTheSpeedsOfTheJit) {
   const auto f = [](Array x) { return ts::sum(x, 0); };
   const ts::JitOptions options{
@@ -110,8 +110,8 @@ TEST(Levels, SpeedsAreChecked) {
   }
 }
 
-// Four rows go over one of two axes of four devices: that whose links make the sum cheaper. Two waits
-// and three bytes of a float each way.
+// Four rows are sharded over one of two axes of four devices: the one whose links make the sum
+// cheaper. The sum has two latencies and moves three quarters of a float each way.
 TEST(Levels, AutoshardPrefersTheFasterLinks) {
   const auto f = [](Array x) { return ts::sum(ts::square(x)); };
   const Array x = ts::abstract(ts::f32, {4, 999983});
@@ -132,8 +132,8 @@ TEST(Levels, AutoshardPrefersTheFasterLinks) {
   }
 }
 
-// The program that a device runs differs in numbers and in nothing else: what cuts a fully sharded
-// network for 32 devices cuts it for 4096.
+// The programs for different numbers of devices differ only in constants: the partition of a fully
+// sharded network over 32 devices is that over 4096.
 TEST(Levels, ProgramsDoNotGrowWithDevices) {
   struct Layer {
     Array up, down;

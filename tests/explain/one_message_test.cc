@@ -1,4 +1,5 @@
-// Small collectives that travel together: rows of plans, what they cost, and modules.
+// Small collectives that are combined into one: their rows in plans, their cost, and exported
+// modules.
 #include "isolated.h"
 #include "quick.h"
 
@@ -40,7 +41,7 @@ ts::Plan plan_of(const ts::Mesh& mesh, std::map<std::string, ts::LinkSpeed> link
       .plan(quick::options());
 }
 
-// By collective how many values it carries.
+// The number of values in each collective.
 std::vector<std::size_t> carried(const ts::Plan& plan) {
   std::vector<std::size_t> all;
   for (const ts::PlannedCollective& c : plan.collectives) all.push_back(c.values.size());
@@ -49,8 +50,8 @@ std::vector<std::size_t> carried(const ts::Plan& plan) {
 
 }  // namespace
 
-// Three layers of 64 + 8 gradients: half of them there and back, from each of four devices to the
-// next but one, and the next.
+// Three layers have 64 + 8 gradients each: half of them are sent and returned, by each of four
+// devices to the one after the next, and then to the next.
 TEST(OneMessage, GradientsPayTheLatencyOnce) {
   const ts::Plan p = plan_of(ts::Mesh::abstract({{"data", 4}}), {});
   ASSERT_EQ(carried(p), (std::vector<std::size_t>{6}));
@@ -59,7 +60,7 @@ TEST(OneMessage, GradientsPayTheLatencyOnce) {
   EXPECT_EQ(c.kind, "all_reduce");
   EXPECT_EQ(c.axes, Texts{"data"});
   EXPECT_EQ(c.type, "6 values, f32");
-  EXPECT_EQ(c.from, "P() unreduced {'data'}");  // in this all values agree
+  EXPECT_EQ(c.from, "P() unreduced {'data'}");  // in this mesh all values agree
   EXPECT_EQ(c.to, "P()");
   EXPECT_EQ(c.bytes, bytes);
   EXPECT_EQ(p.moved_bytes, bytes);
@@ -77,19 +78,20 @@ TEST(OneMessage, GradientsPayTheLatencyOnce) {
                 "f32[8] P() unreduced {'data'} -> P()", "f32[8] P() unreduced {'data'} -> P()"}));
 }
 
-// Up to what a link moves in its latency, by what the jit was told of links and not by what prices
-// the plan.
+// Collectives are combined up to the bytes that a link moves in its latency. The links given to the
+// jit count, not the speeds that price the plan.
 TEST(OneMessage, TheLinksSayHowMuch) {
   const ts::Mesh mesh = ts::Mesh::abstract({{"data", 4}});
   EXPECT_EQ(carried(plan_of(mesh, {{"data", {1e-6, 5e10}}})), (std::vector<std::size_t>{6}));
   EXPECT_EQ(carried(plan_of(mesh, {{"data", {0, 5e10}}})), std::vector<std::size_t>(6, 1));
-  // 600 bytes: two of the matrices of 256, with the vectors of 32, and the third alone.
+  // 600 bytes hold two of the matrices of 256 bytes with the vectors of 32; the third matrix
+  // travels alone.
   std::vector<std::size_t> some = carried(plan_of(mesh, {{"data", {1e-6, 6e8}}}));
   std::sort(some.begin(), some.end());
   EXPECT_EQ(some, (std::vector<std::size_t>{2, 4}));
 }
 
-// The runtime exchanges at least as much at once.
+// The runtime combines at least as much.
 TEST(OneMessage, PhasesAreNoMoreThanMessages) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"data", 4}});
@@ -109,7 +111,7 @@ TEST(OneMessage, PhasesAreNoMoreThanMessages) {
   EXPECT_LE(phases, lowered.plan(quick::options()).collectives.size());
 }
 
-// A module has them as one operation of several operands, and gives the same bits when it is read.
+// A module has one operation with several operands, and gives the same bits when it is read back.
 TEST(OneMessage, AModuleHasOneSumOfSeveralOperands) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"i", 4}});

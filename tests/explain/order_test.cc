@@ -1,5 +1,5 @@
-// When the planner has devices communicate, seen by the memory that a training step takes: of deep
-// networks whose layers are written out, the bytes of a device to the byte.
+// When the planner schedules communication, observed through the memory of a training step: the
+// bytes per device of deep unrolled networks, exactly.
 #include "isolated.h"
 
 #include <tessera/tessera.h>
@@ -17,8 +17,8 @@ using ts::P;
 
 namespace {
 
-constexpr std::int64_t kDevices = 4, kRows = 256, kWidth = 128;  // rows of a device
-// Two weights of a layer; its activations between layers and within it.
+constexpr std::int64_t kDevices = 4, kRows = 256, kWidth = 128;  // rows per device
+// The bytes of a layer's two weights, of its activations between layers, and of those within it.
 constexpr std::int64_t kWeights = 2 * kWidth * 4 * kWidth * 4, kOuter = kRows * kWidth * 4,
                        kInner = 4 * kOuter;
 
@@ -55,7 +55,7 @@ auto step_on(const ts::Mesh& mesh, const Model& m, const ts::PartitionSpec& weig
                                          .donate = {0}});
 }
 
-// Of one of four devices that share nothing.
+// The temporaries of one of four devices that share nothing.
 std::int64_t temporaries(std::int64_t layers, const ts::PartitionSpec& weights, bool checkpointed) {
   const Model m = abstract_model(layers);
   const Array x = ts::abstract(ts::f32, {kDevices * kRows, kWidth});
@@ -67,7 +67,7 @@ std::int64_t temporaries(std::int64_t layers, const ts::PartitionSpec& weights, 
       .temporary_bytes;
 }
 
-// By phase of a schedule, the names of its collectives; nothing for those of work.
+// The names of the collectives in each phase of a schedule; empty for phases of work.
 std::vector<std::vector<std::string>> phases(const std::string& schedule) {
   std::vector<std::vector<std::string>> all;
   std::istringstream lines(schedule);
@@ -81,25 +81,25 @@ std::vector<std::vector<std::string>> phases(const std::string& schedule) {
 
 }  // namespace
 
-// What a layer more takes is what its backward pass starts from: its input. No weights, gathered or
-// summed, and no gradients.
+// An additional layer only needs the memory of its input, from which its backward pass starts: no
+// gathered weights, no gradients.
 TEST(Order, FullyShardedAndCheckpointedHoldsALayer) {
   const std::int64_t six = temporaries(6, P("data"), true),
                      twelve = temporaries(12, P("data"), true);
   EXPECT_EQ(twelve - six, 6 * kOuter);
-  // Of the layer at hand and the next one the weights as gathered, and the gradients.
+  // The gathered weights of the current and of the next layer, and the gradients.
   EXPECT_LE(twelve, 12 * kOuter + 4 * kInner + 4 * kWeights);
 }
 
-// The gradients of a layer are summed, and its weights updated, before the next layer's.
+// The gradients of a layer are summed, and its weights updated, before those of the next layer.
 TEST(Order, DataParallelGradientsDieLayerByLayer) {
   const std::int64_t six = temporaries(6, P(), false), twelve = temporaries(12, P(), false);
   EXPECT_EQ(twelve - six, 6 * (kOuter + 2 * kInner));
   EXPECT_LE(twelve, 13 * (kOuter + 2 * kInner) + 2 * kWeights);
 }
 
-// Gradients of 32 KiB a layer and device: as many as make a MiB on all devices share a phase, those of
-// eight layers. What is ready anyway joins them.
+// Gradients have 32 KiB per layer and device. As many as make a MiB on all devices share a phase,
+// which are those of eight layers. Gradients that are ready anyway join them.
 TEST(Order, SmallGradientsMeet) {
   if (!test::isolated())
     GTEST_SKIP() << "how many devices' values there are depends on the workers";
@@ -115,7 +115,7 @@ TEST(Order, SmallGradientsMeet) {
   EXPECT_EQ(sums, (std::vector<std::size_t>{17, 16, 15}));
 }
 
-// The planner of the call and that of the prediction come to the same order.
+// The planner of the call and the planner of the prediction choose the same order.
 TEST(Order, WhatIsPredictedIsLaidOut) {
   if (!test::isolated()) GTEST_SKIP() << "devices share memory";
   ts::set_device_count(kDevices);
@@ -125,7 +125,7 @@ TEST(Order, WhatIsPredictedIsLaidOut) {
     auto step = step_on(ts::Mesh({{"data", kDevices}}), m, weights, checkpointed);
     const std::int64_t frame = step.lower(m, x, x).memory().temporaries,
                        predicted = kDevices * temporaries(5, weights, checkpointed);
-    // A call has a table of pointers too, and local memory for each worker only.
+    // A call also has a table of pointers, and local memory for each worker only.
     EXPECT_LE(frame, predicted + 8192);
     const std::string schedule = step.lower(m, x, x).schedule();
     std::smatch found;
@@ -135,7 +135,7 @@ TEST(Order, WhatIsPredictedIsLaidOut) {
   }
 }
 
-// Arguments that are given away hold the results: what is taken at most, to the byte.
+// Donated arguments hold the results, so the peak memory is the predicted one, exactly.
 TEST(Order, ADonatedStepTakesWhatIsPredicted) {
   if (!test::isolated()) GTEST_SKIP() << "devices share memory";
   ts::set_device_count(kDevices);
@@ -150,7 +150,8 @@ TEST(Order, ADonatedStepTakesWhatIsPredicted) {
     const Array x = ts::device_put(ts::ones({kDevices * kRows, kWidth}), mesh, P("data")),
                 y = ts::device_put(ts::zeros({kDevices * kRows, kWidth}), mesh, P("data"));
     auto step = step_on(mesh, m, weights, false);
-    // What all devices share, as copies of one array do, is not written over; what a step gives is.
+    // Memory that all devices share, such as the copies of one array, is not overwritten; the
+    // results of a step are.
     if (weights == P()) m = step(std::move(m), x, y);
     const ts::Plan p = step.lower(m, x, y).plan(options);
     EXPECT_EQ(p.donated_bytes, p.result_bytes);
@@ -169,7 +170,7 @@ TEST(Order, ADonatedStepTakesWhatIsPredicted) {
     for (const Layer& l : next) (void)l.up.block_until_ready(), (void)l.down.block_until_ready();
     for (std::size_t d = 0; d < before.size(); ++d) {
       const ts::MemoryStats now = ts::memory_stats(mesh.devices()[d]);
-      // The arguments of this test are all that there is.
+      // The arguments of this test are the only arrays.
       EXPECT_EQ(before[d], p.argument_bytes) << d;
       EXPECT_EQ(now.peak, p.argument_bytes + p.result_bytes - p.donated_bytes) << d;
       EXPECT_EQ(now.peak + p.temporary_bytes, p.peak_bytes()) << d;

@@ -1,4 +1,4 @@
-// Writes plans as JSON and as pages into a folder, for browser.py.
+// Writes plans as JSON and as pages into a folder, for pages.py.
 #include "transformer.h"
 
 #include <fstream>

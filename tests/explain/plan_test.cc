@@ -18,16 +18,17 @@ TEST(Plan, ForwardPassByHand) {
   EXPECT_EQ(p.name, "mlp");
   EXPECT_EQ(p.mesh, "AbstractMesh('data': 2, 'model': 2)");
   EXPECT_EQ(p.devices, 4);
-  // Parts: x [4,16], w1 [16,16], w2 [16,16]; the hidden layer is [4,16] on each device.
+  // The shards are x [4,16], w1 [16,16], w2 [16,16]; the hidden layer is [4,16] on each device.
   EXPECT_EQ(p.argument_bytes, 4 * (4 * 16 + 16 * 16 + 16 * 16));
   EXPECT_EQ(p.result_bytes, 4 * 4 * 16);
-  // Two products of 2 m n k, and a maximum.
+  // There are two products of 2 m n k operations, and a maximum.
   EXPECT_EQ(p.flops, 2 * 4 * 16 * 16 + 4 * 16 + 2 * 4 * 16 * 16);
-  // Each product reads two operands and writes; the maximum reads and writes.
+  // Each product reads two operands and writes one result; the maximum reads and writes one.
   EXPECT_EQ(p.memory_traffic, 2 * (256 + 1024 + 256) + 2 * 256);
-  // A product takes its operations, the maximum its bytes.
+  // A product is limited by arithmetic, the maximum by memory.
   EXPECT_DOUBLE_EQ(p.compute_seconds, 1e-9 * (2048 + 512 + 2048));
-  // The second product is a sum over "model": a reduction and a gather of halves of 256 bytes.
+  // The second product is a partial sum over "model": reduce-scatter and all-gather of halves of
+  // 256 bytes.
   EXPECT_EQ(listed(p), (Texts{"all_reduce model 256"}));
   EXPECT_EQ(p.moved_bytes, 256);
   EXPECT_DOUBLE_EQ(p.communication_seconds, 2 * (1e-6 + 128e-9));
@@ -39,7 +40,7 @@ TEST(Plan, ForwardPassByHand) {
   EXPECT_FALSE(c.in_while || c.in_branch);
 }
 
-// Gradients of a mean square. With fewer rows the devices would exchange these instead.
+// Gradients of a mean square. With fewer rows the devices would exchange the rows instead.
 TEST(Plan, TrainingStepByHand) {
   const Array rows = ts::abstract(ts::f32, {256, 16});
   const auto step = [](Array in, Array a, Array b, Array want) {
@@ -53,11 +54,12 @@ TEST(Plan, TrainingStepByHand) {
                      .in_shardings = {P("data"), P(none, "model"), P("model"), P("data")},
                      .out_shardings = {P(), {P(none, "model"), P("model")}}})
           .explain(rows, w1, w2, rows);
-  // A device has 128 rows: two products forward, and three backward, for x needs no gradient; and
-  // some elementwise work for each.
+  // A device has 128 rows: two products forward and three backward, because x needs no gradient,
+  // and elementwise work for each.
   EXPECT_GE(p.flops, 5 * 2 * 128 * 16 * 16);
   EXPECT_LE(p.flops, 6 * 2 * 128 * 16 * 16);
-  // The second layer's sum: 128 x 16 floats; two gradients of 16 x 16 floats; and the loss.
+  // The sum of the second layer has 128 x 16 floats. Two gradients have 16 x 16 floats, and the
+  // loss is one.
   EXPECT_EQ(listed(p), (Texts{"all_reduce data 1024", "all_reduce data 1024", "all_reduce data 4",
                               "all_reduce model 8192"}));
 }
@@ -72,8 +74,8 @@ TEST(Plan, ALoopCountsItsTurns) {
                                      .out_shardings = P("data")})
                          .lower(ts::abstract(ts::f32, {8, 16}), ts::abstract(ts::f32, {5, 16, 16}))
                          .plan(slow());
-  // Each turn a product over the cut dimension: [4,8] x [8,16].
-  // And one multiplication: where in the start the device's part begins.
+  // Each iteration has a product over the sharded dimension, [4,8] x [8,16], and there is one
+  // multiplication, which computes where the device's shard begins in the start.
   EXPECT_EQ(p.flops, 5 * 2 * 4 * 8 * 16 + 1);
   std::int64_t bytes = 0;
   for (const ts::PlannedCollective& c : p.collectives) bytes += c.total_bytes();
@@ -125,7 +127,8 @@ TEST(Plan, OneDeviceAndMappedFunctions) {
                                         {.mesh = mesh, .in_specs = P("i"), .out_specs = P()})
                               .explain(ts::ones({8, 3}));
   EXPECT_EQ(mapped.mesh, "Mesh('i': 4)");
-  // A part has two rows of 12 bytes: a reduction receives 3/4 of that, and a gather again.
+  // A shard has two rows of 12 bytes: the reduce-scatter receives 3/4 of that, and so does the
+  // all-gather.
   EXPECT_EQ(listed(mapped), (Texts{"all_reduce i 36"}));
   EXPECT_EQ(mapped.collectives[0].op, "psum");
   EXPECT_EQ(mapped.arguments[0].spec, "P('i')");
@@ -139,14 +142,14 @@ TEST(Plan, FunctionsOfEachDevice) {
   EXPECT_EQ(p.devices, 4);
   EXPECT_EQ(p.argument_bytes, 12);
   EXPECT_EQ(listed(p), (Texts{"all_reduce i 18"}));
-  // Around it work for one device, which nobody shares.
+  // The function around it is work for one device, which the others do not share.
   auto inner = ts::pmap([](Array v) { return ts::psum(v * 2, "i"); }, {.axis_name = "i"});
   const ts::Plan outer = ts::jit([&](Array v) { return inner(v) + 1; }).explain(ts::ones({4, 3}));
   EXPECT_EQ(outer.moved_bytes, 18);
   EXPECT_EQ(outer.flops, 3 + 12);
 }
 
-// Several of them over one mesh, in loops too, are one program of each device.
+// Several of them over one mesh, also in loops, form one program per device.
 TEST(Plan, SeveralFunctionsOfEachDevice) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"x", 4}});
@@ -155,7 +158,7 @@ TEST(Plan, SeveralFunctionsOfEachDevice) {
   const auto g = ts::shard_map([](Array v) { return ts::psum(v * 2, "x"); },
                                {.mesh = mesh, .in_specs = P("x"), .out_specs = P()});
   const Array rows = ts::ones({8, 4});
-  // A part has 32 bytes: of a sum 24 are received, and of the gather again.
+  // A shard has 32 bytes: the reduce-scatter receives 24 of them, and so does the all-gather.
   const ts::Plan both = ts::jit([&](Array v) { return g(f(v)); }).explain(rows);
   EXPECT_EQ(both.mesh, "Mesh('x': 4)");
   EXPECT_EQ(both.devices, 4);
@@ -173,7 +176,8 @@ TEST(Plan, SeveralFunctionsOfEachDevice) {
   EXPECT_EQ(loop.devices, 4);
   EXPECT_EQ(listed(loop), (Texts{"all_reduce x 48 * 5"}));
   EXPECT_EQ(loop.axes.at(0).moved_bytes, 240);
-  // Of different meshes there is no one program, but what each moves is known.
+  // Functions over different meshes do not form one program, but the bytes that each moves are
+  // known.
   const ts::Mesh other({{"y", 2}});
   const auto h = ts::shard_map([](Array v) { return ts::psum(v, "y"); },
                                {.mesh = other, .in_specs = P("y"), .out_specs = P()});
@@ -183,7 +187,7 @@ TEST(Plan, SeveralFunctionsOfEachDevice) {
   EXPECT_GT(apart.communication_seconds, 0);
 }
 
-// What is predicted is what the devices hold, to the byte.
+// The predicted bytes are those that the devices hold, exactly.
 TEST(Plan, ArgumentsAndResultsAreThoseOfTheRuntime) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"data", 2}, {"model", 2}});
@@ -206,14 +210,15 @@ TEST(Plan, ArgumentsAndResultsAreThoseOfTheRuntime) {
     EXPECT_EQ(held[d] - before[d], p.argument_bytes) << d;
     EXPECT_EQ(after[d] - held[d], p.result_bytes) << d;
   }
-  // What each device puts in, and what it receives of that.
+  // The bytes that each device contributes, and those that it receives.
   const auto uses = f.lower(x, w1, w2).collectives();
   ASSERT_EQ(uses.size(), 1u);
   EXPECT_EQ(uses[0].bytes, 256);
   EXPECT_EQ(p.moved_bytes, 256);
 }
 
-// The planner that lays out the frame of a call, where no two devices share.
+// The prediction is that of the planner that lays out the frame of a call, if no two devices share
+// memory.
 TEST(Plan, TemporariesAreThoseOfTheFrame) {
   const char* text = std::getenv("TESSERA_ISOLATE");
   if (!text || std::string(text) != "1") GTEST_SKIP() << "devices share memory";
@@ -221,7 +226,8 @@ TEST(Plan, TemporariesAreThoseOfTheFrame) {
   const ts::Mesh mesh({{"data", 2}, {"model", 2}});
   const auto f = sharded_mlp(mesh);
   const ts::Plan p = f.explain(x, w1, w2);
-  // All devices' values between phases, and what one device at a time needs within one.
+  // The values of all devices between phases, and the memory of one device at a time within a
+  // phase.
   std::smatch found;
   const std::string schedule = f.lower(x, w1, w2).schedule();
   ASSERT_TRUE(std::regex_search(schedule, found, std::regex("arena (\\d+) B, local (\\d+) B")))
@@ -242,7 +248,7 @@ TEST(Plan, AnAbstractMeshPlansWhatARealOneRuns) {
             sharded_mlp(ts::Mesh({{"data", 2}, {"model", 2}})).lower(x, w1, w2).collectives());
 }
 
-// Without any spec the arrays say where they lie.
+// Without specs, the plan uses the shardings of the arrays.
 TEST(Plan, WhereTheDataIs) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"data", 2}, {"model", 2}});
@@ -272,7 +278,7 @@ TEST(Plan, LargeValuesThatStayWhole) {
   EXPECT_EQ(by["sharding_constraint"], "asked for by a constraint");
 }
 
-// 64 x 64 devices, and parameters that no machine here holds.
+// A mesh of 64 x 64 devices, and parameters too large for this machine.
 TEST(Plan, ATransformerOn4096Devices) {
   Sizes s;
   s.layers = 2;
@@ -287,15 +293,16 @@ TEST(Plan, ATransformerOn4096Devices) {
   EXPECT_LE(ts::physical_memory_stats().peak - held, 4096);
   EXPECT_EQ(out.devices, 4096);
   EXPECT_EQ(out.timeline.at(0).count, 4096);
-  // Weights cut over 64, norms whole: 4 w^2 and 8 w^2 a layer, and two of the vocabulary.
+  // Weights are sharded over 64 devices, norms are replicated: 4 w^2 and 8 w^2 per layer, and two
+  // matrices of the vocabulary.
   const std::int64_t w = s.width, norms = 2 * s.layers * w + w;
   const std::int64_t weights = s.layers * 12 * w * w + 2 * s.vocabulary * w;
   const std::int64_t tokens = 2 * s.batch / 64 * s.sequence;
   EXPECT_EQ(out.argument_bytes, 4 * (weights / 64 + norms + tokens));
   EXPECT_EQ(in.argument_bytes, out.argument_bytes);
   EXPECT_EQ(out.result_bytes, 4 * (weights / 64 + norms + 1));
-  // Three products of each weight with the tokens of a device, but that of the embedding, and the
-  // two of attention, of which each has a pair of derivatives.
+  // There are three products of each weight with the tokens of a device, except for the embedding,
+  // and the two products of attention, each with two derivatives.
   const double rows = static_cast<double>(s.batch / 64 * s.sequence);
   const double products =
       6.0 * rows * static_cast<double>(s.layers * 12 * w * w + s.vocabulary * w) / 64;

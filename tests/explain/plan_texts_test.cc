@@ -1,4 +1,4 @@
-// What a plan says in words: its table, reasons, advice and differences, and its files.
+// The texts and files of a plan: its table, reasons, advice and differences, JSON and pages.
 #include "mlp.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 TEST(Plan, TableOfAForwardPass) {
   ts::Plan p = sharded_mlp(grid).lower(x, w1, w2).plan(slow());
-  // Lines are this file's, and where temporaries lie is the planner's.
+  // Line numbers depend on this file, and the bytes of temporaries on the planner.
   for (ts::PlannedCollective& c : p.collectives) c.line = "mlp.cc:1";
   for (ts::PlannedSpan& span : p.timeline.at(0).spans) span.line = "mlp.cc:2";
   p.temporary_bytes = 512;
@@ -51,7 +51,7 @@ TEST(Plan, WhatIsNotAskedForSaysHowItCame) {
   EXPECT_EQ(p.arguments[0].why, "");
 }
 
-// The weights are asked for in parts that the product has no use for.
+// The requested sharding of the weights is of no use to the product.
 TEST(Plan, AdviceIsAPlanThatWasMade) {
   const auto f = [](Array a, Array w) { return ts::dot(a, w); };
   const Array a = ts::abstract(ts::f32, {64, 16}), w = ts::abstract(ts::f32, {16, 32});
@@ -61,7 +61,7 @@ TEST(Plan, AdviceIsAPlanThatWasMade) {
         .plan(slow());
   };
   const ts::Plan now = made(P("data"));
-  // 16 x 32 floats are gathered, half of which a device has.
+  // 16 x 32 floats are gathered, of which a device has half.
   EXPECT_EQ(listed(now), (Texts{"all_gather data 1024"}));
   ASSERT_FALSE(now.advice.empty());
   EXPECT_NE(now.advice.find("args[1]"), std::string::npos) << now.advice;
@@ -78,8 +78,8 @@ TEST(Plan, AdviceIsAPlanThatWasMade) {
             "");
 }
 
-// Slices that no axis divides are taken into what is put together of them before the program is
-// divided: ways and advice are of the program that was divided.
+// Slices whose extents no axis divides are merged into the concatenation that reads them before the
+// program is partitioned; reasons and advice refer to the partitioned program.
 TEST(Plan, RollsThatNoAxisDivides) {
   const Array a = ts::abstract(ts::f32, {64, 16}), w = ts::abstract(ts::f32, {16, 32});
   const auto f = [](Array x, Array y) { return ts::dot(ts::roll(x, 5, 0), y); };

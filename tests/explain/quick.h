@@ -1,4 +1,4 @@
-// Plans of small functions, without the parts that take long.
+// Options for quick plans, and a layer to plan.
 #pragma once
 
 #include <tessera/tessera.h>

@@ -1,4 +1,4 @@
-// What a device receives where a few elements of a long row in parts are chosen.
+// The bytes that a device receives if a few elements of a long sharded row are selected.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using ts::P;
 
 namespace {
 
-// By a function of 8192 numbers that 16 devices have parts of.
+// The bytes received by a function of 8192 numbers that are sharded over 16 devices.
 template <class F>
 std::int64_t received(F f) {
   ts::PlanOptions options;
@@ -27,7 +27,7 @@ std::int64_t received(F f) {
       .moved_bytes;
 }
 
-constexpr std::int64_t kOffers = 15 * 5 * 4;  // five elements of each of the others
+constexpr std::int64_t kOffers = 15 * 5 * 4;  // five elements from each of the other devices
 
 const ts::LoadedFunction& loaded(const char* text) {
   return *new ts::LoadedFunction(ts::load_stablehlo_text(text));
@@ -35,7 +35,7 @@ const ts::LoadedFunction& loaded(const char* text) {
 
 }  // namespace
 
-// All of the array would be 30720 B.
+// The whole array would be 30720 B.
 TEST(Selections, SendWhatTheyChooseFrom) {
   EXPECT_EQ(received([](Array x) { return ts::top_k(x, 5).values; }), kOffers);
   EXPECT_EQ(received([](Array x) { return ts::top_k(x, 5).indices; }), 2 * kOffers);
@@ -48,7 +48,8 @@ TEST(Selections, SendWhatTheyChooseFrom) {
   EXPECT_EQ(received([](Array x) { return ts::argpartition(x, 5)[ts::range(0, 5)]; }), 2 * kOffers);
 }
 
-// As modules have them: a sort by a comparator, the number of a chosen few of it.
+// The selections as modules write them: a sort by a comparator, and the number of selected
+// elements.
 TEST(Selections, OfLoadedModules) {
   const char* const comparator = R"(({
   ^bb0(%p: tensor<f32>, %q: tensor<f32>, %k: tensor<i32>, %l: tensor<i32>):
@@ -73,7 +74,7 @@ TEST(Selections, OfLoadedModules) {
                                 sorts + "}";
   for (const std::string& text : {plain, composite}) {
     const ts::LoadedFunction& f = loaded(text.c_str());
-    // The composite is our operation, which looks its values up, 38 B; the sort's keys are offered.
+    // The composite is our op, which looks its values up, 38 B; of the sort, the keys are offered.
     EXPECT_LE(received([&](Array x) { return f(x); }), (text == plain ? 4 : 3) * kOffers) << text;
     ts::set_device_count(2);
     const Array x = ts::random::normal(ts::random::key(1), {8192});

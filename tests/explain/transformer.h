@@ -1,5 +1,5 @@
-// A training step of a transformer whose layers are written out, or are the turns of a scan: loss,
-// gradients and update. Nothing is allocated: parameters are abstract.
+// A training step of a transformer whose layers are unrolled or the iterations of a scan: loss,
+// gradients and update. Parameters are abstract, so nothing is allocated.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -59,7 +59,7 @@ inline Array through(const Block& stacked, Array x, std::int64_t heads) {
       .first;
 }
 
-/// A step of plain gradient descent: the new model and the loss.
+/// A step of plain gradient descent, which returns the new model and the loss.
 template <class Blocks>
 auto step_of(std::int64_t heads) {
   return [heads](Model<Blocks> m, Array ids, Array labels) {
@@ -96,7 +96,7 @@ inline Model<Block> scanned(const Sizes& s) {
 }
 inline Array ids(const Sizes& s) { return ts::abstract(ts::i32, {s.batch, s.sequence}); }
 
-/// Rows of the batch over "data", heads and hidden features over "model".
+/// Shards the rows of the batch over "data", and heads and hidden features over "model".
 template <class Blocks>
 ts::SpecTree specs(const Model<Blocks>& m) {
   using ts::none;
@@ -115,7 +115,7 @@ ts::SpecTree specs(const Model<Blocks>& m) {
                        {"**", P()}});
 }
 
-/// The plan of a step on a mesh of "data" and "model".
+/// Plans a step on a mesh of "data" and "model".
 template <class Blocks>
 ts::Plan plan(const Model<Blocks>& m, const Sizes& s, const ts::Mesh& mesh,
               const ts::PlanOptions& options = {}) {

@@ -1,5 +1,5 @@
-// A training step of a transformer block with Adam under the layouts that people use: what it
-// exchanges, to the byte, how much work it is, and that it is the step of one device.
+// A training step of a transformer block with Adam under the usual shardings: the bytes that it
+// exchanges, exactly, its work, and that its results are those of one device.
 #include "transformer.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-// Where rows are cut there are many, so that weights are less than what they multiply, and few where
-// these are.
+// If rows are sharded there are many of them, so that the weights have fewer bytes than the
+// activations; if weights are sharded there are few.
 constexpr Sizes kManyRows{
     .layers = 1, .width = 64, .heads = 4, .sequence = 16, .batch = 16, .vocabulary = 32},
     kFewRows{.layers = 1, .width = 64, .heads = 4, .sequence = 4, .batch = 4, .vocabulary = 32};
@@ -35,7 +35,7 @@ struct Layout {
   Texts exchanged = {};
 };
 
-// Columns of the first product and rows of the second, as Megatron has them.
+// Megatron's tensor parallelism: columns of the first product and rows of the second.
 std::vector<ts::PathRule> tensor(const ts::PartitionSpec::Dim& rest) {
   const ts::PartitionSpec columns = P(rest, "model"), rows = P("model", rest);
   return {{"**/query", columns}, {"**/key", columns}, {"**/value", columns}, {"**/out", rows},
@@ -60,7 +60,8 @@ auto step_of(const Layout& l, const ts::Mesh& mesh, const ts::optim::Optimizer& 
   };
 }
 
-// "all_reduce data: 3, 120 B": how many values, combined or not, and what a device receives in all.
+// "all_reduce data: 3, 120 B": the number of values, combined or not, and the bytes that a device
+// receives in all.
 Texts exchanged(const ts::Plan& plan) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
   for (const ts::PlannedCollective& c : plan.collectives) {
@@ -95,8 +96,8 @@ void expect_step(const Layout& l) {
   SCOPED_TRACE(l.name);
   ts::set_device_count(4);
   const ts::Mesh mesh(l.axes);
-  // Adam's first step is that of g / (|g| + eps): with the usual eps it multiplies the rounding of
-  // gradients near zero by a million, and layouts round them differently.
+  // Adam's first step is g / (|g| + eps). With the usual eps, it multiplies the rounding errors of
+  // gradients near zero by a million, and these errors differ between shardings.
   const ts::optim::Optimizer adam = ts::optim::adam(1e-2, {.eps = 1e-2});
   const Model m = drawn(l.sizes);
   const auto state = adam.init(m);
@@ -122,7 +123,7 @@ void expect_step(const Layout& l) {
   const ts::Plan plan = step.lower(m, state, ids, labels).plan(options);
   EXPECT_EQ(work.flops, plan.flops);
   EXPECT_EQ(work.moved_bytes, static_cast<double>(plan.moved_bytes));
-  // Kernels are planned for devices that share nothing.
+  // The work is predicted for devices that share nothing.
   if (const char* text = std::getenv("TESSERA_ISOLATE"); text && std::string(text) == "1") {
     EXPECT_EQ(work.memory_traffic, plan.memory_traffic);
   }
@@ -135,7 +136,7 @@ void expect_step(const Layout& l) {
 
 }  // namespace
 
-// Gradients of 53,440 parameters, of eleven arrays, and the loss.
+// The gradients of 53,440 parameters in eleven arrays, and the loss.
 TEST(TransformerLayouts, Data) {
   expect_step({.name = "data",
                .axes = {{"data", 4}},
@@ -144,7 +145,7 @@ TEST(TransformerLayouts, Data) {
                .exchanged = {"all_reduce data: 12, 320646 B"}});
 }
 
-// Twice forwards and twice backwards 16 rows of 64.
+// 16 rows of 64, twice in the forward pass and twice in the backward pass.
 TEST(TransformerLayouts, Tensor) {
   expect_step({.name = "tensor",
                .axes = {{"model", 4}},
@@ -161,7 +162,8 @@ TEST(TransformerLayouts, DataAndTensor) {
                .exchanged = {"all_reduce data: 12, 115460 B", "all_reduce model: 4, 131072 B"}});
 }
 
-// Each parameter is gathered once and its gradient scattered: the bytes of the sums above.
+// Each parameter is gathered once and its gradient is reduce-scattered, which is the bytes of the
+// sums above.
 TEST(TransformerLayouts, FullySharded) {
   expect_step({.name = "fully sharded",
                .axes = {{"data", 4}},
@@ -180,9 +182,9 @@ TEST(TransformerLayouts, FullyShardedAndTensor) {
                              "all_reduce model: 4, 131072 B", "reduce_scatter data: 11, 57728 B"}});
 }
 
-// What is summed above is scattered, and gathered before the next product. Beside that, sums of the
-// scales' gradients and the loss, and the few rows, labels and logits of which gradients of the two
-// vocabularies' arrays are made are gathered.
+// The sums above are reduce-scattered, and gathered before the next product. In addition there are
+// sums of the gradients of the scales and of the loss, and gathers of the few rows, labels and
+// logits from which the gradients of the two arrays of the vocabulary are made.
 TEST(TransformerLayouts, Sequence) {
   expect_step({.name = "sequence",
                .axes = {{"model", 4}},
@@ -194,7 +196,8 @@ TEST(TransformerLayouts, Sequence) {
                              "reduce_scatter model: 4, 12288 B"}});
 }
 
-// A head and a half a device: what the products by columns give is gathered before it is heads.
+// Each device has one and a half heads, so the result of the column-parallel product is gathered
+// before it is split into heads.
 TEST(TransformerLayouts, SixHeadsOverFourDevices) {
   expect_step(
       {.name = "six heads",

@@ -1,4 +1,4 @@
-// What plans predict of a device's work is what the runtime counts, to the number.
+// The work that plans predict for a device is the work that the runtime counts, exactly.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using ts::P;
 
 namespace {
 
-// How kernels are made depends on what devices share; plans are of devices that share nothing.
+// Kernels depend on the memory that devices share, and plans are for devices that share nothing.
 bool isolated() {
   const char* text = std::getenv("TESSERA_ISOLATE");
   return text && std::string(text) == "1";
@@ -30,7 +30,7 @@ ts::MeasuredWork measured(const F& f, const A&... args) {
   return counter.total();
 }
 
-// By axis, as plans have them.
+// The bytes by axis, as in plans.
 std::map<std::string, double> moved_along(const ts::Plan& plan) {
   std::map<std::string, double> all;
   for (const ts::PlannedAxis& axis : plan.axes)
@@ -72,7 +72,7 @@ TEST(Work, ByHand) {
   const auto f = ts::jit(mlp, {.mesh = mesh,
                                .in_shardings = {P("data"), P(none, "model"), P("model")},
                                .out_shardings = P("data")});
-  // Parts: [4,16] x [16,16], a maximum of [4,16], [4,16] x [16,16].
+  // The shards are [4,16] x [16,16], a maximum of [4,16], and [4,16] x [16,16].
   const ts::MeasuredWork work =
       measured(f, ts::ones({8, 16}), ts::ones({16, 32}), ts::ones({32, 16}));
   EXPECT_EQ(work.flops, 2 * 4 * 16 * 16 + 4 * 16 + 2 * 4 * 16 * 16);
@@ -80,8 +80,8 @@ TEST(Work, ByHand) {
   EXPECT_EQ(work.moved_bytes, 2 * 256 * 1 / 2);  // a sum of [4,16] over 2
 }
 
-// A kernel reads each operand once, however often it uses it, and what it passes on inside stays
-// in registers; of a table it reads the rows that it takes.
+// A kernel reads each operand once, however often it uses it, and keeps intermediate values in
+// registers. From a table it reads only the rows that it takes.
 TEST(Work, BytesOfAKernelByHand) {
   const auto chain = ts::jit([](Array x, Array y) { return ts::exp(x * y + x) * x; });
   const Array x = ts::ones({64}), table = ts::ones({100, 8});
@@ -109,7 +109,7 @@ TEST(Work, ALoopCountsItsTurnsAndABranchThatWhichRuns) {
     return ts::fori_loop(
         0, n, [&](Array, Array c) { return product(c); }, x);
   });
-  // A turn also counts up and compares, and so does the end.
+  // An iteration also increments and compares the counter, and so does the end of the loop.
   const double three_turns = measured(turns, three, h).flops,
                five_turns = measured(turns, five, h).flops;
   EXPECT_EQ(five_turns - three_turns, 2 * (each + 2));
@@ -117,7 +117,7 @@ TEST(Work, ALoopCountsItsTurnsAndABranchThatWhichRuns) {
   EXPECT_EQ(
       measured(branch, ts::array(true), h).flops - measured(branch, ts::array(false), h).flops,
       each);
-  // Devices that go different ways: a device's mean.
+  // If devices take different branches, the count is the mean over the devices.
   const auto ways =
       ts::pmap([&](Array x) { return ts::cond(ts::axis_index("i") == 0, product, nothing, x); },
                {.axis_name = "i"});
@@ -128,7 +128,7 @@ TEST(Work, ALoopCountsItsTurnsAndABranchThatWhichRuns) {
   EXPECT_EQ(measured(ways, all).flops - measured(same, all).flops, each / 4);
 }
 
-// Blocks of 32 B on four devices.
+// The operands are blocks of 32 B on four devices.
 TEST(Work, BytesReceivedByHand) {
   const Array x = ts::ones({4, 8});
   const auto moved = [&](auto body) {
@@ -142,7 +142,7 @@ TEST(Work, BytesReceivedByHand) {
   EXPECT_EQ(moved([](Array b) { return ts::pmax(b * b, "i"); }), 2 * 32 * 3 / 4);
   EXPECT_EQ(moved([](Array b) { return ts::psum_scatter(b, "i", {.tiled = true}); }), 24);
   EXPECT_EQ(moved([](Array b) { return ts::all_to_all(b, "i", 0, 0, {.tiled = true}); }), 24);
-  // Devices that share memory read each other's blocks of an argument or a temporary in place.
+  // Devices that share memory read each other's blocks of an argument or of a temporary in place.
   EXPECT_EQ(moved([](Array b) { return ts::all_gather(b, "i"); }), 96);
   EXPECT_EQ(moved([](Array b) { return ts::sum(ts::all_gather(b * b, "i"), 0); }), 96);
   EXPECT_EQ(moved([](Array b) { return ts::pbroadcast(b, "i", 1); }), 32);
@@ -151,10 +151,11 @@ TEST(Work, BytesReceivedByHand) {
               return ts::ppermute(b, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}) * 2;
             }),
             32);
-  // A device that gets nothing has zeros.
+  // A device that receives nothing gets zeros.
   EXPECT_EQ(moved([](Array b) { return ts::ppermute(b, "i", {{0, 1}}); }), 32);
   EXPECT_EQ(moved([](Array b) { return ts::ppermute(b * b, "i", {{3, 1}, {0, 2}}); }), 32);
-  // What is equal on all devices is summed once, and each receives the others'.
+  // A value that is equal on all devices is summed once, and each device receives the blocks of the
+  // others.
   EXPECT_EQ(moved([](Array b) { return b + ts::psum(ts::ones({8}), "i"); }), 48);
   // 2 x 3 x 3/4, rounded up.
   EXPECT_EQ(moved([](Array b) { return ts::pmax(b(ts::Range{0, 3, 1}).astype(ts::i8), "i"); }), 5);
@@ -185,7 +186,8 @@ TEST(Work, BytesReceivedInGroups) {
   EXPECT_EQ(moved([&](Array b) { return ts::psum(b, "i", {{0}, {1}, {2}, {3}}); }), 0);
 }
 
-// Blocks of 32 B on 2 x 4 devices: of a collective over both axes each has its share.
+// The operands are blocks of 32 B on 2 x 4 devices. Each axis has its share of a collective over
+// both.
 TEST(Work, BytesReceivedAlongAxesByHand) {
   ts::set_device_count(8);
   const ts::Mesh mesh({{"data", 2}, {"model", 4}});
@@ -203,12 +205,13 @@ TEST(Work, BytesReceivedAlongAxesByHand) {
             (Along{{"model", 2 * 32 * 3 / 4}}));
   EXPECT_EQ(along([](Array b) { return b + ts::psum(b, "data") * ts::pmax(b, "model"); }),
             (Along{{"data", 2 * 32 / 2}, {"model", 2 * 32 * 3 / 4}}));
-  // 256 B in the end, of which halves come along "data" and three quarters of one along "model".
+  // The result has 256 B: half of it arrives along "data", and three quarters of the other half
+  // along "model".
   EXPECT_EQ(along([](Array b) {
               return b + ts::sum(ts::all_gather(b, {"data", "model"}), 0);
             }),
             (Along{{"data", 128}, {"model", 96}}));
-  // Each turn of a loop.
+  // The bytes of every iteration of a loop.
   EXPECT_EQ(along([](Array b) {
               return ts::fori_loop(
                   0, 3,
@@ -249,7 +252,7 @@ TEST(Work, BytesReceivedInLoopsAndBranches) {
       },
       {.axis_name = "i", .in_axes = {0, ts::replicated}});
   for (const int n : {0, 1, 4}) EXPECT_EQ(measured(turns, x, ts::array(n)).moved_bytes, n * mean);
-  // One that gathers, one that only adds.
+  // One branch gathers, the other only adds.
   const auto branch = ts::pmap(
       [&](Array b, Array which) {
         return ts::cond(
@@ -261,7 +264,8 @@ TEST(Work, BytesReceivedInLoopsAndBranches) {
   EXPECT_EQ(measured(branch, x, ts::array(false)).moved_bytes, 0);
 }
 
-// Rows of devices take one turn and three, in which those of a row add up 32 B: two on the mean.
+// Rows of devices run one iteration and three. In each, the devices of a row add up 32 B: two
+// iterations on average.
 TEST(Work, BytesReceivedByRowsThatGoWaysOfTheirOwn) {
   const ts::Mesh mesh({{"x", 2}, {"y", 2}});
   const auto f = ts::shard_map(
@@ -276,7 +280,7 @@ TEST(Work, BytesReceivedByRowsThatGoWaysOfTheirOwn) {
 TEST(Work, BytesReceivedInsideOfEachOther) {
   ts::set_device_count(8);
   const ts::Mesh mesh({{"data", 2}, {"model", 4}});
-  // Blocks of [2,2] are added up along "model", then along "data".
+  // Blocks of [2,2] are summed along "model", then along "data".
   const auto outer = ts::shard_map(
       [](Array block) {
         const auto inner = ts::shard_map(
@@ -288,7 +292,7 @@ TEST(Work, BytesReceivedInsideOfEachOther) {
   const Array x = ts::ones({4, 8});
   EXPECT_EQ(measured(outer, x).moved_bytes, 2 * 16 * 3 / 4 + 2 * 16 / 2);
   EXPECT_EQ(outer.explain(x).moved_bytes, 40);
-  // Inside, sums over the outer axis too.
+  // The inner function also sums over the outer axis.
   const auto both = ts::shard_map(
       [](Array block) {
         return ts::shard_map(
@@ -302,7 +306,8 @@ TEST(Work, BytesReceivedInsideOfEachOther) {
   EXPECT_EQ(both.explain(x).moved_bytes, 28);
 }
 
-// A gradient is one product over the rows of all devices here, instead of one each and their sum.
+// A gradient is one product over the rows of all devices here, instead of one product each and
+// their sum.
 TEST(Work, BytesReceivedOfASumThatIsAProduct) {
   const ts::Mesh mesh({{"data", 4}});
   const auto f = ts::shard_map([](Array x) { return ts::psum(ts::dot(x.transpose(), x), "data"); },
@@ -321,7 +326,8 @@ TEST(Work, WhatDevicesShareCountsForEach) {
   EXPECT_EQ(work.flops, f.explain(ts::ones({3, 16}), ts::ones({16, 16})).flops);
 }
 
-// Rows of the batch on all devices; gradients are products over the rows of all of them.
+// The rows of the batch are sharded over all devices, and gradients are products over the rows of
+// all of them.
 TEST(Work, ACnn) {
   const ts::Mesh mesh({{"data", 4}});
   auto [k1, k2, k3] = ts::random::split<3>(ts::random::key(1));
@@ -362,7 +368,7 @@ TEST(Work, SeveralProgramsAndCountersThatOverlap) {
   EXPECT_EQ(first->total().moved_bytes, 32 + 96 + 48);
   first.reset();
   gather(two);
-  // What it counted before is not lost when the other one ends.
+  // The counter keeps what it has counted when another counter ends.
   EXPECT_EQ(second->total().moved_bytes, 48 + 32);
   EXPECT_EQ(second->total(), second->total());
 }
@@ -381,7 +387,7 @@ TEST(Work, NothingCountsWithoutACounterAndEachHasItsOwn) {
   }
   f(x);
   EXPECT_EQ(outer.total(), (ts::MeasuredWork{192, 1536}));
-  // Eager operations are programs too; an exponential is ten operations.
+  // Eager operations are programs too; an exponential counts as ten operations.
   ts::exp(x).block_until_ready();
   EXPECT_EQ(outer.total(), (ts::MeasuredWork{832, 2048}));
 }

@@ -1,4 +1,4 @@
-// Typed views of the attributes that many rooms read.
+// Typed views of the attributes that several rooms read.
 #include "ir/collective_attrs.h"
 #include "ir/region_attrs.h"
 
@@ -37,7 +37,7 @@ TEST(CollectiveAttrs, HaveOtherAxes) {
   const ts::Attrs sized = CollectiveAttrs::make({"x", "y"}, 6, {}),
                   typed = CollectiveAttrs::make({"x", "y"});
   EXPECT_EQ(CollectiveAttrs::with_axes(sized, {"y"}, 3), CollectiveAttrs::make({"y"}, 3, {}));
-  // The number of devices is not said where it was not said before.
+  // The number of devices is not added if it was absent.
   EXPECT_EQ(CollectiveAttrs::with_axes(typed, {"y"}, 3), CollectiveAttrs::make({"y"}));
 }
 

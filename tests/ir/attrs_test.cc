@@ -1,4 +1,4 @@
-// What an attribute holds, by the type of the value that it is made from.
+// The type of an attribute, by the type of the value that it is made from.
 #include "ir/attrs.h"
 #include "base/function_ref.h"
 #include "ir/host_array.h"

@@ -1,4 +1,4 @@
-// Values that are held once.
+// Equal values are stored once.
 #include "base/interned.h"
 
 #include "ir/mesh.h"
@@ -16,7 +16,7 @@ struct Alike {  // all have one hash
   int number = 0;
   static inline std::map<int, std::optional<ts::Interned<Alike>>> holders;
   static inline bool let_go = false;
-  // Whoever compares finds that the only other holder lets go meanwhile.
+  // While values are compared, the only other holder releases its value.
   bool operator==(const Alike& o) const {
     if (const auto held = holders.find(number); let_go && held != holders.end())
       held->second.reset();

@@ -44,8 +44,8 @@ TEST(Numbered, TakesAValueOnlyIfItIsNew) {
   EXPECT_EQ(again.text, words[0].text);  // NOLINT: it was not taken
 }
 
-// Against a map: numbers, and places in memory, which stay while the table grows. Half the values
-// share 3 hashes.
+// Agrees with a map on numbers and addresses, which stay the same while the table grows. Half the
+// values share 3 hashes.
 TEST(Numbered, AgreesWithAMap) {
   struct Value {
     int number;
@@ -80,7 +80,7 @@ TEST(Numbered, AgreesWithAMap) {
 
 // A value may be made of others of the same table.
 TEST(Numbered, MakesValuesFromOthers) {
-  ts::Numbered<std::vector<int>> lists;  // n: the numbers of the list of n - 1, and n
+  ts::Numbered<std::vector<int>> lists;  // list n holds the number of list n - 1, and n
   const auto list = [&](const auto& self, int n) -> ts::Numbered<std::vector<int>>::Id {
     return lists.id(
         static_cast<std::size_t>(n),

@@ -1,5 +1,5 @@
-// The parser meets damaged text: it gives a program or a TraceError, and what it gives prints and
-// reads back.
+// For damaged text, the parser returns a program or throws a TraceError; a program that it returns
+// prints and reads back.
 #include "ir/builder.h"
 #include "ir/op.h"
 
@@ -25,7 +25,7 @@ std::vector<std::string> corpus() {
   return texts;
 }
 
-// One small damage: a byte, a token or a stretch changed, removed, repeated or taken from
+// One small change: a byte, a token or a range is changed, removed, repeated or copied from
 // elsewhere.
 std::string mutate(std::string s, std::mt19937& random, const std::vector<std::string>& texts) {
   auto below = [&](std::size_t n) { return n ? std::size_t(random() % n) : 0; };
@@ -69,7 +69,7 @@ std::string mutate(std::string s, std::mt19937& random, const std::vector<std::s
       return s.substr(0, at) + other.substr(below(other.size()));
     }
     case 4: {
-      // A number by another one.
+      // Replaces a number by another one.
       std::size_t digit = s.find_first_of("0123456789", at);
       if (digit == std::string::npos) return s;
       std::size_t end = s.find_first_not_of("0123456789", digit);

@@ -15,7 +15,7 @@ namespace ops = tessera::ops;
 
 namespace {
 
-// An op with an attribute of every kind, its results those of its body.
+// An op with an attribute of every kind, whose results are those of its body.
 const ts::Op& nest() {
   static const ts::Op* op = [] {
     ts::Op o;

@@ -1,4 +1,4 @@
-// The verifier names the first promise that a pass broke.
+// The verifier names the first invariant that a pass has broken.
 #include "ir/op.h"
 #include "ops/build.h"
 
@@ -91,7 +91,7 @@ TEST(Verify, VaryingAxes) {
   EXPECT_EQ(broken([](P& q) { q.types[q.equations[3].outputs[0]].varying = {"i"}; }),
             "equation 3 (neg): result 0 is typed f32[2]{varying: i}, and the op makes it vary over "
             "none");
-  // A cast that a pass took away.
+  // A pass has removed a cast.
   EXPECT_EQ(broken([](P& q) { q.equations[1].inputs[1] = q.inputs[1]; }),
             "equation 1 (add): its operands vary over different axes, 'i' and none: one of them "
             "needs a pvary");

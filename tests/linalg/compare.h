@@ -1,4 +1,4 @@
-// Arrays beside arrays, element by element in doubles.
+// Compares arrays element by element, in doubles.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -25,7 +25,7 @@ inline double largest(const Array& x) {
 inline double epsilon(const Array& x) {
   return ts::real_dtype(x.dtype()) == ts::f64 ? 2.3e-16 : 1.2e-7;
 }
-/// Elements differ by at most `bound` times the largest magnitude; NaN where NaN is wanted.
+/// Elements may differ by `bound` times the largest magnitude; NaN must be where NaN is wanted.
 inline void expect_near(const Array& got, const Array& want, double bound) {
   ASSERT_EQ(got.shape(), want.shape());
   const auto a = numbers(got), b = numbers(want);
@@ -43,7 +43,7 @@ inline void expect_near(const Array& got, const Array& want, double bound) {
   }
 }
 
-/// Standard normal numbers.
+/// Draws standard normal numbers.
 inline Array drawn(std::mt19937& random, ts::DType dtype, const ts::Shape& shape) {
   std::normal_distribution<double> normal;
   std::vector<std::complex<double>> v;

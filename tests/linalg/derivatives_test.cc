@@ -1,5 +1,5 @@
-// Derivatives of the public functions against differences, to second order; and that vmap, jit and
-// devices change nothing.
+// Derivatives of the public functions agree with finite differences, to second order; vmap, jit and
+// sharding change nothing.
 #include "compare.h"
 
 #include <functional>
@@ -14,13 +14,13 @@ using Function = std::function<Array(Array)>;
 
 struct Case {
   const char* name;
-  Function f;  // of a matrix, in float64 or complex128; results do not hang on signs or phases
+  Function f;  // of a float64 or complex128 matrix; the result must not depend on signs or phases
   ts::Shape shape = {4, 4};
   bool definite = false, real_only = false;
 };
 
 Array square_of(const Array& x) { return ts::real(x * ts::conj(x)); }
-Array spread(const Array& x) {  // that no two columns are alike
+Array spread(const Array& x) {  // makes all columns different
   return ts::arange(x.shape(-1)).astype(ts::f64) + 1.0;
 }
 
@@ -65,8 +65,8 @@ const std::vector<Case>& cases() {
 
 double number(const Array& x) { return x.item<double>(); }
 
-// The derivative along v of the real part of the sum of weighted results; its differences have an
-// error of h^2 |f'''| / 6 + eps |f| / h.
+// The derivative along v of the real part of a weighted sum of the results. Its finite differences
+// have an error of h^2 |f'''| / 6 + eps |f| / h.
 void check(const Case& c, ts::DType dtype, int seed) {
   SCOPED_TRACE(c.name);
   std::mt19937 random(static_cast<unsigned>(seed));
@@ -78,7 +78,8 @@ void check(const Case& c, ts::DType dtype, int seed) {
     const Array r = c.f(y);
     return ts::sum((ts::is_complex(r.dtype()) ? ts::real(r) : r) * weights);
   };
-  // Of a step along v, so that complex matrices are functions of real numbers as well.
+  // A function of the step along v, so that complex matrices are functions of a real number as
+  // well.
   const auto along = [&](Array t) { return value(x + t.astype(dtype) * v); };
   const auto slope = [&](Array t) { return ts::grad(along)(t); };
   const auto at = [](double t) { return ts::array(t).astype(ts::f64); };

@@ -1,4 +1,4 @@
-// Factorisations are held to what they factorise: the residual of each is a few eps times n.
+// The product of the factors is the matrix: each residual is a few eps times n.
 #include "compare.h"
 
 namespace {
@@ -11,7 +11,7 @@ using compare::expect_near;
 const ts::DType kAll[] = {ts::f32, ts::f64, ts::c64, ts::c128};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Backward errors are of some eps n, eps sqrt(n) mostly.
+// Backward errors are a few eps n, mostly eps sqrt(n).
 double bound(const Array& x) {
   return 20 * compare::epsilon(x) * static_cast<double>(std::max<std::int64_t>(1, x.shape(-1)));
 }
@@ -62,7 +62,7 @@ TEST_P(Shapes, LU) {
     const Array x = drawn(random, d, GetParam());
     const L::LU f = L::lu(x);
     expect_near(ts::matmul(ts::matmul(f.p.astype(d), f.l), f.u), x, bound(x));
-    // The pivot of complex numbers has the greatest |re| + |im|.
+    // The pivot of complex numbers is the one with the greatest |re| + |im|.
     EXPECT_LE(compare::largest(f.l), ts::is_complex(d) ? 1.415 : 1.0 + 1e-6);
     expect_near(ts::triu(f.l, 1), ts::zeros_like(f.l), 0);
     expect_near(ts::tril(f.u, -1), ts::zeros_like(f.u), 0);
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Factors, Squares,
                          testing::Values(ts::Shape{1, 1}, ts::Shape{4, 4}, ts::Shape{2, 3, 5, 5},
                                          ts::Shape{65, 65}));
 
-// Few matrices of 384 and more are factored in blocks, the last ones narrower.
+// Few matrices of extent 384 and more are factored in blocks, the last of which are narrower.
 TEST(FactorsInBlocks, AreFactors) {
   std::mt19937 random(9);
   for (ts::DType d : kAll)
@@ -154,7 +154,7 @@ TEST(FactorsInBlocks, AreFactors) {
     }
 }
 
-// Whole numbers and halves, and powers of two on the diagonals: no operation rounds, in whatever order.
+// Integers and halves, with powers of two on the diagonals: no operation rounds, in any order.
 Array small_integers(std::mt19937& random, ts::DType d, const ts::Shape& shape) {
   return ts::clip(ts::round(drawn(random, ts::f32, shape)), -1.0, 1.0).astype(d);
 }
@@ -168,11 +168,11 @@ TEST(FactorsInBlocks, ExactFactors) {
       const Array l = ts::tril(small_integers(random, d, {2, n, n}), -1) + ones_and_twos(n, d);
       const Array x = ts::matmul(l, adjoint(l));
       expect_near(L::cholesky(x), l, 0);
-      const Array above = ts::triu(ts::full({n, n}, kNan), 1).astype(d);  // is not read
+      const Array above = ts::triu(ts::full({n, n}, kNan), 1).astype(d);  // must not be read
       expect_near(L::cholesky(ts::tril(x) + above, {.symmetrize = false}), l, 0);
     }
 }
-// The pivots stand where they are wanted, twice as large as what is below them.
+// The pivots are already in place, and twice as large as the elements below them.
 TEST(FactorsInBlocks, ExactTriangles) {
   std::mt19937 random(14);
   for (ts::DType d : kAll)
@@ -190,7 +190,8 @@ TEST(FactorsInBlocks, ExactTriangles) {
     }
 }
 
-// In the first block, in a later one and behind all that is divided by; no other matrix is spoilt.
+// The bad elements are in the first block, in a later one, and after all divisors; no other matrix
+// of the batch is affected.
 TEST(FactorsInBlocks, WhatIsNotFiniteOrNotDefiniteGivesNaN) {
   std::mt19937 random(10);
   const std::int64_t n = 400;
@@ -211,7 +212,7 @@ TEST(FactorsInBlocks, WhatIsNotFiniteOrNotDefiniteGivesNaN) {
   }
 }
 
-// A column of zeros is a pivot of zero, behind which elimination goes on.
+// A column of zeros is a zero pivot, and elimination continues after it.
 TEST(FactorsInBlocks, SingularMatrices) {
   std::mt19937 random(11);
   for (std::int64_t column : {0, 100, 399}) {
@@ -223,7 +224,7 @@ TEST(FactorsInBlocks, SingularMatrices) {
   }
 }
 
-// A column alone has a routine of its own.
+// A single column has a separate routine.
 TEST(Factors, SolveTrianglesOfOneColumn) {
   std::mt19937 random(12);
   for (ts::DType d : kAll)
@@ -271,7 +272,7 @@ TEST(Factors, WithoutElements) {
   }
 }
 
-// One bad matrix of a batch spoils no other.
+// One bad matrix of a batch does not affect the others.
 TEST(Factors, NaNAndInfinityGiveNaN) {
   std::mt19937 random(8);
   for (ts::DType d : kAll)
@@ -318,7 +319,8 @@ TEST(Factors, SingularMatrices) {
   expect_near(l.x, ts::array({0.2, 0.4}), 1e-6);
 }
 
-// Of the two roots of a negative eigenvalue the one above the axis, whatever side rounding puts it on.
+// Of the two roots of a negative eigenvalue, the one above the real axis is returned, on whichever
+// side of it rounding puts the eigenvalue.
 TEST(Factors, RootsOfNegativeEigenvalues) {
   using namespace std::complex_literals;
   std::mt19937 random(12);
@@ -330,13 +332,13 @@ TEST(Factors, RootsOfNegativeEigenvalues) {
                               .astype(ts::complex_dtype(d));
       const Array x = ts::matmul(v * values, L::inv(v)),
                   want = ts::matmul(v * roots, L::inv(v).astype(roots.dtype()));
-      // The condition of v is below 100, its square comes in by the errors of x.
+      // The condition of v is below 100, and its square multiplies the errors of x.
       expect_near(L::sqrtm(x), want, 1e4 * compare::epsilon(x));
     }
 }
 
 TEST(Factors, ExponentialsOfLargeMatrices) {
-  // exp of [[0, t], [-t, 0]] turns by t.
+  // The exponential of [[0, t], [-t, 0]] is a rotation by t.
   const double t = 40;
   const Array x = ts::array({{0.0, t}, {-t, 0.0}}).astype(ts::f64);
   const Array want =

@@ -1,4 +1,4 @@
-// Transforms of every kind of length, against sums in long doubles.
+// Transforms of all kinds of lengths agree with sums in long doubles.
 #include "compare.h"
 
 #include <cmath>
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Fft, Lengths,
                                          91, 97, 128, 251, 253, 257, 360, 509, 1000, 1021, 1024,
                                          1748, 2003));
 
-// Lines that no cache holds, at some points: their sums are of n terms each.
+// Lines that fit no cache are compared at some points, whose sums have n terms each.
 TEST(Fft, LongLinesPointByPoint) {
   std::mt19937 random(4);
   for (std::int64_t n : {4096, 4099, 4103 * 2, 32768, 96577, 245760, 100003}) {
@@ -77,13 +77,13 @@ TEST(Fft, LongLinesPointByPoint) {
       }
       const auto& got = out[static_cast<std::size_t>(k)];
       const auto off = static_cast<double>(std::abs(Wide(got.real(), got.imag()) - want));
-      // The points are of size sqrt(2 n).
+      // The elements have a size of sqrt(2 n).
       EXPECT_LE(off, 3e-15 * 18 * std::sqrt(2.0 * static_cast<double>(n))) << n << " " << k;
     }
   }
 }
 
-// Lanes, columns and rows are filled as the lines come; what is computed for one is the same.
+// However lines are distributed over lanes, columns and rows, each is computed in the same way.
 TEST(Fft, LinesHaveTheBitsOfOneAlone) {
   std::mt19937 random(8);
   for (ts::DType d : {ts::c64, ts::c128, ts::f32})
@@ -113,7 +113,7 @@ TEST(Fft, NoLines) {
     EXPECT_EQ(F::irfft(F::rfft(ts::zeros({0, n})), {.n = n}).shape(), ts::Shape({0, n}));
 }
 
-// A sum over all pairs would take minutes.
+// A direct sum over all pairs would take minutes.
 TEST(Fft, LargePrimesAreQuick) {
   std::mt19937 random(3);
   const std::int64_t n = 1048573;

@@ -1,4 +1,4 @@
-// Values of jax 0.10.2 (tests/golden/make_linalg.py) for every function whose result is one.
+// Results of jax 0.10.2 (tests/golden/make_linalg.py) for every function whose result is unique.
 #include "compare.h"
 
 #include <functional>
@@ -155,10 +155,11 @@ TEST(LinalgGolden, IsWhatJaxGives) {
     Inputs in;
     for (const auto& [i, x] : c.in) in.push_back(x);
     const std::vector<Array> got = f(in);
-    // Matrices are of up to 6 rows whose condition is some 100 mostly, and up to 1e4.
+    // Matrices have up to 6 rows and mostly a condition of about 100, at most 1e4.
     for (const auto& [i, given] : c.out) {
       Array want = given;
-      // A negative eigenvalue of a real matrix gets one of two roots in JAX, as a rounding error has it.
+      // For a negative eigenvalue of a real matrix, JAX returns one of two roots, depending on
+      // rounding errors.
       if (name.starts_with("sqrtm") && !ts::is_complex(in[0].dtype()) &&
           compare::largest(got[i] - want) > compare::largest(got[i] - ts::conj(want)))
         want = ts::conj(want);

@@ -1,4 +1,4 @@
-// Layers' functions of float64 against long double: their constants are doubles, not float32.
+// Functions of layers in float64 agree with long double: their constants are doubles, not float32.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
@@ -26,8 +26,9 @@ const std::vector<double> kPoints{-3.3, -1.7, -0.9, -0.3, -0.1, 0.1, 0.2, 0.7, 1
 
 using Function = std::pair<std::function<Array(Array)>, std::function<Long(Long)>>;
 
-// A function at points that are no float32, eager and in a jit, and its derivative by the oracle's
-// own central difference of 1e-6: good to 1e-11, where float32 constants are off by 1e-8.
+// Evaluates a function at points that are not float32 numbers, eagerly and in a jit, and its
+// derivative against a central difference of the oracle with step 1e-6, which is exact to 1e-11;
+// float32 constants would be off by 1e-8.
 TEST(Float64, Activations) {
   namespace nn = ts::nn;
   const std::map<std::string, Function> all{
@@ -90,7 +91,7 @@ TEST(Float64, Activations) {
         ts::grad([&f = function](Array v) { return ts::sum(f(v)); })(x).to_vector<double>();
     for (std::size_t i = 0; i < kPoints.size(); ++i) {
       const Long p = kPoints[i], want = oracle(p), h = 1e-6L;
-      // A sum that cancels is good to roundings of its terms, which are at most 5 here.
+      // A sum that cancels has the rounding errors of its terms, which are at most 5 here.
       const double bound = 4e-15 * std::max(1.0, static_cast<double>(std::fabs(want)));
       EXPECT_NEAR(got[i], static_cast<double>(want), bound) << name << " at " << kPoints[i];
       EXPECT_EQ(jitted[i], got[i]) << name << " at " << kPoints[i];

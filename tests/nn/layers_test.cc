@@ -1,4 +1,4 @@
-// Layers, activations and losses against hand computations in double.
+// Layers, activations and losses agree with computations by hand in double.
 #include <tessera/collectives.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -25,7 +25,7 @@ namespace {
 
 using Floats = std::vector<float>;
 Floats f32s(const Array& x) { return x.to_vector<float>(); }
-// A few roundings of float32.
+// The tolerance is a few rounding errors of float32.
 void expect_near(const Array& x, const std::vector<double>& expected, double ulps = 8) {
   Floats v = f32s(x);
   ASSERT_EQ(v.size(), expected.size());
@@ -49,14 +49,15 @@ TEST(Layers, Linear) {
   EXPECT_TRUE(nn::linear(ts::random::key(0), 3, 5, {.bias = false}).bias.is_empty());
 }
 
-// Squares of 1e30 are no float32, what layers make of such numbers is.
+// The squares of 1e30 are out of the range of float32; the results of layers on such numbers are
+// not.
 TEST(Layers, NormalisationsOfVeryLargeNumbers) {
   const Array x(Floats{1, -1, 3, -3, 2, 0, -2, 0});
   const auto same = [](const auto& layer, const Array& v) {
     const Array usual = layer(v);
     for (const double size : {1e10, 1e20, 1e30, 5e37}) {
       const Array got = layer(v * size);
-      // Without an epsilon to speak of.
+      // The epsilon is too small to matter.
       EXPECT_TRUE(ts::allclose(got, usual, 1e-4, 1e-6).item<bool>()) << size << got << usual;
     }
   };
@@ -64,19 +65,20 @@ TEST(Layers, NormalisationsOfVeryLargeNumbers) {
   same(nn::rms_norm(4), x.reshape(2, 4));
   same(nn::group_norm(4, 2), x.reshape(1, 2, 4));
   same(nn::instance_norm(2), x.reshape(1, 2, 2, 2));
-  // The derivative is smaller by as much.
+  // The derivative is smaller by the same factor.
   const nn::LayerNorm layer = nn::layer_norm(4, 1e-12);
   const Array w = ts::array({0.3, -0.2, 0.5, 1.0});
   const auto slope = ts::grad([&](Array v) { return ts::sum(layer(v) * w); });
   const Array row = ts::array({1.0, -1.0, 3.0, -4.0}), usual = slope(row), far = slope(row * 1e30);
   EXPECT_TRUE(ts::allclose(far * 1e30, usual, 1e-5, 1e-6).item<bool>()) << far << usual;
-  // Equal numbers are all at their mean.
+  // All equal numbers are at their mean.
   EXPECT_EQ(f32s(layer(ts::full({4}, 0x1p100))), Floats(4, 0));
 }
 
 TEST(Losses, LogSoftmaxOfHalvesSumsInFloat32) {
-  // 4096 classes of equal logits: the derivative of the first log probability is 1 - 1 / 4096, and
-  // -1 / 4096 for the others; of the sum of all it is 0, which a sum of 16 bits misses.
+  // 4096 classes have equal logits. The derivative of the first log probability is 1 - 1 / 4096 at
+  // its logit and -1 / 4096 at the others; of the sum of all it is 0, which a 16-bit sum would
+  // miss.
   for (const ts::DType d : {ts::f16, ts::bf16}) {
     std::vector<double> cotangent(4096);
     for (std::size_t i = 0; i < cotangent.size(); ++i) cotangent[i] = i % 2 ? 1.0 : 0.5;
@@ -87,7 +89,7 @@ TEST(Losses, LogSoftmaxOfHalvesSumsInFloat32) {
     const Array x = ts::arange(4096).astype(ts::f32) / 1024;
     const Array got = ts::grad(loss)(x.astype(d)).astype(ts::f32);
     const Array want = ts::grad(loss)(x.astype(d).astype(ts::f32));
-    // One rounding of the result, of numbers up to 1.
+    // The results are numbers up to 1, rounded once.
     const double unit = d == ts::f16 ? 0x1p-11 : 0x1p-8;
     EXPECT_TRUE(ts::all(ts::abs(got - want) <= unit * ts::abs(want) + 1e-7).item<bool>());
     EXPECT_EQ(nn::log_softmax(zero).dtype(), d);
@@ -101,7 +103,7 @@ TEST(Layers, ComputeDtype) {
 }
 
 TEST(Layers, Conv) {
-  // One 2x2 kernel of ones over a 3x3 image, and its strided and grouped kin.
+  // One 2x2 kernel of ones over a 3x3 image, also with strides and groups.
   nn::Conv layer{ts::ones({2, 2, 1, 1}), ts::array({10.0}), {1, 1}, {}, "VALID", 1, {}};
   Array x = ts::arange(9.0f).reshape(1, 3, 3, 1);
   EXPECT_EQ(f32s(layer(x)), (Floats{18, 22, 30, 34}));
@@ -122,7 +124,7 @@ TEST(Layers, EmbeddingPicksRows) {
 
 TEST(Layers, LayerNorm) {
   nn::LayerNorm layer{ts::array({1.0, 2.0, 1.0, 1.0}), ts::array({0.0, 0.0, 3.0, 0.0}), 0.0};
-  // Mean 2.5, variance 1.25.
+  // The mean is 2.5, the variance 1.25.
   double s = 1 / std::sqrt(1.25);
   expect_near(layer(ts::array({{1.0, 2.0, 3.0, 4.0}})),
               {-1.5 * s, 2 * -0.5 * s, 0.5 * s + 3, 1.5 * s});
@@ -138,7 +140,7 @@ TEST(BatchNorm, TrainingNormalisesAndRemembers) {
   expect_near(y, {-3 * s, -1, -s, -1, s, 1, 3 * s, 1});
   expect_near(next.mean, {0.25 * 4, 0.25 * 25});
   expect_near(next.var, {0.75 + 0.25 * 5, 0.75 + 0.25 * 225});
-  // Evaluation uses what it remembers, and the layer itself is unchanged.
+  // Evaluation uses the running statistics, and the layer itself is unchanged.
   EXPECT_EQ(f32s(layer.mean), (Floats{0, 0}));
   expect_near(next(ts::array({{1.0, 6.25}})), {0, 0});
   expect_near(layer(x[0]), {1, 10});
@@ -153,7 +155,7 @@ TEST(BatchNorm, DevicesShareTheirStatistics) {
                {.axis_name = "i", .in_axes = {ts::replicated, 0}, .out_axes = {0, ts::replicated}})(
           layer, x);
   auto [y1, next1] = whole.train(x.reshape(32, 3));
-  // E[x^2] - E[x]^2 in either order of summation.
+  // E[x^2] - E[x]^2, summed in either order.
   EXPECT_TRUE(bool(ts::allclose(y.reshape(32, 3), y1, 1e-5, 1e-5)));
   EXPECT_TRUE(bool(ts::allclose(next.mean, next1.mean, 1e-5, 1e-6)));
   EXPECT_TRUE(bool(ts::allclose(next.var, next1.var, 1e-5, 1e-6)));
@@ -178,7 +180,7 @@ TEST(Dropout, DropsAShareAndScalesTheRest) {
     dropped += e == 0;
     EXPECT_TRUE(e == 0 || e == 1 / 0.75f);
   }
-  // Five standard deviations of a binomial.
+  // The bound is five standard deviations of a binomial distribution.
   EXPECT_NEAR(static_cast<double>(dropped), 2500, 5 * std::sqrt(10000 * 0.25 * 0.75));
   EXPECT_EQ(f32s(layer(x, ts::random::key(3))), v);
   EXPECT_EQ(f32s(layer(x, ts::random::key(3), false)), f32s(x));
@@ -290,7 +292,7 @@ TEST(Initialisers, VarianceIsScaleOverFan) {
     nn::VarianceScaling init;
     double variance;
   };
-  // Fans of (3, 3, 16, 64): 144 in, 576 out.
+  // The fans of (3, 3, 16, 64) are 144 in and 576 out.
   for (const Case& c :
        {Case{nn::lecun_normal(), 1 / 144.0}, Case{nn::he_normal(), 2 / 144.0},
         Case{nn::he_uniform(), 2 / 144.0}, Case{nn::glorot_normal(), 1 / 360.0},
@@ -298,7 +300,8 @@ TEST(Initialisers, VarianceIsScaleOverFan) {
     SCOPED_TRACE(c.init.fan + " " + c.init.distribution);
     Array w = c.init(ts::random::key(1), {3, 3, 16, 64});
     double n = 9216;
-    // Five standard errors; the fourth moment is at most the normal's.
+    // The bound is five standard errors; the fourth moment is at most that of the normal
+    // distribution.
     EXPECT_NEAR(ts::mean(w).item<double>(), 0, 5 * std::sqrt(c.variance / n));
     EXPECT_NEAR(ts::var(w).item<double>(), c.variance, 5 * c.variance * std::sqrt(2 / n));
     double bound = c.init.distribution == "uniform" ? std::sqrt(3 * c.variance)

@@ -1,5 +1,5 @@
-// What picks or masks does not multiply: an infinity or NaN that is not picked is no matter,
-// neither in values nor in derivatives.
+// Functions that select or mask do not multiply: an infinity or NaN that is not selected affects
+// neither values nor derivatives.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -38,13 +38,13 @@ TEST(Masks, CrossEntropyOfMaskedLogits) {
   auto probabilities = [&](Array x) {
     return ts::nn::softmax_cross_entropy(x, ts::one_hot(labels, 3));
   };
-  const float p = 1 / (1 + std::exp(1.0f));  // of the class that is not the label
+  const float p = 1 / (1 + std::exp(1.0f));  // of the class other than the label
   for (const std::function<Array(Array)>& f :
        {std::function<Array(Array)>(integers), std::function<Array(Array)>(probabilities)}) {
     expect_all_near(f(logits).to_vector<float>(), {-std::log(1 - p), 0});
     expect_all_near(grad_of(f, logits), {0, p, -p, 0, 0, 0});
   }
-  // The label itself masked: infinitely unlikely.
+  // If the label itself is masked, it is infinitely unlikely.
   EXPECT_EQ(
       ts::nn::softmax_cross_entropy_with_integer_labels(logits, ts::array({0, 0}))[0].item<float>(),
       kInf);
@@ -64,7 +64,7 @@ TEST(Masks, MeanOfMaskedValues) {
   auto f = [&](Array x) { return ts::nn::masked_mean(x, mask); };
   EXPECT_EQ(f(values).item<float>(), 3);
   expect_all_near(grad_of(f, values), {0.5, 0, 0, 0.5});
-  // A derivative that is infinite behind the mask.
+  // The derivative behind the mask is infinite.
   auto roots = [&](Array x) { return ts::nn::masked_mean(ts::sqrt(x), mask); };
   const std::vector<float> g = grad_of(roots, ts::array({4.0, 1.0, 9.0, 1.0}));
   expect_all_near(g, {0.125, 0, 0, 0.25});

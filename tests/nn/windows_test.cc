@@ -1,4 +1,4 @@
-// Windows far longer than the array: what lies in the padding costs nothing.
+// Windows far longer than the array: reading the padding costs no time.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -28,14 +28,14 @@ TEST(LongWindows, TakeTheWholeArray) {
   EXPECT_EQ(ts::max_pool(x, {kLong, kLong}).shape(), (ts::Shape{1, 0, 0, 2}));
 }
 
-// Every window of a row reads what the same window of the row's own length would.
+// Every window of a row reads the same elements as a window of the row's own length.
 TEST(LongWindows, SlideAsShorterOnesDo) {
   const Array x = ts::sin(ts::arange(1.0f, 13.0f)).reshape({1, 12, 1});
   const auto pooled = [&](std::int64_t window, std::int64_t before, std::int64_t after) {
     const ts::Padding padding({std::pair<std::int64_t, std::int64_t>{before, after}});
     return ts::max_pool(x, {window}, {1}, padding).to_vector<float>();
   };
-  // 23 elements reach every place from every other.
+  // A window of 23 elements reaches every element from every other one.
   EXPECT_EQ(pooled(kLong, kLong - 12, 11), pooled(23, 11, 11));
   EXPECT_EQ(pooled(kLong, 0, kLong - 1), pooled(12, 0, 11));
   EXPECT_EQ(pooled(kLong, kLong - 1, 0), pooled(12, 11, 0));

@@ -10,8 +10,8 @@ using ops::ConvDims;
 
 const Ints kNhwc{0, 3, 1, 2}, kHwio{3, 2, 0, 1}, kNcw{0, 1, 2}, kOiw{0, 1, 2};
 
-// The convolution by scattering: each pair of an operand's and a kernel's element goes to the
-// results it contributes to.
+// The convolution by scattering: the product of each pair of elements of operand and kernel is
+// added to the results that it belongs to.
 HostArray scattered(const HostArray& l, const HostArray& r, const ConvDims& d,
                     const Shape& out_shape) {
   HostArray out(l.dtype, out_shape);
@@ -101,7 +101,7 @@ std::vector<Case> cases() {
                  .lhs_spec = {0, 1},
                  .rhs_spec = {1, 0},
                  .out_spec = {0, 1}};
-  // Padding higher than the kernel reaches, and windows that end before the operand does.
+  // There is more padding than the kernel reaches, and windows end before the operand does.
   ConvDims over{.strides = {3},
                 .pad_low = {4},
                 .pad_high = {5},
@@ -189,7 +189,7 @@ TEST(Convolution, FactorRules) {
   EXPECT_EQ(factor_rule("convolution", {Type(f32, {2, 224, 3}), Type(f32, {16, 3, 8})},
                         conv_attrs(patches)),
             "([n,hs,i],[s,i,o])->([n,h,o]) {h=14,i=3,n=2,o=8,s=16} reduction={i:+} need_repl={s}");
-  // The gradient of a kernel: what is long is summed over, and goes with the cotangent.
+  // The gradient of a kernel: the long dimensions are summed over together with the cotangent.
   ConvDims kernel{.pad_low = {1},
                   .pad_high = {1},
                   .lhs_spec = {2, 0, 1},

@@ -9,7 +9,7 @@ using namespace tessera::testing;
 namespace {
 using F = std::vector<float>;
 
-/// The tangent of the op's first result; inputs that are floats get the tangents given, in order.
+/// The tangent of the op's first result; float inputs have the given tangents, in order.
 F tangent(const std::string& op, const std::vector<HostArray>& inputs, const Attrs& attrs,
           const std::vector<HostArray>& tangents) {
   Builder b;
@@ -39,7 +39,7 @@ Attrs put(const char* mode, bool unique) {
 }  // namespace
 
 TEST(Derivatives, CumprodIsSafeAtZero) {
-  // products of the others: 1 at x0; x0 + x1 dt; ...
+  // Products of the other elements: 1 at x0; x0 + x1 dt; ...
   EXPECT_EQ(tangent("cumprod", {host<float>({4}, {2, 0, 3, 0})}, along(),
                     {host<float>({4}, {1, 1, 1, 1})}),
             (F{1, 2, 6, 0}));

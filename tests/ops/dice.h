@@ -1,5 +1,6 @@
-// Choices read from a tape of numbers: what is drawn is a function of the tape, so that a shorter
-// tape of smaller numbers is a simpler draw, and shrinking a failure is shrinking its tape.
+// Choices that are read from a tape of numbers. A drawn case is a function of the tape, so a
+// shorter tape of smaller numbers gives a simpler case, and a failure is shrunk by shrinking its
+// tape.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@ class Dice {
  public:
   explicit Dice(Tape tape) : tape_(std::move(tape)) {}
 
-  /// In [0, n); 0 behind the end of the tape, and where n is 1 without reading it.
+  /// A number in [0, n); 0 after the end of the tape. If n is 1, nothing is read.
   std::int64_t below(std::int64_t n) {
     if (n <= 1 || at_ >= tape_.size()) return 0;
     return static_cast<std::int64_t>(tape_[at_++]) % n;
   }
-  /// In [lo, hi], 0 first where it lies between.
+  /// A number in [lo, hi]; the simplest is 0, if it is in the range.
   std::int64_t between(std::int64_t lo, std::int64_t hi) {
     std::int64_t k = below(hi - lo + 1);
     if (lo > 0 || hi < 0) return lo + k;
@@ -55,7 +56,7 @@ class Dice {
       if (toss()) s.push_back(i);
     return s;
   }
-  /// Extents meet the corners of vector loops: none, one, below, at and above a width.
+  /// Extents for the corners of vector loops: none, one, below, at and above a vector's width.
   std::int64_t extent() { return of(Ints{2, 1, 3, 4, 0, 5, 7, 8, 16, 17, 33}); }
   std::int64_t small_extent() { return of(Ints{1, 2, 3, 0, 4}); }
 
@@ -66,7 +67,7 @@ class Dice {
   std::size_t at_ = 0;
 };
 
-/// No drawn array has more elements.
+/// The most elements of a drawn array.
 inline constexpr std::int64_t kMostElements = 4000;
 
 }  // namespace walk

@@ -21,7 +21,7 @@ inline const std::vector<const Op*>& drawn_ops() {
   return all;
 }
 
-/// A program that grows an equation a step over what it has.
+/// Grows a program by one equation at a time over its values.
 class Grower {
  public:
   Grower(Builder& b, Dice& dice, Values pool, int depth, bool may_take_inputs)
@@ -50,7 +50,7 @@ class Grower {
       return;
     }
   }
-  /// Some value of this type, which there has to be.
+  /// A value of this type, which must exist.
   Value of_type(const Type& t) {
     Values fits = fitting(t);
     return latest(fits);
@@ -58,7 +58,7 @@ class Grower {
   const Values& pool() const { return pool_; }
 
  private:
-  // The end of the tape takes the last.
+  // After the end of the tape, the last value.
   Value latest(const Values& all) {
     return all[all.size() - 1 -
                static_cast<std::size_t>(dice_.below(static_cast<std::int64_t>(all.size())))];
@@ -118,7 +118,7 @@ inline bool some(const std::vector<bool>& f) {
   return std::find(f.begin(), f.end(), true) != f.end();
 }
 
-/// Inputs stacked along any of their dims, or not; results moved to any.
+/// Stacks inputs along any of their dimensions, or not; results are moved to any dimension.
 inline ProgramPtr draw_batched(Dice& dice, const Program& p) {
   std::vector<int> dims;
   for (const Type& t : p.input_types())
@@ -152,7 +152,7 @@ inline ProgramPtr draw_batched(Dice& dice, const Program& p) {
   return b.finish(out);
 }
 
-/// One transformation of `p`; nothing where it has none of the drawn kind.
+/// One transformation of `p`; nothing if the drawn kind does not apply.
 inline ProgramPtr draw_transformed(Dice& dice, const ProgramPtr& p) {
   const std::vector<Type> in = p->input_types(), out = p->output_types();
   try {
@@ -169,7 +169,7 @@ inline ProgramPtr draw_transformed(Dice& dice, const ProgramPtr& p) {
         return q;
       }
       default: {
-        // The body of a loop whose operands every turn sees.
+        // The body of a loop whose operands are the same in every iteration.
         Builder b("looped");
         Values operands;
         for (const Type& t : in) operands.push_back(b.input(t));
@@ -188,7 +188,8 @@ inline bool is_small(const Program& p) {
   return p.equations.size() < 300;
 }
 
-/// A program of a few equations under up to two transformations, with what is left unread removed.
+/// A program of a few equations under up to two transformations, without equations that nothing
+/// reads.
 inline ProgramPtr draw_program(Dice& dice) {
   const std::int64_t transformations = dice.below(3);
   Builder b("drawn");

@@ -1,4 +1,4 @@
-// Values of elementwise ops at the edges of their domains, against the definitions in docs/ops.md
+// Values of elementwise ops at the edges of their domains agree with the definitions in docs/ops.md
 // and the C++ library.
 #include "ops/op_check.h"
 
@@ -46,7 +46,7 @@ std::vector<To> converted(std::vector<From> x) {
       run_op("convert", {host<From>({n}, x)}, {{"dtype", ts::dtype_of<To>()}, {"weak", false}}));
 }
 
-// Bits, so that -0 differs from +0; every NaN is one.
+// Compares bits, so that -0 differs from +0; all NaNs are equal.
 template <class T>
 void expect_same(const std::vector<T>& got, const std::vector<T>& expected) {
   ASSERT_EQ(got.size(), expected.size());
@@ -184,8 +184,8 @@ TEST(Elementwise, ConversionsSaturateTruncateAndWrap) {
   EXPECT_EQ(flags(run_op("convert", {host<float>({4}, {0, -0.0f, kNan, 0.1f})},
                          {{"dtype", ts::bool_}, {"weak", false}})),
             (std::vector<int>{0, 0, 1, 1}));
-  // Halfway between neighbours of bfloat16 (1 and 1.0078125) and of float16 (1 and 1.0009766): to
-  // the even one.
+  // A number halfway between neighbours of bfloat16 (1 and 1.0078125) or of float16 (1 and
+  // 1.0009766) is rounded to the even one.
   EXPECT_EQ(float(converted<ts::bfloat16_t, float>({1.00390625f})[0]), 1.0f);
   EXPECT_EQ(float(converted<ts::float16_t, float>({1.00048828125f})[0]), 1.0f);
   EXPECT_EQ(float(converted<ts::float16_t, float>({65520.0f})[0]), kInf);
@@ -264,7 +264,7 @@ TEST(Elementwise, NextAfter) {
 }
 
 TEST(Elementwise, GammaFamily) {
-  // Summed to 60 digits by Euler and Maclaurin's formula.
+  // The values were summed to 60 digits by the Euler-Maclaurin formula.
   const std::vector<double> x{0.25, 1, 1.5, 2, 5.5, 40};
   const std::vector<double> psi{-4.2274535333762655, -0.5772156649015329, 0.03648997397857652,
                                 0.42278433509846713, 1.6110931485817512,  3.676327374034843},
@@ -284,7 +284,7 @@ TEST(Elementwise, GammaFamily) {
 }
 
 TEST(Elementwise, ReducePrecision) {
-  // As XLA has it: what falls below the least normal number of the smaller format is zero.
+  // As in XLA, numbers below the least normal number of the smaller format become zero.
   const std::vector<float> x{1.3f,    3.7f,     65519,    65520, 1e-7f,
                              -1e-30f, 0x1p-14f, 0x1p-15f, kInf,  kNan};
   auto reduced = [&](std::int64_t exponent, std::int64_t mantissa) {
@@ -294,7 +294,7 @@ TEST(Elementwise, ReducePrecision) {
   expect_same(reduced(5, 10),
               {1.2998047f, 3.6992188f, 65504, kInf, 0, -0.0f, 0x1p-14f, 0, kInf, kNan});
   expect_same(reduced(4, 3), {1.25f, 3.75f, kInf, kInf, 0, -0.0f, 0, 0, kInf, kNan});
-  // Without a mantissa ties go to the even exponent.
+  // Without a mantissa, ties go to the even exponent.
   expect_same(values<float>(
                   run_op("reduce_precision", {host<float>({5}, {3, 1.5f, 6, -3, 0.75f})},
                          {{"exponent_bits", std::int64_t{8}}, {"mantissa_bits", std::int64_t{0}}})),
@@ -332,9 +332,9 @@ TEST(Elementwise, FunctionsAreTheLibrarys) {
   }
 }
 
-// An exponential within a unit in the last place, 2^-52 of itself at most, a sum and a quotient
-// rounded once each, 2^-53: together 2^-51 of the result. A result below the normal numbers is the
-// exponential, which has their spacing.
+// The exponential has an error of at most one unit in the last place, 2^-52 of itself, and the sum
+// and the quotient are rounded once each, 2^-53: together 2^-51 of the result. A result below the
+// normal numbers is the exponential, which has their spacing.
 TEST(Elementwise, LogisticKeepsItsDigitsBelowZero) {
   std::vector<double> x(kEdges.begin(), kEdges.end());
   for (double v = -744; v <= 744; v += 1.625) x.push_back(v);
@@ -392,7 +392,7 @@ TEST(Elementwise, ErfInvInvertsErf) {
   expect_same(unary<float>("erf_inv", {1, -1, 0, -0.0f, 2, kNan}),
               {kInf, -kInf, 0, -0.0f, kNan, kNan});
   expect_same(unary<double>("erf_inv", {1, -1, 0}), {kInf, -kInf, 0});
-  // The tail: w > 16 is |x| > 1 - 6e-8 / 2.
+  // For the tail, w > 16 means |x| > 1 - 6e-8 / 2.
   EXPECT_NEAR(std::erfc(unary<double>("erf_inv", {1 - 1e-12})[0]) / 1e-12, 1, 2e-4);
 }
 

@@ -1,4 +1,4 @@
-// Factor rules as data, and the pieces that a factor cuts.
+// Factor rules as data, and the shards along a factor.
 #pragma once
 
 #include "ops/registry_values.h"
@@ -17,8 +17,8 @@ struct Rule {
   std::vector<Dims> inputs, outputs;
   std::map<std::string, std::int64_t> sizes;
   std::map<std::string, std::string> reductions;  // factor to combiner
-  std::map<std::string, std::string> kinds;       // factor to its other kind, the last named
-  std::map<std::string, std::string> combiners;   // of those kinds
+  std::map<std::string, std::string> kinds;       // factor to its other kind; the last one named
+  std::map<std::string, std::string> combiners;   // combiners of those kinds
 };
 
 inline std::vector<std::string> split(const std::string& s) {
@@ -81,13 +81,13 @@ inline Rule parse(const std::string& text) {
 inline bool contains(const std::vector<std::string>& dim, const std::string& factor) {
   return std::find(dim.begin(), dim.end(), factor) != dim.end();
 }
-/// The dimension that `factor` cuts, or -1.
+/// The dimension that has `factor`, or -1.
 inline int dim_of(const Rule::Dims& dims, const std::string& factor) {
   for (std::size_t d = 0; d < dims.size(); ++d)
     if (contains(dims[d], factor)) return static_cast<int>(d);
   return -1;
 }
-// A contiguous block is what a device gets only where the factor is the major one of its dimension.
+// A device has a contiguous block only if the factor is the major one of its dimension.
 inline bool cuts_blocks(const Rule& r, const std::string& factor) {
   auto major = [&](const std::vector<Rule::Dims>& all) {
     for (const Rule::Dims& dims : all)
@@ -98,7 +98,7 @@ inline bool cuts_blocks(const Rule& r, const std::string& factor) {
   return major(r.inputs) && major(r.outputs);
 }
 
-// Copies the block `part` of `parts` along `dim` between the whole and a piece.
+// Copies block `part` of `parts` along `dim` between the whole array and a shard.
 inline HostArray block(const HostArray& whole, int dim, std::int64_t part, std::int64_t parts) {
   Shape shape = whole.shape, strides = shape.strides();
   auto d = static_cast<std::size_t>(dim);
@@ -114,7 +114,7 @@ inline HostArray block(const HostArray& whole, int dim, std::int64_t part, std::
   return out;
 }
 
-// Attributes that hold extents, for one of `parts` pieces along `factor`: of the result, or of the
+// Attributes that hold extents, for one of `parts` shards along `factor`: of the result, or of the
 // first operand.
 inline Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor,
                    std::int64_t parts) {
@@ -122,13 +122,13 @@ inline Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor,
   auto cut = [&](const char* name, const Rule::Dims& dims) {
     if (!attrs.has(name)) return;
     Ints v = attrs.ints(name);
-    // A slice of one entry has one of each piece.
+    // A slice of one element has one element of each shard.
     if (int d = dim_of(dims, factor); d >= 0 && static_cast<std::size_t>(d) < v.size())
       if (std::int64_t& n = v[static_cast<std::size_t>(d)]; n > 1) n /= parts;
     out.set(name, v);
   };
   cut("shape", r.outputs[0]);
-  // Groups of a convolution are computed apart.
+  // The groups of a convolution are computed separately.
   if (factor == "g")
     for (const char* name : {"feature_groups", "batch_groups"})
       if (attrs.has(name) && attrs.i(name) > 1) out.set(name, attrs.i(name) / parts);

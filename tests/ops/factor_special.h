@@ -1,5 +1,5 @@
-// What factors other than plain ones promise, each as the partitioner would use it: pieces are run
-// alone, and what they give is put together again.
+// The semantics of all kinds of factors except plain ones, as the partitioner uses them: the op
+// runs on each shard, and the results are combined.
 #pragma once
 
 #include "ops/factor_pieces.h"
@@ -56,7 +56,7 @@ inline HostArray mapped(const HostArray& x, const std::function<double(std::int6
   return out;
 }
 
-/// One op over its operands, with a factor of its rule.
+/// One op on its operands, with a factor of its rule.
 struct Special {
   const Op& op;
   Attrs attrs;
@@ -75,7 +75,7 @@ struct Special {
   int out() const { return dim_of(rule.outputs[0], factor); }
 };
 
-/// Where no totals tell it: pieces that are in order are put in order together.
+/// If there are no totals: sorts the concatenation of the sorted shards.
 inline HostArray by_order(const Special& s) {
   std::vector<HostArray> pieces;
   for (const HostArray& x : s.x) pieces.emplace_back(x.dtype, x.shape);
@@ -88,7 +88,7 @@ inline HostArray by_order(const Special& s) {
   return s.run_with(pieces, s.attrs)[0];
 }
 
-/// Totals of what comes before are combined with each piece's own running values.
+/// Combines the totals of the preceding shards with each shard's own running values.
 inline HostArray by_prefix(const Special& s) {
   const int d = s.out();
   const bool back = s.attrs.flag("reverse");
@@ -116,8 +116,8 @@ inline HostArray by_prefix(const Special& s) {
   return result;
 }
 
-/// What the pieces would give, each for itself, of which the op chooses: none but one of those that
-/// a piece offers can be what the whole gives.
+/// The results of the shards, from which the op chooses: every result of the whole must be among
+/// the elements that a shard offers.
 inline std::string not_a_contest(const Special& s) {
   const int d = s.in(0);
   const bool with_values = s.whole.size() == 2;
@@ -142,7 +142,7 @@ inline std::string not_a_contest(const Special& s) {
   return "";
 }
 
-/// What the op makes of what the pieces offer, one piece behind the other.
+/// Applies the op to the concatenation of the shards' offers.
 inline HostArray by_offers(const Special& s) {
   const int d = s.in(0);
   const std::int64_t n = s.x[0].shape[static_cast<std::size_t>(d)] / s.parts,
@@ -162,7 +162,7 @@ inline HostArray by_offers(const Special& s) {
   return s.run_with(offers, s.attrs)[0];
 }
 
-/// The component of the index vectors that walks operand dimension `dim`, moved by `f`.
+/// The index vectors, with the component for operand dimension `dim` shifted by `f`.
 inline HostArray indices_moved(const Special& s, const char* map_name, int dim,
                                const std::function<double(double)>& f) {
   const HostArray& indices = s.x[1];
@@ -185,7 +185,7 @@ inline HostArray with_room(const HostArray& x, int dim, std::int64_t part, std::
   return stretch(piece, dim, -room, n + 2 * room);
 }
 
-/// Each piece gives what it has of the box, and zeros; the sum is the box.
+/// Each shard contributes its part of the box and zeros; the sum is the box.
 inline HostArray by_box(const Special& s) {
   const int d = s.in(0);
   const auto at = static_cast<std::size_t>(d);
@@ -207,8 +207,8 @@ inline HostArray by_box(const Special& s) {
   return sum;
 }
 
-/// Each piece gives the rows that it has, and zeros; the sum is what the whole gives, where the
-/// indices lie inside.
+/// Each shard contributes its rows and zeros; the sum is the result of the whole if the indices are
+/// inside.
 inline HostArray by_index(const Special& s) {
   const int d = s.in(0);
   const std::int64_t extent = s.x[0].shape[static_cast<std::size_t>(d)], n = extent / s.parts;
@@ -216,7 +216,7 @@ inline HostArray by_index(const Special& s) {
   const std::int64_t size = s.attrs.ints("slice_sizes")[static_cast<std::size_t>(d)];
   const bool clip = s.attrs.str("mode") == "clip";
   if (clip && s.attrs.ints("start_index_map").size() > 1)
-    return {};  // the other components are still to be moved inside
+    return {};  // the other components must still be clamped
   Attrs attrs = s.attrs;
   attrs.set("mode", std::string("zero"));
   HostArray sum;
@@ -225,7 +225,7 @@ inline HostArray by_index(const Special& s) {
       if (clip) v = std::clamp<double>(v, 0, static_cast<double>(extent - size));
       if (v < 0 || v > static_cast<double>(extent - size)) return -1.0;
       const double here = v - static_cast<double>(part * n);
-      // With room for a slice on either side, which is zero.
+      // Makes room for a slice on either side, filled with zeros.
       if (size > 1)
         return std::clamp<double>(here + static_cast<double>(size), 0,
                                   static_cast<double>(n + size));
@@ -237,7 +237,8 @@ inline HostArray by_index(const Special& s) {
     sum = part == 0 ? mine
                     : mapped(mine, [&](std::int64_t i, double v) { return v + sum.number(i); });
   }
-  if (s.attrs.str("mode") == "fill") {  // what lies in no piece is filled in by all alike
+  if (s.attrs.str("mode") ==
+      "fill") {  // elements outside all shards are filled in by all devices alike
     attrs.set("mode", std::string("fill"));
     HostArray filled = s.run_with(s.x, attrs)[0], zeros = s.whole[0];
     attrs.set("mode", std::string("zero"));
@@ -270,7 +271,7 @@ inline std::int64_t window_of(const Special& s, int dim) {
   return 1;
 }
 
-/// A piece of what is updated takes the updates that are its own, by places counted from its start.
+/// A shard of the updated operand takes its own updates, with positions relative to its start.
 inline HostArray by_offset(const Special& s) {
   HostArray result(s.whole[0].dtype, s.whole[0].shape);
   const int d = s.out();
@@ -288,7 +289,7 @@ inline HostArray by_offset(const Special& s) {
       mine = mapped(s.run_with({}, attrs)[0],
                     [&](std::int64_t, double v) { return counted ? v + first : v; });
     } else if (s.op.name == "dynamic_update_slice") {
-      // The piece with room for the whole update on either side.
+      // The shard with room for the whole update on either side.
       const std::int64_t u = s.x[1].shape[at];
       Arrays inputs = s.x;
       inputs[0] = stretch(s.x[0], d, part * n - u, n + 2 * u);
@@ -318,7 +319,7 @@ inline HostArray by_offset(const Special& s) {
       if (!clip || attrs.ints("scatter_dims_to_operand_dims").size() == 1)
         attrs.set("mode", std::string("drop"));
       else
-        return {};  // the other components are still to be moved inside
+        return {};  // the other components must still be clamped
       mine = s.run_with(inputs, attrs)[0];
       if (u > 1) mine = stretch(mine, d, u, n);
     }
@@ -327,8 +328,7 @@ inline HostArray by_offset(const Special& s) {
   return result;
 }
 
-/// Updates that are shared out: the first piece starts from the operand, the others from what
-/// changes nothing.
+/// Shards the updates: the first shard starts from the operand, the others from the identity.
 inline HostArray by_shared_updates(const Special& s) {
   const std::string& how = s.rule.reductions.at(s.factor);
   const double nothing = how == "+" ? 0 : how == "*" ? 1 : how == "max" ? -INFINITY : INFINITY;
@@ -350,8 +350,8 @@ inline HostArray by_shared_updates(const Special& s) {
   return result;
 }
 
-/// What the rule says that results from j on read of an operand: whether entry `at` is in the window
-/// of result i.
+/// Whether the results from j on read an operand according to the rule: whether element `at` is in
+/// the window of result i.
 inline bool is_read(const FactorRule::Window& w, std::int64_t i, std::int64_t at) {
   if (w.mirrored) return at == w.extent - 1 - i;
   const std::int64_t begin = i * w.stride - w.low;
@@ -374,7 +374,7 @@ inline std::string not_a_window(const Special& s) {
     const int d = s.in(k);
     if (d < 0) continue;
     const std::int64_t entries = s.x[k].shape[static_cast<std::size_t>(d)];
-    // needs[i]: the entries of the operand that entry i of the result changes with.
+    // needs[i]: the elements of the operand on which element i of the result depends.
     std::vector<std::vector<std::int64_t>> needs(static_cast<std::size_t>(results));
     for (std::int64_t j = 0; j < entries; ++j) {
       Arrays inputs = s.x;
@@ -397,7 +397,7 @@ inline std::string not_a_window(const Special& s) {
         window = &w;
     if (window) {
       if (window->extent != entries || window->results != results) return "other extents";
-      std::int64_t every = 1;  // parts begin where all operands have an element
+      std::int64_t every = 1;  // shards begin at an element of all operands
       for (const FactorRule::Window& w : full.windows())
         if (w.factor == window->factor) every = std::max(every, w.dilation);
       for (std::int64_t i = 0; i < results; i += every)

@@ -1,4 +1,4 @@
-// Ops with bodies, beside plain loops; random bits beside XLA's.
+// Ops with bodies agree with plain loops, and random bits with XLA's.
 #include "ops/reduction/general.h"
 #include "ops/indexing/combine_at.h"
 #include "ops/movement/order_by.h"
@@ -36,7 +36,7 @@ ProgramPtr body(std::vector<DType> dtypes, F f) {
   return b.finish(f(in));
 }
 
-// What `f` makes of arrays, by the evaluators.
+// The results of `f` on arrays, by the evaluators.
 template <class F>
 std::vector<HostArray> run(const std::vector<HostArray>& in, F f) {
   Builder b;
@@ -53,7 +53,7 @@ const std::vector<I> kNumbers{5, -3, 8, 8, 0, 7, 2, 9, -4, 1, 6, 3};
 }  // namespace
 
 TEST(General, ReduceFoldsInOrderFromItsInit) {
-  // 10 a + b: neither commutative nor associative, so the order is seen.
+  // 10 a + b is neither commutative nor associative, so it shows the order.
   const ProgramPtr digits = body({ts::i32, ts::i32}, [](const Values& v) {
     return Values{ts::ops::add(ts::ops::mul(v[0], ts::ops::full_like(v[0], 10)), v[1])};
   });
@@ -81,7 +81,7 @@ TEST(General, ReduceOfSeveralArraysIsAnArgmax) {
 }
 
 TEST(General, WindowsPassOverPaddingAndHoles) {
-  // The sum with an init of 1, which counts once.
+  // The initial value of 1 counts once in the sum.
   const ProgramPtr sum =
       body({ts::i32, ts::i32}, [](const Values& v) { return Values{ts::ops::add(v[0], v[1])}; });
   auto got = run({host<I>({4}, {1, 2, 3, 4})}, [&](Builder& b, const Values& x) {
@@ -153,7 +153,7 @@ TEST(General, ScatterByABodyGoesInOrderAndDropsWhatIsOutside) {
 }
 
 TEST(General, SortByAComparatorIsStable) {
-  // Odd before even, then as they were.
+  // Sorts odd numbers before even ones, and keeps the order otherwise.
   const ProgramPtr odd_first = body({ts::i32, ts::i32, ts::i32, ts::i32}, [](const Values& v) {
     Value one = ts::ops::full_like(v[0], 1);
     return Values{ts::ops::gt(ts::ops::and_(v[0], one), ts::ops::and_(v[1], one))};
@@ -201,7 +201,7 @@ TEST(General, BodiesThatDoNotFitAreRefused) {
             "  try: broadcast the operands to one shape, and give one scalar for each");
 }
 
-// XLA's bits, from a state whose counter overflows its low word and then its whole.
+// The bits are those of XLA, for a state whose counter overflows its low word and then both.
 TEST(RandomBits, AreThoseOfXla) {
   using ts::ops::BitGenerator;
   const HostArray state = host<std::uint64_t>({2}, {0x0123456789abcdefull, 0xfffffffffffffffeull});

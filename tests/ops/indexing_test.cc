@@ -1,4 +1,4 @@
-// Ops with indices in their data. Gather and scatter against StableHLO's worked examples and their
+// Ops whose data holds indices. Gather and scatter agree with StableHLO's worked examples and their
 // definition.
 #include "op_check.h"
 
@@ -65,8 +65,8 @@ TEST(DynamicUpdateSlice, ClampsStarts) {
             (std::vector<int>{0, 1, 2, 10, 11}));
 }
 
-// The example of StableHLO's specification: windows of 1x2x2 at (row, column) read in the order (1,
-// 0).
+// The example of StableHLO's specification: windows of 1x2x2 at (row, column), read in the order
+// (1, 0).
 TEST(Gather, Specification) {
   HostArray x = counting<std::int64_t>({3, 4, 2}, 1);
   HostArray starts = host<std::int64_t>({2, 3, 2}, {0, 0, 1, 0, 2, 1, 0, 1, 1, 0, 0, 9});
@@ -110,7 +110,7 @@ TEST(Gather, Modes) {
             1);
 }
 
-// The two examples of StableHLO's conformance file; windows that do not lie inside are left out.
+// The two examples of StableHLO's conformance file, without windows that are partly outside.
 TEST(Scatter, Specification) {
   HostArray x = counting<std::int64_t>({3, 4, 2}, 1);
   HostArray starts = host<std::int64_t>({2, 3, 2}, {0, 2, 1, 0, 2, 1, 0, 1, 1, 0, 0, 9});

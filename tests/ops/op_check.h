@@ -25,7 +25,7 @@ std::vector<T> values(const HostArray& a) {
   return {a.data<T>(), a.data<T>() + a.count()};
 }
 
-/// Equation by equation; control flow is not supported.
+/// Runs equation by equation; control flow is not supported.
 inline std::vector<HostArray> run_program(const Program& p, const std::vector<HostArray>& inputs) {
   std::vector<HostArray> env(p.types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p.inputs[i]] = inputs[i];
@@ -41,7 +41,7 @@ inline std::vector<HostArray> run_program(const Program& p, const std::vector<Ho
   return outputs;
 }
 
-/// f over values of the inputs' types.
+/// A function of values that have the inputs' types.
 using Function = std::function<Values(Builder&, const Values&)>;
 inline std::vector<HostArray> run(const std::vector<HostArray>& inputs, const Function& f) {
   Builder b;
@@ -137,7 +137,7 @@ inline void check_transpose(const std::string& name, const std::vector<Type>& ty
   EXPECT_EQ(dot(fx, y), right) << name;
 }
 
-/// The op over inputs stacked as `dims` says against a loop over the stack: bitwise equal.
+/// The op on inputs stacked along `dims` agrees bit for bit with a loop over the stack.
 inline void check_batch(const std::string& name, const std::vector<HostArray>& inputs,
                         const std::vector<int>& dims, const Attrs& attrs) {
   const Op& op = Registry::get().at(name);

@@ -56,7 +56,7 @@ TEST(SortEnds, AreThoseOfTheSort) {
             "  try: sort gives all of them");
 }
 
-// NaN, of any sign, is the greatest, zeros are equal, and of equals the first comes first.
+// A NaN of any sign is the greatest, zeros are equal, and of equal elements the first comes first.
 TEST(TopK, NanFirstAndTheFirstOfEquals) {
   HostArray x = host<float>({2, 6}, {1, kNan, -0.0f, 0.0f, -kNan, kInf, 2, 2, -kInf, 3, 2, 3});
   auto out = run({x}, [](Builder&, const Values& in) { return ops::top_k(in[0], 5); });

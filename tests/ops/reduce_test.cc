@@ -1,4 +1,4 @@
-// Values of reductions against sums written out by hand.
+// Reductions agree with sums written out by hand.
 #include "ops/op_check.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // For every op, over its examples in double precision: derivatives of first and second order
-// against differences, forward against reverse mode, vmap against a loop, and the two composed.
+// against finite differences, forward against reverse mode, vmap against a loop, and their
+// composition.
 #include "ir/host_array.h"
 #include "ir/interpret.h"
 #include "ops/registry_values.h"
@@ -27,7 +28,7 @@ std::vector<bool> floating(const std::vector<Type>& types) {
   return f;
 }
 
-// Of complex numbers the real part of the sum of products, for cotangents are not conjugated.
+// For complex numbers, the real part of the sum of products, because cotangents are not conjugated.
 double dot(const HostArray& u, const HostArray& v) {
   const HostArray a = parts::of(u), b = parts::of(v);
   double s = 0;
@@ -66,7 +67,7 @@ Arrays differences(const Program& p, const Arrays& x, const Arrays& v, double h)
     for (std::int64_t j = 0; j < more.count(); ++j) {
       double a = more.number(j), b = less.number(j);
       d.back().data<double>()[j] =
-          a == b ? 0 : (a - b) / (2 * h);  // of nothing, an extremum is infinite
+          a == b ? 0 : (a - b) / (2 * h);  // the extremum of no elements is infinite
     }
   }
   return d;
@@ -157,7 +158,7 @@ HostArray entry(const HostArray& a, int dim, std::int64_t k) {
   return out;
 }
 
-// Rules may reassociate what they hand to a larger op, so floats agree to rounding.
+// Rules may reassociate sums when they use a larger op, so floats agree up to rounding.
 void check_batch(const Program& p, const std::vector<int>& dims, const Arrays& stacked,
                  std::int64_t size) {
   BatchProgram batched =
@@ -199,7 +200,7 @@ class RegistryDerivatives : public testing::TestWithParam<std::string> {
     return x;
   }
 
-  // Calls f(example, program) for the examples that can be run in double precision.
+  // Calls f(example, program) for the examples that can run in double precision.
   template <class F>
   void each_example(F f) {
     static const std::map<std::string, std::string> exempt = {
@@ -221,7 +222,8 @@ class RegistryDerivatives : public testing::TestWithParam<std::string> {
     }
   }
 
-  // Ways to stack operands: all in front, all behind, and each alone.
+  // The ways to stack operands: all along the first dimension, all along the last, and each operand
+  // alone.
   static std::vector<std::vector<int>> stackings(const OpExample& e) {
     std::vector<int> front, back;
     for (const Type& t : e.inputs) front.push_back(0), back.push_back(t.shape.rank());
@@ -241,7 +243,7 @@ TEST_P(RegistryDerivatives, FirstOrder) {
   });
 }
 
-// The derivative of the vjp, forwards and in reverse.
+// Differentiates the vjp in forward and in reverse mode.
 TEST_P(RegistryDerivatives, SecondOrder) {
   each_example([&](const OpExample& e, const Program& p) {
     Arrays w = draw_directions(p.output_types(), random);

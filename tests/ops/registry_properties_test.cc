@@ -1,4 +1,4 @@
-// What ops say of themselves to passes and planning, held against their evaluators on the examples.
+// The properties of ops that passes and planning rely on hold for their evaluators on the examples.
 #include "ir/nested.h"
 #include "ops/registry_values.h"
 #include "ops/registry_walk.h"
@@ -16,7 +16,7 @@ class RegistryProperties : public testing::TestWithParam<std::string> {
     ts::OpExample example;
     walk::Arrays inputs, outputs;
   };
-  // The examples and what the evaluator makes of them; all elements of operand 0 the same if asked.
+  // The examples with the evaluator's results; if asked, all elements of operand 0 are equal.
   std::vector<Drawn> drawn(bool same = false) const {
     walk::Random random(11);
     std::vector<Drawn> all;
@@ -116,7 +116,7 @@ TEST_P(RegistryProperties, WhatJoinsGrowsAlongItsDimension) {
   }
 }
 
-// Other equations give the same bits.
+// The equations that replace it give the same bits.
 TEST_P(RegistryProperties, PartsGiveTheSame) {
   if (!op.decompose) return;
   for (const Drawn& d : drawn()) {

@@ -1,6 +1,6 @@
-// The promise of each factor rule: cut every tensor along a factor, run the op on the pieces, and
-// the pieces of the results are those of the whole: side by side where the factor passes through,
-// combined where it is reduced.
+// The semantics of each factor rule: shard every tensor along a factor and run the op on the
+// shards. The results are the shards of the whole results if the factor passes through, and partial
+// results to combine if it is reduced.
 #include "ops/factor_special.h"
 #include "ops/registry_walk.h"
 
@@ -11,8 +11,9 @@ using namespace walk;
 
 namespace {
 
-// Factors that pass through with work for the partitioner: a piece of an iota adds its offset; a
-// piece of what is updated in places that data gives shifts those places by its offset.
+// Factors that pass through but need work of the partitioner: a shard of an iota adds its offset,
+// and a shard of an array that is updated at positions from data shifts these positions by its
+// offset.
 bool has_offset(const Op& op, const Rule& r, const std::string& factor) {
   if (op.name == "iota") return true;
   if (op.name == "dynamic_update_slice") return dim_of(r.inputs[1], factor) < 0;
@@ -30,7 +31,7 @@ void expect_close(const HostArray& got, const HostArray& expected, const std::st
   }
 }
 
-// One more part of a result: in double precision, the parts of complex numbers apart.
+// Adds one more partial result, in double precision, with the parts of complex numbers separate.
 void combine_into(HostArray& all, const HostArray& result, const std::string& how) {
   const HostArray piece = parts::of(result);
   const bool first = !all.bytes;
@@ -48,7 +49,7 @@ void combine_into(HostArray& all, const HostArray& result, const std::string& ho
   }
 }
 
-// Checks a factor that is no plain one; whether there was something to check.
+// Checks a factor that is not a plain one; returns whether there was something to check.
 bool check_special(const Special& s) {
   auto kind = s.rule.kinds.find(s.factor);
   const std::string name = kind == s.rule.kinds.end() ? "" : kind->second;
@@ -78,7 +79,7 @@ bool check_special(const Special& s) {
   return true;
 }
 
-// Ops none of whose factors can be cut, with the reason.
+// Ops whose factors can all not be sharded, with the reason.
 const std::map<std::string, std::string>& without_factors() {
   static const auto& all =
       *new std::map<std::string, std::string>{{"constant", "every device has all of it"}};
@@ -165,7 +166,7 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
       for (std::size_t o = 0; o < whole.size(); ++o) {
         if (!combined[o].bytes) continue;
         double tolerance = 1e-12 * (1 + largest({whole[o]}));
-        // Integers wrap: compare what is left in the dtype.
+        // Integers wrap, so the results are compared in the dtype.
         const HostArray expected = parts::of(whole[o]);
         for (std::int64_t i = 0; i < expected.count(); ++i) {
           double difference = combined[o].number(i) - expected.number(i);

@@ -67,8 +67,8 @@ TEST_P(RegistryTest, ExamplesPrintAndReadBack) {
   }
 }
 
-// "([a,bc],[])->([ab,c]) {a=2} reduction={b:+}": as many tensors as operands and results, as many
-// entries as dims.
+// "([a,bc],[])->([ab,c]) {a=2} reduction={b:+}" has as many tensors as there are operands and
+// results, and as many entries as dimensions.
 TEST_P(RegistryTest, ShardingTextIsWellFormed) {
   if (!op.sharding) return;
   for (const ts::OpExample& e : op.examples()) {

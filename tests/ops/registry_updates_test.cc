@@ -1,6 +1,6 @@
-// Which ops hand a state on (Op::updates): those that move an operand's elements, choose among them
-// or add to them are found by their derivatives, and say which operand a result is an update of, or
-// why of none.
+// The ops that pass a state on (Op::updates). Ops that move an operand's elements, select among
+// them or add to them are found by their derivatives; they must say which operand a result is an
+// update of, or why of none.
 #include "ops/registry_values.h"
 #include "ops/registry_walk.h"
 
@@ -13,7 +13,7 @@ namespace ts = tessera;
 namespace {
 
 // The derivatives of all results by the elements of operand k, by forward differences; the examples
-// are small. Empty where the operand is no float.
+// are small. Empty if the operand is not a float.
 std::vector<double> derivatives(const ts::Program& p, const walk::Arrays& inputs, std::size_t k) {
   std::vector<double> all;
   if (inputs[k].dtype != ts::DType::float64) return all;
@@ -68,7 +68,7 @@ TEST_P(RegistryUpdates, WhatKeepsElementsSaysSo) {
   EXPECT_FALSE(op.updates && has_reason()) << "has 'updates' and waives it";
   if (!op.evaluate || op.updates || has_reason()) return;
   struct Seen {
-    bool only = true, some = false;  // only derivatives of 0 and 1, some of 1
+    bool only = true, some = false;  // all derivatives are 0 or 1; some are 1
   };
   std::map<std::size_t, Seen> by_operand;
   for (const Drawn& d : drawn())
@@ -83,7 +83,8 @@ TEST_P(RegistryUpdates, WhatKeepsElementsSaysSo) {
                                          << ", and neither has 'updates' nor says why not";
 }
 
-// A named operand is one, and the result depends on it; what other devices hold takes none away.
+// A named operand exists, and the result depends on it; an operand that varies over devices is not
+// named for less.
 TEST_P(RegistryUpdates, NamesOperandsOfTheResult) {
   if (!op.updates) return;
   std::map<std::size_t, bool> depends;
@@ -103,7 +104,7 @@ TEST_P(RegistryUpdates, NamesOperandsOfTheResult) {
   for (const auto& [operand, does] : depends) EXPECT_TRUE(does) << "operand " << operand;
 }
 
-// Control flow says how it runs what is nested in it.
+// Control flow says how it runs its nested programs.
 TEST_P(RegistryUpdates, ControlFlowSaysHowItRuns) {
   EXPECT_TRUE(op.lowering != ts::Lowering::control || op.flow);
 }

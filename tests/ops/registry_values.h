@@ -1,5 +1,5 @@
-// Examples of the registry in double precision, with drawn operands: what the tests that walk it
-// run.
+// The examples of the registry in double precision, with drawn operands, for the tests that walk
+// it.
 #pragma once
 
 #include "ir/builder.h"
@@ -86,7 +86,7 @@ inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::
   return a;
 }
 
-/// Operand `i` of an example, stacked along `stack` where that is a dimension.
+/// Operand `i` of an example, stacked along `stack` if that is a dimension.
 inline HostArray draw_operand(const OpExample& e, std::size_t i, Type t, Random& random,
                               int stack = -1) {
   if (stack >= 0) t.shape.insert(t.shape.begin() + stack, 3);

@@ -1,4 +1,4 @@
-// What the tests that walk the registry share: the names of all ops as test parameters, and an
+// Shared by the tests that walk the registry: the names of all ops as test parameters, and an
 // example as a program.
 #pragma once
 

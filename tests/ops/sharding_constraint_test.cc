@@ -1,4 +1,4 @@
-// The constraint of where a value lies: an identity whose attributes follow its operand.
+// A sharding constraint is an identity whose attributes follow its operand.
 #include "op_check.h"
 
 #include "../specs.h"

@@ -6,8 +6,8 @@
 
 namespace walk {
 
-/// (x..., y...) to one of each dtype: every one combined by itself, or all of them chosen by the
-/// order of the first. Associative, so that derivatives may take any tree.
+/// A body (x..., y...) with one result of each dtype: each is combined by itself, or all are
+/// selected by the order of the first. It is associative, so derivatives may use any tree.
 inline ProgramPtr draw_combiner(Dice& dice, const std::vector<DType>& dtypes) {
   Builder b("combined");
   Values x, y, out;
@@ -28,7 +28,7 @@ inline ProgramPtr draw_combiner(Dice& dice, const std::vector<DType>& dtypes) {
   return b.finish(out);
 }
 
-/// x, and perhaps more of its shape; then for each a scalar.
+/// x and perhaps more operands of its shape; then a scalar for each.
 inline OpExample draw_reduced(Dice& dice, const Type& x) {
   std::vector<DType> dtypes{x.dtype};
   if (dice.toss()) dtypes.push_back(dice.of(std::vector<DType>{i32, f32, u8, DType::boolean}));
@@ -75,7 +75,7 @@ inline Drawn draw_order_by(Dice& dice, const Type& x) {
   Values pairs;
   for (const Type& t : e.inputs)
     for (int side = 0; side < 2; ++side) pairs.push_back(b.input(Type(t.dtype, {})));
-  // A strict order of what are numbers, and of NaNs behind them.
+  // A strict order of numbers, with NaNs after them.
   const std::size_t by =
       2 * static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(e.inputs.size())));
   Value a = pairs[by], c = pairs[by + 1];

@@ -1,5 +1,5 @@
-// The attributes of ops that read and write at places which data gives: all dimension numbers,
-// index dtypes and modes, and indices on both sides of the bounds.
+// The attributes of ops that read and write at positions given by data: all dimension numbers,
+// index dtypes and modes, with indices on both sides of the bounds.
 #pragma once
 
 #include "ops/build.h"
@@ -11,7 +11,7 @@ inline DType index_dtype(Dice& dice) {
   return dice.of(std::vector<DType>{i32, i64, u8, i8, u32, i16, u64, u16});
 }
 
-/// Sizes of slices; extents of dimensions without elements stay.
+/// Sizes of slices; dimensions without elements keep their extent.
 inline Ints slice_sizes(Dice& dice, const Shape& shape) {
   Ints sizes;
   for (std::int64_t n : shape) sizes.push_back(n - dice.below(n + 1));
@@ -36,7 +36,7 @@ inline Drawn draw_dynamic_update_slice(Dice& dice, const Type& x) {
   return with_places(e);
 }
 
-/// Dimension numbers for an operand, with the shapes of the indices and of all slices together.
+/// Dimension numbers for an operand, with the shapes of the indices and of all slices.
 struct Places {
   ops::GatherDims dims;
   Ints sizes, indices, slices;
@@ -45,7 +45,7 @@ struct Places {
 
 inline Places draw_places(Dice& dice, const Type& x) {
   Places p;
-  Ints window, free;  // operand dimensions that slices have; those that indices may walk
+  Ints window, free;  // dimensions that slices have; dimensions that indices may address
   for (std::int64_t d = 0; d < rank_of(x); ++d) {
     std::int64_t n = x.shape[static_cast<std::size_t>(d)], role = dice.below(4);
     p.sizes.push_back(std::min<std::int64_t>(n, 1));
@@ -65,7 +65,7 @@ inline Places draw_places(Dice& dice, const Type& x) {
   for (std::int64_t k : dice.some(dice.below(count + 1), count))
     p.dims.start_index_map.push_back(free[static_cast<std::size_t>(k)]);
 
-  // The indices' dimensions, the operand's batching ones among them, in any order.
+  // The dimensions of the indices, including the operand's batching dimensions, in any order.
   auto batching = static_cast<std::int64_t>(p.dims.operand_batching_dims.size());
   std::int64_t places = batching + dice.below(3);
   Ints order = dice.permutation(places);

@@ -1,4 +1,5 @@
-// The attributes of ops that rearrange: any dims in any order, negative and interior pads, strides.
+// The attributes of ops that rearrange: any dimensions in any order, negative and interior padding,
+// strides.
 #pragma once
 
 #include "ir/op.h"
@@ -98,7 +99,7 @@ inline Drawn draw_concatenate(Dice& dice, const Type& x) {
   return e;
 }
 
-/// Any of the axes on any dimensions; that they divide them is not asked.
+/// Shards any dimensions over any axes, which need not divide them.
 inline Drawn draw_constraint(Dice& dice, const Type& x) {
   const std::vector<std::string> axes{"x", "y", "z"};
   DeviceMesh mesh{{axes, {2, dice.of(Ints{2, 3, 4}), dice.of(Ints{2, 1})}}, {}};
@@ -117,7 +118,7 @@ inline Drawn draw_iota(Dice& dice, const Type& x) {
   return OpExample{{}, {{"dtype", x.dtype}, {"shape", shape}, {"dimension", dim}}};
 }
 
-/// Small numbers, of which all dtypes have the same.
+/// Small numbers, which all dtypes hold.
 inline Literal drawn_literal(Dice& dice, DType dtype, const Shape& shape) {
   auto bytes = std::make_shared<std::vector<std::byte>>();
   for (std::int64_t i = 0; i < shape.count(); ++i) {

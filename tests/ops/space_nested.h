@@ -39,7 +39,7 @@ inline Drawn draw_scan(Dice& dice, const Type& x) {
   std::vector<Type> consts, carry, xs;
   if (dice.toss()) consts.push_back(dice.toss() ? x : small_type(dice));
   std::int64_t length = dice.below(4);
-  // x is what is scanned over, or a carry.
+  // x is scanned over, or is a carry.
   if (rank_of(x) > 0 && dice.toss()) {
     length = x.shape[0];
     if (length > 8) return std::nullopt;
@@ -68,7 +68,7 @@ inline Drawn draw_scan(Dice& dice, const Type& x) {
                     {"reverse", dice.toss()}}};
 }
 
-/// Counts to a limit of a few turns.
+/// Counts to a limit of a few iterations.
 inline Drawn draw_while(Dice& dice, const Type& x) {
   Type count(i32, {});
   std::vector<Type> consts, carry{x};

@@ -1,5 +1,5 @@
-// The attributes of ops that combine elements: axes, windows with every stride, padding and
-// dilation, contractions over any dims in any order, convolutions of every layout.
+// The attributes of ops that combine elements: axes, windows with any stride, padding and dilation,
+// contractions over any dimensions in any order, and convolutions of any layout.
 #pragma once
 
 #include "ops/build.h"
@@ -92,7 +92,7 @@ inline Drawn draw_dot_general(Dice& dice, const Type& x) {
   ops::DotDims d;
   for (std::size_t k = 0; k < order.size(); ++k)
     shape.push_back(right[static_cast<std::size_t>(order[k])].extent);
-  // The pairs, in any order.
+  // The pairs are in any order.
   for (std::int64_t k : dice.permutation(static_cast<std::int64_t>(right.size()))) {
     const Dim& dim = right[static_cast<std::size_t>(order[static_cast<std::size_t>(k)])];
     if (dim.role == 1) d.lhs_contracting.push_back(dim.of), d.rhs_contracting.push_back(k);

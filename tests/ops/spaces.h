@@ -18,7 +18,7 @@
 
 namespace walk {
 
-/// An equation that has an operand of type `x`; nothing where the op takes none such.
+/// An equation that has an operand of type `x`; nothing if the op takes no such operand.
 using Space = std::function<Drawn(Dice&, const Type& x)>;
 
 inline const std::map<std::string, Space>& spaces() {
@@ -96,7 +96,7 @@ inline const std::map<std::string, Space>& spaces() {
   return all;
 }
 
-/// Ops that stand in no drawn program, with the reason.
+/// Ops that are in no drawn program, with the reason.
 inline const std::map<std::string, std::string>& not_drawn() {
   static const std::string devices =
       "needs devices: tests/spmd and tests/runtime draw programs over them";
@@ -135,7 +135,7 @@ inline const std::map<std::string, std::string>& not_drawn() {
   return all;
 }
 
-/// Whether the row alone says what an equation of it may be.
+/// Whether the row alone says how to draw an equation.
 inline bool row_is_enough(const Op& op) {
   if (!op.elementwise || op.inputs < 1) return false;
   for (const AttrSpec& a : op.attrs)
@@ -149,7 +149,7 @@ inline const std::vector<DType>& all_dtypes() {
   return all;
 }
 
-/// Operands of one shape: the dtype of each is x's, or where the op refuses that, bool for some.
+/// Operands of one shape. The dtype of each is that of x or, if the op refuses that, bool for some.
 inline Drawn draw_by_row(const Op& op, Dice& dice, const Type& x) {
   OpExample e;
   for (const AttrSpec& a : op.attrs)
@@ -169,7 +169,7 @@ inline Drawn draw_by_row(const Op& op, Dice& dice, const Type& x) {
   return std::nullopt;
 }
 
-/// An equation of `op` with operands that it takes, `x` among them where it can be.
+/// An equation of `op` with operands that it takes, including `x` if possible.
 inline Drawn draw_equation(const Op& op, Dice& dice, const Type& x) {
   auto it = spaces().find(op.name);
   Drawn e = it != spaces().end() ? it->second(dice, x)

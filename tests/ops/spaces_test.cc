@@ -1,4 +1,4 @@
-// Every op is drawn from its whole attribute space, or says where it is tested instead.
+// Every op is drawn from its whole attribute space, or has a reason and is tested elsewhere.
 #include "ops/drawn_program.h"
 #include "ops/registry_walk.h"
 

@@ -29,7 +29,7 @@ TEST(ReduceWindow, ByHand) {
 
 TEST(ReduceWindow, HolesAndPaddingDoNotCount) {
   HostArray x = host<float>({3}, {-1, -2, -3});
-  // Dilated: -1 . -2 . -3; windows of two neighbours.
+  // The dilated operand is -1 . -2 . -3; windows have two elements.
   Attrs attrs = window_attrs({.window = {2}, .pad_low = {2}, .base_dilation = {2}}, 1);
   EXPECT_EQ(values<float>(run_op("reduce_window_max", {x}, attrs)),
             (std::vector<float>{-kInf, -1, -1, -2, -2, -3}));

@@ -1,7 +1,6 @@
-// Optimisers step by step against their formulas in double, for parameters of float32 and of
-// float64. A step may be off by a few roundings of the parameters' dtype, and by no more: what is
-// rounded to float32 on the way shows in float64. The formulas are those of the papers named in the
-// header.
+// Each step of an optimiser agrees with its formula in double, for parameters of float32 and of
+// float64. It may be off by a few rounding errors of the parameters' dtype only, so an intermediate
+// float32 value shows in float64. The formulas are those of the papers named in the header.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
@@ -32,7 +31,7 @@ struct Params {
   Array w, b;
 };
 
-// The gradient of step t (from 0) at element i.
+// The gradient at step t (from 0) for element i.
 double gradient(int t, std::size_t i) { return (static_cast<double>(i) - 1.5) * (t + 1) * 0.25; }
 
 // Runs `steps` steps of an optimiser on four parameters and compares with a recurrence on doubles.
@@ -40,7 +39,7 @@ void expect_follows(const optim::Optimizer& opt, int steps,
                     const std::function<void(int t, std::size_t i, double g, double& p)>& step) {
   struct Run {
     ts::DType dtype;
-    double tolerance;  // a step: a few roundings of values up to 4
+    double tolerance;  // per step: a few rounding errors of values up to 4
     Params p{};
     optim::State state{};
   };
@@ -153,7 +152,7 @@ TEST(Optim, ClipsTheGlobalNorm) {
   EXPECT_EQ(opt.update(zero, opt.init(zero), zero).first.w.to_vector<float>(), (Floats{0, 0}));
 }
 
-// Floats whose squares are out of range, of which a norm is not.
+// The squares of these floats are out of range, but their norm is not.
 TEST(Optim, NormsOfVeryLargeAndVerySmallGradients) {
   for (const int e : {-130, -90, 0, 83, 120}) {
     const float p = std::ldexp(1.0f, e);
@@ -164,13 +163,13 @@ TEST(Optim, NormsOfVeryLargeAndVerySmallGradients) {
     EXPECT_EQ(u.w.to_vector<float>(), (Floats{1.5f * p, 0})) << "2^" << e;
     EXPECT_EQ(u.b.to_vector<float>(), (Floats{0, 2 * p})) << "2^" << e;
   }
-  // A norm that is out of range itself, and a bound that is not.
+  // The norm itself is out of range, and the bound is not.
   const float most = std::numeric_limits<float>::max();
   const Params g{Array(Floats{most, most}), Array(Floats{most, most})};
   const auto opt = optim::clip_by_global_norm(1.0);
   EXPECT_EQ(opt.update(g, opt.init(g), g).first.w.to_vector<float>(), (Floats{0.5f, 0.5f}));
-  // A leaf of 16 bits beside one that makes the factor 1e-8, which 16 bits round to 0: within half a
-  // unit in the last place of 6e-4.
+  // A 16-bit leaf beside one that makes the factor 1e-8, which a 16-bit float rounds to 0: the
+  // result is within half a unit in the last place of 6e-4.
   const optim::Leaves mixed{ts::full({1}, 60000.0f).astype(ts::f16), ts::full({1}, 1e8f)};
   const Array kept = opt.update(mixed, opt.init(mixed), mixed).first[0];
   EXPECT_EQ(kept.dtype(), ts::f16);
@@ -180,7 +179,7 @@ TEST(Optim, NormsOfVeryLargeAndVerySmallGradients) {
   EXPECT_EQ(ts::grad([](Array x) { return optim::global_norm(optim::Leaves{x}); })(ts::zeros({2}))
                 .to_vector<float>(),
             (Floats{0, 0}));
-  // Optimisers that go by the norm of a parameter array.
+  // Optimisers that use the norm of a parameter array.
   const Params large{Array(Floats{3e25f, 4e25f}), Array(Floats{1, 0})},
       one{Array(Floats{0, 1}), Array(Floats{1, 0})};
   const auto ratio = optim::scale_by_trust_ratio();
@@ -212,7 +211,7 @@ TEST(Optim, MasksSayWhichWeightsDecay) {
       updated(optim::chain({optim::add_decayed_weights(0.5, of_matrices), optim::scale(-0.5)})),
       matrices);
   EXPECT_EQ(updated(optim::lamb(0.5, 0.5, {}, of_matrices))[2], 0);
-  // One entry too few.
+  // The mask has one entry too few.
   const optim::Optimizer wrong = optim::adamw(0.5, 0.5, {}, std::vector{true});
   EXPECT_THROW(static_cast<void>(wrong.init(p)), ts::TreeError);
 }
@@ -262,7 +261,7 @@ TEST(Optim, Schedules) {
   EXPECT_NEAR(at(fall, 8), 0.125, 1e-15);
   EXPECT_EQ(at(stairs, 3), 2);
   EXPECT_NEAR(at(stairs, 7), 0.5, 1e-15);
-  // Rates that no float32 is: a double, and weak, so that float32 parameters stay float32.
+  // Rates are not float32 numbers: they are weak doubles, so float32 parameters stay float32.
   EXPECT_EQ(at(optim::constant(0.1), 3), 0.1);
   EXPECT_NEAR(at(optim::linear_schedule(0.1, 0.3, 7), 3), 0.1 + 0.2 * 3 / 7, 1e-16);
   EXPECT_NEAR(at(optim::exponential_decay(0.1, 7, 0.7), 3), 0.1 * std::pow(0.7, 3.0 / 7), 1e-16);
@@ -292,7 +291,7 @@ TEST(Optim, ScheduledAdam) {
                  });
 }
 
-// What a number of a rate is, and what a state keeps of it, has the parameters' precision.
+// Numbers derived from a rate, and those that a state keeps, have the parameters' precision.
 TEST(Optim, RatesAreDoublesUntilTheyMeetADtype) {
   const Array rate = optim::Rate(0.1).at(Array(3));
   EXPECT_EQ(rate.item<double>(), 0.1);
@@ -310,7 +309,8 @@ TEST(Optim, InjectedRatesHaveTheParametersPrecision) {
                  4, [&](int t, std::size_t i, double g, double& p) {
                    p -= 0.1 * std::pow(0.7, t / 3.0) * (n[i] = 0.9 * n[i] + g);
                  });
-  // The state keeps the dtype, so that it can be the carry of a loop: float64 where a parameter is.
+  // The state keeps its dtype, which is float64 if a parameter's is, so that it can be the carry of
+  // a loop.
   const optim::Rate line = optim::linear_schedule(0.1, 0.3, 7);
   const auto opt = optim::inject_hyperparams(make, {{"fixed", 0.1}, {"rate", line}});
   for (const auto& [dtype, kept] :
@@ -368,7 +368,7 @@ TEST(Optim, SaysThatAStateIsAnothers) {
             "Optimizer::update: the state has 1 stages, the optimiser 2\n"
             "  rule: a state belongs to the optimiser whose init made it\n"
             "  try: state = optimizer.init(params)");
-  // As many stages, but of another kind; and another model's state.
+  // The number of stages is right, but one has another kind; and a state of another model.
   auto of_update = [](const auto& opt, const auto& state, const auto& params) {
     return message<ts::TreeError>([&] { opt.update(params, state, params); });
   };
@@ -404,7 +404,7 @@ TEST(Optim, TrainState) {
   EXPECT_TRUE(ts::tree::equal(next.optimizer, memory));
   EXPECT_EQ(next.step.item<int>(), 1);
   EXPECT_EQ(next.step.dtype(), ts::i32);
-  // Split and merged.
+  // The state is split into leaves and merged.
   auto [leaves, def] = ts::tree::flatten(next);
   EXPECT_TRUE(ts::tree::equal(ts::tree::unflatten(state, leaves), next));
 }

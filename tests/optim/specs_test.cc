@@ -1,4 +1,4 @@
-// An optimiser's state on a mesh: each moment lies where its parameter does.
+// An optimiser's state on a mesh: each moment is sharded like its parameter.
 #include <tessera/creation.h>
 #include <tessera/device.h>
 #include <tessera/jit.h>
@@ -35,7 +35,7 @@ Model model() {
 const std::vector<ts::PathRule> kRules{
     {"layers/*/w", P(ts::none, "x")}, {"layers/*/b", P("x")}, {"seen", P()}};
 
-// The specs of the leaves that are there, by path.
+// The specs of the existing leaves, by path.
 template <class T>
 std::vector<std::string> lie(const T& tree) {
   std::vector<std::string> out;
@@ -67,7 +67,7 @@ TEST_F(StateOnMesh, MomentsHaveTheSpecsOfTheirParameters) {
   const ts::SpecTree of_model = ts::specs(m, kRules);
   const optim::State state = optim::scale_by_adam().init(m);
   EXPECT_EQ(lie(ts::device_put(state, mesh, optim::specs(state, m, of_model))), kStateOfAdam);
-  // A prefix of the model's tree is spread over it.
+  // A prefix of the model's tree applies to all leaves below it.
   const optim::State momentum = optim::trace(0.9).init(m);
   const ts::SpecTree prefix{{{P(), P("x")}, P()}, P()};
   EXPECT_EQ(lie(ts::device_put(momentum, mesh, optim::specs(momentum, m, prefix))),
@@ -98,7 +98,7 @@ TEST_F(StateOnMesh, OptimisersWithinOptimisers) {
   EXPECT_EQ(lie(ts::device_put(masked, mesh, optim::specs(masked, m, of_model))),
             (std::vector<std::string>{"stages/0/inner/0/moments/0/0 P(none, 'x')",
                                       "stages/0/inner/0/moments/0/2 P(none, 'x')"}));
-  // Hyperparameters are numbers, as many as they are.
+  // Hyperparameters are scalars, any number of them.
   const optim::State rates =
       optim::inject_hyperparams(
           [](const optim::Hyperparams& h) { return optim::sgd(h.at("learning_rate"), 0.9); },

@@ -1,4 +1,4 @@
-// What programs of pipelines hold while the number of microbatches grows.
+// The memory that pipelines hold as the number of microbatches grows.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class Memory : public testing::Test {
   }
 };
 
-// Four int32 a tick and a device.
+// The timetable has four int32 per tick and device.
 std::int64_t table_bytes(std::int64_t m) { return kStages * 2 * (m + kStages - 1) * 16; }
 
 TEST_F(Memory, OneForwardOneBackwardIsBoundedByTheStages) {
@@ -61,8 +61,8 @@ TEST_F(Memory, GPipeGrowsWithTheMicrobatches) {
         << m;
 }
 
-// The gradient of the pipeline keeps what is inside of a stage too, here one activation more at each
-// tick; with checkpoint it does not, but needs room for one while it computes it again.
+// The gradient of the pipeline also keeps the values inside a stage, here one more activation per
+// tick. With checkpoint it does not, but needs memory for one while it recomputes it.
 TEST_F(Memory, Checkpoint) {
   const auto saved = [&](std::int64_t m) { return gradient(false, m) - gradient(true, m); };
   EXPECT_GE(saved(128) - saved(64), (128 - 64) * kStages * kMicrobatch);

@@ -1,4 +1,4 @@
-// Timetables against those of the papers, written down by hand.
+// Timetables agree with those of the papers, which are written down by hand.
 #include <tessera/pipeline.h>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using Kind = ts::PipelineWork::Kind;
 
 namespace {
 
-/// "F0 F1 . B1 B0" a stage.
+/// One line per stage, such as "F0 F1 . B1 B0".
 std::vector<std::string> rows(const PipelineSchedule& s) {
   std::vector<std::string> out;
   for (const auto& row : s.work) {
@@ -50,13 +50,13 @@ TEST(Schedules, OneForwardOneBackward) {
   EXPECT_EQ(rows(pipeline_schedule(2, 4, Schedule::one_f_one_b)),
             (Rows{"F0 F1 . B0 F2 B1 F3 B2 . B3", ". F0 B0 F1 B1 F2 B2 F3 B3 ."}));
   EXPECT_EQ(rows(pipeline_schedule(1, 3, Schedule::one_f_one_b)), (Rows{"F0 B0 F1 B1 F2 B2"}));
-  // Fewer microbatches than stages.
+  // There are fewer microbatches than stages.
   EXPECT_EQ(rows(pipeline_schedule(4, 2, Schedule::one_f_one_b)),
             (Rows{"F0 F1 . . . . . B0 . B1", ". F0 F1 . . . B0 . B1 .", ". . F0 F1 . B0 . B1 . .",
                   ". . . F0 B0 F1 B1 . . ."}));
 }
 
-/// When a stage does it; -1 where it never does.
+/// The tick at which a stage does it, or -1 if it never does.
 std::int64_t tick_of(const PipelineSchedule& s, std::int64_t stage, Kind kind, std::int64_t i) {
   std::int64_t tick = -1;
   for (std::int64_t t = 0; t < s.ticks(); ++t) {
@@ -69,7 +69,8 @@ std::int64_t tick_of(const PipelineSchedule& s, std::int64_t stage, Kind kind, s
   return tick;
 }
 
-// Everything is done once and after what it needs, and the bubble is that of the papers.
+// Everything is done once and after its dependencies, and the bubble has the length given in the
+// papers.
 TEST(Schedules, Laws) {
   for (Schedule schedule : {Schedule::gpipe, Schedule::one_f_one_b})
     for (std::int64_t p = 1; p <= 6; ++p)
@@ -119,7 +120,7 @@ TEST(Schedules, Svg) {
     for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1)) ++n;
     return n;
   };
-  // A box a tick and a stage, and one a kind in the legend.
+  // The picture has a box per tick and stage, and one per kind in the legend.
   EXPECT_EQ(count("fill=\"rgb(128,177,211)\""), 3u * 4 + 1);
   EXPECT_EQ(count("fill=\"rgb(253,192,134)\""), 3u * 4 + 1);
   EXPECT_EQ(count("fill=\"#f3f3f3\""), 3u * 4 + 1);

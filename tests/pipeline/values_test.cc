@@ -1,5 +1,5 @@
-// Pipelines against the layers one after the other. Data are small integers and losses sums, so
-// that no order of additions can be told from another: values are compared to the bit.
+// Pipelines agree with the layers applied one after the other. Data are small integers and losses
+// are sums, so the order of additions does not matter, and values are compared bit for bit.
 #include <tessera/tessera.h>
 
 #include "isolated.h"
@@ -19,7 +19,7 @@ struct Layer {
 };
 
 Array layer(const Layer& p, Array x) { return ts::dot(x, p.w) + p.b; }
-/// Of the rows of a microbatch.
+/// The loss of the rows of a microbatch.
 Array loss(Array y, Array target) { return ts::sum(y * target); }
 
 Array integers(int key, const ts::Shape& shape, int least, int beyond) {
@@ -32,7 +32,7 @@ Array sequential(const Layer& all, Array x) {
       .first;
 }
 
-/// A line of stages, or stages beside a data axis.
+/// A line of stages, or a mesh of stages and a data axis.
 ts::Mesh mesh_of(std::int64_t stages, std::int64_t replicas) {
   if (replicas == 1) return ts::Mesh({{"stage", stages}});
   return ts::Mesh({{"data", replicas}, {"stage", stages}});
@@ -114,7 +114,7 @@ TEST_F(Pipelines, Training) {
     }
 }
 
-// The parts of a batch may be trees, with integers among them, and so may parameters.
+// Both the parts of a batch and parameters may be trees, also with integers.
 struct State {
   Array h, position;
 };
@@ -162,7 +162,8 @@ TEST_F(Pipelines, TreesWithIntegers) {
   }
 }
 
-// What an idle device would make of zeros has no derivative: nothing of it gets anywhere.
+// The results of an idle device on zeros would have no finite derivative, so they must not reach
+// anything.
 TEST_F(Pipelines, IdleDevicesComputeNothing) {
   const auto unit = [](Array scale, Array x) {
     return scale * x / ts::sqrt(ts::sum(ts::square(x), {.axis = 1, .keepdims = true}));
@@ -180,7 +181,7 @@ TEST_F(Pipelines, IdleDevicesComputeNothing) {
   const auto network = ts::pipeline(unit, options);
   const auto through = ts::value_and_grad<0, 1>(
       [&](Array s, Array rows) { return mean(network(s, rows), t); })(scales, x);
-  // A few roundings of numbers near one.
+  // The tolerance is a few rounding errors of numbers near one.
   EXPECT_TRUE(ts::tree::allclose(through, std::pair(value, want), 1e-6, 1e-6));
   for (Schedule schedule : {Schedule::gpipe, Schedule::one_f_one_b}) {
     ts::PipelineOptions training = options;
@@ -190,7 +191,7 @@ TEST_F(Pipelines, IdleDevicesComputeNothing) {
   }
 }
 
-// A layer whose features are cut over an axis of their own, by its own collectives.
+// A layer whose features are sharded over another axis, with collectives of its own.
 TEST_F(Pipelines, CollectivesOverAnotherAxis) {
   const ts::Mesh mesh({{"stage", 2}, {"model", 2}, {"data", 2}});
   const Array w = integers(5, {4, 3, 4}, -1, 2), v = integers(6, {4, 4, 3}, -1, 2);
@@ -224,7 +225,8 @@ TEST_F(Pipelines, CollectivesOverAnotherAxis) {
   }
 }
 
-// Over the data axis gradients are added once, not at each tick, and nothing else is exchanged.
+// Gradients are summed over the data axis once, not at each tick, and nothing else is exchanged
+// over it.
 TEST_F(Pipelines, GradientsAreAddedOverTheDataAxisOnce) {
   const Case c{4, 2, 6, 2};
   const Layer params = layers(8);
@@ -265,13 +267,13 @@ TEST_F(Pipelines, OtherDerivatives) {
     return ts::mean(ts::square(h));
   };
   const auto along = [&](auto f) { return ts::jvp(ts::grad(f), w, v).second; };
-  // Numbers of order one in four layers: a few roundings.
+  // Numbers of order one pass four layers: a few rounding errors.
   EXPECT_TRUE(ts::tree::allclose(ts::jvp(piped, w, v), ts::jvp(whole, w, v), 1e-5, 1e-5));
   EXPECT_TRUE(ts::tree::allclose(along(piped), along(whole), 1e-5, 1e-5));
 }
 
-// The ends of a network: an embedding before the pipeline, whose gradient is pulled back from the
-// batch's, and a head, which the loss has.
+// A network has an embedding before the pipeline, whose gradient is pulled back from that of the
+// batch, and a head, which is part of the loss.
 TEST_F(Pipelines, EmbeddingAndHead) {
   const ts::Mesh mesh({{"data", 2}, {"stage", 4}});
   const Layer params = layers(4);
@@ -303,7 +305,7 @@ TEST_F(Pipelines, EmbeddingAndHead) {
     EXPECT_TRUE(ts::tree::allclose(of_table, std::get<1>(want) / 6, 1e-6, 1e-5));
     EXPECT_TRUE(ts::tree::equal(of_head.first, std::get<2>(want).first / 6));
     EXPECT_TRUE(of_head.second.is_empty());
-    // Without its gradient.
+    // The same without the gradient of the batch.
     const auto [again, only] =
         ts::pipeline_value_and_grad(layer, with_head, options)(params, embed(table), target, head);
     EXPECT_TRUE(ts::tree::equal(again, value));
@@ -311,7 +313,7 @@ TEST_F(Pipelines, EmbeddingAndHead) {
   }
 }
 
-// What a layer captures is shared by all of them; its gradient is taken from outside.
+// All layers share captured values, whose gradient is taken from outside.
 TEST_F(Pipelines, CapturedParameters) {
   const Array scale = 3.0, x = ts::arange(8.0).reshape(4, 2);
   const Array shifts = ts::array({1.0, -2.0});
@@ -324,7 +326,7 @@ TEST_F(Pipelines, CapturedParameters) {
   EXPECT_EQ(got.item<float>(), want.item<float>());
 }
 
-// A step over specs with the pipeline in the middle: what is around it is partitioned.
+// A step with specs has the pipeline inside; the rest of it is partitioned.
 TEST_F(Pipelines, InsideAJitWithShardings) {
   const ts::Mesh mesh({{"data", 2}, {"stage", 4}});
   const ts::PipelineOptions options{
@@ -360,7 +362,7 @@ TEST_F(Pipelines, MeshesOfScopesAndPlacedArguments) {
   const Layer placed = ts::device_put(params, P("stage"));
   const auto got = step(placed, ts::device_put(x, P("data")), ts::device_put(target, P("data")));
   EXPECT_TRUE(ts::tree::equal(got, want));
-  // Gradients lie as the parameters do.
+  // Gradients are sharded like the parameters.
   EXPECT_EQ(got.second.w.sharding(), ts::Sharding(mesh, P("stage")));
   const auto jitted = ts::jit(step)(placed, ts::device_put(x, P("data")), target);
   EXPECT_TRUE(ts::tree::equal(jitted, want));

@@ -1,5 +1,5 @@
-// One program in every way of running it: equation by equation against the evaluators, then as a
-// whole, with passes left out and with donated arguments, bit for bit against the equations.
+// Runs one program in every way: equation by equation against the evaluators, then as a whole, with
+// passes left out and with donated arguments, which must give the bits of the equations.
 #pragma once
 
 #include "base/settings.h"
@@ -41,7 +41,7 @@ inline Arrays compiled(const runtime::Executable& e, const Arrays& inputs) {
   return out;
 }
 
-/// The first element in which the two differ, where all NaNs are one; -1 where there is none.
+/// The first element in which the two differ, or -1. All NaNs count as equal.
 inline std::int64_t difference(const HostArray& a, const HostArray& b) {
   const auto n = static_cast<std::size_t>(size_of(a.dtype));
   for (std::int64_t i = 0; i < a.count(); ++i) {
@@ -60,9 +60,9 @@ inline std::int64_t difference(const HostArray& a, const HostArray& b) {
   return -1;
 }
 
-// What the results of an op may be off by; a shift adds a function of its operands to one of them,
-// which may cancel; a reflection subtracts f(1 - x) below 0 from what is about as large, at 1 and
-// more; a mixture has something of every operand in every result.
+// The error that the results of an op may have. A shift adds a function of its operands to one of
+// them, which may cancel. A reflection subtracts f(1 - x) below 0 from a value of about the same
+// size, at least 1. A mixture has a part of every operand in every result.
 enum class Exactness { exact, function, shift, reflection, sum, product, mixture };
 inline Exactness exactness(const Op& op, DType dtype) {
   if (!is_inexact(dtype)) return Exactness::exact;
@@ -112,7 +112,7 @@ inline double most(DType d) {
   return d == f64 ? std::numeric_limits<double>::max() : d == f16 ? 65504.0 : 0x1.fp127;
 }
 
-// Of complex numbers the sum of the parts' sizes, which bounds those of products too.
+// For complex numbers, the sum of the parts' magnitudes, which bounds products too.
 inline HostArray absolute_complex(const HostArray& a) {
   const HostArray x = parts::of(a);
   HostArray b(x.dtype, x.shape);
@@ -126,7 +126,7 @@ inline HostArray absolute_complex(const HostArray& a) {
   return parts::joined(b, a.dtype);
 }
 
-// f of each element; of real numbers.
+// Applies f to each element of a real array.
 template <class F>
 HostArray each(const HostArray& a, F f) {
   HostArray b(a.dtype, a.shape);
@@ -166,7 +166,7 @@ inline bool exact_inside(const Program& p) {
   return true;
 }
 
-/// What is added or multiplied into one result, at most.
+/// The largest number of terms that are added or multiplied into one result.
 inline double terms_of(const Arrays& operands) {
   double n = 1;
   for (const HostArray& a : operands) n += static_cast<double>(a.count());
@@ -183,7 +183,7 @@ inline double size_of_all(const Arrays& operands) {
   return size;
 }
 
-/// Says what is wrong with results of one equation, or nothing.
+/// Describes errors in the results of one equation, or returns an empty text.
 inline std::string compare(const Program& alone, const Arrays& operands, const Arrays& got) {
   const Equation& e = alone.equations.back();
   Arrays expected = evaluate(alone, operands), bound;
@@ -193,7 +193,7 @@ inline std::string compare(const Program& alone, const Arrays& operands, const A
     const HostArray found = parts::of(got[k]), wanted = parts::of(expected[k]);
     Exactness how = exactness(*e.op, d);
     if (any_nested(e.attrs, [](const ProgramPtr&) { return true; }) && !exact_inside(alone))
-      return "";  // its bodies are drawn alone too
+      return "";  // its bodies are drawn separately too
     if (std::int64_t at = difference(got[k], expected[k]); at >= 0 && how == Exactness::exact)
       return "element " + std::to_string(at) + " of result " + std::to_string(k) + " is " +
              std::to_string(got[k].number(at)) + ", evaluated " +
@@ -261,10 +261,10 @@ inline std::string compare_bits(const Arrays& got, const Arrays& expected, const
   return "";
 }
 
-/// What is wrong with how `p` runs, or nothing. `choice` says which pass is left out, and which
-/// arguments are donated.
+/// Describes an error in how `p` runs, or returns an empty text. `choice` says which pass is left
+/// out and which arguments are donated.
 inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint64_t choice) {
-  runtime::trim_kept();  // as each call of a public function does
+  runtime::trim_kept();  // like each call of a public function
   verify(*p, "the test");
   Arrays env(p->types.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
@@ -290,7 +290,7 @@ inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint6
                                                            false);
   };
   auto whole = fresh();
-  // Nothing that is compiled runs on evaluators.
+  // A compiled program must not run on evaluators.
   if (std::string steps = whole->schedule(); steps.find("  evaluate ") != std::string::npos)
     return "evaluators in a compiled program:\n" + steps;
   std::string wrong = compare_bits(compiled(*whole, inputs), expected, "as a whole");
@@ -313,7 +313,7 @@ inline std::string problem(const ProgramPtr& p, const Arrays& inputs, std::uint6
       options.donated.push_back(choice >> (8 + i) & 1);
     wrong = compare_bits(compiled(*fresh(options), inputs), expected, "with donated arguments");
   }
-  // The sign of a NaN is nobody's; read as bits it is seen.
+  // The sign of a NaN is not defined, and reading its bits shows it.
   if (!wrong.empty() && bits && nan) return "";
   return wrong;
 }

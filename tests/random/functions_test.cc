@@ -1,5 +1,5 @@
-// Programs through the public functions, as a stranger writes them: any axes, any order, under vmap
-// along any axis, derivatives and loops. Traced, they are checked as drawn programs are.
+// Programs of public functions as users write them: any axes, any order, under vmap along any axis,
+// derivatives and loops. They are traced and then checked like drawn programs.
 #include "api/array/array_impl.h"
 #include "api/trace/trace.h"
 #include "ops/dice.h"
@@ -21,7 +21,7 @@ namespace {
 using Function = std::function<Array(Dice&, const Array&)>;
 
 std::int64_t rank(const Array& x) { return static_cast<std::int64_t>(x.shape().size()); }
-/// An axis from either end.
+/// Draws an axis, counted from either end.
 std::int64_t axis(Dice& dice, const Array& x) {
   const std::int64_t r = rank(x), a = dice.below(std::max<std::int64_t>(1, r));
   return dice.once_in(3) ? a - r : a;
@@ -61,7 +61,7 @@ const std::vector<Function>& functions() {
       [](Dice& d, const Array& x) { return ts::moveaxis(x, axis(d, x), axis(d, x)); },
       [](Dice& d, const Array& x) { return ts::swapaxes(x, axis(d, x), axis(d, x)) + 1; },
       [](Dice& d, const Array& x) { return ts::expand_dims(x, d.below(rank(x) + 1)); },
-      [](Dice& d, const Array& x) {  // beside itself in another place
+      [](Dice& d, const Array& x) {  // combined with itself along another axis
         return ts::expand_dims(x, d.below(rank(x) + 1)) + ts::sin(x);
       },
       [](Dice& d, const Array& x) { return ts::real(ts::fft::fft(x, {.axis = axis(d, x)})); },
@@ -131,7 +131,7 @@ const std::vector<Function>& functions() {
       [](Dice&, const Array& x) { return ts::matmul(x, ts::swapaxes(x, -1, -2)); },
       [](Dice& d, const Array& x) { return ts::tensordot(x, x * 2, static_cast<int>(d.below(2))); },
       [](Dice&, const Array& x) { return ts::outer(ts::ravel(x)[ts::range(0, 5)], ts::arange(3)); },
-      [](Dice& d, const Array& x) {  // every second entry, backwards
+      [](Dice& d, const Array& x) {  // every second element, backwards
         return x[ts::range(std::nullopt, std::nullopt, d.toss() ? -2 : -1)];
       },
       [](Dice& d, const Array& x) { return ts::triu(x, d.between(-1, 1)); },
@@ -161,17 +161,17 @@ Array small(const Array& x, const Array& otherwise) {
 
 Array grown(Dice& dice, Array x, int depth);
 
-// Of the form of `like`, whatever the function gave.
+// Gives y the shape and dtype of `like`.
 Array as(const Array& like, const Array& y) {
   if (y.shape() == like.shape()) return y.astype(like.dtype());
   return like + ts::sum(y).astype(like.dtype());
 }
 
-// One step: a function, or a transformation of a drawn function. What the library refuses is left
-// out.
+// One step: a function, or a transformation of a drawn function. Calls that the library rejects are
+// left out.
 Array step(Dice& dice, const Array& x, int depth) {
   auto inner = [&dice, depth](Array a) { return grown(dice, a, depth + 1); };
-  // A body is traced as often as the loop likes, and is the same each time.
+  // The loop may trace its body several times, and draws the same one each time.
   auto body = [start = dice, depth](const Array& a) {
     Dice again = start;
     return grown(again, a, depth + 1);
@@ -241,7 +241,7 @@ ts::ProgramPtr program(const walk::Tape& tape) {
   Array y = grown(dice, x, 0);
   std::vector<Array> outputs{y};
   ts::detail::Trace::Finished f = trace.finish(outputs);
-  // Arrays from outside are constants of the test: only the small ones of the functions above.
+  // Arrays from outside are constants of the program: only the small ones of the functions above.
   ts::Builder b("functions");
   ts::Values in{b.input(type)};
   for (const Array& a : f.captures) {

@@ -1,5 +1,5 @@
-// A program as the body of a map over devices that hold other values: with shared memory and with
-// memories of their own, each device has the bits of a run alone.
+// Runs a program as the body of a map over devices with different values, with shared memory and
+// with memories of their own: each device must give the bits of a run alone.
 #pragma once
 
 #include "../specs.h"
@@ -9,7 +9,7 @@
 
 namespace check {
 
-/// The elements of `a`, moved on by `by`.
+/// The elements of `a`, rotated by `by`.
 inline HostArray rotated(const HostArray& a, std::int64_t by) {
   HostArray out(a.dtype, a.shape);
   const auto n = static_cast<std::size_t>(size_of(a.dtype));
@@ -19,8 +19,8 @@ inline HostArray rotated(const HostArray& a, std::int64_t by) {
   return out;
 }
 
-/// What is wrong with `p` on three devices, or nothing. Bits of `choice` say which inputs all hold
-/// alike.
+/// Describes an error of `p` on three devices, or returns an empty text. The bits of `choice` say
+/// which inputs are equal on all devices.
 inline std::string problem_on_devices(const ProgramPtr& p, const Arrays& inputs,
                                       std::uint64_t choice) {
   constexpr std::int64_t kDevices = 3;

@@ -1,5 +1,5 @@
-// Programs over the whole attribute space of every op, under derivatives, batchings and loops: what
-// is compiled is the evaluator's, alone, fused, with any pass left out, with donated
+// Programs over the whole attribute space of every op, with derivatives, batching and loops. The
+// compiled results are those of the evaluators: alone, fused, with any pass left out, with donated
 // arguments and on devices.
 #include "ops/drawn_program.h"
 #include "random/check_program.h"
@@ -15,7 +15,7 @@ walk::Arrays draw_inputs(const Program& p) {
   walk::Arrays in;
   for (const Type& t : p.input_types()) {
     HostArray a = walk::draw(t, random, -3, 3, is_unsigned_integer(t.dtype) ? 0 : -3, 6);
-    // Whole numbers, so that sums are exact in any order.
+    // Integers, so that sums are exact in any order.
     if (is_inexact(t.dtype) && t.shape.count() % 3)
       a = walk::draw(t, random, 0, 0, 0, 0), dispatch(t.dtype, [&](auto tag) {
         using T = decltype(tag);

@@ -1,5 +1,5 @@
-// Many drawn cases, and the simplest that fails: RapidCheck's shrinks of the tape that it was drawn
-// from.
+// Runs many drawn cases and finds the simplest that fails: RapidCheck shrinks the tape that it was
+// drawn from.
 #pragma once
 
 #include "ops/dice.h"
@@ -16,7 +16,7 @@
 
 namespace check {
 
-/// What is wrong with the case that a tape gives; nothing where it is right.
+/// Describes the error of the case that a tape gives, or returns an empty text.
 using Case = std::function<std::string(const walk::Tape&)>;
 
 inline walk::Tape shrunk(walk::Tape tape, const Case& wrong) {
@@ -35,14 +35,13 @@ inline walk::Tape shrunk(walk::Tape tape, const Case& wrong) {
   return tape;
 }
 
-/// How many cases: `fixed`, or what TESSERA_RANDOM_PROGRAMS says; from the seed that
-/// TESSERA_RANDOM_SEED says.
+/// The number of cases is `fixed` or TESSERA_RANDOM_PROGRAMS, and the seed TESSERA_RANDOM_SEED.
 inline std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// Notes what is about to run in the file that TESSERA_RANDOM_LAST names, for cases that end the
+/// Writes what is about to run to the file that TESSERA_RANDOM_LAST names, for cases that end the
 /// process.
 inline void note(const std::string& text) {
   if (const char* path = std::getenv("TESSERA_RANDOM_LAST")) std::ofstream(path) << text << "\n";
@@ -60,7 +59,8 @@ inline void check_many(std::uint64_t fixed, std::size_t length, const Case& wron
   for (std::uint64_t k = 0; k < count; ++k) {
     std::mt19937_64 rng(seed * 1000003 + k);
     walk::Tape tape(length);
-    for (std::uint32_t& n : tape) n = static_cast<std::uint32_t>(rng() % 27720);  // of 2 to 12
+    for (std::uint32_t& n : tape)
+      n = static_cast<std::uint32_t>(rng() % 27720);  // divisible by 2 to 12
     if (wrong(tape).empty()) continue;
     walk::Tape small = shrunk(tape, wrong);
     ADD_FAILURE() << "case " << k << " of seed " << seed << ": " << wrong(small) << "\ntape "

@@ -1,4 +1,4 @@
-// Loaded before a program: libraries stay where they are. What was allocated by one that is gone has
-// no name, and a report of leaks cannot tell whose it is.
+// This library is loaded before a program and keeps libraries loaded. Otherwise memory that an
+// unloaded library allocated has no name in a report of leaks.
 extern "C" int dlclose(void* library) noexcept;
 extern "C" int dlclose(void*) noexcept { return 0; }

@@ -1,6 +1,6 @@
-// Mistakes made on purpose, one a run. Each must end in a sanitizer's report: this shows that the
-// sanitizers see through the workers, the memory pool and compiled kernels, none of which they
-// know.
+// Deliberate mistakes, one per run. Each must end in a sanitizer's report, which shows that the
+// sanitizers see through the workers, the memory pool and compiled kernels, which they know nothing
+// about.
 #include "codegen/tape/planner.h"
 #include "runtime/buffer.h"
 #include "runtime/cpu/execute.h"
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kCount = 1 << 14;
 
-// Two tasks that are certainly under way at once count without synchronisation; many times, since
-// the sanitizer may overlook two accesses in the same instant.
+// Two tasks that certainly run at the same time count without synchronisation. They do so many
+// times, because the sanitizer may overlook two accesses at the same instant.
 void workers_race() {
   std::atomic<int> begun{0};
   volatile int count = 0;
@@ -39,7 +39,7 @@ ts::tape::Tape tape_of_two_devices() {
   ts::tape::TapeOptions options;
   options.workers = worker_count();
   ts::tape::Tape tape = *ts::tape::make_tape(*s.whole(), options);
-  for (auto& phase : tape.phases) phase.seconds = 1;  // worth handing to the workers
+  for (auto& phase : tape.phases) phase.seconds = 1;  // enough to use the workers
   return tape;
 }
 void run(const ts::tape::Tape& tape, std::vector<std::byte*> arguments, std::byte* result) {
@@ -62,13 +62,13 @@ void kernels_race() {
     run(tape, {in->host_data(), in->host_data() + kCount * 4}, out->host_data());
 }
 
-// Memory that went back to the pool is read.
+// Reads memory that was returned to the pool.
 void read_after_release() {
   std::byte* p = Buffer::allocate(100)->host_data();
   std::printf("%d\n", static_cast<int>(*static_cast<volatile std::byte*>(p)));
 }
 
-// A kernel is given an argument that went back to the pool.
+// Gives a kernel an argument that was returned to the pool.
 void kernel_after_release() {
   ts::tape::Tape tape = tape_of_two_devices();
   auto out = Buffer::allocate(kCount * 8);
@@ -76,7 +76,7 @@ void kernel_after_release() {
   run(tape, {in, in + kCount * 4}, out->host_data());
 }
 
-// A kernel is given a result that is too small.
+// Gives a kernel a result that is too small.
 void kernel_past_the_end() {
   ts::tape::Tape tape = tape_of_two_devices();
   auto in = Buffer::allocate(kCount * 8), out = Buffer::allocate(kCount * 8 - 4);

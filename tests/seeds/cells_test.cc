@@ -1,4 +1,4 @@
-// The cells of the documents that the library grew from, as users write them here.
+// The cells of the documents that the library started from, as users write them here.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -205,8 +205,8 @@ TEST_F(Seeds, CollectivesGather) {
   EXPECT_EQ(rows(2, 1, 0).item<float>(), 21);
 }
 
-// A whole state, counters included, replicated by a stack and trained as the third document does
-// it.
+// A whole state, including counters, is replicated by stacking and trained as in the third
+// document.
 struct State {
   nn::Linear model;
   optim::State optimizer;

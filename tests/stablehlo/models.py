@@ -1,28 +1,20 @@
 """Functions that JAX exports, in each form of the text and as files of jax.export, beside what JAX computes: MODELS.py TESSERA.
 Skipped without JAX (77)."""
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-import_error = None
-try:
-    import jax
-    import jax.export
-    import jax.numpy as jnp
-    import numpy as np
-except ImportError as e:
-    print(f"skipped, 0 checked: {e}")
-    sys.exit(77)
+sys.dont_write_bytecode = True
+import model_runs
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
 
 try:
     import flatbuffers  # which files of jax.export are made with
 except ImportError:
     flatbuffers = None
 
-jax.config.update("jax_platforms", "cpu")
-program = sys.argv[1]
-work = pathlib.Path(tempfile.mkdtemp())
 rng = np.random.default_rng(0)
 
 
@@ -49,13 +41,6 @@ def conv(w, x):
     return jax.lax.reduce_window(jax.nn.relu(y), -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME")
 
 
-def recurrent(w, xs):
-    def step(h, x):
-        h = jnp.tanh(h @ w + x)
-        return h, h.sum()
-    return jax.lax.scan(step, jnp.zeros(xs.shape[1:]), xs)
-
-
 def newton(x):
     return jax.lax.while_loop(lambda s: (s[1] > 1e-3) & (s[2] < 50), lambda s: ((s[0] + x / s[0]) / 2, abs(s[0] ** 2 - x), s[2] + 1), (x, x, 0))
 
@@ -72,7 +57,7 @@ models = {
     "hessian_vector": (lambda a: jax.jvp(jax.grad(lambda b: jnp.sum(jnp.sin(b) ** 3)), (a,), (a,)), x),
     "attention": (attention, normal(2, 3, 7, 4), normal(2, 3, 7, 4), normal(2, 3, 7, 4)),
     "conv_gradient": (jax.grad(lambda k, a: conv(k, a).sum(), argnums=(0, 1)), normal(3, 3, 2, 4), normal(2, 9, 9, 2)),
-    "recurrent_gradient": (jax.grad(lambda k, a: recurrent(k, a)[1].sum()), normal(4, 4), normal(6, 3, 4)),
+    "recurrent_gradient": (jax.grad(lambda k, a: model_runs.recurrent(k, a)[1].sum()), normal(4, 4), normal(6, 3, 4)),
     "newton": (newton, np.float32(7)),
     "layer_norm": (layer_norm, x, normal(8)),
     "branches": (lambda i, a: jax.lax.switch(i, [jnp.sin, jnp.cos, lambda b: b * 2], a), np.int32(1), x),
@@ -104,22 +89,9 @@ def forms(f, args, lowered):
     yield "exported", exported.serialize() if flatbuffers else exported.mlir_module_serialized
 
 
-checked = 0
 for name, (f, *args) in models.items():
-    leaves = jax.tree.leaves(args)
-    for i, leaf in enumerate(leaves):
-        np.save(work / f"in{i}.npy", leaf)
     lowered = jax.jit(f, keep_unused=True).lower(*args)
-    expected = jax.tree.leaves(lowered.compile()(*args))
-    for form, text in forms(f, args, lowered):
-        (work / "f.mlir").write_bytes(text)
-        arguments = [a for i in range(len(leaves)) for a in ("--arg", str(work / f"in{i}.npy"))]
-        r = subprocess.run([program, "run", str(work / "f.mlir"), *arguments, "--out", str(work / "out")], capture_output=True, text=True)
-        assert r.returncode == 0, f"{name} {form}: {r.stdout}{r.stderr}"
-        for k, want in enumerate(expected):
-            got, want = np.load(work / "out" / f"{k}.npy"), np.asarray(want)
-            assert got.dtype == want.dtype and got.shape == want.shape, f"{name} {form} result {k}: {got.dtype}{got.shape}, {want.dtype}{want.shape}"
-            np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-2 if name == "half" else 1e-5, err_msg=f"{name} {form} result {k}")
-            checked += 1
-print(f"{checked} results of {len(models)} functions are those of JAX")
-assert checked > 3 * len(models)
+    expected = lowered.compile()(*args)
+    for form, module in forms(f, args, lowered):
+        model_runs.compare(f"{name} {form}", module, jax.tree.leaves(args), expected, rtol=2e-5, atol=1e-2 if name == "half" else 1e-5)
+model_runs.finish(f"of {len(models)} functions", 3 * len(models))

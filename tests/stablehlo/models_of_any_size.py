@@ -1,47 +1,23 @@
 """What JAX exports for any batch and what it shards, beside what JAX computes: MODELS_OF_ANY_SIZE.PY TESSERA. Skipped without JAX (77)."""
 import os
-import pathlib
-import subprocess
 import sys
-import tempfile
 
+sys.dont_write_bytecode = True
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+import model_runs
+from model_runs import compare, recurrent, run
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
 try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
     from jax import export, shard_map
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
-except ImportError as e:
-    print(f"skipped, 0 checked: {e}")
-    sys.exit(77)
+except ImportError as e:  # of old JAX
+    model_runs.skip(e)
 
-jax.config.update("jax_platforms", "cpu")
-program = sys.argv[1]
-work = pathlib.Path(tempfile.mkdtemp())
 rng = np.random.default_rng(0)
-checked = 0
-
-
-def run(data, args, devices="8"):
-    (work / "f").write_bytes(data)
-    arguments = []
-    for i, x in enumerate(args):
-        np.save(work / f"in{i}.npy", x)
-        arguments += ["--arg", str(work / f"in{i}.npy")]
-    return subprocess.run([program, "run", str(work / "f"), *arguments, "--out", str(work / "out")], capture_output=True, text=True,
-                          env={**os.environ, "TESSERA_DEVICES": devices})
-
-
-def compare(name, data, args, expected, devices="8"):
-    global checked
-    r = run(data, args, devices)
-    assert r.returncode == 0, f"{name}: {r.stdout}{r.stderr}"
-    for k, want in enumerate(jax.tree.leaves(expected)):
-        got, want = np.load(work / "out" / f"{k}.npy"), np.asarray(want)
-        assert got.dtype == want.dtype and got.shape == want.shape, f"{name} result {k}: {got.dtype}{got.shape}, {want.dtype}{want.shape}"
-        np.testing.assert_allclose(got, want, rtol=3e-5, atol=1e-5, err_msg=f"{name} result {k}")
-        checked += 1
 
 
 def draw(shape, dtype):
@@ -68,13 +44,6 @@ def pooled(k, x):
     return jax.lax.reduce_window(y, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID").reshape(x.shape[0], -1)
 
 
-def recurrent(w, xs):
-    def step(h, x):
-        h = jnp.tanh(h @ w + x)
-        return h, h.sum()
-    return jax.lax.scan(step, jnp.zeros(xs.shape[1:]), xs)
-
-
 def attention(q):
     mask = jnp.tril(jnp.ones((q.shape[1], q.shape[1]), bool))
     return jax.nn.softmax(jnp.where(mask, q @ jnp.swapaxes(q, 1, 2), -1e9)) @ q
@@ -97,9 +66,9 @@ for name, (f, spec, sizes) in open_models.items():
     for form, data in {"text": e.mlir_module().encode(), "file": bytes(e.serialize())}.items():
         for size in sizes:
             args = [draw(s, d) for s, (_, d) in zip(size, spec)]
-            compare(f"{name}, {form}, {size}", data, args, e.call(*args))
+            compare(f"{name}, {form}, {size}", data, args, e.call(*args), "8")
 # Five elements are no two halves.
-r = run(export.export(jax.jit(open_models["halves"][0]))(jax.ShapeDtypeStruct((even,), f32)).mlir_module().encode(), [draw((5,), f32)])
+r = run(export.export(jax.jit(open_models["halves"][0]))(jax.ShapeDtypeStruct((even,), f32)).mlir_module().encode(), [draw((5,), f32)], "8")
 assert r.returncode != 0 and "Division had remainder 1 when computing the value of 'h'" in r.stdout + r.stderr, r.stdout + r.stderr
 
 # --- sharded
@@ -137,5 +106,4 @@ for shape in ((2, 2), (2, 4), (4, 2)):
             for form, data in {"text": e.mlir_module().encode(), "file": bytes(e.serialize())}.items():
                 compare(f"{name} exported over {shape}, {form}, {'shardy' if shardy else 'tiles'}", data, args, expected, str(devices))
         jax.config.update("jax_use_shardy_partitioner", True)
-print(f"{checked} results of any size and sharded are those of JAX")
-assert checked > 180
+model_runs.finish("of any size and sharded", 180)

@@ -1,4 +1,4 @@
-// The place of an extremum as two reductions, against the op's own evaluator.
+// The position of an extremum, computed by two reductions, agrees with the op's own evaluator.
 #include "transform/helpers.h"
 #include "transform/simplify.h"
 
@@ -9,7 +9,8 @@
 namespace tessera::testing {
 namespace {
 
-// Few values, so that there are ties; and rows with NaN, one of them first.
+// Few different values, so that there are ties; and rows with NaN, which is the first element of
+// one.
 HostArray ties(DType dtype, const Shape& shape, bool nans) {
   HostArray x(dtype, shape);
   std::mt19937 rng(7);

@@ -53,7 +53,7 @@ TEST(Cond, DerivativesEqualThoseOfTheBranch) {
 TEST(Cond, BranchesShareResidualSlots) {
   ProgramPtr p = choice();
   Linearized lin = linearize_program(*p, {false, true, true});
-  // The index, x and y forwarded, and two slots: 3 x^2 needs at most two products.
+  // The residuals are the index, x and y, and two slots: 3 x^2 needs at most two products.
   EXPECT_LE(lin.residuals, 6u);
   EXPECT_EQ(count_ops(*lin.linear, "cond"), 1u);
   EXPECT_EQ(count_ops(*lin.known, "cond"), 1u);
@@ -112,7 +112,7 @@ TEST(While, ForwardModeEqualsTheUnrolledProgram) {
   auto got = run(j.program, at);
   EXPECT_EQ(got[1], want[0]);
   EXPECT_EQ(got[2], want[1]);
-  // And once more.
+  // A derivative of the derivative.
   JvpProgram jj = jvp_program(*j.program, {false, true, true, true, true});
   JvpProgram uu = jvp_program(*u.program, {true, true, true, true});
   std::vector<Doubles> wide{{0.5, -0.25}, {1, 2}, {3, 4}, {5, 6}, {1, 1}, {0, 1}, {2, 1}, {1, 0}};
@@ -147,7 +147,7 @@ TEST(While, MappedIsALoop) {
   ProgramPtr p = loop();
   check_vmap(p, {false, true, false}, 3);
   check_vmap(p, {false, false, true}, 3);
-  // A limit for each lane: lanes stop on their own.
+  // Each lane has its own limit, so lanes stop at different iterations.
   check_vmap(p, {true, false, true}, 5);
   check_vmap(p, {true, true, true}, 5, 17);
   JvpProgram j = jvp_program(*p, {false, true, true});

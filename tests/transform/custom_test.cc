@@ -4,7 +4,7 @@
 namespace tessera::testing {
 namespace {
 
-// x^2 y, with derivatives that say ten times the truth, so that one sees who was asked.
+// x^2 y, with rules that return ten times the derivative, which shows which rule was used.
 struct TenfoldJvp : CustomJvpRule {
   std::string name() const override { return "tenfold"; }
   ProgramPtr rule(const std::vector<Type>& types, const std::vector<bool>& nonzero) const override {
@@ -72,7 +72,7 @@ TEST(CustomJvp, MapsFunctionAndRule) {
        {std::vector<bool>{true, true}, {true, false}, {false, true}}) {
     check_vmap(with_jvp(), mapped, 3, 1, true);
     check_vmap(grad_program(with_jvp()), mapped, 3, 2, true);
-    // The other way round: the rule is asked after mapping.
+    // In the other order, the rule is used after mapping.
     BatchProgram b =
         batch_program(*with_jvp(), {mapped[0] ? 0 : kUnbatched, mapped[1] ? 0 : kUnbatched}, 2, "");
     Doubles x = mapped[0] ? Doubles{2, 3, 4, 5} : Doubles{2, 3},
@@ -99,7 +99,7 @@ TEST(CustomVjp, AsksTheRule) {
   EXPECT_EQ(run(p, kAt)[0], (Doubles{20, 63}));
   EXPECT_EQ(run(grad_program(p), kAt), (std::vector<Doubles>{{200, 420}, {40, 90}}));
   EXPECT_EQ(run(grad_program(grad_program(p)), kAt), (std::vector<Doubles>{{100, 140}, {40, 60}}));
-  // Forward over reverse is fine: the backward pass is ordinary operations.
+  // Forward over reverse works: the backward pass consists of ordinary operations.
   JvpProgram j = jvp_program(*grad_program(p), {true, false});
   EXPECT_EQ(run(j.program, {{2, 3}, {5, 7}, {1, 1}})[2], (Doubles{100, 140}));
 }
@@ -130,7 +130,7 @@ TEST(CustomVjp, MapsFunctionAndRule) {
     std::vector<Doubles> at{mapped[0] ? Doubles{2, 3, 4, 5} : Doubles{2, 3},
                             mapped[1] ? Doubles{5, 7, 1, 2} : Doubles{5, 7}};
     EXPECT_EQ(run(a, at), run(b, at));
-    // Mapping what is linearised already maps the stand-in.
+    // Mapping a linearised program maps its stand-in for the rule.
     Linearized lin = linearize_program(*with_vjp(), {true, true});
     std::vector<int> all{dims[0], dims[1]};
     BatchProgram known = batch_program(*lin.known, all, 2, "");

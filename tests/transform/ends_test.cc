@@ -12,7 +12,8 @@ Value cut(Value x, std::int64_t from, std::int64_t to, int d = 0) {
   return ops::slice(x, begin, end, Ints(begin.size(), 1));
 }
 
-// The sort of 64 numbers and their places, or of rows of them, and what `read` takes of it.
+// The sort of 64 numbers with their positions, or of rows of them, and the results that `read`
+// takes of it.
 ProgramPtr sorted(const std::function<Values(const Values&)>& read, Shape shape = {64}) {
   const int d = shape.rank() - 1;
   return trace({Type(f64, shape)}, [&](Builder& b, const Values& in) {
@@ -20,8 +21,8 @@ ProgramPtr sorted(const std::function<Values(const Values&)>& read, Shape shape 
   });
 }
 
-// The count of the sort's elements that are left, negative where they are the last, and 0 where it
-// is whole; the results are what they were.
+// How many of the sort's elements are left: negative if they are the last ones, 0 if all are; the
+// results are unchanged.
 std::int64_t left_of(const ProgramPtr& p) {
   const ProgramPtr q = simplify(p);
   verify(*q, "ends");
@@ -60,7 +61,7 @@ TEST(Ends, OfWhichMoreIsRead) {
               return Values{cut(s[0], 0, 1), cut(s[0], 63, 64)};
             })),
             0);
-  // Rows, of which all elements are wanted.
+  // All elements of some rows are read.
   EXPECT_EQ(left_of(sorted([](const Values& s) { return Values{cut(s[0], 0, 1, 0)}; }, {64, 3})),
             0);
 }

@@ -53,7 +53,7 @@ inline Doubles numbers(const HostArray& a) {
   return v;
 }
 
-/// Runs `p` on flat numbers. Every program that a test looks at is verified first.
+/// Runs `p` on flat numbers, after verifying it.
 inline std::vector<Doubles> run(const Program& p, const std::vector<Doubles>& inputs) {
   verify(p, "test");
   EXPECT_EQ(p.inputs.size(), inputs.size());
@@ -68,7 +68,7 @@ inline std::vector<Doubles> run(const ProgramPtr& p, const std::vector<Doubles>&
   return run(*p, inputs);
 }
 
-/// x / (1 + x^2): smooth, bounded, and made of operations that IEEE defines to the bit.
+/// x / (1 + x^2) is smooth and bounded, and consists of operations that IEEE defines exactly.
 inline Value bend(Value x) { return ops::div(x, ops::add(ops::full_like(x, 1), ops::mul(x, x))); }
 inline double bend(double x) { return x / (1 + x * x); }
 
@@ -156,17 +156,19 @@ inline void check_derivatives(const ProgramPtr& p, const std::vector<Doubles>& a
     left += dot(jv[m + o], w[o]);
   }
   for (std::size_t i = 0; i < n; ++i) right += dot(v[i], jtw[m + i]);
-  // Both sides are the same sum in another order: a few hundred roundings of numbers near one.
+  // Both sides are the same sum in different orders, with a few hundred rounding errors of numbers
+  // near one.
   EXPECT_NEAR(left, right, 1e-11 * (1 + std::abs(left)));
 }
 
-/// Also the derivatives of the gradient, and of the gradient's.
+/// Checks the derivatives of the gradient as well, and those of the gradient's gradient.
 inline void check_to_second_order(const ProgramPtr& p, const std::vector<Doubles>& at) {
   check_derivatives(p, at, 1);
   check_derivatives(grad_program(p), at, 2);
 }
 
-/// `p` over a stack along dimension 0 of all inputs where `mapped`, against a loop, exactly.
+/// Compares `p`, mapped over a stack along dimension 0 of the inputs in `mapped`, with a loop,
+/// exactly.
 inline void check_vmap(const ProgramPtr& p, const std::vector<bool>& mapped, std::int64_t size,
                        std::uint32_t seed = 3, bool integers = false) {
   std::mt19937 rng(seed);

@@ -1,4 +1,4 @@
-// Which collectives one message carries.
+// Which collectives are combined into one message.
 #include "transform/messages.h"
 
 #include "random/shrink.h"
@@ -21,7 +21,7 @@ Items items_of(const Program& p, std::int64_t most = kMessageBytes) {
     all.emplace_back(messages[i].begin(), messages[i].end());
   return all;
 }
-// Those of several equations.
+// The messages of several equations.
 Items combined(const Program& p, std::int64_t most = kMessageBytes) {
   Items all = items_of(p, most);
   std::erase_if(all, [](const Numbers& item) { return item.size() == 1; });
@@ -31,8 +31,9 @@ Value summed(Value x, const Strings& axes = {"i"}, const IntLists& groups = {}) 
   return ops::psum(x, axes, 4, groups);
 }
 
-// What is wrong with an order of a program's equations; nothing where each comes once, behind what it
-// reads, and nothing in a message reads what another of it gives.
+// Describes an error in an order of a program's equations, or returns an empty text. Each equation
+// must come once, after its operands, and no equation of a message may read a result of the same
+// message.
 std::string wrong_order(const Program& p, const Items& items, std::int64_t most) {
   std::vector<bool> there(p.types.size()), done(p.equations.size());
   for (Var v : p.inputs) there[v] = true;
@@ -75,7 +76,7 @@ TEST(Messages, OneThatNeedsTheOtherGoesBehindIt) {
   EXPECT_EQ(items_of(*p), (Items{{0}, {1}, {2}}));
 }
 
-// c could go with a, and d with b: either alone, not both, for c needs b and d needs a.
+// c could join a, and d could join b, but not both, because c needs b and d needs a.
 TEST(Messages, NoTwoMessagesWaitForOneAnother) {
   const ProgramPtr p = trace({vec(3), vec(3)}, [](Builder&, const Values& in) {
     const Value a = summed(in[0]), b = ops::pmax(in[1], {"i"}, 4);
@@ -96,7 +97,7 @@ TEST(Messages, OnlyTheSameOperationOverTheSameDevices) {
             summed(in[3]), ops::pmax(in[4], {"i"}, 4), ops::all_gather(in[5], {"i"}, 4, 0, true)};
       });
   EXPECT_EQ(combined(*p), Items{});
-  // Where values are gathered, each along its own dimension.
+  // Gathers, each along its own dimension.
   const ProgramPtr gathers =
       trace({Type(f64, {3, 2}), Type(f64, {2, 5})}, [](Builder&, const Values& in) {
         return Values{ops::all_gather(in[0], {"i"}, 4, 0, true),
@@ -111,7 +112,7 @@ TEST(Messages, OnlyTheSameOperationOverTheSameDevices) {
   EXPECT_EQ(combined(*moves), (Items{{0, 2}}));
 }
 
-// Three of 24 bytes: two fit, the third begins another message.
+// Of three values of 24 bytes two fit, and the third begins another message.
 TEST(Messages, UpToASize) {
   const ProgramPtr p = trace({vec(3), vec(3), vec(3)}, [](Builder&, const Values& in) {
     return Values{summed(in[0]), summed(in[1]), summed(in[2])};

@@ -15,7 +15,7 @@ Value matmul(Value x, Value y) {
   return ops::dot_general(x, y, dims);
 }
 
-// Two layers: bend(bend(x w) v), the first product marked.
+// Two layers, bend(bend(x w) v), with the first product marked.
 Values layers(Builder&, const Values& in) {
   Value first = ops::checkpoint_name(matmul(in[0], in[1]), "first");
   return {bend(matmul(bend(first), in[2]))};
@@ -67,8 +67,8 @@ TEST(Remat, KeepsWhatThePolicyAllows) {
 }
 
 TEST(Remat, RunsProductsAgainUnlessTheyAreKept) {
-  // Two products forward and four backward; both forward ones again, because bend's derivative
-  // needs its operand.
+  // There are two products forward and four backward. Both forward products are recomputed, because
+  // bend's derivative needs its operand.
   auto dots = [](HookPtr policy) {
     return count_ops(*vjp_program(*checkpointed(policy), {true, true, true}), "dot_general");
   };
@@ -123,7 +123,7 @@ TEST(Remat, OfAScanBodyAndAroundAScan) {
     EXPECT_EQ(run(grad_program(p), at), run(grad_program(reference), at));
     check_to_second_order(p, at);
   }
-  // Inside, each step keeps its carry; w and x are there already.
+  // Each step inside keeps its carry; w and x are already available.
   Linearized lin = linearize_program(*inside, {true, true, true});
   EXPECT_EQ(lin.residuals, 3u);
   EXPECT_EQ(linearize_program(*around, {true, true, true}).residuals, 3u);

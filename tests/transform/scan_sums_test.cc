@@ -1,4 +1,5 @@
-// Gradients of what a loop reads in every turn, as one product over all turns behind it.
+// Gradients of values that a loop reads in every iteration, computed as one product over all
+// iterations after the loop.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ using ts::Array;
 
 namespace {
 
-// Whole numbers, so that sums are exact in any order.
+// Integers, so that sums are exact in any order.
 Array whole(const ts::Shape& shape, int seed) {
   return ts::random::randint(ts::random::key(seed), shape, -2, 3).astype(ts::f32);
 }
@@ -47,11 +48,11 @@ Loop unrolled(const Step& step, bool reverse = false) {
 }
 
 Array recurrent(const Cell& c, Array h, Array x) {
-  // Whole numbers stay small enough to be exact.
+  // The integers stay small enough to be exact.
   return ts::matmul(x, c.w) + ts::matmul(h, c.u) * ts::greater(ts::sum(x), 0).astype(ts::f32) + c.b;
 }
 
-// How many values each loop of a program carries, in its order.
+// The number of carries of each loop of a program, in order.
 std::vector<int> carries(const std::string& text) {
   std::vector<int> all;
   for (std::size_t at = 0; (at = text.find("carry=", at)) != std::string::npos; ++at)
@@ -89,9 +90,9 @@ TEST(ScanSums, AreThoseOfTheUnrolledLoop) {
   EXPECT_EQ(checked, 18);
 }
 
-// What is as large as a weight is not read and written in each turn: the loop backwards carries the
-// cotangent of the state, the bias's, and the number of the turn. Where the operands of all turns
-// would be large, or are as large as their product, it is.
+// A gradient as large as a weight is not read and written in each iteration: the backward loop
+// carries the cotangents of the state and of the bias, and the counter. It is if the operands of
+// all iterations would be large, or as large as their product.
 TEST(ScanSums, AreNoCarries) {
   const auto backward = [](const Step& step, const ts::Shape& start, std::int64_t turns) {
     const Cell c{whole({16, 24}, 1), whole({24, 24}, 2), whole({24}, 3)};
@@ -105,7 +106,7 @@ TEST(ScanSums, AreNoCarries) {
   EXPECT_EQ(backward(recurrent, {24}, 5), 2);
   EXPECT_EQ(backward(recurrent, {2, 24}, 5), 2);
   EXPECT_EQ(backward(recurrent, {64, 24}, 5), 4);
-  // A bias alone is added to what it is.
+  // The gradient of a bias alone stays a carry.
   const Step biased = [](const Cell& c, Array h, Array x) {
     return h * 0.5f + c.b + ts::sum(x) + ts::sum(c.w) + ts::sum(c.u);
   };
@@ -127,7 +128,7 @@ TEST(ScanSums, UnderVmapAndTwice) {
     })(c);
   };
   expect_equal(total(scanned(recurrent)), total(unrolled(recurrent)));
-  // A derivative of the derivative, along one direction.
+  // A second derivative along one direction.
   const Cell d{whole({16, 24}, 6), whole({24, 24}, 7), whole({24}, 8)};
   const auto twice = [&](const Loop& loop) {
     const auto g = ts::grad([&](const Cell& c) { return ts::square(loop(c, hs[0], xs[0])) / 4; });

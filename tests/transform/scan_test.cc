@@ -5,7 +5,7 @@ namespace {
 
 // The same computation as a scan and as straight lines.
 struct Loop {
-  std::vector<Type> consts, carry, xs;  // xs: of one step
+  std::vector<Type> consts, carry, xs;  // types of xs: of one step
   std::int64_t length;
   bool reverse = false;
   Function body;
@@ -155,7 +155,7 @@ TEST(Scan, OfNoSteps) {
 }
 
 TEST(Scan, CarriesWithoutTangentsStayOut) {
-  // A counter, a carry that is differentiated, and one that becomes so in the second step only.
+  // A counter, a carry that is differentiated, and one that is so from the second step on.
   Loop loop{{},
             {Type(i32, {}), kScalar, kScalar, kScalar},
             {kScalar},
@@ -178,7 +178,7 @@ TEST(Scan, CarriesWithoutTangentsStayOut) {
 }
 
 TEST(Scan, ResidualsThatDoNotChangeLeaveTheLoop) {
-  // sin of a const is the same in each step; x is there already; only c is collected.
+  // sin of a constant is the same in each step, and x is already available, so only c is collected.
   ProgramPtr s = Loop{
       {vec(2)}, {vec(2)}, {vec(2)}, 4, false, [](Builder&, const Values& in) {
         Value c = ops::mul(ops::mul(in[1], ops::sin(in[0])), in[2]);
@@ -195,8 +195,8 @@ TEST(Scan, ResidualsThatDoNotChangeLeaveTheLoop) {
   EXPECT_EQ(count_ops(*lin.linear, "sin") + count_ops(*lin.linear, "cos"), 0u);
 }
 
-// What a branch makes of the loop's constants is the same in every turn: sin(w), of which one branch
-// makes a product with the carry, leaves the loop as it does without branches.
+// The results of a branch on the loop's constants are the same in every iteration: sin(w), which
+// one branch multiplies by the carry, leaves the loop as it does without branches.
 TEST(Scan, ResidualsOfBranchesThatDoNotChangeLeaveTheLoop) {
   const Loop loop{{vec(2)}, {vec(2)}, {Type(DType::int32, {})}, 4, false, [](Builder&, Values in) {
                     const ProgramPtr one = trace({vec(2), vec(2)},
@@ -220,7 +220,7 @@ TEST(Scan, ResidualsOfBranchesThatDoNotChangeLeaveTheLoop) {
     if (shape.rank() == 1 && shape[0] == 2) ++constant;
   }
   EXPECT_EQ(stacked, 1u);   // c
-  EXPECT_EQ(constant, 5u);  // all that is made of w
+  EXPECT_EQ(constant, 5u);  // all values computed from w
   ProgramPtr vs = vjp_program(*s, wrt), vu = vjp_program(*u, wrt);
   for (int k = 0; k < 16; ++k) {
     Doubles turns;
@@ -251,7 +251,7 @@ TEST(Scan, OfAScan) {
 }
 
 TEST(Scan, LinearInItsOperandsWithACounter) {
-  // sum of i * x_i, transposed as it is: the counter runs first
+  // The sum of i * x_i, transposed directly: the counter runs first.
   ProgramPtr p = trace({vec(3)}, [](Builder& b, const Values& in) {
     ProgramPtr body = trace({Type(i32, {}), kScalar, kScalar}, [](Builder& c, const Values& v) {
       return Values{ops::add(v[0], ops::scalar(c, i32, 1)),

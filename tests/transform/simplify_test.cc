@@ -30,7 +30,7 @@ TEST(Cancel, RemovesWhatGivesBackItsOperand) {
 }
 
 TEST(Cancel, KeepsWhatChangesBits) {
-  // -0 + 0 is 0, -0 - -0 is 0, and a half does not survive an integer.
+  // -0 + 0 is 0, -0 - -0 is 0, and a half is lost in an integer.
   ProgramPtr p = trace({kScalar}, [](Builder& b, const Values& in) {
     return Values{
         ops::add(in[0], ops::scalar(b, f64, 0)), ops::sub(in[0], ops::scalar(b, f64, -0.0)),
@@ -89,7 +89,7 @@ TEST(Fold, ComputesExactScalars) {
   });
   ProgramPtr q = simplify(p);
   EXPECT_EQ(count_ops(*q, "add"), 0u);
-  EXPECT_EQ(count_ops(*q, "exp"), 1u);  // the library's exp decides the bits
+  EXPECT_EQ(count_ops(*q, "exp"), 1u);  // the library's exp determines the bits
   EXPECT_EQ(run(q, {{5}}), run(p, {{5}}));
 }
 
@@ -114,7 +114,7 @@ TEST(Cse, LeavesBarriersAlone) {
 }
 
 TEST(DeadCode, NarrowsLoopsAndBranches) {
-  // Three carries: the result needs the first, which needs the second.
+  // There are three carries: the result needs the first, which needs the second.
   ProgramPtr body =
       trace({kScalar, kScalar, kScalar, kScalar, kScalar}, [](Builder&, const Values& in) {
         return Values{ops::add(in[1], in[2]), ops::mul(in[2], in[4]), ops::mul(in[3], in[0]),
@@ -213,7 +213,8 @@ TEST(Passes, CanBeSwitchedOffAndAreTimed) {
   EXPECT_EQ(runs("cancel"), before + 1);
 }
 
-// A recurrence backwards: the vector meets the matrix's minor dimension in every turn.
+// A backward recurrence: in every iteration, the vector is multiplied along the matrix's minor
+// dimension.
 TEST(Hoist, TurnsAMatrixOnceForAllSteps) {
   Type w(f64, {3, 5});
   ProgramPtr body = trace({w, vec(3), vec(5)}, [](Builder&, const Values& in) {
@@ -227,7 +228,7 @@ TEST(Hoist, TurnsAMatrixOnceForAllSteps) {
   ProgramPtr q = simplify(p);
   EXPECT_EQ(q->equations[0].op->name, "transpose");
   const Equation& loop = q->equations.back();
-  EXPECT_EQ(loop.attrs.i("consts"), 1);  // the matrix as it was is no longer needed
+  EXPECT_EQ(loop.attrs.i("consts"), 1);  // the original matrix is no longer needed
   const Program& inside = *loop.attrs.program("body");
   EXPECT_EQ(inside.equations[0].op->name, "dot_general");
   EXPECT_EQ(inside.equations[0].attrs.ints("rhs_contracting"), Ints{0});

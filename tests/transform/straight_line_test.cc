@@ -186,7 +186,7 @@ TEST(Depth, AHundredThousandEquationsAreWalkedWithoutRecursion) {
 }
 
 TEST(Jvp, ComparisonsHaveNoTangents) {
-  // Results that are not floating need none.
+  // Results that are not floats need no cotangent.
   ProgramPtr q = trace(
       {vec(3)}, [](Builder&, const Values& in) { return Values{ops::lt(in[0], ops::neg(in[0]))}; });
   EXPECT_EQ(jvp_program(*q, {true}).nonzero_out, std::vector<bool>{false});

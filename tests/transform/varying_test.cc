@@ -1,4 +1,5 @@
-// Control flow in typed per-device programs: what is the same on all devices and meets what is not.
+// Control flow in typed per-device programs: values that are equal on all devices meet values that
+// vary.
 #include "transform/helpers.h"
 
 namespace tessera::testing {
@@ -26,8 +27,8 @@ TEST(Varying, ACarryIsCastBeforeTheLoop) {
   });
   EXPECT_EQ(top_level(*p, "pvary"), 1u);
   EXPECT_EQ(p->types[p->outputs[0]].varying, AxisSet({"i"}));
-  // The cotangent of the shared start is added up over the devices once, after the loop; that of
-  // the shared factor too, or step by step where the factor meets the carry.
+  // The cotangent of the shared start is summed over the devices once, after the loop. That of the
+  // shared factor is too, or in each step if the factor meets the carry.
   ProgramPtr v = vjp_program(*p, {true, true, true});
   verify(*v, "test");
   EXPECT_EQ(top_level(*v, "psum_invariant"), 1u);
