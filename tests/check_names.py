@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-rooms = ["base", "processes", "ir", "ops", "transform", "stablehlo", "spmd", "codegen", "explain", "autosharding", "runtime", "api", "nn", "optim", "data", "checkpoints"]
+rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "explain", "autosharding", "nn", "optim", "data", "checkpoints"]
 # Of stablehlo only what writes our ops; the other folders work with the names of StableHLO's operations. The tables of how each of
 # ours is written are tests/stablehlo/emit_table_test.cc's to keep complete.
 tables_of_names = {"src/stablehlo/emit/table.cc", "src/stablehlo/emit/by_elements.cc", "src/stablehlo/emit/target.cc"}

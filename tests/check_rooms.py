@@ -1,29 +1,64 @@
 """A room includes only itself and rooms above it; libraries include public headers only; public headers no internal ones.
+A component, which programs link (cmake/TesseraComponents.cmake), includes only itself and the components that it needs.
 A type is defined once in its namespace: two of one name in two files would share what the compiler does not inline."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-rooms = ["base", "processes", "ir", "ops", "transform", "stablehlo", "spmd", "codegen", "explain", "autosharding", "runtime", "api"]
+rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "explain", "autosharding"]
 # Inside a room a folder includes only itself, what is in no folder, and folders before it.
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"],
-    "stablehlo": ["text", "bytecode", "emit", "import"],
+    "stablehlo": ["text", "bytecode", "emit", "import", "functions"],
     "spmd": ["place", "region", "propagate", "reshard", "partition"],
     "codegen": ["kernel", "calls", "fuse", "tape"],
     "runtime": ["host", "cpu"],
     "api": ["array", "trace", "numpy", "linalg", "special", "random", "control", "devices", "transform", "interop"],
 }
 # Public headers that the rooms below api are written against; the others are api's to implement.
-shared_headers = {"config", "dtype", "error", "shape", "axis_list", "inline_vector", "message", "warning", "plan", "detail/input_file", "detail/moved", "detail/replace_file", "detail/unfinished_files", "detail/visible"}
+shared_headers = {"config", "dtype", "error", "shape", "axis_list", "inline_vector", "message", "warning", "detail/input_file", "detail/moved", "detail/replace_file", "detail/unfinished_files", "detail/visible"}
 libraries = ["nn", "optim", "data", "checkpoints"]
 third_party_in_headers = re.compile(r'#include <(llvm/|dnnl|oneapi/|tbb/|nlohmann/|fmt/|cblas|sleef|gtest)')
 bad = []
+listed = (root / "cmake" / "TesseraComponents.cmake").read_text()
+
+
+def names(variable):
+    found = re.search(rf"^set\({variable} ([^)]*)\)", listed, re.M)
+    return found[1].split() if found else []
+
+
+# The core is made of the rooms up to api; each other component is the room of its name. It needs the core and what is listed for it.
+core = names("TESSERA_ROOMS_core")
+components = names("TESSERA_COMPONENTS")
+needs = {component: {component, "core", *names(f"TESSERA_NEEDS_{component}")} if component != "core" else {"core"} for component in components}
+if core != rooms[: rooms.index("api") + 1] or components != ["core", *rooms[rooms.index("api") + 1:], *libraries]:
+    bad.append("cmake/TesseraComponents.cmake and tests/check_rooms.py list other rooms")
+# The public headers of a component, by file or folder; the others are the core's.
+headers = {
+    "stablehlo": ["stablehlo"], "explain": ["plan"], "autosharding": ["autoshard"], "nn": ["nn"], "optim": ["optim"], "data": ["data"],
+    "checkpoints": ["checkpoint", "checkpoint_manager", "npy", "npz", "safetensors"],
+}
+component_of = {header: component for component, names_of_headers in headers.items() for header in names_of_headers}
+
+
+def include_components(path, component):
+    """Records the includes of a file that its component may not make."""
+    text = path.read_text()
+    included = [(f"{room}/", "core" if room in core else room) for room in re.findall(r'#include "([a-z_]+)/', text) if room in rooms + libraries]
+    included += [(f"tessera/{name}.h", component_of.get(name.split("/")[0], "core")) for name in re.findall(r"#include <tessera/([^>]+)\.h>", text)]
+    for what, of in included:
+        # What jit.h declares of plans are results of the functions explain and plan, which the component defines.
+        if of not in needs[component] and (path.name, what) != ("jit.h", "tessera/plan.h"):
+            bad.append(f"{path.relative_to(root)} includes {what} of component {of}, which component {component} does not need")
+
+
 for path in sorted((root / "src").rglob("*.[hc]*")):
     room = path.relative_to(root / "src").parts[0]
     if room not in rooms + libraries:
         continue
+    include_components(path, "core" if room in core else room)
     allowed = rooms[: rooms.index(room) + 1] if room in rooms else [room]
     text = path.read_text()
     for included in re.findall(r'#include "([a-z_]+)/', text):
@@ -44,10 +79,10 @@ for path in sorted((root / "src").rglob("*.[hc]*")):
     if path.suffix == ".h" and room != "codegen" and (m := third_party_in_headers.search(text)):
         bad.append(f"{path.relative_to(root)}: a header includes {m.group(0)}...")
 for path in sorted((root / "include").rglob("*.h")):
+    if path.name != "tessera.h":  # which includes all
+        include_components(path, component_of.get(path.relative_to(root / "include" / "tessera").parts[0].removesuffix(".h"), "core"))
     for included in re.findall(r'#include [<"]([^>"]+)', path.read_text()):
-        # These two take parts of the standard library alone, where it keeps them in files of their own.
-        part = path.name in ("std_function.h", "std_pointers.h") and included.startswith("bits/")
-        if "/" in included and not included.startswith("tessera/") and not part:
+        if "/" in included and not included.startswith("tessera/"):
             bad.append(f"{path.relative_to(root)}: a public header includes {included}")
 defined = {}
 for path in sorted(p for part in ("src", "include") for p in (root / part).rglob("*.[hc]*")):

@@ -3,7 +3,6 @@
 // programs run one after the other on a thread of its own, and programs run on the evaluators.
 #pragma once
 
-#include "explain/memory.h"
 #include "ir/host_array.h"
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
@@ -130,12 +129,11 @@ class Far : public Backend {
   int device_count() const override { return kDevices; }
   MemoryStats memory_stats(int device) const override { return Block::stats(device); }
   /// A figure that no other planner gives, and none that needs a schedule.
-  ts::explain::DeviceMemory plan_memory(const ts::explain::ProgramOnMesh& program,
-                                        const std::vector<bool>&,
-                                        const ts::PlanOptions&) const override {
-    ts::explain::DeviceMemory memory;
-    for (const ts::Equation& e : program.of_device()->equations)
-      for (const ts::Var v : e.outputs) memory.bytes += program.of_device()->types[v].bytes();
+  std::optional<PlannedMemory> plan_memory(const ts::Program& program,
+                                           const std::vector<bool>&) const override {
+    PlannedMemory memory;
+    for (const ts::Equation& e : program.equations)
+      for (const ts::Var v : e.outputs) memory.temporaries += program.types[v].bytes();
     return memory;
   }
   std::shared_ptr<const Executable> compile(const ts::ProgramPtr& p,

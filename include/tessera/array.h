@@ -14,11 +14,11 @@
 #pragma once
 
 #include <tessera/config.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/dtype.h>
 #include <tessera/error.h>
 #include <tessera/index.h>
 #include <tessera/shape.h>
+#include <memory>
 
 #include <array>
 #include <concepts>

@@ -10,9 +10,9 @@
 // abstract.
 #pragma once
 
-#include <tessera/detail/std_pointers.h>
 #include <tessera/jit.h>
 #include <tessera/plan.h>
+#include <memory>
 
 #include <cstdint>
 #include <iosfwd>

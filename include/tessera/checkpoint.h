@@ -22,12 +22,12 @@
 
 #include <tessera/array.h>
 #include <tessera/axis_list.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/mesh.h>
 #include <tessera/message.h>
 #include <tessera/partition_spec.h>
 #include <tessera/remat.h>
 #include <tessera/tree.h>
+#include <memory>
 
 #include <cstdint>
 #include <map>

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <tessera/checkpoint.h>
-#include <tessera/detail/std_pointers.h>
+#include <memory>
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include <tessera/array.h>
 #include <tessera/axis_list.h>
-#include <tessera/detail/std_function.h>
+#include <functional>
 
 #include <vector>
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <tessera/array.h>
-#include <tessera/detail/std_function.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/sharding.h>
 #include <tessera/tree.h>
+#include <functional>
+#include <memory>
 
 #include <cstdint>
 #include <string>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tessera/array.h>
-#include <tessera/detail/std_function.h>
 #include <tessera/device.h>
 #include <tessera/grad.h>
 #include <tessera/tree.h>
+#include <functional>
 
 #include <string>
 #include <utility>

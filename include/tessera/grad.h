@@ -14,8 +14,8 @@
 
 #include <tessera/detail/derivatives.h>
 #include <tessera/detail/foreign_options.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/elementwise.h>
+#include <memory>
 
 #include <map>
 #include <source_location>

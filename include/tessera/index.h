@@ -3,7 +3,7 @@
 
 #include <tessera/axis_list.h>
 #include <tessera/config.h>
-#include <tessera/detail/std_pointers.h>
+#include <memory>
 
 #include <cstdint>
 #include <optional>

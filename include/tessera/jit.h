@@ -26,10 +26,10 @@
 
 #include <tessera/detail/cached_function.h>
 #include <tessera/detail/foreign_options.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/mesh.h>
 #include <tessera/partition_spec.h>
 #include <tessera/plan.h>
+#include <memory>
 
 #include <concepts>
 #include <cstdint>

@@ -10,8 +10,8 @@
 //   Array b = ts::device_put(y, ts::P(ts::none, "model"));
 #pragma once
 
-#include <tessera/detail/std_pointers.h>
 #include <tessera/device.h>
+#include <memory>
 
 #include <cstdint>
 #include <iosfwd>

@@ -20,9 +20,9 @@
 #pragma once
 
 #include <tessera/detail/foreign_options.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/device.h>
 #include <tessera/jit.h>
+#include <memory>
 
 namespace tessera::inline v0 {
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <tessera/detail/call.h>
-#include <tessera/detail/std_pointers.h>
+#include <memory>
 
 #include <source_location>
 #include <string>

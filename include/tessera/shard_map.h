@@ -36,9 +36,9 @@
 #pragma once
 
 #include <tessera/detail/foreign_options.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/jit.h>
 #include <tessera/sharding.h>
+#include <memory>
 
 namespace tessera::inline v0 {
 

@@ -9,9 +9,9 @@
 // dimension, the mesh axes and the sizes that would work.
 #pragma once
 
-#include <tessera/detail/std_function.h>
 #include <tessera/mesh.h>
 #include <tessera/partition_spec.h>
+#include <functional>
 
 #include <concepts>
 #include <cstdint>

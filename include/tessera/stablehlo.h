@@ -22,7 +22,7 @@
 
 #include <tessera/array.h>
 #include <tessera/detail/call.h>
-#include <tessera/detail/std_pointers.h>
+#include <memory>
 
 #include <concepts>
 #include <cstddef>
@@ -59,7 +59,7 @@ struct LoadOptions {
 };
 
 namespace detail {
-struct LoadedModule;  // src/api/interop/loaded.h
+struct LoadedModule;  // src/stablehlo/functions/loaded.h
 }
 
 /// A loaded function. Copies share it, and concurrent calls are safe.

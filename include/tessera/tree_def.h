@@ -1,8 +1,8 @@
 // The structure of trees (tessera/tree.h).
 #pragma once
 
-#include <tessera/detail/std_pointers.h>
 #include <tessera/detail/walk.h>
+#include <memory>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tessera/config.h>
-#include <tessera/detail/std_function.h>
+#include <functional>
 
 #include <string>
 

@@ -25,7 +25,7 @@ Judge::Judge(const explain::Question& question, const Space& space, const PlanOp
       options_(options),
       mesh_(question.cutting->mesh),
       links_(question.cutting->links),
-      plan_memory_(question.plan_memory),
+      platform_(question.platform),
       whole_(whole_subject(question, space)),
       shortened_(shortened(question, space)),
       budget_(evaluations) {
@@ -97,7 +97,7 @@ const Figures& Judge::whole(const Choice& choice) {
 }
 
 std::int64_t Judge::temporaries(const Choice& choice) const {
-  return explain::memory_by(plan_memory_, divided(choice)).bytes;
+  return explain::memory_on(platform_, divided(choice)).bytes;
 }
 
 void Judge::use_whole() {

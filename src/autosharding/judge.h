@@ -50,7 +50,7 @@ class Judge {
   PlanOptions options_;
   MeshRef mesh_;
   spmd::Links links_;
-  explain::MemoryPlanner plan_memory_;
+  const runtime::Backend* platform_;
   Subject whole_;
   std::optional<Shortened> shortened_;
   int budget_;

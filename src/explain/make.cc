@@ -47,7 +47,7 @@ Plan make(const Question& question, const PlanOptions& options) {
       if (needed.empty() || needed.back() != i) needed.push_back(i);
     }
   if (options.memory) {
-    DeviceMemory memory = memory_by(question.plan_memory, divided, question.donated, options);
+    DeviceMemory memory = memory_on(question.platform, divided, question.donated, options);
     p.temporary_bytes = memory.bytes;
     p.donated_bytes = memory.donated;
     p.memory_traffic = memory.traffic;

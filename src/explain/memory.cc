@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "codegen/tape/planner.h"
+#include "runtime/backend.h"
 
 #include <algorithm>
 
@@ -196,9 +197,15 @@ DeviceMemory memory_of(const ProgramOnMesh& d, const std::vector<bool>& donated,
   return m;
 }
 
-DeviceMemory memory_by(const MemoryPlanner& planner, const ProgramOnMesh& divided,
+DeviceMemory memory_on(const runtime::Backend* platform, const ProgramOnMesh& divided,
                        const std::vector<bool>& donated, const PlanOptions& options) {
-  return planner ? planner(divided, donated, options) : memory_of(divided, donated, options);
+  const auto planned =
+      platform ? platform->plan_memory(*divided.of_device(), donated) : std::nullopt;
+  if (!planned) return memory_of(divided, donated, options);
+  DeviceMemory m;
+  m.bytes = planned->temporaries;
+  m.donated = planned->donated;
+  return m;
 }
 
 }  // namespace tessera::inline v0::explain

@@ -16,8 +16,8 @@ struct DeviceMemory {
 /// several branches, the costliest by the speeds in `options` counts.
 DeviceMemory memory_of(const ProgramOnMesh& divided, const std::vector<bool>& donated = {},
                        const PlanOptions& options = {});
-/// By this planner; memory_of if it is empty.
-DeviceMemory memory_by(const MemoryPlanner& planner, const ProgramOnMesh& divided,
+/// As the platform's planner assigns it; memory_of if the platform is null or has no planner.
+DeviceMemory memory_on(const runtime::Backend* platform, const ProgramOnMesh& divided,
                        const std::vector<bool>& donated = {}, const PlanOptions& options = {});
 
 }  // namespace tessera::inline v0::explain

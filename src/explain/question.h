@@ -5,20 +5,15 @@
 
 #include <tessera/plan.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+namespace tessera::inline v0::runtime {
+class Backend;
+}
+
 namespace tessera::inline v0::explain {
-
-struct DeviceMemory;   // explain/memory.h
-struct ProgramOnMesh;  // explain/program_on_mesh.h
-
-/// Plans the memory of one device of a platform (runtime/backend.h). `donated` is by input, and
-/// empty if there are none.
-using MemoryPlanner = std::function<DeviceMemory(
-    const ProgramOnMesh& program, const std::vector<bool>& donated, const PlanOptions& options)>;
 
 struct Question {
   std::string name;  // shown to the user
@@ -28,7 +23,8 @@ struct Question {
   /// Key paths of the program's inputs and outputs.
   std::vector<std::string> inputs, outputs;
   std::vector<bool> donated = {};  // by input; empty: none
-  MemoryPlanner plan_memory = {};  // of the platform that runs the program; empty: memory_of
+  /// The platform that runs the program; null: the CPU.
+  const runtime::Backend* platform = nullptr;
 };
 
 Plan make(const Question& question, const PlanOptions& options);

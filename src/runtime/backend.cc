@@ -1,7 +1,6 @@
 #include "runtime/backend.h"
 
 #include "base/process.h"
-#include "explain/memory.h"
 #include "processes/processes.h"
 
 #include <algorithm>
@@ -59,10 +58,8 @@ int Backend::first_local_device() const {
   throw InternalError("the platform '" + platform_ + "' has no device in this process");
 }
 
-explain::DeviceMemory Backend::plan_memory(const explain::ProgramOnMesh& program,
-                                           const std::vector<bool>& donated,
-                                           const PlanOptions& options) const {
-  return explain::memory_of(program, donated, options);
+std::optional<PlannedMemory> Backend::plan_memory(const Program&, const std::vector<bool>&) const {
+  return std::nullopt;
 }
 
 Backend& add_backend(std::unique_ptr<Backend> backend) {

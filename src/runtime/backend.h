@@ -14,6 +14,7 @@
 #include "runtime/memory_stats.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,11 +22,6 @@
 
 namespace tessera::inline v0 {
 
-struct PlanOptions;
-namespace explain {
-struct DeviceMemory;
-struct ProgramOnMesh;
-}  // namespace explain
 namespace spmd {
 class Blocks;
 }  // namespace spmd
@@ -76,13 +72,12 @@ class Backend {
                                                     const CompileOptions& options) = 0;
   /// Settings other than the arguments that affect compilation, for callers that cache executables.
   virtual unsigned mode() const { return 0; }
-  /// The memory that one device takes for a program that is divided over a mesh, for plans; the
-  /// mesh may have no devices. `donated` is by input, and empty if there are none. What the
-  /// platform cannot foresee stays empty. Default: as the CPU's planner assigns it, which is an
+  /// The memory that a device takes for the program that it runs, for plans; the device need not
+  /// exist. `donated` is by input of the traced program, and empty if there are none. Default:
+  /// null, because the platform cannot foresee it; plans then take the CPU's planner as an
   /// estimate.
-  virtual explain::DeviceMemory plan_memory(const explain::ProgramOnMesh& program,
-                                            const std::vector<bool>& donated,
-                                            const PlanOptions& options) const;
+  virtual std::optional<PlannedMemory> plan_memory(const Program& program,
+                                                   const std::vector<bool>& donated) const;
 
   // Transfers of one dense, row-major block with the dtype and shape of `block`. They may return
   // before they complete; errors of a transfer that has started are reported by its completion.

@@ -1,4 +1,4 @@
-// The memory that arrays take on a device.
+// The memory that arrays take on a device, and that programs will take.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,12 @@ namespace tessera::inline v0::runtime {
 struct MemoryStats {
   std::int64_t live = 0;  // bytes, as if each device stored its own copy
   std::int64_t peak = 0;
+};
+
+/// The memory of one device while it runs a program, as its platform foresees it, in bytes.
+struct PlannedMemory {
+  std::int64_t temporaries = 0;
+  std::int64_t donated = 0;  // of results that reuse donated arguments
 };
 
 }  // namespace tessera::inline v0::runtime

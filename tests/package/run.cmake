@@ -1,5 +1,5 @@
-# Installs the build into a folder of its own, builds the consumer against it by CMake and by pkg-config, and compares
-# what it prints. Static or shared as the build is.
+# Installs the build into a folder of its own, builds the consumer against it by CMake, with all components and with the core
+# alone, and by pkg-config, and compares what it prints. Static or shared as the build is.
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 function(step)
@@ -21,6 +21,29 @@ step(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -DCMAKE_PREFIX_PATH
   -DCMAKE_BUILD_TYPE=Debug)
 step(${CMAKE_COMMAND} --build ${WORK}/build)
 consume(${WORK}/build/consumer)
+
+# The core alone: its program is linked with nothing that only other components need. What a shared library needs, it names itself.
+step(${CMAKE_COMMAND} -S ${SOURCE}/core -B ${WORK}/core -G Ninja -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
+  -DCMAKE_BUILD_TYPE=Debug)
+step(${CMAKE_COMMAND} --build ${WORK}/core)
+consume(${WORK}/core/core_consumer)
+step(readelf -d ${WORK}/core/core_consumer)
+if(NOT out MATCHES "NEEDED[^\n]*lib(LLVM|tessera)" OR out MATCHES "NEEDED[^\n]*lib(zip|z)\\.so")
+  message(FATAL_ERROR "a program of the core is linked with\n${out}")
+endif()
+
+# A component that there is not is refused, and so is the whole request.
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/wrong_component -B ${WORK}/wrong_component -G Ninja
+  -DCMAKE_PREFIX_PATH=${WORK}/prefix RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE errors)
+string(REGEX REPLACE "^.*Reason given by package:" "" reason "${errors}")
+string(STRIP "${reason}" reason)
+set(expected "tessera: there is no component 'layers' or 'optimisers'
+
+    rule: the components are core, stablehlo, explain, autosharding, nn, optim, data, checkpoints
+    try: name those that the program uses, or leave COMPONENTS out and link tessera::tessera, which is all of them")
+if(NOT code OR NOT reason STREQUAL expected)
+  message(FATAL_ERROR "wrong components gave ${code} and\n${errors}")
+endif()
 
 # By pkg-config, asked as anybody asks: without --static.
 file(GLOB_RECURSE pc ${WORK}/prefix/*/tessera.pc)

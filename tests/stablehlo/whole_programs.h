@@ -94,7 +94,7 @@ inline Arrays factorised(const Array& a) {
           h.eigenvalues,
           ts::matmul(h.eigenvectors * h.eigenvalues.astype(a.dtype()),
                      ts::conj(ts::swapaxes(h.eigenvectors, -1, -2))),
-          ts::matmul(e.l, e.u)};
+          ts::matmul(e.p.astype(a.dtype()), ts::matmul(e.l, e.u))};
 }
 inline Arrays solved(const Array& a, const Array& b) {
   const Array spd =

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tessera/detail/call.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/inline_vector.h>
+#include <memory>
 
 #include <cstddef>
 #include <cstdint>

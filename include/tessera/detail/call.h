@@ -6,9 +6,9 @@
 #pragma once
 
 #include <tessera/detail/function.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/inline_vector.h>
 #include <tessera/tree.h>
+#include <memory>
 
 #include <cstdint>
 #include <source_location>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tessera/detail/call.h>
-#include <tessera/detail/std_pointers.h>
+#include <memory>
 
 #include <cstddef>
 #include <source_location>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tessera/array.h>
-#include <tessera/detail/std_function.h>
+#include <functional>
 
 #include <string>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tessera/array.h>
-#include <tessera/detail/std_function.h>
 #include <tessera/tree.h>
+#include <functional>
 
 #include <string>
 #include <type_traits>

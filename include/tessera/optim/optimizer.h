@@ -3,11 +3,11 @@
 #pragma once
 
 #include <tessera/array.h>
-#include <tessera/detail/std_function.h>
-#include <tessera/detail/std_pointers.h>
 #include <tessera/optim/mask.h>
 #include <tessera/partition_spec.h>
 #include <tessera/tree.h>
+#include <functional>
+#include <memory>
 
 #include <string>
 #include <utility>

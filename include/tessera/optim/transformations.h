@@ -2,10 +2,10 @@
 // as in optimizers.h.
 #pragma once
 
-#include <tessera/detail/std_function.h>
 #include <tessera/optim/optimizer.h>
 #include <tessera/optim/optimizers.h>
 #include <tessera/optim/schedules.h>
+#include <functional>
 
 #include <map>
 #include <string>

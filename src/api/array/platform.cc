@@ -1,6 +1,5 @@
 #include "api/array/platform.h"
 
-#include "explain/memory.h"
 #include "runtime/host/accounting.h"
 
 namespace tessera::inline v0::detail {
@@ -48,13 +47,6 @@ runtime::Backend& need_local_device(const char* function, const Device& d, const
       .from(loc)
       .advice("take one of local_devices(), or a sharding over devices of all processes")
       .raise<DeviceError>();
-}
-
-explain::MemoryPlanner memory_planner(const runtime::Backend& backend) {
-  return [&backend](const explain::ProgramOnMesh& program, const std::vector<bool>& donated,
-                    const PlanOptions& options) {
-    return backend.plan_memory(program, donated, options);
-  };
 }
 
 }  // namespace tessera::inline v0::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/message.h"
-#include "explain/question.h"
 #include "runtime/backend.h"
 
 #include <tessera/device.h>
@@ -26,8 +25,5 @@ inline std::uint64_t devices_word(const runtime::Backend& backend) {
   return static_cast<std::uint64_t>(backend.number()) << 32 |
          static_cast<std::uint32_t>(backend.device_count());
 }
-
-/// The planner of the platform, for plans of programs that it runs.
-explain::MemoryPlanner memory_planner(const runtime::Backend& backend);
 
 }  // namespace tessera::inline v0::detail

@@ -5,7 +5,6 @@
 #include "api/trace/entry.h"
 #include "api/transform/sharded_jit.h"
 #include "base/message.h"
-#include "explain/question.h"
 #include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ir/op.h"
@@ -109,27 +108,6 @@ std::vector<CollectiveUse> Lowered::collectives() const {
     list_collectives(p, {}, out);
     return out;
   });
-}
-Plan Lowered::plan(const PlanOptions& options) const {
-  detail::check_speeds("plan", options, made_);
-  const detail::CacheEntry& e = entry();
-  explain::Question q;
-  q.name = e.name;
-  q.program = e.function.program;
-  q.cutting = e.cutting(places_->places);
-  const std::vector<std::string> paths = e.args.paths("args");
-  for (std::size_t i = 0; i < paths.size(); ++i)
-    if (e.present[i]) q.inputs.push_back(paths[i]);
-  const std::size_t explicit_inputs = q.inputs.size();
-  while (q.inputs.size() < q.program->inputs.size())
-    q.inputs.push_back("capture " + std::to_string(q.inputs.size() - explicit_inputs));
-  q.outputs = e.function.result_paths;
-  while (q.outputs.size() < q.program->outputs.size())
-    q.outputs.push_back("result[" + std::to_string(q.outputs.size()) + "]");
-  q.donated = e.donated;
-  q.plan_memory = detail::memory_planner(e.platform(*places_));
-  const InFunction named("plan", made_);
-  return explain::make(q, options);
 }
 
 std::string to_string(const CollectiveUse& use) {

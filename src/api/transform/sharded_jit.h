@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tessera/jit.h>
-#include <tessera/plan.h>
 
 #include "ir/mesh.h"
 #include "spmd/place/links.h"
@@ -23,7 +22,5 @@ std::shared_ptr<CachedFunction> make_sharded_jit_cache(const char* what, std::st
 /// Link speeds by axis of the mesh, if any are given; throws ShardingError if one is invalid.
 spmd::Links links_along(const char* what, const DeviceMesh& mesh,
                         const std::map<std::string, LinkSpeed>& speeds, const SourceLoc& loc);
-/// Throws ShardingError, listing the invalid speeds.
-void check_speeds(const char* what, const PlanOptions& options, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::detail

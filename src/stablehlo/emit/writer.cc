@@ -122,7 +122,9 @@ Names Block::program(const Program& p, const Names& inputs) {
   for (std::size_t i = 0; i < messages.count(); ++i) {
     const std::span<const std::uint32_t> numbers = messages[i];
     const Emission* emission = emission_of(*p.equations[numbers[0]].op);
-    const std::size_t together = emission && emission->several ? numbers.size() : 1;
+    // XLA's partitioner refuses an operation with several results where it divides along some axes.
+    const bool several = emission && emission->several && automatic.empty();
+    const std::size_t together = several ? numbers.size() : 1;
     for (std::size_t k = 0; k < numbers.size(); k += together) {
       std::vector<const Equation*> equations;
       for (std::uint32_t number : numbers.subspan(k, together))

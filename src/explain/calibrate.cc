@@ -1,7 +1,5 @@
 // Measures the speed of a mesh's links with chains of collectives over one axis. The arithmetic
 // between all-reduces is timed separately and subtracted.
-#include "spmd/place/links.h"
-
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/creation.h>

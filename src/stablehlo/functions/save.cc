@@ -1,6 +1,5 @@
 // Saves functions as StableHLO modules.
 #include "api/array/array_impl.h"
-#include "api/interop/loaded.h"
 #include "api/trace/follow.h"
 #include "api/trace/trace.h"
 #include "api/trace/traced.h"
@@ -8,6 +7,7 @@
 #include "ir/nested.h"
 #include "ops/control/effects.h"
 #include "stablehlo/emit/emit.h"
+#include "stablehlo/functions/loaded.h"
 
 #include <tessera/detail/input_file.h>
 #include <tessera/detail/replace_file.h>

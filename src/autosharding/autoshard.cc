@@ -5,6 +5,7 @@
 #include "api/devices/nested.h"
 #include "api/transform/sharded_jit.h"
 #include "autosharding/search.h"
+#include "explain/speeds.h"
 #include "explain/units.h"
 
 #include <algorithm>
@@ -147,7 +148,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
   explain::Question q = question_of(f, in, result);
   q.name = s.name;
   const MeshData& data = MeshData::of(s.mesh);
-  q.plan_memory = memory_planner(*data.backend);
+  q.platform = data.backend;
   auto cutting = std::make_shared<spmd::ProgramShardings>();
   cutting->mesh = data.ref;
   cutting->abstract = data.abstract;
@@ -156,7 +157,7 @@ AutoShardings autoshard(Call& call, const AutoshardOptions& options, std::source
       const auto it = options.plan.links.find(axis.name);
       s.links[axis.name] = it == options.plan.links.end() ? options.plan.other_links : it->second;
     }
-  check_speeds("autoshard", options.plan, loc);
+  explain::check_speeds("autoshard", options.plan, loc);
   cutting->links = links_along("autoshard", *data.ref, s.links, loc);
   q.cutting = cutting;
   std::vector<std::optional<spmd::RequestedSpec>> settled;

@@ -1,6 +1,6 @@
 // Runs StableHLO modules that contain their own expected results.
-#include "api/interop/loaded.h"
 #include "api/trace/trace.h"
+#include "stablehlo/functions/loaded.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
 // Loads functions of StableHLO modules as functions on arrays.
-#include "api/interop/loaded.h"
 #include "api/trace/trace.h"
 #include "runtime/backend.h"
 #include "stablehlo/bytecode/exported.h"
 #include "stablehlo/bytecode/read.h"
+#include "stablehlo/functions/loaded.h"
 
 #include <tessera/detail/input_file.h>
 
