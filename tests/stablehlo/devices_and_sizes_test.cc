@@ -293,9 +293,9 @@ TEST(Devices, WhatWasDonatedIsRefusedAndTheFunctionGoesOn) {
   EXPECT_EQ(f(y)[0].to_vector<float>(), std::vector<float>(4096, -2));
 }
 
-// The mesh has as many devices as there are: results lie as the file says. Otherwise they are whole.
-// A call finds what an earlier one with arguments in the same places ran as, also where that is no
-// longer kept, and one with others in turn does not take it.
+// If there are as many devices as the mesh has, results have the file's shardings; otherwise they
+// are whole. A call reuses the program of an earlier call with arguments in the same places, even
+// if that is no longer cached, and never that of a call with arguments in other places.
 TEST(Devices, CallsFollowTheirArguments) {
   const ts::LoadedFunction f = ts::load_stablehlo_text(
       R"(func.func @main(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {

@@ -203,7 +203,8 @@ TEST(Lapack, TridiagonalSystems) {
   EXPECT_EQ(floats(x[0]), (Floats{1, 2}));
 }
 
-// (3, 4) of the first column is reflected onto -5; tau = (beta - alpha) / beta, v = 4 / (alpha - beta).
+// (3, 4) of the first column is reflected onto -5, with tau = (beta - alpha) / beta and v = 4 /
+// (alpha - beta).
 TEST(Lapack, HessenbergFormsAndTheirReflections) {
   const auto h = run(
       "%a: tensor<3x3xf32>", "tensor<3x3xf32>, tensor<2xf32>, tensor<2x2xf32>",

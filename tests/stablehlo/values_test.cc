@@ -190,7 +190,8 @@ TEST(Loaded, ProductsInAnotherKindOfNumber) {
     EXPECT_EQ(y.to_vector<Complex>()[0], Complex(7, 0));
 }
 
-// polygamma(1, 1) = pi^2 / 6 and polygamma(2, 1) = -2 zeta(3); digamma(1) is minus Euler's constant.
+// polygamma(1, 1) = pi^2 / 6 and polygamma(2, 1) = -2 zeta(3); digamma(1) is minus Euler's
+// constant.
 TEST(Loaded, PolygammaOfOrdersThatAreData) {
   const auto f = load("%n: tensor<5xf64>, %x: tensor<5xf64>", "tensor<5xf64>",
                       "%0 = chlo.polygamma %n, %x : tensor<5xf64>, tensor<5xf64> -> tensor<5xf64>\n"
