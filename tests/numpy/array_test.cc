@@ -1,5 +1,5 @@
-// Manners of Array: construction, reading, operators with weak scalars, indexing and functional
-// updates.
+// Basic behaviour of Array: construction, reading, operators with weak scalars, indexing and
+// functional updates.
 #include <tessera/contractions.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -216,7 +216,7 @@ TEST(ArrayIndexing, UpdatesAreNewArrays) {
   EXPECT_THROW(ts::zeros({3}, ts::i32).at(0).set(1.5), ts::DTypeError);
 }
 
-// Arrays in every place of the index, next to each other and apart, against a loop over elements.
+// Arrays at every position of the index, adjacent and not, agree with a loop over elements.
 TEST(ArrayIndexing, UpdatesAtArraysPickWhatReadingPicks) {
   const Array i = ts::array({1, 1, -1, 9}), k = ts::array({0, 0, 2, 1});
   const std::vector<std::int64_t> is = {1, 1, 4, 9}, ks = {0, 0, 2, 1};

@@ -1,4 +1,4 @@
-// Blocks at starts that are data, and concatenations of many pieces.
+// Blocks at starts given by data, and concatenations of many pieces.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kRows = 7, kColumns = 5;
 
-/// A start counts from the end below 0, and is moved so that the block lies inside.
+/// A negative start counts from the end, and is clamped so that the block is inside.
 std::int64_t placed(std::int64_t start, std::int64_t size, std::int64_t extent) {
   if (start < 0) start += extent;
   return std::clamp<std::int64_t>(start, 0, extent - size);
@@ -64,7 +64,7 @@ TEST(Blocks, StartsOfAMappedFunctionCountFromTheEnd) {
   EXPECT_TRUE(ts::array_equal(got, ts::array({{0, 1}, {4, 5}, {0, 1}, {4, 5}})));
 }
 
-// What a mapped sum of a new axis adds is in the order of the operand's own.
+// The order of additions in a mapped sum is that of the operand's own axis.
 TEST(Blocks, AMappedNewAxisKeepsItsOrder) {
   Array x = ts::array({{1.0f, 2.0f, 3.0f}, {4.0f, 5.0f, 6.0f}});
   Array got =

@@ -1,4 +1,4 @@
-// What creation refuses, and its values at the edges.
+// Arguments that creation functions refuse, and their values at the edges.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
@@ -20,8 +20,8 @@ TEST(Creation, ArangeIsBounded) {
   EXPECT_EQ(ts::arange(0, 10, 3).to_vector<int>(), (std::vector<int>{0, 3, 6, 9}));
 }
 
-// JAX 0.10.2's values: a single value is the start, and the last of several the stop, whatever the
-// other bound is.
+// JAX 0.10.2's values: a single value is the start, and the last of several is the stop, whatever
+// the other bound is.
 TEST(Creation, LinspaceOfBoundsThatAreNotFinite) {
   constexpr double kNan = NAN, kInf = INFINITY;
   struct Row {

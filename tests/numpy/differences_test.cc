@@ -28,7 +28,7 @@ TEST(Differences, Defaults) {
   EXPECT_EQ(ts::arange(3).dtype(), ts::i32);
   EXPECT_EQ(ts::array({1, 2}).dtype(), ts::i32);
   EXPECT_EQ(ts::array({0.5}).dtype(), ts::f32);
-  EXPECT_EQ(ts::array({3000000000}).dtype(), ts::i64);  // what needs 64 bits has them
+  EXPECT_EQ(ts::array({3000000000}).dtype(), ts::i64);  // a number that needs 64 bits has them
   EXPECT_EQ(ts::arange(3000000000, 3000000003).dtype(), ts::i64);
   EXPECT_EQ(ts::zeros({1}, ts::f64).dtype(), ts::f64);
 }
@@ -94,7 +94,7 @@ TEST(Differences, Comparisons) {
 TEST(Differences, ComputedNumbers) {
   const auto product = ts::jit([](Array x, Array n) { return x * n; });
   EXPECT_EQ(of<std::uint8_t>(product(bytes(), 2)), (std::vector<std::uint8_t>{144, 2}));
-  EXPECT_THROW(product(bytes(), 300), ts::DTypeError);  // by the program that 2 made
+  EXPECT_THROW(product(bytes(), 300), ts::DTypeError);  // in the program that 2 made
   EXPECT_THROW(product(ints(), 5000000000), ts::DTypeError);
   EXPECT_THROW(ts::jit([&](Array x, Array n) { return product(x, n); })(bytes(), 300),
                ts::DTypeError);
@@ -106,7 +106,7 @@ TEST(Differences, ComputedNumbers) {
   const auto sum = ts::jit([](Array x, Array n) { return x * (n + 1); });
   EXPECT_EQ(of<std::uint8_t>(sum(bytes(), 299)), (std::vector<std::uint8_t>{96, 44}));
   EXPECT_THROW(sum(ints(), 5000000000), ts::DTypeError);
-  // Comparisons are right all the same.
+  // Comparisons are still right.
   const auto less = ts::jit([](Array x, Array n) { return x < n + 1; });
   EXPECT_EQ(of<bool>(less(bytes(), 299)), (std::vector{true, true}));
 }
@@ -275,7 +275,7 @@ TEST(Differences, PositionsOfInt32) {
   EXPECT_EQ(ts::bincount(x).dtype(), ts::i32);
 }
 
-// Every row of the page is here, and nothing else.
+// This file has every row of the page, and no others.
 TEST(Differences, ThePageHasTheseRows) {
   std::ifstream page(TESSERA_SOURCE_DIR "/docs/differences.md");
   ASSERT_TRUE(page);

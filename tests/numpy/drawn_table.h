@@ -1,5 +1,5 @@
-// What the tables of public functions have in common: a test for each row, which draws cases of it,
-// and one that every function of the headers has a row or a reason.
+// Shared by the tables of public functions: a test for each row, which draws its cases, and one
+// that every function of the headers has a row or a reason.
 #pragma once
 
 #include "numpy/integers/declared.h"
@@ -14,8 +14,8 @@
 
 namespace drawn {
 
-/// Draws `cases` of row number `index`, of tapes so long; `wrong` says what is wrong with one. A
-/// case that is wrong is shrunk, in `tries` at most where each costs much.
+/// Draws `cases` of row number `index` from tapes of this length; `wrong` describes the error of a
+/// case. A wrong case is shrunk, in at most `tries` steps if each is expensive.
 inline void check_row(const std::string& name, std::size_t index, std::uint64_t cases,
                       std::size_t length, const check::Case& wrong, int tries = 1 << 30) {
   const std::uint64_t seed = check::setting("TESSERA_RANDOM_SEED", 1);
@@ -26,7 +26,8 @@ inline void check_row(const std::string& name, std::size_t index, std::uint64_t 
   for (std::uint64_t k = 0; k < cases; ++k) {
     std::mt19937_64 rng((seed * 1000003 + k) * 1000003 + index);
     walk::Tape tape(length);
-    for (std::uint32_t& n : tape) n = static_cast<std::uint32_t>(rng() % 27720);  // of 2 to 12
+    for (std::uint32_t& n : tape)
+      n = static_cast<std::uint32_t>(rng() % 27720);  // divisible by 2 to 12
     if (noted(tape).empty()) continue;
     const walk::Tape small = check::shrunk(
         tape, [&](const walk::Tape& t) { return tries-- > 0 ? noted(t) : std::string(); });
@@ -35,7 +36,7 @@ inline void check_row(const std::string& name, std::size_t index, std::uint64_t 
   }
 }
 
-/// The number of a row and its name, in letters that GoogleTest takes.
+/// The number of a row and its name, in characters that GoogleTest accepts.
 inline std::string test_name(std::size_t index, const std::string& row) {
   std::string name = std::to_string(index) + "_";
   for (char ch : row)
@@ -47,8 +48,9 @@ inline std::string test_name(std::size_t index, const std::string& row) {
 
 using Reasons = std::map<std::string, std::string>;
 
-/// Every function of the public headers but those left out has a row or a reason in `table`, and
-/// what has is declared; `others` are rows of what the walk of the headers does not see.
+/// Every function of the public headers, except those left out, has a row or a reason in `table`,
+/// and every row is of a declared function; `others` are rows of functions that the reader of the
+/// headers does not see.
 inline void check_every_function(const std::string& table, const std::set<std::string>& with_row,
                                  const Reasons& left_out_headers, const Reasons& left_out,
                                  const std::set<std::string>& others = {}) {

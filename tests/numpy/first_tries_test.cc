@@ -1,4 +1,4 @@
-// What somebody who comes from NumPy, JAX or LibTorch writes first.
+// The first programs of users who come from NumPy, JAX or LibTorch.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST(Masks, DerivativesStayWithWhatIsPicked) {
   const auto gradient = [&](auto f) { return floats(ts::grad(f)(x)); };
   EXPECT_EQ(gradient([&](Array a) { return ts::sum(a.at(m).set(0)); }), (Floats{0, 1, 0}));
   EXPECT_EQ(gradient([&](Array a) { return ts::sum(a.at(m).multiply(5)); }), (Floats{5, 1, 5}));
-  // An infinite factor beside the mask is no NaN in it.
+  // An infinite factor beside the mask gives no NaN in it.
   EXPECT_EQ(gradient([&](Array a) {
               return ts::sum(a.at(ts::array({false, false, false})).multiply(ts::inf));
             }),

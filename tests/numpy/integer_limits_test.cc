@@ -1,4 +1,4 @@
-// Every function of integers at the limits of every dtype, against arithmetic in 128 bits.
+// Every function of integers at the limits of every dtype agrees with arithmetic in 128 bits.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <limits>
 #include <map>
 
-// Long lists of values, which g++ would optimise for twice as long as it compiles them.
+// Long lists of values, which g++ would take twice as long to optimise as to compile.
 #ifndef __clang__
 #pragma GCC optimize("O0")
 #endif
@@ -23,7 +23,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// The value of T with the same low bits: how integers wrap.
+// The value of T with the same low bits, as integers wrap.
 template <class T>
 T wrapped(Wide v) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(v));
@@ -52,7 +52,7 @@ Wide power(T x, T y) {
   return result;
 }
 
-// The limits of T and what lies beside them, zero and small numbers.
+// The limits of T and the numbers next to them, zero and small numbers.
 template <class T>
 std::vector<T> edges() {
   using L = std::numeric_limits<T>;
@@ -110,7 +110,8 @@ TYPED_TEST(IntegerLimits, PairsOfArrays) {
           {"greater", {ts::greater, [](Wide u, Wide v) { return u > v; }}},
           {"greater_equal", {ts::greater_equal, [](Wide u, Wide v) { return u >= v; }}},
       };
-  // Also with an array of each other dtype, and with numbers: always the order of the numbers.
+  // Also with an array of each other dtype, and with numbers: the order is always that of the
+  // numbers.
   for (const auto& [name, f] : tests) {
     const std::vector<bool> got = f.first(x, y).template to_vector<bool>();
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -150,7 +151,8 @@ TYPED_TEST(IntegerLimits, EveryOtherDtypeComparesExactly) {
         ASSERT_EQ(ge[k], !lt[k]);
         ASSERT_EQ(ne[k], !eq[k]);
       }
-    // Sums are in a dtype that holds both, but for 64-bit ones of both kinds, which are in float64.
+    // Sums have a dtype that holds both operands, except for 64-bit integers of different
+    // signedness, which are added in float64.
     const Array sum = x + y;
     if (ts::is_integer(sum.dtype()))
       EXPECT_GE(ts::size_of(sum.dtype()), std::max(sizeof(T), sizeof(U)));
@@ -195,7 +197,7 @@ TYPED_TEST(IntegerLimits, ArraysAlone) {
   EXPECT_EQ(ts::min(x).template item<T>(), std::numeric_limits<T>::min());
   EXPECT_EQ(v[static_cast<std::size_t>(ts::argmax(x).template item<int>())],
             std::numeric_limits<T>::max());
-  // Sums are in 32 bits at least.
+  // Sums have at least 32 bits.
   const Array sum = ts::sum(x);
   ts::dispatch(sum.dtype(), [&](auto tag) {
     using S = decltype(tag);
@@ -208,7 +210,7 @@ TYPED_TEST(IntegerLimits, ArraysAlone) {
   });
 }
 
-// A bare number beside an array of T: computed where T holds it, refused where not.
+// A bare number beside an array of T is computed with if T holds it, and refused otherwise.
 TYPED_TEST(IntegerLimits, NumbersThatFitAndThatDoNot) {
   using T = TypeParam;
   const Array x(edges<T>());
@@ -284,7 +286,7 @@ TYPED_TEST(IntegerLimits, NumbersThatFitAndThatDoNot) {
     }
 }
 
-// Floats take every number, and so does a division.
+// Floats take every number, and so do divisions.
 TYPED_TEST(IntegerLimits, InFloatsNumbersAreThemselves) {
   using T = TypeParam;
   const Array six = ts::full({1}, 6, ts::dtype_of<T>());

@@ -1,4 +1,4 @@
-// What the drawn cases of tests/numpy/random_integers_test.cc found wrong, each as an exact case.
+// Errors that the drawn cases of tests/numpy/random_integers_test.cc found, each as an exact case.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST(IntegerMistakes, SumsOfBooleansInEinsum) {
   EXPECT_EQ(ts::einsum("ii->i", x).to_vector<bool>(), (std::vector{true, false}));
 }
 
-// Differences and negatives of logits wrapped in their own dtype.
+// Differences and negatives of logits used to wrap in their own dtype.
 TEST(IntegerMistakes, NetworksOfIntegers) {
   namespace nn = ts::nn;
   const Array x = ts::array({3, 250, 0}, ts::u8), f = x.astype(ts::f32),

@@ -1,5 +1,5 @@
-// What the golden cases of NumPy's names do not have: functions of functions and trees, limits,
-// complex numbers, and sizes that programs do not grow with.
+// Properties of NumPy's functions that the golden cases do not cover: functions of functions and
+// trees, limits, complex numbers, and programs whose size does not grow with arrays.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::vector<std::int32_t> whole(const Array& x) { return x.to_vector<std::int32_
 using Complex = std::complex<float>;
 std::vector<Complex> complexes(const Array& x) { return x.to_vector<Complex>(); }
 
-// As NumPy has them: repeat flattens, the trace is of the first two axes.
+// As in NumPy: repeat flattens, and the trace is of the first two axes.
 TEST(Names, AxesThatAreLeftOut) {
   using Whole = std::vector<std::int32_t>;
   const Array x = ts::arange(24).reshape({2, 3, 4}), m = ts::arange(6).reshape({2, 3});
@@ -133,7 +133,7 @@ TEST(Names, ComplexNumbers) {
   EXPECT_EQ(complexes(ts::rot90(ts::stack({z, w})))[0], Complex(3, 0));
 }
 
-// Sorting, searching and counting of many elements are programs as large as those of few.
+// Programs that sort, search and count many elements are as large as those for few.
 TEST(Names, ProgramsDoNotGrowWithArrays) {
   const auto size = [](auto f, std::int64_t n) {
     return ts::make_ir(f)(ts::abstract(ts::f32, {n}), ts::abstract(ts::f32, {n})).size();

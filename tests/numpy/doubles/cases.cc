@@ -9,7 +9,7 @@ namespace {
 
 constexpr Long kUnit = 0x1p-52L;
 
-// What the oracle gives, and how far off an exact computation of rounded numbers may be.
+// The oracle's result, and the error that an exact computation of rounded numbers may have.
 struct Wanted {
   Longs values, bounds;
 };
@@ -26,8 +26,8 @@ Operands moved(const Operands& operands, unsigned pattern) {
   return all;
 }
 
-// A result may be off by eight units of itself and of the terms that the case names, and by what
-// sixteen roundings of every operand do to it.
+// A result may have an error of eight units of itself and of the terms that the case names, and the
+// change that sixteen rounding errors of every operand cause.
 Wanted wanted(const Case& c, const Operands& operands) {
   Wanted w{c.oracle(operands), {}};
   for (Long v : w.values) w.bounds.push_back(8 * kUnit * (std::fabs(v) + c.terms));
@@ -92,7 +92,7 @@ Split split(const Case& c, const Arrays& in, bool with_numbers) {
   return s;
 }
 
-// The same values in another order: another example of a map.
+// The same values in another order, as the second example of a map.
 Operands other_example(const Case& c) {
   Operands other = c.operands;
   for (Reals& x : other)
@@ -108,7 +108,7 @@ Long slope(const std::function<Long(Long)>& f, Long x, Long h) {
 }
 
 // The derivative of a weighted sum of the results by each element of the first array. Two steps of
-// the difference say how good it is; where they disagree there is a kink.
+// the difference estimate its error; if they disagree, there is a kink.
 std::string derivative_problem(const Case& c, const Arrays& in, const std::vector<double>& values,
                                bool jitted) {
   std::size_t of = 0;
@@ -249,7 +249,7 @@ Shape draw_shape(Dice& dice) {
 
 Reals draw_reals(Dice& dice, const Shape& shape, double low, double high) {
   Reals x{shape, {}, false};
-  // No two are equal where a tape has shrunk to one number.
+  // No two elements are equal, even if a tape has shrunk to one number.
   for (std::int64_t i = 0; i < shape.count(); ++i) {
     const double beside = (high - low) * std::fmod(0.618 * static_cast<double>(i), 1.0) / 9974;
     x.at.push_back(draw_double(dice, low, high - (high - low) / 9974) + beside);

@@ -1,5 +1,5 @@
-// A drawn case of float64 with constants that are no float32, its oracle in long double, and the
-// ways of running it.
+// A drawn case of float64 with constants that are not float32 numbers, its oracle in long double,
+// and the ways to run it.
 #pragma once
 
 #include "ops/dice.h"
@@ -21,7 +21,7 @@ using Long = long double;
 using Longs = std::vector<Long>;
 using Arrays = std::vector<Array>;
 
-/// An operand: doubles, held wider so that the oracle can be asked beside them.
+/// An operand: doubles, stored as long doubles so that the oracle can be evaluated near them.
 struct Reals {
   Shape shape;
   Longs at;
@@ -41,15 +41,16 @@ struct Case {
   Operands operands;
   std::function<Array(const Arrays&)> f;
   std::function<Longs(const Operands&)> oracle;
-  /// Terms that cancel inside, whose roundings stay however small the result is.
+  /// The size of terms that cancel inside, whose rounding errors remain however small the result
+  /// is.
   Long terms = 0;
-  /// Whether there are derivatives to compare, by differences of the oracle.
+  /// Whether derivatives are compared with finite differences of the oracle.
   bool smooth = true;
   /// Whether the array operands may be stacked and the function mapped over them.
   bool maps = true;
 };
 
-/// A public function, or a way to write it, and how cases of it are drawn.
+/// A public function, or one way to call it, and how its cases are drawn.
 struct Row {
   std::string name;  // as in the headers: "add", "operator+", "nn::elu", "At::set"
   std::function<Case(Dice&)> draw;
@@ -67,20 +68,20 @@ std::vector<Row> network_rows();
 std::vector<Row> training_rows();
 std::vector<Row> program_rows();
 
-/// What is wrong with how the case runs; nothing where it is right.
+/// Describes an error in how the case runs, or returns an empty text.
 std::string problem(const Case& c, Dice& dice);
 
 // --- draws
 
-/// A double between the two that is no float32.
+/// A double in the range that is not a float32 number.
 double draw_double(Dice& dice, double low, double high);
 Shape draw_shape(Dice& dice);
 Reals draw_reals(Dice& dice, const Shape& shape, double low, double high);
-/// An operand that is an array or, once in three times, a number.
+/// An operand that is an array or, in one of three cases, a number.
 Reals draw_operand(Dice& dice, const Shape& shape, double low, double high);
 inline Reals number(double v) { return {{}, {v}, true}; }
 
-// --- what oracles are made of
+// --- building blocks of oracles
 
 /// f of each element.
 template <class F>
@@ -89,7 +90,7 @@ Longs each(const Reals& x, F&& f) {
   for (Long v : x.at) out.push_back(f(v));
   return out;
 }
-/// f of the elements of both, of which either may be a number.
+/// f of the elements of both operands, either of which may be a number.
 template <class F>
 Longs each(const Reals& x, const Reals& y, F&& f) {
   Longs out;
@@ -97,7 +98,7 @@ Longs each(const Reals& x, const Reals& y, F&& f) {
     out.push_back(f(x[x.number ? 0 : i], y[y.number ? 0 : i]));
   return out;
 }
-/// f of each row of a matrix, or of what has one axis.
+/// f of each row of a matrix, or of an array with one axis.
 template <class F>
 Longs each_row(const Reals& x, F&& f) {
   const std::size_t n = static_cast<std::size_t>(x.shape[x.shape.size() - 1]);
@@ -119,12 +120,12 @@ inline Long sigmoid(Long x) { return 1 / (1 + std::exp(-x)); }
 inline Long softplus(Long x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
-/// Of one row.
+/// The log softmax of one row.
 Longs log_softmax(const Longs& row);
 Longs softmax(const Longs& row);
-/// The elements `at` of `x` with mean 0, or theirs, and mean square 1.
+/// Normalises the elements `at` of `x` to mean 0, or keeps their mean, and to mean square 1.
 void normalise(Longs& x, const std::vector<std::size_t>& at, Long epsilon, bool centered = true);
-/// By Newton's method, for what is not near 1.
+/// By Newton's method, for numbers that are not near 1.
 Long erf_inv(Long x);
 constexpr Long kPi = 3.14159265358979323846264338327950288L;
 

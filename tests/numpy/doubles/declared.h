@@ -6,7 +6,7 @@
 
 namespace doubles {
 
-/// Headers without constants and without operands that are numbers, and functions without a row:
+/// Headers without constants and without operands that are numbers, and functions without a row,
 /// each with the reason.
 const std::map<std::string, std::string>& excluded_headers();
 const std::map<std::string, std::string>& excluded_functions();

@@ -44,7 +44,7 @@ Row two(const std::string& name, Two f, const Reals2& g, Range first, Range seco
       name, [f](const Array& x, const Array& y) { return f(x, y); }, g, first, second, terms);
 }
 
-// A comparison with a number that some elements are, and others nearly.
+// A comparison with a number that equals some elements and nearly equals others.
 Row comparison(const std::string& name, const std::function<Array(Array, Array)>& f,
                const std::function<bool(Long, Long)>& g) {
   return {name, [=](Dice& dice) {
@@ -242,7 +242,7 @@ std::vector<Row> elementwise_rows() {
           "operator>=", [](const Array& x, const Array& y) { return x >= y; },
           [](Long x, Long y) { return x >= y; }),
   };
-  // The number behind the array, for what changes it.
+  // Compound assignments to an array, whose second operand may be a number.
   const auto changed = [&](const std::string& name, const std::function<Array(Array, Array)>& f,
                            const Reals2& g) {
     all.push_back({name, [=](Dice& dice) {

@@ -9,7 +9,7 @@ namespace {
 
 namespace nn = ts::nn;
 
-// A loss of each element of x and y, which may be a number's array.
+// A loss of each element of x and y; y may be a number.
 Row loss(const std::string& name, const std::function<Array(Array, Array, double)>& f,
          const std::function<Long(Long, Long, Long)>& g, double low = -2, double high = 2) {
   return {name, [=](Dice& dice) {
@@ -159,7 +159,7 @@ std::vector<Row> loss_rows() {
                  }});
   all.push_back(
       {"nn::ctc_loss", [](Dice& dice) {
-         // One label in two frames: the label twice, or a blank on either side of it.
+         // One label in two frames: twice the label, or a blank before or after it.
          return Case{"nn::ctc_loss(x, zeros, {{1}}, zeros)",
                      {draw_reals(dice, {1, 2, 3}, -2, 2)},
                      [](const Arrays& in) {

@@ -1,4 +1,4 @@
-// Functions that make arrays of numbers, and those that put numbers at places.
+// Functions that make arrays of numbers, and those that place numbers in arrays.
 #include "numpy/doubles/cases.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@ namespace doubles {
 
 namespace {
 
-// What is made is multiplied with x, so that there is something to trace. Values between bounds are
-// sums of terms as large as those, which may cancel.
+// The new array is multiplied by x, so that there is something to trace. Values between bounds are
+// sums of terms as large as the bounds, which may cancel.
 Row maker(const std::string& name,
           const std::function<std::pair<std::function<Array()>, Longs>(Dice&)>& draw,
           Long terms = 4) {
@@ -161,7 +161,7 @@ std::vector<Row> maker_rows() {
                           Longs(3, c)};
             }),
   };
-  // Draws that are functions of uniform ones.
+  // Draws computed from uniform ones.
   const auto drawn = [&](const std::string& name,
                          const std::function<Array(Array, double, double)>& make,
                          const std::function<Long(Long u, Long low, Long high)>& oracle) {
@@ -205,7 +205,7 @@ std::vector<Row> maker_rows() {
                                                                                  ts::f64);
       },
       [](Long u, Long, Long high) { return (2 * u - 1) * std::sqrt(3 * high / 2); });
-  // Initialisers scale what random draws.
+  // Initialisers scale the draws of `random`.
   const auto scaled = [&](const std::string& name, auto make, auto unit) {
     all.push_back(maker(name, [=](Dice& dice) {
       const double scale = draw_double(dice, 0.1, 3);
@@ -368,7 +368,7 @@ std::vector<Row> position_rows() {
   among(
       "dot", [](const Array& x, const Array& c) { return ts::dot(x, ts::broadcast_to(c, {3})); },
       [](const Longs& x, Long c) { return Longs{x[0] * c + x[1] * c + x[2] * c}; });
-  // Where positions are found, the number counts with all of its digits.
+  // If positions are searched, all digits of the number count.
   all.push_back(
       {"searchsorted", [](Dice& dice) {
          const double c = draw_double(dice, -1, 1);

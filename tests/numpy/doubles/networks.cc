@@ -9,7 +9,8 @@ namespace {
 
 namespace nn = ts::nn;
 
-// x (2, 3, 4) by layers with scales and biases (4,): which elements are normalised together.
+// x (2, 3, 4) in layers with scales and biases (4,); the argument says which elements are
+// normalised together.
 Row normalisation(const std::string& name,
                   const std::function<Array(Array, Array, Array, double)>& f,
                   const std::function<std::size_t(std::size_t, std::size_t, std::size_t)>& group,
@@ -42,8 +43,8 @@ Long dot(const Reals& m, std::size_t column, const Longs& x) {
   for (std::size_t i = 0; i < x.size(); ++i) s += x[i] * m(i, column);
   return s;
 }
-// Two steps of a cell with 2 inputs and 2 features: x (2, 2), weights (2, 2 gates) of the input and
-// of the state, a bias of the gates.
+// Two steps of a cell with 2 inputs and 2 features: x (2, 2), weights (2, 2 gates) for the input
+// and for the state, and a bias for the gates.
 using CellOracle = std::function<void(const std::function<Long(std::size_t, bool)>& gate,
                                       const Longs& bias, Longs& h, Longs& c)>;
 Row cell(const std::string& name, std::int64_t gates,
@@ -271,7 +272,7 @@ std::vector<Row> network_rows() {
                                },
                                12};
                  }});
-  // The bias belongs to the part of the input, for a GRU the third gate's of the state is 0.2.
+  // The bias belongs to the input's part; for a GRU the state's third gate has the bias 0.2.
   const auto two_steps = [](const auto& layer, const Array& x, const auto& start) {
     const auto [first, a] = layer(start, x[0]);
     return ts::stack({a, layer(first, x[1]).second});

@@ -7,7 +7,7 @@ namespace doubles {
 
 namespace {
 
-// Elements of x and y to a value, as arrays and as one real; what is computed stays small.
+// An expression of elements of x and y, on arrays and on one real number; its values stay small.
 struct Expression {
   std::string text;
   std::function<Array(const Array&, const Array&)> f;
@@ -153,7 +153,7 @@ std::vector<Row> program_rows() {
                            return each(o[0], o[1],
                                        [&](Long a, Long b) { return e.g(a, b) + Long(0.1) * a; });
                          },
-                         // Of a dozen functions each rounds what may be as large as this.
+                         // Each of a dozen functions rounds values up to this size.
                          16};
            }}};
 }

@@ -1,4 +1,4 @@
-// Reductions with numbers to start from, comparisons with tolerances, statistics.
+// Reductions with initial numbers, comparisons with tolerances, statistics.
 #include "numpy/doubles/cases.h"
 
 #include <algorithm>
@@ -74,7 +74,8 @@ Row quantiles(const std::string& name,
               Array (*f)(ts::Operand, ts::Operand, const ts::QuantileOptions&), double of) {
   return {name, [=](Dice& dice) {
             const std::string method = dice.once_in(4) ? "midpoint" : "linear";
-            // Away from the positions of the elements, where a rounding chooses another pair.
+            // The quantile is away from the positions of the elements, where rounding would choose
+            // another pair.
             const double q =
                 draw_double(dice, 0.05, 0.2) + 0.25 * static_cast<double>(dice.below(4));
             return Case{
@@ -90,7 +91,7 @@ Row quantiles(const std::string& name,
           }};
 }
 
-// Two numbers whose difference is just within, and just beyond, what is allowed.
+// Two numbers whose difference is just within the tolerance, or just beyond it.
 Row close(const std::string& name, bool all) {
   return {name, [=](Dice& dice) {
             const double rtol = draw_double(dice, 1e-4, 1e-3), atol = draw_double(dice, 1e-5, 1e-4),
@@ -305,7 +306,7 @@ std::vector<Row> reduction_rows() {
                  }});
   all.push_back(
       {"histogram", [](Dice& dice) {
-         // Elements beside an edge fall on its side.
+         // Elements near an edge are on the right side of it.
          const double low = draw_double(dice, -3, 0), high = draw_double(dice, 0.5, 3);
          const Long edge = Long(low) + (Long(high) - Long(low)) / 4;
          return Case{

@@ -185,7 +185,7 @@ std::vector<Row> series_rows() {
                 false};
   });
   add("polyfit", [](Dice& dice) {
-    // A line through points by its normal equations.
+    // The line through points, by its normal equations.
     return Case{"polyfit(x, y, 1)",
                 {{{4}, {-1.1, 0.3, 0.9, 2.2}}, draw_reals(dice, {4}, -2, 2)},
                 [](const Arrays& in) { return ts::polyfit(in[0], in[1], 1); },

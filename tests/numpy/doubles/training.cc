@@ -9,8 +9,8 @@ namespace {
 
 namespace optim = ts::optim;
 
-// The rates of some steps, times x. Steps are scalars, of which rates are doubles: an array of
-// steps would give float32.
+// The rates of some steps, times x. Steps are scalars, whose rates are doubles: an array of steps
+// would give float32.
 using Scheduled = std::pair<optim::Schedule, std::function<Long(Long)>>;
 Row schedule(const std::string& name,
              const std::function<Scheduled(double a, double b, double c)>& make) {
@@ -46,7 +46,7 @@ Long cosine(Long start, Long t, Long steps, Long alpha) {
   return start * ((1 - alpha) * (1 + std::cos(kPi * share(t, steps))) / 2 + alpha);
 }
 
-// Two steps of gradients y from parameters x, for each element alone.
+// Two steps with gradients y from parameters x, for each element separately.
 using Steps = std::function<std::function<void(int t, Long g, Long& p)>()>;
 Row optimiser(const std::string& name, const std::function<optim::Optimizer(double, double)>& make,
               const std::function<std::function<void(int, Long, Long&)>(Long, Long)>& oracle) {

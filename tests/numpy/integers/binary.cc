@@ -10,7 +10,7 @@ using Binary = std::function<Array(Array, Array)>;
 struct Pair {
   Grid x, y;
 };
-// Numbers stand on either side. `d` is what the number is drawn for.
+// Numbers may be on either side. `d` is the dtype that the number is drawn for.
 Pair draw_pair(Dice& dice, bool numbers = true) {
   const std::int64_t how = dice.below(5);
   Grid x = draw_array(dice);
@@ -19,7 +19,7 @@ Pair draw_pair(Dice& dice, bool numbers = true) {
     return dice.toss() ? Pair{n, x} : Pair{x, n};
   }
   const DType d = dice.toss() ? x.dtype : draw_dtype(dice);
-  if (how == 1) {  // each with each
+  if (how == 1) {  // every pair of values
     const Shape column{5, 1}, row{7};
     x = draw_array(dice, x.dtype, column);
     return {x, draw_array(dice, d, row)};
@@ -31,7 +31,7 @@ bool number_fits(const Grid& g, const Kind& common) {
   return !g.number || common.weak || !ts::is_integer(common.dtype) || fits(g.at[0], common.dtype);
 }
 
-// What booleans do: combine as one bit, are refused, or count as int32.
+// How booleans are treated: combined as one bit, refused, or converted to int32.
 enum class Booleans { combine, refused, as_integers };
 
 Row arithmetic(const std::string& name, Binary f, std::function<Wide(Wide, Wide, DType)> g,
@@ -77,7 +77,7 @@ Row comparison(const std::string& name, Binary f, bool (*g)(Wide, Wide)) {
           }};
 }
 
-// In floats: both are converted to the float of what they have in common, once.
+// Computed in floats: both operands are converted to the float type of their common dtype, once.
 Row in_floats(const std::string& name, Binary f) {
   return {name, [=](Dice& dice) {
             const auto [x, y] = draw_pair(dice);
@@ -86,7 +86,7 @@ Row in_floats(const std::string& name, Binary f) {
             c.operands = {x, y};
             c.f = [f](const Arrays& in) { return Arrays{f(in[0], in[1])}; };
             const Kind kind = promoted(kind_of(x), kind_of(y));
-            if (kind.weak) {  // a boolean array with a number: numbers are their doubles to scalars
+            if (kind.weak) {  // a boolean array with a number: scalars compute with the doubles
               const DType d = x.shape.empty() && y.shape.empty() ? ts::f64 : ts::f32;
               c.expected = {bits_of_array(f(array_of(x, d), array_of(y, d)).astype(ts::f32))};
               return c;
@@ -113,7 +113,7 @@ Wide power_of(Wide x, Wide y, DType) {
   return result;
 }
 
-// The amount counts as unsigned; the width or more shifts every bit out.
+// The amount is unsigned; the width or more shifts every bit out.
 Wide left(Wide x, Wide y, DType d) {
   return y < 0 || y >= bits_of(d) ? 0 : times(x, Wide(1) << static_cast<int>(y));
 }
@@ -122,7 +122,7 @@ Wide right(Wide x, Wide y, DType d) {
   return x >> static_cast<int>(y);
 }
 
-// Bits of float64, which int64 and uint64 have in common, are not combined.
+// int64 and uint64 have float64 in common, whose bits are not combined.
 Row bitwise(const std::string& name, Binary f, std::function<Wide(Wide, Wide, DType)> g,
             Booleans booleans) {
   const Row row = arithmetic(
@@ -142,7 +142,7 @@ Row bitwise(const std::string& name, Binary f, std::function<Wide(Wide, Wide, DT
 Case power_case(Dice& dice, const std::string& name, const Binary& f) {
   Case c = arithmetic(name, f, power_of, Booleans::as_integers).draw(dice);
   const Grid& y = c.operands[1];
-  // What a number is a trace does not know of its arguments, and takes them as it takes arrays.
+  // A trace does not know the values of its arguments, so it treats numbers like arrays.
   c.captures = y.number && y.at[0] < 0;
   if (c.captures) c.refused = Refusal::dtype;
   return c;

@@ -4,8 +4,8 @@ namespace integers {
 
 namespace {
 
-// The limits of all dtypes, the powers of two at which floats and indices lose integers, and what
-// lies beside each; simple numbers first, so that shrinking leads to them.
+// The limits of all dtypes, the powers of two above which floats and indices lose integers, and the
+// numbers next to each; simple numbers first, so that shrinking leads to them.
 const std::vector<Wide>& edges() {
   static const auto& all = *[] {
     auto* v = new std::vector<Wide>{0, 1, -1, 2, 3, -2, 7, -7, 13, 100};
@@ -25,7 +25,7 @@ const std::vector<Wide>& edges_of(DType d) {
       std::vector<Wide>& v = (*of)[static_cast<std::size_t>(e)];
       for (Wide n : edges())
         if (fits(n, e)) v.push_back(n);
-      // The dtype's own limits come once more, so that each is drawn as often as all the rest.
+      // The dtype's own limits are repeated, so that they are drawn as often as all other values.
       for (std::size_t rest = v.size(); rest > 0; rest -= std::min<std::size_t>(rest, 4))
         v.insert(v.end(),
                  {least(e), least(e) + (e != ts::bool_), most(e) - (e != ts::bool_), most(e)});
@@ -35,7 +35,7 @@ const std::vector<Wide>& edges_of(DType d) {
   return all[static_cast<std::size_t>(d)];
 }
 
-// What a call did: its results, or the error that it raised.
+// The outcome of a call: its results, or the error that it threw.
 struct Run {
   Refusal refused = Refusal::none;
   std::string error;
@@ -229,7 +229,7 @@ Shape draw_shape(Dice& dice, int rank) {
 Grid draw_array(Dice& dice, DType d, const Shape& shape) {
   Grid g = zeros(d, shape);
   const std::vector<Wide>& from = edges_of(d);
-  // The first few are choices of their own, which shrink; the others follow from one.
+  // The first few choices are independent and shrink; the others follow from one.
   std::uint64_t state = 1;
   for (std::size_t i = 0; i < g.at.size(); ++i) {
     if (i < 4) {

@@ -1,5 +1,5 @@
-// A drawn case, and the ways of running it: eagerly against the oracle; jitted and mapped against
-// the eager run, bit for bit.
+// A drawn case, and the ways to run it: eagerly against the oracle; jitted and mapped against the
+// eager run, bit for bit.
 #pragma once
 
 #include "numpy/integers/wide.h"
@@ -14,10 +14,11 @@ using walk::Dice;
 using Arrays = std::vector<Array>;
 using Ints = std::vector<std::int64_t>;
 
-/// What a call has to give: exact integers, the bits of another array, or reals between bounds.
+/// The expected result of a call: exact integers, the bits of another array, or reals between
+/// bounds.
 struct Expected {
   std::optional<Grid> exact;
-  std::optional<Array> same;  // but for weakness
+  std::optional<Array> same;  // except for weakness
   Shape shape;
   DType dtype = ts::f32;
   std::vector<long double> low, high;
@@ -38,7 +39,7 @@ struct Case {
   Refusal refused = Refusal::none;
   /// Whether the operands may be stacked and the function mapped over them.
   bool maps = true;
-  /// Whether numbers have to be numbers in traces too, where the function looks at their values.
+  /// Whether numbers must be constants in traces too, because the function reads their values.
   bool captures = false;
 };
 
@@ -60,21 +61,21 @@ std::vector<Row> random_rows();
 std::vector<Row> control_rows();
 std::vector<Row> network_rows();
 
-/// What is wrong with how the case runs; nothing where it is right.
+/// Describes an error in how the case runs, or returns an empty text.
 std::string problem(const Case& c, Dice& dice);
 
 // --- draws
 
-/// A value of `d`: its limits, powers of two and what lies beside them, small numbers.
+/// A value of `d`: its limits, powers of two and their neighbours, small numbers.
 Wide draw_value(Dice& dice, DType d);
-/// A bare number, with those that `d` just does not hold.
+/// A bare number, which may be just out of the range of `d`.
 Grid draw_number(Dice& dice, DType d);
 DType draw_dtype(Dice& dice, bool booleans = true);
 Shape draw_shape(Dice& dice);
 Shape draw_shape(Dice& dice, int rank);
 Grid draw_array(Dice& dice, DType d, const Shape& shape);
 Grid draw_array(Dice& dice, bool booleans = true);
-/// An axis, from either end.
+/// An axis, counted from either end.
 std::int64_t draw_axis(Dice& dice, const Shape& shape);
 inline std::size_t axis_at(std::int64_t axis, const Shape& s) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(s.size()) : axis);

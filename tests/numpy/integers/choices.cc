@@ -1,4 +1,4 @@
-// Choices, conversions and comparisons of wholes.
+// Selections, conversions and comparisons of integers.
 #include "numpy/integers/cases.h"
 
 namespace integers {
@@ -8,7 +8,8 @@ namespace {
 bool known_number_fits(const Grid& g, const Kind& common) {
   return !g.number || common.weak || !ts::is_integer(common.dtype) || fits(g.at[0], common.dtype);
 }
-// An operand beside an array of `d`: of any dtype and a shape that broadcasts, or a number.
+// An operand beside an array of `d`: an array of any dtype and a shape that broadcasts, or a
+// number.
 Grid beside(Dice& dice, DType d, const Shape& shape) {
   if (dice.below(3) == 0) return draw_number(dice, d == ts::bool_ ? ts::i64 : d);
   return draw_array(dice, dice.toss() ? d : draw_dtype(dice), dice.toss() ? shape : Shape{});
@@ -52,7 +53,7 @@ Case clip_case(Dice& dice, bool method) {
     c.expected = {exactly(x)};
     return c;
   }
-  // A number has to fit what it meets: the lower bound x, the upper one all three.
+  // A number must fit the operands that it meets: the lower bound x, the upper bound all three.
   if (!known_number_fits(lo, kind) || !known_number_fits(hi, kind)) {
     c.refused = Refusal::dtype;
     return c;
@@ -68,7 +69,7 @@ Case clip_case(Dice& dice, bool method) {
   return c;
 }
 
-// Between integers the low bits stay; to a float each value is rounded once.
+// Between integers the low bits are kept; in a float each value is rounded once.
 Case astype_case(Dice& dice, bool method) {
   Case c;
   const bool is_number = dice.once_in(6);
@@ -97,7 +98,8 @@ Case astype_case(Dice& dice, bool method) {
   c.expected = {exactly(r)};
   return c;
 }
-// Floats to integers: the fraction is cut off, what is outside is the nearest limit, NaN is 0.
+// From floats to integers, the fraction is cut off, numbers outside become the nearest limit, and
+// NaN becomes 0.
 Case from_floats_case(Dice& dice) {
   static const auto& values = *[] {
     auto* v = new std::vector<double>{0,    0.5,  -0.5,  1,        -1,        1.5,

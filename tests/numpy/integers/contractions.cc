@@ -1,4 +1,4 @@
-// Sums of products: wrapped as one sum, in the dtype that the operands have in common.
+// Sums of products, which wrap once, in the common dtype of the operands.
 #include "numpy/integers/cases.h"
 
 namespace integers {
@@ -63,7 +63,7 @@ Row contraction(const std::string& name, Contract f, const std::vector<Form>& fo
           return c;
         }
         if (ts::is_floating(kind.dtype)) {
-          c.maps = false;  // libraries sum floats of a stack in another order
+          c.maps = false;  // libraries add the floats of a stack in another order
           c.expected = {bits_of_array(f(array_of(x, ts::f64), array_of(y, ts::f64)))};
           return c;
         }
@@ -79,7 +79,7 @@ Row einsum_row(const std::string& subscripts, const Form& form) {
       "einsum", [subscripts](Array x, Array y) { return ts::einsum(subscripts, x, y); }, {form});
 }
 
-// Sums within one operand stay in its dtype.
+// Sums within one operand keep its dtype.
 Case einsum_of_one(Dice& dice) {
   const Grid x = draw_array(dice, draw_dtype(dice), draw_shape(dice, 2));
   Case c;

@@ -11,7 +11,7 @@ Array counted(const Array& lo, const Array& hi) {
       Array(ts::array(1, ts::i64)));
 }
 
-// A few turns between bounds anywhere: arrays of two dtypes, or an array and a number.
+// A few iterations between bounds anywhere: arrays of two dtypes, or an array and a number.
 Case loop_case(Dice& dice) {
   const DType d = draw_dtype(dice, false), e = dice.toss() ? d : draw_dtype(dice, false);
   Grid lo = draw_array(dice, d, {}), hi = lo;
@@ -71,7 +71,7 @@ Case branch_case(Dice& dice, bool cond) {
   return c;
 }
 
-// Steps of a loop wrap as the carry's dtype does.
+// Steps of a loop wrap in the carry's dtype.
 Case while_case(Dice& dice) {
   Case c;
   c.operands = {draw_array(dice, draw_dtype(dice, false), {})};

@@ -12,8 +12,8 @@ struct Declared {
   std::string header;
   std::string name;  // "add", "operator+", "Array::sum"
 };
-/// Free functions of every namespace but `detail`, and the public member functions of Array, At and
-/// All, as the text of the headers has them.
+/// Free functions of all namespaces except `detail`, and the public member functions of Array, At
+/// and All, read from the text of the headers.
 std::vector<Declared> declared_functions(const std::string& folder);
 
 /// Headers without functions of integers, and functions without a row: each with the reason.

@@ -5,8 +5,8 @@ namespace integers {
 
 namespace {
 
-// Integers in [lo, hi) where the dtype holds them. Bounds that are numbers and do not fit, or leave
-// nothing, are errors.
+// Integers in [lo, hi), as far as the dtype holds them. Numbers as bounds that do not fit, or leave
+// no integers, are errors.
 Case randint_case(Dice& dice) {
   const DType d = draw_dtype(dice, false);
   const bool numbers = dice.toss();
@@ -25,7 +25,7 @@ Case randint_case(Dice& dice) {
     return Arrays{ts::random::randint(ts::random::key(11), {64}, in[0], in[1], d)};
   };
   const Wide l = lo.at[0], h = hi.at[0];
-  // One beyond the largest value is a bound that the narrow dtypes take.
+  // Narrow dtypes accept one more than their largest value as a bound.
   const Wide highest = most(d) + (bits_of(d) < 32 ? 1 : 0);
   if (numbers && (l < least(d) || h > highest || l >= h)) {
     c.refused = Refusal::shape;
@@ -40,7 +40,7 @@ Case randint_case(Dice& dice) {
   return c;
 }
 
-// A key depends on the low 32 bits of what is folded in, whatever dtype brings them.
+// A key depends on the low 32 bits of the number that is folded in, whatever its dtype.
 Case fold_case(Dice& dice) {
   Case c;
   c.operands = {dice.toss() ? draw_number(dice, ts::i64)
@@ -63,7 +63,7 @@ Case key_case(Dice& dice) {
   return c;
 }
 
-// Bounds in floats: what the float values give.
+// Bounds are converted to floats: the result is that of the float values.
 Case uniform_case(Dice& dice) {
   Case c;
   const DType d = draw_dtype(dice, false);

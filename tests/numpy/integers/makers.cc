@@ -1,4 +1,4 @@
-// What makes arrays from C++ numbers, and numbers from arrays.
+// Functions that make arrays from C++ numbers, and numbers from arrays.
 #include "numpy/integers/cases.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace {
 
 DType number_dtype(Wide v) { return number(v).dtype; }
 
-// full, full_like, array: of a number or an array, in a dtype of their own or a given one.
+// full, full_like and array, from a number or an array, in a dtype of their own or a given one.
 Case filled_case(Dice& dice, const std::string& how) {
   const DType d = draw_dtype(dice);
   const bool is_number = dice.toss(), given = how == "full_like" || dice.toss();
@@ -51,7 +51,7 @@ Case constant_case(Dice& dice, const std::string& how) {
   return c;
 }
 
-// Braces, of one dtype that holds all values.
+// Values in braces, of one dtype that holds all of them.
 Case braces_case(Dice& dice) {
   const std::optional<DType> given = dice.toss() ? std::optional(draw_dtype(dice)) : std::nullopt;
   const DType draw = given.value_or(ts::i64);
@@ -81,8 +81,8 @@ Case braces_case(Dice& dice) {
   return c;
 }
 
-// start, start + step, ... before stop: refused where the dtype does not hold one of them. In
-// int32, or in int64 where a value needs it.
+// start, start + step, ... before stop; refused if the dtype does not hold one of them. The dtype
+// is int32, or int64 if a value needs it.
 Case arange_case(Dice& dice) {
   const std::optional<DType> given =
       dice.toss() ? std::optional(draw_dtype(dice, false)) : std::nullopt;
@@ -98,7 +98,7 @@ Case arange_case(Dice& dice) {
            (given ? ", " + std::string(ts::short_name_of(*given)) + ")" : ")");
   c.maps = false;
   c.f = [=](const Arrays&) {
-    // As int64, or as uint64 where that does not hold it.
+    // As int64, or as uint64 if int64 does not hold it.
     const auto typed = [](Wide v, auto f) {
       return v > most(ts::i64) ? f(static_cast<std::uint64_t>(v)) : f(static_cast<std::int64_t>(v));
     };
@@ -118,12 +118,12 @@ Case arange_case(Dice& dice) {
   return c;
 }
 
-// Whole numbers between bounds that are doubles: the largest below. Parts of powers of two are
-// exact, so that the oracle's fractions are the library's.
+// Integers between bounds that are doubles, rounded down. The number of parts is a power of two, so
+// divisions are exact, and the oracle's fractions are the library's.
 Case linspace_case(Dice& dice) {
   const DType d = draw_dtype(dice, false);
   const std::int64_t parts = dice.of(Ints{1, 2, 4, 8});
-  // Bounds with few bits, so that no product of them is rounded.
+  // Bounds have few bits, so that no product of them is rounded.
   const auto bound = [&] {
     return static_cast<double>(dice.of(std::vector<Wide>{0,
                                                          1,
@@ -179,8 +179,8 @@ Case eye_case(Dice& dice) {
   return c;
 }
 
-// Reading: the number where the C++ type holds it, else an error. Values are not there in a trace,
-// so only the outcome enters the functions that run.
+// Reading gives the number if the C++ type holds it, else an error. Values are not available in a
+// trace, so only the outcome enters the functions that run.
 template <class T>
 Expected read(const Grid& x, Case& c) {
   const Wide v = x.at[0];
@@ -212,7 +212,7 @@ Case item_case(Dice& dice, bool conversion) {
   if (c.refused != Refusal::none) c.expected.clear();
   return c;
 }
-// All elements, as they went in.
+// All elements are returned as they were passed.
 Case vector_case(Dice& dice, const std::string& how) {
   const Grid x = draw_array(dice);
   Case c;

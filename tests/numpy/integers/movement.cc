@@ -1,11 +1,11 @@
-// Functions that move elements: each keeps its value, wherever large shifts and counts take it.
+// Functions that move elements: each element keeps its value, however large shifts and counts are.
 #include "numpy/integers/cases.h"
 
 namespace integers {
 
 namespace {
 
-// Where each element of the result comes from is what the function does with positions.
+// The source of each result element is found by applying the function to positions.
 using Move = std::function<Arrays(Dice&, const Grid&, std::string&, std::function<Arrays(Array)>&)>;
 
 Row moved(const std::string& name,
@@ -117,7 +117,7 @@ Case pad_case(Dice& dice) {
   return c;
 }
 
-// Arrays of different dtypes join in the one that they have in common.
+// Arrays of different dtypes are joined in their common dtype.
 Case join_case(Dice& dice, bool stacks) {
   const Shape s = stacks ? draw_shape(dice) : draw_shape(dice, 2);
   std::vector<Grid> parts;
@@ -152,7 +152,7 @@ Case join_case(Dice& dice, bool stacks) {
   return c;
 }
 
-// Sorted in the order of the numbers, equal ones in their own.
+// The order of the numbers; equal numbers keep their order.
 std::vector<std::int64_t> order_of(const std::vector<Wide>& v, bool descending) {
   Ints p(v.size());
   for (std::size_t i = 0; i < p.size(); ++i) p[i] = static_cast<std::int64_t>(i);

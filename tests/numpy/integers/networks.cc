@@ -16,7 +16,7 @@ Array logits_of(std::int64_t rows, std::int64_t classes) {
   return ts::sin(ts::arange(rows * classes).astype(ts::f32)).reshape(rows, classes);
 }
 
-// A label outside the classes gives 0, whatever dtype it has.
+// A label outside the classes gives 0, for any dtype.
 Case label_case(Dice& dice) {
   const std::int64_t classes = dice.of(Ints{3, 1, 100, 300});
   const Grid labels = small_labels(dice, {2}, classes);

@@ -1,4 +1,4 @@
-// Arrays of positions of any integer dtype: every one addresses the whole axis, from either end.
+// Arrays of positions of any integer dtype: each can address the whole axis, from either end.
 #include "numpy/integers/cases.h"
 
 namespace integers {
@@ -18,7 +18,7 @@ Grid draw_positions(Dice& dice, const Shape& shape, std::int64_t n) {
 }
 std::int64_t draw_extent(Dice& dice) { return dice.of(Ints{5, 1, 3, 100, 200, 300, 70000}); }
 
-// Values that tell where they come from, whatever the dtype.
+// Values that identify their position, for any dtype.
 Grid draw_data(Dice& dice, std::int64_t n) {
   Grid x = zeros(draw_dtype(dice), {n});
   for (std::int64_t i = 0; i < n; ++i)
@@ -26,14 +26,14 @@ Grid draw_data(Dice& dice, std::int64_t n) {
         i < 20 ? draw_value(dice, x.dtype) : wrapped(i * 7, x.dtype);
   return x;
 }
-// A position from the start, or -1 where it is outside.
+// The position counted from the start, or -1 if it is outside.
 Wide from_start(Wide p, std::int64_t n) {
   const Wide at = p < 0 ? p + n : p;
   return at < 0 || at >= n ? -1 : at;
 }
 Wide fill_of(DType d) { return ts::is_signed_integer(d) ? least(d) : most(d); }
 
-// Positions outside give the dtype's fill, or the nearest element.
+// Positions outside give the dtype's fill value, or the nearest element.
 Case take_case(Dice& dice, const std::string& how) {
   const std::int64_t n = draw_extent(dice);
   const Grid x = draw_data(dice, n),
@@ -64,14 +64,14 @@ Case take_case(Dice& dice, const std::string& how) {
   return c;
 }
 
-// Updates outside are dropped. Where a position comes twice, set takes the last, and the others
+// Updates outside are dropped. If a position occurs twice, set keeps the last value, and the others
 // combine all.
 Case update_case(Dice& dice, const std::string& what) {
   const std::int64_t n = dice.of(Ints{5, 1, 200, 300});
   Grid x = draw_data(dice, n);
   if (x.dtype == ts::bool_) x.dtype = ts::u8;
   Grid p = draw_positions(dice, {1 + dice.below(6)}, n);
-  const std::int64_t kind = dice.below(4);  // values: a number, a scalar, one each
+  const std::int64_t kind = dice.below(4);  // values: a number, a scalar, or one per position
   const Grid v = kind == 0 ? draw_number(dice, x.dtype)
                            : draw_array(dice, dice.toss() ? x.dtype : draw_dtype(dice),
                                         kind == 1 ? Shape{} : p.shape);
@@ -148,7 +148,7 @@ Case one_hot_case(Dice& dice) {
   return c;
 }
 
-// Blocks at starts of any dtype, moved inside.
+// Blocks at starts of any dtype, clamped to the inside.
 Case block_case(Dice& dice, bool update) {
   const std::int64_t n = dice.of(Ints{5, 1, 100, 200, 300}),
                      size = 1 + dice.below(std::min<std::int64_t>(n, 5));
@@ -175,7 +175,7 @@ Case block_case(Dice& dice, bool update) {
   return c;
 }
 
-// Plain positions of any C++ type: outside they are errors, ranges are cut.
+// Plain positions of any C++ type: outside they are errors, and ranges are clipped.
 Case plain_case(Dice& dice) {
   const std::int64_t n = dice.of(Ints{5, 1, 300});
   const Grid x = draw_data(dice, n);
@@ -217,7 +217,7 @@ Case range_case(Dice& dice, const std::string& how) {
                         : how == "from" ? ts::from(start)
                                         : ts::until(stop)]};
   };
-  // As Python cuts them.
+  // Clips like Python.
   const auto cut = [&](Wide v, Wide low, Wide high) {
     return std::clamp<Wide>(v < 0 ? v + n : v, low, high);
   };
@@ -232,7 +232,7 @@ Case range_case(Dice& dice, const std::string& how) {
   return c;
 }
 
-Case choice_case(Dice& dice) {  // rows are rows, whatever they hold
+Case choice_case(Dice& dice) {  // rows are rows, whatever they contain
   const Grid x = draw_array(dice, draw_dtype(dice), {4});
   Case c;
   c.call = "choice(key, x, {6})";

@@ -7,7 +7,7 @@ namespace {
 
 using Fold = std::function<Wide(const std::vector<Wide>&, DType)>;
 
-// The elements that each result is made of.
+// The elements that contribute to each result.
 struct Groups {
   Shape shape;
   std::vector<std::vector<Wide>> of;
@@ -31,7 +31,7 @@ Groups grouped(const Grid& x, const std::vector<bool>& reduced, bool keepdims, c
   return g;
 }
 
-// What every reduction has.
+// The parts that all reductions share.
 struct Reduction {
   Grid x;
   std::vector<bool> reduced;
@@ -75,7 +75,7 @@ DType accumulation(DType d) {
 
 using Reduce = std::function<Array(Array, const ts::ReduceOptions&)>;
 
-// sum, prod, max and min: `widens` says which accumulate in 32 bits.
+// sum, prod, max and min; `widens` says which accumulate in 32 bits.
 Row folded(const std::string& name, Reduce f, bool widens, Fold fold) {
   return {name, [=](Dice& dice) {
             Reduction r = draw_reduction(dice, name);
@@ -146,7 +146,7 @@ Row logic(const std::string& name, Logic f, DType result, Fold fold) {
           }};
 }
 
-// In floats: the bits that the float values give.
+// Computed in floats: the bits of the results for the float values.
 Row as_of_floats(const std::string& name, std::function<Array(Array, const Ints&, bool)> f) {
   return {name, [=](Dice& dice) {
             const Reduction r = draw_reduction(dice, name, false);
@@ -234,7 +234,7 @@ Row extremum(const std::string& name, std::function<Array(Array, const ts::ArgOp
           }};
 }
 
-// Running sums along an axis, in `dtype`; booleans are int32 to sums and products.
+// Running sums along an axis, in `dtype`; sums and products treat booleans as int32.
 Row running(const std::string& name, std::function<Array(Array, const ts::CumulativeOptions&)> f,
             std::function<Wide(Wide, Wide)> g, bool extremes) {
   return {name, [=](Dice& dice) {

@@ -10,10 +10,10 @@ using OfValue = Wide (*)(Wide);
 
 Wide same(Wide v) { return v; }
 
-// What a function does with booleans.
+// How a function treats booleans.
 enum class Booleans { taken, refused, others };  // `others`: not drawn
 
-// Results in the operand's dtype; of numbers in the number's.
+// The result has the operand's dtype; for a number, the number's.
 Row kept(const std::string& name, std::function<Array(Array)> f, OfValue g,
          Booleans booleans = Booleans::taken) {
   return {name, [=](Dice& dice) {
@@ -49,8 +49,8 @@ Row tested(const std::string& name, std::function<Array(Array)> f, OfValue g) {
             return c;
           }};
 }
-// Functions in floats give the bits that they give of the values as float32, or as float64 where
-// the integers have 64 bits. Numbers are doubles to them.
+// Functions in floats give the bits of their results for the values as float32, or as float64 if
+// the integers have 64 bits. Numbers are doubles.
 Row in_floats(const std::string& name, std::function<Array(Array)> f, DType widest = ts::f64) {
   return {
       name, [=](Dice& dice) {
@@ -59,7 +59,7 @@ Row in_floats(const std::string& name, std::function<Array(Array)> f, DType wide
         const Grid& x = c.operands[0];
         c.call = name + "(x)";
         c.f = [f](const Arrays& in) { return Arrays{f(in[0])}; };
-        // Scalars that meet bare floats are doubles inside, as numbers are.
+        // Scalars that meet bare floats are doubles inside, like numbers.
         if (x.number || (widest == ts::f32 && x.shape.empty()))
           c.expected = {bits_of_array(f(Array(static_cast<double>(x.at[0]))))};
         else

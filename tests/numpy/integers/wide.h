@@ -1,4 +1,4 @@
-// Arrays of integers as NumPy would have them, in 128 bits: the oracle of the drawn cases.
+// Arrays of integers as NumPy has them, in 128 bits: the oracle of the drawn cases.
 #pragma once
 
 #include <tessera/tessera.h>
@@ -39,7 +39,7 @@ inline Wide most(DType d) {
   return (Wide(1) << (bits_of(d) - (ts::is_signed_integer(d) ? 1 : 0))) - 1;
 }
 inline bool fits(Wide v, DType d) { return v >= least(d) && v <= most(d); }
-/// The value of `d` with the same low bits: how integers wrap. Booleans are what is not 0.
+/// The value of `d` with the same low bits, as integers wrap. Booleans are true unless 0.
 inline Wide wrapped(Wide v, DType d) {
   if (d == ts::bool_) return v != 0;
   const UnsignedWide low = static_cast<UnsignedWide>(v) & ((UnsignedWide(1) << bits_of(d)) - 1);
@@ -51,7 +51,7 @@ inline Wide times(Wide x, Wide y) {
   return static_cast<Wide>(static_cast<UnsignedWide>(x) * static_cast<UnsignedWide>(y));
 }
 
-/// An array of integers or booleans; a bare C++ number where `number` says so.
+/// An array of integers or booleans, or a bare C++ number if `number` is set.
 struct Grid {
   DType dtype = ts::i32;
   Shape shape;
@@ -64,13 +64,13 @@ struct Grid {
 inline Grid zeros(DType d, const Shape& shape) {
   return {d, shape, std::vector<Wide>(static_cast<std::size_t>(shape.count()))};
 }
-/// A number's dtype says how many bits it needs.
+/// The dtype of a number has as many bits as the number needs.
 inline Grid number(Wide v) {
   const DType d = fits(v, ts::i32) ? ts::i32 : fits(v, ts::i64) ? ts::i64 : ts::u64;
   return {d, {}, {v}, true, true};
 }
 
-/// The number as the C++ type that `kind` picks among those that hold it.
+/// The number as a C++ type, which `kind` selects among those that hold it.
 inline Array bare(Wide v, std::int64_t kind) {
   std::vector<Array> all;
   const auto offer = [&](auto tag) {
@@ -95,7 +95,7 @@ Array array_as(const Grid& g) {
   }
   return Array::from_bytes(ts::dtype_of<T>(), g.shape, values.get());
 }
-/// The values as an array of `d`, each rounded once where that is a float.
+/// The values as an array of `d`, each rounded once if `d` is a float.
 inline Array array_of(const Grid& g, DType d) {
   return ts::dispatch_real(d, [&](auto tag) { return array_as<decltype(tag)>(g); });
 }
@@ -103,7 +103,7 @@ inline Array array_of(const Grid& g, std::int64_t kind = 0) {
   return g.number ? bare(g.at[0], kind) : array_of(g, g.dtype);
 }
 
-/// What an array holds, bit by bit; all NaNs are one.
+/// The contents of an array, by bits; all NaNs are equal.
 struct Seen {
   DType dtype;
   bool weak;
@@ -146,7 +146,7 @@ inline std::string text(const Seen& s, std::size_t i) {
   return ts::is_floating(s.dtype) ? std::to_string(real_of(s, i)) : text(integer_of(s, i));
 }
 
-/// dtype[shape] {values}, of which the first few.
+/// dtype[shape] {values}, with the first few values.
 inline std::string text(const Grid& g) {
   std::string t = g.number ? "number" : std::string(ts::short_name_of(g.dtype));
   if (!g.number) {
@@ -164,8 +164,8 @@ struct Kind {
   DType dtype;
   bool weak;
 };
-/// What two integer operands have in common: the least integer dtype that holds both, float64 for
-/// int64 with uint64; a number takes the dtype of the integers that it meets.
+/// The common dtype of two integer operands: the least integer dtype that holds both, or float64
+/// for int64 with uint64. A number takes the dtype of the integers that it meets.
 inline Kind promoted(const Kind& a, const Kind& b) {
   if (a.weak && b.weak) return {most(a.dtype) > most(b.dtype) ? a.dtype : b.dtype, true};
   if (a.weak || b.weak) {
@@ -208,7 +208,7 @@ inline Wide element(const Grid& g, const std::vector<std::int64_t>& at) {
     i = i * g.shape[d] + (g.shape[d] == 1 ? 0 : at[d + skip]);
   return g.at[static_cast<std::size_t>(i)];
 }
-/// An array of `shape` from the index of each element.
+/// An array of `shape`, from the index of each element.
 template <class F>
 Grid filled(DType d, const Shape& shape, F&& f) {
   Grid g = zeros(d, shape);
