@@ -147,7 +147,7 @@ TEST_P(Transfers, SourcesLiveAsLongAsTheirTransfers) {
 }
 
 TEST_P(Transfers, SeveralThreadsReadWhatIsStillUnderWay) {
-  const ts::Type type(ts::f32, {256, 256});
+  const ts::Type type(ts::f32, {255, 256});
   const ts::HostArray values = counted(type);
   const ArrayDataPtr whole = put_on(last, values), rows = relayout(put(values), over_all("i"));
   std::atomic<int> right{0};

@@ -3,6 +3,7 @@
 #include "spmd/reshard/expand.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <tuple>
 
