@@ -26,10 +26,10 @@ BatchResult mapped_call(const BatchArgs& a, HookPtr rule) {
   return r;
 }
 
-Op custom_call_op(std::string name, std::string doc, std::string rule) {
+Op custom_call_op(std::string name, std::string doc, std::string_view rule) {
   Op op = body_op(std::move(name), std::move(doc));
   op.attrs = {{"body", AttrKind::program, "the function"},
-              {"rule", AttrKind::hook, std::move(rule)}};
+              {"rule", AttrKind::hook, rule}};
   op.waived["jvp"] = "the rule is user code: jvp_both";
   return op;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::inline v0::ops {
@@ -27,6 +28,6 @@ Stacking stacking_of(const BatchArgs& a);
 BatchResult mapped_call(const BatchArgs& a, HookPtr rule);
 
 /// An op that calls its body on its operands and has a rule of the kind `rule` for derivatives.
-Op custom_call_op(std::string name, std::string doc, std::string rule);
+Op custom_call_op(std::string name, std::string doc, std::string_view rule);
 
 }  // namespace tessera::inline v0::ops
