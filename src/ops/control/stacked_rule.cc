@@ -28,8 +28,7 @@ BatchResult mapped_call(const BatchArgs& a, HookPtr rule) {
 
 Op custom_call_op(std::string name, std::string doc, std::string_view rule) {
   Op op = body_op(std::move(name), std::move(doc));
-  op.attrs = {{"body", AttrKind::program, "the function"},
-              {"rule", AttrKind::hook, rule}};
+  op.attrs = {{"body", AttrKind::program, "the function"}, {"rule", AttrKind::hook, rule}};
   op.waived["jvp"] = "the rule is user code: jvp_both";
   return op;
 }
