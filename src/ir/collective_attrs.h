@@ -46,8 +46,8 @@ class CollectiveAttrs {
   std::optional<std::int64_t> size_;
 };
 
-/// What gathers and scatters have besides: the dimension of the whole along which the devices'
-/// blocks lie.
+/// The further attributes of gathers and scatters: the dimension of the whole along which the
+/// devices' blocks lie.
 struct GatherAttrs {
   static constexpr const char *kAxis = "axis", *kTiled = "tiled";
 
@@ -59,7 +59,7 @@ struct GatherAttrs {
   bool tiled;  // each block is a slab of an existing dimension, not one index of a dimension
 };
 
-/// What exchanges of all devices with all devices have besides.
+/// The further attributes of an exchange of all devices with all devices.
 struct AllToAllAttrs {
   static constexpr const char *kSplit = "split", *kConcat = "concat", *kTiled = "tiled";
 
@@ -72,7 +72,7 @@ struct AllToAllAttrs {
   bool tiled;
 };
 
-/// What a broadcast has besides.
+/// The further attribute of a broadcast.
 struct BroadcastAttrs {
   static constexpr const char* kSource = "source";
 
