@@ -22,7 +22,7 @@ namespace tessera::inline v0::processes {
 
 struct CallOrder;
 
-/// What this process knows of another one. Rounds are counted per pair, so that rounds among some
+/// Another process, as this one knows it. Rounds are counted per pair, so that rounds among some
 /// processes do not involve the others.
 class Peer {
  public:
@@ -132,13 +132,14 @@ class Group {
   /// Whether this process sends messages to some peers.
   bool sends_messages() const { return sends_messages_; }
 
-  // What the processes of this machine show each other. Null for processes of other machines.
+  // The memory that a process of this machine shows to the others of it. Null for processes of
+  // other machines.
   Seat* seat(int rank) {
     const int p = place(rank);
     return p < 0 ? nullptr : seats_[static_cast<std::size_t>(p)];
   }
   Seat& mine() { return *seats_[static_cast<std::size_t>(place(rank_))]; }
-  /// What the process of a seat publishes about its rounds with another process of the machine.
+  /// The record that the process of a seat publishes about its rounds with another process of the machine.
   Pair& pair(Seat& of, int with) { return pairs_of(of)[static_cast<std::size_t>(place(with))]; }
   OrderEntry& entry(Seat& of, std::uint32_t number) {
     return entries_of(of, seats_.size())[number % kOrderEntries];
@@ -154,7 +155,7 @@ class Group {
   /// program `number`; -1: no process.
   void show(std::span<const std::byte> bytes, int asks, std::uint64_t number);
 
-  // What is exchanged.
+  // The channels of exchanges, and their record.
   Transport& transport() { return transport_; }
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   Outbox& outbox() { return outbox_; }

@@ -19,7 +19,7 @@
 namespace tessera::inline v0::processes {
 namespace {
 
-// What a thread remembers of its calls in one group. The order outlives the group for as long as
+// A thread's memory of its calls in one group. The order outlives the group for as long as
 // threads do that have made calls in it.
 struct ThreadCalls {
   std::shared_ptr<CallOrder> order;
