@@ -32,8 +32,8 @@ class Trouble : public std::runtime_error {
   std::string advice_;
 };
 
-/// What a process tells others of an error of its own: the headline of an Error, or the text of
-/// another exception.
+/// The text by which a process tells others of an error of its own: the headline of an Error, or
+/// the text of another exception.
 inline std::string headline_of(const std::exception& e) {
   const auto* error = dynamic_cast<const Error*>(&e);
   return error ? error->headline() : e.what();

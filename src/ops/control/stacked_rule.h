@@ -11,7 +11,7 @@
 
 namespace tessera::inline v0::ops {
 
-/// What the rule of a mapped call knows: the original rule, and how the inputs are stacked.
+/// The data of a mapped call's rule: the original rule, and how the inputs are stacked.
 struct Stacking {
   HookPtr inner;
   std::vector<int> dims;
