@@ -120,7 +120,7 @@ TESSERA_API LoadedFunction
 load_stablehlo_text(std::string_view text, const LoadOptions& options = {},
                     std::source_location loc = std::source_location::current());
 
-/// What a module is written for.
+/// The platform that a module is written for, and what the module says besides its operations.
 struct StableHloOptions {
   /// The platform whose libraries compute the factorisations that StableHLO has no operation for:
   /// lu, qr, svd, eigh, eig and schur. The module calls the routines that JAX registers there:

@@ -139,7 +139,8 @@ class Group {
     return p < 0 ? nullptr : seats_[static_cast<std::size_t>(p)];
   }
   Seat& mine() { return *seats_[static_cast<std::size_t>(place(rank_))]; }
-  /// The record that the process of a seat publishes about its rounds with another process of the machine.
+  /// The record that the process of a seat publishes about its rounds with another process of the
+  /// machine.
   Pair& pair(Seat& of, int with) { return pairs_of(of)[static_cast<std::size_t>(place(with))]; }
   OrderEntry& entry(Seat& of, std::uint32_t number) {
     return entries_of(of, seats_.size())[number % kOrderEntries];
