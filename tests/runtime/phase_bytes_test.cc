@@ -23,9 +23,9 @@ const Sharded& two_sums() {
 std::vector<bool> phases(std::int64_t bytes_worth_a_phase) {
   ts::tape::TapeOptions options;
   options.bytes_worth_a_phase = bytes_worth_a_phase;
+  const auto tape = ts::tape::make_tape(*two_sums().whole(), options);
   std::vector<bool> collective;
-  for (const auto& phase : ts::tape::make_tape(*two_sums().whole(), options)->phases)
-    collective.push_back(phase.collective);
+  for (const ts::tape::Phase& phase : tape->phases) collective.push_back(phase.collective);
   return collective;
 }
 
