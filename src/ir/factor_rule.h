@@ -56,6 +56,13 @@ class FactorRule {
   };
   using Dims = std::vector<std::vector<int>>;  // the factors of each dimension
 
+  FactorRule();
+  FactorRule(const FactorRule& other);
+  FactorRule(FactorRule&& other) noexcept;
+  FactorRule& operator=(const FactorRule& other);
+  FactorRule& operator=(FactorRule&& other) noexcept;
+  ~FactorRule();
+
   /// Adds a factor, named by the first free letter from `first` on. By convention names start at
   /// 'a' for shared factors, 'p' for private ones and 'u' for those of size one.
   int factor(std::int64_t size, char first = 'a');

@@ -6,6 +6,13 @@
 
 namespace tessera::inline v0 {
 
+Equation::Equation() = default;
+Equation::Equation(const Equation& other) = default;
+Equation::Equation(Equation&& other) noexcept = default;
+Equation& Equation::operator=(const Equation& other) = default;
+Equation& Equation::operator=(Equation&& other) noexcept = default;
+Equation::~Equation() = default;
+
 std::vector<Type> Program::input_types() const {
   std::vector<Type> t;
   for (Var v : inputs) t.push_back(types[v]);

@@ -22,7 +22,15 @@ struct Op;  // ir/op.h
 /// Index of a variable in its program.
 using Var = std::uint32_t;
 
+/// Transformations copy equations everywhere, so what copies them is compiled once, in program.cc.
 struct Equation {
+  Equation();
+  Equation(const Equation& other);
+  Equation(Equation&& other) noexcept;
+  Equation& operator=(const Equation& other);
+  Equation& operator=(Equation&& other) noexcept;
+  ~Equation();
+
   const Op* op = nullptr;
   std::vector<Var> inputs;
   std::vector<Var> outputs;

@@ -20,6 +20,12 @@ void AxisSet::erase(std::string_view name) {
   if (at != names_.end() && *at == name) names_.erase(at);
 }
 
+Type::Type(const Type& other) = default;
+Type::Type(Type&& other) noexcept = default;
+Type& Type::operator=(const Type& other) = default;
+Type& Type::operator=(Type&& other) noexcept = default;
+Type::~Type() = default;
+
 AxisSet& AxisSet::operator|=(const AxisSet& o) {
   for (const auto& n : o) insert(n);
   return *this;

@@ -44,6 +44,12 @@ struct Type {
   AxisSet varying;
 
   Type() = default;
+  // Nearly every file copies and destroys types, so what does it is compiled once, in type.cc.
+  Type(const Type& other);
+  Type(Type&& other) noexcept;
+  Type& operator=(const Type& other);
+  Type& operator=(Type&& other) noexcept;
+  ~Type();
   Type(DType d, Shape s, bool w = false) : dtype(d), shape(std::move(s)), weak(w) {}
   bool operator==(const Type&) const = default;
   std::int64_t bytes() const { return shape.count() * size_of(dtype); }

@@ -174,6 +174,11 @@ using detail::need;
 AxisIndex::AxisIndex(const Array& positions, std::source_location l)
     : kind_(Kind::array), array_(std::make_shared<const Array>(positions)), loc_(l) {}
 
+Array::Array(const Array& other) noexcept = default;
+Array& Array::operator=(const Array& other) & noexcept = default;
+Array& Array::operator=(Array&& other) & noexcept = default;
+Array::~Array() = default;
+
 Array::Array(const std::vector<bool>& values) {
   auto bytes = std::make_unique<bool[]>(values.size() + 1);
   std::copy(values.begin(), values.end(), bytes.get());

@@ -34,11 +34,15 @@ Value reduced_last(Value x, const Ints& axes);
 /// Throws unless `axes` are sorted, distinct dimensions of `x`.
 void check_axes(const InferArgs& a, const Type& x, const Ints& axes);
 
+/// The strides in the result, 0 for dimensions that are reduced.
+Shape result_strides(const EvalArgs& a);
+
 /// Folds `f(accumulator, element)` in row-major order, in Accumulator<T>, from `init(T{})`; also
 /// for complex numbers if `complex`.
 template <template <class> class Accumulator, bool complex, class Init, class F>
 EvalRule evaluate_reduction(Init init, F f) {
   return [init, f](const EvalArgs& a) {
+    const Shape strides = result_strides(a);
     auto each = [](DType d, auto&& fold) {
       if constexpr (complex)
         dispatch(d, fold);
@@ -48,18 +52,11 @@ EvalRule evaluate_reduction(Init init, F f) {
     each(a.inputs[0].dtype, [&](auto tag) {
       using T = decltype(tag);
       using Acc = Accumulator<T>;
-      const Shape& shape = a.inputs[0].shape;
-      Ints kept = kept_dims(shape.rank(), a.attrs.ints("axes"));
-      Shape out_strides = a.outputs[0].shape.strides(), strides;
-      strides.resize(shape.size(), 0);
-      for (std::size_t i = 0; i < kept.size(); ++i)
-        strides[static_cast<std::size_t>(kept[i])] = out_strides[i];
-
       auto n = static_cast<std::size_t>(a.outputs[0].count());
       auto acc = std::make_unique<Acc[]>(n);
       for (std::size_t i = 0; i < n; ++i) acc[i] = static_cast<Acc>(init(T{}));
       const T* x = a.inputs[0].template data<T>();
-      for_each_index(shape, [&](const Shape& index) {
+      for_each_index(a.inputs[0].shape, [&](const Shape& index) {
         Acc& slot = acc[static_cast<std::size_t>(flat_index(index, strides))];
         slot = f(slot, static_cast<Acc>(static_cast<Wide<T>>(*x++)));
       });

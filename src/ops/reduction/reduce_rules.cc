@@ -19,6 +19,16 @@ Value reduce_over(std::string_view op, Value x, Ints axes) {
   return x.builder->emit1(op, {x}, {{"axes", std::move(axes)}});
 }
 
+Shape result_strides(const EvalArgs& a) {
+  const Shape& shape = a.inputs[0].shape;
+  const Ints kept = kept_dims(shape.rank(), a.attrs.ints("axes"));
+  Shape out_strides = a.outputs[0].shape.strides(), strides;
+  strides.resize(shape.size(), 0);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    strides[static_cast<std::size_t>(kept[i])] = out_strides[i];
+  return strides;
+}
+
 Value unreduce(Value reduced, const Shape& shape, const Ints& axes) {
   return broadcast_in_dim(reduced, shape, kept_dims(shape.rank(), axes));
 }

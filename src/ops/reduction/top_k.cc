@@ -97,16 +97,21 @@ Values top_k_local(const LocalArgs& a) {
 void top_k_evaluate(const EvalArgs& a) {
   const std::int64_t n = a.inputs[0].shape.to_vector().back(), k = a.attrs.i("k");
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  std::vector<std::uint64_t> keys(order.size());
+  const auto sort_row = [&] {
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t i, std::int32_t j) {
+      return keys[static_cast<std::size_t>(i)] > keys[static_cast<std::size_t>(j)];
+    });
+  };
   dispatch_real(a.inputs[0].dtype, [&](auto tag) {
     using T = decltype(tag);
     const T* x = a.inputs[0].data<T>();
     T* values = a.outputs[0].data<T>();
     auto* indices = a.outputs[1].data<std::int32_t>();
     for (std::int64_t row = 0; k > 0 && row < a.outputs[0].count() / k; ++row, x += n) {
-      std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](std::int32_t i, std::int32_t j) {
-        return ordered(x[i]) > ordered(x[j]);
-      });
+      std::transform(x, x + n, keys.begin(), [](T v) { return ordered(v); });
+      sort_row();
       for (std::int64_t i = 0; i < k; ++i) {
         *indices++ = order[static_cast<std::size_t>(i)];
         *values++ = x[order[static_cast<std::size_t>(i)]];

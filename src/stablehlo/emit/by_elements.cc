@@ -143,7 +143,9 @@ class WholeArrays final : public Emitter {
 Names by_elements(Writing& w) {
   Builder b;
   Values operands;
-  Equation e{.op = &w.op, .inputs = {}, .outputs = {}, .attrs = w.attrs};
+  Equation e;
+  e.op = &w.op;
+  e.attrs = w.attrs;
   for (const Type& t : w.in_types) operands.push_back(b.input(Type(t.dtype, t.shape)));
   const std::vector<Index> at(static_cast<std::size_t>(w.type().shape.rank()), Index(0));
   Values out;
