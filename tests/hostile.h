@@ -1,4 +1,4 @@
-// Files as nobody wrote them: mutations of good ones, and what reading them may take.
+// Corrupted files: mutations of valid ones, and a limit on the memory that reading them takes.
 #pragma once
 
 #include <sys/resource.h>

@@ -18,7 +18,7 @@ inline tessera::Type of(tessera::Type t) {
   t.shape.push_back(2);
   return t;
 }
-/// What `of` was called with, of dtype `d`.
+/// The inverse of `of` for dtype `d`.
 inline tessera::HostArray joined(tessera::HostArray a, tessera::DType d) {
   if (!tessera::is_complex(d)) return a;
   a.dtype = d;

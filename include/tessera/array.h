@@ -61,7 +61,7 @@ class TESSERA_API Array {
  public:
   /// An empty array.
   Array() = default;
-  // What counts references is in the library: programs of many operators compile a third faster.
+  // Reference counting is not inline, so that programs of many operators compile a third faster.
   Array(const Array& other) noexcept;
   Array(Array&&) noexcept = default;
   Array& operator=(const Array& other) & noexcept;

@@ -9,9 +9,9 @@ namespace tessera::inline v0::autosharding {
 /// equations share. Classes are ordered by the total number of elements of the program's values
 /// that have a dimension in the class, largest first.
 struct DimClasses {
-  /// By variable and dimension; -1: no axis propagates from this dimension.
+  /// For each variable and dimension; -1: no axis propagates from this dimension.
   std::vector<std::vector<int>> of;
-  /// By result and dimension; -1: not the class of any argument's dimension.
+  /// For each result and dimension; -1: not the class of any argument's dimension.
   std::vector<std::vector<int>> of_results;
   int count = 0;
 

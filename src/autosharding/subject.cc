@@ -91,7 +91,7 @@ int layer_of(const std::string& path) {
   return std::stoi(rest.substr(star, kDigits));
 }
 
-/// By run and stretch, the layer whose arguments and values the stretch reads most.
+/// For each run and stretch, the layer whose arguments and values the stretch reads most.
 std::vector<std::vector<int>> layers_of(const Program& p, const std::vector<Run>& runs,
                                         const std::vector<std::string>& paths, int layers) {
   constexpr int kOfArgument = 4;  // votes; a value, perhaps of the previous layer, has 1

@@ -55,7 +55,8 @@ void Space::tie_arguments(const explain::Question& question, std::size_t argumen
     return i < settled.size() ? settled[i] : free;
   };
   const std::vector<std::size_t> beside = kept_beside(question, arguments);
-  // By pattern; one pattern has several variables if shapes or settled specs differ.
+  // The variables of each pattern; one pattern has several variables if shapes or settled specs
+  // differ.
   std::multimap<std::string, std::size_t> known;
   for (std::size_t i = 0; i < arguments; ++i) {
     if (beside[i] != i) continue;

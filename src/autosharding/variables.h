@@ -22,7 +22,7 @@ struct Variable {
   std::int64_t bytes() const { return type.bytes() * static_cast<std::int64_t>(inputs.size()); }
 };
 
-/// By variable and axis, the dimension that the axis shards; -1: none. Several axes on one
+/// For each variable and axis, the dimension that the axis shards; -1: none. Several axes on one
 /// dimension are in mesh order.
 using Choice = std::vector<std::int8_t>;
 

@@ -30,7 +30,7 @@ struct Record {
   std::atomic<pid_t> leaving{0};
 };
 
-struct All {
+struct Shared {
   std::atomic<State> state{State::open};
   std::atomic<bool> forked{false};
   std::atomic<void (*)()> wait{nullptr};
@@ -41,8 +41,8 @@ struct All {
   std::mutex forking;             // one fork at a time
   std::vector<std::mutex*> held;  // over fork, together with records_lock
 };
-All& all() {
-  static All* a = new All;
+Shared& shared() {
+  static Shared* a = new Shared;
   return *a;
 }
 
@@ -69,7 +69,7 @@ bool is_alive(pid_t thread) {
 // record, because it still computes while static objects are destroyed.
 struct GiveBack {
   ~GiveBack() {
-    All& a = all();
+    Shared& a = shared();
     const bool keeps = ::gettid() == ::getpid();
     // Either this thread sees the library initialisation in progress, or the initialising thread
     // sees this one leaving. New initialisations wait until this thread is through; otherwise it
@@ -89,7 +89,7 @@ struct GiveBack {
 
 Record& mine() {
   if (g_mine) return *g_mine;
-  All& a = all();
+  Shared& a = shared();
   {
     std::lock_guard lock(a.records_lock);
     for (Record* r : a.records) {
@@ -111,7 +111,7 @@ Record& mine() {
 // Waits until no other thread is inside. If the process is ending, threads that entered after the
 // end began do not count.
 void wait_for_others(State why) {
-  All& a = all();
+  Shared& a = shared();
   const auto gone = [why](Where w) {
     return w == Where::outside || (w == Where::after_the_end && why == State::ending);
   };
@@ -136,7 +136,7 @@ void wait_for_others(State why) {
 }
 
 void begin_to_end() {
-  All& a = all();
+  Shared& a = shared();
   State now = State::open;
   // A fork in progress is nearly done; it completes, in parent and child, before the end begins.
   for (int turn = 0; !a.state.compare_exchange_weak(now, State::ending);) {
@@ -148,7 +148,7 @@ void begin_to_end() {
 }
 
 void before_fork() {
-  All& a = all();
+  Shared& a = shared();
   a.forking.lock();
   State now = State::open;
   if (a.state.compare_exchange_strong(now, State::forking)) wait_for_others(State::forking);
@@ -156,7 +156,7 @@ void before_fork() {
   for (std::mutex* m : a.held) m->lock();
 }
 void after_fork_in_parent() {
-  All& a = all();
+  Shared& a = shared();
   for (std::mutex* m : a.held) m->unlock();
   a.records_lock.unlock();
   State now = State::forking;
@@ -164,7 +164,7 @@ void after_fork_in_parent() {
   a.forking.unlock();
 }
 void after_fork_in_child() {
-  All& a = all();
+  Shared& a = shared();
   a.forked.store(true, std::memory_order_relaxed);
   for (Record* r : a.records)
     if (r != g_mine) {
@@ -186,7 +186,7 @@ struct EndOfMain {
 // Initialised before main, so that no thread_local variable of the main thread outlives `end`, and
 // so that these handlers run before those of the libraries that were loaded earlier.
 [[maybe_unused]] const bool g_watching = [] {
-  all();
+  shared();
   static thread_local const EndOfMain end;
   (void)end;
   ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -200,7 +200,7 @@ thread_local constinit int Inside::depth_ = 0;
 thread_local constinit bool Inside::libraries_ = false;
 
 void Inside::enter() {
-  All& a = all();
+  Shared& a = shared();
   Record& r = mine();
   for (;;) {
     r.where.store(Where::inside, std::memory_order_seq_cst);
@@ -215,14 +215,14 @@ void Inside::enter() {
 void Inside::leave() { mine().where.store(Where::outside, std::memory_order_release); }
 
 void hold_over_fork(std::mutex& mutex) {
-  All& a = all();
+  Shared& a = shared();
   std::lock_guard lock(a.records_lock);
   a.held.push_back(&mutex);
 }
 
-bool process_is_ending() { return all().state.load(std::memory_order_relaxed) == State::ending; }
-bool forked() { return all().forked.load(std::memory_order_relaxed); }
-void wait_at_the_end_for(void (*wait)()) { all().wait.store(wait, std::memory_order_release); }
+bool process_is_ending() { return shared().state.load(std::memory_order_relaxed) == State::ending; }
+bool forked() { return shared().forked.load(std::memory_order_relaxed); }
+void wait_at_the_end_for(void (*wait)()) { shared().wait.store(wait, std::memory_order_release); }
 
 void library_was_used() {
   // Each registration permanently takes a few bytes, so their number is limited; libraries create
@@ -252,7 +252,7 @@ thread_local constinit int g_begun = 0;  // initialisation scopes of this thread
 // of that thread may itself wait for something else.
 LibraryBegins::LibraryBegins() : counts_(g_begun > 0 || is_early()) {
   if (!counts_ || g_begun++ > 0) return;
-  All& a = all();
+  Shared& a = shared();
   constexpr int kAWhile = 2000;  // iterations, about a second
   int turn = 0;
   while (turn < kAWhile && a.about_to_leave.load() > 0 && a.state.load() != State::ending)
@@ -271,7 +271,7 @@ LibraryBegins::LibraryBegins() : counts_(g_begun > 0 || is_early()) {
 LibraryBegins::~LibraryBegins() {
   if (!counts_ || --g_begun > 0) return;
   library_was_used();
-  all().beginning.fetch_sub(1);
+  shared().beginning.fetch_sub(1);
 }
 
 }  // namespace tessera::inline v0

@@ -13,7 +13,7 @@ namespace tessera::inline v0::checkpoints {
 
 struct Written {
   std::vector<File> files;
-  /// By entry; each block's file is one of the above.
+  /// One for each entry; each block's file is one of the above.
   std::vector<std::pair<std::size_t, Block>> blocks;
 };
 

@@ -24,8 +24,8 @@ struct ShardPiece {
 
 struct Snapshot {
   Manifest head;  // entries without their blocks, and no files
-  /// By entry. `own`: in a run with several processes, the array is on this process's devices only;
-  /// every process then has its own copy.
+  /// One for each entry. `own`: in a run with several processes, the array is on this process's
+  /// devices only; every process then has its own copy.
   struct Held {
     Array array;
     bool own = false;

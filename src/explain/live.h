@@ -8,7 +8,8 @@
 
 namespace tessera::inline v0::explain {
 
-/// By variable, whether it is stored. It is not if its equation is fused into its only reader.
+/// For each variable, whether it is stored. It is not if its equation is fused into its only
+/// reader.
 std::vector<bool> stored(const Program& p);
 
 /// The peak bytes of stored values that are alive at the same time, excluding the program's inputs

@@ -32,7 +32,7 @@ std::vector<Life> lives_of(const tape::Tape& tape) {
   return life;
 }
 
-// By place, the first step that touches it.
+// For each place, the first step that touches it.
 std::vector<PlannedLive> makers_of(const tape::Tape& tape) {
   std::vector<PlannedLive> makers(tape.slots.size());
   for (const tape::Phase& phase : tape.phases)

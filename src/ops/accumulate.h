@@ -26,7 +26,7 @@ struct Complex {
   Complex() = default;
   template <class T>
   explicit Complex(std::complex<T> v) : value(v) {}
-  Complex operator*(Complex o) const { return Complex(times(value, o.value)); }
+  Complex operator*(Complex o) const { return Complex(tessera::times(value, o.value)); }
   Complex& operator+=(Complex o) { return value += o.value, *this; }
 };
 template <class A>

@@ -112,7 +112,7 @@ void Group::look_around(const SourceLoc& loc) {
   mine().memory = outbox_.place();
   barrier("initialize", loc);
   const auto count = static_cast<std::size_t>(count_), self = static_cast<std::size_t>(rank_);
-  // By rank: whether its memory is readable; then the machine, and the number of cores.
+  // For each rank, whether its memory is readable; then the machine, and the number of cores.
   std::vector<std::int32_t> told(count + 2);
   for (const int r : node_) {
     if (r == rank_) continue;

@@ -114,8 +114,8 @@ struct Traffic {
   struct Part {
     std::size_t begin, bytes;
   };
-  /// By rank: the range that this process reads of the other's data, and that the other reads of
-  /// this one's. Empty: all of it.
+  /// For each rank, the range that this process reads of the other's data, and that the other reads
+  /// of this one's. Empty: all of it.
   std::vector<Part> read, sent;
   Part read_of(int rank) const { return part(read, rank, rank); }
   Part sent_to(int rank, int own) const { return part(sent, rank, own); }

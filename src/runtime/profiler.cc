@@ -28,21 +28,21 @@ struct Thread {
   std::vector<Event> events;
   int number = 0;
 };
-struct All {
+struct Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<Thread>> threads;
   std::int64_t origin = 0;
 };
-All& all() {
-  static All* a = new All;
+Registry& registry() {
+  static Registry* a = new Registry;
   return *a;
 }
 Thread& mine() {
   thread_local const ThreadKept<std::shared_ptr<Thread>> t([] {
     auto made = std::make_shared<Thread>();
-    Locked lock(all().mutex);
-    made->number = static_cast<int>(all().threads.size());
-    all().threads.push_back(made);
+    Locked lock(registry().mutex);
+    made->number = static_cast<int>(registry().threads.size());
+    registry().threads.push_back(made);
     return made;
   }());
   return **t;
@@ -69,25 +69,25 @@ void Scope::end() {
 }
 
 void start() {
-  Locked lock(all().mutex);
-  for (auto& t : all().threads) {
+  Locked lock(registry().mutex);
+  for (auto& t : registry().threads) {
     Locked own(t->mutex);
     t->events.clear();
   }
-  all().origin = now();
+  registry().origin = now();
   g_on.store(true);
 }
 
 std::int64_t origin() {
-  Locked lock(all().mutex);
-  return all().origin;
+  Locked lock(registry().mutex);
+  return registry().origin;
 }
 
 std::string stop(const Among& among) {
   using nlohmann::json;
   g_on.store(false);
-  Locked lock(all().mutex);
-  const std::int64_t origin = among.origin.value_or(all().origin);
+  Locked lock(registry().mutex);
+  const std::int64_t origin = among.origin.value_or(registry().origin);
   const int devices = 2 * among.process + 1, host = devices + 1;
   json events = json::array();
   auto label = [&](const char* what, int pid, std::int64_t tid, const std::string& name) {
@@ -100,7 +100,7 @@ std::string stop(const Among& among) {
   label("process_name", devices, -1, of + "devices");
   label("process_name", host, -1, of + "host");
   std::set<std::int64_t> rows;
-  for (auto& t : all().threads) {
+  for (auto& t : registry().threads) {
     Locked own(t->mutex);
     bool any = false;
     for (const Event& e : t->events) {

@@ -23,7 +23,7 @@ namespace {
 
 using Mask = std::vector<bool>;
 
-bool all(const Mask& mask) { return std::find(mask.begin(), mask.end(), false) == mask.end(); }
+bool all_true(const Mask& mask) { return std::find(mask.begin(), mask.end(), false) == mask.end(); }
 
 template <class T>
 std::vector<T> chosen(const std::vector<T>& from, const Mask& mask) {
@@ -74,7 +74,7 @@ Mask narrow_loop(Flow& f, Mask& needed) {
     for (std::size_t i = 0; i < f.carry; ++i) cond_used[f.cond_consts + i] = needed[i];
   Mask operands(cond_used.begin(), cond_used.begin() + static_cast<std::ptrdiff_t>(f.cond_consts));
   operands.insert(operands.end(), used.begin(), used.end());
-  if (all(operands) && all(needed)) return operands;
+  if (all_true(operands) && all_true(needed)) return operands;
   f.programs.back() = with_inputs(kept, used);
   if (tested)
     f.programs.front() = with_inputs(std::make_shared<Program>(*f.condition()), cond_used);
@@ -93,7 +93,7 @@ Mask narrow_branches(Flow& f, Mask& needed, std::size_t operands) {
     Mask own = used_inputs(*kept.back());
     for (std::size_t i = 0; i < used.size(); ++i) used[i] = used[i] || own[i];
   }
-  if (!all(used) || !all(needed))
+  if (!all_true(used) || !all_true(needed))
     for (std::size_t k = 0; k < kept.size(); ++k) f.programs[k] = with_inputs(kept[k], used);
   used.insert(used.begin(), true);  // the index
   return used;
@@ -102,7 +102,7 @@ Mask narrow_branches(Flow& f, Mask& needed, std::size_t operands) {
 Mask narrow_call(Flow& f, Mask& needed) {
   std::shared_ptr<Program> kept = with_outputs(*f.body(), needed);
   Mask used = used_inputs(*kept);
-  if (!all(used) || !all(needed)) f.programs = {with_inputs(kept, used)};
+  if (!all_true(used) || !all_true(needed)) f.programs = {with_inputs(kept, used)};
   return used;
 }
 
@@ -136,7 +136,7 @@ std::shared_ptr<Program> dead_code(const Program& p) {
       for (Var v : eqn.outputs) results.push_back(needed[v]);
       Flow flow = *flow_of(eqn);
       const Mask operands = narrow(flow, results, eqn.inputs.size());
-      if (!all(operands) || !all(results)) {
+      if (!all_true(operands) || !all_true(results)) {
         k.attrs = eqn.op->with_flow(eqn.attrs, flow);
         k.inputs = chosen(eqn.inputs, operands);
         k.outputs = chosen(eqn.outputs, results);

@@ -1,6 +1,6 @@
-// What the types of a typed shard_map say about derivatives: of what is shared the sum over the
-// devices, of what varies each device's own; and which cotangents and tangents fit. The numbers are
-// JAX's (shard_map with check_vma), where it has the program.
+// Derivatives in a typed shard_map: the cotangent of a shared value is the sum over the devices,
+// that of a varying value is each device's own. The tests also say which tangents and cotangents
+// fit. The numbers are JAX's (shard_map with check_vma) where it can run the program.
 #include <tessera/collectives.h>
 #include <tessera/contractions.h>
 #include <tessera/control_flow.h>

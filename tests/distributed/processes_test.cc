@@ -108,7 +108,7 @@ TEST(Mpi, IsWhereThereAreSeveralProcesses) {
   EXPECT_EQ(loaded(2), "process 0 of 1:\nprocess 0 of 1:\n");
   ::unsetenv("TESSERA_TRANSPORT");
 }
-// Of a file, the libraries that it is linked with, and those that these are.
+// The libraries that a file is linked with, directly or through other libraries.
 TEST(Mpi, IsLinkedByThePlugInAlone) {
   const auto libraries = [](const std::string& file) {
     const Outcome o = run("ldd " + file);
@@ -123,7 +123,8 @@ TEST(Mpi, IsLinkedByThePlugInAlone) {
   EXPECT_NE(libraries(DISTRIBUTED_PLUGIN).find("libmpi"), std::string::npos);
 }
 
-// srun says how many it started; PMIx does not. Two that have nothing to find each other by are told.
+// srun says how many it started; PMIx does not. Two that have nothing to find each other by are
+// told.
 TEST(Mpi, IsWhereSrunStartedSeveralProcesses) {
   const auto counted = [](const std::string& environment) {
     return run("env " + environment + " " + DISTRIBUTED_CHILD + " loaded");
@@ -144,7 +145,8 @@ TEST(Mpi, IsWhereSrunStartedSeveralProcesses) {
   EXPECT_EQ(counted("SLURM_STEP_NUM_TASKS=2 OMPI_COMM_WORLD_SIZE=1").out, alone);
 }
 
-// An axis between processes is called so; one between machines costs more where nobody says what.
+// Plans mark axes that cross processes. An axis that crosses machines costs more if the user gives
+// no link speed.
 TEST(Plans, KnowWhoseDevicesAre) {
   NEEDS_A_LAUNCHER();
   const auto said = [](const std::string& data, const std::string& model,
@@ -238,8 +240,8 @@ TEST(Examples, TrainTheSameModel) {
 #endif
 
 #ifdef DISTRIBUTED_SUITE
-// The suite of meshes, whose tests read what they compute: drawn programs among them, partitioned and
-// compiled, against the evaluator of one device; and what processes count of their work.
+// The suite of meshes, whose tests read what they compute: drawn programs among them, partitioned
+// and compiled, against the evaluator of one device; and what processes count of their work.
 TEST(Suites, OfMeshesPass) {
   NEEDS_A_LAUNCHER();
   ::setenv("TESSERA_GATHER_READS", "1", 1);
@@ -272,8 +274,8 @@ TEST(Suites, OfWorkThatIsUnequalPasses) {
 #endif
 
 #ifdef DISTRIBUTED_EXAMPLES
-// Programs that read what others have run as they are with TESSERA_GATHER_READS=1, and say what they
-// say in one process, but for times and for what this process has in memory.
+// With TESSERA_GATHER_READS=1, programs that read data of other processes run unchanged, and print
+// the same as in one process except for times and this process's memory.
 TEST(Examples, SayTheSame) {
   NEEDS_A_LAUNCHER();
   const auto folder =
@@ -344,7 +346,7 @@ TEST(Examples, GoOnWithTheProcessesThatAreLeft) {
 }
 #endif
 
-// What processes exchange for one layer goes on beside the work of another; one alone exchanges
+// The exchanges of one layer overlap the computation of another. A single process exchanges
 // nothing.
 TEST(Exchanges, GoOnBesideWork) {
   NEEDS_A_LAUNCHER();
@@ -362,15 +364,15 @@ bool are_together(const Event& a, const Event& b) {
   return std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
-// One file has what all processes did, on one clock, and shows exchanges that go on while a device of
-// the same process computes.
+// One file has what all processes did, on one clock, and shows exchanges that go on while a device
+// of the same process computes.
 TEST(Profiles, OfAllProcessesShowExchangesBesideWork) {
   NEEDS_A_LAUNCHER();
   const auto file = std::filesystem::temp_directory_path() /
                     ("tessera_trace_" + std::to_string(::getpid()) + ".json");
   ::setenv("TRACE_FILE", file.c_str(), 1);
-  // The plan says what may go on together; whether it does is for the system to say, so that a busy
-  // machine gets some more turns.
+  // The plan decides what may overlap, but whether it does depends on the scheduler, so a busy
+  // machine gets a few more tries.
   std::array<bool, 2> together{};
   for (int turn = 0; turn < 2 || (turn < 10 && !(together[0] && together[1])); ++turn) {
     SCOPED_TRACE(turn);
@@ -409,8 +411,8 @@ TEST(Profiles, OfAllProcessesShowExchangesBesideWork) {
       EXPECT_TRUE(std::any_of(exchanges[p].begin(), exchanges[p].end(),
                               [](const Event& e) { return e.name == "wait for processes"; }));
     }
-    // Nobody is a round ahead: what the one did from its first exchange to its last one is at the time
-    // of the other's.
+    // Nobody is a round ahead: what the one did from its first exchange to its last one is at the
+    // time of the other's.
     ASSERT_EQ(exchanges[0].size(), exchanges[1].size());
     const auto whole = [&](std::size_t p) {
       Event all{"", exchanges[p][0].begin, exchanges[p][0].end};

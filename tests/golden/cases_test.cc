@@ -103,11 +103,9 @@ std::vector<double> as_doubles(const Array& x) {
   });
 }
 
-// Whether results come out of a cancellation: differences and sums of what may have either sign.
-// They are off by a part of their largest operand, not of themselves; all others by a part of
-// themselves. gelu is among them because JAX forms 1 + tanh(u), which keeps of a small sum only
-// what tanh's last place says: its results below zero are up to 19 units from the exact ones, those
-// here 3.
+// Whether f may cancel: differences, and sums of terms of either sign. Their error is relative to
+// the largest operand, all others' to the result. gelu is included because JAX computes 1 +
+// tanh(u), which cancels below zero: its results are up to 19 units from the exact ones, ours 3.
 bool cancels(const std::string& f) {
   static const std::set<std::string> all{
       "add",         "subtract",  "sum",       "mean",   "var",

@@ -1,4 +1,5 @@
-// What special functions are at zeros, poles, infinities and NaN: their limits, where they have one.
+// What special functions are at zeros, poles, infinities and NaN: their limits, where they have
+// one.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -112,8 +113,8 @@ TEST(SpecialEdges, OfTheIntegrals) {
   check([](Array x) { return ts::dawsn(x); }, {0, 0, 0, kNan}, {0, kInf, -kInf, kNan});
 }
 
-// As SciPy 1.17 has them, but for the signs of zeros, which odd functions keep here, and what it has
-// at infinities of loggamma, NaN for inf.
+// As SciPy 1.17 has them, but for the signs of zeros, which odd functions keep here, and what it
+// has at infinities of loggamma, NaN for inf.
 TEST(SpecialEdges, OfFresnelAndItsLike) {
   const Doubles ends{0.0, -0.0, kInf, -kInf, kNan};
   check([](Array x) { return ts::sici(x).first; },
@@ -154,13 +155,14 @@ TEST(SpecialEdges, OfSphericalHarmonics) {
   EXPECT_EQ(of_degrees(1, 2, 1), 0);
   EXPECT_EQ(of_degrees(3, 1, 0), 0);
   EXPECT_TRUE(std::isnan(of_degrees(-1, 0, 1)));
-  // Of degree 1000 the sines' product is 2^-1758, and what grows from it is not.
+  // At order 1000 the product of sines is 2^-1758 and would underflow, although the result is of
+  // ordinary size.
   const double high = of_degrees(2000, 1000, 0.6);
   EXPECT_TRUE(std::isfinite(high) && std::fabs(high) > 1e-3) << high;
 }
 
-// The derivative of 2 f f' is 2 f'^2 + 2 f f'': a rule whose value had no derivative of its own would
-// lose the first.
+// The derivative of 2 f f' is 2 f'^2 + 2 f f'': a rule whose value had no derivative of its own
+// would lose the first.
 template <class F>
 void check_second(F f, double x, double value, double first, double second) {
   const auto twice =
@@ -218,7 +220,7 @@ TEST(SpecialEdges, BernoulliNumbersAreTheFractions) {
   same<double>(ts::bernoulli(20, ts::f64), fractions);
   same<float>(ts::bernoulli(0), {1});
   same<float>(ts::bernoulli(1), {1, -0.5});
-  // The last that float32 holds, and those behind it.
+  // The last Bernoulli number that float32 holds, and later ones, which overflow.
   const auto many = ts::bernoulli(10000).to_vector<float>();
   EXPECT_EQ(many[64], static_cast<float>(-106783830147866529886385444979142647942017.0 / 510));
   EXPECT_EQ(many[66], std::numeric_limits<float>::infinity());
@@ -253,7 +255,8 @@ TEST(SpecialEdges, OfHypergeometricFunctionsOfGreatParameters) {
   near_to(ts::hyp2f1(of({-3}), of({50}), of({3.3}), of({-1e100})), {1.763133750847661e+303}, 1e-13);
   same<double>(ts::hyp2f1(of({-0.5, -3}), of({-4, -2.5}), of({1.5, 1.5}), of({-1e300, -1e300})),
                {-kInf, -kInf});
-  // The second solution, next to a = 0; b next to its pole; overflow; a factor that overflows alone.
+  // The second solution, next to a = 0; b next to its pole; overflow; a factor that overflows
+  // alone.
   near_to(ts::hyp1f1(of({1e-300, 0.25}), of({1e-10, 1e-10}), of({100, -1000})),
           {1, -362904288.2998191}, 1e-12);
   same<double>(ts::hyp1f1(of({1e4, 100}), of({1e-10, 1e10}), of({100, -1e300})), {kInf, 0});
@@ -271,7 +274,7 @@ TEST(SpecialEdges, OfComplexPlanes) {
   EXPECT_EQ(faddeeva(2, -1e160), (Doubles{-kInf, kInf}));
   const Array along = ts::loggamma(ts::complex(of({3, -2.5}), of({kInf, -kInf})));
   same<double>(ts::real(along), {-kInf, -kInf});
-  // Of cos theta: the same at -theta, and its slope the opposite.
+  // A function of cos theta is even in theta, so its derivative is odd.
   const auto harmonic = [](Array theta) {
     return ts::real(ts::sph_harm_y(Array(3), Array(1), theta, 0.0, 3));
   };

@@ -67,7 +67,8 @@ TEST(TopK, UnderVmapAlongAnyAxis) {
   }
 }
 
-// What is weighed goes back to where the values came from; of equals the first has it all.
+// The weighted cotangents go to the positions of the values; of equal values, the first receives
+// all.
 TEST(TopK, GradientsGoWhereTheValuesCameFrom) {
   const Array x = ts::array({{3.0, 1.0, 3.0, 2.0}, {0.0, 5.0, 4.0, 4.0}});
   const auto f = [](Array y) { return ts::sum(ts::top_k(y, 2).values * ts::array({10.0, 1.0})); };

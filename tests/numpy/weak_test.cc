@@ -154,7 +154,8 @@ TEST(Weak, MakersTakeItWhole) {
   EXPECT_EQ((ts::ones({}, ts::f64) * 9007199254740993LL).item<double>(), 9007199254740992.0);
 }
 
-// It is a float32 to whoever looks at it: the dtype, what is read, what is printed.
+// To the user, a weak number is a float32: its dtype, the values read from it, and its printed
+// form.
 TEST(Weak, IsAFloat32ToLookAt) {
   const std::vector<std::pair<const char*, Array>> weak{
       {"number", Array(0.7)},

@@ -1,4 +1,4 @@
-// What plans say of a program's work, for tests that compare it with what the runtime counts.
+// The work of a program according to its plan, for tests that compare it with the runtime's counts.
 #pragma once
 
 #include "explain/work.h"
@@ -35,8 +35,9 @@ inline bool is_here(const MeshShape& mesh) {
   return std::int64_t{processes::rank()} * processes::devices_each() < mesh.size();
 }
 
-/// What a device received otherwise than the plan says, where the program alone decides that; empty
-/// where nothing. In a process that has none of its devices nothing is counted.
+/// Describes a difference between the bytes that a device received and those of the plan, where
+/// these do not depend on data; empty if there is none. A process without devices of the mesh
+/// counts nothing.
 inline std::string moved_otherwise(const ProgramPtr& partitioned, const MeasuredWork& work) {
   const explain::ProgramOnMesh divided = explain::program_on_mesh(partitioned, nullptr, {});
   if (data_decides(*divided.simplified)) return "";

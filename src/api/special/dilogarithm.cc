@@ -33,8 +33,8 @@ constexpr double kBernoulli[] = {1.0 / 36,
                                  1.0 / 1120863744000,
                                  -3617.0 / 181400588328960000,
                                  43867.0 / 97072790126247936000.0};
-// That series near 1; elsewhere reflection and inversion (DLMF 25.12.4, 25.12.6), whose terms
-// cancel and are therefore added in double-double.
+// Uses the series of kBernoulli near 1, and reflection and inversion (DLMF 25.12.4, 25.12.6)
+// elsewhere. Their terms cancel, so they are added in double-double.
 Array spence_value(const Array& x) {
   const Array valid = x >= 0, positive = greater(x, 0) & isfinite(x), v = where(positive, x, 1.0);
   const Array large = v > 2, inner = where(large, 1 / v, v), small = inner < 0.5;

@@ -37,10 +37,11 @@ struct CacheEntry : runtime::Kept {
   TreeDef args;
   std::string name;
 
-  /// By input, for errors about differences between processes; null if there is only one process.
+  /// For each input, for errors about differences between processes; null if there is only one
+  /// process.
   std::shared_ptr<const std::vector<std::string>> input_names;
-  /// By input, whether every call donates it and its memory is worth reusing; empty if there is
-  /// none.
+  /// For each input, whether every call donates it and its memory is worth reusing; empty if there
+  /// is none.
   std::vector<bool> donated;
 
   /// `donate` lists arguments of the call.

@@ -13,8 +13,8 @@
 
 namespace tessera::inline v0::detail {
 
-/// By input of a call, its plain layout, or null if it is uncommitted and follows the others. Empty
-/// if no input is on several devices: the program then runs as it is.
+/// For each input of a call, its plain layout, or null if it is uncommitted and follows the others.
+/// Empty if no input is on several devices: the program then runs as it is.
 using Places = std::vector<runtime::LayoutPtr>;
 Places places_of(std::span<const runtime::ArrayDataPtr> inputs);
 /// Whether input `i` (lie_at: each input) has the layout in `places`; allocates nothing.

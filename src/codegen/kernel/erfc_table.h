@@ -1,6 +1,6 @@
 // Made by make_erfc_table.py.
 //
-// exp(a^2) erfc(a) for a from 0 to 10.1: polynomials in what a is beyond the beginning of its interval. The
+// exp(a^2) erfc(a) for a from 0 to 10.1: polynomials in the distance of a from the start of its interval. The
 // intervals are those of the floats a + 0.6875 that share their exponent and the first three bits of their
 // mantissa, of which the lowest five bits number the entries. Within
 // 2^-23.8, the coefficients' rounding included.

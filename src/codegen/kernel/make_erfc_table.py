@@ -69,7 +69,7 @@ def main():
     rows, worst = table()
     print("// Made by make_erfc_table.py.")
     print("//")
-    print(f"// exp(a^2) erfc(a) for a from 0 to {LAST}: polynomials in what a is beyond the beginning of its interval. The")
+    print(f"// exp(a^2) erfc(a) for a from 0 to {LAST}: polynomials in the distance of a from the start of its interval. The")
     print(f"// intervals are those of the floats a + {OFFSET} that share their exponent and the first three bits of their")
     print("// mantissa, of which the lowest five bits number the entries. Within")
     print(f"// 2^{np.log2(worst):.1f}, the coefficients' rounding included.")

@@ -199,7 +199,7 @@ void Lowerer::share_in_groups(Slot& s, const Collective& c) const {
   if (!same || c.one_group()) return;
   Mask own = 0;
   for (int a : c.axes) own |= Mask{1} << a;
-  // By the coordinates along the other axes, and the group.
+  // Keyed by the coordinates along the other axes, and the group.
   std::map<std::pair<std::int64_t, int>, std::int64_t> numbers;
   std::vector<std::pair<std::int64_t, std::int64_t>> stored;
   const std::int64_t n = ctx_.instances(s.mask);

@@ -26,10 +26,11 @@ struct Scope {
 struct Level {
   std::shared_ptr<Program> flat;
   std::vector<Mask> mask;  // by variable: the axes over which it is computed
-  // By variable: the axes along which it may differ; fewer than `mask` where devices are apart.
+  // For each variable, the axes along which it may differ; fewer than `mask` where devices are
+  // apart.
   std::vector<Mask> differs;
   std::vector<int> scope;  // by equation
-  /// By equation: the number of devices whose work it does (JointProducts).
+  /// For each equation, the number of devices whose work it does (JointProducts).
   std::vector<std::int64_t> works_for;
   double received = 0;    // bytes that one device receives in all equations (step_work.h)
   std::vector<int> hold;  // by equation: index in holds, or -1
@@ -50,7 +51,7 @@ struct Assembled {
 struct DraftTape {
   std::shared_ptr<Tape> tape = std::make_shared<Tape>();
   std::vector<Step> steps;  // in an order that respects dependencies
-  // By step: the steps that must precede it besides the producers of its operands.
+  // For each step, the steps that must precede it besides the producers of its operands.
   std::vector<std::vector<std::size_t>> after;
   std::vector<int> producer;  // by slot: index in steps, -1
   Mask fixed = 0;             // axes whose coordinates are constant during one run
@@ -114,10 +115,10 @@ std::int64_t devices_of(const Equation& eqn, const AxisSize& size);
 /// A program in which some sums over devices have become joint products (sums.cc).
 struct JointProducts {
   Program program;
-  // By equation: the number of devices whose rows a product has.
+  // For each equation, the number of devices whose rows a product has.
   std::vector<std::int64_t> works_for;
-  /// By equation: the equation of the original program whose communication it counts as: itself, or
-  /// the sum that a joint product replaces. Null for a gather that feeds such a product.
+  /// For each equation, the equation of the original program whose communication it counts as:
+  /// itself, or the sum that a joint product replaces. Null for a gather that feeds such a product.
   std::vector<const Equation*> counts_as;
 };
 /// Returns nothing if there are no such sums. This is a pass (transform/pass.h). `differs`: by

@@ -39,7 +39,7 @@ void Lowerer::wait_for_readers(const Equation& eqn, std::size_t step) {
   }
 }
 
-// By result of the body: the argument of the carry that it updates in place, or -1.
+// For each result of the body, the argument of the carry that it updates in place, or -1.
 std::vector<int> Lowerer::loop_ties(const Equation& eqn, const Flow& flow) const {
   std::vector<int> ties(eqn.outputs.size(), -1);
   const auto& operands = updates_.updated[static_cast<std::size_t>(&eqn - flat_.equations.data())];

@@ -18,8 +18,8 @@ std::string to_string(const std::set<int>& processes) {
   return text;
 }
 
-// By slot of the program, whether a device may read what it wrote before other devices have written
-// theirs. This excludes results of the call and operands of collectives.
+// For each slot of the program, whether a device may read what it wrote before other devices have
+// written theirs. This excludes results of the call and operands of collectives.
 std::vector<bool> read_at_once(const DraftTape& program) {
   std::vector<bool> at_once(program.tape->slots.size());
   for (const Step& s : program.steps)

@@ -21,8 +21,8 @@ struct StepGraph {
 /// An order of all steps.
 struct StepOrder {
   std::vector<StepNumber> steps;
-  /// By step: collectives that allocate more memory than they free, and steps that only prepare
-  /// their operands from the caller's arrays. These run as late as possible.
+  /// For each step, collectives that allocate more memory than they free, and steps that only
+  /// prepare their operands from the caller's arrays. These run as late as possible.
   std::vector<bool> late;
 };
 StepOrder program_order(const DraftTape& draft);

@@ -163,8 +163,8 @@ struct ControlStep {
   /// followed by the hidden ones.
   std::vector<std::shared_ptr<const Tape>> bodies;
   std::size_t hidden = 0;
-  /// By output (may be shorter): the input that the bodies update in place, in the output's memory;
-  /// or -1.
+  /// For each output (may be shorter), the input that the bodies update in place, in the output's
+  /// memory; or -1.
   std::vector<int> tied;
   int tied_input(std::size_t output) const { return output < tied.size() ? tied[output] : -1; }
 };

@@ -116,7 +116,7 @@ void BodyWriter::flow(Frame& f, std::size_t k, const Equation& eqn, const Flow& 
     p.dims.insert(p.dims.begin(), Atoms{});
     return work_.placements.id(std::move(p));
   };
-  // By operand of the body or of each branch.
+  // For each operand of the body or of each branch.
   std::vector<Id> in, out;
   for (Var v : inside.inputs) in.push_back(lies(body, v));
   std::vector<Id> operands, results;

@@ -18,7 +18,7 @@ bool is_zero(const Equation& eqn) {
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-// By variable, how often it is read by outputs and by equations that outputs need. `reader`
+// For each variable, how often it is read by outputs and by equations that outputs need. `reader`
 // receives the first such equation.
 std::vector<std::uint32_t> reads_of(const Program& p, std::vector<std::uint32_t>& reader) {
   std::vector<std::uint32_t> reads(p.types.size());

@@ -15,12 +15,12 @@ struct DivisionOptions {
     Atoms atoms;
   };
   std::vector<Atom> atoms;
-  /// By index in `atoms`: the factors that the atom may partition, those with the most bytes first.
-  /// The last entry is -1, for none.
+  /// For each index in `atoms`, the factors that the atom may partition, those with the most bytes
+  /// first. The last entry is -1, for none.
   std::vector<std::vector<int>> factors;
   std::vector<std::vector<Run>> runs;  // by factor, largest first
-  /// By factor: extents of dimensions made of this factor alone that some value holds in uneven
-  /// parts.
+  /// For each factor, extents of dimensions made of this factor alone that some value holds in
+  /// uneven parts.
   std::vector<InlineVector<std::int64_t, 4>> uneven;
 
   /// True unless the division would cut a dimension unevenly that no operand or result is already

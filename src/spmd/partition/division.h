@@ -12,7 +12,8 @@
 
 namespace tessera::inline v0::spmd {
 
-/// By factor, major to minor. Devices that differ only along other atoms do the same work.
+/// For each factor, the atoms that divide it, from major to minor. Devices that differ only along
+/// other atoms do the same work.
 using Division = std::vector<Atoms>;
 
 /// The factors of an equation, restricted to those along which its work can be divided.

@@ -12,9 +12,9 @@ namespace tessera::inline v0::spmd {
 std::vector<HostArray> collective(const Op& op, const Attrs& attrs,
                                   const std::vector<HostArray>& x);
 
-/// By member, the bytes received from the others. Blocks are sent directly from each member to each
-/// other. Reductions run as a ring: a member receives one part from each other member, and for a
-/// full sum all other parts once more.
+/// For each member, the bytes received from the others. Blocks are sent directly from each member
+/// to each other. Reductions run as a ring: a member receives one part from each other member, and
+/// for a full sum all other parts once more.
 std::vector<std::int64_t> received(const Op& op, const Attrs& attrs,
                                    const std::vector<HostArray>& x);
 

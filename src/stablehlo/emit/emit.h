@@ -15,7 +15,7 @@ struct Exported {
   std::vector<std::string> inputs, outputs;
   /// The operands of the program that follow the named inputs.
   std::vector<Literal> constants;
-  /// By named input; empty if none is donated.
+  /// One for each named input; empty if none is donated.
   std::vector<bool> donated = {};
   /// Whether arguments and results of @main have the shardings that the program constrains them to.
   /// Otherwise these are constraints in its body.

@@ -1,7 +1,6 @@
-// Drawn partitioned programs: what the runtime counts of a device's work, and of what it receives,
-// is what the lock-step reference does, equation by equation, loops and branches as often as they
-// run; and what the plan says where only the program decides that. In several processes each counts
-// as much for its own devices.
+// Random partitioned programs: the work and the received bytes that the runtime counts equal those
+// of the lock-step reference, with loops and branches as often as they run, and those of the plan
+// where they do not depend on data. Each of several processes counts the same for its own devices.
 #include "explain/memory.h"
 #include "spmd/partition_draw.h"
 

@@ -32,8 +32,8 @@ ProgramPtr program_of(const AtomMesh& mesh, const Type& whole, const std::vector
   return b.finish(std::vector<Value>{x});
 }
 
-// Cut from the whole. Of partial results the first device's is what is left of the whole after the
-// others', which are small numbers: of sums by difference, of maxima by nothing.
+// Cuts the parts from the whole. If they are partial, the other devices hold small numbers and the
+// first holds the rest: the difference for sums, the whole value for maxima.
 Parts parts_of(const AtomMesh& mesh, const HostArray& whole, const Placement& p) {
   const Spec spec = mesh.atom_spec(p);
   const Atoms partial = p.unreduced.atoms();
@@ -106,8 +106,8 @@ std::int64_t counted_bytes(const AtomMesh& mesh, const Program& p) {
   return bytes;
 }
 
-// What a device receives at most when the moves are run: each collective once with elements that
-// say whose they are, of which those of others are counted.
+// The most bytes that any device receives: runs each collective on elements that hold their
+// sender's number, and counts those of other devices.
 std::int64_t measured_bytes(const AtomMesh& mesh, const Program& p) {
   std::int64_t bytes = 0;
   for (const Equation& e : p.equations) {
@@ -147,7 +147,7 @@ const std::vector<MeshShape> kMeshes{
     {{"x"}, {2}},         {{"x"}, {3}},         {{"x"}, {4}}, {{"x", "y"}, {2, 2}},
     {{"x", "y"}, {4, 2}}, {{"x", "y"}, {2, 3}}, {{"x"}, {6}}, {{"x", "y", "z"}, {2, 2, 2}},
 };
-// Of more atoms than the search tries all moves of.
+// Meshes with too many atoms for the search to try all moves.
 const std::vector<MeshShape> kLarge{{{"x", "y"}, {8, 4}}, {{"x", "y"}, {12, 4}}};
 
 struct Question {
@@ -211,7 +211,8 @@ void run_random(const std::vector<MeshShape>& meshes, std::uint32_t seed, int tu
       expect_parts(reduced(mesh, evaluate_spmd(*p, mesh.atom_mesh(), in), q.to),
                    parts_of(mesh, whole, plain), what + ": " + to_string(mesh, plan));
       ASSERT_EQ(plan.bytes, counted_bytes(mesh, *p)) << what;
-      // Sums are of all devices' elements; what moves is somebody's.
+      // A sum has elements of all devices, so received elements have one sender only if nothing is
+      // summed.
       if (q.from.unreduced == q.to.unreduced) {
         ASSERT_EQ(plan.bytes, measured_bytes(mesh, *p)) << what;
       }
@@ -255,7 +256,7 @@ TEST(ReshardRun, ThereAndBackAndOnTwoWays) {
 
 namespace {
 
-// A device's part, as long as the longest: what is behind its end is nonsense.
+// A device's part, padded with nonsense to the length of the longest part.
 HostArray padded_part(const AtomMesh& mesh, const HostArray& whole, const Placement& p,
                       std::int64_t device) {
   HostArray part(whole.dtype, mesh.local_shape(whole.shape, p));
@@ -272,8 +273,8 @@ HostArray padded_part(const AtomMesh& mesh, const HostArray& whole, const Placem
 
 }  // namespace
 
-// Sizes that atoms do not divide, where the plan is no exchange: what is within a device's box is
-// right, whatever lies behind it.
+// Sizes that atoms do not divide, for plans that are no exchange: the elements inside a device's
+// box are right, whatever its padding holds.
 TEST(ReshardRun, UnevenParts) {
   int exchanges = 0, others = 0;
   for (std::size_t m = 0; m < kMeshes.size(); ++m) {
