@@ -103,7 +103,7 @@ std::vector<T> sweep() {
           static_cast<Bits>((n * 0x9e3779b97f4a7c15u) >> (64 - 8 * sizeof(Bits)))));
     for (std::uint64_t k = share.first; k <= kWithin; k += share.of)
       for (T end : {T(1), T(50), T(1000)}) {
-        const T at = end * static_cast<T>(k) / kWithin;
+        const T at = end * static_cast<T>(k) / static_cast<T>(kWithin);
         x.insert(x.end(), {at, -at});
       }
     return x;
