@@ -51,8 +51,8 @@ const std::vector<std::string>& programs() {
 
 class Processes : public testing::TestWithParam<std::size_t> {};
 
-// Four processes, also on machines of their own, and 2 or 8, in turn from program to program and with
-// the commits.
+// Four processes, also on machines of their own, and 2 or 8, in turn from program to program and
+// with the commits.
 TEST_P(Processes, GiveTheBitsOfOne) {
   NEEDS_A_LAUNCHER();
   ::setenv("SET_NUMBER", std::to_string(::getpid()).c_str(), 1);  // of a file of this test's own
@@ -250,9 +250,10 @@ TEST(Examples, TrainTheSameModel) {
 #endif
 
 #ifdef DISTRIBUTED_SUITE
-// The suite of meshes, whose tests read what they compute: drawn programs among them, partitioned and
-// compiled, against the evaluator of one device; and what processes count of their work. Tests that
-// run nothing on devices, such as those of propagation, do not depend on processes and are left out.
+// The suite of meshes, whose tests read what they compute: drawn programs among them, partitioned
+// and compiled, against the evaluator of one device; and what processes count of their work. Tests
+// that run nothing on devices, such as those of propagation, do not depend on processes and are
+// left out.
 TEST(Suites, OfMeshesPass) {
   NEEDS_A_LAUNCHER();
   ::setenv("TESSERA_GATHER_READS", "1", 1);
@@ -285,9 +286,9 @@ TEST(Suites, OfWorkThatIsUnequalPasses) {
 #endif
 
 #ifdef DISTRIBUTED_EXAMPLES
-// Programs that read what others have run as they are with TESSERA_GATHER_READS=1, and say what they
-// say in one process, but for times and for what this process has in memory. Each is compared in 2,
-// 4 or 8 processes, in turn with the commits.
+// Programs that read what others have run as they are with TESSERA_GATHER_READS=1, and say what
+// they say in one process, but for times and for what this process has in memory. Each is compared
+// in 2, 4 or 8 processes, in turn with the commits.
 TEST(Examples, SayTheSame) {
   NEEDS_A_LAUNCHER();
   const auto folder =

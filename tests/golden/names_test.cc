@@ -1,7 +1,7 @@
 // Functions of docs/names.md equal those of JAX 0.10.2 on drawn arrays: called outside traces, and
-// in jit or mapped, in turn from case to case and with the commits (share.h). Integers, booleans and
-// what is only moved are exact; floats may differ by a few units in the last place of the largest
-// magnitude among operands and results, for most of them are sums of differences.
+// in jit or mapped, in turn from case to case and with the commits (share.h). Integers, booleans
+// and what is only moved are exact; floats may differ by a few units in the last place of the
+// largest magnitude among operands and results, for most of them are sums of differences.
 #include "golden/names.h"
 #include "share.h"
 

@@ -18,8 +18,8 @@ namespace drawn {
 
 /// Draws `cases` of row number `index` from tapes of this length; `wrong` describes the error of a
 /// case. A wrong case is shrunk, in at most `tries` steps if each is expensive. Unless
-/// TESSERA_RANDOM_PROGRAMS says how many cases there are, a run draws every second one, in turn with
-/// the commits.
+/// TESSERA_RANDOM_PROGRAMS says how many cases there are, a run draws every second one, in turn
+/// with the commits.
 inline void check_row(const std::string& name, std::size_t index, std::uint64_t cases,
                       std::size_t length, const check::Case& wrong, int tries = 1 << 30) {
   const std::uint64_t seed = check::setting("TESSERA_RANDOM_SEED", 1);
