@@ -84,24 +84,26 @@ const std::vector<Other>& others() {
   return all;
 }
 
-// All 16-bit floats. Of the wider types, infinities, a sequence over all magnitudes, and many
-// numbers near the points where functions reach their limits.
+// A share of all 16-bit floats. Of the wider types, infinities, and a share of a sequence over all
+// magnitudes and of many numbers near the points where functions reach their limits.
 template <class T>
 std::vector<T> sweep() {
   using Bits = typename Format<T>::Bits;
+  const test::Share share = test::asked_share();
   std::vector<T> x;
   if constexpr (sizeof(T) == 2) {
-    for (std::uint32_t b = 0; b < 65536; ++b) x.push_back(std::bit_cast<T>(static_cast<Bits>(b)));
+    for (std::uint64_t b = share.first; b < 65536; b += share.of)
+      x.push_back(std::bit_cast<T>(static_cast<Bits>(b)));
     return x;
   } else {
     for (T v : {T(0), T(20), std::numeric_limits<T>::infinity()}) x.insert(x.end(), {v, -v});
-    constexpr int kMagnitudes = 10000, kWithin = 10000;
-    for (std::uint64_t n = 1; n <= kMagnitudes; ++n)
+    constexpr std::uint64_t kMagnitudes = 10000, kWithin = 10000;
+    for (std::uint64_t n = 1 + share.first; n <= kMagnitudes; n += share.of)
       x.push_back(std::bit_cast<T>(
           static_cast<Bits>((n * 0x9e3779b97f4a7c15u) >> (64 - 8 * sizeof(Bits)))));
-    for (int k = 0; k <= kWithin; ++k)
+    for (std::uint64_t k = share.first; k <= kWithin; k += share.of)
       for (T end : {T(1), T(50), T(1000)}) {
-        const T at = end * static_cast<T>(k) / kWithin;
+        const T at = end * static_cast<T>(k) / static_cast<T>(kWithin);
         x.insert(x.end(), {at, -at});
       }
     return x;

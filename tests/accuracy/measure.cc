@@ -79,11 +79,13 @@ class Measurement {
   }
 
  private:
-  static constexpr std::size_t kBatch = 1 << 16;
+  // Divides the number of 16-bit floats, so that few operands are computed that nobody asked for.
+  static constexpr std::size_t kBatch = 1 << 12;
 
   void flush() {
     if (x_.empty()) return;
     const std::size_t n = x_.size();
+    worst_.measured += static_cast<std::int64_t>(n);
     x_.resize(kBatch);  // one shape needs one compilation
     y_.resize(kBatch);
     const Array result = compiled_(Array(x_), Array(y_));
@@ -100,8 +102,12 @@ class Measurement {
       if (!(least > 0) || std::isinf(least)) least = 0;
       const double u = ulps_between<T>(got[i], exact, least);
       if (u > worst_.ulps)
-        worst_ = {u, static_cast<double>(x), static_cast<double>(y),
-                  static_cast<double>(widened(got[i])), static_cast<double>(exact)};
+        worst_ = {.ulps = u,
+                  .x = static_cast<double>(x),
+                  .y = static_cast<double>(y),
+                  .got = static_cast<double>(widened(got[i])),
+                  .exact = static_cast<double>(exact),
+                  .measured = worst_.measured};
     }
     x_.clear();
     y_.clear();
@@ -118,25 +124,31 @@ Worst measured(const Function& f, const Sample& sample) {
   using Bits = typename Format<T>::Bits;
   Measurement<T> m(f);
   const std::vector<T> special = special_points<T>();
+  const std::uint64_t of = sample.share.of, first = sample.share.first;
+  const auto points = static_cast<std::uint64_t>(sample.points);
   if (f.operands == 1) {
-    for (T x : special) m.add(x);
     if constexpr (sizeof(T) == 2) {
-      for (std::uint32_t b = 0; b < 65536; ++b) m.add(std::bit_cast<T>(static_cast<Bits>(b)));
+      if (of > 1)  // else they are among all numbers
+        for (T x : special) m.add(x);
+      for (std::uint64_t b = first; b < 65536; b += of)
+        m.add(std::bit_cast<T>(static_cast<Bits>(b)));
       return m.finish();
     }
-    for (std::int64_t n = 0; n < sample.points; ++n)
-      m.add(nth_point<T>(static_cast<std::uint64_t>(n)));
+    for (T x : special) m.add(x);
+    for (std::uint64_t n = first; n < points; n += of) m.add(nth_point<T>(n));
     if constexpr (std::is_same_v<T, float>)
-      if (sample.every)
-        for (std::uint64_t b = 0; b < std::uint64_t{1} << 32;
-             b += static_cast<std::uint64_t>(sample.every))
+      if (sample.every) {
+        const auto every = static_cast<std::uint64_t>(sample.every);
+        for (std::uint64_t b = first * every; b < std::uint64_t{1} << 32; b += of * every)
           m.add(std::bit_cast<float>(static_cast<std::uint32_t>(b)));
+      }
     return m.finish();
   }
+  std::uint64_t pair = 0;
   for (T x : special)
-    for (T y : special) m.add(x, y);
-  const auto points = static_cast<std::uint64_t>(sample.points);
-  for (std::uint64_t n = 0; n < points; ++n) {
+    for (T y : special)
+      if (sample.share.has(pair++)) m.add(x, y);
+  for (std::uint64_t n = first; n < points; n += of) {
     T x = nth_point<T>(n), y = nth_point<T>(n * 0x2545f4914f6cdd1du + 12345);
     m.add(n % 16 == 3 ? special[n / 16 % special.size()] : x,
           n % 16 == 7 ? special[n / 16 % special.size()] : y);

@@ -3,6 +3,8 @@
 // share it.
 #pragma once
 
+#include "../share.h"
+
 #include <tessera/tessera.h>
 
 #include <cstdint>
@@ -34,17 +36,20 @@ inline constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float
 
 /// The operands: the points where functions are special, then `points` numbers of a fixed sequence
 /// over the bits of all floats, denser near one; and all 16-bit floats. With `every`, also all
-/// float32 numbers at that distance.
+/// float32 numbers at that distance. A share is of all of them but the special points of functions
+/// of one operand, which are always measured.
 struct Sample {
   std::int64_t points = 0;
   std::int64_t every = 0;
+  test::Share share = {};
 };
 
 struct Worst {
   double ulps = 0;
   double x = 0, y = 0;
   double got = 0, exact = 0;
-  double z = 0;  // the third operand
+  double z = 0;               // the third operand
+  std::int64_t measured = 0;  // how many operands, or pairs or triples of them
 };
 /// An error of infinitely many units is a wrong special value: a NaN, an infinity or the sign of a
 /// zero.
@@ -59,8 +64,10 @@ struct Stored {
   std::string tails;
 };
 const std::vector<Stored>& stored_functions();
-/// Measures at the operands in the files of `folder`; by default those that are committed.
-Worst measure(const Stored& f, DType dtype, const std::string& folder = "");
+/// Measures at a share of the operands in the files of `folder`; by default those that are
+/// committed.
+Worst measure(const Stored& f, DType dtype, const std::string& folder = "",
+              const test::Share& share = {});
 
 /// A tensor of those files. Throws if there is none; `has_stored` says whether there is.
 const Array& stored(const std::string& folder, const std::string& name);

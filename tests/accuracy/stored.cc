@@ -24,9 +24,14 @@ const std::map<std::string, Array>& tensors_of(const std::string& folder) {
 }
 
 template <class T>
-Worst measured(const Stored& f, DType dtype, const std::string& folder) {
+Worst measured(const Stored& f, DType dtype, const std::string& folder, const test::Share& share) {
   const std::string prefix = f.name + "/" + std::string(name_of(dtype)) + "/";
-  auto tensor = [&](const std::string& part) { return stored(folder, prefix + part); };
+  auto tensor = [&](const std::string& part) {
+    const Array& all = stored(folder, prefix + part);
+    if (share.of == 1) return all;
+    return all(
+        ts::range(static_cast<std::int64_t>(share.first), {}, static_cast<std::int64_t>(share.of)));
+  };
   std::vector<Array> in;
   for (int i = 0; i < f.operands; ++i) in.push_back(tensor("in" + std::to_string(i)));
   const auto computed = ts::jit([&f](const std::vector<Array>& v) { return f.computed(v); });
@@ -36,7 +41,8 @@ Worst measured(const Stored& f, DType dtype, const std::string& folder) {
   std::vector<float> part(exact.size()), least = part;
   if (has_stored(folder, prefix + "least")) least = tensor("least").template to_vector<float>();
   if constexpr (std::is_same_v<T, double>) part = tensor("part").template to_vector<float>();
-  Worst worst;
+  const auto rows = static_cast<std::int64_t>(exact.size());
+  Worst worst{.measured = rows};
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const auto wide = static_cast<Wider<T>>(exact[i]);
     const double u = ulps_between<T>(got[i], wide + wide * static_cast<Wider<T>>(part[i]),
@@ -45,7 +51,13 @@ Worst measured(const Stored& f, DType dtype, const std::string& folder) {
     auto operand = [&](std::size_t k) {
       return k < in.size() ? static_cast<double>(widened(in[k].template host<T>()[i])) : 0.0;
     };
-    worst = {u, operand(0), operand(1), static_cast<double>(widened(got[i])), exact[i], operand(2)};
+    worst = {.ulps = u,
+             .x = operand(0),
+             .y = operand(1),
+             .got = static_cast<double>(widened(got[i])),
+             .exact = exact[i],
+             .z = operand(2),
+             .measured = rows};
   }
   return worst;
 }
@@ -159,12 +171,12 @@ const std::vector<Stored>& stored_functions() {
 #undef TESSERA_POLYGAMMA
 #undef TESSERA_EXPN
 
-Worst measure(const Stored& f, DType dtype, const std::string& folder) {
+Worst measure(const Stored& f, DType dtype, const std::string& folder, const test::Share& share) {
   switch (dtype) {
-    case DType::float64: return measured<double>(f, dtype, folder);
-    case DType::float16: return measured<ts::float16_t>(f, dtype, folder);
-    case DType::bfloat16: return measured<ts::bfloat16_t>(f, dtype, folder);
-    default: return measured<float>(f, dtype, folder);
+    case DType::float64: return measured<double>(f, dtype, folder, share);
+    case DType::float16: return measured<ts::float16_t>(f, dtype, folder, share);
+    case DType::bfloat16: return measured<ts::bfloat16_t>(f, dtype, folder, share);
+    default: return measured<float>(f, dtype, folder, share);
   }
 }
 

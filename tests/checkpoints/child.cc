@@ -10,7 +10,7 @@
 //   checkpoint_child stamp DIR VALUE    one step of arrays that hold the value
 //   checkpoint_child names DIR          one step of arrays whose names a terminal would obey
 //   checkpoint_child haste DIR          many small steps, several under way, of which one is kept
-//   checkpoint_child ask DIR WHAT       two steps, and restores that differ in WHAT
+//   checkpoint_child ask DIR WHAT,...   two steps, and for each WHAT a restore that differs in it
 #include <tessera/tessera.h>
 
 #include <sys/wait.h>
@@ -19,9 +19,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -254,10 +256,9 @@ void names(const std::string& dir, const std::string&) {
   ts::checkpoint::save(dir, 2, all);
 }
 // Each process requests something else and gets an error; with `same` all request the same thing.
-void ask(const std::string& dir, const std::string& what) {
+// `two` is in steps 1 and 2.
+void ask_for(const std::string& what, const std::string& dir, const Arrays& two) {
   const bool other = ts::process_index() == 1 && what != "same";
-  const Arrays two{{"a", ts::ones({3})}, {"b", ts::ones({2})}};
-  for (const int step : {1, 2}) ts::checkpoint::save(dir, step, two, {.overwrite = true});
   Arrays like = two;
   ts::CheckpointRestoreOptions options;
   std::string from = dir;
@@ -285,6 +286,20 @@ void ask(const std::string& dir, const std::string& what) {
   else
     (void)ts::checkpoint::restore(from, like, options);
   say("as asked");
+}
+// One request after the other. Each process writes what it is told into a file of its own, because
+// launchers mix the lines of processes.
+void ask(const std::string& dir, const std::string& whats) {
+  const Arrays two{{"a", ts::ones({3})}, {"b", ts::ones({2})}};
+  for (const int step : {1, 2}) ts::checkpoint::save(dir, step, two);
+  std::ofstream told(dir + "/told-" + std::to_string(ts::process_index()));
+  std::istringstream all(whats);
+  std::string what;
+  while (std::getline(all, what, ',')) try {
+      ask_for(what, dir, two);
+    } catch (const ts::Error& e) {
+      told << what << ": " << e.what() << "\n";
+    }
 }
 // The end of the process waits for saves in progress, whichever thread runs them.
 void leave(const std::string& dir, const std::string&) {

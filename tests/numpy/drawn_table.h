@@ -4,10 +4,12 @@
 
 #include "numpy/integers/declared.h"
 #include "random/shrink.h"
+#include "share.h"
 
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -15,7 +17,9 @@
 namespace drawn {
 
 /// Draws `cases` of row number `index` from tapes of this length; `wrong` describes the error of a
-/// case. A wrong case is shrunk, in at most `tries` steps if each is expensive.
+/// case. A wrong case is shrunk, in at most `tries` steps if each is expensive. Unless
+/// TESSERA_RANDOM_PROGRAMS says how many cases there are, a run draws every second one, in turn
+/// with the commits.
 inline void check_row(const std::string& name, std::size_t index, std::uint64_t cases,
                       std::size_t length, const check::Case& wrong, int tries = 1 << 30) {
   const std::uint64_t seed = check::setting("TESSERA_RANDOM_SEED", 1);
@@ -23,7 +27,9 @@ inline void check_row(const std::string& name, std::size_t index, std::uint64_t 
     check::note(name + " tape " + check::to_string(tape));
     return wrong(tape);
   };
-  for (std::uint64_t k = 0; k < cases; ++k) {
+  const bool all = test::all_cases() || std::getenv("TESSERA_RANDOM_PROGRAMS");
+  const std::uint64_t of = all ? 1 : 2;
+  for (std::uint64_t k = test::turn() % of; k < cases; k += of) {
     std::mt19937_64 rng((seed * 1000003 + k) * 1000003 + index);
     walk::Tape tape(length);
     for (std::uint32_t& n : tape)
