@@ -1,13 +1,13 @@
-"""Holds tables and lists of the documents against the code: check_docs.py SOURCE_DIR [--plant].
+"""Compares tables and lists in the documents with the code: check_docs.py SOURCE_DIR [--plant].
 
-With --plant each check gets a document or a source with one line more or less, and has to find it."""
+With --plant, a line is added to or removed from a document or a source for each check, which must find it."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
 
-# What CMake asks for, and how README calls it.
+# The packages that CMake looks for, with README's names for them.
 dependencies = {"TBB": "oneTBB", "DNNL": "oneDNN", "LLVM": "LLVM", "fmt": "fmt", "nlohmann_json": "nlohmann-json", "XXHASH": "xxHash",
                 "LIBZIP": "libzip", "DLPACK": "DLPack", "SLEEF": "SLEEF", "OPENBLAS": "OpenBLAS", "ZLIB": "zlib"}
 part_of = {"CBLAS": "OPENBLAS"}
