@@ -51,7 +51,7 @@ def problems(text, folders):
     asked = {part_of.get(a, a) for a in asked} - of_the_system
     for unknown in sorted(asked - set(dependencies)):
         bad.append(f"tests/check_docs.py does not know how README.md calls the dependency {unknown}")
-    built = re.search(r"It is built with [^.]*(?:\.\d[^.]*)*\.", text["README.md"]).group()
+    built = re.search(r"Tessera is built with [^.]*(?:\.\d[^.]*)*\.", text["README.md"]).group()
     for name, shown in dependencies.items():
         if (name in asked) != bool(re.search(rf"\b{re.escape(shown)}\b", built)):
             bad.append(f"README.md {'lacks' if name in asked else 'has'} the dependency {shown}, for which "
