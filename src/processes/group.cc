@@ -228,6 +228,7 @@ int Group::cores() const {
 }
 
 void Group::give_up(std::string_view why) {
+  if (gave_up()) return;
   set_text(detail::report_text(why, sizeof(Seat::text) - 1));
   mine().broken.store(1, std::memory_order_release);
   wake_all();

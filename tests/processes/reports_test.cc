@@ -2,6 +2,7 @@
 #include "processes/members.h"
 #include "processes/patience.h"
 #include "processes/processes.h"
+#include "processes/seat.h"
 
 #include <tessera/error.h>
 #include <tessera/message.h>
@@ -118,6 +119,19 @@ TEST(Reports, AreSafeToPrint) {
                                         "      rule: \\xff\\xfe\n"
                                         "      try: c\\x0d\td\n"
                                         "    end"));
+}
+
+// A second failure, such as that of another thread, does not hide the first one.
+TEST(Reports, AreOfTheFirstError) {
+  Members members(true);
+  members.join();
+  members.together([](Group& group, int rank) {
+    if (rank == 0) return;
+    group.give_up("the first");
+    group.give_up("the second");
+  });
+  EXPECT_EQ(text_of(*members.groups[0].seat(1)), "the first");
+  members.together([](Group& group, int) { group.leave(); });
 }
 
 }  // namespace
