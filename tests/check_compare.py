@@ -1,4 +1,4 @@
-"""The arithmetic and the texts of bench/compare, without the libraries that it compares: check_compare.py ROOT FOLDER."""
+"""Tests the arithmetic and the texts of bench/compare without the libraries that it compares: check_compare.py ROOT FOLDER."""
 import pathlib
 import subprocess
 import sys
@@ -21,7 +21,7 @@ def expect(got, want, what):
 
 
 def check_limits():
-    """Powers of two between the measured sizes lie on the line between their speeds; beyond them the nearest counts."""
+    """Speeds between measured sizes are interpolated; beyond them the nearest measured speed counts."""
     text = "fma 1 50.0\nbf16 1 100.0\nfma 2 100.0\nbf16 2 200.0\n"
     for name, speeds in (("read", (80, 40)), ("write", (40, 20)), ("copy", (60, 30)), ("triad", (64, 32))):
         text += "".join(f"{name} {cores} {size} {speed * cores / 2}\n" for cores in (1, 2) for size, speed in zip((1024, 4096), speeds))
@@ -41,7 +41,7 @@ def check_limits():
 
 
 def check_work():
-    """Convolutions counted place by place."""
+    """The work of convolutions equals a count over every position."""
     for size, window, stride in ((8, 3, 1), (8, 3, 2), (7, 3, 2), (8, 1, 1), (9, 4, 3)):
         out = -(-size // stride)
         padding = max((out - 1) * stride + window - size, 0)
@@ -51,11 +51,11 @@ def check_work():
     expect(work.product(2, 3, 4), work.Work(48, 4 * 18, 4 * 8), "a product")
     expect(work.product(2, 3, 4, size=2, unit="bf16"), work.Work(48, 2 * 18, 2 * 8, "bf16"), "a product of bfloat16")
     for row in (r for group in rows.GROUPS.values() for r in group):
-        work.of(row.name)  # a KeyError where a row has neither work nor a reason
+        work.of(row.name)  # raises KeyError if a row has neither work nor a reason
 
 
 def check_table(of):
-    """A group of two rows, one with a limit; a peer that is ahead by more than 3 %, and one that is not."""
+    """The table of a group of two rows, one with a limit: one peer is ahead by more than 3 %, the other is not."""
     def side(*times, ratio=None):
         return {"rounds": [[t, t] for t in times], "median": times[0]} | ({"ratio": ratio, "cpu_ratio": ratio} if ratio else {})
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that must not compile, each with its message; and public headers, which each compile alone.
+"""Checks that wrong programs are refused with their message, and that each public header compiles alone.
 
 usage: check_compile.py misuse|headers COMPILER INCLUDE_DIR TESTS_DIR
 
@@ -17,7 +17,7 @@ import tempfile
 
 
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-DTESSERA_STATIC"]
-# Where g++ looks for what was compiled before, ahead of the headers themselves.
+# The folder of precompiled headers, in which g++ looks before it reads the headers themselves.
 precompiled = []
 
 
@@ -28,13 +28,13 @@ def compiles(compiler, include, path):
 
 
 def precompile(compiler, include, folder):
-    """What every program includes is read once: two thirds of the time that they take."""
+    """Precompiles the headers that all programs include, which saves two thirds of the time."""
     if "clang" in compiler:
         return
     out = pathlib.Path(folder, "tessera", "tessera.h.gch")
     out.parent.mkdir()
     header = include / "tessera" / "tessera.h"
-    # It is told of "pragma once in main file".
+    # The compiler warns of "pragma once in main file".
     flags = [flag for flag in FLAGS if flag != "-Werror"]
     run = subprocess.run([compiler, *flags, f"-I{include}", "-x", "c++-header", str(header), "-o", str(out)],
                          capture_output=True)
@@ -42,7 +42,7 @@ def precompile(compiler, include, folder):
         precompiled.append(f"-I{folder}")
 
 
-# A screen of the output; further down nobody looks.
+# One screen of output, since users read no further.
 FIRST_LINES = 24
 
 

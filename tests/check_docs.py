@@ -1,13 +1,13 @@
-"""Holds tables and lists of the documents against the code: check_docs.py SOURCE_DIR [--plant].
+"""Compares tables and lists in the documents with the code: check_docs.py SOURCE_DIR [--plant].
 
-With --plant each check gets a document or a source with one line more or less, and has to find it."""
+With --plant, a line is added to or removed from a document or a source for each check, which must find it."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
 
-# What CMake asks for, and how README calls it.
+# The packages that CMake looks for, with README's names for them.
 dependencies = {"TBB": "oneTBB", "DNNL": "oneDNN", "LLVM": "LLVM", "fmt": "fmt", "nlohmann_json": "nlohmann-json", "XXHASH": "xxHash",
                 "LIBZIP": "libzip", "DLPACK": "DLPack", "SLEEF": "SLEEF", "OPENBLAS": "OpenBLAS", "ZLIB": "zlib"}
 part_of = {"CBLAS": "OPENBLAS"}
@@ -51,7 +51,7 @@ def problems(text, folders):
     asked = {part_of.get(a, a) for a in asked} - of_the_system
     for unknown in sorted(asked - set(dependencies)):
         bad.append(f"tests/check_docs.py does not know how README.md calls the dependency {unknown}")
-    built = re.search(r"It is built with [^.]*(?:\.\d[^.]*)*\.", text["README.md"]).group()
+    built = re.search(r"Tessera is built with [^.]*(?:\.\d[^.]*)*\.", text["README.md"]).group()
     for name, shown in dependencies.items():
         if (name in asked) != bool(re.search(rf"\b{re.escape(shown)}\b", built)):
             bad.append(f"README.md {'lacks' if name in asked else 'has'} the dependency {shown}, for which "

@@ -1,7 +1,7 @@
-"""A file includes the public headers of what it names behind `ts::` or `tessera::`, itself or by what it includes.
+"""Checks that a file includes, directly or indirectly, the public headers of the names that it uses with `ts::` or `tessera::`.
 
-With precompiled headers, which hold all of them, a compiler does not see what is missing. `check_includes.py ROOT --plant` tries that on
-a file that lacks one."""
+Precompiled headers contain all of them, so a compiler does not notice that one is missing. `check_includes.py ROOT --plant` tests the
+check with a file that lacks one."""
 import functools
 import pathlib
 import re
@@ -12,18 +12,18 @@ folders = ["tests", "examples", "bench", "tools", "src/nn", "src/optim", "src/da
 namespaces = {"v0", "detail", "literals"}
 
 
-# What is neither code nor the name of a file that is included.
+# Comments and strings, except the names of included files.
 other = re.compile(r'(?<=include )"[^"]*"|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*.*?\*/', re.S)
 
 
 @functools.cache
 def text_of(path):
-    """A file without comments and strings; the lines stay where they are."""
+    """The text without comments and strings. Line numbers do not change."""
     return other.sub(lambda m: m[0] if m[0].startswith('"') and m[0].endswith('.h"') else re.sub(r"[^\n]", " ", m[0]), path.read_text())
 
 
 def included(path, text):
-    """The files of the project that a text includes."""
+    """The files of the project that the text includes."""
     for quote, name in re.findall(r'#\s*include\s*([<"])([^>"]+)[>"]', text):
         places = [root / "include"] if quote == "<" else [path.parent, root / "src", root / "tests", root / "examples", root]
         yield from (place / name for place in places if (place / name).is_file())
@@ -31,7 +31,7 @@ def included(path, text):
 
 @functools.cache
 def words_of(header):
-    """The words of a header and of what it includes."""
+    """The words of a header and of all headers that it includes."""
     seen, left, words = set(), [header], set()
     while left:
         path = left.pop()

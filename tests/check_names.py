@@ -1,19 +1,19 @@
-"""What an op is, its properties and rules say (src/ir/op.h): nothing goes by its name but the files of its own folder in src/ops.
+"""Checks that code decides by the properties and rules of an op (src/ir/op.h), not by its name, outside the op's folder in src/ops.
 
-Comparisons of an op's name, lookups by it, tables keyed by names and comparisons with an op that was looked up are found in the text
-of the sources. To make an equation by an op's name (`emit1("add", ...)`, `Registry::get().at("gather")`) is fine, and so is to print it.
-Attributes that several rooms read have typed views, and their names stand in the files of these alone.
-`check_names.py ROOT --plant` tries the rules on lines that break them and on lines that do not."""
+It searches the sources for comparisons of an op's name, lookups by it, tables keyed by names and comparisons with an op that was looked
+up. Making an equation by an op's name (`emit1("add", ...)`, `Registry::get().at("gather")`) is allowed, and so is printing the name.
+Attributes that several rooms read have typed views, and only the files of these views may contain their names.
+`check_names.py ROOT --plant` tests the rules with lines that break them and with lines that do not."""
 import pathlib
 import re
 import sys
 
 rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "explain", "autosharding", "nn", "optim", "data", "checkpoints"]
-# Of stablehlo only what writes our ops; the other folders work with the names of StableHLO's operations. The tables of how each of
-# ours is written are tests/stablehlo/emit_table_test.cc's to keep complete.
+# In stablehlo, only the folder that writes our ops, because the others work with the names of StableHLO's operations. The tables of
+# how our ops are written are kept complete by tests/stablehlo/emit_table_test.cc.
 tables_of_names = {"src/stablehlo/emit/table.cc", "src/stablehlo/emit/by_elements.cc", "src/stablehlo/emit/target.cc"}
 folders = ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"]
-# The planner's own two ops, which are in no program outside of it, and the op of another equation.
+# The planner's own two ops, which occur only in its programs, and the op of another equation.
 same_op = r"(?!(?:block|assemble)_op\(\)|[\w.>-]*\bop\b)"
 
 name = r"\bop\w*(?:->|\.)name\b"  # eqn.op->name, a.op.name
@@ -47,7 +47,7 @@ foreign_attributes = ("src/stablehlo/text/", "src/stablehlo/bytecode/", "src/sta
 
 
 def unviewed(path, code):
-    """(position, what) where a file reads an attribute by its name though there is a view of it."""
+    """(position, text) of each place where a file reads an attribute by its name although there is a view of it."""
     if path.startswith(foreign_attributes):
         return []
     found = []
@@ -59,13 +59,13 @@ def unviewed(path, code):
 
 
 def stripped(source):
-    """Without comments; the lines stay where they are."""
+    """The text without comments. Line numbers do not change."""
     part = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*.*?\*/', re.S)
     return part.sub(lambda m: re.sub(r"[^\n]", " ", m[0]) if m[0].startswith("/") else m[0], source)
 
 
 def tables(code, ops):
-    """Where braces hold two op names or more: as elements, or each the first of its own braces."""
+    """The positions of braces that hold two or more op names, as elements or as the first element of inner braces."""
     open_at, names, all_names = [], {}, {}
     for m in re.finditer(r'"((?:\\.|[^"\\\n])*)"|[{}]', code):
         if m[0] == "{":
@@ -90,13 +90,13 @@ def tables(code, ops):
 
 
 def problems(code, ops, theirs=frozenset()):
-    """(position, what) in a file that may compare the names of `theirs`."""
+    """(position, text) of each violation in a file that may compare the names of `theirs`."""
     found = []
     literal = "|".join(sorted(map(re.escape, ops - theirs), key=len, reverse=True))
     beside = re.compile(
         rf'(?:==|!=)\s*(?:std::string(?:_view)?\(?)?"({literal})"(?!\s*\+)|"({literal})"\s*(?:sv?\s*)?(?:==|!=)'
         rf'|\.(?:starts_with|ends_with|find|count|contains|compare)\(\s*"({literal})_?"\s*\)')
-    # What an attribute says, or the user's choice of a method, may be spelt as an op is.
+    # The value of an attribute, or a method that the user chose, may be spelt like an op.
     attribute = re.compile(r'(?:\.str\("\w+"\)|\bif \(method)\s*$')
     found += [
         (m.start(), f"compares with the name of the op {m[1] or m[2] or m[3]}")
@@ -110,7 +110,7 @@ def problems(code, ops, theirs=frozenset()):
 
 
 def planted(ops):
-    """Lines that must be found, and lines that must not."""
+    """Tests the rules with lines that must be found, and with lines that must not."""
     bad = [
         'if (eqn.op->name == "psum") return;', 'if ("psum" == eqn.op->name) return;', "if (e.op->name != other) return;",
         'if (eqn.op->name.starts_with("reduce_")) return;', "const std::string& name = eqn.op->name;", "auto name = e.op->name;",
@@ -155,7 +155,7 @@ for path in sorted((root / "src").rglob("*.cc")):
         for literal in re.findall(r'"(\w+)"', code):
             if literal in ops:
                 folder_of.setdefault(literal, set()).add(path.parent.name)
-# Folders make ops of those before them too.
+# A folder may also make ops of the folders before it.
 folder_of = {op: min(found & set(folders), key=folders.index) for op, found in folder_of.items() if found & set(folders)}
 if lost := ops - set(folder_of) - {"shard_map"}:
     sys.exit(f"no folder of src/ops registers {', '.join(sorted(lost))}")

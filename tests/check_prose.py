@@ -1,11 +1,11 @@
-"""Finds what a machine can find in comments and documents: check_prose.py SOURCE_DIR [--plant].
+"""Checks the rules for comments and documents that a program can check: check_prose.py SOURCE_DIR [--plant].
 
 * A comment begins with a sentence, not with a clause that hangs on a word which is not there ("Of all inputs of ...").
 * A comment line fits into 100 columns.
 * A `///` comment stands directly above what it describes.
 * A name in back-ticks is declared somewhere, and a path that a comment names exists.
 
-With --plant each rule gets a comment that breaks it, and has to find it, and one that keeps it."""
+With --plant, each rule is tested with a comment that breaks it, which it must find, and with one that keeps it."""
 import functools
 import pathlib
 import re

@@ -1,13 +1,13 @@
-"""A room includes only itself and rooms above it; libraries include public headers only; public headers no internal ones.
-A component, which programs link (cmake/TesseraComponents.cmake), includes only itself and the components that it needs.
-A type is defined once in its namespace: two of one name in two files would share what the compiler does not inline."""
+"""Checks that a room includes only itself and rooms above it, that libraries include only public headers, and public headers no internal
+ones. A component, which programs link (cmake/TesseraComponents.cmake), includes only itself and the components that it needs.
+A type is defined once in its namespace, because two types of one name would share functions that the compiler does not inline."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
 rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "explain", "autosharding"]
-# Inside a room a folder includes only itself, what is in no folder, and folders before it.
+# Inside a room, a folder includes only itself, files that are in no folder, and folders before it.
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"],
     "stablehlo": ["text", "bytecode", "emit", "import", "functions"],
@@ -16,8 +16,8 @@ inner = {
     "runtime": ["host", "cpu"],
     "api": ["array", "trace", "numpy", "linalg", "special", "random", "control", "devices", "transform", "interop"],
 }
-# Public headers that the rooms below api are written against; the others are api's to implement.
-shared_headers = {"config", "dtype", "error", "shape", "axis_list", "inline_vector", "message", "warning", "detail/input_file", "detail/moved", "detail/replace_file", "detail/unfinished_files", "detail/visible"}
+# Public headers that the rooms before api may include; api implements the others.
+shared_headers = {"config", "dtype", "error", "shape", "axis_list", "inline_vector", "message", "warning", "detail/input_file", "detail/moved", "detail/replace_file", "detail/report", "detail/unfinished_files", "detail/visible"}
 libraries = ["nn", "optim", "data", "checkpoints"]
 third_party_in_headers = re.compile(r'#include <(llvm/|dnnl|oneapi/|tbb/|nlohmann/|fmt/|cblas|sleef|gtest)')
 bad = []
@@ -86,7 +86,7 @@ for path in sorted((root / "include").rglob("*.h")):
             bad.append(f"{path.relative_to(root)}: a public header includes {included}")
 defined = {}
 for path in sorted(p for part in ("src", "include") for p in (root / part).rglob("*.[hc]*")):
-    spaces = []  # clang-format puts no indentation into namespaces and writes their ends
+    spaces = []  # clang-format does not indent namespaces, and comments their ends
     for line in path.read_text().splitlines():
         if m := re.match(r"namespace ?(.*?) ?\{$", line):
             spaces.append(m[1])
@@ -96,13 +96,13 @@ for path in sorted(p for part in ("src", "include") for p in (root / part).rglob
             first = defined.setdefault((*spaces, m[1]), path)
             if first != path:
                 bad.append(f"{path.relative_to(root)} and {first.relative_to(root)} both define {m[1]}")
-# Files of a room may be compiled together, where a name in an unnamed namespace is one for all of them.
+# Files of a room may be compiled together, and then share names in unnamed namespaces.
 defined_at = re.compile(r"(?:(?:struct|class|enum class|enum) (\w+)\b(?!;)|(?:\[\[\w+\]\] )?(?:static |inline |constexpr |const |thread_local )*"
                         r"[A-Za-z][\w:<>,&* .()\[\]]*?[ &*](\w+)(?:\(| ?\[| =|;|\{))")
 
 
 def parameters(line):
-    """The types of the parameters that stand on the first line of a function's definition."""
+    """The types of the parameters on the first line of a function's definition."""
     listed = line[line.index("(") + 1 :].partition(")")[0].split(",")
     return tuple(re.sub(r"(?<=[ &*])\w+$", "", p.strip()).replace(" ", "") for p in listed)
 
@@ -121,7 +121,7 @@ for path in sorted((root / "src").rglob("*.cc")):
                 where = hidden.setdefault((room, tuple(spaces), m[1] or m[2]), {})
                 where.setdefault(path, set()).add(parameters(line) if "(" in line else None)
 for (room, _, name), where in sorted(hidden.items()):
-    # Functions of one name may be overloads, if their parameters have different types.
+    # Functions of the same name are allowed if they are overloads with different parameter types.
     types = [t for each in where.values() for t in each]
     if len(where) > 1 and (None in types or len(types) > len(set(types))):
         bad.append(f"{room}: {name} is in the unnamed namespaces of {', '.join(str(p.relative_to(root)) for p in where)}")

@@ -1,4 +1,4 @@
-"""The command `tessera` as its users run it: COMMAND.py TESSERA CHECKPOINT_CHILD."""
+"""Tests the command `tessera` as users run it: COMMAND.py TESSERA CHECKPOINT_CHILD."""
 import json
 import os
 import pathlib
@@ -145,7 +145,7 @@ for options in ([], ["--evaluate"]):
     assert "refused wrong_int32_3.mlir, line 8, column 8: 'other.op' is not supported\n" in out, out
     assert out.splitlines()[-1].split() == ["all", "2", "1", "1"], out
 
-# What a run of three steps left.
+# The folder that a run of three steps leaves.
 subprocess.run([sys.argv[2], "train", work / "steps", "3"], check=True, capture_output=True)
 out, _ = run("checkpoint", "ls", "steps")
 rows = [line.split() for line in out.splitlines()]
@@ -180,7 +180,7 @@ step 3: intact
 (work / "steps" / "2" / "manifest.json").write_text("{}")
 out, _ = run("checkpoint", "ls", "steps", code=1)
 assert "\n           2  DAMAGED: its manifest cannot be read\n" in out, out
-# A folder that no save made is no step, whatever its name is.
+# A folder that was not made by a save is not a step, whatever its name is.
 (work / "steps" / "20241126").mkdir()
 assert "20241126" not in run("checkpoint", "ls", "steps", code=1)[0]
 for words, problem in {(): "checkpoint takes ls, show, verify or diff", ("fly", "x"): "there is no checkpoint fly; there are ls, show, verify and diff",
@@ -193,7 +193,7 @@ for words, problem in {(): "checkpoint takes ls, show, verify or diff", ("fly", 
 _, err = run("checkpoint", "show", "steps", "--step", "9", code=2)
 assert err.startswith("checkpoint::info: there is no step 9 in steps\n"), err
 
-# Names from files do nothing to a terminal.
+# Names from files cannot control a terminal.
 subprocess.run([sys.argv[2], "names", work / "odd"], check=True, capture_output=True)
 for words in ("ls", "show", "verify", "diff"):
     out, err = run("checkpoint", words, "odd")
@@ -202,7 +202,7 @@ out, _ = run("checkpoint", "show", "odd", "--step", "1")
 for name in (r"bell\x07", r"red\x1b[31m\x0d", r"metadata who\x0a: \x1b[2J"):
     assert name in out, (name, out)
 
-# Output that cannot be written is a failure of every command, with the reason.
+# Every command fails, and gives the reason, if its output cannot be written.
 commands = [["--help"], ["--version"], ["check", "sums_float32.mlir"], ["run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy"],
             ["run", "scale.mlir", "--arg", "x.npy", "--arg", "k.npy", "--out", "results"], ["print", "scale.mlir"],
             ["bench", "scale.mlir", "--calls", "1"], ["explain", "scale.mlir"], ["checkpoint", "ls", "steps"],
@@ -220,7 +220,7 @@ r = subprocess.run(["sh", "-c", '"$0" "$@" >&-', program, "run", "scale.mlir", "
                    stderr=subprocess.PIPE, text=True, timeout=300, cwd=work)
 assert (r.returncode, r.stderr) == (2, "tessera: there is no standard output\n"), r
 
-# Names from files reach the terminal without control characters: in programs, results, errors and what checkpoints say.
+# In programs, results, errors and reports on checkpoints, names from files have no control characters.
 escape = "\x1b[31m"
 (work / "named.mlir").write_text("""func.func @main(%x: tensor<3xf32>) -> (tensor<3xf32> {jax.result_info = "y\\1B[31m\\07"}) {
   return %x : tensor<3xf32>

@@ -1,7 +1,7 @@
-"""Programs that once failed, which lie beside the project: handed_cases.py LAUNCHER PROGRAM...
+"""Runs programs that once failed and are kept outside the project: handed_cases.py LAUNCHER PROGRAM...
 
-Each is run in an empty folder. What it must print is written here, in regular expressions that match from the first character to the last
-or, where a text is long, in parts of it. Without any program the test is skipped with exit code 77."""
+Each program runs in an empty folder. The expected output is given here as regular expressions that match the whole text or, if it is
+long, parts of it. Without any program the test is skipped with exit code 77."""
 import pathlib
 import re
 import subprocess
@@ -15,7 +15,7 @@ failures = []
 def run(name, *, processes=1):
     start = [launcher, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(processes)] if processes > 1 else []
     with tempfile.TemporaryDirectory() as folder:
-        # By lines, so that what a program printed before it ended by an exception is there.
+        # Line-buffered, so that output from before an exception is not lost.
         r = subprocess.run([*start, "stdbuf", "-oL", str(pathlib.Path(programs[name]).resolve())], capture_output=True, text=True, cwd=folder, timeout=200)
     return r.returncode, r.stdout, r.stderr
 
@@ -27,7 +27,7 @@ def expect(name, ok, seen):
 
 def moved_manager():
     code, out, err = run("moved_manager")
-    # The program catches nothing: it ends by the exception, whose text says what happened.
+    # The program catches nothing and ends with the exception, whose text explains the failure.
     expect("moved_manager", code == -6 and "CheckpointManager::save: it is used after it was moved away" in err, (code, out, err))
 
 
@@ -41,7 +41,7 @@ def restore_args_differ():
     for what in ("step 1 + rank", "newest, or step 1", "step 1 + 8 * rank (not there)", "only", "dir differs", "like differs"):
         texts = said.get(what, {})
         expect(f"restore_args_differ: {what}", sorted(texts) == [0, 1] and all("restore: " in t for t in texts.values()), (code, out, err))
-    # These two are questions of one process, and collective in none.
+    # These two functions are not collective, so each process may call them alone.
     expect("restore_args_differ: info", said.get("info differs") == {0: "1", 1: "2"}, (code, out, err))
     expect("restore_args_differ: latest", said.get("latest") == {0: "2", 1: "2"}, (code, out, err))
     expect("restore_args_differ: end", code == 0, (code, out, err))
@@ -61,7 +61,7 @@ def trim_newest():
     code, out, err = run("trim_newest")
     first = "".join(f"save {i} -> 1\n" for i in range(1, 6))
     match = re.fullmatch(re.escape(first) + r"1\. left: (20241126 5|5 20241126) \n\[5\. 5\. 5\.\]\n", out)
-    # The second half goes on from step 100 beside 110 and 120, which is refused, and catches nothing.
+    # The second half resumes from step 100 although steps 110 and 120 exist. This is refused, and it catches nothing.
     expect("trim_newest", match and code == -6 and "110, 120" in err and "discard_later_steps" in err, (code, out, err))
 
 

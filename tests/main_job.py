@@ -1,4 +1,4 @@
-"""The main job as its users run it."""
+"""Tests the main job as users run it."""
 import csv
 import gzip
 import json
@@ -41,14 +41,14 @@ assert accuracy(again) == reached, (again, reached)
 out, _ = run("--augment", "--out", str(work / "augmented"))
 assert accuracy(out) >= 96.5, out
 
-# The trace has a row a device, and every event lies in its bounds.
+# The trace has one row for each device, and every event is within the bounds of the run.
 trace = json.loads((work / "full" / "trace.json").read_text())
 names = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
 assert {"device 0", "device 1", "device 2", "device 3"} <= names, names
 assert all(e["dur"] >= 0 for e in trace["traceEvents"] if e["ph"] == "X")
 assert (work / "full" / "loss.svg").read_text().startswith("<svg")
 
-# The same seed gives the same bits. So do other numbers of devices, but for the mean of the losses: 64 losses near 2.3
+# The same seed gives the same bits, also on other numbers of devices, except for the mean of the losses: 64 losses near 2.3
 # add up to 147, in another order, where a rounding is 7.6e-6, and 1.2e-7 of the mean.
 assert losses("a") == losses("b")
 for name, options in (("sgd", ("--optimizer", "sgd", "--lr", "0.05")), ("adam", ("--seed", "3"))):
@@ -57,9 +57,9 @@ for name, options in (("sgd", ("--optimizer", "sgd", "--lr", "0.05")), ("adam", 
         other = losses(f"{name}{devices}", "--devices", str(devices), *options)
         assert len(other) == 50 and max(abs(x - y) for x, y in zip(one, other)) < 1e-6, (name, devices)
 
-# Misuse: one sentence on stderr, exit code 2, nothing written.
+# A misuse prints one sentence to stderr, exits with code 2 and writes nothing.
 def digits(name, **files):
-    """A copy of the data with some files changed; None leaves one out."""
+    """A copy of the data with some files replaced, or left out if their content is None."""
     folder = work / name
     folder.mkdir()
     for f in pathlib.Path(data).glob("digits-*"):
@@ -76,7 +76,7 @@ def idx(kind, shape, body, zipped=True):
 
 
 def split(name, **test):
-    """A folder with MNIST's names, whose test set is `test`."""
+    """A folder of files with MNIST's names, whose test set is `test`."""
     folder = work / name
     folder.mkdir()
     for part, (n, h, w) in (("train", (64, 8, 8)), ("t10k", test.get("shape", (16, 8, 8)))):
@@ -204,15 +204,15 @@ assert afile.read_text() == "mine"
 assert "--accumulate" in run("--help")[0]
 
 
-# Who ends the training gets what was trained so far, and 130.
+# An interrupted training saves its state so far and exits with code 130.
 def heed_signals():
-    """Shells start what runs in the background with SIGINT ignored, which the program leaves so."""
+    """Shells start background jobs with SIGINT ignored, and the program keeps it ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 def start(name, *args):
-    """A training without end, once its first epoch is done."""
+    """Starts a training without end, and returns after its first epoch."""
     p = subprocess.Popen([program, "--epochs", "1000000", "--out", str(work / name), *args], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, preexec_fn=heed_signals)
     first = [p.stdout.readline(), p.stdout.readline()]
@@ -239,7 +239,7 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     assert sorted(f.name for f in (work / name).iterdir()) == ["loss.svg", "metrics.csv", "model.safetensors", "trace.json"]
 
 
-# Nobody reads what it prints any more; the training goes on.
+# If the reader of its output goes away, the training continues.
 p = subprocess.Popen([program, "--epochs", "2", "--out", str(work / "unread")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 p.stdout.readline()
 p.stdout.close()
@@ -248,7 +248,7 @@ assert p.wait(timeout=300) == 0 and lengths("unread") == 124
 run("--steps", "3", "--out", str(work / "full_output"), stdin=subprocess.DEVNULL)
 
 
-# A disk that is full: what was there stays, what fits is written, and the report says so.
+# On a full disk, existing files stay, those that fit are written, and the report says so.
 def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (50000, resource.RLIM_INFINITY))
 
@@ -260,7 +260,7 @@ assert "wrote metrics.csv and loss.svg to" in out or "wrote trace.json, metrics.
 assert (work / "full" / "model.safetensors").read_bytes() == before
 assert lengths("full") == 5 and not list((work / "full").glob("*tmp*")) and not list((work / "full").glob(".tessera*"))
 
-# A rate that spoils everything is a result like others, which is drawn and written.
+# A run that diverges because of its learning rate still draws and writes its results.
 run("--steps", "30", "--lr", "1e30", "--optimizer", "sgd", "--out", str(work / "spoilt"))
 assert "nan" not in (work / "spoilt" / "loss.svg").read_text() and lengths("spoilt") == 30
 print("main job:", reached, "%;", len(hostile) + 11, "command lines refused")

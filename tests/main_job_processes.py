@@ -1,6 +1,6 @@
-"""The main job in two processes, as the README has it: main_job_processes.py SOURCE PROGRAM LAUNCHER PROBE.
+"""Tests the main job in two processes, as the README describes it: main_job_processes.py SOURCE PROGRAM LAUNCHER PROBE.
 
-The script is the real one, in a copy of what it needs, where what it would install and build is there already.
+The script is the real one. It runs in a copy of the files that it needs, in which everything that it would install or build exists.
 """
 import csv
 import json
@@ -27,7 +27,7 @@ def script(path, *lines):
 
 
 script(clone / "scripts" / "install_packages", f'echo "$@" >> {work}/installed')
-# What the build makes stands where the script looks for it.
+# The programs of the build are placed where the script looks for them.
 example = clone / "build" / "quickstart" / "examples" / program.parent.name
 script(tools / "cmake", f'echo "$@" >> {work}/built', f"mkdir -p {example}", f"ln -sf {program} {example}/{program.name}")
 (tools / "mpirun").symlink_to(launcher)
@@ -50,7 +50,7 @@ def quickstart(*args, code=0):
     return run(clone / "quickstart", *args, code=code)
 
 
-# What is trained and measured is the same to the last bit, but for times, and one process reports.
+# Results are equal to the last bit, except for times, and only one process reports.
 def trained(name):
     with open(work / name / "metrics.csv") as f:
         losses = [row["loss"] for row in csv.DictReader(f)]
@@ -66,11 +66,11 @@ assert trained("two") == trained("one") and len(trained("one")[1]) == 744
 assert f"test accuracy {accuracy:g} %" in one, (one, accuracy)
 assert (work / "two" / "loss.svg").read_text().startswith("<svg")
 
-# It asked for MPI's packages and for the plug-in, which one process does without.
+# It installed MPI's packages and built the plug-in, neither of which one process needs.
 assert "openmpi-bin" in (work / "installed").read_text()
 assert "--target data_parallel_cnn tessera_mpi" in (work / "built").read_text()
 
-# The trace has the devices of both, two of each.
+# The trace has the devices of both processes, two of each.
 events = json.loads((work / "two" / "trace.json").read_text())["traceEvents"]
 devices = sorted({(e["pid"], e["args"]["name"]) for e in events if e["name"] == "thread_name" and e["args"]["name"].startswith("device ")})
 assert [name for _, name in devices] == ["device 0", "device 1", "device 2", "device 3"], devices
@@ -84,7 +84,7 @@ for args in (("--devices", "8", "--augment"), ("--precision", "bf16", "--optimiz
     quickstart("--processes", "4", "--steps", "20", "--out", work / "b", *args)
     assert trained("a") == trained("b"), args
 
-# Misuse: a sentence of the script or of the example, code 2, nothing written.
+# A misuse prints a sentence of the script or of the example, exits with code 2 and writes nothing.
 for args in ((), ("0",), ("two",), ("-1",)):
     _, err = quickstart("--processes", *args, code=2)
     assert err == "usage: ./quickstart --processes N [options of the example]\n", (args, err)

@@ -1,4 +1,4 @@
-"""examples/11_fsdp_transformer as its users run it."""
+"""Tests examples/11_fsdp_transformer as users run it."""
 import csv
 import json
 import pathlib
@@ -24,7 +24,7 @@ def losses(name):
         return {int(row["step"]): float(row["loss"]) for row in csv.DictReader(f)}
 
 
-# Every form says what it exchanges, all agree, the loss falls, a text comes out.
+# Every form reports its exchanges, all forms agree, the loss falls, and a text is generated.
 out, err = run("--steps", "40", "--compare", "3", "--characters", "30", "--out", "full")
 assert not err, err
 for form in ("one", "data", "fsdp", "tensor", "2d", "sequence", "auto"):
@@ -42,7 +42,7 @@ names = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread
 assert {f"device {i}" for i in range(8)} <= names, names
 assert (work / "full" / "loss.svg").read_text().startswith("<svg")
 
-# Going on from a checkpoint gives the bits of a run that was not interrupted; its seed is in the file.
+# Resuming from a checkpoint, which holds the seed, gives the bits of an uninterrupted run.
 quiet = [*small, "--compare", "0", "--characters", "0"]
 run(*quiet, "--steps", "6", "--seed", "5", "--out", "whole")
 run(*quiet, "--steps", "4", "--seed", "5", "--out", "first")
@@ -57,7 +57,7 @@ assert [p.read_bytes() for p in arrays[0]] == [p.read_bytes() for p in arrays[1]
 run(*quiet, "--steps", "6", "--resume", state, "--form", "tensor", "--devices", "4", "--out", "other")
 assert max(abs(loss - whole[step]) for step, loss in losses("other").items()) < 1e-5
 
-# Whoever is asked to end saves what there is.
+# A run that is asked to end saves its state.
 p = subprocess.Popen([program, *quiet, "--steps", "100000", "--out", "ended"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=work)
 for line in p.stdout:
     if "parameters and optimiser state" in line:
@@ -66,7 +66,7 @@ p.send_signal(signal.SIGINT)
 _, err = p.communicate(timeout=300)
 assert p.returncode == 130 and "interrupted" in err, (p.returncode, err)
 
-# Misuse: one sentence on stderr, exit code 2, nothing trained.
+# A misuse prints one sentence to stderr, exits with code 2 and trains nothing.
 (work / "a_file").write_text("mine")
 hostile = [
     (["--form", "pipeline"], "--form"),

@@ -1,4 +1,4 @@
-"""Says whether rows became slower: rows_bench of the merge base and of the working tree, in turns.
+"""Says whether rows became slower: times rows_bench of the merge base and of the working tree in alternation.
 
     python3 bench/compare/gate.py 'jit_|pmap_'                       # builds both, release, the base in a worktree of its own
     python3 bench/compare/gate.py 'cnn|gpt' --base HEAD~3 --rounds 20
@@ -33,7 +33,7 @@ def interval(ratios, drawings=2000):
 
 
 def verdict(wall, cpu, threshold):
-    """(word, whether it fails) of two intervals."""
+    """(verdict, whether the row fails) from the intervals of wall and processor time."""
     if wall[0] > 1 or cpu[0] > 1:
         fails = max(wall[0], cpu[0]) > 1 + threshold
         return "SLOWER" if fails else "slower", fails
@@ -45,7 +45,7 @@ def git(*arguments):
 
 
 def merge_base():
-    """Where the working tree left main, the clone's own or that of its origin."""
+    """The merge base of the working tree and main, the clone's own or its origin's."""
     branches = git("for-each-ref", "--format=%(refname)", "refs/heads/main", "refs/remotes/origin/main").split()
     if not branches:
         sys.exit("error: there is no branch main to compare with; name a commit by --base")
@@ -63,14 +63,14 @@ def base_program(base):
 
 
 def names(program, pattern):
-    """The rows that the program has and the pattern finds."""
+    """The rows of the program that the pattern matches."""
     listed = sides.run([program, "--benchmark_list_tests"]).splitlines()
     every = [line.removesuffix("/real_time") for line in listed if line.endswith("/real_time")]
     return [name for name in every if re.search(pattern, name)]
 
 
 def measure(workers, row, args):
-    """[(wall, CPU) of the old one, of the new one] of each round."""
+    """For each round, (wall, CPU) of the old program and of the new one."""
     rounds = []
     for i in range(args.rounds):
         times = {}

@@ -81,7 +81,7 @@ def rnn():
     return bound(jax.jit(final), w)
 
 
-@row("rnn_grad_flushed")  # XLA's kernels always take subnormal numbers for zeros
+@row("rnn_grad_flushed")  # XLA's kernels always treat subnormal numbers as zeros
 @row("rnn_grad")
 def rnn_grad():
     final, w = rnn_parts()

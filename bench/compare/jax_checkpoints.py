@@ -35,19 +35,19 @@ def parse():
 
 
 def begin_together():
-    """The time at which all processes are here."""
+    """The time at which all processes have arrived."""
     if jax.process_count() > 1:
         multihost_utils.sync_global_devices("begin")
     return time.perf_counter()
 
 
 def same(x, y):
-    """On this process's devices."""
+    """Whether two arrays are equal on this process's devices."""
     return all((a.data == b.data).all() for a, b in zip(x.addressable_shards, y.addressable_shards, strict=True))
 
 
 def remove(path):
-    """By the first process, before the next measurement of any."""
+    """The first process removes the folder, before any process measures again."""
     if jax.process_index() == 0:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -51,7 +51,7 @@ def chain_of_sums(x):
     return x
 
 
-# Of whole arrays this is a chain of multiplications: a sum of equal rows is no collective.
+# As a program of whole arrays this is a chain of multiplications, since a sum of equal rows needs no collective.
 collective("psum_chain", (4, 1000), chain_of_sums, None, forms=("pmap", "shard_map"))
 
 

@@ -42,7 +42,7 @@ def elapsed(call, times):
 
 
 def time_calls(call, budget):
-    """Of a call, (wall, CPU) seconds: the median over batches of calls that last about `budget` seconds together."""
+    """(wall, CPU) seconds of a call: the median over batches of calls that last about `budget` seconds together."""
     once = max(1e-7, min(elapsed(call, 1) for _ in range(3)))
     counts = max(1, int(budget / BATCHES / once)), min(max(3, int(budget / once)), BATCHES)
     batch, batches = map(int, multihost_utils.broadcast_one_to_all(np.array(counts, np.int32)))

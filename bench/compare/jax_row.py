@@ -28,7 +28,7 @@ def integers(seed, shape, below):
 
 
 def bound(f, *args):
-    """For a function with one array as its result."""
+    """The same for a function whose result is one array."""
     return lambda: f(*args).block_until_ready()
 
 
@@ -37,7 +37,7 @@ def bound_tree(f, *args):
 
 
 def spread(x):
-    """One row of x a device, as the results of pmap are."""
+    """Places one row of x on each device, as pmap places its results."""
     return jax.block_until_ready(jax.pmap(lambda r: r)(x))
 
 

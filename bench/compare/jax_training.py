@@ -108,7 +108,7 @@ def attend(p, x):
 
 
 def gpt_loss(p, ids, labels, dtype=jnp.float32):
-    """`dtype` is that of the arithmetic between float32 parameters, norms, softmax and loss."""
+    """`dtype` is used for arithmetic; parameters, norms, softmax and loss are float32."""
     x = (p["tokens"][ids] + p["positions"]).astype(dtype)
     for block in p["blocks"]:
         x = x + attend(block, layer_norm(block["n1"], x))
@@ -132,7 +132,7 @@ def step_of(loss, axis=None):
 
 
 def training(loss, params, data, batch, devices, form):
-    """Steps that feed each other. Parameters and data lie on their devices before the clock starts; the state is donated."""
+    """Each step continues from the previous one. Parameters and data are on their devices before the clock starts; the state is donated."""
     p = params()
     state = adam_init(p)
     donated = {"donate_argnums": (0, 1)}
@@ -162,7 +162,7 @@ def training(loss, params, data, batch, devices, form):
 
 
 def gpt_sharded(form):
-    """Steps of whole arrays; state and batch lie as the form has them, and so do the results."""
+    """Steps of whole arrays. The form gives the shardings of the state, the batch and the results."""
     at = on((2, 2), ("data", "model")) if form == "2x2" else on((4,), ("data" if form in ("data", "fsdp") else "model",))
     cut = {"qkv": (at(None, "model"), at("model")), "up": (at(None, "model"), at("model")), "project": (at("model"), at()),
            "down": (at("model"), at())} if form in ("tensor", "2x2") else {}

@@ -25,7 +25,7 @@ def parsed(text):
 
 
 def at(curve, size):
-    """Of [(bytes, GB/s), ...], at so many bytes: between two measured sizes on the line between them, sizes by their logarithm."""
+    """The speed at that many bytes, from [(bytes, GB/s), ...]: interpolated linearly over the logarithm of the size."""
     sizes = [s for s, _ in curve]
     i = bisect.bisect(sizes, size)
     if i in (0, len(curve)):
@@ -35,7 +35,7 @@ def at(curve, size):
 
 
 def pattern(work):
-    """The measured pattern whose reads and writes are nearest."""
+    """The measured pattern whose share of reads and writes is nearest."""
     if not work.written:
         return "read"
     if not work.read:
@@ -44,7 +44,7 @@ def pattern(work):
 
 
 def microseconds(work, limits):
-    """Of all cores together: the arithmetic at the peak, or the bytes at the speed of a working set of so many, whichever is longer."""
+    """The least time on all cores: the longer of the arithmetic at its peak, and the bytes at the speed of a working set of that size."""
     cores = max(limits["fma"])
     size = work.read + work.written
     peak = limits.get(work.unit, limits["fma"])[cores]

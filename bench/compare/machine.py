@@ -1,4 +1,4 @@
-"""The machine that is measured on: what it is, and how much of it others took meanwhile."""
+"""Describes the machine that is measured, and how much of it other work used meanwhile."""
 
 import os
 import pathlib
@@ -6,7 +6,7 @@ import re
 import resource
 import time
 
-BUSY = 0.1  # share of the cores from which on times say little
+BUSY = 0.1  # if others use this share of the cores or more, times mean little
 
 
 def cpu():
@@ -21,26 +21,26 @@ def cpu():
 
 
 def busy_seconds():
-    """Of all cores, since the machine started; what a host took from a virtual machine counts."""
+    """The busy time of all cores since the machine started, including time that a host took from a virtual machine."""
     words = pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
     user, nice, system, _, _, irq, soft, steal = (int(x) for x in words[:8])
     return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def own_seconds():
-    """Of this process and of those it started and waited for."""
+    """The processor time of this process and of its children that have ended."""
     usages = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return sum(u.ru_utime + u.ru_stime for u in usages)
 
 
 class Others:
-    """The share of the cores that other work takes from here on."""
+    """Measures the share of the cores that other work uses from now on."""
 
     def __init__(self):
         self.start, self.busy, self.own = time.monotonic(), busy_seconds(), own_seconds()
 
     def share(self):
-        """To be asked when the processes that were started have ended."""
+        """The share so far. Call it when the processes that were started have ended."""
         seconds = max(1e-9, time.monotonic() - self.start) * os.cpu_count()
         return max(0.0, (busy_seconds() - self.busy - (own_seconds() - self.own)) / seconds)
 

@@ -8,8 +8,8 @@ import time
 
 import sides
 
-# A launcher may refuse the superuser, or more processes than cores, and bind a process to one core: containers are all of that. Others
-# than Open MPI's do not read these.
+# In containers, a launcher may refuse the superuser or more processes than cores, and bind a process to one core. Only Open MPI's
+# reads these settings.
 LAUNCHER = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_hwloc_base_binding_policy": "none"}
 
@@ -26,7 +26,7 @@ class Group(sides.Worker):
             raise
 
     def first(self, row, timeout):
-        """In fresh processes: (microseconds of the first call, seconds from the launch to its result)."""
+        """Measures fresh processes: (microseconds of the first call, seconds from the launch to its result)."""
         begin = time.perf_counter()
         self.launch(["--first", row])
         try:
@@ -63,7 +63,7 @@ class Launched(Group):
             name = self.folder.name + "/requests"
             for p in range(self.processes):
                 os.mkfifo(f"{name}{p}")
-                self.pipes.append(os.open(f"{name}{p}", os.O_RDWR))  # which does not wait for a reader
+                self.pipes.append(os.open(f"{name}{p}", os.O_RDWR))  # opens the pipe without waiting for a reader
             mode = ["--serve", name]
         self.process = subprocess.Popen(["mpirun", "-n", str(self.processes)] + self.command + mode, env=self.environment,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, bufsize=0)
@@ -84,7 +84,7 @@ class Launched(Group):
 
 
 class JaxGroup(Group):
-    """Processes of JAX, each with `cores` of its own where they are dealt out."""
+    """Processes of JAX, each with `cores` of its own if these are given."""
 
     def __init__(self, processes, devices, command, environment, log, cores=None):
         super().__init__(command, environment, log)
@@ -114,7 +114,7 @@ class JaxGroup(Group):
 
 
 def end(group, seconds=10):
-    """Processes that are asked nothing more come to their end; a launcher that is killed would leave its own behind."""
+    """Lets the processes end by themselves if they can, because a killed launcher would leave its processes behind."""
     process, group.process = group.process, None
     if process is None:
         return

@@ -25,9 +25,9 @@ import table
 class Row:
     name: str
     title: str
-    alone: float = 0.0  # at most so many times what one process with all devices takes; 0: no goal
+    alone: float = 0.0  # the most that a call may take, as a multiple of one process with all devices; 0: no goal
     kind: str = "steady"
-    goal: float = 1.0  # of JAX's time over ours
+    goal: float = 1.0  # the goal for the ratio of JAX's time to ours
 
     def programs(self, side):
         """{form: the row as a side's program knows it}"""
@@ -76,7 +76,7 @@ class Side:
 
 
 def over(result):
-    """Our time over that of one process with all devices."""
+    """The ratio of our time to that of one process with all devices."""
     return 1 / result["alone"]["ratio"] if "ratio" in result["alone"] else None
 
 

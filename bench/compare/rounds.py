@@ -5,11 +5,11 @@ import time
 
 import sides
 
-SHORT = 1000.0  # microseconds of a call, of which a third of the time tells as much
+SHORT = 1000.0  # microseconds; rows whose calls take less need only a third of the time
 
 
 def measure(row, side, program, args, before):
-    """A list of numbers, the row's own first: microseconds, or bytes. `before` is what the rounds before gave."""
+    """A list of numbers, the row's own first: microseconds, or bytes. `before` holds the results of earlier rounds."""
     if row.kind == "steady":
         seconds = args.seconds / 3 if before and before[0][0] < SHORT else args.seconds
         return side.time(row, program, seconds, args.timeout * (1 if before else 3))
@@ -22,7 +22,7 @@ def median(rounds):
 
 
 def best(forms):
-    """The fastest form that ran, with its name; else what went wrong."""
+    """The fastest form that ran, with its name, or the error if none ran."""
     ran = {form: r for form, r in forms.items() if r.get("rounds")}
     if not ran:
         return next(iter(forms.values()))
@@ -48,7 +48,7 @@ def run_row(row, active, args):
                     side["rounds"].append(measure(row, active[name], program, args, side["rounds"]))
                 except sides.Failed as e:
                     result[name][form] = {"error": str(e)}
-                time.sleep(0.05)  # until the spinning threads of the one before sleep
+                time.sleep(0.05)  # until the spinning threads of the previous side sleep
     result = {name: best(forms) for name, forms in result.items()}
     mine = result["tessera"].get("rounds", [])
     for name in names[1:]:

@@ -1,4 +1,4 @@
-"""What the comparison runs: names that the programs share, how the table calls them, and what profiling says of each."""
+"""The rows of the comparison: the names that the programs share, their titles in the table, and remarks from profiling."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ class Row:
     name: str
     title: str
     jax: int = 1  # virtual devices of JAX's process; 0: no counterpart
-    torch: tuple = ()  # of PyTorch's sides, which run one device: "eager", "compiled", "libtorch"
-    goal: float = 1.0  # of JAX's time over ours
+    torch: tuple = ()  # PyTorch's sides, which run one device: "eager", "compiled", "libtorch"
+    goal: float = 1.0  # the goal for the ratio of JAX's time to ours
     amount: float = 0.0  # work of one call, for a rate
     unit: str = ""
-    forms: tuple = ("pmap", "jit", "shard_map")  # of JAX's program where it has several devices
+    forms: tuple = ("pmap", "jit", "shard_map")  # the form of JAX's program if it has several devices
     kind: str = "steady"  # or "first": a process's first call; "start": a process to its first result; "peak": memory
     note: str = ""
 
     @property
     def program(self):
-        """The row as the programs know it."""
+        """The name by which the programs know the row."""
         return self.name if self.kind == "steady" else self.name.split(":", 1)[1]
 
     def programs(self, side):
@@ -29,7 +29,7 @@ class Row:
 
     @property
     def shares(self):
-        """Whether devices share memory in it that isolated ones would not."""
+        """Whether devices share memory in this row that isolated devices would not share."""
         return self.jax > 1 and self.kind == "steady"
 
 
@@ -203,7 +203,7 @@ GROUPS = {
     ],
 }
 
-# Rows of which the first should cost at most `goal` times the second: the same work on more virtual devices.
+# Pairs of rows with the same work, the first on more virtual devices. It should cost at most `goal` times the second.
 DEVICES = [
     ("mlp/8", "mlp/4", 1.1, "MLP, 8 devices over 4"),
     ("cnn/8", "cnn/4", 1.1, "CNN, 8 devices over 4"),

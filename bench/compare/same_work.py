@@ -1,11 +1,11 @@
-"""Says whether PyTorch's rows compute what JAX's compute: each row of one device on JAX's own arguments, by both.
+"""Checks that PyTorch's rows compute the same as JAX's: both run each row of one device on JAX's arguments.
 
     PYTHON_WITH_JAX bench/compare/same_work.py write FOLDER          # arguments and results of JAX's rows
     PYTHON_WITH_TORCH bench/compare/same_work.py read FOLDER FORM [ROWS]  # the same by PyTorch, "eager" or "compile"
 
-Prints the largest difference of each row over the largest value, and ends with code 1 where one is above 1e-4: float32 sums of a few
-thousand terms in two orders, and gradients through them, differ by less. Rows of random numbers are left out, since generators differ, and
-of training steps the losses are compared, of three steps from the same parameters: after the first they tell whether the update is the same.
+Prints the largest difference of each row relative to the largest value, and exits with code 1 if one exceeds 1e-4. Float32 sums of a
+few thousand terms in two orders, and gradients through them, differ by less. Rows of random numbers are left out, since generators differ.
+For training rows the losses of three steps from the same parameters are compared; those after the first show whether updates agree.
 """
 
 import pathlib
@@ -17,9 +17,9 @@ import numpy as np
 
 TOLERANCE = 1e-4
 STEPS = 3
-OTHER = ("from_jax", "jit_tree", "jit_energy", "eager_energy")  # no array as a result
+OTHER = ("from_jax", "jit_tree", "jit_energy", "eager_energy")  # has no array as its result
 RANDOM = ("normals", "op/uniform", "op/categorical")
-# bfloat16 has 8 bits; a solution loses the digits of its matrix's condition, some 1e4 of 1,000 random rows.
+# bfloat16 has 8 bits. A solution loses as many digits as the condition of its matrix has, about 1e4 for 1,000 random rows.
 FEW_DIGITS = {"op/product_bfloat16": 1e-2, "cnn_bf16/one": 1e-2, "gpt_bf16/one": 1e-2, "op/solve": 1e-2}
 
 
@@ -85,7 +85,7 @@ def read(folder, form, pattern=""):
         if got.shape != np.shape(expected):
             sys.exit(f"{row.name}: shapes {got.shape} and {np.shape(expected)}")
         difference = np.max(np.abs(got - expected)) / max(np.max(np.abs(expected)), 1e-30)
-        differs += [row.name] * (not difference <= FEW_DIGITS.get(row.name, TOLERANCE))  # a NaN differs
+        differs += [row.name] * (not difference <= FEW_DIGITS.get(row.name, TOLERANCE))  # a NaN counts as a difference
         print(f"{row.name:30s} {difference:.1e}{'  DIFFERS' if row.name in differs else ''}", flush=True)
     return 1 if differs else 0
 

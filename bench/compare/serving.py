@@ -1,4 +1,4 @@
-"""What the peers' programs have in common: requests on standard input, and how long calls take.
+"""The common part of the peers' programs: reads requests from standard input and times calls.
 
 `--serve` reads "time ROW SECONDS" lines and answers "ok WALL_US CPU_US" or "error TEXT"; `--first ROW` makes the row, runs it once and
 prints the microseconds of that call; `--peak ROW` runs it five times, for the memory that takes. A row may have several forms, each named
@@ -49,7 +49,7 @@ def serve(make, around, forget):
                     calls[name] = call
                 wall, cpu = time_calls(calls[name], float(budget))
             print(f"ok {wall * 1e6:.4f} {cpu * 1e6:.4f}", flush=True)
-        except Exception as e:  # a row that the peer cannot run is reported, the others go on
+        except Exception as e:  # a row that the peer cannot run is reported, and the others continue
             print("error", " ".join(str(e).split()) or type(e).__name__, flush=True)
 
 

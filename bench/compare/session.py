@@ -1,4 +1,4 @@
-"""What every comparison does around its measurements: its options, the build, a quiet machine, and the files of its results."""
+"""The common part of all comparisons: options, the build, the check for a quiet machine, and the result files."""
 
 import argparse
 import json
@@ -39,7 +39,7 @@ def shorten(args):
 
 
 def version(python, *modules):
-    """The version of each module, as that interpreter has it."""
+    """The version of each module in that interpreter."""
     code = f"import {', '.join(f'{m} as m{i}' for i, m in enumerate(modules))}; print({', '.join(f'm{i}.__version__' for i in range(len(modules)))})"
     return sides.run([python, "-c", code]).split()
 

@@ -11,8 +11,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-# What is installed into an environment, and what of it is imported.
-JAX = {"jax": "jax==0.10.2", "flatbuffers": "flatbuffers"}  # without the second JAX reads no exported functions
+# The packages that an environment gets, and the modules of them that are imported.
+JAX = {"jax": "jax==0.10.2", "flatbuffers": "flatbuffers"}  # without the second, JAX cannot read exported functions
 TORCH = {"torch": "torch==2.15.0"}
 
 
@@ -29,7 +29,7 @@ class Worker:
         self.peak_kb = 0
 
     def ask(self, row, seconds, timeout):
-        """(wall, CPU) microseconds of a call of a program's row."""
+        """(wall, CPU) microseconds of one call of a row."""
         if self.process is None:
             self.launch(["--serve"])
         try:
@@ -77,7 +77,7 @@ class Worker:
             self.process = None
 
     def finish(self, seconds=20):
-        """The process ends by itself where it can, and waits for its own, whose time counts as this program's then."""
+        """The process ends by itself if it can, and waits for its children, so that their time counts as this program's."""
         if self.process:
             self.process.stdin.close()
             try:
@@ -88,7 +88,7 @@ class Worker:
 
 
 def peak_memory(pid):
-    """Resident kilobytes at most so far."""
+    """The peak of the resident memory so far, in kilobytes."""
     try:
         for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -118,7 +118,7 @@ class Side:
         return 0
 
     def run_once(self, row, program, timeout, **settings):
-        """A fresh process: (microseconds of the first call, seconds to the first result, peak kilobytes)."""
+        """Measures a fresh process: (microseconds of the first call, seconds to the first result, peak kilobytes)."""
         environment = dict(self.environment_of(self.devices(row)), **settings)
         mode = "--peak" if row.kind == "peak" else "--first"
         start = time.perf_counter()
@@ -162,7 +162,7 @@ class JaxSide(Side):
 
 class TorchSide(Side):
     def run_once(self, row, program, timeout, **settings):
-        """torch.compile finds nothing on disk that an earlier process left there."""
+        """An environment in which torch.compile finds nothing that an earlier process left on disk."""
         with tempfile.TemporaryDirectory() as cache:
             return super().run_once(row, program, timeout, TORCHINDUCTOR_CACHE_DIR=cache, TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
 
@@ -184,7 +184,7 @@ def build_ours(folder, build, targets=("rows_bench", "limits_bench"), source=ROO
 
 
 def clean_environment():
-    """Without settings that would change a side; compiled kernels come from no disk cache."""
+    """The environment without settings that would change a side, and without a disk cache of compiled kernels."""
     changing = ("TESSERA_", "XLA_", "JAX_", "TORCH", "PYTORCH_", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "GOMP_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(changing)}
     return dict(kept, TESSERA_CACHE="off", JAX_PLATFORMS="cpu")

@@ -1,4 +1,4 @@
-"""The measurements as text: one line a row while they run, and the tables of docs/performance.md."""
+"""Writes the measurements as text: one line per row while they run, and the tables of docs/performance.md."""
 
 import statistics
 
@@ -10,7 +10,7 @@ import work
 SIDES = {"tessera": "Tessera", "isolated": "isolated", "jax": "JAX", "eager": "PyTorch, eager", "compiled": "torch.compile",
          "libtorch": "PyTorch from C++"}
 TORCH = ("eager", "compiled", "libtorch")
-LEVEL = 0.97  # of a peer's time over ours, from which on they count as equal
+LEVEL = 0.97  # from this ratio of a peer's time to ours on, they count as equal
 
 
 def amount(value, kind):
@@ -67,13 +67,13 @@ def heading(result):
 
 
 def narrow(limits, cores):
-    """What the machine does with other types than float32."""
+    """The machine's peak for types other than float32."""
     names = {"bf16": "products of bfloat16 with float32 sums", "int32": "products and sums of int32"}
     return "".join(f", {title} {limits[name][cores]:.0f}" for name, title in names.items() if name in limits)
 
 
 def bandwidths(limits):
-    """What all cores read, write and copy, by the bytes of all arrays."""
+    """The speed at which all cores read, write and copy, by the bytes of all arrays."""
     cores = max(limits["fma"])
     patterns = [p for p in ("read", "write", "copy", "triad") if p in limits["bandwidth"]]
     sizes = [size for size, _ in limits["bandwidth"]["triad"][cores]]
@@ -83,17 +83,17 @@ def bandwidths(limits):
 
 
 def page(result):
-    """The page of docs that has the table of such a processor."""
+    """The page of docs with the table for such a processor."""
     return "performance.md" if "avx512f" in result["cpu"]["flags"] else "performance_avx2.md"
 
 
 def shared(result):
-    """Whether others kept the cores busy."""
+    """Whether other work kept the cores busy."""
     return result["others"] > machine.BUSY
 
 
 def fastest(sides):
-    """Of PyTorch's sides, that with the least median."""
+    """The one of PyTorch's sides with the smallest median."""
     return min((sides[n] for n in TORCH if "median" in sides.get(n, {})), key=lambda side: side["median"], default=None)
 
 
@@ -149,7 +149,7 @@ def of_group(rows, result):
 
 
 def summary(result):
-    """By how much peers are behind on the whole, and the rows in which one is ahead."""
+    """How far behind the peers are overall, and the rows in which one is ahead."""
     titles = {r.name: r.title for rows in row_table.GROUPS.values() for r in rows if r.kind != "peak"}
     ratios = {"JAX": {}, "PyTorch": {}}
     for name, sides in result["rows"].items():
@@ -183,7 +183,7 @@ def devices(result):
 
 
 def write_into(path, text, name="compare"):
-    """Replaces what is between the markers of that name."""
+    """Replaces the text between the markers of that name."""
     markers = [f"<!-- {name}: {which} -->" for which in ("begin", "end")]
     before, begin, rest = path.read_text().partition(markers[0])
     _, end, after = rest.partition(markers[1])

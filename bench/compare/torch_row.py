@@ -18,7 +18,7 @@ class Row:
     lay: Callable = lambda *args: args
     unlay: Callable = lambda y: y
     compiled: Callable = None
-    records: bool = False  # operations of the first argument, for its gradient
+    records: bool = False  # whether operations of the first argument are recorded for its gradient
 
     def function(self, form):
         return torch.compile(self.compiled or self.f, fullgraph=True, dynamic=False) if form == "compile" else self.f
@@ -34,7 +34,7 @@ class Row:
         return lambda: f(*args)
 
     def values(self, form, args, _):
-        """The result of given arguments, both as rows_bench has them."""
+        """The result for given arguments, both laid out as in rows_bench."""
         y = self.unlay(self.function(form)(*self.laid(form, args)))
         return y.float() if y.dtype == torch.bfloat16 else y
 
@@ -44,7 +44,7 @@ def row(name, f, *data, **more):
 
 
 def gradient(name, loss, *data):
-    """Of the first argument: recorded, or as the compiler sees a transformation of functions."""
+    """A row of the gradient by the first argument. The eager form records operations, the compiled one transforms the function."""
 
     def recorded(x, *rest):
         return torch.autograd.grad(loss(x, *rest), x)[0]

@@ -39,7 +39,7 @@ def energy(x):
 
 
 class OneByOne(Row):
-    """The same function of each argument, one call after the other."""
+    """Applies the function to each argument, one call after the other."""
 
     def call(self, form):
         f, args = self.function(form), [d() for d in self.data]
@@ -47,7 +47,7 @@ class OneByOne(Row):
 
 
 for n in (1000, 10000, 100000, 1000000):
-    row(f"pmap_energy/{n}", energy, normal(0, 4, n))  # what four devices have, at once
+    row(f"pmap_energy/{n}", energy, normal(0, 4, n))  # the arrays of four devices, in one call
     for side in ("jit", "eager"):
         ROWS[f"{side}_energy/{n}"] = OneByOne(energy, tuple(normal(i, n) for i in range(4)))
 row("multiply_add", lambda v, w: torch.add(w, v, alpha=3), normal(0, LARGE), normal(1, LARGE))
@@ -81,7 +81,7 @@ def weight():
 
 
 row("rnn", recurrent, weight, normal(1, 1000, 64), compiled=scanned)
-gradient("rnn_grad", lambda w, xs: recurrent(w, xs).sum(), weight, normal(1, 1000, 64))  # no compiled form: scan refuses it
+gradient("rnn_grad", lambda w, xs: recurrent(w, xs).sum(), weight, normal(1, 1000, 64))  # not compiled: scan refuses it
 
 # --- functions of 2 M elements
 MANY = 2 * 1024 * 1024

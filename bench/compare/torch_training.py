@@ -18,7 +18,7 @@ RATE, B1, B2, EPS = 1e-3, 0.9, 0.999, 1e-8
 
 
 def adam_(p, m, v, count, g):
-    """Of one leaf, in place."""
+    """Updates one leaf in place."""
     m.lerp_(g, 1 - B1)
     v.mul_(B2).addcmul_(g, g, value=1 - B2)
     p.sub_(RATE * (m / (1 - B1**count)) / ((v / (1 - B2**count)).sqrt() + EPS))
@@ -26,7 +26,7 @@ def adam_(p, m, v, count, g):
 
 @dataclass(frozen=True)
 class Step:
-    """Steps that feed each other; a call reads its loss."""
+    """Each step continues from the previous one; a call reads its loss."""
 
     loss: Callable
     params: Callable  # as rows_bench has them
@@ -39,7 +39,7 @@ class Step:
         return self.steps(form, self.params(), *(d() for d in self.data))
 
     def values(self, form, args, steps):
-        """The losses of so many steps of given parameters and data, as rows_bench has them."""
+        """The losses of that many steps from given parameters and data, as rows_bench has them."""
         call = self.steps(form, *args)
         return torch.tensor([call() for _ in range(steps)])
 
@@ -77,7 +77,7 @@ class Step:
 
 
 def drawn(seed):
-    """Normals of one generator, one array after the other."""
+    """Draws normal arrays from one generator, one after the other."""
     generator = torch.Generator().manual_seed(seed)
     return lambda *shape: torch.randn(shape, generator=generator)
 

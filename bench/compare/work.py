@@ -1,4 +1,4 @@
-"""What a row has to do at least: floating-point operations, and bytes that are read and written once each; or why no limit is known."""
+"""The least work of each row: floating-point operations, and bytes that are read and written once each; or why no limit is known."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ class Work:
     flops: float = 0.0
     read: float = 0.0
     written: float = 0.0
-    unit: str = "fma"  # the arithmetic that limits.measured() has the peak of; where there is none of it, that of float32
+    unit: str = "fma"  # the kind of arithmetic, whose peak is in limits.measured(); if it has none, float32's counts
 
 
 LARGE, SQUARE, MATRIX = (4.0 * n for n in (16 * 2**20, 4096 * 4096, 2048 * 1024))  # bytes
@@ -29,14 +29,14 @@ def product(m, k, n, batch=1, size=4, unit="fma"):
 
 
 def taps(size, window, stride=1):
-    """Places of windows of which the element is not padding, along one axis under "SAME"."""
+    """The number of window elements along one axis that are not padding, under "SAME"."""
     out = -(-size // stride)
     before = max((out - 1) * stride + window - size, 0) // 2
     return sum(0 <= i * stride - before + k < size for i in range(out) for k in range(window))
 
 
 def convolution(batch, size, window, inputs, outputs, stride=1, groups=1):
-    """Directly; what is multiplied with padding does not count."""
+    """A direct convolution; products with padding do not count."""
     flops = 2.0 * batch * taps(size, window, stride) ** 2 * inputs * outputs / groups
     out = -(-size // stride)
     return Work(flops, 4.0 * (batch * size * size * inputs + window * window * inputs * outputs / groups),
@@ -59,7 +59,7 @@ def cnn(batch):
 
 
 def gpt():
-    """All scores count, also those that the mask hides: no side leaves them out of a product."""
+    """All scores count, including those that the mask hides, because no side leaves them out of a product."""
     width, sequence, layers, vocabulary = 256, 128, 4, 96
     weights = layers * 12 * width * width + width * vocabulary
     scores = layers * 2 * sequence * width
@@ -98,7 +98,7 @@ WORK = {
     **{f"gpt/{n}": gpt() for n in ("one", 4, 8)}, **{f"gpt_{form}/4": gpt() for form in ("data", "fsdp", "tensor", "2x2")},
 }
 
-# Why the others have none, by the beginning of their names; the longest that fits.
+# Why the other rows have no limit, by the longest prefix of their names that matches.
 WITHOUT = {
     "jit_": CALLS, "eager_add": CALLS, "eager_update": CALLS, "pmap_": CALLS, "grad_eager": CALLS, "sharded_plus_one": CALLS, "psum_": CALLS,
     "pmap_energy": FUNCTIONS, "jit_energy": FUNCTIONS, "eager_energy": FUNCTIONS, "chain": FUNCTIONS, "softmax": FUNCTIONS,

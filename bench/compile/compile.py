@@ -74,7 +74,7 @@ def own_lines(compiler, include, folder):
 
 
 def traced(compiler, include, folder):
-    """Returns clang's milliseconds for each header, with all that it includes first."""
+    """Returns clang's milliseconds for each header, including the headers that it is the first to include."""
     out = folder / "header.o"
     subprocess.run([compiler, "-std=c++20", f"-I{include}", "-ftime-trace", "-ftime-trace-granularity=200", "-c", str(folder / "header.cc"),
                     "-o", str(out)], check=True)

@@ -17,12 +17,12 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEVELS = {"device": "inside a machine", "machine": "between machines", "rack": "between racks"}
-DEVICES = (4, 96, 1024)  # of the steps that are timed
+DEVICES = (4, 96, 1024)  # the numbers of devices on which steps are timed
 COLOURS = {"work": "#8c96a3", "device": "#3b7dd8", "machine": "#e0a030", "rack": "#c8453c"}
 
 
 def text(x, unit):
-    """Three digits: 1.23 GB, 45.6 ms."""
+    """The number with three digits, such as 1.23 GB or 45.6 ms."""
     if x == 0:
         return f"0 {unit}"
     steps = [(1, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")] if unit == "s" else [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")]
@@ -129,7 +129,7 @@ def runtime_table(rows):
 
 
 def training(program, rounds=5):
-    """Steps on several numbers of devices, in turn: {model: {devices: median seconds}}."""
+    """Times steps on several numbers of devices in turn: {model: {devices: median seconds}}."""
     process = subprocess.Popen([program, "--devices", str(max(DEVICES)), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def step(row):

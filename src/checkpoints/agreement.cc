@@ -32,11 +32,11 @@ std::vector<std::string> texts_of_all(const std::string& mine) {
   return texts;
 }
 
-std::string report_of(const std::exception_ptr& error) {
+std::string report_of_thrown(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    return headline_of(e);
+    return report_of(e);
   } catch (...) {
     return "it cannot";
   }
@@ -108,7 +108,7 @@ Said agree(const char* function, const std::string& doing, const Said& mine, con
     };
     if (find([&](const std::uint64_t* a) { return a[kState] == kError; }) < processes) {
       const std::vector<std::string> said =
-          texts_of_all(mine.error ? report_of(mine.error) : std::string());
+          texts_of_all(mine.error ? report_of_thrown(mine.error) : std::string());
       if (!mine.error) refuse(function, doing, said, loc);
     } else if (const std::size_t p =
                    find([&](const std::uint64_t* a) { return a[kLines] != all[kLines]; });

@@ -315,7 +315,7 @@ void Job::write() {
     // Report the error to the others if possible; otherwise they notice that this process has
     // released its lock.
     try {
-      put_part(staging_, process_, snapshot_.head, {{}, {}, headline_of(e)});
+      put_part(staging_, process_, snapshot_.head, {{}, {}, report_of(e)});
     } catch (const std::exception&) {
     }
     throw;

@@ -17,7 +17,7 @@ namespace tessera::inline v0::checkpoints {
 struct Part {
   Written written;
   std::vector<std::vector<std::uint64_t>> own;
-  std::string problem;  // why the rest is missing
+  std::string problem;  // why the rest is missing, as report_of writes it
 };
 
 /// Announces that this process is working on the step, as long as the returned descriptor is open.

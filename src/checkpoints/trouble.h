@@ -2,9 +2,11 @@
 // known.
 #pragma once
 
+#include <tessera/detail/report.h>
 #include <tessera/error.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -32,11 +34,15 @@ class Trouble : public std::runtime_error {
   std::string advice_;
 };
 
-/// The text by which a process tells others of an error of its own: the headline of an Error, or
-/// the text of another exception.
-inline std::string headline_of(const std::exception& e) {
-  const auto* error = dynamic_cast<const Error*>(&e);
-  return error ? error->headline() : e.what();
+/// The text by which a process tells others of an error of its own, with all parts of an Error and
+/// the advice of a Trouble. The lines after the first are indented.
+inline std::string report_of(const std::exception& e) {
+  constexpr std::size_t kMost = 4000;
+  std::string text = e.what();
+  if (const auto* error = dynamic_cast<const Error*>(&e)) text = error->parts().text();
+  if (const auto* trouble = dynamic_cast<const Trouble*>(&e))
+    text += "\n  try: " + trouble->advice();
+  return detail::report_text(text, kMost);
 }
 
 }  // namespace tessera::inline v0::checkpoints

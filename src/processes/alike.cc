@@ -64,7 +64,7 @@ std::string differences(const std::vector<std::string>& by_rank) {
 
 // Throws, and marks this process as broken, so that later collectives fail as well.
 [[noreturn]] void refuse(Group& group, Message& m) {
-  group.give_up("gave up: " + m.parts().headline());
+  group.give_up("gave up: " + m.str());
   m.raise<CollectiveError>();
 }
 

@@ -9,6 +9,8 @@
 #include "processes/order.h"
 #include "processes/patience.h"
 
+#include <tessera/detail/report.h>
+
 #include <sched.h>
 #include <unistd.h>
 
@@ -226,7 +228,8 @@ int Group::cores() const {
 }
 
 void Group::give_up(std::string_view why) {
-  set_text(why);
+  if (gave_up()) return;
+  set_text(detail::report_text(why, sizeof(Seat::text) - 1));
   mine().broken.store(1, std::memory_order_release);
   wake_all();
 }

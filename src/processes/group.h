@@ -147,7 +147,8 @@ class Group {
   }
   /// Publishes what this process is doing.
   void set_text(std::string_view text) { processes::set_text(mine(), text); }
-  /// Publishes that this process no longer waits for others, and why. It stays so.
+  /// Publishes that this process no longer waits for others, and why, for the errors of those that
+  /// wait for it. Lines that do not fit the seat are left out. The first call counts.
   void give_up(std::string_view why);
   bool gave_up() { return mine().broken.load(); }
   /// Wakes the threads that sleep on this process's counters, so that they check again.

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <thread>
 #include <utility>
@@ -24,7 +25,9 @@ std::string stand_of(Group& group, int rank) {
   text += " (" + std::string(seat->host) + ", pid " + std::to_string(pid) + "): ";
   if (!lives(*seat)) text += "ended; ";
   const double since = static_cast<double>(monotonic_ns() - seat->since.load()) * 1e-9;
-  return text + text_of(*seat) + ", " + seconds_text(since) + " ago";
+  text += text_of(*seat);
+  // The text has several lines if the process gave up.
+  return text.insert(std::min(text.find('\n'), text.size()), ", " + seconds_text(since) + " ago");
 }
 
 // Messages list only some of many offenders, so the processes concerned come first.
@@ -63,13 +66,16 @@ std::string subject_text(const Subject& s) {
 
 void fail(Group& group, const Subject& subject, std::string problem, std::string rule,
           std::string advice, const Details& details) {
-  std::string stand = "gave up at " + subject_text(subject) + ": " + problem;
-  for (const std::string& line : details.lines) stand += "; " + line;
   Message m(subject.collective);
   m.problem(std::move(problem)).rule(std::move(rule)).from(subject.loc).advice(std::move(advice));
   for (const std::string& line : details.lines) m.offender(line);
+  // The other processes learn all parts of the error, but not where processes stand, which each of
+  // them sees itself. The text begins with the subject, which names the function and the place.
+  ErrorParts parts = m.parts();
+  parts.function.clear();
+  if (!to_string(subject.loc).empty()) parts.file.clear();
   add_stands(group, m, details.rank);
-  group.give_up(stand);
+  group.give_up("gave up at " + subject_text(subject) + ": " + parts.text());
   m.raise<CollectiveError>();
 }
 

@@ -34,12 +34,12 @@ def magnitude(z):
 
 
 def log1p(z):
-    """1 + z would be rounded part by part, by what digits do not show."""
+    """Computes the parts separately, because rounding 1 + z loses digits of a small z."""
     return mp.mpc(mp.log1p(2 * z.real + z.real ** 2 + z.imag ** 2) / 2, mp.atan2(z.imag, 1 + z.real))
 
 
 def certain(f, operands):
-    """f of the operands, both parts right to 30 digits."""
+    """f of the operands, with both parts right to 30 digits."""
     before = None
     for digits in LADDER:
         with mp.workdps(digits):
@@ -129,7 +129,7 @@ def joined(a, b):
 
 
 def beside_axes(r, n, most):
-    """One part is zero, of either sign, or next to it."""
+    """Operands of which one part is zero, of either sign, or next to zero."""
     main = np.exp(r.uniform(np.log(0.01), np.log(100), n)) * sign(r, n)
     little = np.choose(r.integers(0, 3, n), [np.zeros(n), 10.0 ** r.uniform(-most, -10, n), 10.0 ** r.uniform(-10, -1, n)]) * sign(r, n)
     swap = r.random(n) < 0.5
@@ -144,7 +144,7 @@ def around(*centers):
 
 
 def circle(center=0):
-    """At the distance one from there."""
+    """Operands at the distance one from there."""
     def draw(r, n, most):
         size = 1 + np.where(r.random(n) < 0.5, 0, 10.0 ** r.uniform(-16, -1, n) * sign(r, n))
         return size * np.exp(1j * r.uniform(-np.pi, np.pi, n)) + center

@@ -22,7 +22,7 @@ mp.mp.dps = 50
 POINTS = {"float64": 400, "float32": 200, "float16": 80, "bfloat16": 80}
 
 
-# The oracles: sums and fractions of positive terms, so that they lose nothing.
+# The oracles: sums and continued fractions of positive terms, which do not cancel.
 def log_factor(a, x):
     return a * mp.log(x) - x - mp.loggamma(a + 1)
 
@@ -93,7 +93,7 @@ def betainc(a, b, x):
 
 
 def zeta(s, q):
-    """Euler and Maclaurin's sum (DLMF 25.11.5)."""
+    """The Euler-Maclaurin sum (DLMF 25.11.5)."""
     with mp.workdps(60):
         n = 60 + int(s)
         a, total = q + n, mp.fsum((q + k) ** -s for k in range(n))
@@ -159,7 +159,7 @@ def power_transform(of_log):
 
 
 def owens_t(h, a):
-    def f(t):  # without the factor exp(-h^2 / 2), beside which errors would be small
+    def f(t):  # the factor exp(-h^2 / 2) comes last, so that the error of the quadrature stays relative
         return mp.exp(-h * h * t * t / 2) / (1 + t * t)
     with mp.workdps(30):
         end = min(abs(a), 14 / abs(h))

@@ -18,10 +18,10 @@ mp.mp.dps = 80
 def beside(log_density, x, width, mode, low, high):
     """(below, above) of the density, by the tail on the side of x that has no mode."""
     z = abs(x - mode) / width
-    reach = (mp.sqrt(z * z + 200) - z) * width  # what is beyond is below e^-100 of it
+    reach = (mp.sqrt(z * z + 200) - z) * width  # the rest of the integral is less than e^-100 of it
     end = max(low, x - reach) if x < mode else min(high, x + reach)
     points = [x + (end - x) * k / 12 for k in range(13)]
-    top = log_density(x)  # the quadrature ends by an absolute error
+    top = log_density(x)  # scales the density, because the quadrature stops at an absolute error
     part = mp.exp(top) * abs(mp.quad(lambda t: mp.exp(log_density(t) - top), points, method="gauss-legendre", maxdegree=5))
     return (part, 1 - part) if x < mode else (1 - part, part)
 
@@ -99,7 +99,7 @@ tables = {
     "hyp1f1": ([(100.5, 1000.25, 1000), (100.5, 1000.25, -1000), (10.5, 300.5, 1200), (1.25, 1e5, 5000), (-20.5, 0.75, -300), (1e300, 1, 1e-300), (1e-300, 1, 5), (5, 1e300, 700)],
                lambda a, b, x: mp.hyp1f1(a, b, x) if max(abs(a), abs(b)) < 1e100 else mp.exp(a * x) * 0 + (mp.besseli(0, 2 * mp.sqrt(a * x)) if a > 1e100 else mp.mpf(1))),
 }
-# Subnormal and infinite results lie outside of what is compared in parts.
+# Subnormal and infinite results are not compared by relative error.
 least, most = mp.mpf(2) ** -1000, mp.mpf(2) ** 1023
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// What users see of each platform: placement, calls, errors, and the default device.
+// The behaviour of each platform that users see: placement, calls, errors, and the default device.
 #include "backends/platforms.h"
 #include "message.h"
 
@@ -41,7 +41,7 @@ class Arrays : public OnEachPlatform {
     return out.str();
   }
   static Floats floats(const Array& a) { return a.to_vector<float>(); }
-  /// The library's name for the devices of the platform in errors.
+  /// How errors name the owner of the platform's devices.
   std::string owner() const { return name == "cpu" ? "this process" : "'" + name + "'"; }
   std::string ids() const { return "0 to " + std::to_string(backend.device_count() - 1); }
 };
@@ -77,7 +77,7 @@ TEST_P(Arrays, CallsRunWhereTheyAre) {
   EXPECT_EQ(floats(ts::grad([](Array a) { return ts::sum(a * a); })(x)),
             (Floats{2, 4, 6, 8, 10, 12}));
   EXPECT_EQ(floats(ts::dot(x, ts::transpose(x))), (Floats{14, 32, 32, 77}));
-  // The same function elsewhere, and here again.
+  // The same function runs on another platform, and then on this one again.
   EXPECT_EQ(place(loss(ts::device_get(x))), "SingleDevice(CpuDevice(id=0))");
   EXPECT_EQ(place(loss(x)), single(last));
 }
@@ -102,7 +102,7 @@ TEST_P(Arrays, ErrorsOfProgramsReachTheReader) {
       "debug::check: 1 of 2 elements of 'log a' is refused; the first is nan at [1]\n"
       "  rule: no NaN, no infinity\n"
       "  try: check what it is made of, or debug::print it";
-  // The call throws, or what is read of its result does.
+  // The error is thrown by the call or when its result is read.
   const std::string read = message<ts::CheckError>([&] { (void)floats(f(negative)); });
   EXPECT_TRUE(read.ends_with(error)) << read;
   const std::string used = message<ts::CheckError>([&] { (void)floats(f(negative) * 2); });
@@ -182,7 +182,7 @@ TEST_P(Arrays, MemoryIsCounted) {
   EXPECT_GE(now.peak, now.live);
 }
 
-// --- the default device
+// The default device.
 
 TEST_P(Defaults, NewArraysArePlacedThere) {
   const ts::DefaultDevice here(device(last));
@@ -211,7 +211,7 @@ TEST_P(Defaults, UncommittedComputationsRunThere) {
     }
     EXPECT_EQ(place(before), "SingleDevice(CpuDevice(id=0))") << "what exists stays";
     EXPECT_EQ(place(Array(1.5) + 1), single(last));
-    // Committed arguments decide, wherever they are.
+    // Committed arguments override the default device.
     EXPECT_EQ(place(f(ts::device_put(before, device(0)))), single(0));
     EXPECT_EQ(place(ts::device_put(before, ts::Device{1}) + fresh()),
               "SingleDevice(CpuDevice(id=1))");
@@ -228,7 +228,7 @@ TEST_P(Defaults, UncommittedResultsAreNotBoundToIt) {
   }();
   EXPECT_EQ(place(there), single(0));
   EXPECT_EQ(place(there + x), single(last)) << "what is not committed follows";
-  // Without the choice, other platforms' arrays come home to be computed with.
+  // Without a default device, arrays of other platforms are moved to the CPU for the computation.
   EXPECT_EQ(place(there + 1), "SingleDevice(CpuDevice(id=0))");
   EXPECT_EQ(floats(there + 1), (Floats{3, 4, 5, 6, 7, 8}));
 }
@@ -267,7 +267,7 @@ TEST_P(Defaults, OneChoiceIsForAllThreads) {
   EXPECT_EQ(place(fresh() + 1), "SingleDevice(CpuDevice(id=0))");
 }
 
-// Functions that are given no devices take those of the default device's platform.
+// Functions without a device argument use the devices of the default device's platform.
 TEST_P(Defaults, ItsPlatformGivesTheDevices) {
   const ts::DefaultDevice here(device(last));
   const int n = backend.device_count();
@@ -312,7 +312,7 @@ TEST(DefaultsOfTheCpu, ADefaultDeviceStays) {
   EXPECT_EQ(ts::device_count(), 2);
 }
 
-// While nothing is chosen, a row stays on its device, and so does what is computed from it.
+// Without a default device, a row stays on its device, and results computed from it do, too.
 TEST(DefaultsOfTheCpu, RowsStayUnlessADeviceIsChosen) {
   const rt::Devices devices(3);
   const Array rows = ts::pmap([](Array row) { return row; })(ts::arange(6).reshape({3, 2}));

@@ -1,4 +1,4 @@
-// The platforms whose promises the tests of this folder check. A new one is a line in all().
+// The platforms that the tests of this folder run on. A new platform needs one line in all().
 #pragma once
 
 #include "../specs.h"
@@ -21,7 +21,7 @@ using namespace rt;
 
 struct Platform {
   const char* name;
-  Backend& (*add)();  // adds it at the first call, and finds it
+  Backend& (*add)();  // adds the platform at the first call; returns it
 };
 inline std::ostream& operator<<(std::ostream& out, const Platform& p) { return out << p.name; }
 
@@ -32,8 +32,8 @@ inline std::vector<Platform> all() {
   };
 }
 
-/// What a test on every platform starts from: up to three devices, and helpers that place values on
-/// them.
+/// The fixture of a test that runs on every platform, with up to three devices and helpers that
+/// place values on them.
 class OnEachPlatform : public testing::TestWithParam<Platform> {
  protected:
   Devices devices{3};  // of the CPU
@@ -46,7 +46,7 @@ class OnEachPlatform : public testing::TestWithParam<Platform> {
   LayoutPtr on(int id, bool committed = true) const {
     return intern(on_device(id, committed, &backend));
   }
-  /// Over `count` devices, the last one first.
+  /// A layout over `count` devices, the last one first.
   LayoutPtr over_all(const std::string& text) const {
     std::vector<int> ids{last};
     for (int d = 0; d < last; ++d) ids.push_back(d);
@@ -55,7 +55,7 @@ class OnEachPlatform : public testing::TestWithParam<Platform> {
   ArrayDataPtr put_on(int id, const ts::HostArray& values) const {
     return relayout(put(values), on(id));
   }
-  /// "FarDevice(id=1)"
+  /// For example "FarDevice(id=1)".
   std::string text(int id) const { return device_text(name, id); }
 };
 

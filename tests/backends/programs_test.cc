@@ -15,7 +15,7 @@ ON_EACH_PLATFORM(Programs);
 
 const ts::Type kType(ts::f32, {6, 3});
 
-// x + x and -x.
+// A program that computes x + x and -x.
 ts::ProgramPtr doubled() {
   return program({kType}, [](ts::Builder&, ts::Values v) {
     return ts::Values{ops::add(v[0], v[0]), ops::neg(v[0])};
@@ -47,7 +47,7 @@ TEST_P(Programs, RunWhereTheirInputsAre) {
       EXPECT_EQ(out[k]->type, kType);
       EXPECT_TRUE(same_bits(host(*out[k]), expected[k]));
     }
-    // Results are inputs of the next call, which may begin before they are complete.
+    // The next call takes these results as inputs, and may begin before they are complete.
     EXPECT_TRUE(same_bits(host(*executable->run(std::vector{out[1]})[1]), values));
   }
 }

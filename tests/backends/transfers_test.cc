@@ -89,7 +89,7 @@ TEST_P(Transfers, ArraysLieWholeAndCut) {
     EXPECT_EQ(there->layout, layout);
     EXPECT_EQ(there->shards.size(), layout->devices().size());
     EXPECT_TRUE(same_bits(host(*there), values)) << to_string(layout->spec);
-    // From there to every other place, and home.
+    // Move on from there to every other placement, and back to the host.
     for (const LayoutPtr& next :
          {on(0), on(last), over_all(""), over_all("i"), over_all(";i"), host_layout()})
       EXPECT_TRUE(same_bits(host(*relayout(there, next)), values))
@@ -99,7 +99,7 @@ TEST_P(Transfers, ArraysLieWholeAndCut) {
   }
 }
 
-// A shard of a cut array is a block of its own.
+// Each shard of a sharded array is a separate block.
 TEST_P(Transfers, ShardsAreTheBlocksOfTheirDevices) {
   const ts::HostArray values = counted(kType);
   const ArrayDataPtr rows = relayout(put(values), over_all("i"));
@@ -163,7 +163,7 @@ TEST_P(Transfers, SeveralThreadsReadWhatIsStillUnderWay) {
 
 TEST_P(Transfers, CompletionsTellEverybodyOnce) {
   const ArrayDataPtr there = put_on(last, counted(kType));
-  if (!there->pending) return;  // complete when it was made
+  if (!there->pending) return;  // it was complete when it was returned
   std::atomic<int> told{0};
   for (int k = 0; k < 3; ++k)
     there->pending->then([&](const std::exception_ptr& error) { told += error ? 100 : 1; });
@@ -177,7 +177,7 @@ TEST_P(Transfers, CompletionsTellEverybodyOnce) {
   for (std::thread& t : waiting) t.join();
   EXPECT_EQ(waited, 2);
   EXPECT_TRUE(there->pending->done());
-  while (told < 3) std::this_thread::yield();  // on the thread that completed it
+  while (told < 3) std::this_thread::yield();  // callbacks run on the thread that completed it
   EXPECT_EQ(told, 3);
   there->pending->then([&](const std::exception_ptr& error) { told += error ? 100 : 1; });
   EXPECT_EQ(told, 4);

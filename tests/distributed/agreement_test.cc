@@ -24,7 +24,8 @@ using distributed_test::starts;
 
 // The text without the parts that differ from run to run.
 std::string plain(const std::string& text) {
-  static const std::regex stand("\\([^()]*, pid \\d+\\): [^\n]*"), line("\\w+\\.cc:\\d+");
+  static const std::regex stand("\\([^()]*, pid \\d+\\): [^\n]*(\n      [^\n]*)*"),
+      line("\\w+\\.cc:\\d+");
   return std::regex_replace(std::regex_replace(text, stand, "(H): S"), line, "child.cc:L");
 }
 // The output of each process, by its number, without the launcher's.

@@ -188,7 +188,15 @@ TEST_F(Checkpoints, WhatOneCannotSaveNoneSaves) {
   const std::string text = said(2, "fail");
   EXPECT_NE(text.find("process 0: checkpoint::save: another process cannot save step 2\n"
                       "  - process 1: checkpoint::save: the tree has leaves without values\n"
-                      "  rule: all processes do it, or none\n"),
+                      "      - the value is f32[2] abstract, which has no values\n"
+                      "      rule: a checkpoint is of arrays that have values, or are being "
+                      "computed\n"
+                      "      from: child.cc:L\n"
+                      "      try: save what the last call returned, outside of the functions that "
+                      "are traced\n"
+                      "  rule: all processes do it, or none\n"
+                      "  from: child.cc:L\n"
+                      "  try: look at what that process says\n"),
             std::string::npos)
       << text;
   EXPECT_EQ(names_in(dir), Names{});
@@ -255,16 +263,18 @@ TEST_F(Checkpoints, FoldersThatCannotBeAreAnErrorInAll) {
   dir += "/file";
   const std::string text = said(2, "save");
   dir = whole;
-  const std::string why = "checkpoint::save: step 1 of DIR is not saved: Not a directory\n";
+  const auto why = [](const std::string& indent) {
+    return "process 0: checkpoint::save: step 1 of DIR is not saved: Not a directory\n" + indent +
+           "  rule: a step is there as a whole or not at all; those that were there are kept\n" +
+           indent + "  from: child.cc:L\n" + indent +
+           "  try: check that the folder is writable, and the space that is left on the disk\n";
+  };
   for (const std::string& said :
-       {"process 0: " + why +
-            "  rule: a step is there as a whole or not at all; those that were there are kept\n"
-            "  from: child.cc:L\n"
-            "  try: check that the folder is writable, and the space that is left on the disk\n",
-        "process 1: checkpoint::save: another process cannot save step 1\n  - process 0: " + why +
-            "  rule: all processes do it, or none\n"
-            "  from: child.cc:L\n"
-            "  try: look at what that process says\n"})
+       {why(""), "process 1: checkpoint::save: another process cannot save step 1\n  - " +
+                     why("    ") +
+                     "  rule: all processes do it, or none\n"
+                     "  from: child.cc:L\n"
+                     "  try: look at what that process says\n"})
     EXPECT_NE(text.find(said), std::string::npos) << text;
   EXPECT_EQ(names_in(dir), Names{"file"});
 }
@@ -463,10 +473,11 @@ TEST_F(CheckpointsOnASlowDisk, WhatFailsInOneIsAnErrorOfTheNextCallInAll) {
              "\n  from: child.cc:L\n  try: " +
              advice;
     };
-    EXPECT_EQ(said, error("process 1: " + shards + c.says, "look at what process 1 says") + "\n" +
-                        error(shards + c.says,
-                              "check that the folder is writable, and the space that is left on "
-                              "the disk"));
+    const std::string advice =
+        "check that the folder is writable, and the space that is left on the disk";
+    EXPECT_EQ(said, error("process 1: " + shards + c.says + "\n      try: " + advice,
+                          "look at what process 1 says") +
+                        "\n" + error(shards + c.says, advice));
     EXPECT_EQ(names(), Names{"5"});
     EXPECT_EQ(run->ask("save"), both("saving 15 behind 5"));
     EXPECT_EQ(run->ask("wait"), both("there are 5 15"));

@@ -131,7 +131,7 @@ TEST(WatchDog, SaysWhereEverybodyStands) {
 
 // The output of each process, whose position in the program may be any.
 std::string said_whatever_stands(int processes, const std::string& mode) {
-  static const std::regex stands("\\(H\\): [^\n]*");
+  static const std::regex stands("\\(H\\): [^\n]*(\n      [^\n]*)*");
   return std::regex_replace(said(processes, mode), stands, "(H): S");
 }
 
@@ -254,7 +254,7 @@ TEST(Faults, ProgramsThatDifferAreNamedByAll) {
   for (int p = 0; p < 4; ++p) {
     const std::size_t begin = text.find("process " + std::to_string(p) + ": psum: ");
     ASSERT_NE(begin, std::string::npos) << p << ": " << text;
-    const std::string own = text.substr(begin, text.find("  try: ", begin) - begin);
+    const std::string own = text.substr(begin, text.find("\n  try: ", begin) - begin);
     for (const char* part : {"psum of 'pmap(child.cc:L)', child.cc:L",
                              "d: f32[4] = cos c, child.cc:L", "d: f32[4] = sin c, child.cc:L"})
       EXPECT_NE(own.find(part), std::string::npos) << p << " without " << part << ": " << own;

@@ -1,4 +1,4 @@
-// Choices of shardings that cannot be made.
+// Requests to the search for shardings that it cannot meet.
 #include "errors/misuse.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// Functions of the caller's that combine or compare elements.
+// Invalid functions, passed by the caller, that combine or compare elements.
 #include "errors/misuse.h"
 
 static Array row() { return ts::arange(4).astype(ts::f32); }

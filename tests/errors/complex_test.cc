@@ -1,4 +1,4 @@
-// Complex numbers where real ones are asked for.
+// Complex numbers where real ones are required.
 #include "errors/misuse.h"
 
 #include <complex>

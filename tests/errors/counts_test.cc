@@ -1,4 +1,4 @@
-// Counts, widths and depths that no program means, and names that would write to a terminal.
+// Absurd counts, widths and depths, and names with escape sequences for a terminal.
 #include "errors/misuse.h"
 
 MISUSE(split_of_nothing_into_very_many) { ts::split(ts::zeros({0, 3}), 1000000000000); }

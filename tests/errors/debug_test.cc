@@ -1,4 +1,4 @@
-// Prints and checks that cannot be as they are meant, and checks that fail.
+// Prints and checks that cannot do what was intended, and checks that fail.
 #include "errors/misuse.h"
 
 #include <cmath>

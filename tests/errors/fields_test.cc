@@ -1,4 +1,4 @@
-// The parts of errors, one by one.
+// The parts of errors, each by itself.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(Fields, OfAnArgumentInATreeAndOfNamedScopes) {
                 "  try: pass an array with values, or trace the computation with eval_shape");
 }
 
-// Collectives throw the errors of their ops again, under the name that the user called.
+// Collectives rethrow the errors of their ops under the name of the function that the user called.
 TEST(Fields, StayInAnErrorThatIsRenamed) {
   ts::set_device_count(4);
   int line = 0;
@@ -119,7 +119,7 @@ TEST(Fields, AreSharedByCopies) {
   EXPECT_EQ(&copy.rule(), &e.rule());
   const ts::ShapeError moved = std::move(e);
   EXPECT_EQ(moved.problem(), "too long");
-  EXPECT_EQ(e.problem(), "too long");  // NOLINT: what was moved from keeps its parts
+  EXPECT_EQ(e.problem(), "too long");  // NOLINT: a moved-from error keeps its parts
   EXPECT_STREQ(e.what(), "f: too long\n  rule: at most 3");
   e = ts::ShapeError("other");
   EXPECT_EQ(e.problem(), "other");
@@ -183,7 +183,7 @@ TEST(Fields, MayBeChangedToThrowTheErrorAgain) {
   EXPECT_EQ(first.function(), "dot");
 }
 
-// Libraries on top of this one raise exceptions of their own.
+// Libraries on top of Tessera raise exceptions of their own types.
 struct OwnError : ts::Error {
   using Error::Error;
 };

@@ -1,5 +1,5 @@
-// Misuses that only a function inside the one that was called can see: the error is headed by the
-// one that was called, and shows the line and the argument of its caller.
+// Misuses that are detected inside the function that the user called. The error names the function
+// that was called, the user's line and the user's argument.
 #include "errors/misuse.h"
 
 namespace {

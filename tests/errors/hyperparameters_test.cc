@@ -1,4 +1,4 @@
-// Numbers that no training goes on with.
+// Hyperparameters with which training cannot work.
 #include "errors/misuse.h"
 
 namespace optim = ts::optim;

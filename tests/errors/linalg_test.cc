@@ -1,4 +1,4 @@
-// Matrices and transforms that do not exist.
+// Invalid operands of matrix functions and transforms.
 #include "errors/misuse.h"
 
 #include <complex>

@@ -1,4 +1,4 @@
-// shard_map over some axes of a mesh: what may be named where.
+// shard_map over some axes of a mesh, and which axes may be named where.
 #include "errors/misuse.h"
 
 namespace {
@@ -10,7 +10,7 @@ const Array& rows() {
   static const auto& x = *[] { return new Array(ts::ones({4, 4})); }();
   return x;
 }
-/// `f` inside a shard_map over "data".
+/// Calls f inside a shard_map over "data".
 template <class F>
 void along_data(F f) {
   ts::shard_map(f, {.mesh = mesh(),

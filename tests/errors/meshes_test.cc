@@ -1,4 +1,4 @@
-// Meshes, specs and what does not fit them.
+// Invalid meshes and specs, and arrays that do not fit them.
 #include "errors/misuse.h"
 
 namespace {
@@ -103,7 +103,7 @@ MISUSE(constraint_that_leaves_a_dimension_open_that_is_not_there) {
           {.mesh = mesh()})(ts::ones({4}));
 }
 MISUSE(parts_of_a_sharding_without_devices) {
-  const auto scope = ts::use_mesh(mesh());  // which is not that of the sharding
+  const auto scope = ts::use_mesh(mesh());  // the sharding does not take the mesh of the scope
   ts::make_array_from_callback({4}, ts::Sharding(), [](const auto&) { return ts::ones({4}); });
 }
 MISUSE(single_parts_of_a_sharding_without_devices) {
@@ -175,7 +175,7 @@ MISUSE(shard_map_forgotten_psum) {
       },
       {.mesh = mesh(), .in_specs = ts::P("data"), .out_specs = ts::P()})(ts::ones({4}));
 }
-// Equal bits on all devices, but what uses it differs as devices do, to the types.
+// The gathered value has equal bits on all devices, but its type says that it varies.
 MISUSE(shard_map_of_a_gather_that_varies) {
   ts::shard_map(
       [](Array x) {

@@ -1,9 +1,9 @@
-// Misuses, and what the library says about them. MISUSE(name) { ... } is a program that has to end
-// in an error or a warning; its text is compared, whole, with expected/<name>.txt. Lines of the
-// program are counted from the MISUSE line, so that edits above do not change the texts.
+// Misuses and their messages. MISUSE(name) { ... } is a program that must end in an error or a
+// warning, whose whole text is compared with expected/<name>.txt. Line numbers in the text count
+// from the MISUSE line, so that edits above it do not change the texts.
 //
-// TESSERA_UPDATE_EXPECTED=1 in the environment writes the texts instead. Read them as somebody
-// would who sees them for the first time.
+// TESSERA_UPDATE_EXPECTED=1 in the environment writes the texts instead. Read them as a user would
+// who sees them for the first time.
 #pragma once
 
 #include <tessera/tessera.h>

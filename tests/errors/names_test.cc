@@ -1,4 +1,4 @@
-// Misuse of the functions that have NumPy's and JAX's names.
+// Misuses of functions that are named after NumPy's and JAX's.
 #include "errors/misuse.h"
 
 static Array a83() { return ts::ones({8, 3}); }

@@ -1,4 +1,4 @@
-// Distributions, layers and optimisers that got what they do not take.
+// Invalid arguments of distributions, layers and optimisers.
 #include "errors/misuse.h"
 
 namespace optim = ts::optim;

@@ -1,4 +1,4 @@
-// First programs of somebody who knows the model from elsewhere.
+// Mistakes in the first programs of users who know JAX or NumPy.
 #include "errors/misuse.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// Numbers that do not fit where they are put.
+// Numbers that do not fit the dtype of their destination.
 #include "errors/misuse.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// The pitfalls that every introduction to data parallelism warns of.
+// The common pitfalls of data parallelism.
 #include "errors/misuse.h"
 
 namespace {

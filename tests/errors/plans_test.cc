@@ -1,4 +1,4 @@
-// Plans of what cannot be planned, and programs of what can only be planned.
+// Programs that cannot be planned, and programs that can only be planned, not run.
 #include "misuse.h"
 
 #include <algorithm>

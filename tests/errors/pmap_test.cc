@@ -1,4 +1,4 @@
-// One program on many devices: sizes, axes, names, and devices that do not fit.
+// Misuses of pmap: sizes, axes, names and devices that do not match.
 #include "errors/misuse.h"
 
 namespace {
@@ -128,7 +128,7 @@ MISUSE(gradient_of_a_collective_in_a_branch_of_each_member) {
     return ts::cond(
         x > 0, [&] { return ts::psum(x * x, "rows"); }, [&] { return x; });
   };
-  ts::vmap(f, {.axis_name = "rows"})(ts::array({1.0, -2.0}));  // has values
+  ts::vmap(f, {.axis_name = "rows"})(ts::array({1.0, -2.0}));  // this one is valid
   ts::vmap(ts::grad(f), {.axis_name = "rows"})(ts::array({1.0, -2.0}));
 }
 MISUSE(gradient_of_pmax) {

@@ -1,4 +1,4 @@
-// Values that are not there, or are read as something else.
+// Reads of values that do not exist, and reads as another type.
 #include "errors/misuse.h"
 
 #include <cmath>

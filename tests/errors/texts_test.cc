@@ -1,4 +1,4 @@
-// Runs the misuses and compares their texts.
+// Runs the misuses and compares their messages with the expected ones.
 #include "errors/misuse.h"
 
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ std::string kind_of(const std::exception& e) {
   return "std::exception";
 }
 
-// "pmap_test.cc:57" becomes "program.cc:3" where the program begins in line 55, and what is above
-// it "program.cc:above".
+// Replaces "pmap_test.cc:57" by "program.cc:3" if the program begins in line 55, and places above
+// the program by "program.cc:above".
 std::string with_relative_lines(std::string text, const Program& p) {
   const std::string name = fs::path(p.file).filename().string() + ":";
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;) {
@@ -61,7 +61,7 @@ std::string with_relative_lines(std::string text, const Program& p) {
   return text;
 }
 
-// What the program has to say, warnings first.
+// The warnings of the program, followed by its error.
 std::string text_of(const Program& p) {
   std::string text;
   ts::set_device_count(4);
@@ -118,7 +118,7 @@ Registered::Registered(const char* name, void (*program)(), const char* file, in
 }
 }  // namespace misuse
 
-// Every text belongs to a program: one that was renamed leaves nothing behind.
+// Every expected text belongs to a program, so renaming a program leaves no file behind.
 TEST(Texts, EachHasItsProgram) {
   for (const auto& entry : fs::directory_iterator(kFolder)) {
     const fs::path& path = entry.path();
@@ -128,18 +128,18 @@ TEST(Texts, EachHasItsProgram) {
   EXPECT_GE(programs().size(), 60u);
 }
 
-// The shape of a message: the function, then what is said on lines of their own, an advice among
-// them.
+// Every message names the function first, gives advice, and has each other part on a line of its
+// own.
 TEST(Texts, SayWhatToDo) {
   for (const auto& [name, program] : programs()) {
     const std::string text = read(kFolder / (name + ".txt"));
     EXPECT_NE(text.find(": "), std::string::npos) << name;
     EXPECT_NE(text.find("\n  try: "), std::string::npos) << name << " gives no advice";
-    // A file that is missing breaks no rule.
+    // A missing file breaks no rule.
     if (text.find("IoError") != 0) {
       EXPECT_NE(text.find("\n  rule: "), std::string::npos) << name << " states no rule";
     }
-    // Conversions and range-for have no place for their caller's line, and a trace none for its
+    // Conversions and range-for cannot take their caller's location, and a trace has none of its
     // own.
     const std::set<std::string> placeless{
         "axes_nested_very_deep",     "specs_nested_very_deep",

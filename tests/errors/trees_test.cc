@@ -1,4 +1,4 @@
-// Trees of another structure: parameters, gradients, optimisers' states and files.
+// Trees whose structure does not match: parameters, gradients, optimiser states and files.
 #include "errors/misuse.h"
 
 #include <filesystem>

@@ -27,21 +27,21 @@ UNCOMPARED = re.compile(r"\btime: |Speedup: |version: |^(?:physical, shared|temp
 
 
 def lines(text):
-    """Lines for people to compare: what may differ is left out."""
+    """The lines that are compared, without the parts that may differ."""
     text = re.sub(r"\b(\w+\.(?:cc|h)):\d+", r"\1:LINE", text)
     for line in re.sub(r"(?m)^(Best strategy): \w+$", r"\1: NAME", text).splitlines():
         yield NUMBER.sub("#", line) if UNCOMPARED.search(line) else line
 
 
 def of_this_mode(line):
-    """A line of EXPECTED.txt, which is of devices that share what is equal, as isolated devices print it."""
+    """A line of EXPECTED.txt as isolated devices print it. The file has the lines of devices that share replicated values."""
     if os.environ.get("TESSERA_ISOLATE") != "1":
         return line
     return re.sub(r"^(replicated weights +\d+ +(\d+) +)\d+$", r"\1\2", line)
 
 
 def close(a, b):
-    """Within a unit in the last place printed, or 1e-5 of the value."""
+    """Whether two numbers agree within a unit in the last printed place, or 1e-5 of the value."""
     if "." not in a or "." not in b:
         return a == b
     places = min(len(x.split("e")[0].split(".")[1]) for x in (a, b))

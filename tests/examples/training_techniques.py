@@ -94,7 +94,7 @@ def adam_step(state, batch):
 
 
 def norms(params):
-    """One number a parameter, in the order of the model."""
+    """One number for each parameter, in the order of the model."""
     return jnp.stack([jnp.sqrt(jnp.sum(jnp.square(params[n][k]))) for n in ("conv1", "conv2", "dense") for k in ("w", "b")])
 
 

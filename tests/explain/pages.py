@@ -97,7 +97,7 @@ def check_structure(name):
 
 
 class Browser:
-    """The driver's protocol, as far as it is needed here."""
+    """The part of the driver's protocol that this test needs."""
 
     def __init__(self, chromium, driver):
         self.profile = tempfile.TemporaryDirectory()
@@ -130,7 +130,7 @@ class Browser:
         return self.ask("POST", self.session + "/execute/sync", {"script": script, "args": list(args)})
 
     def later(self, script):
-        """`script` calls done(value)."""
+        """Runs `script` and returns the value that it passes to done()."""
         return self.ask("POST", self.session + "/execute/async", {"script": f"const done = arguments[0];\n{script}", "args": []})
 
     def console(self):
@@ -151,7 +151,7 @@ class Browser:
 
 
 def grouped(plan):
-    """Costliest first, those that are alike together."""
+    """The rows by cost, the costliest first, with equal ones grouped together."""
     groups = {}
     for c in plan["collectives"]:
         key = json.dumps([c[k] for k in ("kind", "axes", "op", "line", "type", "from", "to", "bytes", "in_while", "in_branch")] + [[v["type"], v["line"]] for v in c["values"]])
@@ -186,7 +186,7 @@ def check_in_browser(browser, name, plan):
     expect(browser.js("return document.querySelectorAll('#mesh rect.device').length"), shown if plan["axes"] else 0, f"{name}: the drawing of the mesh")
     alive = [e["bytes"] for e in plan["arguments"] + plan["results"] + plan["peak"] if e["bytes"] > 0]
     expect(browser.js("return document.querySelectorAll('#peak tbody tr').length"), min(12, len(alive)), f"{name}: what is in memory")
-    # Half of the time in sight, then all of it again; names stand on bars that have room for them.
+    # Zoom to half of the time and back. Bars that are wide enough show their names.
     labels = "return [...document.querySelectorAll('#timeline-chart text[text-anchor]')].map(t => t.textContent)"
     everything = browser.js(labels)
     browser.js("document.getElementById('closer').click(); document.getElementById('closer').click()")
@@ -199,7 +199,7 @@ def check_in_browser(browser, name, plan):
     expect(browser.js(fits), True, f"{name}: names on bars")
     groups = grouped(plan)
     if groups:
-        # Sorted by cost at first, then by what is clicked, either way.
+        # Rows are sorted by cost at first, then by the column that is clicked, in either direction.
         kinds = browser.js(CELLS % 4)
         expect(kinds[0], groups[0][0]["kind"], f"{name}: the costliest collective")
         expect(len(kinds), len(groups), f"{name}: rows of collectives")
@@ -212,7 +212,7 @@ def check_in_browser(browser, name, plan):
         rows = browser.js("document.getElementById('group').click(); return document.querySelectorAll('#collectives-table tbody tr').length")
         expect(rows, min(200, len(plan["collectives"])), f"{name}: collectives one by one")
         browser.js("document.getElementById('group').click()")
-        # From a collective to its equation.
+        # A click on a collective leads to its equation.
         equations = {c["equation"] for c in plan["collectives"] if c["equation"] is not None}
         if equations:
             lit = browser.js("""[...document.querySelectorAll('#collectives-table tbody tr.go')].pop().click();
@@ -234,14 +234,14 @@ def check_in_browser(browser, name, plan):
     rows = browser.js("document.getElementById('scalars').click(); return document.getElementById('program-count').textContent")
     expect(rows, f"{len(plan['equations']):,}", f"{name}: with scalars")
     browser.js("document.getElementById('scalars').click()")
-    # Unfolded, each equation is there once.
+    # When unfolded, each equation appears once.
     browser.js("document.getElementById('unfold').click()")
     for _ in range(20):
         if not browser.js("const more = document.querySelector('#program-table .more button'); if (more) more.click(); return !!more"):
             break
     numbers = browser.js("return [...document.querySelectorAll('tr[data-equation]')].map(r => +r.dataset.equation)")
     expect(numbers, [i for i, e in enumerate(plan["equations"]) if e in equations], f"{name}: unfolded")
-    # Both looks.
+    # The light and the dark theme.
     looks = set()
     for _ in range(2):
         looks.add(browser.js("document.getElementById('theme').click(); return getComputedStyle(document.body).backgroundColor"))
@@ -270,7 +270,7 @@ if mode == "browser":
         sys.exit(77)
     browser = Browser(chromium, driver)
     try:
-        # Six layers written out: one is there, and those like it are one row.
+        # Of six unrolled layers, one is shown, and the five like it are one row.
         browser.go(folder / "transformer.html")
         folds = browser.js("return [...document.querySelectorAll('tr.group')].map(r => r.textContent)")
         expect(any(re.match(r"▸[345] more like layer_\d", f) for f in folds), True, f"alike layers in {folds}")

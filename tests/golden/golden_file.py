@@ -11,7 +11,7 @@ class File:
         self.tensors = {}
 
     def store(self, name, inputs, outputs):
-        """Arrays as they are; a name that is taken gets a prime."""
+        """Stores arrays unchanged; a name that is taken gets a prime."""
         while f"{name}/in0" in self.tensors or f"{name}/out0" in self.tensors:
             name += "'"
         for i, x in enumerate(inputs):
@@ -20,7 +20,7 @@ class File:
             self.tensors[f"{name}/out{i}"] = np.asarray(y)
 
     def case(self, name, f, *inputs, first=None):
-        """f of the inputs. `first` is one more input, in front, that f has already."""
+        """Stores f of the inputs. `first` is an additional first input, which is bound to f already."""
         inputs = [jnp.asarray(x) for x in inputs]
         given = inputs if first is None else [first, *inputs]
         self.store(f"{name}:" + "-".join(str(x.dtype) for x in given), given, jax.tree.leaves(f(*inputs)))

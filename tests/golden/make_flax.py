@@ -29,7 +29,7 @@ def join(*xs):
 
 
 def layer(name, f, *inputs):
-    """f of arrays, and the gradient of it."""
+    """Stores f of the arrays, and its gradient."""
     file.store(name, inputs, [f(*inputs)])
     grads = jax.grad(lambda *a: jnp.sum(jnp.sin(f(*a))), tuple(range(len(inputs))))(*inputs)
     file.store(name + "_grad", inputs, grads)

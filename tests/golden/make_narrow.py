@@ -1,4 +1,4 @@
-"""Writes narrow.safetensors: what ml_dtypes says of the element types that are narrower than any dtype.
+"""Writes narrow.safetensors: conversions by ml_dtypes of the element types that are narrower than any dtype.
 
 For each type the numbers of all its bit patterns, and what float32 numbers become in it:
     python3 make_narrow.py    (numpy, ml_dtypes)

@@ -1,4 +1,4 @@
-"""Writes a small safetensors file, of the arrays that a script has made."""
+"""Writes the arrays of a script to a small safetensors file."""
 import json
 import struct
 

@@ -1,5 +1,5 @@
-# Installs the build into a folder of its own, builds the consumer against it by CMake, with all components and with the core
-# alone, and by pkg-config, and compares what it prints. Static or shared as the build is.
+# Installs the build, static or shared, into a folder of its own. Builds the consumer against it by CMake, with all components and with
+# the core alone, and by pkg-config, and compares its output.
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 function(step)
@@ -22,7 +22,7 @@ step(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -DCMAKE_PREFIX_PATH
 step(${CMAKE_COMMAND} --build ${WORK}/build)
 consume(${WORK}/build/consumer)
 
-# The core alone: its program is linked with nothing that only other components need. What a shared library needs, it names itself.
+# A program of the core alone is linked with no library that only other components need. (A shared library names its own.)
 step(${CMAKE_COMMAND} -S ${SOURCE}/core -B ${WORK}/core -G Ninja -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${COMPILER}
   -DCMAKE_BUILD_TYPE=Debug)
 step(${CMAKE_COMMAND} --build ${WORK}/core)
@@ -32,7 +32,7 @@ if(NOT out MATCHES "NEEDED[^\n]*lib(LLVM|tessera)" OR out MATCHES "NEEDED[^\n]*l
   message(FATAL_ERROR "a program of the core is linked with\n${out}")
 endif()
 
-# A component that there is not is refused, and so is the whole request.
+# Asking for a component that does not exist makes the whole request fail.
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/wrong_component -B ${WORK}/wrong_component -G Ninja
   -DCMAKE_PREFIX_PATH=${WORK}/prefix RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE errors)
 string(REGEX REPLACE "^.*Reason given by package:" "" reason "${errors}")
@@ -45,7 +45,7 @@ if(NOT code OR NOT reason STREQUAL expected)
   message(FATAL_ERROR "wrong components gave ${code} and\n${errors}")
 endif()
 
-# By pkg-config, asked as anybody asks: without --static.
+# pkg-config, called in the usual way, without --static.
 file(GLOB_RECURSE pc ${WORK}/prefix/*/tessera.pc)
 cmake_path(GET pc PARENT_PATH pc_folder)
 cmake_path(GET pc_folder PARENT_PATH libraries)

@@ -11,7 +11,7 @@ namespace ops = ts::ops;
 
 const ts::MeshShape kGrid{{"x", "y"}, {2, 3}};
 
-// How often the steps of a program run in all.
+// The total number of times that the steps of a program run.
 std::int64_t executions(const ts::ProgramPtr& p, ts::tape::Apart apart) {
   ts::tape::TapeOptions options;
   options.apart = std::move(apart);

@@ -1,5 +1,5 @@
-// What runtime/backend.h allows a platform with memory and a queue of its own, shown on "far", and
-// completions. The promises that every platform keeps are tested in tests/backends.
+// The freedoms that runtime/backend.h gives a platform with its own memory and queue, tested on the
+// platform "far", and completions. Promises of every platform are tested in tests/backends.
 #include "far.h"
 #include "programs.h"
 

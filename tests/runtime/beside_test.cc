@@ -1,4 +1,4 @@
-// Communication that goes on while its caller computes.
+// Beside runs communication on another thread while its caller computes.
 #include "runtime/host/beside.h"
 #include "base/process.h"
 
@@ -13,7 +13,7 @@
 namespace ts = tessera;
 using ts::runtime::Beside;
 
-// Each waits for a word of the other: neither would end if one came after the other.
+// The two sides wait for flags that the other sets, so the test ends only if they overlap.
 TEST(Beside, RunsWhileItsCallerDoes) {
   const ts::Inside inside;
   for (int turn = 0; turn < 100; ++turn) {
@@ -43,10 +43,10 @@ TEST(Beside, GivesItsExceptionToWhoWaits) {
     text = e.what();
   }
   EXPECT_EQ(text, "no such process");
-  beside.wait();  // nothing is left of it
+  beside.wait();  // the error was reported once and is gone
 }
 
-// What its caller throws meanwhile does not end what it works on.
+// If the caller throws, the destructor waits, so that the work never outlives its data.
 TEST(Beside, IsWaitedForWhereItsCallerFails) {
   const ts::Inside inside;
   std::atomic<bool> go_on{false};
@@ -67,7 +67,7 @@ TEST(Beside, IsWaitedForWhereItsCallerFails) {
 TEST(Beside, RunsAtOnceInAChildOfFork) {
   {
     const ts::Inside inside;
-    Beside([] {}).wait();  // its thread is there
+    Beside([] {}).wait();  // starts the thread before the fork
   }
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// What a process keeps of a program does not grow with the devices that other processes have.
+// The memory in which a process keeps a program does not grow with the devices of other processes.
 #include "../specs.h"
 #include "programs.h"
 
@@ -17,8 +17,8 @@ namespace {
 
 std::size_t bytes(const std::optional<tape::Progressions>& p) { return p ? p->bytes() : 0; }
 
-// Of a tape and its bodies what is kept by device, by instance or by group. What is kept by process
-// (tape::Between, Collective::makers) is not of it, and grows.
+// The size of the data that a tape and its bodies keep for each device, instance or group. Data
+// kept for each process (tape::Between, Collective::makers) does grow, and is left out.
 std::size_t kept(const tape::Tape& tape) {
   std::size_t sum = static_cast<std::size_t>(tape.table) * sizeof(void*) + tape.constants.size();
   if (tape.here)
@@ -40,7 +40,7 @@ std::size_t kept(const tape::Tape& tape) {
   return sum;
 }
 
-// As the second of processes with four devices each plans it.
+// The size as the second process plans the program, if each process has four devices.
 std::size_t kept(const ts::ProgramPtr& p, int processes) {
   tape::TapeOptions options;
   options.together = {processes, 1, 4};
@@ -49,7 +49,7 @@ std::size_t kept(const ts::ProgramPtr& p, int processes) {
   return kept(*tape);
 }
 
-// The program over a mesh of 4 * processes devices.
+// Makes the program for a mesh of that many devices, four for each process.
 using Over = ts::ProgramPtr (*)(std::int64_t devices);
 void expect_constant(Over program) {
   const std::size_t few = kept(program(16), 4);
@@ -106,7 +106,7 @@ TEST(Bookkeeping, OfLoops) {
     });
   });
 }
-// Of two axes: along the one, the other, and both.
+// A mesh of two axes, with collectives along either one and along both.
 TEST(Bookkeeping, OverTwoAxes) {
   expect_constant([](std::int64_t n) {
     return Sharded({{"x", "y"}, {n / 2, 2}}, {ts::Type(ts::f32, {n, 8})}, {"x,y"},

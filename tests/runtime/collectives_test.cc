@@ -13,7 +13,7 @@ class OnDevices : public testing::TestWithParam<int> {
  protected:
   std::int64_t n() const { return GetParam(); }
   ts::MeshShape mesh() const { return {{"i"}, {n()}}; }
-  // One operand of [n * rows, columns...] cut along its first dimension.
+  // Checks a body with one operand, [n * rows, columns...], sharded along its first dimension.
   void check(const ts::Shape& block, const std::string& out, const Body& body,
              ts::DType dtype = ts::f32) {
     ts::Shape whole = block;
@@ -115,7 +115,7 @@ TEST_P(OnDevices, Groups) {
     return ts::Values{ops::all_to_all(x[0], {"i"}, n(), 0, 1, true, pairs)};
   });
 }
-// Copies of many MB are made together, in the order of memory: of all, and of groups.
+// Copies of many MB are made together, in the order of memory, for all devices and for groups.
 TEST_P(OnDevices, LargeCopies) {
   if (n() != 4) return;
   const ts::IntLists pairs{{2, 0}, {3, 1}};
@@ -133,8 +133,8 @@ TEST_P(OnDevices, LargeCopies) {
     return ts::Values{ops::all_gather(x[0], {"i"}, n(), 1, true, pairs)};
   });
 }
-// The normalisation of a data-parallel step: uniform values feed varying ones and the other way
-// round.
+// As in the normalisation of a data-parallel step, varying values depend on uniform ones and vice
+// versa.
 TEST_P(OnDevices, MixesUniformAndVaryingValues) {
   check({2, 3}, "i", [&](ts::Builder&, ts::Values x) {
     ts::Value total = ops::psum(x[0], {"i"}, n());
@@ -163,7 +163,7 @@ TEST(Mesh, EverySpecOnTwoAxes) {
       Sharded(mesh, {ts::Type(ts::f32, {6, 6})}, {in}, {out}, [&](ts::Builder& b, ts::Values v) {
         ts::Value i = ops::convert(ops::axis_index(b, {"y", "x"}, 6), ts::f32);
         i = ops::add(v[0], ops::broadcast_in_dim(i, v[0].shape(), {}));
-        // Along an axis that the result's spec leaves out all devices have the same.
+        // The result is replicated along each axis that its spec leaves out.
         for (std::size_t a = 0; a < mesh.axes.size(); ++a)
           if (out.find(mesh.axes[a]) == std::string::npos)
             i = ops::pbroadcast(i, {mesh.axes[a]}, mesh.sizes[a], 1);

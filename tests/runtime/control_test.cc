@@ -32,7 +32,7 @@ ts::Value wide(ts::Value scalar, const ts::Shape& shape) {
 class Scans : public testing::TestWithParam<std::pair<int, bool>> {};
 TEST_P(Scans, CarriesSwapAndStack) {
   auto [length, reverse] = GetParam();
-  // (a, b, c) -> (b + x, a, c), gives a - k.
+  // The carry (a, b, c) becomes (b + x, a, c), and a - k is stacked.
   auto body =
       program({kVector, kVector, kVector, kVector, kVector}, [](ts::Builder&, ts::Values v) {
         return ts::Values{ops::add(v[2], v[4]), v[1], v[3], ops::sub(v[1], v[0]), v[4]};
@@ -107,7 +107,7 @@ TEST(Control, NestedLoops) {
   }));
 }
 
-// --- on devices
+// Control flow on several devices.
 
 class ControlOn : public testing::TestWithParam<int> {
  protected:
@@ -127,7 +127,7 @@ TEST_P(ControlOn, ScansOfDevicesRunByThemselves) {
       .check();
 }
 TEST_P(ControlOn, ScansWithCollectives) {
-  // A uniform and a varying carry; the first turn's input of the uniform one varies.
+  // A uniform and a varying carry. The initial value of the uniform one varies.
   auto body = program({kVector, kVector, kVector, kVector}, [&](ts::Builder& b, ts::Values v) {
     ts::Value total = ops::psum(ops::sub(v[2], v[3]), {"i"}, n());
     ts::Value index = wide(ops::convert(ops::axis_index(b, {"i"}, n()), ts::f32), {4});
@@ -144,7 +144,8 @@ TEST_P(ControlOn, ScansWithCollectives) {
       .check();
 }
 TEST_P(ControlOn, GatheredAndPlainRowsOfOneValue) {
-  // The gathered value is the plain one's memory as a whole; rows of a stack are not adjacent.
+  // A gathered value can be the memory of the plain one only if its blocks are adjacent. Rows of
+  // a stack are not.
   auto body = program({kVector}, [&](ts::Builder&, ts::Values v) {
     ts::Value next = ops::neg(v[0]);
     return ts::Values{next, ops::add(next, v[0]),
@@ -214,7 +215,7 @@ TEST_P(ControlOn, UniformBranchesMayCommunicate) {
 INSTANTIATE_TEST_SUITE_P(Counts, ControlOn, testing::Values(1, 2, 3, 8));
 
 TEST(Control, RowsOfAMeshDecideForThemselves) {
-  // The number of turns depends on x; the collective in the body is over y.
+  // The number of iterations depends on x, and the collective in the body is over y.
   auto cond = program({kInt, kScalar}, [](ts::Builder& b, ts::Values v) {
     return ts::Values{ops::le(v[0], ops::axis_index(b, {"x"}, 2))};
   });

@@ -1,4 +1,4 @@
-// Copies in the order of memory against a loop over elements: whatever lies beside what, whoever makes them.
+// Copies in the order of memory, by one thread or several, compared with a loop over elements.
 #include "runtime/host/copies.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using ts::runtime::PlacedBox;
 
 namespace {
 
-// What a matrix of `grid` blocks of `block` is, block by block; `bytes` an element.
+// An array that consists of `grid` blocks of shape `block`, with `bytes` per element.
 struct Grid {
   Shape grid, block;
   std::int64_t bytes;
@@ -29,7 +29,7 @@ struct Grid {
     return s;
   }
   std::int64_t block_bytes() const { return block.count() * bytes; }
-  // f(byte of the whole, byte of the blocks one after the other) for every element.
+  // Calls f(offset in the whole array, offset in the consecutive blocks) for each element.
   template <class F>
   void each(F f) const {
     const Shape all = whole(), strides = ts::byte_strides(all, bytes),
@@ -45,7 +45,7 @@ struct Grid {
       f(i * bytes, number * block_bytes() + at);
     }
   }
-  // Copies between the whole and the blocks.
+  // The copy between the whole array and one of its blocks.
   BoxCopy box(bool gather) const {
     const Shape strides = ts::byte_strides(whole(), bytes), inside = ts::byte_strides(block, bytes);
     return gather ? BoxCopy(block, inside, strides, bytes) : BoxCopy(block, strides, inside, bytes);
@@ -74,7 +74,7 @@ std::vector<std::byte> random_bytes(std::size_t n, std::mt19937& random) {
   return bytes;
 }
 
-// Off from the lines of caches by `off` bytes, with a guard before and behind.
+// Checks copies that begin `off` bytes after a cache line, with guard bytes on both sides.
 void check(const Grid& g, std::size_t off, bool spread, std::mt19937& random) {
   const auto n = static_cast<std::size_t>(g.whole().count() * g.bytes);
   const std::vector<std::byte> source = random_bytes(n + 64, random);
@@ -101,7 +101,7 @@ void check(const Grid& g, std::size_t off, bool spread, std::mt19937& random) {
 
 }  // namespace
 
-// Above and below what is handed out, with lines of one element to whole blocks.
+// Sizes above and below one task's share, with lines from one element to whole blocks.
 TEST(Copies, GridsOfBlocks) {
   std::mt19937 random(7);
   const auto draw = [&](std::int64_t low, std::int64_t high) {
@@ -121,7 +121,8 @@ TEST(Copies, GridsOfBlocks) {
   }
 }
 
-// Larger than the caches: columns, rows, both, one block, lines that no line of a cache begins with.
+// Arrays larger than the caches: columns, rows, both, one block, and lines that do not begin at a
+// cache line.
 TEST(Copies, PastTheCaches) {
   std::mt19937 random(8);
   for (const auto& [g, off] : {std::pair{Grid{{1, 4}, {4096, 129}, 16}, 0},
@@ -134,7 +135,7 @@ TEST(Copies, PastTheCaches) {
   }
 }
 
-// Some lines of several boxes, in any parts, are the box.
+// Copying the lines of several boxes in parts of any length copies the boxes.
 TEST(Copies, PartsOfLines) {
   std::mt19937 random(9);
   const Grid g{{3, 2, 4}, {5, 7, 150}, 4};

@@ -29,7 +29,7 @@ int threads() {
 }
 ts::MeshShape on(std::int64_t n) { return {{"i"}, {n}}; }
 
-// x * x + y, then a sum and what depends on it.
+// Computes x * x + y, a sum of it, and values that depend on the sum.
 ts::ProgramPtr straight() {
   return program(
       {ts::Type(ts::f32, {4, 3}), ts::Type(ts::f32, {4, 3})}, [](ts::Builder&, ts::Values v) {
@@ -56,7 +56,7 @@ TEST(Execution, ResultsThatAreInputsShareTheirMemory) {
   auto out = compile(p)->run(std::vector<ArrayDataPtr>{a, b});
   EXPECT_EQ(out[2]->shards[0].buffer, a->shards[0].buffer);
   EXPECT_EQ(out[0]->shards[0].buffer, out[3]->shards[0].buffer);
-  EXPECT_NE(out[0], out[3]);  // giving one away leaves the other as it is
+  EXPECT_NE(out[0], out[3]);  // donating one leaves the other intact
 }
 TEST(Execution, ProgramsOfOneStructureAreCompiledOnce) {
   EXPECT_EQ(compile(straight()), compile(straight()));
@@ -84,7 +84,7 @@ TEST(Execution, ManyThreadsRunOneExecutable) {
 TEST(Liveness, TemporariesShareMemory) {
   auto p = program({ts::Type(ts::f32, {1024})}, [](ts::Builder&, ts::Values v) {
     ts::Value x = v[0];
-    // Reductions keep the steps apart, however much is fused.
+    // The reductions prevent the steps from being fused into one.
     for (int k = 0; k < 20; ++k)
       x = ops::add(x, ops::broadcast_in_dim(ops::reduce_sum(x, {0}), {1024}, {}));
     return ts::Values{x};
@@ -106,13 +106,13 @@ TEST(Sharing, UniformValuesAreComputedAndStoredOnce) {
   auto physical = physical_memory_stats().live;
   auto logical = memory_stats(5).live;
   auto out = compile(s.whole())->run(std::vector<ArrayDataPtr>{in});
-  // Two blocks of 4 KiB that all devices share, and one of 4 KiB a device.
+  // Two blocks of 4 KiB that all devices share, and one of 4 KiB for each device.
   EXPECT_EQ(physical_memory_stats().live - physical, 2 * 4096 + 8 * 4096);
   EXPECT_EQ(memory_stats(5).live - logical, 3 * 4096);
   for (auto& shard : out[0]->shards) EXPECT_EQ(shard.buffer, out[0]->shards[0].buffer);
   EXPECT_TRUE(out[1]->uniform);
   EXPECT_EQ(out[1]->type.shape, (ts::Shape{8, 1024}));
-  // Given back, the stack of one value is known to be uniform: its negation is again stored once.
+  // The next call knows that this input is uniform, so it stores the negation once, too.
   Sharded next(on(8), {ts::Type(ts::f32, {8, 1024})}, {"i"}, {"i"},
                [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
   auto again = compile(next.whole())->run(std::vector<ArrayDataPtr>{out[1]});
@@ -172,7 +172,7 @@ TEST(Sharing, RegionsPassBlocksOn) {
 }
 
 namespace {
-ts::ProgramPtr large() {  // long enough to be queued
+ts::ProgramPtr large() {  // large enough to be queued
   return program({ts::Type(ts::f32, {1 << 20})}, [](ts::Builder&, ts::Values v) {
     ts::Value x = v[0];
     for (int k = 0; k < 4; ++k)
@@ -206,8 +206,8 @@ TEST(Queue, CallsRunInOrderBehindABoundedQueue) {
 }
 
 TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
-  // Eight layers, then the way back, which sorts each layer's input again, before a sum over the
-  // devices. Sorted early, the eight would take 8 * 64 KiB a device.
+  // Eight layers and their backward pass, which sorts each layer's input again, followed by a sum
+  // over the devices. If all were sorted early, the copies would take 8 * 64 KiB on each device.
   Devices devices(2);
   auto again =
       program({ts::Type(ts::f32, {1, 16384}), ts::Type(ts::f32, {1, 16384})},
@@ -229,7 +229,7 @@ TEST(Checkpoints, WhatIsComputedAgainWaitsForItsCotangent) {
             });
   s.check();
   auto plan = compile(s.whole())->memory();
-  // The inputs of the layers, and a few more blocks a device for the layer in work.
+  // On each device, the inputs of the layers and a few blocks for the layer being computed.
   EXPECT_LE(plan.temporaries, (8 + 5) * 2 * 65536);
 }
 
@@ -256,7 +256,7 @@ TEST(Queue, ErrorsSurfaceWhereResultsAreReadAndNameTheCall) {
       compile(program({ts::Type(ts::f32, {2 * n})},
                       [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; }),
               {"next", {}});
-  // A call on a failed result fails too, at once or when it is read.
+  // A call whose input failed fails as well, at once or when its result is read.
   EXPECT_THROW(host(*next->run(out)[0]), ts::CollectiveError);
   for (int again = 0; again < 2; ++again) {
     try {
@@ -278,7 +278,7 @@ TEST(Queue, ErrorsSurfaceWhereResultsAreReadAndNameTheCall) {
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // which does not follow threads into a child
+#ifndef __SANITIZE_THREAD__  // it does not support threads in a forked child
 TEST(Process, AForkedChildComputesByItself) {
   auto p = large();
   auto in = counted(p->types[0]);
@@ -322,7 +322,7 @@ TEST(Donation, MemoryIsReusedWhereNobodyElseHasIt) {
   EXPECT_EQ(in[0]->shards.size(), 0u) << "it lets go of memory that it cannot be read from";
   EXPECT_THROW(e->run(in), ts::TraceError);
 
-  // Someone else has a view of the memory: it is left alone.
+  // The memory is not reused, because a view of it exists.
   std::vector<ArrayDataPtr> shared = {put(counted(p->types[0])), put(counted(p->types[1]))};
   auto view = row_view(shared[0], 3);
   auto other = e->run(shared);
@@ -349,7 +349,7 @@ TEST(Donation, AFailedCallGivesBackWhatItHasNotWrittenTo) {
       {kBlock}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::psum(v[0], {"i"}, 2)}; });
   auto neg =
       program({kBlock}, [](ts::Builder&, ts::Values v) { return ts::Values{ops::neg(v[0])}; });
-  // The branch, the state that is written over, and an argument of a type that no result has.
+  // The predicate, the state that is updated in place, and an argument whose type no result has.
   Sharded s(on(2), {ts::Type(ts::i32, {2}), ts::Type(ts::f32, {128}), ts::Type(ts::i32, {4})},
             {"i", "i", "i"}, {"i", "i", "i"}, [&](ts::Builder&, ts::Values v) {
               ts::Values operands = {ops::neg(v[1])};
@@ -384,7 +384,7 @@ TEST(Donation, AFailedCallGivesBackWhatItHasNotWrittenTo) {
 
 namespace {
 
-// A computation that ended in an error, or in none.
+// A computation that has ended, with or without an error.
 struct Ended : Completion {
   bool failed;
   explicit Ended(bool f) : failed(f) {}
@@ -397,7 +397,7 @@ struct Ended : Completion {
 
 }  // namespace
 
-// A queued call that fails gives back what it took as well, once it has.
+// A queued call that fails also releases the memory that was donated to it.
 TEST(Donation, AFailedCallInTheQueueGivesBackToo) {
   const ts::Type kType(ts::f32, {2000});
   auto p = program({kType, kType},
@@ -420,11 +420,11 @@ TEST(Donation, AFailedCallInTheQueueGivesBackToo) {
   }
 }
 
-// Other references to the memory may come and go in the queue: a chain of calls stays in place.
+// A chain of queued calls reuses one block, although the queue holds references to it meanwhile.
 TEST(Donation, AChainInTheQueueReusesOnePieceOfMemory) {
   auto e = compile(large(), {"step", {true}});
   std::vector<ArrayDataPtr> x = {put(counted(e->program().types[0]))};
-  std::vector<ArrayDataPtr> kept = x;  // handles of arrays given away do not hold their memory
+  std::vector<ArrayDataPtr> kept = x;  // handles of donated arrays hold no memory
   auto* memory = x[0]->shards[0].buffer->host_data();
   for (int k = 0; k < 6; ++k) {
     x = e->run(x);

@@ -1,5 +1,5 @@
-// How many bytes are worth a phase is an option of compilation: it changes the order of the steps,
-// and programs that were compiled with different values are different executables.
+// The number of bytes that justify a phase of their own is an option of compilation. It changes the
+// order of the steps, and programs compiled with different values are different executables.
 #include "codegen/tape/planner.h"
 #include "runtime/executable.h"
 #include "runtime/programs.h"
@@ -9,7 +9,7 @@ namespace {
 using namespace rt;
 namespace ops = ts::ops;
 
-// The second sum needs work that the first one does not wait for.
+// The second sum depends on work that the first one does not need.
 const Sharded& two_sums() {
   static const Sharded s({{"i"}, {2}}, {ts::Type(ts::f32, {64})}, {"i"}, {"", ""},
                          [](ts::Builder&, const ts::Values& v) {
@@ -19,7 +19,7 @@ const Sharded& two_sums() {
   return s;
 }
 
-// By phase, whether it is one of collectives.
+// For each phase, whether it consists of collectives.
 std::vector<bool> phases(std::int64_t bytes_worth_a_phase) {
   ts::tape::TapeOptions options;
   options.bytes_worth_a_phase = bytes_worth_a_phase;

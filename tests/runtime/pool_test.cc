@@ -1,4 +1,4 @@
-// The pool of array memory: what runs now finds warm pages, whatever ran before.
+// The pool of array memory: blocks in steady use keep warm pages, whatever the pool held before.
 #include "runtime/host/blocks.h"
 #include "runtime/host/memory_limit.h"
 
@@ -27,8 +27,8 @@ long page_faults() {
 }  // namespace
 
 TEST(Pool, ABlockInUseAgainAndAgainStaysWarmWhenThePoolIsFullOfOthers) {
-  // More than the pool keeps, in blocks that nobody asks for again. They are never written, so they
-  // take no memory.
+  // Fill the pool beyond its limit with blocks of a size that is not requested again. They are
+  // never written, so they take no memory.
   auto machine = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                  static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   {
@@ -48,7 +48,7 @@ TEST(Pool, ABlockInUseAgainAndAgainStaysWarmWhenThePoolIsFullOfOthers) {
   EXPECT_LT(page_faults() - before, 60);
 }
 
-// Blocks that nobody writes take no memory, so this asks for all of it at no cost.
+// Blocks that are never written take no memory, so requesting all memory costs nothing.
 TEST(Pool, WhatDoesNotFitIsRefusedAndWhatIsGivenBackIsNot) {
   const std::size_t eighth = static_cast<std::size_t>(ts::runtime::memory_limit()) / 8;
   for (int k = 0; k < 20; ++k) ScopedBlock block(eighth);
@@ -68,7 +68,7 @@ TEST(Pool, WhatDoesNotFitIsRefusedAndWhatIsGivenBackIsNot) {
     }
     EXPECT_THROW(ScopedBlock block(std::size_t{1} << 62), ts::DeviceError);
   }
-  // Of other sizes, which the free list cannot serve: it is emptied for them.
+  // No block of the free list has this size, so the list is emptied to make room.
   ScopedBlock block(6 * eighth);
   EXPECT_NE(block.data(), nullptr);
 }

@@ -39,7 +39,7 @@ struct Isolated {
   ~Isolated() { set_isolated(false); }
 };
 
-/// Small integers that differ from element to element, as `type`.
+/// Small integers that differ from element to element, converted to `type`.
 inline ts::HostArray counted(const ts::Type& type, int seed = 0) {
   ts::HostArray a(type.dtype, type.shape);
   for (std::int64_t i = 0; i < a.count(); ++i) {
@@ -83,7 +83,7 @@ inline std::vector<ArrayDataPtr> run(const ts::ProgramPtr& p,
   return compile(p)->run(in);
 }
 
-/// A body written over its inputs, given the types of the blocks.
+/// Emits a body from its inputs.
 using Body = std::function<ts::Values(ts::Builder&, ts::Values)>;
 inline ts::ProgramPtr program(const std::vector<ts::Type>& types, const Body& body) {
   ts::Builder b("body");
@@ -93,7 +93,7 @@ inline ts::ProgramPtr program(const std::vector<ts::Type>& types, const Body& bo
   return b.finish(out);
 }
 
-/// With memories of their own along some axes of the mesh.
+/// Runs a program on devices that have separate memories along some axes of the mesh.
 inline std::vector<ArrayDataPtr> run_apart(const ts::ProgramPtr& p,
                                            const std::vector<ts::HostArray>& inputs,
                                            ts::tape::Apart apart) {
@@ -142,8 +142,8 @@ struct Sharded {
     }
     return results;
   }
-  /// Runs shared and isolated, compiled and on evaluators, and compares all with the oracle, bit
-  /// for bit.
+  /// Runs the program with shared and isolated devices, compiled and on evaluators, and compares
+  /// all results with the oracle, bit for bit.
   void check() const {
     Devices devices(static_cast<int>(mesh.size()));
     std::vector<ts::HostArray> inputs;
@@ -164,7 +164,7 @@ struct Sharded {
       }
     }
     if (mesh.axes.size() < 2) return;
-    // Hosts of several devices each: memory is shared along some axes only.
+    // As with several devices on each of several hosts, memory is shared along some axes only.
     for (const std::string& axis : mesh.axes) {
       auto got = run_apart(whole(), inputs, {false, {axis}});
       for (std::size_t k = 0; k < got.size(); ++k)

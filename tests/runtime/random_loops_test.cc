@@ -11,26 +11,26 @@ using namespace rt;
 
 namespace {
 
-// Large enough that an update of a few rows is worth a step of its own.
+// Large enough that an update of a few rows becomes a step of its own.
 const ts::Type kBig(ts::u32, {48, 32});
 const ts::Type kRow(ts::u32, {32});
 const ts::Type kIndex(ts::i32, {});
 constexpr std::int64_t kDevices = 3;
 
-// What a step does follows from its seed, so that a program can be rebuilt without some of them.
+// The seed determines the operation of a node, so a program can be rebuilt without some nodes.
 struct Node {
   std::uint64_t seed;
   std::vector<Node> inside;
 };
 
-// Values at hand. Those made by changing one another are of one line.
+// A value that operations may use. Values made by updating one another have the same `line`.
 struct Item {
   ts::Value value;
   int line;
 };
 using Pool = std::vector<Item>;
 
-enum class Place { alone, mapped, branch };  // `mapped`: all devices come by here
+enum class Place { alone, mapped, branch };  // `mapped`: all devices execute this
 
 struct Maker {
   ts::Builder& b;
@@ -43,7 +43,7 @@ struct Maker {
     Pool fits;
     for (const Item& i : pool)
       if (i.value.shape() == type.shape && i.value.dtype() == type.dtype) fits.push_back(i);
-    // Mostly the latest.
+    // Prefer the latest value.
     return pick(3) ? fits.back() : fits[static_cast<std::size_t>(pick(fits.size()))];
   }
   ts::Value number(int n) { return ops::scalar(b, ts::i32, n); }
@@ -66,7 +66,8 @@ struct Maker {
 
 void grow(ts::Builder& b, Pool& pool, const std::vector<Node>& nodes, Place place);
 
-// A body of `nodes` over inputs of these types; the first `results` of them come back changed.
+// A body of `nodes` with inputs of these types. It returns updated values for `results` of them,
+// from `first` on.
 ts::ProgramPtr body_of(const std::vector<ts::Type>& types, std::size_t first, std::size_t results,
                        const std::vector<Node>& nodes, Place place, std::mt19937_64& rng,
                        bool count = false, bool row = false) {
@@ -126,7 +127,7 @@ void loop_while(Maker& m, const Node& n) {
   ts::Values limit{ops::and_(m.index(), m.number(3))};
   ts::ProgramPtr cond = program(types_of({limit, carry}), [&](ts::Builder& b, ts::Values v) {
     ts::Value go = ops::lt(v[1], v[0]);
-    if (v.back().shape() == kRow.shape)  // reads a carry
+    if (v.back().shape() == kRow.shape)  // the condition reads a carry
       go = ops::and_(go, ops::ne(ops::reduce_sum(v.back(), {0}), ops::scalar(b, ts::u32, 7)));
     return ts::Values{go};
   });
@@ -171,16 +172,16 @@ void step(Maker& m, const Node& n) {
   switch (m.pick(15)) {
     case 0:
     case 1:
-    case 2:  // a row
+    case 2:  // updates a row
       return m.put(ops::dynamic_update_slice(big.value, ops::reshape(m.any(kRow).value, {1, 32}),
                                              ts::Values{m.index(), zero}),
                    big.line);
-    case 3: {  // columns, from another array or its own
+    case 3: {  // updates columns with those of an array, possibly the same one
       ts::Value part = ops::slice(m.any(kBig).value, {0, 3}, {48, 5}, {1, 1});
       return m.put(ops::dynamic_update_slice(big.value, part, ts::Values{zero, m.index()}),
                    big.line);
     }
-    case 4: {  // through a view
+    case 4: {  // updates through a view
       ts::Value flat = ops::reshape(big.value, {48 * 32});
       flat = ops::dynamic_update_slice(flat, m.any(kRow).value, ts::Values{m.index()});
       return m.put(ops::reshape(flat, kBig.shape), big.line);
@@ -219,7 +220,7 @@ void step(Maker& m, const Node& n) {
 }
 
 void grow(ts::Builder& b, Pool& pool, const std::vector<Node>& nodes, Place place) {
-  // There is always one of each.
+  // Provide at least one value of each type.
   pool.insert(pool.begin(), {ops::scalar(b, ts::i32, 5), -1});
   pool.insert(pool.begin(), {ops::full(b, ts::u32, kRow.shape, 3), -1});
   pool.insert(pool.begin(), {ops::iota(b, ts::u32, kBig.shape, 0), -1});
@@ -307,7 +308,7 @@ std::vector<Node> random_nodes(std::mt19937_64& rng, int depth, std::size_t most
 
 using Problem = std::string (*)(const std::vector<Node>&);
 
-// Drops one node after the other, at any depth, while `whole` still fails.
+// Drops a node, at any depth, if `whole` fails without it as well.
 bool drop_one(std::vector<Node>& nodes, const std::vector<Node>& whole, Problem problem) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node gone = nodes[i];

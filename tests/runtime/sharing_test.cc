@@ -1,4 +1,4 @@
-// What a collective gives to several devices is computed once and stored once.
+// A result that a collective gives to several devices is computed once and stored once.
 #include "programs.h"
 
 namespace ts = tessera;
@@ -29,7 +29,7 @@ TEST(Sharing, ABroadcastIsTheSourcesMemory) {
                         return ts::Values{all, ops::sub(all, v[0]), ops::mul(given, v[0]), given};
                       }));
   EXPECT_EQ(schedule(p).find("collective pbroadcast"), std::string::npos) << schedule(p);
-  // One block for all of each broadcast, four blocks of the others.
+  // One block for each broadcast, and four for each other result.
   EXPECT_EQ(compile(p)->memory().outputs, kBlock.bytes() * (1 + 4 + 4 + 1));
 }
 TEST(Sharing, ABroadcastOfAnArgumentPassesPointers) {
@@ -38,7 +38,7 @@ TEST(Sharing, ABroadcastOfAnArgumentPassesPointers) {
       {{"i"}, {4}}, {ts::Type(ts::f32, {16, 8})}, {"i"}, {"i"},
       [](ts::Builder&, ts::Values v) { return ts::Values{ops::pbroadcast(v[0], {"i"}, 4, 2)}; }));
   EXPECT_EQ(compile(p)->memory().outputs, 0);
-  // What is equal everywhere is known as that by the next call.
+  // The next call knows that the result is equal on all devices.
   ts::Type whole(ts::f32, {16, 8});
   auto x = compile(p)->run(std::vector<ArrayDataPtr>{put(counted(whole))})[0];
   EXPECT_TRUE(x->uniform);
@@ -80,7 +80,7 @@ TEST(Sharing, AGroupHasOneResult) {
                                           ops::all_gather(x, {"i"}, 4, 0, true, kGroups),
                                           ops::pmin(sum, {"i"}, 4, {{0, 1}, {2, 3}})};
                       }));
-  // Two groups have one block of each collective, of twice the size where it gathers.
+  // Each of two groups has one block for each collective, of twice the size for gathers.
   EXPECT_EQ(compile(p)->memory().outputs, kBlock.bytes() * (2 + 2 + 4 + 2 * 2 + 2));
 }
 TEST(Sharing, WhatAGroupSharesIsNotWrittenOver) {

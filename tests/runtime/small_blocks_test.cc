@@ -1,4 +1,4 @@
-// Blocks that threads keep for themselves: whose they are, and that they come back.
+// The lists of small blocks that each thread keeps, and the return of these blocks to the pool.
 #include "runtime/host/small_blocks.h"
 #include "runtime/host/accounting.h"
 #include "runtime/host/blocks.h"
@@ -34,12 +34,12 @@ TEST(SmallBlocks, AreTakenAgainByTheThreadThatGaveThemBack) {
   EXPECT_NE(a.data, b.data);
   runtime::release_block(a);
   runtime::release_block(b);
-  const Block again = runtime::acquire_block(97);  // of the same class
+  const Block again = runtime::acquire_block(97);  // in the same size class
   EXPECT_EQ(again.data, b.data);
   EXPECT_EQ(runtime::acquire_block(112).data, a.data);
 }
 
-// No block is given out twice, whatever lists they go through.
+// No block is handed out twice, whichever lists it has passed through.
 TEST(SmallBlocks, AreOnePlaceEach) {
   for (std::size_t bytes : {1, 64, 65, 300, 4096, 4097, 100000}) {
     std::vector<Block> blocks = taken(100, bytes);
@@ -56,9 +56,9 @@ TEST(SmallBlocks, AreOnePlaceEach) {
   }
 }
 
-// What a thread keeps is the pool's when it ends, and whoever comes next finds it there.
+// When a thread ends, its blocks return to the pool, and the next request gets one of them.
 TEST(SmallBlocks, ComeBackWhenTheirThreadEnds) {
-  const std::size_t bytes = 2049;  // a class that nothing else here uses
+  const std::size_t bytes = 2049;  // in a size class that no other test uses
   std::set<std::byte*> kept;
   std::thread([&] {
     const std::vector<Block> blocks = taken(runtime::SmallBlocks::kEach, bytes);
@@ -74,7 +74,7 @@ TEST(SmallBlocks, ComeBackWhenTheirThreadEnds) {
   EXPECT_EQ(found, kept);
 }
 
-// Arrays in variables of a thread go after the list has gone.
+// Arrays in thread_local variables may be destroyed after the thread's list.
 TEST(SmallBlocks, MayBeGivenBackAfterTheirList) {
   struct Late {
     Block block;
@@ -84,7 +84,7 @@ TEST(SmallBlocks, MayBeGivenBackAfterTheirList) {
   };
   const std::int64_t before = runtime::physical_live();
   std::thread([] {
-    thread_local Late late;  // begins before the list does, and so goes behind it
+    thread_local Late late;  // constructed before the list, so destroyed after it
     late.block = runtime::acquire_block(50);
     runtime::release_block(runtime::acquire_block(50));
   }).join();

@@ -1,5 +1,5 @@
-// A tape whose steps run less often than their operands differ would give every device the first
-// one's numbers: it is refused before it runs.
+// If a step runs once although its operands differ between devices, every device gets the first
+// one's values. The verifier refuses such a tape before it runs.
 #include "codegen/tape/tape_verify.h"
 #include "../specs.h"
 #include "programs.h"
@@ -13,7 +13,7 @@ using namespace rt;
 
 namespace {
 
-// A map whose result meets a global product, which a second map passes on.
+// A shard_map, the square of its whole result, and a second shard_map.
 tape::Tape planned() {
   const ts::Type whole(ts::f32, {3, 4}), block(ts::f32, {1, 4});
   auto map = [&](ts::Value x, const Body& f) {
@@ -61,7 +61,7 @@ TEST(TapeVerify, EachPromise) {
   tape::Step& last = tape.phases.back().steps.back();
   tape.slots[static_cast<std::size_t>(last.outputs[0].slot)].mask = 0;
   EXPECT_EQ(complaint(tape), "step 'exp' runs along 'i' and writes one place there");
-  // What is equal on all devices may be read from the first.
+  // A value that is equal on all devices may be read from the first one.
   tape = planned();
   tape::Step& sum = first_collective(tape);
   tape::Slot& operand = tape.slots[static_cast<std::size_t>(sum.inputs[0].slot)];

@@ -1,5 +1,5 @@
-// Calls that communicate run in the order in which they were made, whatever they are thought to
-// take.
+// Calls that communicate run in the order in which they were made, whatever their estimated
+// duration.
 #include "programs.h"
 
 #include "runtime/profiler.h"
@@ -18,8 +18,8 @@ using namespace rt;
 
 namespace {
 
-// A psum over two devices, after `work` rounds of arithmetic; each `number` is a program of its
-// own.
+// A psum over two devices after `work` rounds of arithmetic. Different values of `number` give
+// different programs.
 std::shared_ptr<const Executable> with_psum(const std::string& name, int work, int number) {
   Sharded s({{"i"}, {2}}, {ts::Type(ts::f32, {2, 4096})}, {"i"}, {"i"},
             [&](ts::Builder& b, ts::Values v) {
@@ -39,7 +39,7 @@ struct Ran {
   std::string name;
   double begin, end;
 };
-// The calls that ran while recording, by when they began.
+// The calls of a recorded trace, in the order in which they began.
 std::vector<Ran> calls_in(const std::string& trace) {
   std::vector<Ran> ran;
   const nlohmann::json all = nlohmann::json::parse(trace);
@@ -100,7 +100,7 @@ TEST(Turns, ShortCallsDoNotOvertakeLongOnes) {
     all.push_back(e->run(std::vector{x})[0]);
     apart.push_back(other->run(std::vector{y})[0]);
   }
-  // What does not communicate waits for nobody.
+  // Calls that do not communicate wait for no others.
   for (const auto& a : apart) EXPECT_EQ(a->pending, nullptr);
   for (const auto& a : all) dense({a});
   std::vector<Ran> ran = calls_in(profiler::trace(std::array{profiler::stop()}));
@@ -113,11 +113,11 @@ TEST(Turns, ShortCallsDoNotOvertakeLongOnes) {
       EXPECT_GE(ran[k].begin, ran[k - 1].end) << k;
     }
   }
-  // With nobody before it a short call runs on the thread that makes it.
+  // If no call is ahead of it, a short call runs on its caller's thread.
   EXPECT_EQ(quick->run(std::vector{x})[0]->pending, nullptr);
 }
 
-// Several threads, each with long and short calls of its own, more than the queue holds.
+// Several threads make long and short calls, more in all than the queue holds.
 TEST(Turns, AreKeptByManyThreads) {
   Devices devices(2);
   constexpr int kThreads = 3, kKinds = 4, kRounds = 6;

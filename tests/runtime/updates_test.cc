@@ -1,4 +1,5 @@
-// Updates in place: which results take their operand's memory, and that nobody sees a value change.
+// Updates in place: which results reuse their operand's memory, and that no reader of the old value
+// sees it change.
 #include "programs.h"
 
 #include "runtime/buffer.h"
@@ -28,7 +29,7 @@ std::size_t count(const std::string& text, const std::string& what) {
   for (std::size_t i = text.find(what); i != text.npos; i = text.find(what, i + 1)) ++n;
   return n;
 }
-// Steps that write over their operand.
+// The number of steps that overwrite their operand.
 std::size_t overwriting(const std::string& schedule) {
   const std::regex over(R"(-> [^\n]* over %)");
   return static_cast<std::size_t>(
@@ -39,7 +40,7 @@ struct Ran {
   std::string schedule;
   MemoryPlan memory;
 };
-// Runs it and compares with the evaluators, which copy; arguments must stay as they are.
+// Runs the program and compares it with the evaluators, which copy. Arguments must not change.
 Ran check(const ts::ProgramPtr& p) {
   std::vector<ts::HostArray> in;
   std::vector<ArrayDataPtr> arrays;
@@ -57,7 +58,7 @@ Ran check(const ts::ProgramPtr& p) {
   return {f->schedule(), f->memory()};
 }
 
-// (cache, i) -> what `turn` makes of the cache, i + 1, over six rows; gives `turn`'s second value.
+// Six iterations of (cache, i) -> (turn's first result, i + 1); turn's second result is stacked.
 ts::ProgramPtr loop(
     const std::function<ts::Values(ts::Value cache, ts::Value i, ts::Value row)>& turn) {
   auto body = program({kCache, kInt, kRow}, [&](ts::Builder& b, ts::Values v) {
@@ -77,7 +78,7 @@ TEST(Updates, ACarryStaysWhereItIs) {
   }));
   EXPECT_EQ(count(r.schedule, "in place 0"), 1u) << r.schedule;
   EXPECT_EQ(overwriting(r.schedule), 1u) << r.schedule;
-  EXPECT_LT(r.memory.temporaries, kCache.bytes());  // no second buffer
+  EXPECT_LT(r.memory.temporaries, kCache.bytes());  // there is no second buffer
 }
 TEST(Updates, OfACarryMayFollowEachOtherAndGoThroughViews) {
   Ran r = check(loop([](ts::Value c, ts::Value i, ts::Value row) {
@@ -91,7 +92,7 @@ TEST(Updates, OfACarryMayFollowEachOtherAndGoThroughViews) {
 TEST(Updates, WaitForThoseWhoReadTheOldValue) {
   Ran r = check(loop([](ts::Value c, ts::Value i, ts::Value row) {
     ts::Value next = set(c, row, i);
-    return ts::Values{next, ops::reduce_sum(ops::mul(c, c), {0})};  // written after the update
+    return ts::Values{next, ops::reduce_sum(ops::mul(c, c), {0})};  // reads c after the update
   }));
   EXPECT_EQ(count(r.schedule, "in place 0"), 1u) << r.schedule;
 }
@@ -105,7 +106,7 @@ TEST(Updates, KeepKernelsApartThatReadTheOldAndTheNewValue) {
 TEST(Updates, CopyWhereTheOldValueIsNeededAfterwards) {
   Ran r = check(loop([](ts::Value c, ts::Value i, ts::Value row) {
     ts::Value next = set(c, row, i);
-    // The row of the old value is found by the new one.
+    // The new value determines which row of the old one is read.
     ts::Value k = ops::convert(ops::reduce_max(get(next, i), {0}), ts::i32);
     return ts::Values{next, get(c, k)};
   }));
@@ -118,7 +119,7 @@ TEST(Updates, OfOneCarryWhileAnotherTakesItsOldValue) {
   check(program({kCache, kCache, kStack}, [&](ts::Builder& b, ts::Values v) {
     return ops::scan(body, {}, std::span(v).subspan(0, 2), std::span(v).subspan(2, 1), 6, true, b);
   }));
-  // Both start as one array, which the caller reads too.
+  // Both carries start as the same array, which the caller reads as well.
   check(program({kCache, kStack}, [&](ts::Builder& b, ts::Values v) {
     ts::Value start = ops::neg(v[0]);
     ts::Values out =
@@ -153,7 +154,7 @@ TEST(Updates, InLoopsInLoops) {
                      std::span(v).subspan(3, 1), 6, false, b);
   }));
   EXPECT_EQ(count(r.schedule, "in place 0"), 2u) << r.schedule;
-  // The inner loop's carry is the outer's, and so is what follows it.
+  // The inner loop's carry shares the memory of the outer one, as does the update after it.
   EXPECT_EQ(overwriting(r.schedule), 3u) << r.schedule;
   EXPECT_LT(r.memory.temporaries, kCache.bytes());
 }
@@ -231,7 +232,7 @@ TEST(Updates, OfTemporariesTakeTheirMemory) {
     return ts::Values{x, ops::reduce_sum(x, {0})};
   }));
   EXPECT_EQ(overwriting(r.schedule), 2u) << r.schedule;
-  // An earlier value that is a result too is not written over.
+  // An earlier value that is also a result is not overwritten.
   r = check(program({kCache, kRow}, [](ts::Builder& b, ts::Values v) {
     ts::Value x = ops::mul(v[0], v[0]), y = set(x, v[1], at(b, 2)), z = set(y, v[1], at(b, 2));
     return ts::Values{x, z, y, z};
@@ -249,7 +250,7 @@ TEST_P(UpdatesOn, EachDeviceHasACarryOfItsOwn) {
     auto alone = program({kCache, kInt, kRow}, [&](ts::Builder& b, ts::Values v) {
       return ts::Values{set(v[0], v[2], v[1]), ops::add(v[1], at(b, 1))};
     });
-    // The carry is equal everywhere before the loop, and differs after it.
+    // The carry is equal on all devices before the loop and differs after it.
     Sharded s({{"i"}, {n}}, {kCache, ts::Type(ts::f32, {6 * n, 32})}, {"", "i"}, {"i", "i"},
               [&](ts::Builder& b, ts::Values v) {
                 ts::Values init{ops::neg(v[0]), at(b, 1)};

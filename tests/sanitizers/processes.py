@@ -15,7 +15,7 @@ environment = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
-    # What MPI allocates is told by its callers, and it keeps no frame pointers.
+    # Allocations of MPI are recognised by their callers, and MPI keeps no frame pointers.
     "ASAN_OPTIONS": "fast_unwind_on_malloc=0",
     "LSAN_OPTIONS": f"suppressions={suppressions}:print_suppressions=0",
 }

@@ -1,6 +1,8 @@
 // Programs for several devices that JAX exported, with Shardy and with its older partitioner:
 // shard_map along all axes and along some, nested, with every collective, checked and unchecked.
 // The values are JAX's (exported/maps.py).
+#include "stablehlo/on_eight.h"
+
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -12,13 +14,6 @@ namespace ts = tessera;
 using ts::Array;
 
 namespace {
-
-class OnEight : public testing::Test {
- protected:
-  OnEight() { ts::set_device_count(8); }
-  ~OnEight() override { ts::set_device_count(before_); }
-  const int before_ = ts::device_count();
-};
 
 struct Golden {
   std::string name, text;

@@ -26,7 +26,7 @@ checked = 0
 
 
 def run(module, arguments, devices=None):
-    """Runs the bytes of a module; the results are files in `work`."""
+    """Runs a module given as bytes. The results are files in `work`."""
     (work / "f").write_bytes(module)
     words = []
     for i, x in enumerate(arguments):

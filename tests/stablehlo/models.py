@@ -1,4 +1,4 @@
-"""Functions that JAX exports, in each form of the text and as files of jax.export, beside what JAX computes: MODELS.py TESSERA.
+"""Compares functions that JAX exports, in each form of the text and as files of jax.export, with JAX's results: MODELS.py TESSERA.
 Skipped without JAX (77)."""
 import sys
 

@@ -1,4 +1,5 @@
-"""What JAX exports for any batch and what it shards, beside what JAX computes: MODELS_OF_ANY_SIZE.PY TESSERA. Skipped without JAX (77)."""
+"""Compares exported functions of any batch size, and sharded ones, with JAX's results: MODELS_OF_ANY_SIZE.PY TESSERA. Skipped without
+JAX (77)."""
 import os
 import sys
 
@@ -67,7 +68,7 @@ for name, (f, spec, sizes) in open_models.items():
         for size in sizes:
             args = [draw(s, d) for s, (_, d) in zip(size, spec)]
             compare(f"{name}, {form}, {size}", data, args, e.call(*args), "8")
-# Five elements are no two halves.
+# Five elements cannot be halved.
 r = run(export.export(jax.jit(open_models["halves"][0]))(jax.ShapeDtypeStruct((even,), f32)).mlir_module().encode(), [draw((5,), f32)], "8")
 assert r.returncode != 0 and "Division had remainder 1 when computing the value of 'h'" in r.stdout + r.stderr, r.stdout + r.stderr
 
@@ -97,7 +98,7 @@ for shape in ((2, 2), (2, 4), (4, 2)):
         jitted = jax.jit(f, in_shardings=shardings, keep_unused=True) if shardings else jax.jit(f, keep_unused=True)
         expected = jitted(*args)
         compare(f"{name} over {shape}", jitted.lower(*args).as_text().encode(), args, expected, str(devices))
-        if shardings:  # without as many devices it is for whole arrays
+        if shardings:  # without that many devices, the function takes whole arrays
             compare(f"{name} on three devices", jitted.lower(*args).as_text().encode(), args, expected, "3")
         # As the file of jax.export, and, but for programs for each device, as the partitioner before Shardy wrote it.
         for shardy in (True, False) if shardings else (True,):

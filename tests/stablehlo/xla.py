@@ -1,6 +1,7 @@
-"""What our emitter writes, compiled and run by XLA beside what we compute: XLA.PY WRITE_EXAMPLES [pattern [platform]]. Skipped without JAX (77).
+"""Compiles and runs with XLA the modules that our emitter writes, and compares the results with ours: XLA.PY WRITE_EXAMPLES [pattern
+[platform]]. Skipped without JAX (77).
 
-Instead of the program that writes the examples, a folder may be named that it has written for the platform, on another machine."""
+Instead of the program that writes the examples, a folder may be given that it has written for the platform on another machine."""
 import fnmatch
 import os
 import pathlib
@@ -41,7 +42,7 @@ dtypes = {"i1": np.bool_, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": 
           "complex<f32>": np.complex64, "complex<f64>": np.complex128}
 for bits in (8, 16, 32, 64):
     dtypes[f"i{bits}"], dtypes[f"ui{bits}"] = np.dtype(f"int{bits}"), np.dtype(f"uint{bits}")
-# Loose where the other side computes otherwise: 16 bits, special functions in single precision.
+# Tolerances are loose where XLA computes differently: 16-bit floats, special functions in single precision.
 tolerance = {2: 2e-2, 4: 2e-5, 8: 1e-10}
 
 

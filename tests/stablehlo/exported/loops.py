@@ -52,7 +52,7 @@ def counted(x, y):
 
 
 def written(x):
-    """Rows written at the counter, by a slice and by an index."""
+    """A loop that writes rows at the counter, by a slice and by an index."""
     def body(i, both):
         a, b = both
         return lax.dynamic_update_index_in_dim(a, jnp.sin(x[i]) * x[i], i, 0), b.at[i].set(jnp.cos(x[i]) * x[x.shape[0] - 1 - i])
@@ -60,7 +60,7 @@ def written(x):
 
 
 def columns(x):
-    """Backwards, along another dimension."""
+    """A loop that runs backwards, along another dimension."""
     def step(c, i):
         t = lax.dynamic_index_in_dim(x, x.shape[1] - 1 - i, 1, keepdims=False)
         return c * t + jnp.tanh(t), c
@@ -76,14 +76,14 @@ def nested(x, w):
 
 
 def reads_behind(x):
-    """The row before the last one written: a buffer that is carried."""
+    """A loop that reads the row before the last one written, from a carried buffer."""
     def body(i, y):
         return y.at[i].set(jnp.sin(y[i - 1]) + x[i] * y[i - 2])
     return lax.fori_loop(2, x.shape[0], body, x)
 
 
 def gradient(x, w):
-    """Its loops read what others have written, backwards."""
+    """Loops that read, backwards, the rows that other loops have written."""
     def f(x, w):
         return jnp.sum(lax.scan(lambda c, t: (jnp.tanh(c @ w + t), c), x[0], x)[1] ** 3)
     return jax.grad(f, (0, 1))(x, w)
@@ -115,7 +115,7 @@ if hasattr(jax, "shard_map"):
     P = jax.sharding.PartitionSpec
 
     def mapped(x, w):
-        """A loop of each device, whose turns communicate."""
+        """A loop on each device, whose iterations communicate."""
         def each(x, w):
             def step(c, t):
                 c = jnp.tanh(c @ w + t + lax.psum(c, "x") * 0.1)
