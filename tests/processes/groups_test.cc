@@ -2,7 +2,7 @@
 #include "processes/group.h"
 
 #include "processes/call_order.h"
-#include "processes/memory_transport.h"
+#include "processes/members.h"
 #include "processes/order.h"
 #include "processes/processes.h"
 
@@ -11,50 +11,14 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <exception>
-#include <functional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace {
 
 using namespace tessera::processes;
-using processes_test::Network;
-
-// Two members, each of which stands for a process and runs on a thread of its own.
-struct Members {
-  explicit Members(bool one_machine) : network(2, one_machine) {}
-
-  void together(const std::function<void(Group&, int rank)>& f) {
-    std::array<std::exception_ptr, 2> errors;
-    std::vector<std::thread> threads;
-    for (int r = 0; r < 2; ++r)
-      threads.emplace_back([&, r] {
-        try {
-          f(groups[static_cast<std::size_t>(r)], r);
-        } catch (...) {
-          errors[static_cast<std::size_t>(r)] = std::current_exception();
-        }
-      });
-    for (std::thread& t : threads) t.join();
-    for (const std::exception_ptr& e : errors)
-      if (e) std::rethrow_exception(e);
-  }
-  void join() {
-    together([&](Group& group, int rank) {
-      JoinOptions options;
-      options.several_threads = true;
-      EXPECT_TRUE(group.enter(network.member(rank), options));
-      group.agree(options);
-      EXPECT_FALSE(group.enter(network.member(rank), options));
-    });
-  }
-
-  Network network;
-  std::array<Group, 2> groups;
-};
+using processes_test::Members;
 
 // Sends a number to the other member in a round of a call, and returns that of the other one.
 int exchanged(Group& group, std::uint64_t signature, int number) {
