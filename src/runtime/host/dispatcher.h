@@ -18,8 +18,8 @@ class Turns;
 /// immediately on the caller, after all queued calls. `turns`: the order in which this call takes a
 /// turn (runtime/turns.h); null: it does not communicate. Requires an Inside (base/process.h).
 ///
-/// The process has one queue, because calls run on all workers and gain nothing from each other's
-/// company.
+/// The process has one queue, because a call runs on all workers, and two calls gain nothing from
+/// running at the same time.
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work,
                                            Turns* turns = nullptr);
 

@@ -267,9 +267,9 @@ Buffer::~Buffer() {
 }
 
 void Buffer::charge(const LayoutPtr& layout, std::int64_t bytes_per_device) {
+  own_devices().charge(*layout, bytes_per_device, 1);
   charged_ = layout;
   charge_ = bytes_per_device;
-  own_devices().charge(*layout, bytes_per_device, 1);
 }
 
 }  // namespace tessera::inline v0::runtime
