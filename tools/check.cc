@@ -39,15 +39,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 int check(const Words& arguments) {
   bool verbose = false;
-  Words files;
-  for (const std::string& w : arguments) {
-    if (w == "--verbose")
-      verbose = true;
-    else if (w.starts_with("--") && w != "--evaluate")
-      throw Unusable{"check has no option " + w};
-    else if (w != "--evaluate")
-      files.push_back(w);
-  }
+  const Words files =
+      read_options("check", arguments, {{"--verbose", nullptr, &verbose}, {"--evaluate", nullptr}});
   if (files.empty()) throw Unusable{"check takes files"};
   // Modules for several devices say how many they need; this many are available.
   constexpr bool kKeepWhatIsSet = false;

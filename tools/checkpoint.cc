@@ -26,21 +26,13 @@ struct Request {
 Request read(const std::string& name, const Words& arguments, std::size_t most_folders,
              std::size_t most_steps) {
   Request r;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    const std::string& w = arguments[i];
-    if (w == "--step") {
-      if (++i == arguments.size()) throw Unusable{"--step takes a value"};
-      const std::string& value = arguments[i];
-      if (value.empty() || value.size() > 18 ||
-          value.find_first_not_of("0123456789") != std::string::npos)
-        throw Unusable{"'" + value + "' is no step"};
-      r.steps.push_back(std::stoll(value));
-    } else if (w.starts_with("--")) {
-      throw Unusable{name + " has no option " + w};
-    } else {
-      r.folders.push_back(w);
-    }
-  }
+  const auto step = [&](const std::string& value) {
+    if (value.empty() || value.size() > 18 ||
+        value.find_first_not_of("0123456789") != std::string::npos)
+      throw Unusable{"'" + value + "' is no step"};
+    r.steps.push_back(std::stoll(value));
+  };
+  r.folders = read_options(name, Words(arguments.begin() + 1, arguments.end()), {{"--step", step}});
   if (r.folders.empty()) throw Unusable{name + " takes a folder"};
   if (r.folders.size() > most_folders)
     throw Unusable{name + " takes " + (most_folders == 1 ? "one folder" : "two folders") +

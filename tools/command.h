@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace command {
@@ -21,6 +23,19 @@ struct Unusable {
 /// The value of an option that must be at least 1; throws Unusable if the text is not such a
 /// number.
 std::int64_t positive(const std::string& option, const std::string& text);
+
+/// An option of a subcommand.
+struct Option {
+  std::string_view name;
+  std::function<void(const std::string& value)> take;  // null: no value follows the option
+  bool* given = nullptr;                               // set if the option is there
+};
+/// Reads the options of the subcommand `name` and returns its other arguments. Throws Unusable for
+/// an option that is not among these, or that lacks its value.
+Words read_options(const std::string& name, const Words& arguments,
+                   const std::vector<Option>& options);
+/// The only argument besides the options. Throws Unusable if there are none or several.
+std::string only_file(const std::string& name, const Words& others);
 
 int check(const Words& arguments);
 int run(const Words& arguments);

@@ -25,33 +25,17 @@ struct Request {
 
 Request read(const std::string& name, const Words& arguments) {
   Request r{.name = name};
-  const bool bench = name == "bench";
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& w = arguments[i];
-    const auto value = [&]() -> const std::string& {
-      if (++i == arguments.size()) throw Unusable{w + " takes a value"};
-      return arguments[i];
-    };
-    if (w == "--function")
-      r.options.function = value();
-    else if (w == "--arg")
-      r.inputs.push_back(value());
-    else if (w == "--size")
-      r.size = positive(w, value());
-    else if (bench && w == "--calls")
-      r.calls = positive(w, value());
-    else if (!bench && w == "--out")
-      r.out = value();
-    else if (!bench && w == "--trace")
-      r.trace = value();
-    else if (w.starts_with("--"))
-      throw Unusable{name + " has no option " + w};
-    else if (!r.file.empty())
-      throw Unusable{"one file is taken, and '" + w + "' is a second"};
-    else
-      r.file = w;
+  std::vector<Option> options = {
+      {"--function", [&](const std::string& v) { r.options.function = v; }},
+      {"--arg", [&](const std::string& v) { r.inputs.push_back(v); }},
+      {"--size", [&](const std::string& v) { r.size = positive("--size", v); }}};
+  if (name == "bench") {
+    options.push_back({"--calls", [&](const std::string& v) { r.calls = positive("--calls", v); }});
+  } else {
+    options.push_back({"--out", [&](const std::string& v) { r.out = v; }});
+    options.push_back({"--trace", [&](const std::string& v) { r.trace = v; }});
   }
-  if (r.file.empty()) throw Unusable{name + " takes a file"};
+  r.file = only_file(name, read_options(name, arguments, options));
   return r;
 }
 

@@ -20,32 +20,18 @@ struct Request {
   std::int64_t size = 1;
 };
 
-Request read(const Words& arguments, bool runs) {
+// The options of both.
+std::vector<Option> options_of(Request& r) {
+  return {{"--function", [&r](const std::string& v) { r.options.function = v; }}};
+}
+
+Request read_run(const Words& arguments) {
   Request r;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& w = arguments[i];
-    const auto value = [&]() -> const std::string& {
-      if (++i == arguments.size()) throw Unusable{w + " takes a value"};
-      return arguments[i];
-    };
-    if (w == "--function")
-      r.options.function = value();
-    else if (runs && w == "--arg")
-      r.inputs.push_back(value());
-    else if (runs && w == "--out")
-      r.out = value();
-    else if (!runs && w == "--size")
-      r.size = positive(w, value());
-    else if (runs && w == "--evaluate")
-      continue;
-    else if (w.starts_with("--"))
-      throw Unusable{std::string(runs ? "run" : "print") + " has no option " + w};
-    else if (!r.file.empty())
-      throw Unusable{"one file is taken, and '" + w + "' is a second"};
-    else
-      r.file = w;
-  }
-  if (r.file.empty()) throw Unusable{std::string(runs ? "run" : "print") + " takes a file"};
+  std::vector<Option> options = options_of(r);
+  options.push_back({"--arg", [&](const std::string& v) { r.inputs.push_back(v); }});
+  options.push_back({"--out", [&](const std::string& v) { r.out = v; }});
+  options.push_back({"--evaluate", nullptr});
+  r.file = only_file("run", read_options("run", arguments, options));
   if (r.out.empty()) return r;
   std::error_code ec;
   if (std::filesystem::exists(r.out, ec) && !std::filesystem::is_directory(r.out, ec))
@@ -55,10 +41,18 @@ Request read(const Words& arguments, bool runs) {
   return r;
 }
 
+Request read_print(const Words& arguments) {
+  Request r;
+  std::vector<Option> options = options_of(r);
+  options.push_back({"--size", [&](const std::string& v) { r.size = positive("--size", v); }});
+  r.file = only_file("print", read_options("print", arguments, options));
+  return r;
+}
+
 }  // namespace
 
 int run(const Words& arguments) {
-  const Request request = read(arguments, true);
+  const Request request = read_run(arguments);
   const tessera::LoadedFunction f = tessera::load_stablehlo(request.file, request.options);
   std::vector<tessera::Array> inputs;
   for (const std::string& path : request.inputs) inputs.push_back(tessera::load_npy(path));
@@ -83,7 +77,7 @@ int run(const Words& arguments) {
 }
 
 int print(const Words& arguments) {
-  const Request request = read(arguments, false);
+  const Request request = read_print(arguments);
   say(tessera::stablehlo_program(request.file, request.options, request.size));
   return kWell;
 }

@@ -3,7 +3,7 @@
 #include "common/command_line.h"
 
 #include <charconv>
-#include <cmath>
+#include <utility>
 
 #ifndef EXAMPLE_DATA_DIR
 #define EXAMPLE_DATA_DIR "data"
@@ -53,14 +53,10 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), o.seed);
   if (error != std::errc() || end != seed.data() + seed.size())
     return refuse("--seed is " + seed + "; a number from 0 to 18446744073709551615 is needed");
-  const auto rate = static_cast<float>(o.lr);  // parameters are float32
-  if (!(rate > 0 && std::isfinite(rate)))
-    return refuse("--lr is " + given(app, "--lr") + "; a positive float32 is needed");
-  for (const char* name : {"--data", "--out", "--evaluate"})
-    if (app.count(name) && app.get_option(name)->as<std::string>().empty())
-      return refuse(
-          std::string(name) + " is empty; " +
-          (std::string(name) == "--evaluate" ? "name a model.safetensors" : "name a folder"));
+  if (const auto code = need_positive(app, "--lr", o.lr)) return code;
+  for (const auto& [name, what] : {std::pair("--data", "a folder"), std::pair("--out", "a folder"),
+                                   std::pair("--evaluate", "a model.safetensors")})
+    if (const auto code = need_text(app, name, what)) return code;
   if (o.precision != "f32" && o.precision != "bf16")
     return refuse("--precision is \"" + o.precision + "\"; it is f32 or bf16");
   if (o.optimizer != "adam" && o.optimizer != "sgd")

@@ -3,7 +3,7 @@
 #include "11_fsdp_transformer/forms.h"
 #include "common/command_line.h"
 
-#include <cmath>
+#include <utility>
 
 #ifndef EXAMPLE_DATA_DIR
 #define EXAMPLE_DATA_DIR "data"
@@ -48,9 +48,7 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
   if (const auto code = parse(app, argc, argv)) return code;
   for (const auto& [name, value] :
        {std::pair("--lr", o.lr), std::pair("--temperature", o.temperature)})
-    if (!(static_cast<float>(value) > 0 && std::isfinite(static_cast<float>(value))))
-      return refuse(std::string(name) + " is " + app.get_option(name)->results().back() +
-                    "; a positive float32 is needed");
+    if (const auto code = need_positive(app, name, value)) return code;
   // Forms shard the batch, the positions, the heads and the features, so eight devices must divide
   // each.
   for (const auto& [name, value] :
@@ -60,9 +58,8 @@ std::optional<int> parse(int argc, char** argv, Options& o) {
       return refuse(std::string(name) + " is " + std::to_string(value) +
                     "; a multiple of 8 is needed, for up to 8 devices: " +
                     std::to_string(value / 8 * 8) + " or " + std::to_string(value / 8 * 8 + 8));
-  for (const char* name : {"--data", "--out", "--resume"})
-    if (app.count(name) && app.get_option(name)->as<std::string>().empty())
-      return refuse(std::string(name) + " is empty; name a " +
-                    (std::string(name) == "--data" ? "file" : "folder"));
+  for (const auto& [name, what] : {std::pair("--data", "a file"), std::pair("--out", "a folder"),
+                                   std::pair("--resume", "a folder")})
+    if (const auto code = need_text(app, name, what)) return code;
   return std::nullopt;
 }

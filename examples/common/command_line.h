@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -32,6 +33,21 @@ inline std::optional<int> parse(CLI::App& app, int argc, char** argv) {
 inline std::string given(const CLI::App& app, const std::string& name) {
   const auto texts = app.get_option(name)->results();
   return texts.empty() ? app.get_option(name)->get_default_str() : texts.back();
+}
+
+/// Refuses a number that as a float32 is not positive and finite.
+inline std::optional<int> need_positive(const CLI::App& app, const std::string& name,
+                                        double value) {
+  const auto number = static_cast<float>(value);
+  if (number > 0 && std::isfinite(number)) return std::nullopt;
+  return refuse(name + " is " + given(app, name) + "; a positive float32 is needed");
+}
+
+/// Refuses an option that was given as an empty text; `instead` says what it names.
+inline std::optional<int> need_text(const CLI::App& app, const std::string& name,
+                                    const std::string& instead) {
+  if (app.count(name) == 0 || !app.get_option(name)->as<std::string>().empty()) return std::nullopt;
+  return refuse(name + " is empty; name " + instead);
 }
 
 /// Adds --devices, the number of virtual devices, from 1 to `most`.

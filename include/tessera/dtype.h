@@ -201,31 +201,8 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::complex<double>>) return DType::complex128;
 }
 
-/// Calls `f(T{})` with the C++ type that stores `d`. Callers include <complex>.
-template <class F>
-decltype(auto) dispatch(DType d, F&& f) {
-  switch (d) {
-    case DType::boolean: return f(bool{});
-    case DType::int8: return f(std::int8_t{});
-    case DType::int16: return f(std::int16_t{});
-    case DType::int32: return f(std::int32_t{});
-    case DType::int64: return f(std::int64_t{});
-    case DType::uint8: return f(std::uint8_t{});
-    case DType::uint16: return f(std::uint16_t{});
-    case DType::uint32: return f(std::uint32_t{});
-    case DType::uint64: return f(std::uint64_t{});
-    case DType::float16: return f(float16_t{});
-    case DType::bfloat16: return f(bfloat16_t{});
-    case DType::float32: return f(float{});
-    case DType::float64: return f(double{});
-    case DType::complex64: return f(typename detail::ComplexFor<F, float>::type{});
-    case DType::complex128: break;
-  }
-  return f(typename detail::ComplexFor<F, double>::type{});
-}
-
-/// Like dispatch, but without the complex types, for functions whose callers have rejected these
-/// (comparison, fractions).
+/// Calls `f(T{})` with the C++ type that stores `d`, which is not complex: callers have rejected
+/// complex dtypes (comparison, fractions).
 template <class F>
 decltype(auto) dispatch_real(DType d, F&& f) {
   switch (d) {
@@ -241,9 +218,19 @@ decltype(auto) dispatch_real(DType d, F&& f) {
     case DType::float16: return f(float16_t{});
     case DType::bfloat16: return f(bfloat16_t{});
     case DType::float32: return f(float{});
-    default: break;
+    case DType::float64:
+    case DType::complex64:
+    case DType::complex128: break;
   }
   return f(double{});
+}
+
+/// The same for all dtypes. Callers include <complex>.
+template <class F>
+decltype(auto) dispatch(DType d, F&& f) {
+  if (d == DType::complex64) return f(typename detail::ComplexFor<F, float>::type{});
+  if (d == DType::complex128) return f(typename detail::ComplexFor<F, double>::type{});
+  return dispatch_real(d, f);
 }
 
 }  // namespace tessera::inline v0

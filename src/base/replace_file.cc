@@ -2,6 +2,8 @@
 
 #include "base/temporary_file.h"
 
+#include <tessera/detail/unfinished_files.h>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,25 +45,6 @@ class NoSignalAtTheLimit {
   bool mine_;
 };
 
-bool write_all(int file, std::string_view part) {
-  while (!part.empty()) {
-    const ssize_t n = ::write(file, part.data(), part.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    part.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
-// fsync fails with one of these errors on file systems that do not support it; that is no failure.
-bool sync_all(int file) {
-  while (::fsync(file) != 0) {
-    if (errno == EINTR) continue;
-    return errno == EINVAL || errno == ENOTSUP || errno == EROFS;
-  }
-  return true;
-}
-
 // Gives the new file the permissions of the file it replaces, and its owner if this process may
 // change owners. If not, drops permissions that would give another group the old file's rights.
 bool take_permissions(int file, const struct stat& from) {
@@ -75,17 +58,6 @@ bool take_permissions(int file, const struct stat& from) {
       mode &= ~mode_t{S_IRWXG};
   }
   return ::fchmod(file, mode) == 0;
-}
-
-// Follows symbolic links, including one to a file that does not exist. Returns false for a cycle.
-bool follow(fs::path& target) {
-  std::error_code ec;
-  for (int links = 0; fs::is_symlink(target, ec); ++links) {
-    if (links == 40) return false;
-    const fs::path to = fs::read_symlink(target, ec);
-    target = to.is_absolute() ? to : target.parent_path() / to;
-  }
-  return true;
 }
 
 }  // namespace
@@ -102,7 +74,7 @@ std::string why_not_replaceable(const std::string& path) {
   if (!target.has_filename()) return "Its name ends in a slash";
   if (there && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
     return std::strerror(errno);
-  if (!follow(target)) return std::strerror(ELOOP);
+  if (!follow_links(target)) return std::strerror(ELOOP);
   // The nearest existing folder must be writable.
   std::error_code ec;
   fs::path folder = fs::absolute(target, ec).parent_path();
@@ -117,7 +89,7 @@ std::string why_not_replaceable(const std::string& path) {
 std::string replace_file(const std::string& path, std::span<const std::string_view> parts) {
   if (std::string why = why_not_replaceable(path); !why.empty()) return why;
   fs::path target(path);
-  follow(target);
+  follow_links(target);
   std::error_code ec;
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   fs::create_directories(folder, ec);
@@ -131,9 +103,9 @@ std::string replace_file(const std::string& path, std::span<const std::string_vi
     TemporaryFile file(folder, there ? old.st_mode & 0777 : 0666, name);
     if (!file.problem().empty()) return file.problem();
     bool done = true;
-    for (std::string_view part : parts) done = done && write_all(file.descriptor(), part);
+    for (std::string_view part : parts) done = done && write_file(file.descriptor(), part);
     done = done && (!there || take_permissions(file.descriptor(), old));
-    done = done && sync_all(file.descriptor());
+    done = done && sync_file(file.descriptor());
     why = done ? file.move_to(target) : std::strerror(errno);
     if (!file.stays_without_a_name()) break;
   }

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -20,20 +19,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kBegin = ".tessera-", kEnd = ".tmp";
-constexpr std::size_t kDigits = 16;
 
 std::string fresh_name() {
-  char digits[kDigits + 1];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(fresh_number()));
-  return std::string(kBegin) + digits + std::string(kEnd);
+  return std::string(kBegin) + digits_of(fresh_number()) + std::string(kEnd);
 }
 
 bool is_temporary(std::string_view name) {
-  if (name.size() != kBegin.size() + kDigits + kEnd.size() || !name.starts_with(kBegin) ||
-      !name.ends_with(kEnd))
-    return false;
-  const std::string_view digits = name.substr(kBegin.size(), kDigits);
-  return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  name.remove_prefix(kBegin.size());
+  return name.size() > kEnd.size() &&
+         is_digits_of_number(name.substr(0, name.size() - kEnd.size()));
 }
 
 constexpr int kTries = 100;
@@ -102,7 +97,7 @@ std::string TemporaryFile::move_to(const fs::path& target) {
   // in place.
   const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    ::fsync(folder);
+    (void)sync_file(folder);
     ::close(folder);
   }
   const int file = file_;

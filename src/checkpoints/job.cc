@@ -9,6 +9,7 @@
 #include "checkpoints/trouble.h"
 
 #include <tessera/detail/input_file.h>
+#include <tessera/detail/unfinished_files.h>
 #include <tessera/distributed.h>
 
 #include <fmt/format.h>
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -179,14 +179,7 @@ void write_manifest(const Staging& folder, const Manifest& m) {
   const std::string path = folder.path(kManifest);
   const Descriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-  bool done = static_cast<bool>(file);
-  for (std::size_t at = 0; done && at < text.size();) {
-    const ssize_t n = ::write(file.get(), text.data() + at, text.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    done = n >= 0;
-    at += done ? static_cast<std::size_t>(n) : 0;
-  }
-  if (!done || !sync_all(file.get()))
+  if (!file || !detail::write_file(file.get(), text) || !detail::sync_file(file.get()))
     throw Trouble::of_system(std::string(kManifest) + " cannot be written");
 }
 

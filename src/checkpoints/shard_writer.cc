@@ -5,6 +5,8 @@
 #include "checkpoints/threads.h"
 #include "checkpoints/trouble.h"
 
+#include <tessera/detail/unfinished_files.h>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -243,7 +245,7 @@ Written write_shards(const Staging& folder, const Manifest& head, std::vector<Sh
     if (--open_units[u.piece] == 0) pieces[u.piece].data = Array();
   });
   in_parallel(files.size(), [&](std::size_t f) {
-    if (!sync_all(files[f].fd.get()))
+    if (!detail::sync_file(files[f].fd.get()))
       throw Trouble::of_system(files[f].file.name + " cannot be brought to the disk");
   });
   for (Open& o : files) out.files.push_back(std::move(o.file));

@@ -39,7 +39,7 @@ Descriptor open_users(const std::string& path) {
 // requires the right to enter it.
 std::string sync_folder(const Descriptor& folder) {
   if (!folder) return errno == EACCES ? "" : reason();
-  return sync_all(folder.get()) ? "" : reason();
+  return detail::sync_file(folder.get()) ? "" : reason();
 }
 
 // Some file systems rename a removed file that is still open; it disappears when it is closed.
@@ -87,16 +87,6 @@ void hand_on(const std::string& replaced, const std::string& to) {
                       (to + "/" + name).c_str(), RENAME_NOREPLACE);
 }
 
-// Follows symbolic links, even to a target that does not exist yet.
-fs::path followed(fs::path target) {
-  std::error_code ec;
-  for (int links = 0; links < 40 && fs::is_symlink(target, ec); ++links) {
-    const fs::path to = fs::read_symlink(target, ec);
-    target = to.is_absolute() ? to : target.parent_path() / to;
-  }
-  return target;
-}
-
 }  // namespace
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
@@ -106,15 +96,6 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 void Descriptor::reset() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
-}
-
-bool sync_all(int fd) {
-  // File systems that cannot sync a file return EINVAL or ENOTSUP, which is not an error here.
-  while (::fsync(fd) != 0) {
-    if (errno == EINTR) continue;
-    return errno == EINVAL || errno == ENOTSUP;
-  }
-  return true;
 }
 
 std::string absolute_path(const std::string& dir) {
@@ -129,7 +110,8 @@ std::string absolute_path(const std::string& dir) {
 
 std::string Staging::make(const std::string& dir, std::int64_t step) {
   std::error_code ec;
-  const fs::path target = followed(dir);
+  fs::path target = dir;
+  (void)detail::follow_links(target);  // create_directories reports a cycle
   for (fs::path p = target; !fs::exists(p, ec) && p.has_relative_path(); p = p.parent_path())
     has_new_.push_back(p.parent_path().native());
   fs::create_directories(target, ec);

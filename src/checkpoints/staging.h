@@ -73,7 +73,4 @@ void sweep(const std::string& dir);
 /// The absolute path that a save into `dir` writes to; symbolic links are not resolved.
 std::string absolute_path(const std::string& dir);
 
-/// Flushes a file or folder to disk; false with errno set on failure.
-bool sync_all(int fd);
-
 }  // namespace tessera::inline v0::checkpoints

@@ -2,6 +2,8 @@
 
 #include "checkpoints/manifest.h"
 
+#include <tessera/detail/unfinished_files.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,21 +13,17 @@ namespace tessera::inline v0::checkpoints {
 namespace {
 
 constexpr std::string_view kSaving = ".saving-", kRemoving = ".removing-", kNew = ".new";
-constexpr std::size_t kNonceDigits = 16;
 
 std::string hidden(const std::string& dir, std::string_view kind, std::int64_t step,
                    std::uint64_t nonce) {
-  return fmt::format("{}/{}{}-{:016x}", dir, kind, step, nonce);
+  return fmt::format("{}/{}{}-{}", dir, kind, step, detail::digits_of(nonce));
 }
 std::optional<std::int64_t> hidden_step_of(std::string_view name, std::string_view begin) {
-  if (!name.starts_with(begin) || name.size() < begin.size() + kNonceDigits + 2) return {};
-  const std::string_view digits = name.substr(name.size() - kNonceDigits),
-                         step = name.substr(begin.size(),
-                                            name.size() - begin.size() - kNonceDigits - 1);
-  if (name[name.size() - kNonceDigits - 1] != '-' ||
-      digits.find_first_not_of("0123456789abcdef") != std::string_view::npos)
+  const std::size_t dash = name.rfind('-');
+  if (!name.starts_with(begin) || dash < begin.size() ||
+      !detail::is_digits_of_number(name.substr(dash + 1)))
     return {};
-  return step_of(step);
+  return step_of(name.substr(begin.size(), dash - begin.size()));
 }
 
 // Removes a prefix.

@@ -4,6 +4,7 @@
 #include "ir/op.h"
 #include "ir/region_attrs.h"
 #include "processes/processes.h"
+#include "runtime/backend.h"
 #include "transform/simplify.h"
 
 #include <algorithm>
@@ -102,7 +103,7 @@ Spread spread_along(const DeviceMesh& mesh, std::size_t axis) {
     std::set<int> processes, machines;
     for (std::int64_t k = 0; k < mesh.sizes[axis]; ++k) {
       const int device = mesh.devices[first + static_cast<std::size_t>(k * stride)];
-      const int process = device / processes::devices_each();
+      const int process = runtime::host_backend().process_of(device);
       if (process >= processes::count()) return {};  // the plan is for devices that do not exist
       processes.insert(process);
       machines.insert(processes::machine_of(process));

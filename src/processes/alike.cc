@@ -105,9 +105,8 @@ void need_like_settings(Group& group, const JoinOptions& options) {
   refuse(group, m);
 }
 
-void need_like_number(std::string_view function, std::string_view what, std::int64_t mine,
-                      const SourceLoc& loc) {
-  Group& group = own_group();
+void need_like_number(Group& group, std::string_view function, std::string_view what,
+                      std::int64_t mine, const SourceLoc& loc) {
   std::vector<std::string> values;
   for (const std::int64_t n : of_all(group, function, mine, loc))
     values.push_back(std::to_string(n));

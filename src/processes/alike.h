@@ -15,9 +15,9 @@ class Group;
 /// further.
 void need_like_settings(Group& group, const JoinOptions& options);
 
-/// Compares a number that all processes pass to `function`, the number of `what`. Throws
-/// CollectiveError in every process if it differs.
-void need_like_number(std::string_view function, std::string_view what, std::int64_t mine,
-                      const SourceLoc& loc);
+/// Compares a number that all processes of the group pass to `function`, the number of `what`.
+/// Throws CollectiveError in every process if it differs.
+void need_like_number(Group& group, std::string_view function, std::string_view what,
+                      std::int64_t mine, const SourceLoc& loc);
 
 }  // namespace tessera::inline v0::processes

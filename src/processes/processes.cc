@@ -87,12 +87,6 @@ int cores() { return own_group().cores(); }
 int cores_of_first() { return own_group().cores_of_first(); }
 int machine_of(int rank) { return own_group().machine_of(rank); }
 
-namespace {
-std::atomic<int> g_devices_each{1};
-}
-void set_devices_each(int count) { g_devices_each.store(count, std::memory_order_relaxed); }
-int devices_each() { return g_devices_each.load(std::memory_order_relaxed); }
-
 void barrier(std::string_view function, const SourceLoc& loc) {
   own_group().barrier(function, loc);
 }

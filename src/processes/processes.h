@@ -63,10 +63,6 @@ int cores_of_first();
 
 /// The first process on the machine of process `rank`; 0 before join().
 int machine_of(int rank);
-/// Devices per process: device d belongs to process d / devices_each(). The runtime, which owns the
-/// devices, sets the number.
-void set_devices_each(int count);
-int devices_each();
 
 /// A program's listing, for reports that processes reached different programs.
 struct Listed : std::enable_shared_from_this<Listed> {

@@ -13,7 +13,8 @@ std::unique_ptr<Backend> make_cpu_backend();  // runtime/cpu/cpu_backend.cc
 
 namespace {
 
-// Leaked, because arrays may outlive main's statics.
+// The process has one list of platforms, because users name them. Leaked, because arrays may
+// outlive main's statics.
 struct Backends {
   std::mutex mutex;
   std::vector<std::unique_ptr<Backend>> all;

@@ -10,6 +10,7 @@
 namespace tessera::inline v0::runtime {
 namespace {
 
+// The process has one table, because a call of any program can take any array.
 struct Names {
   std::mutex mutex;
   std::deque<std::string> all;  // by number - 1

@@ -14,7 +14,8 @@ const DefaultDevice g_chosen_by_thread{nullptr, 0, nullptr};
 
 namespace {
 
-// Leaked, because threads may outlive main's statics.
+// The process has one list of choices, because they are its user's. Leaked, because threads may
+// outlive main's statics.
 struct Choices {
   std::mutex mutex;
   std::list<DefaultDevice> devices;  // all that have ever been chosen

@@ -26,6 +26,7 @@ std::uint64_t never_0(std::uint64_t h) { return h ? h : 1; }
 }  // namespace
 
 Compare compares() {
+  // Read once, because histories that are made in different ways cannot be compared.
   static const Compare how = [] {
     const std::string text = settings::text("TESSERA_COMPARE");
     return text == "off" ? Compare::off : text == "all" ? Compare::all : Compare::small;
@@ -62,7 +63,8 @@ std::shared_ptr<const History> history_of_parts(const Layout& layout) {
   if (compares() == Compare::off || ::gettid() != ::getpid() || processes::several_threads())
     return nullptr;
   // Processes without any of the devices need not make the array, so the count is per list of
-  // devices.
+  // devices. The process counts once for all sets of devices: every process that has them makes the
+  // same arrays in the same order.
   static auto* const mutex = new std::mutex;
   static auto* const made = new std::map<std::vector<int>, std::uint64_t>;
   std::size_t h = 0;

@@ -16,6 +16,7 @@ struct Counted {
   std::function<void()> drop;
 };
 
+// The process has one list, because the limit is on its memory.
 struct Keeping {
   std::mutex mutex;
   std::list<Counted> all;

@@ -11,6 +11,7 @@
 
 namespace tessera::inline v0::runtime {
 
+// The process has one timeline, because its threads and workers run the calls of all devices.
 namespace profiler {
 
 /// Rows of the trace other than device numbers: work done once for all devices; collectives; the

@@ -4,14 +4,9 @@
 #include "ir/op.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace tessera::inline v0::runtime {
 namespace {
-
-// Numbers wrap around; they are compared for equality only.
-std::atomic<unsigned> g_taken{0};  // the next free number
-std::atomic<unsigned> g_turn{0};   // the number whose turn it is
 
 bool communicates(const Equation& e) {
   return (e.op->lowering == Lowering::collective && !e.op->position) ||
@@ -25,26 +20,31 @@ bool communicates(const Program& p) {
                      [](const Equation& e) { return communicates(e); });
 }
 
-std::optional<Turn> Turn::at_once() {
-  unsigned now = g_turn.load(std::memory_order_acquire);
-  if (!g_taken.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel,
-                                       std::memory_order_relaxed))
+std::optional<Turn> Turns::at_once() {
+  unsigned now = turn_.load(std::memory_order_acquire);
+  if (!taken_.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed))
     return std::nullopt;
-  return Turn(now);
+  return Turn(*this, now);
 }
 
-Turn Turn::behind_all() { return Turn(g_taken.fetch_add(1, std::memory_order_acq_rel)); }
+Turn Turns::behind_all() { return {*this, taken_.fetch_add(1, std::memory_order_acq_rel)}; }
 
 void Turn::wait() const {
-  for (unsigned now; (now = g_turn.load(std::memory_order_acquire)) != number_;)
-    g_turn.wait(now, std::memory_order_acquire);
+  for (unsigned now; (now = order_->turn_.load(std::memory_order_acquire)) != number_;)
+    order_->turn_.wait(now, std::memory_order_acquire);
 }
 
 Turn::~Turn() {
-  if (!has_) return;
+  if (!order_) return;
   wait();  // an unused turn keeps its position until it comes
-  g_turn.store(number_ + 1, std::memory_order_release);
-  g_turn.notify_all();
+  order_->turn_.store(number_ + 1, std::memory_order_release);
+  order_->turn_.notify_all();
+}
+
+Turns& own_turns() {
+  static constinit Turns turns;
+  return turns;
 }
 
 }  // namespace tessera::inline v0::runtime

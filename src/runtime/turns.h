@@ -9,6 +9,7 @@
 
 #include "ir/program.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -17,19 +18,16 @@ namespace tessera::inline v0::runtime {
 /// Whether a program contains collectives, also in nested programs, so that its calls take turns.
 bool communicates(const Program& p);
 
-/// A position in the order; the destructor ends it.
+class Turns;
+
+/// A position in an order; the destructor ends it.
 class Turn {
  public:
-  /// Takes the next turn if it can start immediately, because all others are over; else returns
-  /// nothing.
-  static std::optional<Turn> at_once();
-  /// Takes a turn after all that have been taken.
-  static Turn behind_all();
-
-  Turn(Turn&& other) noexcept : number_(other.number_), has_(other.has_) { other.has_ = false; }
+  Turn(Turn&& other) noexcept
+      : order_(std::exchange(other.order_, nullptr)), number_(other.number_) {}
   Turn& operator=(Turn&& other) noexcept {
+    std::swap(order_, other.order_);
     std::swap(number_, other.number_);
-    std::swap(has_, other.has_);
     return *this;
   }
   ~Turn();
@@ -38,9 +36,35 @@ class Turn {
   void wait() const;
 
  private:
-  explicit Turn(unsigned number) : number_(number) {}
+  friend class Turns;
+  Turn(Turns& order, unsigned number) : order_(&order), number_(number) {}
+  Turns* order_;  // null: the turn was moved from
   unsigned number_;
-  bool has_ = true;
 };
+
+/// An order of calls. Devices that communicate with each other share one; the orders of devices
+/// that do not are independent. An order outlives its turns.
+class Turns {
+ public:
+  constexpr Turns() = default;
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  /// Takes the next turn if it can start immediately, because all others are over; else returns
+  /// nothing.
+  std::optional<Turn> at_once();
+  /// Takes a turn after all that have been taken.
+  Turn behind_all();
+
+ private:
+  friend class Turn;
+  // Numbers wrap around; they are compared for equality only.
+  std::atomic<unsigned> taken_{0};  // the next free number
+  std::atomic<unsigned> turn_{0};   // the number whose turn it is
+};
+
+/// The order of the calls of this process's programs, which run on own_devices()
+/// (runtime/host/devices.h).
+Turns& own_turns();
 
 }  // namespace tessera::inline v0::runtime

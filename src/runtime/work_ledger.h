@@ -45,6 +45,7 @@ struct WorkShare {
   double devices = 0;
 };
 
+// The process has one ledger, because a reader counts whatever the process runs meanwhile.
 namespace work_ledger {
 
 extern std::atomic<int> g_readers;

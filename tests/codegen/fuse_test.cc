@@ -1,7 +1,7 @@
 // Which equations are fused into one kernel; fusion changes no bit.
 #include "codegen/fuse/fuse.h"
 
-#include "codegen/run.h"
+#include "codegen/run_parts.h"
 #include "ops/build.h"
 
 #include <algorithm>
@@ -23,50 +23,19 @@ std::vector<std::size_t> kernel_sizes(const std::vector<cg::Cluster>& clusters) 
   return n;
 }
 
-// Runs the clusters in order: kernels are compiled, other equations evaluated. If `fuse` is false,
-// every equation runs alone.
-std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs) {
-  std::vector<ts::HostArray> env(p->types.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
-  for (const cg::Cluster& c : fused(p)) {
-    std::vector<ts::HostArray> in, out;
-    for (ts::Var v : c.inputs) {
-      EXPECT_NE(env[v].bytes, nullptr) << "read before it is written";
-      in.push_back(env[v]);
-    }
-    if (c.kind == cg::Cluster::Kind::kernel) {
-      out = run::compiled(c.program, in);
-    } else {
-      const ts::Equation& e = p->equations[c.equations[0]];
-      for (ts::Var v : e.outputs) out.emplace_back(p->type(v).dtype, p->type(v).shape);
-      e.op->evaluate({e.attrs, in, out});
-    }
-    for (std::size_t i = 0; i < out.size(); ++i) env[c.outputs[i]] = out[i];
-  }
-  std::vector<ts::HostArray> result;
-  for (ts::Var v : p->outputs) result.push_back(env[v]);
-  return result;
+run::Arrays execute(const ts::ProgramPtr& p, run::InArrays inputs) {
+  return run::by_clusters(p, inputs, fused(p), [](const ts::ProgramPtr& kernel, run::InArrays in) {
+    return run::compiled(kernel, in);
+  });
 }
-std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p,
-                                      std::span<const ts::HostArray> inputs) {
-  std::vector<ts::HostArray> env(p->types.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
-  for (const ts::Equation& e : p->equations) {
-    ts::Builder b;
-    ts::Values in;
-    std::vector<ts::HostArray> args;
-    for (ts::Var v : e.inputs) in.push_back(b.input(p->type(v))), args.push_back(env[v]);
-    // As in execute(), a small product is compiled even if it is alone. It adds its terms in runs,
-    // whereas the evaluator adds one after the other.
-    ts::ProgramPtr single = b.finish(b.copy(e, in));
-    bool kernel = cg::is_emitted(e) || kernel_sizes(fused(single)).size() == 1;
-    std::vector<ts::HostArray> out =
-        kernel ? run::compiled(single, args) : ts::evaluate(*single, args);
-    for (std::size_t i = 0; i < out.size(); ++i) env[e.outputs[i]] = out[i];
-  }
-  std::vector<ts::HostArray> result;
-  for (ts::Var v : p->outputs) result.push_back(env[v]);
-  return result;
+run::Arrays one_by_one(const ts::ProgramPtr& p, run::InArrays inputs) {
+  return run::one_by_one(
+      p, inputs, [](const ts::Equation& e, const ts::ProgramPtr& single, run::InArrays in) {
+        // As in execute(), a small product is compiled even if it is alone. It adds its terms in
+        // runs, whereas the evaluator adds one after the other.
+        const bool kernel = cg::is_emitted(e) || kernel_sizes(fused(single)).size() == 1;
+        return kernel ? run::compiled(single, in) : ts::evaluate(*single, in);
+      });
 }
 
 void expect_same_bits(const ts::ProgramPtr& p, double lo = -1, double hi = 1) {

@@ -2,7 +2,7 @@
 // evaluator. Integers make every comparison exact. A failing program is shrunk by dropping
 // equations.
 #include "codegen/fuse/fuse.h"
-#include "codegen/run.h"
+#include "codegen/run_parts.h"
 #include "ops/build.h"
 
 #include <algorithm>
@@ -127,42 +127,18 @@ ts::ProgramPtr build(const Recipe& r) {
   return b.finish_pruned(outputs);
 }
 
-std::vector<ts::HostArray> execute(const ts::ProgramPtr& p, std::span<const ts::HostArray> inputs,
-                                   bool backwards) {
-  std::vector<ts::HostArray> env(p->types.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
-  for (const cg::Cluster& c : cg::fuse(*p, std::vector<int>(p->types.size(), 0))) {
-    std::vector<ts::HostArray> in, out;
-    for (ts::Var v : c.inputs) in.push_back(env[v]);
-    if (c.kind == cg::Cluster::Kind::kernel) {
-      out = run::routine(*run::compiled(c.program), *c.program, in, 2, backwards);
-    } else {
-      const ts::Equation& e = p->equations[c.equations[0]];
-      for (ts::Var v : e.outputs) out.emplace_back(p->type(v).dtype, p->type(v).shape);
-      e.op->evaluate({e.attrs, in, out});
-    }
-    for (std::size_t i = 0; i < out.size(); ++i) env[c.outputs[i]] = out[i];
-  }
-  std::vector<ts::HostArray> result;
-  for (ts::Var v : p->outputs) result.push_back(env[v]);
-  return result;
+run::Arrays execute(const ts::ProgramPtr& p, run::InArrays inputs, bool backwards) {
+  return run::by_clusters(p, inputs, cg::fuse(*p, std::vector<int>(p->types.size(), 0)),
+                          [backwards](const ts::ProgramPtr& kernel, run::InArrays in) {
+                            return run::routine(*run::compiled(kernel), *kernel, in, 2, backwards);
+                          });
 }
 
-std::vector<ts::HostArray> one_by_one(const ts::ProgramPtr& p,
-                                      std::span<const ts::HostArray> inputs) {
-  std::vector<ts::HostArray> env(p->types.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) env[p->inputs[i]] = inputs[i];
-  for (const ts::Equation& e : p->equations) {
-    ts::Builder b;
-    ts::Values in;
-    std::vector<ts::HostArray> args;
-    for (ts::Var v : e.inputs) in.push_back(b.input(p->type(v))), args.push_back(env[v]);
-    std::vector<ts::HostArray> out = run::compiled(b.finish(b.copy(e, in)), args);
-    for (std::size_t i = 0; i < out.size(); ++i) env[e.outputs[i]] = out[i];
-  }
-  std::vector<ts::HostArray> result;
-  for (ts::Var v : p->outputs) result.push_back(env[v]);
-  return result;
+run::Arrays one_by_one(const ts::ProgramPtr& p, run::InArrays inputs) {
+  return run::one_by_one(p, inputs,
+                         [](const ts::Equation&, const ts::ProgramPtr& single, run::InArrays in) {
+                           return run::compiled(single, in);
+                         });
 }
 
 // Describes an error of the program, or returns an empty text.

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-import tensor_file
+import golden_file
 
 assert jax.__version__ == "0.10.2", jax.__version__
 rng = np.random.default_rng(7)
-tensors = {}
+file = golden_file.File()
 
 
 def values(dtype, shape, lo=-2.0, hi=2.0):
@@ -28,15 +28,9 @@ def values(dtype, shape, lo=-2.0, hi=2.0):
 
 
 def case(name, f, *inputs):
-    dtypes = "-".join(str(jnp.asarray(x).dtype) for x in inputs)
-    key = f"{name}:{dtypes}"
-    while f"{key}/in0" in tensors or f"{key}/out0" in tensors:
-        key += "'"
-    out = f(*[jnp.asarray(x) for x in inputs])
-    for i, x in enumerate(inputs):
-        tensors[f"{key}/in{i}"] = np.asarray(x)
-    for i, y in enumerate(jax.tree.leaves(out)):
-        tensors[f"{key}/out{i}"] = np.asarray(y)
+    """Stores the inputs as they are, before JAX takes them."""
+    taken = [jnp.asarray(x) for x in inputs]
+    file.store(f"{name}:" + "-".join(str(x.dtype) for x in taken), inputs, jax.tree.leaves(f(*taken)))
 
 
 UNARY = {  # name: (function, domain)
@@ -101,7 +95,7 @@ case("clip:", jnp.clip, values("float32", (8,)), np.float32(-1), np.float32(0.5)
 ORDER = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"]
 with jax.enable_x64(True):
     table = [[ORDER.index(str(jnp.promote_types(a, b))) for b in ORDER] for a in ORDER]
-tensors["promotion:strong:/out0"] = np.array(table, "int32")
+file.store("promotion:strong:", [], [np.array(table, "int32")])
 
 REDUCE = {"sum": jnp.sum, "prod": jnp.prod, "mean": jnp.mean, "max": jnp.max, "min": jnp.min, "var": jnp.var, "std": jnp.std,
           "logsumexp": jax.scipy.special.logsumexp}
@@ -257,4 +251,4 @@ with jax.enable_x64(True):
 logits, labels = values("float32", (4, 5)), np.array([0, 4, 2, 2], "int32")
 case("cross_entropy:", lambda l, y: -jnp.sum(jax.nn.one_hot(y, 5) * jax.nn.log_softmax(l), -1), logits, labels)
 
-tensor_file.write(pathlib.Path(__file__).with_name("jax.safetensors"), tensors)
+file.write(pathlib.Path(__file__).with_name("jax.safetensors"))

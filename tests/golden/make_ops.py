@@ -8,22 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-import tensor_file
+import golden_file
 
 assert jax.__version__ == "0.10.2", jax.__version__
 jax.config.update("jax_enable_x64", True)
-tensors = {}
-
-
-def case(name, f, *inputs):
-    inputs = [jnp.asarray(x) for x in inputs]
-    key = f"{name}:" + "-".join(str(x.dtype) for x in inputs)
-    while f"{key}/in0" in tensors:
-        key += "'"
-    for i, x in enumerate(inputs):
-        tensors[f"{key}/in{i}"] = np.asarray(x)
-    for i, y in enumerate(jax.tree.leaves(f(*inputs))):
-        tensors[f"{key}/out{i}"] = np.asarray(y)
+file = golden_file.File()
+case = file.case
 
 
 def words(dtype, n=12):
@@ -96,4 +86,4 @@ def first_max(acc, new):
 whole = np.array([[3, 1, 3, -2], [0, 0, -7, 0], [5, 6, 6, 4]], "int32")
 case("reduce_first_max:1", lambda v: lax.reduce((v, lax.iota("int32", 4)[None] + 0 * v), (np.int32(-2**31), np.int32(99)), first_max, (1,)), whole)
 
-tensor_file.write(pathlib.Path(__file__).with_name("ops.safetensors"), tensors)
+file.write(pathlib.Path(__file__).with_name("ops.safetensors"))

@@ -65,14 +65,15 @@ TEST(Turns, AreOfProgramsWithCollectives) {
 }
 
 TEST(Turns, OneAfterTheOther) {
-  std::optional<Turn> first = Turn::at_once();
+  Turns turns;
+  std::optional<Turn> first = turns.at_once();
   ASSERT_TRUE(first);
-  EXPECT_FALSE(Turn::at_once());
+  EXPECT_FALSE(turns.at_once());
   std::atomic<int> passed{0};
   std::vector<std::thread> others;
   for (int k = 0; k < 3; ++k)
     others.emplace_back([&] {
-      const Turn mine = Turn::behind_all();
+      const Turn mine = turns.behind_all();
       mine.wait();
       ++passed;
     });
@@ -81,7 +82,30 @@ TEST(Turns, OneAfterTheOther) {
   first.reset();
   for (auto& t : others) t.join();
   EXPECT_EQ(passed, 3);
-  EXPECT_TRUE(Turn::at_once());
+  EXPECT_TRUE(turns.at_once());
+}
+
+TEST(Turns, OrdersAreIndependent) {
+  Turns one, other;
+  std::optional<Turn> first = one.at_once();
+  ASSERT_TRUE(first);
+  Turn second = one.behind_all();
+  for (int k = 0; k < 3; ++k) {
+    std::optional<Turn> theirs = other.at_once();
+    ASSERT_TRUE(theirs) << k;
+    EXPECT_FALSE(other.at_once());
+    theirs->wait();
+  }
+  EXPECT_TRUE(own_turns().at_once());
+  EXPECT_FALSE(one.at_once());
+  first.reset();
+  EXPECT_FALSE(one.at_once()) << "the second turn is not over";
+  second.wait();
+  // A turn can be handed over, also to one of another order.
+  Turn moved = std::move(second);
+  EXPECT_FALSE(one.at_once());
+  moved = other.behind_all();
+  EXPECT_FALSE(other.at_once());
 }
 
 TEST(Turns, ShortCallsDoNotOvertakeLongOnes) {

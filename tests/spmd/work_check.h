@@ -4,7 +4,7 @@
 #include "explain/work.h"
 #include "ir/nested.h"
 #include "ir/op.h"
-#include "processes/processes.h"
+#include "runtime/host/devices.h"
 
 #include <tessera/profile.h>
 
@@ -31,9 +31,7 @@ inline bool data_decides(const Program& p) {
 }
 
 /// Whether this process has a device of a mesh over the first ones.
-inline bool is_here(const MeshShape& mesh) {
-  return std::int64_t{processes::rank()} * processes::devices_each() < mesh.size();
-}
+inline bool is_here(const MeshShape& mesh) { return runtime::first_local_device() < mesh.size(); }
 
 /// Describes a difference between the bytes that a device received and those of the plan, where
 /// these do not depend on data; empty if there is none. A process without devices of the mesh

@@ -1,6 +1,6 @@
 #include "api/array/platform.h"
 
-#include "runtime/host/accounting.h"
+#include "runtime/host/devices.h"
 
 namespace tessera::inline v0::detail {
 

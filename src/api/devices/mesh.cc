@@ -8,7 +8,7 @@
 #include "base/interned.h"
 #include "base/message.h"
 #include "runtime/backend.h"
-#include "runtime/host/accounting.h"
+#include "runtime/host/devices.h"
 
 #include <algorithm>
 #include <ostream>

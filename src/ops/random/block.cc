@@ -31,4 +31,21 @@ Op block_op(std::string name, std::string doc, int inputs, int outputs, std::str
   return op;
 }
 
+Lane WordLanes::word(std::uint32_t v) const {
+  return e.constant(DType::uint32, static_cast<std::int64_t>(v));
+}
+Lane WordLanes::add(Lane a, Lane b) const { return e.binary(Arith::add, a, b); }
+Lane WordLanes::exclusive_or(Lane a, Lane b) const { return e.binary(Arith::xor_, a, b); }
+Lane WordLanes::rotate(Lane a, int n) const {
+  return e.binary(
+      Arith::or_, e.binary(Arith::shift_left, a, word(static_cast<std::uint32_t>(n))),
+      e.binary(Arith::shift_right_logical, a, word(static_cast<std::uint32_t>(32 - n))));
+}
+std::array<Lane, 2> WordLanes::product(Lane a, std::uint32_t b) const {
+  Lane p = e.binary(Arith::mul, e.convert(a, DType::uint64),
+                    e.constant(DType::uint64, static_cast<std::int64_t>(b)));
+  Lane high = e.binary(Arith::shift_right_logical, p, e.constant(DType::uint64, std::int64_t{32}));
+  return {e.convert(high, DType::uint32), e.convert(p, DType::uint32)};
+}
+
 }  // namespace tessera::inline v0::ops

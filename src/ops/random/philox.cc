@@ -23,36 +23,10 @@ std::array<W, 4> philox_block(std::array<W, 2> key, std::array<W, 4> x, const Ar
     auto [high1, low1] = m.product(x[2], 0xCD9E8D57);
     x = {m.exclusive_or(m.exclusive_or(high1, x[1]), key[0]), low1,
          m.exclusive_or(m.exclusive_or(high0, x[3]), key[1]), low0};
-    key = {m.add(key[0], 0x9E3779B9), m.add(key[1], 0xBB67AE85)};
+    key = {m.add(key[0], m.word(0x9E3779B9)), m.add(key[1], m.word(0xBB67AE85))};
   }
   return x;
 }
-
-struct PhiloxNumbers {
-  using W = std::uint32_t;
-  W add(W a, W b) const { return a + b; }
-  W exclusive_or(W a, W b) const { return a ^ b; }
-  std::array<W, 2> product(W a, W b) const {
-    const std::uint64_t p = std::uint64_t{a} * b;
-    return {static_cast<W>(p >> 32), static_cast<W>(p)};
-  }
-};
-
-struct PhiloxLanes {
-  Emitter& e;
-  Lane word(std::uint32_t v) const {
-    return e.constant(DType::uint32, static_cast<std::int64_t>(v));
-  }
-  Lane add(Lane a, std::uint32_t b) const { return e.binary(Arith::add, a, word(b)); }
-  Lane exclusive_or(Lane a, Lane b) const { return e.binary(Arith::xor_, a, b); }
-  std::array<Lane, 2> product(Lane a, std::uint32_t b) const {
-    Lane p = e.binary(Arith::mul, e.convert(a, DType::uint64),
-                      e.constant(DType::uint64, static_cast<std::int64_t>(b)));
-    Lane high =
-        e.binary(Arith::shift_right_logical, p, e.constant(DType::uint64, std::int64_t{32}));
-    return {e.convert(high, DType::uint32), e.convert(p, DType::uint32)};
-  }
-};
 
 }  // namespace
 
@@ -66,15 +40,15 @@ void register_philox(Registry& r) {
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
       auto in = [&](std::size_t k) { return a.inputs[k].data<std::uint32_t>()[i]; };
-      const auto y = philox_block<std::uint32_t>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
-                                                 PhiloxNumbers{});
+      const auto y =
+          philox_block<std::uint32_t>({in(0), in(1)}, {in(2), in(3), in(4), in(5)}, WordNumbers{});
       for (std::size_t k = 0; k < 4; ++k) a.outputs[k].data<std::uint32_t>()[i] = y[k];
     }
   };
   op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
     auto in = [&](int k) { return e.operand(k, at); };
     return philox_block<Lane>({in(0), in(1)}, {in(2), in(3), in(4), in(5)},
-                              PhiloxLanes{e})[static_cast<std::size_t>(result)];
+                              WordLanes{e})[static_cast<std::size_t>(result)];
   };
   r.add(std::move(op));
 }

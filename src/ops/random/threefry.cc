@@ -32,28 +32,6 @@ std::array<W, 2> threefry_block(W k0, W k1, W x0, W x1, const Arithmetic& m) {
   return {x0, x1};
 }
 
-struct ThreefryNumbers {
-  using W = std::uint32_t;
-  W word(W v) const { return v; }
-  W add(W a, W b) const { return a + b; }
-  W exclusive_or(W a, W b) const { return a ^ b; }
-  W rotate(W a, int n) const { return (a << n) | (a >> (32 - n)); }
-};
-
-struct ThreefryLanes {
-  Emitter& e;
-  Lane word(std::uint32_t v) const {
-    return e.constant(DType::uint32, static_cast<std::int64_t>(v));
-  }
-  Lane add(Lane a, Lane b) const { return e.binary(Arith::add, a, b); }
-  Lane exclusive_or(Lane a, Lane b) const { return e.binary(Arith::xor_, a, b); }
-  Lane rotate(Lane a, int n) const {
-    return e.binary(
-        Arith::or_, e.binary(Arith::shift_left, a, word(static_cast<std::uint32_t>(n))),
-        e.binary(Arith::shift_right_logical, a, word(static_cast<std::uint32_t>(32 - n))));
-  }
-};
-
 }  // namespace
 
 void register_threefry(Registry& r) {
@@ -66,14 +44,14 @@ void register_threefry(Registry& r) {
   op.evaluate = [](const EvalArgs& a) {
     for (std::int64_t i = 0; i < a.outputs[0].count(); ++i) {
       auto in = [&](std::size_t k) { return a.inputs[k].data<std::uint32_t>()[i]; };
-      auto y = threefry_block(in(0), in(1), in(2), in(3), ThreefryNumbers{});
+      auto y = threefry_block(in(0), in(1), in(2), in(3), WordNumbers{});
       a.outputs[0].data<std::uint32_t>()[i] = y[0];
       a.outputs[1].data<std::uint32_t>()[i] = y[1];
     }
   };
   op.emit = [](Emitter& e, const Equation&, int result, std::span<const Index> at) {
     return threefry_block(e.operand(0, at), e.operand(1, at), e.operand(2, at), e.operand(3, at),
-                          ThreefryLanes{e})[static_cast<std::size_t>(result)];
+                          WordLanes{e})[static_cast<std::size_t>(result)];
   };
   r.add(std::move(op));
 }

@@ -31,6 +31,7 @@ namespace {
 // Calls estimated to take longer than this (in seconds) run from the queue.
 constexpr double kInline = 3e-4;
 
+// Read once, because every call asks.
 bool synchronous() {
   static const bool on = settings::flag("TESSERA_SYNC");
   return on;
@@ -198,9 +199,9 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   for (const auto& in : inputs) queued = queued || (in->pending && !in->pending->done());
   std::optional<Turn> turn;
   if (communicates_ && !queued) {
-    turn = Turn::at_once();
+    turn = own_turns().at_once();
     if (!turn && synchronous()) {
-      turn = Turn::behind_all();
+      turn = own_turns().behind_all();
       turn->wait();
     }
     queued = !turn;
@@ -253,7 +254,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       call->run();
       has_run(*own);
     };
-    done = dispatch_async(std::string(name()), work, communicates_);
+    done = dispatch_async(std::string(name()), work, communicates_ ? &own_turns() : nullptr);
   } catch (...) {
     call->give_back(false);
     throw;

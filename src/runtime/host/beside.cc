@@ -2,17 +2,15 @@
 
 #include "base/float_mode.h"
 #include "base/process.h"
+#include "runtime/host/background_thread.h"
 
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace tessera::inline v0::runtime {
 
-// The caller is in an Inside and waits for the work, so the end of the process and fork wait for it
-// too.
+// The process has one communication thread, because calls that communicate take turns.
 class Communicator {
  public:
   static Communicator& instance() {
@@ -22,7 +20,7 @@ class Communicator {
   /// False if there is no thread.
   bool begin(Beside& work) {
     std::lock_guard lock(mutex_);
-    if (!started_ && !start()) return false;
+    if (!thread_.start([this] { loop(); })) return false;
     work_ = &work;
     changed_.notify_all();
     return true;
@@ -41,17 +39,7 @@ class Communicator {
   }
 
  private:
-  // Retried on every call: the system may have a thread to spare later.
-  bool start() {
-    try {
-      std::thread([this] { loop(); }).detach();
-    } catch (const std::system_error&) {
-      return false;
-    }
-    return started_ = true;
-  }
   void loop() {
-    const OnBehalf caller;
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return work_ != nullptr; });
@@ -67,7 +55,7 @@ class Communicator {
   std::mutex mutex_;
   std::condition_variable changed_;
   Beside* work_ = nullptr;
-  bool started_ = false;
+  BackgroundThread thread_;
 };
 
 Beside::Beside(std::function<void()> work) : work_(std::move(work)) {

@@ -3,6 +3,7 @@
 #include "base/message.h"
 #include "base/process.h"
 #include "ir/callback.h"
+#include "runtime/host/background_thread.h"
 #include "runtime/turns.h"
 
 #include <atomic>
@@ -10,8 +11,6 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 
 namespace tessera::inline v0::runtime {
 namespace {
@@ -96,12 +95,12 @@ class Dispatcher {
 
   /// Returns false if there is no thread to run it. Turns are taken under the lock, so that calls
   /// are queued in the order of their turns.
-  bool submit(const std::shared_ptr<Call>& call, bool in_turn) {
+  bool submit(const std::shared_ptr<Call>& call, Turns* turns) {
     std::unique_lock lock(mutex_);
-    if (!started_ && !start()) return false;
+    if (!thread_.start([this] { loop(); })) return false;
     room_.wait(lock, [&] { return queue_.size() < kDepth; });
     queue_.push_back(call);
-    if (in_turn) call->turn.emplace(Turn::behind_all());
+    if (turns) call->turn.emplace(turns->behind_all());
     in_flight_.fetch_add(1, std::memory_order_relaxed);
     lock.unlock();
     work_.notify_one();
@@ -115,18 +114,8 @@ class Dispatcher {
   }
 
  private:
-  // Retried on every call: the system may have a thread to spare later.
-  bool start() {
-    try {
-      std::thread([this] { loop(); }).detach();
-    } catch (const std::system_error&) {
-      return false;
-    }
-    return started_ = true;
-  }
   void loop() {
     g_is_dispatcher = true;
-    const OnBehalf callers;
     for (;;) {
       std::shared_ptr<Call> call;
       {
@@ -151,7 +140,7 @@ class Dispatcher {
   std::condition_variable work_, room_, idle_;
   std::deque<std::shared_ptr<Call>> queue_;
   std::atomic<int> in_flight_{0};
-  bool started_ = false;
+  BackgroundThread thread_;
 };
 thread_local bool Dispatcher::g_is_dispatcher = false;
 
@@ -160,12 +149,12 @@ std::atomic<bool> g_used{false};
 }  // namespace
 
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work,
-                                           bool in_turn) {
+                                           Turns* turns) {
   auto call = std::make_shared<Call>(name, std::move(work));
   g_used.store(true, std::memory_order_relaxed);
-  if (forked() || !Inside::libraries() || !Dispatcher::instance().submit(call, in_turn)) {
+  if (forked() || !Inside::libraries() || !Dispatcher::instance().submit(call, turns)) {
     Dispatcher::instance().drain();
-    if (in_turn) call->turn.emplace(Turn::behind_all());
+    if (turns) call->turn.emplace(turns->behind_all());
     call->run();
   }
   return call;

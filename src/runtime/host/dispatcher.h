@@ -9,14 +9,19 @@
 
 namespace tessera::inline v0::runtime {
 
+class Turns;
+
 /// Queues `work` and returns its completion. Blocks while the queue is full. An exception of `work`
 /// is kept, and every wait rethrows it; library errors are prefixed with `name` and the fact that
 /// the call was asynchronous. The queue is drained at exit and before a fork. Without a thread (in
 /// a forked child, once the process has begun to end, or if the system has none left), `work` runs
-/// immediately on the caller, after all queued calls. `in_turn`: the call takes a turn among calls
-/// that communicate (runtime/turns.h). Requires an Inside (base/process.h).
+/// immediately on the caller, after all queued calls. `turns`: the order in which this call takes a
+/// turn (runtime/turns.h); null: it does not communicate. Requires an Inside (base/process.h).
+///
+/// The process has one queue, because a call runs on all workers, and two calls gain nothing from
+/// running at the same time.
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work,
-                                           bool in_turn = false);
+                                           Turns* turns = nullptr);
 
 /// The number of calls that are queued or running.
 int calls_in_flight();

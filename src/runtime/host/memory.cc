@@ -6,6 +6,7 @@
 #include "runtime/executable.h"
 #include "runtime/host/accounting.h"
 #include "runtime/host/blocks.h"
+#include "runtime/host/devices.h"
 #include "runtime/host/memory_limit.h"
 #include "runtime/host/sanitizers.h"
 #include "runtime/host/small_blocks.h"
@@ -50,6 +51,7 @@ std::size_t bytes_of(int index) {
   return base + base / 4 * static_cast<std::size_t>(index % 4);
 }
 
+// The process has one pool, because the limit is on its memory.
 class Pool {
  public:
   Pool() { hold_over_fork(mutex_); }
@@ -260,14 +262,14 @@ bool Buffer::is_shared() const {
 }
 
 Buffer::~Buffer() {
-  if (charged_) count_devices(*charged_, -charge_, -1);
+  if (charged_) own_devices().charge(*charged_, -charge_, -1);
   if (capacity_) release_block({data_, capacity_});
 }
 
 void Buffer::charge(const LayoutPtr& layout, std::int64_t bytes_per_device) {
+  own_devices().charge(*layout, bytes_per_device, 1);
   charged_ = layout;
   charge_ = bytes_per_device;
-  count_devices(*layout, bytes_per_device, 1);
 }
 
 }  // namespace tessera::inline v0::runtime

@@ -1,5 +1,5 @@
 // The process's workers: one thread per core, or TESSERA_WORKERS. Workers are independent of
-// devices.
+// devices, and all sets of devices share them, because they share the cores.
 #pragma once
 
 #include <cstdint>

@@ -124,20 +124,26 @@ Row folded(const std::string& name, Reduce f, bool widens, Fold fold) {
           }};
 }
 
+// The call of f on a drawn reduction, with its axes and mask as options.
+template <class Options>
+Case call_on(const Reduction& r, const std::function<Array(Array, const Options&)>& f) {
+  Case c;
+  c.call = r.call + ")";
+  c.operands = {r.x};
+  if (r.mask) c.operands.push_back(*r.mask);
+  c.f = [f, axes = r.axes, keepdims = r.keepdims, mask = r.mask.has_value()](const Arrays& in) {
+    Options o{.axis = axes, .keepdims = keepdims};
+    if (mask) o.where = in[1];
+    return Arrays{f(in[0], o)};
+  };
+  return c;
+}
+
 using Logic = std::function<Array(Array, const ts::LogicOptions&)>;
 Row logic(const std::string& name, Logic f, DType result, Fold fold) {
   return {name, [=](Dice& dice) {
             const Reduction r = draw_reduction(dice, name);
-            Case c;
-            c.call = r.call + ")";
-            c.operands = {r.x};
-            if (r.mask) c.operands.push_back(*r.mask);
-            c.f = [f, axes = r.axes, keepdims = r.keepdims,
-                   mask = r.mask.has_value()](const Arrays& in) {
-              ts::LogicOptions o{.axis = axes, .keepdims = keepdims};
-              if (mask) o.where = in[1];
-              return Arrays{f(in[0], o)};
-            };
+            Case c = call_on(r, f);
             const Groups g = r.groups();
             Grid out = zeros(result, g.shape);
             for (std::size_t i = 0; i < g.of.size(); ++i) out.at[i] = fold(g.of[i], result);
@@ -172,16 +178,7 @@ Row as_of_floats(const std::string& name, std::function<Array(Array, const Ints&
 Row mean_row(const std::string& name, std::function<Array(Array, const ts::MeanOptions&)> f) {
   return {name, [=](Dice& dice) {
             const Reduction r = draw_reduction(dice, name);
-            Case c;
-            c.call = r.call + ")";
-            c.operands = {r.x};
-            if (r.mask) c.operands.push_back(*r.mask);
-            c.f = [f, axes = r.axes, keepdims = r.keepdims,
-                   mask = r.mask.has_value()](const Arrays& in) {
-              ts::MeanOptions o{.axis = axes, .keepdims = keepdims};
-              if (mask) o.where = in[1];
-              return Arrays{f(in[0], o)};
-            };
+            Case c = call_on(r, f);
             const Groups g = r.groups();
             for (const auto& of : g.of)
               if (of.empty()) return c;  // NaN
