@@ -37,7 +37,7 @@ class Meshes : public testing::Test {
     out << x;
     return out.str();
   }
-  // "0:2 4:8" by device.
+  // The ranges of each device's shard, such as "0:2 4:8".
   static std::vector<std::string> ranges(const ts::Sharding& s, const Shape& shape) {
     std::vector<std::string> all;
     for (const auto& index : s.indices(shape)) {
@@ -311,7 +311,7 @@ TEST_F(Meshes, OnlyWhatLiesApartIsCopied) {
   const ts::Mesh other({{"x", 2}, {"y", 4}}, {{3}, {1}, {0}, {2}, {7}, {6}, {5}, {4}});
   // The numbers of the elements of each distinct shard, shard after shard.
   const auto parts_of = [&](const ts::Sharding& s) {
-    std::map<Floats, Floats> parts;  // by where they begin
+    std::map<Floats, Floats> parts;  // by their first indices
     for (const auto& index : s.indices(shape)) {
       Floats start, elements;
       for (const ts::Range& r : index) start.push_back(static_cast<float>(*r.start));

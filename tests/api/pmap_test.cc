@@ -395,7 +395,7 @@ TEST_F(Pmap, GradientsOfEachDeviceAreNoDriftingState) {
       },
       options)(m, a);
   EXPECT_TRUE(heard.empty());
-  // Several steps between averages drift apart, also in a loop.
+  // Devices drift apart if they make several steps without averaging, also in a loop.
   ts::pmap(
       [=](Model p, Array b) {
         return ts::fori_loop(
@@ -404,7 +404,7 @@ TEST_F(Pmap, GradientsOfEachDeviceAreNoDriftingState) {
       },
       options)(m, a);
   EXPECT_EQ(heard.size(), 1u);
-  // So does a state of which each device holds the same row.
+  // So does a state that is passed as one equal row for each device.
   ts::pmap([=](Model p, Array b) { return ts::tree::map(update, p, ts::grad(loss)(p, b)); })(
       ts::replicate(m, 3), a);
   EXPECT_EQ(heard.size(), 2u);

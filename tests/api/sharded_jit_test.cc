@@ -92,7 +92,7 @@ TEST_F(ShardedJit, MeshOfTheScope) {
     const auto scope = ts::use_mesh(line);
     return ts::jit(body, {.in_shardings = P("x"), .out_shardings = P("x")});
   };
-  EXPECT_EQ(make()(x).sharding(), ts::Sharding(line, P("x")));  // where it was made
+  EXPECT_EQ(make()(x).sharding(), ts::Sharding(line, P("x")));  // its scope's mesh
   auto later = ts::jit(body, {.in_shardings = P("x"), .out_shardings = P("x")});
   const auto scope = ts::use_mesh(line);
   EXPECT_EQ(later(x).sharding(), ts::Sharding(line, P("x")));

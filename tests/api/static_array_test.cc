@@ -70,7 +70,7 @@ TEST(StaticArray, EqualsByDtypeShapeAndBytes) {
   EXPECT_FALSE(StaticArray(x) == StaticArray(x.reshape(2, 2)));
   EXPECT_FALSE(StaticArray(x) == StaticArray(Array(std::vector<std::int32_t>{1, 2, 3, 4})));
   EXPECT_FALSE(StaticArray(ts::zeros({1})) == StaticArray(-ts::zeros({1})));   // 0 and -0
-  EXPECT_FALSE(StaticArray(Array(1.0f)) == StaticArray(ts::array({1.0})[0]));  // a weak one
+  EXPECT_FALSE(StaticArray(Array(1.0f)) == StaticArray(ts::array({1.0})[0]));  // weak
   EXPECT_FALSE(StaticArray() == StaticArray(ts::zeros({0})));
   EXPECT_TRUE(StaticArray() == StaticArray());
   EXPECT_EQ(StaticArray(x).nbytes(), 16);

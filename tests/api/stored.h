@@ -34,7 +34,7 @@ inline std::vector<float> counted_from(float start, std::int64_t n) {
   return v;
 }
 
-/// The elements of row-major `values` of `shape` that ranges with these starts and stops select.
+/// The elements that the ranges of `index` select from the row-major `values` of `shape`.
 inline std::vector<float> block(const std::vector<float>& values, const tessera::Shape& shape,
                                 const std::vector<tessera::Range>& index) {
   std::vector<float> out;

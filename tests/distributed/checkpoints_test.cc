@@ -47,7 +47,7 @@ class Checkpoints : public testing::Test {
     return distributed_test::run(
         processes == 0 ? child : launcher() + " -n " + std::to_string(processes) + " " + child);
   }
-  // Without source lines and the folder's name.
+  // The output without source lines and the folder's name.
   std::string plain(const std::string& said) const {
     std::string text = std::regex_replace(said, std::regex("child\\.cc:\\d+"), "child.cc:L");
     for (std::size_t at; (at = text.find(dir)) != std::string::npos;)
@@ -96,7 +96,8 @@ TEST_F(Checkpoints, OfAnyNumberOfProcessesAreRestoredByAnyOther) {
   }
 }
 
-// A process that waits for the first one to make a step may find that the step is already trimmed.
+// A process that waits for the first one to publish a step may find that the step has already been
+// removed as an old one.
 TEST_F(Checkpoints, StepsThatAreTrimmedAtOnceWereMade) {
   NEEDS_A_LAUNCHER();
   EXPECT_EQ(run(2, "haste").out, "saved\n");

@@ -85,7 +85,7 @@ TEST(Faults, AreNamedByThoseWhoWait) {
   // out.
   std::string text;
   for (int turn = 0; turn < 5 && text.empty(); ++turn) text = said(2, "die");
-  // MPICH's launcher kills them at once.
+  // MPICH's launcher kills the others at once, so there may be no output.
   if (!text.empty() || run(launcher() + " --version").out.find("HYDRA") == std::string::npos) {
     EXPECT_EQ(text,
               waiting("has ended", "ended; was last at psum of 'pmap(child.cc:L)', child.cc:L"));
@@ -112,7 +112,7 @@ TEST(Faults, AreNamedByThoseWhoWait) {
                     "was last at psum of 'pmap(child.cc:L)', child.cc:L", "1.0 s"));
 }
 
-// The watchdog reports this before it is an error, to those who ask.
+// With TESSERA_LOG=progress, the watchdog reports a long wait before it becomes an error.
 TEST(WatchDog, SaysWhereEverybodyStands) {
   NEEDS_A_LAUNCHER();
   ::setenv("TESSERA_LOG", "progress", 1);
@@ -129,7 +129,7 @@ TEST(WatchDog, SaysWhereEverybodyStands) {
   EXPECT_NE(text.find(report), std::string::npos) << text;
 }
 
-// The output of each process, whose position in the program may be any.
+// The output of each process, without the positions that the processes were at, which may vary.
 std::string said_whatever_stands(int processes, const std::string& mode) {
   static const std::regex stands("\\(H\\): [^\n]*(\n      [^\n]*)*");
   return std::regex_replace(said(processes, mode), stands, "(H): S");
@@ -281,7 +281,8 @@ TEST(Faults, CallsThatDifferAreFoundAtOnce) {
                text("process_allgather: process 0 came to barrier")});
 }
 
-// Calls of two unordered threads: a warning if there is a race, and advice if it was lost.
+// If the calls of two threads have no order, there is a warning about the race, and advice in the
+// error if the race was lost.
 TEST(Threads, ThatNothingOrdersAreNamed) {
   NEEDS_A_LAUNCHER();
   const std::string text = without_numbers(run(2, "race").out);

@@ -1,5 +1,5 @@
-// Programs in one process and in several give the same bits; what goes wrong in one of several ends
-// in an error in all of them.
+// Programs in one process and in several give the same bits; an error in one of several processes
+// ends in an error in all of them.
 #include "distributed/launch.h"
 #include "share.h"
 
@@ -41,7 +41,7 @@ std::string first_difference(const std::string& a, const std::string& b) {
   }
 }
 
-// The programs that several processes run as one does.
+// The programs that give the same output in one process and in several.
 const std::vector<std::string>& programs() {
   static const std::vector<std::string> all{
       "maps",  "steps", "arrays",   "meshes",     "large",    "sums", "beside", "transformers",
@@ -51,11 +51,11 @@ const std::vector<std::string>& programs() {
 
 class Processes : public testing::TestWithParam<std::size_t> {};
 
-// Four processes, also on machines of their own, and 2 or 8, in turn from program to program and
-// with the commits.
+// Each program runs in four processes, also as if on separate machines, and in 2 or 8, which
+// alternate from program to program and from commit to commit.
 TEST_P(Processes, GiveTheBitsOfOne) {
   NEEDS_A_LAUNCHER();
-  ::setenv("SET_NUMBER", std::to_string(::getpid()).c_str(), 1);  // of a file of this test's own
+  ::setenv("SET_NUMBER", std::to_string(::getpid()).c_str(), 1);  // for a file of its own
   const std::string& program = programs()[GetParam()];
   const Outcome one = run(0, program);
   ASSERT_EQ(one.code, 0) << one.out;
@@ -79,7 +79,8 @@ TEST_P(Processes, GiveTheBitsOfOne) {
 INSTANTIATE_TEST_SUITE_P(Programs, Processes, testing::Range(std::size_t{0}, programs().size()),
                          [](const auto& info) { return programs()[info.param]; });
 
-// The others end, and wait for it as long as it lives, not only for their timeout of a second.
+// The processes that end first wait for the other one as long as it lives, not only for their
+// timeout of a second.
 TEST(Ends, OfOneProcessAreWaitedFor) {
   NEEDS_A_LAUNCHER();
   const Outcome o = run(2, "finish_late");
@@ -99,7 +100,8 @@ TEST(Devices, AreNumberedThroughTheProcesses) {
     EXPECT_NE(o.out.find(line), std::string::npos) << o.out;
 }
 
-// A program neither links nor loads MPI, but where a launcher started it with others.
+// A program is not linked with MPI, and loads it only if a launcher started it together with
+// others.
 TEST(Mpi, IsWhereThereAreSeveralProcesses) {
   NEEDS_A_LAUNCHER();
   const auto loaded = [](int processes) {
@@ -120,7 +122,8 @@ TEST(Mpi, IsWhereThereAreSeveralProcesses) {
   EXPECT_EQ(loaded(2), "process 0 of 1:\nprocess 0 of 1:\n");
   ::unsetenv("TESSERA_TRANSPORT");
 }
-// The libraries that a file is linked with, directly or through other libraries.
+// Only the plug-in is linked with MPI. `ldd` lists libraries that are linked directly or through
+// other libraries.
 TEST(Mpi, IsLinkedByThePlugInAlone) {
   const auto libraries = [](const std::string& file) {
     const Outcome o = run("ldd " + file);
@@ -135,8 +138,8 @@ TEST(Mpi, IsLinkedByThePlugInAlone) {
   EXPECT_NE(libraries(DISTRIBUTED_PLUGIN).find("libmpi"), std::string::npos);
 }
 
-// srun says how many it started; PMIx does not. Two that have nothing to find each other by are
-// told.
+// srun tells a process how many it started, PMIx does not. Two processes that have no way to find
+// each other are warned.
 TEST(Mpi, IsWhereSrunStartedSeveralProcesses) {
   const auto counted = [](const std::string& environment) {
     return run("env " + environment + " " + DISTRIBUTED_CHILD + " loaded");
@@ -225,7 +228,7 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The example of the README: what is trained is the same to the last bit, and one process reports.
+// The README's example trains the same model to the last bit, and only one process reports.
 TEST(Examples, TrainTheSameModel) {
   NEEDS_A_LAUNCHER();
   const auto folder =
@@ -252,10 +255,10 @@ TEST(Examples, TrainTheSameModel) {
 #endif
 
 #ifdef DISTRIBUTED_SUITE
-// The suite of meshes, whose tests read what they compute: drawn programs among them, partitioned
-// and compiled, against the evaluator of one device; and what processes count of their work. Tests
-// that run nothing on devices, such as those of propagation, do not depend on processes and are
-// left out.
+// The suite of meshes in several processes. Its tests read whole results: they compare partitioned
+// and compiled programs, drawn ones among them, with the evaluator on one device, and check the
+// work that each process counts. Tests that run nothing on devices, such as those of propagation,
+// do not depend on processes and are left out.
 TEST(Suites, OfMeshesPass) {
   NEEDS_A_LAUNCHER();
   ::setenv("TESSERA_GATHER_READS", "1", 1);
@@ -328,7 +331,7 @@ TEST(Examples, SayTheSame) {
     if (has_turn(0)) few.push_back(2);
     if (has_turn(1)) few.push_back(4);
     if (!few.empty()) compare(example, few);
-    // A process has a device at least; one of the examples has eight anyhow.
+    // Eight processes need eight devices; one example has them anyway.
     const bool eight = example.find("training_techniques") != std::string::npos;
     if (has_turn(2)) compare(example + (eight ? "" : " --devices 8"), {8});
   }
@@ -340,7 +343,8 @@ TEST(Examples, SayTheSame) {
 #endif
 
 #ifdef MANY_PROCESSES
-// One of four processes kills itself; two go on, and end where a run ends that nothing happened to.
+// One of four processes kills itself. Two processes continue, and end with the state of a run
+// without an interruption.
 TEST(Examples, GoOnWithTheProcessesThatAreLeft) {
   NEEDS_A_LAUNCHER();
   const auto folder =
@@ -374,7 +378,7 @@ TEST(Exchanges, GoOnBesideWork) {
   EXPECT_EQ(plans(2), "replicated: 2 of 2\nsharded: 4 of 19\n");
 }
 
-// Events of a row, from when to when in microseconds.
+// An event of a row; times are in microseconds.
 struct Event {
   std::string name;
   double begin, end;
@@ -383,7 +387,7 @@ bool are_together(const Event& a, const Event& b) {
   return std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
-// One file has what all processes did, on one clock, and shows exchanges that go on while a device
+// One file shows what all processes did, on one clock, including exchanges that run while a device
 // of the same process computes.
 TEST(Profiles, OfAllProcessesShowExchangesBesideWork) {
   NEEDS_A_LAUNCHER();
@@ -412,7 +416,7 @@ TEST(Profiles, OfAllProcessesShowExchangesBesideWork) {
       for (const auto& e : trace["traceEvents"])
         if (e["pid"] == groups[process + ": devices"] && e["name"] == "thread_name")
           rows[e["tid"]] = e["args"]["name"];
-      // Its own devices and no others.
+      // It has rows for its own devices and no others.
       for (int d = 0; d < 8; ++d)
         EXPECT_EQ(std::any_of(rows.begin(), rows.end(),
                               [&](auto& r) { return r.second == "device " + std::to_string(d); }),
@@ -430,8 +434,8 @@ TEST(Profiles, OfAllProcessesShowExchangesBesideWork) {
       EXPECT_TRUE(std::any_of(exchanges[p].begin(), exchanges[p].end(),
                               [](const Event& e) { return e.name == "wait for processes"; }));
     }
-    // Nobody is a round ahead: what the one did from its first exchange to its last one is at the
-    // time of the other's.
+    // Neither process is a round ahead: the time from one's first exchange to its last one overlaps
+    // with the other's.
     ASSERT_EQ(exchanges[0].size(), exchanges[1].size());
     const auto whole = [&](std::size_t p) {
       Event all{"", exchanges[p][0].begin, exchanges[p][0].end};

@@ -103,7 +103,7 @@ TEST(Conventions, ReducedTiesShareEqually) {
   };
   EXPECT_EQ(sum("reduce_max", {3, 1, 3, 3}, {3, 100, 6, 12}), 7);
   EXPECT_EQ(sum("reduce_min", {3, 1, 3, 1}, {100, 2, 100, 4}), 3);
-  // The product of the other elements, some of which are zero.
+  // The derivative is the product of the other elements, even if some are zero.
   EXPECT_EQ(sum("reduce_prod", {2, 0, 3, 5, 7}, {1, 10, 1, 1, 1}), 2100);
   EXPECT_EQ(sum("reduce_prod", {2, 0, 3, 0, 7}, {1, 1, 1, 1, 1}), 0);
   EXPECT_EQ(sum("reduce_prod", {2, 3, 5}, {1, 0, 0}), 15);

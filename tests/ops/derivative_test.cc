@@ -39,7 +39,7 @@ Attrs put(const char* mode, bool unique) {
 }  // namespace
 
 TEST(Derivatives, CumprodIsSafeAtZero) {
-  // Products of the other elements: 1 at x0; x0 + x1 dt; ...
+  // The tangents are sums of products of the other elements: 1, x0 + x1, ...
   EXPECT_EQ(tangent("cumprod", {host<float>({4}, {2, 0, 3, 0})}, along(),
                     {host<float>({4}, {1, 1, 1, 1})}),
             (F{1, 2, 6, 0}));
@@ -83,7 +83,8 @@ TEST(Derivatives, ScatterMulTakesTheOtherFactors) {
     EXPECT_EQ(tangent("scatter_mul", {x, rows, u}, put("drop", unique),
                       {host<float>({2}, {1, 1}), host<float>({1}, {10})}),
               (F{1, 34}));
-  // Place 0: 5 * 2. Place 1: 3 * 4 * 0, where only the zero's own derivative is left.
+  // Element 0 is 5 * 2. Element 1 is 3 * 4 * 0, of whose derivative only the part of the zero is
+  // left.
   HostArray repeated = host<int>({3, 1}, {1, 1, 0}), factors = host<float>({3}, {4, 0, 2});
   EXPECT_EQ(tangent("scatter_mul", {x, repeated, factors}, put("drop", false),
                     {host<float>({2}, {1, 1}), host<float>({3}, {10, 7, 3})}),

@@ -227,7 +227,7 @@ TEST(Elementwise, BitcastKeepsBits) {
 }
 
 TEST(Elementwise, BitcastBetweenWidthsCutsAndJoins) {
-  // StableHLO: the lowest bits are the first element of the last dimension.
+  // As in StableHLO, the lowest bits are the first element of the last dimension.
   ts::Builder b;
   ts::Value x = b.input(ts::Type(ts::f32, {2})), y = b.input(ts::Type(ts::u8, {1, 8}));
   ts::Value cut = ts::ops::bitcast_convert(x, ts::u16), wide = ts::ops::bitcast_convert(y, ts::i64);

@@ -114,8 +114,8 @@ inline HostArray block(const HostArray& whole, int dim, std::int64_t part, std::
   return out;
 }
 
-// Attributes that hold extents, for one of `parts` shards along `factor`: of the result, or of the
-// first operand.
+// The attributes for one of `parts` shards along `factor`: the extents that they hold, of the
+// result or of the first operand, are those of the shard.
 inline Attrs local(const Attrs& attrs, const Rule& r, const std::string& factor,
                    std::int64_t parts) {
   Attrs out = attrs;

@@ -75,7 +75,7 @@ struct Special {
   int out() const { return dim_of(rule.outputs[0], factor); }
 };
 
-/// If there are no totals: sorts the concatenation of the sorted shards.
+/// For orders without totals: sorts the concatenation of the sorted shards.
 inline HostArray by_order(const Special& s) {
   std::vector<HostArray> pieces;
   for (const HostArray& x : s.x) pieces.emplace_back(x.dtype, x.shape);
@@ -116,8 +116,8 @@ inline HostArray by_prefix(const Special& s) {
   return result;
 }
 
-/// The results of the shards, from which the op chooses: every result of the whole must be among
-/// the elements that a shard offers.
+/// Checks a contest, in which the op chooses from the results of the shards: every result of the
+/// whole must be among the elements that a shard offers.
 inline std::string not_a_contest(const Special& s) {
   const int d = s.in(0);
   const bool with_values = s.whole.size() == 2;
@@ -358,10 +358,10 @@ inline bool is_read(const FactorRule::Window& w, std::int64_t i, std::int64_t at
   return at * w.dilation >= begin && at * w.dilation < begin + w.span;
 }
 
-/// Of window and permutation factors: an entry of the result changes with those of an operand that
-/// the rule says it reads, and no others. Where the rule does not say, later blocks of the result
-/// need later runs (or earlier ones, of all), and no entry needs all of a long operand. Gives what
-/// is wrong, or nothing.
+/// Checks a window or permutation factor: an entry of the result depends only on those entries of
+/// an operand that the rule names. If the rule names none, the runs that entries depend on move in
+/// one direction along the operand, and no entry depends on all of a long operand. Returns what is
+/// wrong, or an empty text.
 inline std::string not_a_window(const Special& s) {
   const int o = s.out();
   if (o < 0) return "the factor is in no result";

@@ -92,7 +92,7 @@ TEST(General, WindowsPassOverPaddingAndHoles) {
         x, one, sum, {.window = {2}, .base_dilation = {2}, .window_dilation = {3}});
     return Values{plain[0], holes[0]};
   });
-  // 1 2, 2 3 4; and of 1 . 2 . 3 . 4 those three apart.
+  // The windows are 1 2 and 2 3 4; in 1 . 2 . 3 . 4 they have two places, three apart.
   EXPECT_EQ(values<I>(got[0]), (std::vector<I>{4, 10}));
   EXPECT_EQ(values<I>(got[1]), (std::vector<I>{1 + 1, 1 + 3, 1 + 2, 1 + 4}));
 }

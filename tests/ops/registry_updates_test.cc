@@ -1,6 +1,6 @@
-// The ops that pass a state on (Op::updates). Ops that move an operand's elements, select among
-// them or add to them are found by their derivatives; they must say which operand a result is an
-// update of, or why of none.
+// Checks Op::updates, which names the operands that a result is an update of. Ops that move an
+// operand's elements, select among them or add to them are found by their derivatives; each of them
+// must name such an operand, or say why there is none.
 #include "ops/registry_values.h"
 #include "ops/registry_walk.h"
 
@@ -12,8 +12,8 @@ namespace ts = tessera;
 
 namespace {
 
-// The derivatives of all results by the elements of operand k, by forward differences; the examples
-// are small. Empty if the operand is not a float.
+// The derivatives of all results with respect to each element of operand k, by forward differences,
+// one element at a time, since the examples are small. Empty if the operand is not a float.
 std::vector<double> derivatives(const ts::Program& p, const walk::Arrays& inputs, std::size_t k) {
   std::vector<double> all;
   if (inputs[k].dtype != ts::DType::float64) return all;
@@ -83,8 +83,8 @@ TEST_P(RegistryUpdates, WhatKeepsElementsSaysSo) {
                                          << ", and neither has 'updates' nor says why not";
 }
 
-// A named operand exists, and the result depends on it; an operand that varies over devices is not
-// named for less.
+// A named operand exists, and the result depends on it. The operands named when operands differ
+// between devices are among those named when they do not.
 TEST_P(RegistryUpdates, NamesOperandsOfTheResult) {
   if (!op.updates) return;
   std::map<std::size_t, bool> depends;

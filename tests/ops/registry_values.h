@@ -86,7 +86,7 @@ inline HostArray draw(const Type& t, Random& random, double lo, double hi, std::
   return a;
 }
 
-/// Operand `i` of an example, stacked along `stack` if that is a dimension.
+/// Operand `i` of an example, stacked along dimension `stack` unless that is negative.
 inline HostArray draw_operand(const OpExample& e, std::size_t i, Type t, Random& random,
                               int stack = -1) {
   if (stack >= 0) t.shape.insert(t.shape.begin() + stack, 3);

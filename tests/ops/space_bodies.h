@@ -28,7 +28,7 @@ inline ProgramPtr draw_combiner(Dice& dice, const std::vector<DType>& dtypes) {
   return b.finish(out);
 }
 
-/// x and perhaps more operands of its shape; then a scalar for each.
+/// The operands of a reduction: x, perhaps more arrays of its shape, and a scalar for each.
 inline OpExample draw_reduced(Dice& dice, const Type& x) {
   std::vector<DType> dtypes{x.dtype};
   if (dice.toss()) dtypes.push_back(dice.of(std::vector<DType>{i32, f32, u8, DType::boolean}));

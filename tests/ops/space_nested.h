@@ -7,9 +7,9 @@
 
 namespace walk {
 
-/// A drawn program over inputs of these types. Its results begin with one of each of `results`,
-/// which have to be among the types, and end with one of any type where `more`.
-/// tests/ops/drawn_program.h has it: bodies are grown as whole programs are.
+/// Draws a program over inputs of these types. Its results begin with one of each type in
+/// `results`, which must be among the types of the inputs; with `more`, one result of any type
+/// follows. It is defined in tests/ops/drawn_program.h, because bodies grow as whole programs do.
 ProgramPtr draw_body(Dice& dice, const std::vector<Type>& inputs, const std::vector<Type>& results,
                      bool more);
 

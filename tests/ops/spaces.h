@@ -1,8 +1,8 @@
-// What every op may be given: draws its operands' types and its attributes from the whole space.
+// Draws the operand types and attributes of every op from all that the op may be given.
 //
-// An elementwise op without attributes, or with a dtype or flags alone, is covered by its row. Any
-// other has an entry here, or a reason why it is drawn elsewhere; a test fails where one has
-// neither, so an op that is added is in the random programs from then on.
+// An elementwise op without attributes, or with only a dtype or flags, is drawn from its row. Any
+// other op has an entry here, or a reason why it is drawn elsewhere. A test fails if an op has
+// neither, so a new op is in the random programs from the beginning.
 #pragma once
 
 #include "ops/space_bodies.h"
@@ -149,7 +149,8 @@ inline const std::vector<DType>& all_dtypes() {
   return all;
 }
 
-/// Operands of one shape. The dtype of each is that of x or, if the op refuses that, bool for some.
+/// Draws operands of one shape. Their dtype is that of x or, if the op refuses that, bool for some
+/// of them.
 inline Drawn draw_by_row(const Op& op, Dice& dice, const Type& x) {
   OpExample e;
   for (const AttrSpec& a : op.attrs)

@@ -19,7 +19,7 @@ TEST_P(Spaces, HaveADrawOrAReason) {
       << " an entry in tests/ops/spaces.h: how its operands and attributes are drawn";
 }
 
-// Draws that the op refuses test nothing.
+// Not too many draws are refused by the op, because these test nothing.
 TEST_P(Spaces, DrawWhatTheOpTakes) {
   const Op& op = Registry::get().at(GetParam());
   if (walk::not_drawn().count(op.name)) GTEST_SKIP() << walk::not_drawn().at(op.name);

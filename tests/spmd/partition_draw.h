@@ -209,14 +209,14 @@ inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned
 
 struct Tally {
   int drawn = 0;
-  int programs = 0;  // those that were checked, to which the other numbers belong
+  int programs = 0;  // checked ones; the other numbers count these
   int exact = 0, uneven = 0, collectives = 0, permutations = 0, compiled = 0;
 };
 
-/// Counts a drawn program. Every eighth one is compiled, too, if it is exact.
+/// Counts a drawn program. Every eighth one is also compiled, if it is exact.
 inline bool is_compiled(Tally& tally) { return ++tally.drawn % 8 == 0; }
-/// Evaluators give the same in every process and whatever devices share, so that runs with several
-/// processes or isolated devices check only what is compiled.
+/// The results of evaluators depend neither on processes nor on what devices share, so runs with
+/// several processes or isolated devices check only compiled programs.
 inline bool is_checked(bool compiled) {
   enough_devices();  // joins the processes
   return compiled || (processes::count() == 1 && !test::isolated());

@@ -22,7 +22,7 @@ inline bool any_equation(const Program& p, const std::function<bool(const Equati
   return false;
 }
 
-/// Whether its data says how often something runs.
+/// Whether data decides how often a part of the program runs.
 inline bool data_decides(const Program& p) {
   return any_equation(p, [](const Equation& e) {
     const std::optional<Flow> flow = flow_of(e);
@@ -30,7 +30,7 @@ inline bool data_decides(const Program& p) {
   });
 }
 
-/// Whether this process has a device of a mesh over the first ones.
+/// Whether this process has a device of a mesh over the first devices.
 inline bool is_here(const MeshShape& mesh) { return runtime::first_local_device() < mesh.size(); }
 
 /// Describes a difference between the bytes that a device received and those of the plan, where

@@ -125,7 +125,7 @@ void settings_differ() {
   ts::distributed::initialize({.several_threads = one == "THREADS=1" && launched_as() == 1});
   std::printf("process %d joined\n", ts::process_index());
 }
-// As on machines of different sizes.
+// The processes have different numbers of cores, as on machines of different sizes.
 void cores_differ() {
   ::setenv("TESSERA_WORKERS", launched_as() == 1 ? "6" : "4", 1);
   std::printf("process %d has %d devices\n", ts::process_index(), ts::device_count());

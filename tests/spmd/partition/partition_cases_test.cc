@@ -328,7 +328,8 @@ TEST(Partition, WhatBranchesInALoopAddUpIsReducedBehindIt) {
   }
 }
 
-// A partial sum that nothing adds to is reduced where it is made, in a branch that may not run.
+// A partial sum that is not added to another one is reduced in the branch that makes it, even
+// though that branch may not run.
 TEST(Partition, WhatABranchSumsIsReducedInIt) {
   Case c(kTwo);
   const Value w = c.input({16}, ""), x = c.input({6, 16}, "x");

@@ -321,7 +321,8 @@ TEST(PartitionWindows, TheGreatestOfAllAreAmongThoseOfParts) {
   };
   EXPECT_EQ(greatest({64, 12}, 1), Texts(2, "all_gather x 768"));
   EXPECT_EQ(greatest({8, 64}, 5), Texts(2, "all_gather x 480"));
-  // There are as many candidates as elements, which are fewer bytes.
+  // A shard would offer all of its elements with their positions. The elements alone are fewer
+  // bytes.
   EXPECT_EQ(greatest({64, 12}, 5), Texts{"all_gather x 2304"});
 }
 

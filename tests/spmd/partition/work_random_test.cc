@@ -14,9 +14,9 @@ using namespace partitioning;
 namespace {
 
 struct Counts {
-  int programs = 0, planned = 0, decided = 0;  // by the program, by its data
-  int moving = 0, decided_moving = 0;          // those that receive something
-  int here = 0;                                // with devices of this process
+  int programs = 0, planned = 0, decided = 0;  // `decided`: data decides what runs
+  int moving = 0, decided_moving = 0;          // programs that receive something
+  int here = 0;                                // programs with devices of this process
 };
 
 // Operations and received bytes of one device, or of the average device if they took different
@@ -55,8 +55,9 @@ Values inputs_of(Builder& b, const Program& p) {
   return in;
 }
 
-// A drawn program, some of its values constrained, in a loop or a branch, over its inputs and an
-// integer: how often it runs, or whether. What it gives is added up where it can be.
+// Draws a program with constraints on some of its values: by itself, in a branch, in a scan or in a
+// while loop. An additional integer input selects the branch, or says how often the loop runs. A
+// loop adds up the program's results as far as these are numbers.
 ProgramPtr in_a_flow(walk::Dice& dice, const Case& c) {
   ProgramPtr p = walk::draw_program(dice);
   const auto kind = dice.below(4);

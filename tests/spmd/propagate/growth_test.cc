@@ -21,7 +21,7 @@ std::vector<std::string> grown(const Asked& q, Strategy strategy, int rung = 5) 
   const Op& op = Registry::get().at(q.op);
   std::vector<Type> in;
   std::vector<Shape> outs;
-  for (const Shape& s : q.shapes)  // the scalars are places
+  for (const Shape& s : q.shapes)  // scalars are start positions
     in.push_back(s.empty() ? Type(DType::int32, s) : f32_of(s));
   const std::vector<Type> out = op.infer({op, in, q.attrs, {}});
   for (const Type& t : out) outs.push_back(t.shape);
@@ -69,7 +69,7 @@ TEST(Growth, TheLongestAgreedBeginningIsTaken) {
   EXPECT_EQ(grown(add({"y:(1)2", "y", ""}), Strategy::basic), (Texts(3, "P('y')")));
   EXPECT_EQ(grown(add({"x,y", "x,y:(2)2", ""}), Strategy::basic),
             (Texts{"P(('x', 'y'))", "P(('x', 'y:(2)2'))", "P('x')"}));
-  // Neither is preferred.
+  // Neither axis is preferred.
   for (Strategy s : {Strategy::basic, Strategy::aggressive})
     EXPECT_EQ(grown(add({"x", "y", ""}), s), (Texts{"P('x')", "P('y')", "P()"}));
 }
@@ -86,7 +86,7 @@ TEST(Growth, AggressiveKeepsOperandsToTheirResults) {
 TEST(Growth, BasicStopsWhereAnotherFactorHasTheAxis) {
   const Texts same{"P('x')", "P(none, 'x')", "P()"};
   EXPECT_EQ(grown(dot({"x", ";x", ""}), Strategy::basic), same);
-  // Rows of equal weight: the first.
+  // If both operands are equally large, the first one decides.
   EXPECT_EQ(grown(dot({"x", ";x", ""}), Strategy::aggressive),
             (Texts{"P('x')", "P(none, 'x')", "P('x')"}));
   EXPECT_EQ(grown(dot({"x", ";x", ""}, {4, 16}, {16, 16}), Strategy::aggressive),
@@ -152,8 +152,8 @@ TEST(Growth, AnotherExtentIsCutUnevenlyWhereLittleIsForNothing) {
                  Strategy::basic, 4);
   };
   EXPECT_EQ(sliced(63), Texts(2, "P('y')"));
-  EXPECT_EQ(sliced(29), Texts(2, "P('y')"));                // 32 places, 3 for nothing
-  EXPECT_EQ(sliced(17), (Texts{"P('y')", "P('y:(1)2')"}));  // 20, but 18 with half of the axis
+  EXPECT_EQ(sliced(29), Texts(2, "P('y')"));                // 32 places, of which 3 are padding
+  EXPECT_EQ(sliced(17), (Texts{"P('y')", "P('y:(1)2')"}));  // half of y: 1 is padding, not 3
   EXPECT_EQ(sliced(3), (Texts{"P('y')", "P()"}));
   EXPECT_EQ(sliced(17, "y"), Texts(2, "P('y')"));
   // If the extents are equal, both are sharded alike.

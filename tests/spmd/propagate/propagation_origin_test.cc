@@ -28,7 +28,7 @@ TEST(PropagationOrigin, IsFollowedToAnOutput) {
   EXPECT_EQ(p.to_string(o), "output 0, through result (rung 1), transpose (rung 1), exp (rung 1)");
 }
 
-// The parts of an axis that a reshape splits have one origin, in different dimensions.
+// If a reshape splits an axis, its parts are in different dimensions and have the same origin.
 TEST(PropagationOrigin, IsThatOfEachPart) {
   Case c;
   Value a = c.input({8}, "y"), r = ops::reshape(a, {2, 4});

@@ -194,7 +194,7 @@ TEST_F(CompiledPrograms, SharedValues) {
         Value w = ops::mul(in[0], in[0]);  // once for all devices
         Value y = ops::mul(ops::broadcast_in_dim(w, {2, 3}, {1}), in[1]);
         Value s = ops::psum(ops::reduce_sum(y, {0}), {"i"}, 4);
-        Value n = ops::psum(w, {"i"}, 4);  // of equal values: four times
+        Value n = ops::psum(w, {"i"}, 4);  // the values are equal: 4 w
         Value m = ops::convert(ops::axis_index(b, {"i"}, 4), f32);
         return Values{ops::add(s, n), y, ops::reshape(m, Shape{1}),
                       ops::ppermute(w, {"i"}, 4, {{0, 1}, {1, 0}})};

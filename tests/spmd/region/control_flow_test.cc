@@ -78,8 +78,8 @@ TEST(ControlFlowUniformity, LoopsReachTheirFixpoint) {
   };
   std::vector<Type> types{kScalar, kScalar, kScalar, Type(f32, {4})};
   EXPECT_EQ(of(types, {kNone, kNone, kNone, kX}, scan), (std::vector<AxisSet>{kX, kX, kX, kX}));
-  // The value that enters as a has left by the end, but was seen on the way; with no steps it is
-  // the result.
+  // The value that enters as a is no longer a carry at the end, but it is among the stacked
+  // results. With no steps it is the result.
   EXPECT_EQ(of(types, {kY, kNone, kNone, kNone}, scan),
             (std::vector<AxisSet>{kNone, kNone, kNone, kY}));
   Body no_steps = [&](Builder& b, const Values& in) {

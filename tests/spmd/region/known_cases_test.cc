@@ -17,8 +17,8 @@ Value sliced(Value x, std::int64_t start, std::int64_t limit, std::int64_t strid
 }
 Value relu(Value x) { return ops::max(x, ops::zeros_like(x)); }
 
-// The most that a device receives in all permutations: all send equally long ranges, and not all
-// are received by another device.
+// The bytes that the busiest device receives from others in all permutations. All devices send
+// ranges of one length, some of them to themselves or to no device.
 std::int64_t received(const Partitioned& p, std::int64_t devices) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(devices));
   const Program& body = body_of(p);

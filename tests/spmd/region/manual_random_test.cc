@@ -9,7 +9,7 @@ using namespace partitioning;
 
 namespace {
 
-// Axes of `among` on dimensions, in any order; all axes of `all` are used.
+// Draws a spec: axes of `among` on dimensions, in any order, including all axes of `all`.
 Spec draw_spec(walk::Dice& dice, int rank, const Strings& among, const AxisSet& all) {
   Spec::Dims dims(static_cast<std::size_t>(rank));
   if (rank == 0) return Spec();
@@ -33,7 +33,7 @@ struct Regions {
   walk::Dice& dice;
   int exchanges = 0, nested = 0;
 
-  // A typed exchange that keeps the type.
+  // Draws a typed collective whose result has the operand's type.
   Value exchanged(Value x, const Strings& axes) {
     ++exchanges;
     const AxisSet before = x.type().varying;
@@ -56,7 +56,7 @@ struct Regions {
     return b.vary_over(ops::psum_invariant(ops::pvary(x, axes), axes), before);
   }
 
-  // Blocks of blocks, in a region over one more axis.
+  // Divides the blocks again, in a region over one more axis.
   Value inside(Value x, const Strings& manual) {
     const int d = static_cast<int>(dice.below(x.rank()));
     for (const std::string& axis : c.shape.axes) {

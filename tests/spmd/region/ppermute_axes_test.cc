@@ -39,7 +39,7 @@ TEST(PpermuteAxes, FromOneAxisToAnother) {
   EXPECT_EQ(p->type(p->outputs[0]).varying, AxisSet{"y"});
   EXPECT_EQ(spmd::output_uniformity(*p, {{"x"}})[0], AxisSet{"y"});
   EXPECT_EQ(spmd::output_uniformity(*p, {{}})[0], AxisSet{"y"});
-  // There is no promise if the copies may differ.
+  // If the copies may differ, nothing is promised.
   EXPECT_EQ(spmd::output_uniformity(*p, {{"x", "y"}})[0], (AxisSet{"x", "y"}));
 }
 

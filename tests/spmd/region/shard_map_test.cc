@@ -266,8 +266,8 @@ TEST(ShardMap, DataParallelStep) {
   expect_same(evaluate(*p, std::vector{w, x})[0], want, "gradient");
 }
 
-// How residuals are stored: an input not again, a uniform value once, and a scalar as one element
-// per device.
+// Residuals that are inputs are not stored again, uniform values are stored once, and scalars that
+// differ as one element per device.
 TEST(ShardMap, Residuals) {
   HostArray w = floats({3}, {1, 2, 3}), x = integers(Type(f32, {8, 3}), 1);
   ProgramPtr p =

@@ -14,7 +14,8 @@ namespace {
 
 using Axes = Spec::Axes;
 
-// The plan in words, between specs over the axes of the mesh or their parts.
+// A question to the planner, by specs over the axes of the mesh or their parts; `text` returns the
+// plan in words.
 struct Asked {
   const AtomMesh& mesh;
   Type whole;
@@ -54,7 +55,7 @@ TEST(ReshardCases, TwoDimensionsAtOnce) {
   EXPECT_EQ(q.bound(), 384);
   EXPECT_EQ(q.text(), "all_to_all 'x' 'y' -> P('y', none, 'x'), 384 B");
   EXPECT_EQ(q.plan().peak_bytes, 512);
-  // One after the other, if they are not combined.
+  // Without joint moves, there are two all_to_alls, one after the other.
   q.options.joint = false;
   EXPECT_EQ(q.plan().collectives(), 2);
   EXPECT_EQ(q.plan().bytes, 512);
@@ -91,7 +92,7 @@ TEST(ReshardCases, AxesOfTwoAndThree) {
             "all_to_all 'a' 'b' -> P(('b', 'a')), 20 B; all_to_all 'a' -> P('b', 'a'), 12 B");
   swap.options.one_address_space = true;
   EXPECT_EQ(swap.text(), "exchange 'a' 'b' -> P('b', 'a'), 24 B");
-  // The same for the parts of one axis.
+  // The parts of one axis are exchanged in the same way.
   Asked parts(kSix, {6, 6}, {{"x:(1)2"}, {"x:(2)3"}}, {{"x:(2)3"}, {"x:(1)2"}});
   EXPECT_EQ(parts.plan().bytes, 44);
   EXPECT_EQ(parts.plan().collectives(), 3);
@@ -127,7 +128,7 @@ TEST(ReshardCases, FastLinksArePreferred) {
   q.links = Links({{0, 1e6}, {0, 1e9}});
   EXPECT_EQ(q.text(), "all_gather 'x' 'y' -> P(), 192 B");
   EXPECT_DOUBLE_EQ(q.plan().seconds, 64e-6 + 128e-9);
-  // An axis that stays in place is not a link to wait for.
+  // The link of an axis that stays in place takes no time.
   const AtomMesh mesh({{"slow", "y", "z"}, {2, 2, 2}});
   Asked rename(mesh, {8, 8}, {{"slow", "y"}}, {{"slow", "z"}});
   rename.links = Links({{0, 1e6}, {0, 1e9}, {0, 1e9}});
@@ -180,7 +181,8 @@ TEST(ReshardCases, TimesOfMoves) {
   EXPECT_DOUBLE_EQ(time(MoveKind::all_gather, both, 1e6, 8e6), 2e-3 + 3 + 1e-6 + 4e-3);
   EXPECT_DOUBLE_EQ(time(MoveKind::reduce_scatter, both, 8e6, 1e6), 2e-3 + 3 + 1e-6 + 4e-3);
   EXPECT_DOUBLE_EQ(time(MoveKind::all_reduce, both, 8e6, 8e6), 2 * (2e-3 + 3 + 1e-6 + 4e-3));
-  // To each of 8 devices 1 MB: 6 are away along the slow axis, 1 along the fast one only.
+  // A device sends 1 MB to each of 8 devices: to 6 over the slow axis, and to 1 over the fast axis
+  // only.
   EXPECT_DOUBLE_EQ(time(MoveKind::all_to_all, both, 8e6, 8e6), 2e-3 + 6 + 1e-6 + 1e-3);
   EXPECT_DOUBLE_EQ(links.seconds(mesh, MoveKind::exchange, both, 0, 0, 5e6), 7e-3 + 5);
 }
@@ -196,7 +198,7 @@ TEST(ReshardCases, EqualQuestionsHaveEqualAnswers) {
     asked.push_back(q);
     answers.push_back(q.text());
   }
-  // Others in between, of other sizes, which divide alike: the same moves.
+  // Larger arrays that divide in the same way, planned in between, have the same moves.
   for (std::size_t i = asked.size(); i-- > 0;) {
     Asked larger = asked[i];
     larger.whole.shape = {24, 40, 8};
@@ -222,7 +224,7 @@ TEST(ReshardCases, NothingIsLost) {
       << error();
 }
 
-// The bounds that follow from what moves can do.
+// Plans keep the bounds that follow from what moves can do.
 TEST(ReshardBounds, RandomPairs) {
   const std::vector<MeshShape> meshes{{{"x"}, {4}},
                                       {{"x", "y"}, {4, 2}},
@@ -250,7 +252,7 @@ TEST(ReshardBounds, RandomPairs) {
       EXPECT_LE(static_cast<double>(plan.bytes), 2.42 * static_cast<double>(q.bound())) << what;
       EXPECT_LE(plan.peak_bytes, std::max(part(q.from), part(q.to))) << what;
       EXPECT_LE(plan.collectives(), mesh.count() + 1) << what;
-      // From replicated nothing is received; to replicated all is gathered in one go.
+      // From a replicated placement nothing is received; to one, a single move gathers everything.
       Asked out = q, in = q;
       out.from = in.to = Placement::replicated(rank);
       EXPECT_EQ(out.plan().collectives(), 0) << what;
@@ -279,7 +281,7 @@ TEST(ReshardBounds, SimpleMovesAreSingle) {
   EXPECT_EQ(kinds({{"x:(1)2", "x:(2)2"}}, {{"x:(2)2", "x:(4)2"}}), "permute");
 }
 
-// Against every device's box, element by element.
+// Counts, element by element, what each device's box lacks.
 TEST(ReshardBounds, TheLowerBoundIsWhatADeviceLacks) {
   const AtomMesh mesh({{"x", "y"}, {4, 3}});
   Draw draw(11);

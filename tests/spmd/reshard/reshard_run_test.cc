@@ -155,13 +155,14 @@ struct Question {
   Placement from, to;
 };
 
-// Dimensions that both placements divide, not always by more than that.
+// Draws two placements, and dimensions that both divide; some dimensions are no larger than that
+// requires.
 Question drawn(Draw& draw, const AtomMesh& mesh, int rank) {
   Question q;
   q.from = drawn_placement(draw, mesh, rank);
   q.to = drawn_placement(draw, mesh, rank);
   if (draw.chance(40)) {
-    // Some free atoms of the source are unreduced, of which some may stay so.
+    // Some free atoms of the source are unreduced, and some of these may stay so.
     for (Atom a : (mesh.all() - q.from.cut()).atoms())
       if (draw.chance(60)) q.from.unreduced.insert(a);
     for (Atom a : (q.from.unreduced - q.to.cut()).atoms())
@@ -273,7 +274,7 @@ HostArray padded_part(const AtomMesh& mesh, const HostArray& whole, const Placem
 
 }  // namespace
 
-// Sizes that atoms do not divide, for plans that are no exchange: the elements inside a device's
+// If the atoms do not divide the sizes and the plan has no exchange, the elements inside a device's
 // box are right, whatever its padding holds.
 TEST(ReshardRun, UnevenParts) {
   int exchanges = 0, others = 0;

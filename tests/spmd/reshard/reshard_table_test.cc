@@ -21,7 +21,7 @@ struct Row {
   double mean = 0, p95 = 0, most = 0, naive_mean = 0, naive_most = 0;
 };
 
-// To `digits` behind the point, as a table prints it.
+// Rounds to `digits` digits after the point, as a table prints it.
 double printed(double x, int digits) {
   const double unit = std::pow(10, digits);
   return std::round(x * unit) / unit;
@@ -73,8 +73,8 @@ using Counts = std::map<int, int>;
 
 }  // namespace
 
-// The figures of the notes that this planner is made by, found by a search of all sequences whose
-// all_to_alls go from one dimension to one other.
+// The expected figures come from the design notes of this planner. They were found by a search of
+// all sequences whose all_to_alls go from one dimension to one other.
 TEST(ReshardTable, MatrixOnACube) {
   const Row r = row_of(kCube, 2, false);
   EXPECT_EQ(r.states, 49u);
