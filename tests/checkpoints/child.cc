@@ -1,16 +1,18 @@
-// A run that saves while it goes on, in one process or several, for tests that kill it; and what
-// several processes save and restore together.
+// A run that saves while it continues, in one process or several, for tests that kill it; and saves
+// and restores by several processes together.
 //
-//   checkpoint_child train DIR STEPS    looks at what is in DIR, goes on from the newest step, and
-//                                       ends when STEPS are done
-//   checkpoint_child obey DIR MOST      does what lines of the input say, with MOST saves under way
-//   checkpoint_child leave DIR          ends with a save under way; "fork" forks with one
-//   checkpoint_child save DIR           one step of arrays that lie in many ways
-//   checkpoint_child load DIR           ... which is restored onto others
-//   checkpoint_child stamp DIR VALUE    one step of arrays that hold the value
-//   checkpoint_child names DIR          one step of arrays whose names a terminal would obey
-//   checkpoint_child haste DIR          many small steps, several under way, of which one is kept
-//   checkpoint_child ask DIR WHAT,...   two steps, and for each WHAT a restore that differs in it
+//   checkpoint_child train DIR STEPS    checks the steps in DIR, resumes from the newest one, and
+//                                       ends after STEPS steps
+//   checkpoint_child obey DIR MOST      carries out the lines of its input, with at most MOST saves
+//                                       in progress
+//   checkpoint_child leave DIR          ends with a save in progress; "fork" forks with one
+//   checkpoint_child save DIR           saves a step of arrays with many placements
+//   checkpoint_child load DIR           restores that step to other placements
+//   checkpoint_child stamp DIR VALUE    saves a step of arrays that hold VALUE
+//   checkpoint_child names DIR          saves a step of arrays whose names a terminal would obey
+//   checkpoint_child haste DIR          saves many small steps, several at once, and keeps one
+//   checkpoint_child ask DIR WHAT,...   saves two steps, and for each WHAT requests a restore in
+//                                       which the processes differ by it
 #include <tessera/tessera.h>
 
 #include <sys/wait.h>
@@ -287,8 +289,8 @@ void ask_for(const std::string& what, const std::string& dir, const Arrays& two)
     (void)ts::checkpoint::restore(from, like, options);
   say("as asked");
 }
-// One request after the other. Each process writes what it is told into a file of its own, because
-// launchers mix the lines of processes.
+// Makes one request after the other. Each process writes the answers into a file of its own,
+// because launchers mix the lines of processes.
 void ask(const std::string& dir, const std::string& whats) {
   const Arrays two{{"a", ts::ones({3})}, {"b", ts::ones({2})}};
   for (const int step : {1, 2}) ts::checkpoint::save(dir, step, two);

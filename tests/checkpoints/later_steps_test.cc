@@ -81,7 +81,7 @@ TEST_F(LaterSteps, AreDiscardedOnceAnEarlierOneIsThere) {
             "CheckpointManager::save: DIR has a step 110 already\n"
             "  rule: a step that was made is not written over\n"
             "  try: {.overwrite = true} puts this one in its place");
-  // It may be overwritten after the run has gone back behind it.
+  // It may be overwritten after the run has gone back to an earlier step.
   (void)m.restore(like(), {.step = 104});
   EXPECT_TRUE(m.save(105, value(8)));
   m.wait();

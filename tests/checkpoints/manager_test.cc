@@ -82,7 +82,7 @@ TEST_F(Manager, HasOneUnderWayUnlessMoreAreAskedFor) {
     ts::CheckpointManager m(folder, {.max_in_flight = most});
     for (int i = 0; i < 20; ++i) {
       m.save(i, ts::full({1000}, i));
-      // The steps behind it exist.
+      // Steps that can no longer be in progress exist.
       const Steps there = m.all_steps();
       EXPECT_GE(static_cast<int>(there.size()), i + 1 - most);
     }

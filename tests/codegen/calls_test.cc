@@ -115,8 +115,8 @@ TEST(DotCall, RandomLayouts) {
   }
 }
 
-// Attention has heads between time and features; scores and their values are more matrices than a
-// task takes.
+// In attention the heads are between time and features, and there are more matrices than one task
+// takes.
 TEST(DotCall, BatchesOfSmallMatrices) {
   DotDims scores{{3}, {3}, {0, 2}, {0, 2}}, values{{3}, {1}, {0, 1}, {0, 2}},
       gradient{{2}, {1}, {0, 1}, {0, 2}};

@@ -100,8 +100,9 @@ TEST(PastCaches, RowsThatAreReducedFirst) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The results of several devices count together. The functions are those of one device, so this
-// holds for both implementations: the program is compiled to different machine code.
+// Whether results are stored past the caches depends on how often a program is run, because the
+// results of all devices count together. A program that is run four times gets its own machine
+// code, which computes the same bits.
 TEST(PastCaches, TimesThatAProgramIsRun) {
   const std::int64_t n = kMany / 4;
   ts::Builder b;

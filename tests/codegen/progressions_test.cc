@@ -35,8 +35,8 @@ TEST(Progressions, OfNone) {
   EXPECT_EQ(bytes_when_right({{3, 5}}, 6), 24u);
 }
 
-// The devices of process 3 along one axis, along one of two, and along two of three; and those of a
-// process in turn.
+// The devices of one process along one axis, and those of one column of two axes; the process that
+// owns each device; and numbers with strides.
 TEST(Progressions, OfAMeshDoNotGrowWithIt) {
   const auto one = [](std::int64_t n) {
     Table t;

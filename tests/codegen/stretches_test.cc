@@ -92,8 +92,7 @@ TEST(Stretches, AreAPassThatCanBeLeftOut) {
   EXPECT_EQ(got, values(f(x)));
 }
 
-// Each is compared with the numbers: a range, a selection that is not one, and both from one
-// operand.
+// A range, a selection that is not a range, and both from one operand give the expected numbers.
 TEST(Stretches, AreTheRightOnes) {
   const Array x = ts::arange(60).reshape(3, 4, 5).astype(ts::f32);
   const std::vector<float> at = values(x);

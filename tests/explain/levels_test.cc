@@ -1,4 +1,4 @@
-// Devices in machines, machines in racks: what links of several speeds do to predictions.
+// Predictions for devices in machines and machines in racks, whose links differ in speed.
 #include "transformer.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 const ts::Mesh levels = ts::Mesh::abstract({{"rack", 2}, {"machine", 4}, {"device", 8}});
 
-// 1, 2 and 4 us; 8, 2 and 0.5 bytes a nanosecond.
+// Latencies of 1, 2 and 4 us, and bandwidths of 8, 2 and 0.5 bytes per nanosecond.
 ts::PlanOptions speeds() {
   ts::PlanOptions options;
   options.links = {{"rack", {4e-6, 5e8}}, {"machine", {2e-6, 2e9}}, {"device", {1e-6, 8e9}}};
@@ -26,7 +26,8 @@ ts::PlanOptions speeds() {
   return options;
 }
 
-// The sum of rows that `axes` cut, wanted whole. `heeded`: the partitioner knows the speeds.
+// A sum over rows that are sharded over `axes`, with a replicated result. With `heeded`, the
+// partitioner knows the speeds.
 ts::Plan sum_over(const ts::PartitionSpec::Dim& axes, bool heeded = true) {
   ts::JitOptions options{.mesh = levels, .in_shardings = P(axes), .out_shardings = P()};
   if (heeded) options.links = speeds().links;
@@ -45,8 +46,9 @@ void expect_axis(const ts::Plan& p, const std::string& name, std::int64_t bytes,
 
 }  // namespace
 
-// Both ways, half of an all_reduce each: of 4096 bytes 7/8 inside the machine; of the 512 that are
-// left 3/4 to the other machines; of 128 a half to the other rack. Each waits log2 of its devices.
+// An all_reduce goes through the levels twice, there and back. Each way moves 7/8 of 4096 bytes
+// inside the machine, 3/4 of the remaining 512 between machines, and half of the remaining 128
+// between racks. A level takes one latency for each doubling of its members.
 TEST(Levels, ASumCrossesEachLevelWithWhatTheFasterOneLeaves) {
   const ts::Plan p = sum_over({"rack", "machine", "device"});
   ASSERT_EQ(p.collectives.size(), 1u);

@@ -50,8 +50,8 @@ std::vector<std::size_t> carried(const ts::Plan& plan) {
 
 }  // namespace
 
-// Three layers have 64 + 8 gradients each: half of them are sent and returned, by each of four
-// devices to the one after the next, and then to the next.
+// Three layers have 64 + 8 gradients each. An all_reduce over four devices receives 3/4 of their
+// bytes twice, in two steps each time: first half of them, then a quarter, and back.
 TEST(OneMessage, GradientsPayTheLatencyOnce) {
   const ts::Plan p = plan_of(ts::Mesh::abstract({{"data", 4}}), {});
   ASSERT_EQ(carried(p), (std::vector<std::size_t>{6}));

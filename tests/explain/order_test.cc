@@ -98,8 +98,8 @@ TEST(Order, DataParallelGradientsDieLayerByLayer) {
   EXPECT_LE(twelve, 13 * (kOuter + 2 * kInner) + 2 * kWeights);
 }
 
-// Gradients have 32 KiB per layer and device. As many as make a MiB on all devices share a phase,
-// which are those of eight layers. Gradients that are ready anyway join them.
+// The gradients of a layer have 32 KiB per device. Gradients share a phase until they have a MiB on
+// all devices, which takes eight layers. Others that are ready by then join them.
 TEST(Order, SmallGradientsMeet) {
   if (!test::isolated())
     GTEST_SKIP() << "how many devices' values there are depends on the workers";

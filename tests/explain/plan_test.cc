@@ -142,7 +142,7 @@ TEST(Plan, FunctionsOfEachDevice) {
   EXPECT_EQ(p.devices, 4);
   EXPECT_EQ(p.argument_bytes, 12);
   EXPECT_EQ(listed(p), (Texts{"all_reduce i 18"}));
-  // The function around it is work for one device, which the others do not share.
+  // The work of the function around it counts in full, because one device does it.
   auto inner = ts::pmap([](Array v) { return ts::psum(v * 2, "i"); }, {.axis_name = "i"});
   const ts::Plan outer = ts::jit([&](Array v) { return inner(v) + 1; }).explain(ts::ones({4, 3}));
   EXPECT_EQ(outer.moved_bytes, 18);

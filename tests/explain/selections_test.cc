@@ -48,8 +48,8 @@ TEST(Selections, SendWhatTheyChooseFrom) {
   EXPECT_EQ(received([](Array x) { return ts::argpartition(x, 5)[ts::range(0, 5)]; }), 2 * kOffers);
 }
 
-// The selections as modules write them: a sort by a comparator, and the number of selected
-// elements.
+// The selections in the forms that modules have: a sort by a comparator and slices of it, and a
+// composite with the number of selected elements.
 TEST(Selections, OfLoadedModules) {
   const char* const comparator = R"(({
   ^bb0(%p: tensor<f32>, %q: tensor<f32>, %k: tensor<i32>, %l: tensor<i32>):
@@ -74,7 +74,8 @@ TEST(Selections, OfLoadedModules) {
                                 sorts + "}";
   for (const std::string& text : {plain, composite}) {
     const ts::LoadedFunction& f = loaded(text.c_str());
-    // The composite is our op, which looks its values up, 38 B; of the sort, the keys are offered.
+    // The composite becomes our op, which looks its values up (38 B). Of the sort, shards offer the
+    // keys as well.
     EXPECT_LE(received([&](Array x) { return f(x); }), (text == plain ? 4 : 3) * kOffers) << text;
     ts::set_device_count(2);
     const Array x = ts::random::normal(ts::random::key(1), {8192});

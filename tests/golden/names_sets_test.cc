@@ -25,7 +25,7 @@ const ts::ScatterDimensionNumbers kIntoRows{
 }  // namespace
 
 void add_sets(Table& t) {
-  // The size depends on values, or is given.
+  // The size of the results depends on values, unless it is given.
   t["nonzero_all"] = {[](In in, Args) { return ts::nonzero(in[0]); }, 0, false};
   t["where_all"] = {[](In in, Args) { return ts::where(in[0]); }, 0, false};
   t["argwhere_all"] = {[](In in, Args) { return Arrays{ts::argwhere(in[0])}; }, 0, false};

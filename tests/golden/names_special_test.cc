@@ -25,8 +25,8 @@ void add_further(Table& t) {
       "hyp2f1", [](In in) { return Arrays{ts::hyp2f1(in[0], in[1], in[2], in[3])}; }, 256);
   put(
       "loggamma", [](In in) { return Arrays{ts::loggamma(in[0])}; }, 64);
-  // Near the zeros of one part, its error is as many units larger as the other part is greater; the
-  // points avoid them.
+  // Near a zero of one part, its error in units grows with the ratio of the other part to it; the
+  // points avoid such zeros.
   put(
       "loggamma (complex)", [](In in) { return parts_of(ts::loggamma(ts::complex(in[0], in[1]))); },
       64);
@@ -65,7 +65,7 @@ void add_further(Table& t) {
 }
 }  // namespace
 
-// The bounds are units of each result, for float64; float32 results are rounded once.
+// The bounds are in units of each result, for float64; float32 results are rounded once.
 void add_special(Table& t) {
 #define ONE(name, ulps) \
   t[#name] = {[](In in, Args) { return Arrays{ts::name(in[0])}; }, ulps, true, true}

@@ -1,7 +1,8 @@
-// Functions of docs/names.md equal those of JAX 0.10.2 on drawn arrays: called outside traces, and
-// in jit or mapped, in turn from case to case and with the commits (share.h). Integers, booleans
-// and what is only moved are exact; floats may differ by a few units in the last place of the
-// largest magnitude among operands and results, for most of them are sums of differences.
+// Functions of docs/names.md equal those of JAX 0.10.2 on drawn arrays: they are called outside
+// traces, and either in jit or mapped, which alternate from case to case and from commit to commit
+// (share.h). Integers, booleans and elements that are only moved are exact; floats may differ by a
+// few units in the last place of the largest magnitude among operands and results, because most of
+// them are sums of differences.
 #include "golden/names.h"
 #include "share.h"
 

@@ -140,7 +140,7 @@ TEST_P(Optax, GoesTheSameWay) {
   if (const auto s = schedules().find(c.function); s != schedules().end()) {
     std::vector<double> got;
     for (int t = 0; t <= 40; ++t) got.push_back(s->second(ts::array({t})[0]).item<double>());
-    // The rounding errors of values up to 0.3; cosines and powers have some more.
+    // Allows for the rounding errors of values up to 0.3, of cosines and of powers.
     expect_near(Array(got), c.out[0], 8, largest_of(c.out[0]));
     return;
   }
@@ -163,8 +163,8 @@ TEST_P(Optax, GoesTheSameWay) {
                                        return Two{gradient(t), gradient(t)};
                                      })
                         : steps<Params>(opt->second, first, gradient);
-  // The rounding errors of 20 steps of up to some tenths. If gradients are divided by small
-  // averages of themselves, a rounding error of the average counts more.
+  // Allows for the rounding errors of 20 steps of up to some tenths. If gradients are divided by
+  // small averages of themselves, a rounding error of the average counts more.
   const double ulps = d == ts::f64 ? 2048 : 256;
   expect_near(got, c.out[0], ulps, largest_of(c.out[0]));
 }

@@ -18,8 +18,8 @@ namespace drawn {
 
 /// Draws `cases` of row number `index` from tapes of this length; `wrong` describes the error of a
 /// case. A wrong case is shrunk, in at most `tries` steps if each is expensive. Unless
-/// TESSERA_RANDOM_PROGRAMS says how many cases there are, a run draws every second one, in turn
-/// with the commits.
+/// TESSERA_RANDOM_PROGRAMS says how many cases there are, a run draws every second one, and the
+/// next commit draws the others.
 inline void check_row(const std::string& name, std::size_t index, std::uint64_t cases,
                       std::size_t length, const check::Case& wrong, int tries = 1 << 30) {
   const std::uint64_t seed = check::setting("TESSERA_RANDOM_SEED", 1);
@@ -54,9 +54,9 @@ inline std::string test_name(std::size_t index, const std::string& row) {
 
 using Reasons = std::map<std::string, std::string>;
 
-/// Every function of the public headers, except those left out, has a row or a reason in `table`,
-/// and every row is of a declared function; `others` are rows of functions that the reader of the
-/// headers does not see.
+/// Checks that every function of the public headers, except those left out, has a row or a reason
+/// in `table`, and that every row is for a declared function; `others` are rows for functions that
+/// the reader of the headers does not find.
 inline void check_every_function(const std::string& table, const std::set<std::string>& with_row,
                                  const Reasons& left_out_headers, const Reasons& left_out,
                                  const std::set<std::string>& others = {}) {

@@ -1,10 +1,10 @@
-// Every public function that takes numbers or has constants inside, in float64: with numbers that
-// are no float32, against long double. Eagerly, jitted, differentiated, mapped over examples and
-// over devices, in a scan and in a checkpoint; and random programs of such functions.
+// Checks every public function that takes numbers or has constants inside in float64 against long
+// double, with numbers that are not float32 numbers. Functions run eagerly, jitted, differentiated,
+// mapped over examples and over devices, in a scan and in a checkpoint, and in random programs.
 //
-// TESSERA_RANDOM_PROGRAMS is the number of cases of each function, of programs twenty times as
-// many; TESSERA_RANDOM_SEED the seed. Without the former a run draws half of kCases, in turn
-// with the commits.
+// TESSERA_RANDOM_PROGRAMS is the number of cases of each function, and a twentieth of the number of
+// programs; TESSERA_RANDOM_SEED is the seed. Without the former, a run draws half of the kCases
+// cases, and the next commit the other half.
 #include "numpy/doubles/cases.h"
 #include "numpy/doubles/declared.h"
 #include "numpy/drawn_table.h"
@@ -82,8 +82,9 @@ TEST(RandomDoublesOfGamma, HaveTheDerivativesOfTheirDistribution) {
   }
 }
 
-// Every function of the public headers has a row, or a reason for having none. Some rows are of
-// what the walk of the headers does not see: structs, and a function called as its namespace is.
+// Every function of the public headers has a row, or a reason for having none. Some rows are for
+// functions that the walk of the headers does not find: call operators of structs, and a function
+// with the name of its namespace.
 TEST(RandomDoublesTable, HasEveryPublicFunction) {
   std::set<std::string> with_row;
   for (const Row& row : rows()) with_row.insert(row.name);

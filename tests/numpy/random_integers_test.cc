@@ -1,8 +1,10 @@
-// Every public function that takes integers, on drawn dtypes and values at their limits: eagerly
-// against arithmetic in 128 bits, jitted and mapped against that, bit for bit.
+// Checks every public function that takes integers, on drawn dtypes and values at their limits.
+// Eager runs are compared with arithmetic in 128 bits, and jitted and mapped runs with the eager
+// ones, bit for bit.
 //
-// TESSERA_RANDOM_PROGRAMS is the number of cases of each function, TESSERA_RANDOM_SEED the seed.
-// Without the former a run draws half of kCases, in turn with the commits.
+// TESSERA_RANDOM_PROGRAMS is the number of cases of each function, and TESSERA_RANDOM_SEED the
+// seed. Without the former, a run draws half of the kCases cases, and the next commit the other
+// half.
 #include "numpy/drawn_table.h"
 #include "numpy/integers/cases.h"
 

@@ -1,5 +1,5 @@
-// Random numbers are those of JAX's default generator: published vectors. Integers exactly; floats
-// to the rounding of log1p and the like on either side.
+// Random numbers equal those of JAX's default generator in published vectors: integers exactly,
+// floats up to the rounding of log1p and similar functions on either side.
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>

@@ -1,5 +1,4 @@
-// Results that are in range although what they are computed from is not, and limits beside
-// infinities.
+// Results that are in range although intermediate values are not, and limits next to infinities.
 #include <tessera/constants.h>
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -28,7 +27,7 @@ using Doubles = std::vector<double>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Elementwise equal, NaN to NaN.
+// Elements are equal, or both are NaN.
 template <class T>
 void expect_same(const std::vector<T>& got, const std::vector<T>& expected) {
   ASSERT_EQ(got.size(), expected.size());

@@ -1,5 +1,5 @@
-// What special functions are at zeros, poles, infinities and NaN: their limits, where they have
-// one.
+// At zeros, poles, infinities and NaN, special functions have their limits as values, if these
+// exist.
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using Doubles = std::vector<double>;
 
 Array of(const Doubles& v) { return Array(v, {static_cast<std::int64_t>(v.size())}); }
 
-// Equal once rounded, and NaN where it is expected.
+// Values are equal to the expected ones rounded to T, and NaN where NaN is expected.
 template <class T>
 void same(const Array& got, const Doubles& expected) {
   const auto values = ts::astype(got, ts::f64).to_vector<double>();
@@ -58,7 +58,7 @@ TEST(SpecialEdges, OfTheGammaFunction) {
         {1, 1, 2, 1});
 }
 
-// An element that is NaN or infinite says nothing of the others.
+// An element that is NaN or infinite does not affect the others.
 TEST(SpecialEdges, AreOfTheirElementAlone) {
   const Doubles odd{kNan, kInf, -kInf, 1e308, 1e308, 0.25};
   const auto last = [&](auto&& f) {
@@ -113,8 +113,8 @@ TEST(SpecialEdges, OfTheIntegrals) {
   check([](Array x) { return ts::dawsn(x); }, {0, 0, 0, kNan}, {0, kInf, -kInf, kNan});
 }
 
-// As SciPy 1.17 has them, but for the signs of zeros, which odd functions keep here, and what it
-// has at infinities of loggamma, NaN for inf.
+// The values are those of SciPy 1.17, except for the signs of zeros, which odd functions keep here,
+// and for loggamma at infinities, where SciPy has NaN instead of inf.
 TEST(SpecialEdges, OfFresnelAndItsLike) {
   const Doubles ends{0.0, -0.0, kInf, -kInf, kNan};
   check([](Array x) { return ts::sici(x).first; },
@@ -134,7 +134,7 @@ TEST(SpecialEdges, OfHypergeometricFunctions) {
   const auto kummer = [](const Doubles& a, const Doubles& b, const Doubles& x) {
     return ts::hyp1f1(of(a), of(b), of(x));
   };
-  // Polynomials end before a pole, of 1 - 2 x / 3 ... the exact sums.
+  // If the series ends before a pole, it is a polynomial, and its sums are exact.
   same<double>(kummer({0, 2, -1, -1, -2, 1.5, 1.5, 1}, {0, 2, -3, -1, -1, 0, -2, 2},
                       {3, 0, 1.5, 0, 1.5, 1, 1, kNan}),
                {1, 1, 1.5, 1, kInf, kInf, kInf, kNan});
@@ -244,26 +244,27 @@ void near_to(const Array& got, const Doubles& expected, double most) {
 }
 
 TEST(SpecialEdges, OfHypergeometricFunctionsOfGreatParameters) {
-  // Great c beside a and b, where a walk of long steps cancels, and powers, where c is b.
+  // If c is much larger than a and b, a recurrence with long steps would cancel. If c is b, the
+  // function is a power.
   near_to(ts::hyp2f1(of({1, 3.3, -0.5, -0.5, 1e-10}), of({1.5, 0.25, 0.5, 0.5, 0.25}),
                      of({100, 100, 100, 50, 100}), of({0.7, -1e6, -1e300, 1 - 1e-12, 1 - 1e-12})),
           {1.010686439412646, 0.07796578187072886, 5.648952585419414e+148, 0.9949623127472292,
            1.0000000000002516},
           1e-12);
   same<double>(ts::hyp2f1(of({1.5}), of({-2.5}), of({-2.5}), of({-1e300})), {0});
-  // Polynomials in the last bits of the range and beyond.
+  // Polynomials whose values are near the end of the range or beyond it.
   near_to(ts::hyp2f1(of({-3}), of({50}), of({3.3}), of({-1e100})), {1.763133750847661e+303}, 1e-13);
   same<double>(ts::hyp2f1(of({-0.5, -3}), of({-4, -2.5}), of({1.5, 1.5}), of({-1e300, -1e300})),
                {-kInf, -kInf});
-  // The second solution, next to a = 0; b next to its pole; overflow; a factor that overflows
-  // alone.
+  // In turn: the second solution close to a = 0; b close to its pole; an overflow; and a factor
+  // that overflows although the result does not.
   near_to(ts::hyp1f1(of({1e-300, 0.25}), of({1e-10, 1e-10}), of({100, -1000})),
           {1, -362904288.2998191}, 1e-12);
   same<double>(ts::hyp1f1(of({1e4, 100}), of({1e-10, 1e10}), of({100, -1e300})), {kInf, 0});
 }
 
 TEST(SpecialEdges, OfComplexPlanes) {
-  // Great turns: 2 exp(-z ** 2), where z ** 2 is 2ixy.
+  // Large phases: the value is 2 exp(-z ** 2), where z ** 2 is 2ixy.
   const auto faddeeva = [](double x, double y) {
     const Array w = ts::wofz(ts::complex(of({x}), of({y})));
     return Doubles{ts::real(w)[0].item<double>(), ts::imag(w)[0].item<double>()};
@@ -281,7 +282,7 @@ TEST(SpecialEdges, OfComplexPlanes) {
   near_to(harmonic(of({0.5, -0.5})), {-0.4416984752383337, -0.4416984752383337}, 1e-14);
   near_to(ts::grad([&](Array v) { return ts::sum(harmonic(v)); })(of({0.5, -0.5})),
           {-0.15663255545185478, 0.15663255545185478}, 1e-13);
-  // (1e-10) ** 300 is 0, whatever grows from it.
+  // (1e-10) ** 300 underflows to 0, which stays 0 in a recurrence that grows.
   EXPECT_EQ(ts::real(ts::sph_harm_y(Array(1000), Array(300), of({1e-10}), 0.0))[0].item<double>(),
             0);
 }
@@ -290,7 +291,8 @@ TEST(SpecialEdges, OfTheIncompleteGammaFunctionFarBelowItsShape) {
   const auto narrow = [](double v) { return ts::asarray(v, ts::f32); };
   EXPECT_EQ(ts::gammainc(narrow(33), narrow(1e-20)).item<float>(), 0);
   EXPECT_EQ(ts::gammaincc(narrow(33), narrow(1e-20)).item<float>(), 1);
-  // The density, x ** 24 exp(-x) / Gamma(25), of 0.001, and where x / 25 - 1 rounds to -1.
+  // The derivative is the density x ** 24 exp(-x) / Gamma(25): at 0.001, and where x / 25 - 1
+  // rounds to -1.
   const auto density = ts::grad([](Array x) { return ts::sum(ts::gammainc(25.0, x)); });
   near_to(density(of({1e-3})), {1.6101266391252528e-96}, 1e-12);
   same<double>(density(of({1e-20})), {0});

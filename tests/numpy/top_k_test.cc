@@ -12,7 +12,8 @@ using ts::Array;
 
 namespace {
 
-/// The k greatest of each of `rows` rows, by a stable sort of (value, place) from the greatest.
+/// The k greatest elements of each of `rows` rows, by a stable descending sort of (value,
+/// position).
 struct Expected {
   std::vector<float> values;
   std::vector<std::int32_t> indices;

@@ -17,7 +17,7 @@ struct Named {
   Two f;
 };
 
-// Everything that a number may meet an array in.
+// All functions in which a number can meet an array.
 const std::vector<Named>& functions() {
   static const auto& all = *new std::vector<Named>{
       {"multiply", [](Array x, Array c) { return c * x; }},

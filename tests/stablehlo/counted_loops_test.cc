@@ -366,7 +366,8 @@ Array table() { return ts::arange(12.0).astype(ts::f32).reshape({6, 2}); }
 
 }  // namespace
 
-// x[i] and x[i + 1] are rows of the scan; 5 rows of y are written, and the last one stays.
+// x[i] and x[i + 1] are rows of the scan; five rows of y are written, and the last row keeps its
+// value.
 TEST(CountedLoops, RowsAreInputsAndOutputsOfTheScan) {
   const std::string text = over_rows(read_at("p", "%a", "%i") + read_at("q", "%a", "%next") +
                                          "    %s = stablehlo.add %p, %q : tensor<2xf32>\n" +
@@ -382,7 +383,8 @@ TEST(CountedLoops, RowsAreInputsAndOutputsOfTheScan) {
   EXPECT_EQ(y[2].astype(ts::i32).item<int>(), -121);
 }
 
-// The position of a read is clamped, and the derivative adds up at the last row.
+// The position of a read is clamped, so that two iterations read the last row and their derivatives
+// add up.
 TEST(CountedLoops, ClampedReadsAreNoRows) {
   const std::string text =
       over_rows("    %far = stablehlo.add %i, %two : tensor<i32>\n" + read_at("p", "%a", "%far") +
@@ -412,7 +414,7 @@ TEST(CountedLoops, TablesThatAreReadAndWrittenAreCarried) {
   EXPECT_EQ(y[1].to_vector<float>(), (Floats{7, 8, 9, 11, 13, 16, 19, 23, 27, 32, 19, 23}));
 }
 
-// Blocks of two rows that follow each other, and every other row.
+// The loop reads and writes consecutive blocks of two rows, and reads every other row.
 TEST(CountedLoops, BlocksAndEveryOtherRow) {
   const std::string text =
       R"(func.func @main(%x: tensor<6x2xf32>) -> (tensor<2x2xf32>, tensor<6x2xf32>) {

@@ -136,7 +136,8 @@ TEST(CustomCalls, ExchangesOfRowsAsAPermutation) {
                       "%0 = stablehlo.custom_call @cu_lu_pivots_to_permutation(%p) "
                       "{mhlo.backend_config = {}} : (tensor<2x3xi32>) -> tensor<2x4xi32>\n"
                       "return %0 : tensor<2x4xi32>");
-  // 0123, 2103, 2013 and the last with itself; then one with a row that does not exist.
+  // The exchanges turn 0123 into 2103 and then 2013, and exchange the last row with itself. The
+  // second batch also names a row that does not exist.
   EXPECT_EQ(f.single()(Array(Ints{2, 2, 2, 9, 3, -1}, {2, 3})).to_vector<std::int32_t>(),
             (Ints{2, 0, 1, 3, 0, 3, 2, 1}));
 }

@@ -17,7 +17,7 @@ TEST(EmitTable, HasEveryOpOnce) {
       continue;
     }
     ++written;
-    // One way to write it, or a reason why there is none.
+    // There is a way to write it, or a reason why there is none.
     EXPECT_NE(emission->plain || emission->decomposed, emission->never != nullptr) << op->name;
     // With both ways, a condition chooses between them.
     EXPECT_EQ(emission->plain && emission->decomposed, emission->composite != nullptr) << op->name;

@@ -1,6 +1,7 @@
-// Derivatives of modules that JAX exports, beside JAX's own (gradients/make.py). JAX differentiates
-// its functions by rules of their own; a module has what they are made of: branches of selections
-// whose derivative is infinite or NaN where they are not taken.
+// Derivatives of modules that JAX exports agree with JAX's own (gradients/make.py). JAX
+// differentiates its functions by rules of their own. A module has only the operations that they
+// consist of, among them selections with branches whose derivatives are infinite or NaN where they
+// are not taken.
 #include <tessera/tessera.h>
 
 #include "golden/compare.h"

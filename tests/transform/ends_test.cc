@@ -1,4 +1,4 @@
-// Sorts of which few elements are read.
+// Sorts of which only the first or last elements are read.
 #include "transform/helpers.h"
 #include "transform/simplify.h"
 
@@ -12,8 +12,8 @@ Value cut(Value x, std::int64_t from, std::int64_t to, int d = 0) {
   return ops::slice(x, begin, end, Ints(begin.size(), 1));
 }
 
-// The sort of 64 numbers with their positions, or of rows of them, and the results that `read`
-// takes of it.
+// Sorts 64 numbers, or rows of them, with their positions, and returns the results that `read`
+// takes from the sort.
 ProgramPtr sorted(const std::function<Values(const Values&)>& read, Shape shape = {64}) {
   const int d = shape.rank() - 1;
   return trace({Type(f64, shape)}, [&](Builder& b, const Values& in) {
@@ -21,8 +21,8 @@ ProgramPtr sorted(const std::function<Values(const Values&)>& read, Shape shape 
   });
 }
 
-// How many of the sort's elements are left: negative if they are the last ones, 0 if all are; the
-// results are unchanged.
+// How many of the sort's elements are left after simplification: negative if they are the last
+// ones, 0 if all are left. Checks that the results are unchanged.
 std::int64_t left_of(const ProgramPtr& p) {
   const ProgramPtr q = simplify(p);
   verify(*q, "ends");

@@ -91,8 +91,8 @@ TEST(ScanSums, AreThoseOfTheUnrolledLoop) {
 }
 
 // A gradient as large as a weight is not read and written in each iteration: the backward loop
-// carries the cotangents of the state and of the bias, and the counter. It is if the operands of
-// all iterations would be large, or as large as their product.
+// carries the cotangents of the state and of the bias, and the counter. It is read and written,
+// however, if the operands of all iterations would be large, or as large as their product.
 TEST(ScanSums, AreNoCarries) {
   const auto backward = [](const Step& step, const ts::Shape& start, std::int64_t turns) {
     const Cell c{whole({16, 24}, 1), whole({24, 24}, 2), whole({24}, 3)};

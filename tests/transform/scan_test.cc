@@ -155,7 +155,7 @@ TEST(Scan, OfNoSteps) {
 }
 
 TEST(Scan, CarriesWithoutTangentsStayOut) {
-  // A counter, a carry that is differentiated, and one that is so from the second step on.
+  // A counter, a carry that has a tangent, and one that has a tangent from the second step on.
   Loop loop{{},
             {Type(i32, {}), kScalar, kScalar, kScalar},
             {kScalar},

@@ -30,7 +30,7 @@ TEST(Cancel, RemovesWhatGivesBackItsOperand) {
 }
 
 TEST(Cancel, KeepsWhatChangesBits) {
-  // -0 + 0 is 0, -0 - -0 is 0, and a half is lost in an integer.
+  // -0 + 0 is 0, -0 - -0 is 0, and a conversion to an integer loses the fraction.
   ProgramPtr p = trace({kScalar}, [](Builder& b, const Values& in) {
     return Values{
         ops::add(in[0], ops::scalar(b, f64, 0)), ops::sub(in[0], ops::scalar(b, f64, -0.0)),

@@ -143,7 +143,7 @@ std::string derivative_problem(const Case& c, const Arrays& in, const std::vecto
     if (std::isfinite(slopes.back())) most = std::max(most, std::fabs(slopes.back()));
   }
   for (std::size_t i = 0; i < got.size(); ++i) {
-    // Not a number, or a kink between the points of the difference.
+    // The difference is NaN, or there is a kink between its points.
     if (!(errors[i] <= 1e-11L * most)) continue;
     const Long off = std::fabs(static_cast<Long>(got[i]) - slopes[i]),
                bound = 64 * kUnit * (most + c.terms) + 4 * errors[i];

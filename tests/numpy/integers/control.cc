@@ -35,7 +35,7 @@ Case loop_case(Dice& dice) {
   c.expected = {exactly(ts::i64, {}, {carry})};
   return c;
 }
-// With C++ integers of any type.
+// The bounds are C++ integers of any type.
 Case static_loop_case(Dice& dice) {
   const Wide lo = draw_value(dice, ts::i64),
              hi = std::clamp<Wide>(lo + dice.below(5), least(ts::i64), most(ts::i64));

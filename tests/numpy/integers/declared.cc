@@ -12,8 +12,8 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
-// Names, numbers and single signs, without comments, strings and preprocessor lines. Macros that
-// declare functions are called at the scope that they declare them in.
+// Names, numbers and single punctuation characters, without comments, strings and preprocessor
+// lines. Macros that declare functions are called in the scope in which they declare them.
 Tokens tokens_of(const std::string& text) {
   Tokens all;
   bool line_start = true;
@@ -104,8 +104,8 @@ class Reader {
   void note(const std::string& type, const std::string& name) {
     into_.push_back({header_, type.empty() ? name : type + "::" + name});
   }
-  // One declaration: the first name in front of a parenthesis is the function's, unless the name is
-  // one of those that take parentheses of their own.
+  // Reads one declaration. The first name in front of a parenthesis is the function's, except for
+  // words that take parentheses themselves.
   void declaration(const std::string& type, bool is_public) {
     static const std::set<std::string> own = {"requires",
                                               "__attribute__",
