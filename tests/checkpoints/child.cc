@@ -9,7 +9,7 @@
 //   checkpoint_child save DIR           saves a step of arrays with many placements
 //   checkpoint_child load DIR           restores that step to other placements
 //   checkpoint_child stamp DIR VALUE    saves a step of arrays that hold VALUE
-//   checkpoint_child names DIR          saves a step of arrays whose names a terminal would obey
+//   checkpoint_child names DIR          saves steps of arrays whose names a terminal would obey
 //   checkpoint_child haste DIR          saves many small steps, several at once, and keeps one
 //   checkpoint_child ask DIR WHAT,...   saves two steps, and for each WHAT requests a restore in
 //                                       which the processes differ by it
@@ -126,7 +126,7 @@ void train(const std::string& dir, const std::string& steps) {
   say("over " + std::to_string(t));
 }
 
-// The text of each process, in all of them.
+// Returns the texts of all processes, in every process.
 std::vector<std::string> texts_of_all(std::string mine) {
   constexpr std::size_t kSize = 2048;
   mine.resize(kSize);
@@ -257,8 +257,8 @@ void names(const std::string& dir, const std::string&) {
   ts::checkpoint::save(dir, 1, all, {.metadata = {{"who\n", "\x1b[2J"}}});
   ts::checkpoint::save(dir, 2, all);
 }
-// Each process requests something else and gets an error; with `same` all request the same thing.
-// `two` is in steps 1 and 2.
+// Process 1 requests something else than the others, and all get an error; with `same` all request
+// the same thing. Steps 1 and 2 hold `two`.
 void ask_for(const std::string& what, const std::string& dir, const Arrays& two) {
   const bool other = ts::process_index() == 1 && what != "same";
   Arrays like = two;
@@ -289,8 +289,8 @@ void ask_for(const std::string& what, const std::string& dir, const Arrays& two)
     (void)ts::checkpoint::restore(from, like, options);
   say("as asked");
 }
-// Makes one request after the other. Each process writes the answers into a file of its own,
-// because launchers mix the lines of processes.
+// Makes one request after the other. Each process writes its errors into a file of its own, because
+// launchers mix the lines of processes.
 void ask(const std::string& dir, const std::string& whats) {
   const Arrays two{{"a", ts::ones({3})}, {"b", ts::ones({2})}};
   for (const int step : {1, 2}) ts::checkpoint::save(dir, step, two);

@@ -2,9 +2,10 @@
 
 pages.py structure|browser PLAN_PAGES FOLDER [--keep-pictures]
 
-PLAN_PAGES writes pages and their JSON into FOLDER. `structure` checks what can be seen without a browser. `browser` opens each page in
-Debian's Chromium over its driver: nothing in the console, figures and rows as in the JSON, sorting, search, the way from a collective to its
-equation, zoom, what is folded, a narrow window, light and dark. Without a browser it says so, with exit code 77, which ctest shows as skipped."""
+PLAN_PAGES writes pages and their JSON into FOLDER. `structure` checks what does not need a browser. `browser` opens each page in Debian's
+Chromium through its driver, and checks that the console is empty, that figures and rows are those of the JSON, sorting, search, the link from
+a collective to its equation, zoom, folding, a narrow window, and the light and dark themes. Without a browser it ends with exit code 77,
+which ctest shows as skipped."""
 import base64
 import html.parser
 import json
@@ -29,7 +30,7 @@ def expect(got, want, what):
 
 
 class Page(html.parser.HTMLParser):
-    """What a page refers to, its ids, and the text of its plan."""
+    """Reads the references of a page, its ids, and the text of its plan."""
 
     def __init__(self, text):
         super().__init__()
@@ -208,7 +209,7 @@ def check_in_browser(browser, name, plan):
         expect([int(re.match(r"[\d,]+", t)[0].replace(",", "")) for t in browser.js(click + CELLS % 2)], sorted(times, reverse=True), f"{name}: sorted down")
         expect([int(re.match(r"[\d,]+", t)[0].replace(",", "")) for t in browser.js(click + CELLS % 2)], sorted(times), f"{name}: sorted up")
         expect(browser.js("return document.querySelector('#collectives-table th[aria-sort]').getAttribute('aria-sort')"), "ascending", f"{name}: the sort's mark")
-        # One by one.
+        # The parts are unfolded one by one.
         rows = browser.js("document.getElementById('group').click(); return document.querySelectorAll('#collectives-table tbody tr').length")
         expect(rows, min(200, len(plan["collectives"])), f"{name}: collectives one by one")
         browser.js("document.getElementById('group').click()")

@@ -1,4 +1,4 @@
-"""Makes decomposed.safetensors: what jax 0.10.2 makes on CPU of decompositions of matrices: draws, initialisers, densities, polynomials.
+"""Makes decomposed.safetensors: results of jax 0.10.2 on CPU that depend on matrix decompositions: draws, initialisers, densities, polynomials.
 
     python -m venv /tmp/jax && /tmp/jax/bin/pip install "jax==0.10.2" && /tmp/jax/bin/python make_decomposed.py
 
@@ -23,7 +23,7 @@ def covariance(*shape):
     return x @ np.swapaxes(x, -1, -2) + 0.5 * np.eye(shape[-1])
 
 
-# Eigenvectors have any sign, so that draws by them are compared by their lengths, which have none.
+# The signs of eigenvectors are arbitrary, so draws computed from them are compared by their lengths.
 def length(draw, mean, cov):
     y = draw - mean
     return jnp.einsum("...i,...i->...", y, jnp.linalg.solve(cov, y[..., None])[..., 0])

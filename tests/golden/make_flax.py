@@ -2,8 +2,8 @@
 
     python -m venv /tmp/jax && /tmp/jax/bin/pip install "jax==0.10.2" "flax==0.12.8" && /tmp/jax/bin/python make_flax.py
 
-Inputs of a case are its parameters in the order that its line says, then x; outputs the result and, where it ends in _grad, the gradients
-of sum(sin(result)) in the same order.
+The inputs of a case are its parameters, in the order in its line, and then x. The outputs are the result and, if the name ends in _grad, the
+gradients of sum(sin(result)) in the same order.
 """
 import pathlib
 

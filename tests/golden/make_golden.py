@@ -3,7 +3,7 @@
     python -m venv /tmp/jax && /tmp/jax/bin/pip install "jax==0.10.2" && /tmp/jax/bin/python make_golden.py
 
 Each case is named function:variant:dtypes and holds tensors <case>/in<i> and <case>/out<i>. The C++ side
-(cases_test.cc, with the tables of its neighbours) knows the function by its name; the variant tells it the static arguments.
+(cases_test.cc, with the tables of its neighbours) finds the function by its name; the variant holds the static arguments.
 """
 import pathlib
 
@@ -28,7 +28,7 @@ def values(dtype, shape, lo=-2.0, hi=2.0):
 
 
 def case(name, f, *inputs):
-    """Stores the inputs as they are, before JAX takes them."""
+    """Stores the inputs unchanged, before JAX converts them."""
     taken = [jnp.asarray(x) for x in inputs]
     file.store(f"{name}:" + "-".join(str(x.dtype) for x in taken), inputs, jax.tree.leaves(f(*taken)))
 

@@ -1,7 +1,7 @@
 """Makes linalg.safetensors: results of jax 0.10.2 on CPU for jax.numpy.fft and jax.numpy.linalg, over drawn shapes and dtypes.
 
-A case is "<function>/<number>/in<i>" and ".../out<i>"; complex numbers are stored as pairs, their names ending in "c".
-Factors that are defined up to signs or an order are not stored: tests hold them to what they factorise."""
+A case is "<function>/<number>/in<i>" and ".../out<i>"; complex numbers are stored as pairs, and their names end in "c".
+Factors that are determined only up to signs or their order are not stored: the tests compare their product with the matrix."""
 import pathlib
 
 import jax

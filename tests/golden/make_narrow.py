@@ -1,6 +1,6 @@
 """Writes narrow.safetensors: conversions by ml_dtypes of the element types that are narrower than any dtype.
 
-For each type the numbers of all its bit patterns, and what float32 numbers become in it:
+For each type, it stores the values of all bit patterns and the results of rounding float32 numbers to the type:
     python3 make_narrow.py    (numpy, ml_dtypes)
 """
 import pathlib

@@ -1,6 +1,6 @@
-"""Makes ops.safetensors, as make_golden.py makes jax.safetensors: results of jax 0.10.2 on CPU for functions of jax.lax that came later.
+"""Makes ops.safetensors: results of jax 0.10.2 on CPU for functions of jax.lax that make_golden.py does not have.
 
-Cases are named and stored as there; the numbers are spelled here, so that more cases change none of the others."""
+Cases are named and stored as in make_golden.py; their numbers are written out here, so that an additional case does not change the others."""
 import pathlib
 
 import jax
@@ -71,7 +71,7 @@ for dtype in ("float32", "float64"):
         text = ",".join(map(str, axes))
         one = lambda v: lax.reduce(v, np.array(0.5, dtype), affine, axes)
         case(f"reduce_affine:{text}", one, a)
-        # JAX's derivative takes the init to be an identity.
+        # JAX's derivative assumes that the initial value is an identity.
         zero = lambda v: lax.reduce(v, np.array(0, dtype), affine, axes)
         case(f"grad_reduce_affine:{text}", jax.grad(lambda v: jnp.sum(jnp.square(zero(v)))), a)
     window = lambda v: lax.reduce_window(v, np.array(0.5, dtype), affine, (2, 3), (1, 2), ((1, 0), (0, 1)), (1, 2), (1, 1))

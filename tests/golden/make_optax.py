@@ -2,9 +2,9 @@
 
     python -m venv /tmp/jax && /tmp/jax/bin/pip install "jax==0.10.2" "optax==0.2.8" && /tmp/jax/bin/python make_optax.py
 
-The gradients of all steps are given; parameters are stored after steps 1, 7 and 20. Schedules are stored at steps 0 to 40. What Optax
-computes in float32 for parameters of float64 too (schedules of integer counts, accumulators, the decay of Adafactor) is made float64
-there.
+The gradients of all steps are given; parameters are stored after steps 1, 7 and 20. Schedules are stored at steps 0 to 40. Some values that
+Optax computes in float32 even for float64 parameters (schedules of integer counts, accumulators, the decay of Adafactor) are computed in
+float64 here.
 """
 import pathlib
 
@@ -45,7 +45,7 @@ def run(name, opt, params=params, grads=grads, wrap=None, dtype="float32"):
 
 
 class Wide:
-    """jax.numpy whose float32 is float64."""
+    """jax.numpy with float64 in place of float32."""
 
     float32 = jnp.float64
 

@@ -1,4 +1,4 @@
-"""Makes distributions.safetensors: draws of jax 0.10.2 by jax.random on CPU.
+"""Makes distributions.safetensors: draws of jax.random (jax 0.10.2) on CPU.
 
     python -m venv /tmp/jax && /tmp/jax/bin/pip install "jax==0.10.2" && /tmp/jax/bin/python make_random.py
 
@@ -21,7 +21,7 @@ rng = np.random.default_rng(11)
 
 
 def both(name, f, *parameters):
-    """f(key, *parameters, dtype) in float32 and in float64."""
+    """Stores f(key, *parameters, dtype) in float32 and in float64."""
     for seed in (0, 12345):
         for dtype in (f32, f64):
             with jax.enable_x64(dtype is f64):

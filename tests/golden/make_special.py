@@ -1,5 +1,5 @@
 """Makes names_special.safetensors: special functions of drawn float32 and float64 arguments, and their derivatives, to 40 digits by mpmath
-1.3 or later, rounded once. Stored as make_names.py stores its cases; `grad f` are derivatives times the weights that names_test.cc has."""
+1.3 or later, rounded once. They are stored as in make_names.py; the cases `grad f` are derivatives times the weights in names_test.cc."""
 import pathlib
 import zlib
 
@@ -51,7 +51,7 @@ def owens_t(h, a):
 
 
 def harmonic(n, m):
-    """By the sum of DLMF 14.7.10 and 14.30.1, with the phase of Condon and Shortley."""
+    """Uses the sum of DLMF 14.7.10 and 14.30.1, with the phase of Condon and Shortley."""
     def f(theta, phi):
         k, x = abs(m), mp.cos(theta)
         legendre = (-1) ** k * mp.sin(theta) ** k * mp.diff(lambda t: mp.legendre(n, t), x, k) if k else mp.legendre(n, x)
@@ -133,7 +133,7 @@ FOUR = {
 THREE |= {
     "hyp1f1": (mp.hyp1f1, [(0.5, 1.5, 0.3), (2, 3, 10), (2, 3, -10), (-1.5, 2.5, 4), (0.3, 7, 40), (1.5, 4, 80), (1.5, 4, -80), (3, 1, -5), (8, 0.5, 2), (2.5, -0.5, 1)]),
 }
-# Derivatives in these arguments.
+# Derivatives with respect to these arguments.
 DERIVATIVES = {"loggamma": [0], "sici": [0], "fresnel": [0], "owens_t": [0, 1], "wofz": [0, 1], "loggamma (complex)": [0, 1], "hyp1f1": [0, 1, 2],
                "hyp2f1": [0, 1, 2, 3], "sph_harm_y:3 2": [0, 1], "sph_harm_y:5 -3": [0, 1], "factorial": [0], "exp1": [0], "expn (0)": [0], "expn (2)": [0], "expn (7)": [0], "spence": [0], "erfcx": [0], "dawsn": [0], "beta": [0, 1],
                "poch": [0, 1], "boxcox": [0, 1], "boxcox1p": [0, 1], "expi": [0], "i0": [0], "i1e": [0], "ndtr": [0], "log_ndtr": [0], "ndtri": [0], "logit": [0], "betaln": [0, 1],
@@ -153,7 +153,7 @@ for table in (ONE, TWO, THREE, FOUR):
             r = np.random.default_rng(zlib.crc32((name + dtype).encode()))
             rows = [p if isinstance(p, tuple) else (p,) for p in points]
             columns = [np.array(c, dtype) for c in zip(*rows)]
-            # And points beside them.
+            # Points next to them are drawn as well.
             columns = [np.concatenate([c, (c * (1 + 0.01 * r.random(c.size))).astype(dtype)]) for c in columns]
             if name in ("betainc", "logit", "ndtri", "hyp2f1"):
                 columns[-1] = np.minimum(columns[-1], np.array(0.9995, dtype))

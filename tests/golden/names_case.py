@@ -1,7 +1,7 @@
 """The cases of make_names.py: how their operands are drawn, and how they are stored.
 
-A case is named function:arguments:dtypes, its tensors in0, in1, ... and out0, out1, ...; each function has draws of its own, so that
-more cases of one change none of the others. Positions, which JAX gives in 64 bits, are stored as int32, which they are here."""
+A case is named function:arguments:dtypes, and its tensors in0, in1, ... and out0, out1, .... Each function has its own random numbers, so
+additional cases of one do not change the others. Positions, which JAX returns in 64 bits, are stored as int32, as Tessera returns them."""
 import pathlib
 import zlib
 
@@ -63,12 +63,12 @@ def case(name, f, *inputs, positions=()):
         _halves.add((name, dtype))
         try:
             _store(name, f, *[jnp.asarray(x).astype(dtype) if x.dtype.kind == "f" else x for x in inputs], positions=positions)
-        except (TypeError, ValueError) as e:  # functions that JAX has in other dtypes only
+        except (TypeError, ValueError) as e:  # JAX has these functions in other dtypes only
             print("not in", dtype, name, str(e)[:60])
 
 
 def grad_case(name, f, *inputs):
-    """Stores the gradients to all inputs that are floats, of a weighted sum of the first result. There are none in halves."""
+    """Stores the gradients of a weighted sum of the first result with respect to all float inputs, except in halves."""
     if _halves is not None:
         return
 
@@ -81,7 +81,7 @@ def grad_case(name, f, *inputs):
 
 
 def write(theme):
-    """Writes the cases since the last theme."""
+    """Writes the cases that were stored since the last theme."""
     if _halves is not None:
         return
     path = pathlib.Path(__file__).with_name(f"names_{theme}.safetensors")
@@ -91,7 +91,7 @@ def write(theme):
 
 
 def halves(themes):
-    """Every function again, once in float16 and once in bfloat16: the first case of each name that has floats, with these as such."""
+    """Repeats every function in float16 and in bfloat16: the first case of each name that has floats, converted to that dtype."""
     global _halves
     _halves = set()
     for theme in themes:

@@ -72,7 +72,7 @@ def statistics():
                 o = dict(axis=over(axis), keepdims=bool(keep))
                 v = f"{axis} {keep}"
                 for name in ("median", "ptp", "nanmedian", "nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanstd", "nanvar"):
-                    whole = dtype == "int32" and name in ("nansum", "nanprod")  # sums of integers are in 32 bits here
+                    whole = dtype == "int32" and name in ("nansum", "nanprod")  # Tessera sums integers in 32 bits
                     case(f"{name}:{v}", lambda x: getattr(jnp, name)(x, **o), holes if name.startswith("nan") or keep else x,
                          positions="all" if whole else ())
                 for name, q in (("quantile", [0, 0.25, 0.6, 1]), ("nanquantile", [0.1, 0.5]), ("percentile", 30.0), ("nanpercentile", [75.0])):

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 try:
-    import flatbuffers  # which files of jax.export are made with
+    import flatbuffers  # jax.export writes its files with it
 except ImportError:
     flatbuffers = None
 
@@ -76,7 +76,7 @@ models = {
 def debug_text(lowered):
     try:
         return lowered.as_text(debug_info=True)
-    except TypeError:  # of old JAX
+    except TypeError:  # old versions of JAX
         return lowered.compiler_ir("stablehlo").operation.get_asm(enable_debug_info=True)
 
 

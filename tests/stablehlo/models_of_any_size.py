@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 try:
     from jax import export, shard_map
-except ImportError as e:  # of old JAX
+except ImportError as e:  # old versions of JAX
     model_runs.skip(e)
 
 rng = np.random.default_rng(0)
@@ -100,7 +100,7 @@ for shape in ((2, 2), (2, 4), (4, 2)):
         compare(f"{name} over {shape}", jitted.lower(*args).as_text().encode(), args, expected, str(devices))
         if shardings:  # without that many devices, the function takes whole arrays
             compare(f"{name} on three devices", jitted.lower(*args).as_text().encode(), args, expected, "3")
-        # As the file of jax.export, and, but for programs for each device, as the partitioner before Shardy wrote it.
+        # Reads the file of jax.export and, except for per-device programs, the form of the partitioner before Shardy.
         for shardy in (True, False) if shardings else (True,):
             jax.config.update("jax_use_shardy_partitioner", shardy)
             e = export.export(jax.jit(f, in_shardings=shardings, keep_unused=True) if shardings else jax.jit(f, keep_unused=True))(*args)

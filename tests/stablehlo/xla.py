@@ -1,7 +1,7 @@
 """Compiles and runs with XLA the modules that our emitter writes, and compares the results with ours: XLA.PY WRITE_EXAMPLES [pattern
 [platform]]. Skipped without JAX (77).
 
-Instead of the program that writes the examples, a folder may be given that it has written for the platform on another machine."""
+Instead of the program that writes the examples, a folder may be given that this program has written for the platform on another machine."""
 import fnmatch
 import os
 import pathlib
@@ -35,8 +35,8 @@ devices_here = jax.devices(platform)
 client = devices_here[0].client
 if platform == "cpu":
     lapack._lapack.initialize()  # SciPy's routines, which JAX looks up when it first needs them
-# What StableHLO leaves to a compiler, and a library to itself: the signs of singular vectors and eigenvectors, the order in which
-# updates of one element are made, how often a reduction begins with its start; cuDNN has no convolutions of int32.
+# StableHLO or a library leaves these results open: the signs of singular vectors and eigenvectors, the order in which one element is updated,
+# and how often a reduction counts its initial value. cuDNN has no convolutions of int32.
 free_elsewhere = ["svd.*", "eigh.*", "scatter.[234]", "reduce.2", "convolution.4"] if platform != "cpu" else []
 dtypes = {"i1": np.bool_, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
           "complex<f32>": np.complex64, "complex<f64>": np.complex128}

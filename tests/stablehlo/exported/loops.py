@@ -1,5 +1,5 @@
-"""Writes loops/: functions with loops that JAX and Flax export, and in NAME.npz their arguments, their results and the gradients of the
-sum of these.
+"""Writes loops/: functions with loops that JAX and Flax export, and for each a NAME.npz with its arguments, its results and the gradients of
+their sum.
 
 pip install "jax==VERSION" flatbuffers flax; python tests/stablehlo/exported/loops.py [NAME...]
 """

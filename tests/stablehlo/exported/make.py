@@ -45,7 +45,7 @@ def unused(a, b, c):
 
 
 def factors(a, b):
-    """What does not hang on signs or phases that a library chooses."""
+    """Values that do not depend on signs or phases that a library chooses."""
     definite = a @ a.T + 4 * jnp.eye(4)
     z = a + 1j * b
     q, r = jnp.linalg.qr(a)
@@ -60,7 +60,7 @@ def factors(a, b):
 
 
 def older_factors(a, b):
-    """The same, as JAX 0.4 writes it: pip install "jax==0.4.30" "numpy<2"."""
+    """The same in the form of JAX 0.4: pip install "jax==0.4.30" "numpy<2"."""
     definite = a @ a.T + 4 * jnp.eye(4)
     z = a + 1j * b
     q, r = jnp.linalg.qr(a)
@@ -104,7 +104,7 @@ def mapped(a, b):
     return jax.shard_map(lambda c: jax.lax.psum(c, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y"))(c), s
 
 
-# Annotated as Shardy has it, and as the partitioner before it had it.
+# The annotations are those of Shardy, and those of the partitioner before it.
 SHARDED = {"sharded": (annotated, True), "sharded_by_tiles": (annotated, False), "mapped": (mapped, True)}
 for name, (f, _) in SHARDED.items():
     FUNCTIONS[name] = (jax.jit(f, in_shardings=(on("x", "y"), on("y")), out_shardings=(on("x"), on("y"))), [((8, 4), f32), ((4, 8), f32)], None)
@@ -123,11 +123,11 @@ for name, (f, types, platforms) in FUNCTIONS.items():
         text = "\n".join(line for line in exported.mlir_module().splitlines() if not line.startswith("#loc"))
         with open(name + ".mlir", "w") as out:
             out.write(text + "\n")
-        if name == "convolved":  # in the oldest version that there is, whose lists are tensors
+        if name == "convolved":  # in the oldest version, whose lists are tensors
             with open(name + "_0_9.mlirbc", "wb") as out:
                 out.write(stablehlo.serialize_portable_artifact_str(exported.mlir_module(), "0.9.0"))
 
-# What JAX does not write: groups by axes of a mesh, of which one is a part, and what begins in one place and is waited for in another.
+# JAX does not write these: groups by axes of a mesh and by a part of one, and collectives that are started in one place and waited for in another.
 MODULES = {
     "grouped": (8, "1.17.0", '''%0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<
       mesh = #stablehlo.mesh<axes = [<name = "x", size = 4>, <name = "y", size = 2>], device_ids = dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi64>>,

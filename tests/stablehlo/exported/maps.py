@@ -1,8 +1,8 @@
-"""Writes maps.mlir: programs for several devices that JAX exported, as text, each with arguments and what JAX gives for them.
+"""Writes maps.mlir: programs for several devices that JAX exported, as text, each with arguments and JAX's results for them.
 
 pip install jax; python tests/stablehlo/exported/maps.py
 
-Each module stands behind its name, with the partitioner that it was written for, its arguments and its results: dtype, shape, elements.
+Each module follows its name, the partitioner that it was written for, its arguments and its results (dtype, shape, elements).
 """
 import os
 
