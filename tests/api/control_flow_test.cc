@@ -279,7 +279,8 @@ TEST(Scan, SaysWhatDoesNotFit) {
             "  try: use astype in the body, or start from a value of the dtype that comes out");
 }
 
-// In batches with and without a remainder, and in batches as large as the whole or larger.
+// The batches divide the elements with and without a remainder, or are as large as the whole or
+// larger.
 TEST(Map, InBatches) {
   auto f = [](std::pair<Array, Array> xy) {
     return std::pair(ts::sum(xy.first) * xy.second, xy.first * 2);

@@ -140,8 +140,8 @@ TEST_F(Meshes, ShardingsAreComparedByWhatTheyDo) {
   EXPECT_EQ(text(ts::Sharding(mesh, P("x"))), "NamedSharding(Mesh('x': 4, 'y': 2), P('x'))");
 }
 
-// From any spec to any other: the values stay, each shard has its part, and the number of bytes is
-// the predicted one.
+// Moves from any spec to any other keep the values, give each shard its part, and copy the
+// predicted number of bytes.
 TEST_F(Meshes, EverySpecToEveryOther) {
   const Array whole = ts::arange(8.0 * 4 * 2).reshape(8, 4, 2);
   const std::vector<ts::PartitionSpec> specs{
@@ -302,8 +302,8 @@ TEST_F(Meshes, RowsAreViews) {
   EXPECT_EQ(f32s(all), f32s(whole));
 }
 
-// From any spec to any other, also on another mesh of other devices: only wanted blocks that are
-// not contiguous in an existing shard are copied, once each.
+// Moves from any spec to any other, also to another mesh of other devices, copy only those wanted
+// blocks that are not contiguous in an existing shard, each of them once.
 TEST_F(Meshes, OnlyWhatLiesApartIsCopied) {
   const Shape shape{8, 4, 32};
   const Array whole = ts::arange(8.0 * 4 * 32).reshape(shape).astype(ts::f32);

@@ -25,7 +25,7 @@ using ts::Array;
 
 namespace {
 
-// What one thread saw of the array; "" or a description of the error.
+// One thread's view of the array. Its checks return "" or a description of the error.
 struct Reader {
   const Stored& stored;
   std::vector<std::pair<Array, std::span<const float>>> spans;  // with their owners

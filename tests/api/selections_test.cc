@@ -167,7 +167,7 @@ TEST(EqualEigenvalues, OfFunctionsThatDoNotDependOnTheVectors) {
       ts::matmul(ts::matmul(p, direction), s) + ts::matmul(ts::matmul(s, direction), p);
   const Array got = ts::grad(loss)(a), both = (got + got.T()) / 2;
   EXPECT_TRUE(ts::allclose(both, want, 1e-9, 1e-9).item<bool>()) << both << want;
-  // For the identity, exactly equal eigenvalues.
+  // The eigenvalues of the identity are exactly equal.
   const auto sums = [](Array m) { return ts::sum(ts::linalg::eigh(m).eigenvalues); };
   EXPECT_EQ(ts::grad(sums)(ts::eye(2, {}, 0, ts::f64)).to_vector<double>(), (Doubles{1, 0, 0, 1}));
 }

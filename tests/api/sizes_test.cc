@@ -97,7 +97,7 @@ std::vector<std::pair<std::string, Made>> makers() {
 
 }  // namespace
 
-// From slightly more than the available memory to more than can be counted.
+// Sizes range from slightly more than the available memory to more than can be counted.
 TEST(Sizes, ThatNoMachineHoldsAreErrors) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const auto& [name, make] : makers())

@@ -165,7 +165,7 @@ TEST(Sums, RunningSums) {
     }
   const float end = ts::cumsum(ts::full({1000000}, 0.1))[-1].item<float>();
   EXPECT_NEAR(end, 100000, 0.05);
-  // Also in float64, and in reverse, like the gradient of a running sum.
+  // The same holds in float64, and in reverse, as in the gradient of a running sum.
   const double wide = ts::cumsum(ts::full({1000000}, 0.1, ts::f64))[-1].item<double>();
   EXPECT_NEAR(wide, 1000000 * ts::full({1}, 0.1, ts::f64)[0].item<double>(), 1e-9);
   const Array g = ts::grad([](Array v) { return ts::sum(ts::cumsum(v)); })(ts::ones({100000}));

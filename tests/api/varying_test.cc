@@ -197,7 +197,7 @@ TEST_F(Varying, Casts) {
   struct Pair {
     Array a, b;
   };
-  // The same for trees, for values that vary already, and for axes without types.
+  // pvary and pcast also take trees, values that vary already, and axes without types.
   auto f = [](Array a, Array b) {
     const Pair p = ts::pvary(Pair{a, b}, "x");
     const Pair q = ts::pcast(p, "x", {.to = "varying"});

@@ -34,7 +34,7 @@ void expect_best(const char* name, const std::vector<int>& carried, F f, A... ar
     const double made = ts::jit(f, found.options()).lower(args...).plan(speeds()).seconds();
     EXPECT_NEAR(made, best.seconds, kSame * best.seconds) << to_string(found);
 
-    // With this many choices the walk must find it too.
+    // If not all of this many choices may be judged, the descent must still find the best one.
     if (found.choices > 8) {
       options.evaluations = static_cast<int>(found.choices) - 1;
       const ts::AutoShardings walked = ts::autoshard(f, options)(args...);

@@ -173,7 +173,7 @@ TEST_F(Checkpoints, GoWhereMeshAndSpecsSay) {
   const State back = ts::checkpoint::restore(dir, zeros_like(s), {.mesh = mesh, .specs = specs});
   EXPECT_TRUE(same(back, s));
   EXPECT_EQ(back.layers[1].w.sharding(), ts::Sharding(mesh, P(ts::none, "data")));
-  // With a mesh only: the shardings are the saved ones, on other devices.
+  // If only a mesh is given, the shardings are the saved ones, on its devices.
   ts::checkpoint::save(dir, 1, back);
   const ts::Mesh fewer({{"data", 2}});
   const State again = ts::checkpoint::restore(dir, zeros_like(s), {.mesh = fewer});
@@ -217,7 +217,7 @@ TEST_F(Checkpoints, InPartByPatterns) {
   EXPECT_EQ(back.step.item<int>(), 99);
   EXPECT_TRUE(same(back.layers[0].w, s.layers[0].w));
   EXPECT_TRUE(same(back.more.at("new"), ts::ones({2})));
-  // With other names.
+  // Parts of the tree may have other names in the checkpoint.
   const Layer first =
       ts::checkpoint::restore(dir, s.layers[0], {.only = {"**"}, .renamed = {{"", "layers/0"}}});
   EXPECT_TRUE(same(first.w, s.layers[0].w));

@@ -175,7 +175,8 @@ TEST_F(SlowDisks, AsManyAreUnderWayAsAreAskedFor) {
     EXPECT_EQ(ts::checkpoint::verify(run_folder(), step), Names{});
 }
 
-// At each kind of operation, the waiting operation is lost, or done after the process's death.
+// The process is killed at each kind of operation; the waiting operation is then lost, or carried
+// out after the death.
 TEST_F(SlowDisks, AKillLeavesTheStepBefore) {
   NEEDS_A_SLOW_DISK(*disk);
   for (const std::string& at :

@@ -1,4 +1,4 @@
-// Which equations are fused into one kernel; fusion changes no bit.
+// Checks which equations are fused into one kernel, and that fusion changes no bit.
 #include "codegen/fuse/fuse.h"
 
 #include "codegen/run_parts.h"

@@ -156,7 +156,8 @@ TEST(Kernel, IsCompiledOnceForAllLengths) {
   EXPECT_LE(after.compiled + after.from_disk - before.compiled - before.from_disk, 1);
 }
 
-// A process may have only tens of thousands of mappings, but as many kernels as it likes.
+// A process may have only some tens of thousands of memory mappings, but there is no limit on
+// kernels, so these share mappings.
 TEST(Kernel, CodeLiesNextToCode) {
   auto mappings = [] {
     std::ifstream maps("/proc/self/maps");

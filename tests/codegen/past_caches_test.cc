@@ -171,7 +171,7 @@ TEST(PastCaches, Transposed) {
   }
 }
 
-// How many kernels have been made for any form of a program, from any source.
+// The number of kernels that have been made so far, for any form of a program and from any source.
 std::int64_t made_kernels() {
   const ts::codegen::KernelStats s = ts::codegen::kernel_stats();
   return s.compiled + s.from_disk;

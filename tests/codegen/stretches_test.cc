@@ -176,7 +176,8 @@ TEST(Stretches, OfDonatedArguments) {
   }
 }
 
-// In a loop whose carry is updated in place, and on devices that have different rows.
+// Ranges are read in a loop whose carry is updated in place, and on devices that have different
+// rows.
 TEST(Stretches, InLoopsAndOnDevices) {
   ts::set_device_count(4);
   const Array x = rows(4, 6);

@@ -1,4 +1,4 @@
-// Plans with figures by hand.
+// Plans whose figures are computed by hand.
 #include "mlp.h"
 #include "transformer.h"
 

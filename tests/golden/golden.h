@@ -12,7 +12,8 @@ namespace golden {
 
 using tessera::Array;
 using Inputs = std::vector<Array>;
-/// Results for the inputs; `variant` holds the static arguments as the script spelled them.
+/// Returns the results for the inputs; `variant` holds the static arguments as the script wrote
+/// them.
 using Function = std::function<std::vector<Array>(const Inputs&, const std::string& variant)>;
 
 struct Case {

@@ -110,8 +110,8 @@ TYPED_TEST(IntegerLimits, PairsOfArrays) {
           {"greater", {ts::greater, [](Wide u, Wide v) { return u > v; }}},
           {"greater_equal", {ts::greater_equal, [](Wide u, Wide v) { return u >= v; }}},
       };
-  // Also with an array of each other dtype, and with numbers: the order is always that of the
-  // numbers.
+  // Comparisons with arrays of every other dtype and with bare numbers also follow the order of the
+  // exact values.
   for (const auto& [name, f] : tests) {
     const std::vector<bool> got = f.first(x, y).template to_vector<bool>();
     for (std::size_t i = 0; i < a.size(); ++i)

@@ -17,7 +17,7 @@ std::vector<std::int32_t> whole(const Array& x) { return x.to_vector<std::int32_
 using Complex = std::complex<float>;
 std::vector<Complex> complexes(const Array& x) { return x.to_vector<Complex>(); }
 
-// As in NumPy: repeat flattens, and the trace is of the first two axes.
+// As in NumPy, repeat flattens, and the trace is that of the first two axes.
 TEST(Names, AxesThatAreLeftOut) {
   using Whole = std::vector<std::int32_t>;
   const Array x = ts::arange(24).reshape({2, 3, 4}), m = ts::arange(6).reshape({2, 3});

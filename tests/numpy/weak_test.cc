@@ -132,7 +132,7 @@ TEST(Weak, DerivativesKeepIt) {
     const auto of = [&](Array v, Array k) { return ts::sum(f(v, k)); };
     expect_same(ts::grad([&](Array v) { return of(v, 0.1); })(x), want, name);
     expect_same(ts::jit(ts::grad(of))(x, 0.1), want, name);
-    // With respect to the number: the derivative is weak, and a double.
+    // The derivative with respect to the number is weak, and a double.
     const Array dc = ts::grad<1>(of)(x, c), weak = ts::grad<1>(of)(x, 0.1);
     EXPECT_TRUE(weak.weak_type()) << name;
     EXPECT_EQ(weak.item<double>(), dc.item<double>()) << name;

@@ -1,6 +1,6 @@
-// For every op, over its examples in double precision: derivatives of first and second order
-// against finite differences, forward against reverse mode, vmap against a loop, and their
-// composition.
+// For every op, over its examples in double precision, these tests compare derivatives of first and
+// second order with finite differences, forward with reverse mode, vmap with a loop, and
+// compositions of these.
 #include "ir/host_array.h"
 #include "ir/interpret.h"
 #include "ops/registry_values.h"
@@ -28,7 +28,8 @@ std::vector<bool> floating(const std::vector<Type>& types) {
   return f;
 }
 
-// For complex numbers, the real part of the sum of products, because cotangents are not conjugated.
+// Of complex numbers this is the real part of the sum of products, because cotangents are not
+// conjugated.
 double dot(const HostArray& u, const HostArray& v) {
   const HostArray a = parts::of(u), b = parts::of(v);
   double s = 0;

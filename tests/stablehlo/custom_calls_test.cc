@@ -173,7 +173,7 @@ TEST(CustomCalls, PythonFunctionsAreRefusedByTheirNumber) {
   }
 }
 
-// As JAX 0.4 writes them into artifacts.
+// JAX 0.4 writes operations of mhlo into artifacts like this.
 TEST(CustomCalls, OperationsOfMhlo) {
   const auto f = load(
       "%x: tensor<4xf32>", "tensor<2xf32>, tensor<2xi32>, tensor<4xf32>, tensor<4xf32>",

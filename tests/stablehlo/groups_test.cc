@@ -67,7 +67,7 @@ TEST(Groups, OfUnequalSizeByAnyRegion) {
             (Numbers{15, 48, 15, 48, 15, 48, 7, 8}));
   EXPECT_EQ(run(reduce("all_reduce", kUnequal, "minimum")), (Numbers{1, 2, 1, 2, 1, 2, 7, 8}));
   EXPECT_EQ(run(reduce("all_reduce", kTurned, "multiply")), (Numbers{5, 12, 3, 4, 5, 12, 7, 8}));
-  // In the order of the group: 5 - 1.
+  // Elements are combined in the order of the group: 5 - 1.
   EXPECT_EQ(run(reduce("all_reduce", kTurned, "subtract")), (Numbers{4, 4, 3, 4, 4, 4, 7, 8}));
   EXPECT_EQ(run(reduce("all_reduce", kTurned, "xor")), (Numbers{4, 4, 3, 4, 4, 4, 7, 8}));
 }

@@ -82,7 +82,7 @@ TEST_F(Shardy, UnreducedResultsAreSumsAndTheLike) {
   EXPECT_EQ(with("min{\"x\"}"), (Floats{1, 2}));
 }
 
-// Any parts along "x" add up to the argument.
+// The parts along "x" add up to the argument, however it is divided into them.
 TEST_F(Shardy, UnreducedArgumentsAreParts) {
   EXPECT_EQ(run(manual("{\"y\"}], unreduced={\"x\"}", "{\"y\"}]", "\"x\", \"y\"", "tensor<2xf32>",
                        reduction("r", "[[0, 2], [1, 3]]", "tensor<2xf32>") +
@@ -161,7 +161,7 @@ TEST_F(Shardy, ShardingsAreKept) {
        {"<@mesh, [{\"x\"}]>", "<mesh<[\"x\"=4]>, [{\"x\"}p2], replicated={}>"})
     EXPECT_EQ(ts::load_stablehlo_text(constrained(sharding))(kInput)[0].shards().size(), 4u)
         << sharding;
-  // For one device, and for part of an axis that shards no dimension.
+  // Shardings on one device, and over part of an axis that shards no dimension, change nothing.
   EXPECT_EQ(run(constrained("<@mesh, []>", "<[], device_ids=[3]>"), {kInput}),
             (Floats{1, 2, 4, 8}));
   EXPECT_EQ(run(constrained("<@mesh, [{}], unreduced={\"x\":(1)2}>"), {kInput}),
@@ -256,8 +256,8 @@ TEST_F(Shardy, BytesThatAreChanged) {
   EXPECT_GT(errors, kTexts);
 }
 
-// As many computations as a mesh may have axes, each along its own axis, and as many loops whose
-// carry varies in the outermost one only: this does not take 2^32 steps.
+// The module nests as many computations as a mesh may have axes, each along its own axis, and as
+// many loops whose carry varies in the outermost one only. Reading it does not take 2^32 steps.
 TEST_F(Shardy, DeepNests) {
   constexpr int kDepth = 32;
   const auto number = [](const char* name, int i) { return name + std::to_string(i); };

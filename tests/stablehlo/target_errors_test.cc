@@ -1,4 +1,4 @@
-// What cannot be written for a platform.
+// Errors for programs that cannot be written for a platform.
 #include "message.h"
 #include "stablehlo/on_eight.h"
 

@@ -1,4 +1,4 @@
-// Which collectives are combined into one message.
+// Checks which collectives are combined into one message.
 #include "transform/messages.h"
 
 #include "random/shrink.h"

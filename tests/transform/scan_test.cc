@@ -3,7 +3,7 @@
 namespace tessera::testing {
 namespace {
 
-// The same computation as a scan and as straight lines.
+// One computation, as a scan and as a program without loops.
 struct Loop {
   std::vector<Type> consts, carry, xs;  // types of xs: of one step
   std::int64_t length;

@@ -76,7 +76,7 @@ TEST(Derivatives, NestedDifferentiationKeepsPerturbationsApart) {
   };
   EXPECT_EQ(run(grad_program(outer(false)), {{3}})[0], Doubles{1});
   EXPECT_EQ(run(grad_program(outer(true)), {{3}})[0], Doubles{6});
-  // The same in forward mode.
+  // Forward mode gives the same.
   JvpProgram j = jvp_program(*outer(true), {true});
   EXPECT_EQ(run(j.program, {{3}, {1}})[1], Doubles{6});
 }

@@ -29,7 +29,7 @@ const ts::Mesh& mesh() {
   static const ts::Mesh all({{"i", kDevices}});
   return all;
 }
-// Equal in all processes except for an element of the last one's array.
+// Arrays that are equal in all processes, except for one element in the last process.
 Array almost(std::vector<float> values, std::size_t element) {
   if (ts::process_index() == ts::process_count() - 1) values[element] += 1;
   return ts::array(values);

@@ -1,4 +1,4 @@
-// What a process reports about itself and about the job.
+// The reports of a process about itself and about the job.
 #include "child.h"
 
 #include <link.h>
@@ -12,7 +12,7 @@
 namespace child {
 namespace {
 
-// What plans know about processes and machines, and the measurements of a job.
+// Prints what plans know about processes and machines, and the measurements of a job.
 void explain() {
   const ts::Mesh mesh({{"data", 4}, {"model", 2}});
   const auto f = ts::jit([](Array x, Array w) { return ts::sum(ts::matmul(x, w)); },
@@ -44,7 +44,7 @@ void table() {
   std::printf("%s", ts::memory_table().c_str());
 }
 
-// The parts of MPI that are loaded once the process has computed something.
+// Prints the parts of MPI that are loaded once the process has computed something.
 void loaded() {
   const Array x = ts::jit([](Array v) { return ts::sin(v) * 2; })(rows());
   const Array y = ts::pmap([](Array v) { return ts::psum(v, "i"); }, {.axis_name = "i"})(x);

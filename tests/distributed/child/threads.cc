@@ -1,4 +1,4 @@
-// Several threads of each process.
+// Programs in which several threads of each process make calls.
 #include "child.h"
 
 #include <stdexcept>

@@ -14,7 +14,7 @@ struct Wanted {
   Longs values, bounds;
 };
 
-// The operands moved by 2^-40 of themselves, some up and some down.
+// The operands, changed by 2^-40 of themselves, some up and some down.
 Operands moved(const Operands& operands, unsigned pattern) {
   Operands all = operands;
   unsigned state = pattern * 2654435761u + 1;
@@ -26,7 +26,7 @@ Operands moved(const Operands& operands, unsigned pattern) {
   return all;
 }
 
-// A result may have an error of eight units of itself and of the terms that the case names, and the
+// The allowed error is eight units of the result and of the terms that the case names, plus the
 // change that sixteen rounding errors of every operand cause.
 Wanted wanted(const Case& c, const Operands& operands) {
   Wanted w{c.oracle(operands), {}};

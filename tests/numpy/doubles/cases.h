@@ -125,7 +125,7 @@ Longs log_softmax(const Longs& row);
 Longs softmax(const Longs& row);
 /// Normalises the elements `at` of `x` to mean 0, or keeps their mean, and to mean square 1.
 void normalise(Longs& x, const std::vector<std::size_t>& at, Long epsilon, bool centered = true);
-/// By Newton's method, for numbers that are not near 1.
+/// Computed by Newton's method, for numbers that are not near 1.
 Long erf_inv(Long x);
 constexpr Long kPi = 3.14159265358979323846264338327950288L;
 

@@ -9,7 +9,7 @@ namespace {
 
 using Fold = std::function<Long(const Longs&)>;
 
-// Over the last axis of a matrix, or over all.
+// A reduction over the last axis of a matrix, or over all axes.
 Row over(const std::string& name, const std::function<Array(Array, ts::AxisList)>& f, const Fold& g,
          double low, double high, Long terms = 0) {
   return {name, [=](Dice& dice) {
@@ -27,7 +27,7 @@ Row over(const std::string& name, const std::function<Array(Array, ts::AxisList)
           }};
 }
 
-// With .initial and .where.
+// A reduction with .initial and .where.
 Row folded(const std::string& name, Array (*f)(ts::Operand, const ts::ReduceOptions&),
            const std::function<Long(Long, Long)>& g, Long neutral) {
   return {name, [=](Dice& dice) {

@@ -98,7 +98,7 @@ Case arange_case(Dice& dice) {
            (given ? ", " + std::string(ts::short_name_of(*given)) + ")" : ")");
   c.maps = false;
   c.f = [=](const Arrays&) {
-    // As int64, or as uint64 if int64 does not hold it.
+    // Passes v as int64, or as uint64 if int64 does not hold it.
     const auto typed = [](Wide v, auto f) {
       return v > most(ts::i64) ? f(static_cast<std::uint64_t>(v)) : f(static_cast<std::int64_t>(v));
     };

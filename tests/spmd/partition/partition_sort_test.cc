@@ -97,8 +97,8 @@ TEST(PartitionSort, EightDevicesRowsAndOperands) {
   }
 }
 
-// Columns that are sorted, or in reverse order, one of which has all the least elements; or equal
-// columns.
+// The data are sorted, in reverse order, arranged so that one column has all the least elements, or
+// arranged in equal columns.
 TEST(PartitionSort, ElementsThatAreFarFromTheirPlaces) {
   for (std::int64_t parts : {2, 3, 4, 8}) {
     const std::int64_t part = 2 * (parts - 1) * (parts - 1) + parts - 1;
@@ -119,7 +119,8 @@ TEST(PartitionSort, ElementsThatAreFarFromTheirPlaces) {
   }
 }
 
-// Over eight devices this moves fewer bytes than a gather, 28672, and equally many for all data.
+// Over eight devices this moves fewer bytes than a gather, which moves 28672, and equally many for
+// all data.
 TEST(PartitionSort, ReceivesThreeColumns) {
   Case c(kEight);
   Value x = c.input({8192}, "x");
@@ -154,7 +155,7 @@ TEST(PartitionSort, IsGatheredWhereThatIsLess) {
   }
 }
 
-// Over two axes of different sizes, with rows; the padding is NaN.
+// Arrays with and without rows are sorted over two axes of different sizes; the padding is NaN.
 TEST(PartitionSort, UnevenPartsAndSeveralAxes) {
   for (std::int64_t n : {1000, 4099}) {
     Case c({{"x", "y"}, {2, 4}});

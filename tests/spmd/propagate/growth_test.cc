@@ -1,4 +1,4 @@
-// How axes propagate from some values of an equation to the others, by both strategies.
+// Checks how axes propagate from some values of an equation to the others, by both strategies.
 #include "spmd/propagate/growth.h"
 #include "ops/op_check.h"
 #include "spmd/propagation_check.h"

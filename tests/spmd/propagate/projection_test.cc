@@ -1,4 +1,4 @@
-// Projects the axes of dimensions to factors and back, by hand.
+// Projections of the axes of dimensions to factors and back, worked out by hand.
 #include "spmd/propagate/projection.h"
 #include "ops/op_check.h"
 

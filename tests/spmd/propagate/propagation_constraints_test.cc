@@ -90,7 +90,7 @@ TEST(PropagationConstraints, EachReaderHasAConstantOfItsOwn) {
   EXPECT_EQ(c.read(p, 6, 1), "P(none, 'y')");
 }
 
-// Through a call as well.
+// Readers have constants of their own through a call as well.
 TEST(PropagationConstraints, ReadersOfAConstantInCalls) {
   Case c;
   Value a = c.input({8, 16}, "x"), b = c.input({8, 16}, ";y");

@@ -217,7 +217,7 @@ TEST(Propagation, InputsAreTrimmedToWhatDivides) {
   uneven.options.allow_uneven = true;
   EXPECT_EQ(uneven.text(uneven.run({uneven.constrain(ops::exp(b), "x")}).input(0)), "P('x')");
 
-  // Parts of axes propagate too.
+  // Parts of axes propagate as well.
   Case parts;
   Value d = parts.input({8}, "y"), r = ops::reshape(d, {2, 4});
   Propagation q = parts.run({r});

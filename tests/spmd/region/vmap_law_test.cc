@@ -1,5 +1,6 @@
-// For every collective: vmap(axis_name) of a program is the program on the devices of that axis,
-// derivatives included; and over an axis that the collective does not name, vmap is a loop.
+// For every collective, vmap(axis_name) of a program gives the results of the program on the
+// devices of that axis, derivatives included. Over an axis that the collective does not name, vmap
+// is a loop.
 #include "specs.h"
 #include "spmd/spmd_check.h"
 #include "transform/autodiff.h"

@@ -86,7 +86,7 @@ Parts reduced(const AtomMesh& mesh, Parts parts, const Placement& p) {
   return sums;
 }
 
-// What each device receives, from the types of the collectives alone.
+// The bytes that each device receives, computed from the types of the collectives alone.
 std::int64_t counted_bytes(const AtomMesh& mesh, const Program& p) {
   std::int64_t bytes = 0;
   for (const Equation& e : p.equations) {
@@ -320,7 +320,8 @@ TEST(ReshardRun, UnevenParts) {
   EXPECT_GT(others, exchanges);
 }
 
-// As a typed region, resharding changes nothing: nor does its transpose, and the executor agrees.
+// A reshard in a typed region does not change the whole array, and neither does its transpose. The
+// executor agrees.
 TEST(ReshardRun, CompiledRegionsAndTheirTransposes) {
   runtime::set_device_count(8);
   for (std::size_t m = 0; m < kMeshes.size(); ++m) {

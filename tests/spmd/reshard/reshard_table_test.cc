@@ -108,7 +108,7 @@ TEST(ReshardTable, MatrixOnAxesOfTwoAndThree) {
   EXPECT_EQ(r.naive_most, 22);
 }
 
-// With all_to_alls between several dimensions at once.
+// The table for plans whose all_to_alls may go between several dimensions at once.
 TEST(ReshardTable, JointExchanges) {
   const Row matrix = row_of(kCube, 2, true);
   EXPECT_EQ(matrix.collectives, (Counts{{0, 144}, {1, 1116}, {2, 996}, {3, 96}}));
