@@ -115,7 +115,7 @@ std::string text_of(const ConvSpec& s) {
 template <class F>
 void each_output(const ConvSpec& s, const float* source, const float* weights, F f) {
   const bool two = s.strides.size() == 2;
-  // If there is one dimension only, a dimension of one goes in front.
+  // A convolution of one dimension is treated as having a dimension of one in front.
   const auto dim = [&](const Dims& d, std::size_t first, int i) {
     return two ? d[first + static_cast<std::size_t>(i)] : i ? d[first] : 1;
   };

@@ -175,12 +175,12 @@ TEST(OrderedCalls, ScattersOfEveryCut) {
           scatter_attrs({{}, {0, 1}, {}, {}, {1, 0}, 1}, "drop"), -1, 31);
     check(name, {Type(f32, {3, 30}), Type(u8, {20000}), Type(f32, {3, 20000})},
           scatter_attrs({{0}, {1}, {}, {}, {1}, 1}, "clip"), 0, 40);
-    // Index and update dimensions that move together.
+    // Scatters with batching dimensions of the indices and updates.
     check(name, {Type(f32, {16, 50}), Type(i32, {4000, 16}), Type(f32, {4000, 16})},
           scatter_attrs({{}, {1}, {0}, {1}, {1}, 2}, "drop"), -1, 50);
     check(name, {Type(f32, {16, 50}), Type(i32, {16, 4000}), Type(f32, {16, 4000})},
           scatter_attrs({{}, {1}, {0}, {0}, {1}, 2}, "drop"), -1, 50);
-    // Windows that overlap, whose dimension is after that of the indices or before it.
+    // Scatters windows that overlap, whose dimension is after that of the indices or before it.
     check(name, {Type(f32, {300}), Type(i32, {900, 1}), Type(f32, {900, 150})},
           scatter_attrs({{1}, {}, {}, {}, {0}, 1}, "drop"), -5, 160);
     check(name, {Type(f32, {300}), Type(i32, {90, 1}), Type(f32, {150, 90})},

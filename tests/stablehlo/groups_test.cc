@@ -119,7 +119,7 @@ TEST(Groups, OneDeviceGetsTheTotal) {
   };
   EXPECT_EQ(run(named("collective_reduce", "1", by("add"))), (Numbers{0, 0, 4, 6, 0, 0, 12, 14}));
   EXPECT_EQ(run(named("collective_broadcast", "1", "")), (Numbers{3, 4, 3, 4, 7, 8, 7, 8}));
-  // Numbers beyond the members mean the first and the last one.
+  // Numbers outside the range of members mean the first or the last member.
   EXPECT_EQ(run(named("collective_broadcast", "-1", "")), (Numbers{1, 2, 1, 2, 5, 6, 5, 6}));
   EXPECT_EQ(run(named("collective_broadcast", "9", "")), (Numbers{3, 4, 3, 4, 7, 8, 7, 8}));
   EXPECT_EQ(run(named("collective_reduce", "9", by("add"))), (Numbers{0, 0, 4, 6, 0, 0, 12, 14}));
@@ -172,7 +172,7 @@ TEST(Groups, WhatIsWrongWithAxesIsSaid) {
         problem(axes_of(axis("z"), kFour,
                         std::string(", device_ids = dense<") + devices + "> : tensor<4xi64>")),
         std::string("its mesh has the device ") + wrong + " twice, or beyond its places");
-  // Any number of parts with one device divides nothing.
+  // Parts of an axis that have one device divide nothing, however many there are.
   std::string many = axis("z");
   for (int i = 0; i < 5000; ++i) many += ", " + axis("z", "(1)1");
   EXPECT_EQ(run(reduce("all_reduce", axes_of(many, kFour), "add")),

@@ -185,8 +185,8 @@ TEST_F(PjrtCases, SystemsWhosePivotsVanish) {
   const Array none = ts::zeros({10});
   EXPECT_EQ(f(none, diagonal, none, b)[0].to_vector<float>(),
             (Floats{1, 1, 6291456, 4, -5, 2, 14, 8, 4.5f, 2.5f}));
-  // If all elements are zero, it becomes the least normal number, as often as the quotient
-  // overflows.
+  // If all elements are zero, a zero pivot becomes a multiple of the least normal number that is
+  // large enough for the quotient not to overflow.
   const Floats of_zeros = f(none, none, none, b)[0].to_vector<float>();
   EXPECT_EQ(of_zeros[0], 1 / std::numeric_limits<float>::min());
   EXPECT_EQ(of_zeros[2], 3 / (3 * std::numeric_limits<float>::min()));

@@ -119,7 +119,7 @@ void beside_plans() {
   }
 }
 
-// Traces some steps in all processes.
+// Profiles some steps in all processes.
 void profile() {
   const ts::Mesh mesh({{"data", kDevices}});
   const Array x = batch_of(mesh);
@@ -133,7 +133,7 @@ void profile() {
   trace.finish();
 }
 
-// The other process finds out while it works.
+// Process 1 does not make the second call; the other process finds out while it works.
 void leave_beside() {
   const ts::Mesh mesh({{"data", kDevices}});
   const Array x = batch_of(mesh);

@@ -129,7 +129,7 @@ TEST(PartitionWindows, ARollSendsEachBlockOnce) {
   EXPECT_EQ(gradient_moves(kFour, {{16}}, {"x"}, "x", by_one), Texts(4, "permute x 4"));
 }
 
-// Each of the pieces would cost every device as much as its shard of the result.
+// Partitioned, each of these pieces would cost every device as much as its shard of the result.
 TEST(PartitionWindows, ManyPiecesArePutTogetherWhole) {
   for (std::int64_t n : {36, 400}) {
     Case c(kFour);

@@ -100,7 +100,7 @@ TEST(Boxes, OnOneMesh) {
 
 TEST(Boxes, BetweenMeshes) {
   const AtomMesh a({{"x", "y"}, {2, 3}}), b({{"p", "q"}, {2, 4}});
-  // Orders of devices, some of which are on both sides.
+  // The devices of both meshes in order; some of them are on both sides.
   const std::vector<int> left{5, 3, 1, 0, 2, 4}, right{3, 2, 9, 8, 7, 0, 6, 5};
   Draw draw(2);
   for (int turn = 0; turn < 100; ++turn) {
@@ -115,7 +115,7 @@ TEST(Boxes, BetweenMeshes) {
   }
 }
 
-// Every block is requested equally often, up to one, from all devices that have it.
+// All devices that have a block get the same number of requests for it, up to a difference of one.
 TEST(Boxes, CopiesShareTheWork) {
   const AtomMesh a({{"x", "y"}, {2, 4}}), b({{"p", "q"}, {4, 3}});
   std::vector<int> other(12);

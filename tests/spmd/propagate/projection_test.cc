@@ -68,7 +68,8 @@ TEST(Projection, OtherFactorsDoNot) {
   Projected t(r, {{{z1, y0}}, {{}, {}}});
   EXPECT_EQ(t.p.axes(0, 0), Atoms{z1});
   EXPECT_EQ(t.p.axes(0, 1), Atoms{y0});
-  // Halfway: of 4, the factor 2 is taken and then 3 is not.
+  // The projection may stop halfway: the dimension of 4 takes the atom of 2, and the atom of 3
+  // overflows.
   const CutRule u = reshape({8}, {4, 2});
   Projected v(u, {{{x0, z1}}, {{}, {}}});
   EXPECT_EQ(v.p.axes(0, 0), Atoms{x0});
@@ -123,7 +124,7 @@ TEST(Projection, RoomIsWhatTheDimensionHas) {
   s.drafts[0].placement.unreduced.insert(x0);
   EXPECT_EQ(room(0, {x0}), 0u);
 
-  // Further axes fit too, and those that overflow do not.
+  // Axes fit after those that are already there, but not after axes that overflow.
   const CutRule wide = reshape({16}, {8, 2}), odd = reshape({6}, {3, 2});
   Projected t(wide, {{{x0}}, {{}, {}}});
   EXPECT_EQ(t.p.room(0, 0, {x0, y0, y1, z0}), 3u);

@@ -128,7 +128,8 @@ TEST(Propagation, PrioritiesGoOneAfterTheOther) {
   EXPECT_EQ(equal.text(equal.run({s}), s), "P()");
 }
 
-// An axis that waits is not taken by another dimension of its value.
+// An axis that a dimension requests with a later priority is not taken by another dimension of the
+// value.
 TEST(Propagation, WaitingAxesAreKept) {
   Case c;
   Value a = c.input({8, 8}, "x;y", {true, true}), d = c.input({8, 8}, "y"), s = ops::add(a, d);
