@@ -200,7 +200,7 @@ inline std::vector<ArrayDataPtr> Program::run(std::span<const ArrayDataPtr> inpu
   std::vector<std::shared_ptr<Completion>> before;
   for (const auto& in : placed) {
     buffers.push_back(in->shards[0].buffer);
-    if (in->pending && !in->pending->done()) before.push_back(in->pending);
+    if (in->pending) before.push_back(in->pending);  // if it failed, so does this
   }
   auto done = far_.line.add([program = program_, buffers, before, rooms] {
     for (const auto& b : before) b->wait();  // those of this line are over

@@ -227,10 +227,19 @@ int Group::cores() const {
   return std::max(1, own < all ? own : own / here);
 }
 
+void Group::set_text(std::string_view text) {
+  const std::lock_guard lock(telling_);
+  if (!gave_up()) processes::set_text(mine(), text);
+}
+
 void Group::give_up(std::string_view why) {
-  if (gave_up()) return;
-  set_text(detail::report_text(why, sizeof(Seat::text) - 1));
-  mine().broken.store(1, std::memory_order_release);
+  const std::string report = detail::report_text(why, sizeof(Seat::text) - 1);
+  {
+    const std::lock_guard lock(telling_);
+    if (gave_up()) return;
+    processes::set_text(mine(), report);
+    mine().broken.store(1, std::memory_order_release);
+  }
   wake_all();
 }
 
@@ -266,9 +275,7 @@ class Group::Meeting {
     need_others(group, subject);
     group.set_text("came to " + subject_text(subject));
   }
-  ~Meeting() {
-    if (!group_.gave_up()) group_.set_text("was last at " + subject_text(subject_));
-  }
+  ~Meeting() { group_.set_text("was last at " + subject_text(subject_)); }
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 

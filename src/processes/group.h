@@ -145,8 +145,8 @@ class Group {
   OrderEntry& entry(Seat& of, std::uint32_t number) {
     return entries_of(of, seats_.size())[number % kOrderEntries];
   }
-  /// Publishes what this process is doing.
-  void set_text(std::string_view text) { processes::set_text(mine(), text); }
+  /// Publishes what this process is doing, unless it gave up: then its error stays.
+  void set_text(std::string_view text);
   /// Publishes that this process no longer waits for others, and why, for the errors of those that
   /// wait for it. Lines that do not fit the seat are left out. The first call counts.
   void give_up(std::string_view why);
@@ -199,6 +199,7 @@ class Group {
   Outbox outbox_;
   Segment shown_;
   std::mutex showing_;
+  std::mutex telling_;  // for the text of this process's seat, together with its `broken`
   RecentPrograms recent_;
   std::shared_ptr<CallOrder> order_;  // shared with what threads remember of their calls
 };

@@ -107,7 +107,7 @@ TEST(HostDevices, SayWhyTheyCannotBe) {
             "  rule: it has from 1 to 4096\n"
             "  try: set_device_count(4)");
   HostDevices devices(alone, count(4));
-  EXPECT_EQ(message<ts::DeviceError>([&] { devices.set_count(3, 3); }),
+  EXPECT_EQ(message<ts::DeviceError>([&] { devices.set_count(3, [] { return 3; }); }),
             "set_device_count: cannot shrink from 4 to 3 devices: device 3 is a default device\n"
             "  rule: a device stays while new arrays are placed on it\n"
             "  try: set_default_device(\"cpu\") first, or end the scope of the DefaultDevice");

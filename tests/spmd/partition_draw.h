@@ -208,13 +208,14 @@ inline std::string wrong_results(const Program& p, const ProgramPtr& partitioned
 }
 
 struct Tally {
+  bool failed = false;  // then every program is checked and compiled, because failures shrink
   int drawn = 0;
   int programs = 0;  // checked ones; the other numbers count these
   int exact = 0, uneven = 0, collectives = 0, permutations = 0, compiled = 0;
 };
 
 /// Counts a drawn program. Every eighth one is also compiled, if it is exact.
-inline bool is_compiled(Tally& tally) { return ++tally.drawn % 8 == 0; }
+inline bool is_compiled(Tally& tally) { return ++tally.drawn % 8 == 0 || tally.failed; }
 /// The results of evaluators depend neither on processes nor on what devices share, so runs with
 /// several processes or isolated devices check only compiled programs.
 inline bool is_checked(bool compiled) {
@@ -266,8 +267,11 @@ inline std::string wrong(const walk::Tape& tape, Tally& tally, const Maker& make
 /// Draws this many programs and prints how many there were of each kind.
 inline Tally check_drawn(int programs, int most, const Maker& make) {
   Tally tally;
-  check::check_many(programs, most,
-                    [&](const walk::Tape& tape) { return wrong(tape, tally, make); });
+  check::check_many(programs, most, [&](const walk::Tape& tape) {
+    std::string found = wrong(tape, tally, make);
+    tally.failed = tally.failed || !found.empty();
+    return found;
+  });
   std::printf("%d programs, %d exact, %d uneven, %d compiled, %d collectives, %d permutations\n",
               tally.programs, tally.exact, tally.uneven, tally.compiled, tally.collectives,
               tally.permutations);

@@ -41,7 +41,7 @@ void HostDevices::need_possible(std::string_view function, int n, const SourceLo
 int HostDevices::local_count() const { return count() / group_.count(); }
 int HostDevices::first_local() const { return group_.rank() * local_count(); }
 
-void HostDevices::set_count(int n, int last_default, const SourceLoc& loc) {
+void HostDevices::set_count(int n, const std::function<int()>& last_default, const SourceLoc& loc) {
   if (group_.count() > 1)
     processes::need_like_number(group_, "set_device_count", "devices", n, loc);
   Locked lock(changing_);
@@ -54,10 +54,10 @@ void HostDevices::set_count(int n, int last_default, const SourceLoc& loc) {
         .from(loc)
         .advice("call it first, or set TESSERA_DEVICES=" + std::to_string(n))
         .raise<DeviceError>();
-  if (last_default >= n)
+  if (const int last = last_default ? last_default() : -1; last >= n)
     Message("set_device_count")
         .problem("cannot shrink from " + std::to_string(now) + " to " + std::to_string(n) +
-                 " devices: device " + std::to_string(last_default) + " is a default device")
+                 " devices: device " + std::to_string(last) + " is a default device")
         .rule("a device stays while new arrays are placed on it")
         .from(loc)
         .advice("set_default_device(\"cpu\") first, or end the scope of the DefaultDevice")
@@ -133,7 +133,8 @@ HostDevices& own_devices() {
 
 int device_count() { return own_devices().count(); }
 void set_device_count(int n, const SourceLoc& loc) {
-  own_devices().set_count(n, last_chosen_device(host_backend()), loc);
+  own_devices().set_count(
+      n, [] { return last_chosen_device(host_backend()); }, loc);
 }
 int local_device_count() { return own_devices().local_count(); }
 int first_local_device() { return own_devices().first_local(); }

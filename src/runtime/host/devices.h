@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string_view>
 
@@ -47,9 +48,9 @@ class HostDevices {
   int count() const { return count_.load(std::memory_order_relaxed); }
   /// Changes the number. All processes of the group call it, with the same number. Increasing it is
   /// always possible, until devices of several processes are settled. Reducing it throws
-  /// DeviceError if arrays live on the removed devices, or if one of them is `last_default`, the
-  /// default device with the highest id.
-  void set_count(int n, int last_default = -1, const SourceLoc& loc = {});
+  /// DeviceError if arrays live on the removed devices, or if one of them is `last_default()`,
+  /// the default device with the highest id.
+  void set_count(int n, const std::function<int()>& last_default = {}, const SourceLoc& loc = {});
   /// This process's devices: local_count() of them, starting at first_local().
   int local_count() const;
   int first_local() const;
