@@ -174,7 +174,7 @@ TEST_P(Arrays, PlatformsAreNotMixed) {
 
 TEST_P(Arrays, MemoryIsCounted) {
   // Work of earlier tests that the device still has in its queue may hold memory; reading waits.
-  (void)ts::device_put(ts::ones({1}), device(last)).item();
+  (void)ts::device_put(ts::ones({1}), device(last)).item<float>();
   const ts::MemoryStats before = ts::memory_stats(device(last));
   const Array more = ts::device_put(ts::ones({1024}), device(last));
   more.block_until_ready();
