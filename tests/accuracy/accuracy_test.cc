@@ -56,7 +56,8 @@ TEST_P(StoredAccuracy, KeepsThePublishedBounds) {
     EXPECT_TRUE(std::isfinite(bounds.at(f.name)[i])) << name_of(d) << ": that is no bound";
     if (!measures(GetParam(), d)) continue;
     const accuracy::Worst w = accuracy::measure(f, d, "", share());
-    EXPECT_GE(w.measured, 45 / static_cast<std::int64_t>(share().of)) << name_of(d);
+    // The fewest stored operands are those of xlogy in bfloat16.
+    EXPECT_GE(w.measured, 26 / static_cast<std::int64_t>(share().of)) << name_of(d);
     EXPECT_LE(w.ulps, bounds.at(f.name)[i]) << name_of(d) << " at " << w.x << ", " << w.y << ", "
                                             << w.z << ": " << w.got << " for " << w.exact;
   }
