@@ -1,4 +1,4 @@
-# tessera_precompile(TARGET...) precompiles tessera.h for targets that link tessera::tessera: their files begin with it, and each
+# tessera_precompile(TARGET...) precompiles tessera.h for targets that link Tessera: their files begin with it, and each
 # takes only the time of its own code. A target's first build precompiles the header once for its flags.
 function(tessera_precompile)
   foreach(target IN LISTS ARGN)

@@ -71,8 +71,9 @@ TESSERA_API void set_flush_denormal(bool on);
 TESSERA_API bool flush_denormal();
 
 /// The device on which this thread places new arrays, and on which it runs computations whose
-/// arguments are all uncommitted. Arguments that are elsewhere are moved there. Until a device is
-/// chosen, what is computed from a row of a sharded array stays on the row's device.
+/// arguments are all uncommitted. Arguments that are elsewhere are moved there. As long as no
+/// device has been chosen, a result that is computed from a row of a sharded array stays on the
+/// device that holds the row.
 TESSERA_API Device default_device();
 /// Sets the default device of all threads, except inside a DefaultDevice. Arrays that exist stay
 /// where they are. Functions that are given no devices, such as devices(), pmap and Mesh, use those
@@ -85,7 +86,8 @@ TESSERA_API void set_default_device(Device device,
 TESSERA_API void set_default_device(std::string_view platform,
                                     std::source_location loc = std::source_location::current());
 /// Sets the default device of the thread that made it for its lifetime, in place of the one for all
-/// threads; throws as set_default_device does. Scopes nest, and end in reverse order.
+/// threads; throws as set_default_device does. The newest of a thread's scopes counts. They may end
+/// in any order, and on other threads.
 class TESSERA_API DefaultDevice {
  public:
   explicit DefaultDevice(Device device, std::source_location loc = std::source_location::current());

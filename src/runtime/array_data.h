@@ -77,6 +77,8 @@ struct ArrayData {
   std::vector<Shard> shards;
   // All shards are the same block although the spec cuts the array: a stack of one value.
   bool uniform = false;
+  // A device's part of another array. Each process has other parts, so they are never gathered.
+  bool part = false;
   std::shared_ptr<Completion> pending;  // null when complete
 
   /// Tracks the array's readers, and the call to which it was donated.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <vector>
 
 namespace tessera::inline v0::runtime {
 
@@ -49,16 +50,6 @@ LayoutPtr layout_of_choice(Backend& backend, int device) {
   return layout == host_layout() ? nullptr : layout;
 }
 
-DefaultDevice* begin_scope(Backend& backend, int device) {
-  const LayoutPtr layout = layout_of_choice(backend, device);
-  Choices& c = Choices::instance();
-  Locked lock(c.mutex);
-  DefaultDevice* const chosen = c.choose(backend, layout);
-  ++c.scopes;
-  c.publish();
-  return chosen;
-}
-
 }  // namespace
 
 void choose_default(Backend& backend, int device) {
@@ -70,25 +61,68 @@ void choose_default(Backend& backend, int device) {
   c.publish();
 }
 
-thread_local const DefaultDeviceScope* DefaultDeviceScope::innermost_ = nullptr;
+// Read by its thread without a lock, and changed under the lock of the choices, by any thread that
+// ends a scope. Deleted when the thread has ended and its last scope, too.
+struct DefaultDeviceScope::Thread {
+  std::vector<const DefaultDeviceScope*> open;  // the newest last
+  bool ended = false;
+  /// The device of the newest scope, or `g_chosen_by_thread` if there is none.
+  std::atomic<const DefaultDevice*> device{&g_chosen_by_thread};
+};
 
-DefaultDeviceScope::DefaultDeviceScope(Backend& backend, int device)
-    : device_(begin_scope(backend, device)), outer_(innermost_) {
-  innermost_ = this;
+namespace {
+
+// A plain pointer, because destructors of other thread_local objects may still ask for it.
+thread_local DefaultDeviceScope::Thread* g_this_thread = nullptr;
+
+struct EndOfThread {
+  ~EndOfThread() {
+    Locked lock(Choices::instance().mutex);
+    g_this_thread->ended = true;
+    if (g_this_thread->open.empty()) delete g_this_thread;
+    g_this_thread = nullptr;
+  }
+};
+
+DefaultDeviceScope::Thread* this_thread() {
+  if (!g_this_thread) {
+    g_this_thread = new DefaultDeviceScope::Thread;
+    static thread_local EndOfThread end;
+  }
+  return g_this_thread;
+}
+
+}  // namespace
+
+DefaultDeviceScope::DefaultDeviceScope(Backend& backend, int device) : thread_(this_thread()) {
+  const LayoutPtr layout = layout_of_choice(backend, device);
+  Choices& c = Choices::instance();
+  Locked lock(c.mutex);
+  thread_->open.push_back(this);
+  device_ = c.choose(backend, layout);
+  thread_->device.store(device_, std::memory_order_release);
+  ++c.scopes;
+  c.publish();
 }
 
 DefaultDeviceScope::~DefaultDeviceScope() {
-  innermost_ = outer_;
   Choices& c = Choices::instance();
   Locked lock(c.mutex);
+  auto& open = thread_->open;
+  open.erase(std::find(open.begin(), open.end(), this));
+  thread_->device.store(open.empty() ? &g_chosen_by_thread : open.back()->device_,
+                        std::memory_order_release);
+  if (open.empty() && thread_->ended) delete thread_;
   if (device_) --device_->choices;
   --c.scopes;
   c.publish();
 }
 
 const DefaultDevice* DefaultDeviceScope::innermost() {
-  return innermost_ ? innermost_->device_
-                    : Choices::instance().for_all.load(std::memory_order_acquire);
+  const DefaultDevice* own =
+      g_this_thread ? g_this_thread->device.load(std::memory_order_acquire) : &g_chosen_by_thread;
+  return own == &g_chosen_by_thread ? Choices::instance().for_all.load(std::memory_order_acquire)
+                                    : own;
 }
 
 int last_chosen_device(const Backend& backend) {

@@ -24,10 +24,13 @@ struct DefaultDevice {
 /// Chooses a device of this process for all threads that have not chosen their own.
 void choose_default(Backend& backend, int device);
 
-/// Chooses a device of this process for this thread and the lifetime of the object. Scopes nest,
-/// and end in reverse order on the thread that made them.
+/// Chooses a device of this process for this thread and the lifetime of the object. The newest of a
+/// thread's scopes counts. They may end in any order, and on other threads.
 class DefaultDeviceScope {
  public:
+  /// The scopes of one thread.
+  struct Thread;
+
   DefaultDeviceScope(Backend& backend, int device);
   ~DefaultDeviceScope();
   DefaultDeviceScope(const DefaultDeviceScope&) = delete;
@@ -37,9 +40,8 @@ class DefaultDeviceScope {
   static const DefaultDevice* innermost();
 
  private:
-  static thread_local const DefaultDeviceScope* innermost_;
-  DefaultDevice* const device_;  // null: the CPU's first device of this process
-  const DefaultDeviceScope* const outer_;
+  DefaultDevice* device_ = nullptr;  // null: the CPU's first device of this process
+  Thread* thread_;
 };
 
 /// The device that is chosen for all threads, or `g_chosen_by_thread` while there are scopes.

@@ -27,7 +27,7 @@ std::vector<std::vector<bool>> held(const ArrayData& a, const spmd::Blocks& bloc
 }  // namespace
 
 bool is_gathered(const ArrayData& a) {
-  if (processes::count() == 1 || !settings::flag("TESSERA_GATHER_READS")) return false;
+  if (a.part || processes::count() == 1 || !settings::flag("TESSERA_GATHER_READS")) return false;
   // An uncommitted array on one device exists in each process separately. A committed one is on the
   // device that the program chose.
   if (a.layout->devices().size() == 1) return a.layout->committed;

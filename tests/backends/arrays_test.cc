@@ -17,6 +17,7 @@
 #include <tessera/reductions.h>
 #include <tessera/sharding.h>
 
+#include <memory>
 #include <sstream>
 #include <thread>
 
@@ -250,6 +251,26 @@ TEST_P(Defaults, ScopesNestAndBelongToTheirThread) {
     EXPECT_EQ(place(fresh() + 1), single(0));
   }).join();
   EXPECT_EQ(place(fresh() + 1), single(last));
+}
+
+TEST_P(Defaults, ScopesEndInAnyOrderAndOnOtherThreads) {
+  auto first = std::make_unique<ts::DefaultDevice>("cpu");
+  auto second = std::make_unique<ts::DefaultDevice>(device(last));
+  first.reset();
+  EXPECT_EQ(ts::default_device(), device(last)) << "the newest that is left";
+  auto third = std::make_unique<ts::DefaultDevice>("cpu");
+  std::thread([&] { third.reset(); }).join();
+  EXPECT_EQ(ts::default_device(), device(last));
+  EXPECT_EQ(place(fresh() + 1), single(last));
+  std::thread([&] { second.reset(); }).join();
+  EXPECT_EQ(ts::default_device(), ts::Device{0});
+  // With a scope on any thread, this one looks for its own.
+  std::unique_ptr<ts::DefaultDevice> outlives;
+  std::thread([&] { outlives = std::make_unique<ts::DefaultDevice>(device(last)); }).join();
+  EXPECT_EQ(ts::default_device(), ts::Device{0});
+  EXPECT_EQ(place(fresh() + 1), "SingleDevice(CpuDevice(id=0))");
+  outlives.reset();
+  EXPECT_EQ(ts::default_device(), ts::Device{0});
 }
 
 TEST_P(Defaults, OneChoiceIsForAllThreads) {

@@ -96,6 +96,16 @@ TEST_F(Checkpoints, OfAnyNumberOfProcessesAreRestoredByAnyOther) {
   }
 }
 
+// Each process writes its own parts of the arrays, from a thread of its own.
+TEST_F(Checkpoints, AreSavedWhereReadsAreGathered) {
+  NEEDS_A_LAUNCHER();
+  ::setenv("TESSERA_GATHER_READS", "1", 1);
+  const Outcome saved = run(2, "save");
+  ::unsetenv("TESSERA_GATHER_READS");
+  ASSERT_EQ(saved.out, "saved\n");
+  EXPECT_EQ(run(0, "load").out, "as saved\n");
+}
+
 // A process that waits for the first one to publish a step may find that the step has already been
 // removed as an old one.
 TEST_F(Checkpoints, StepsThatAreTrimmedAtOnceWereMade) {

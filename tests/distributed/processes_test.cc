@@ -290,6 +290,18 @@ TEST(Suites, OfWorkThatIsUnequalPasses) {
 }
 #endif
 
+// TESSERA_GATHER_READS=1 gathers whole arrays, for which all processes make the call. A process's
+// own parts of an array are read without the others.
+TEST(GatheredReads, AreNotOfAProcessesOwnParts) {
+  NEEDS_A_LAUNCHER();
+  const Outcome one = run(0, "own_parts");
+  ::setenv("TESSERA_GATHER_READS", "1", 1);
+  const Outcome two = run(2, "own_parts");
+  ::unsetenv("TESSERA_GATHER_READS");
+  EXPECT_EQ(two.code, 0) << two.out;
+  EXPECT_EQ(two.out, one.out);
+}
+
 #ifdef DISTRIBUTED_EXAMPLES
 // With TESSERA_GATHER_READS=1, programs that read data of other processes run unchanged, and print
 // the same as in one process except for times and this process's memory. Each is compared in 2, 4

@@ -154,6 +154,7 @@ std::vector<Shard> Array::shards(std::source_location loc) const {
     part->layout = runtime::intern(runtime::on_device(l.devices()[p], true, l.backend));
     part->shards = {data->shards[static_cast<std::size_t>(at)]};
     part->pending = data->pending;
+    part->part = true;
     Shard s{{l.devices()[p], l.backend->platform()}, {}, replica, detail::make_concrete(part)};
     // Blocks are numbered row-major over their grid.
     s.index.resize(part->type.shape.size());

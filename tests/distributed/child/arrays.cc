@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,17 @@ void first_ones() {
 }
 
 // Each process passes the data that it has read.
+// Process 1 reads its parts of an array, which the other processes do not have.
+void own_parts() {
+  const Array x = draw(5, {8, 16});
+  const Array a = ts::device_put(x, ts::Mesh({{"x", 4}, {"y", 2}}), P("x", "y"));
+  if (ts::process_index() == 1)
+    for (const ts::Shard& s : a.shards())
+      if (s.data.to_vector<float>() != x(s.index[0], s.index[1]).to_vector<float>())
+        throw std::runtime_error("a part is wrong");
+  show("whole", a);
+}
+
 void local_data() {
   const Array x = draw(9, {16, 24});
   const int me = ts::process_index(), all = ts::process_count();
@@ -177,8 +189,9 @@ void data_set() {
 }  // namespace
 
 Modes arrays_modes() {
-  return {{"arrays", arrays},     {"meshes", meshes}, {"local_data", local_data},
-          {"data_set", data_set}, {"some", some},     {"first_ones", first_ones}};
+  return {{"arrays", arrays},        {"meshes", meshes},     {"local_data", local_data},
+          {"own_parts", own_parts},  {"data_set", data_set}, {"some", some},
+          {"first_ones", first_ones}};
 }
 
 }  // namespace child
