@@ -1,11 +1,11 @@
 // Support for several processes that run one program together.
 //
 // A launcher starts the processes (mpirun -n 2 ./program), and each of them makes the same calls.
-// Their devices form one list: process p has the n devices p * n to p * n + n - 1. A program written
-// for one process with eight devices runs unchanged on two processes with four each and gives the
-// same bits. An array over devices of several processes is a whole array to computations, and each
-// process can read the shards of its own devices. Arrays without a placement are per process, and
-// must be equal in all of them.
+// Their devices form one list: process p has the n devices p * n to p * n + n - 1. A program that
+// is written for one process with eight devices runs unchanged on two processes with four each and
+// gives the same bits. An array over devices of several processes is a whole array to computations,
+// and each process can read the shards of its own devices. Arrays without a placement are per
+// process, and must be equal in all of them.
 //
 // Without a launcher there is a single process, and nothing here has a cost. Processes communicate
 // through a plug-in based on MPI, which is loaded only if there are several.
