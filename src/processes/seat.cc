@@ -11,7 +11,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
 
 namespace tessera::inline v0::processes {
 
@@ -22,8 +21,6 @@ std::int64_t monotonic_ns() {
 }
 
 void set_text(Seat& mine, std::string_view text) {
-  static std::mutex several;  // threads of this process
-  const std::lock_guard lock(several);
   mine.version.fetch_add(1, std::memory_order_acq_rel);
   const std::size_t n = std::min(text.size(), sizeof mine.text - 1);
   std::memcpy(mine.text, text.data(), n);

@@ -86,7 +86,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
 
 std::int64_t monotonic_ns();
 
-/// Publishes what this process is doing.
+/// Publishes what this process is doing. One thread at a time.
 void set_text(Seat& mine, std::string_view text);
 std::string text_of(const Seat& seat);
 
