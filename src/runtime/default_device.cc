@@ -98,8 +98,9 @@ DefaultDeviceScope::DefaultDeviceScope(Backend& backend, int device) : thread_(t
   const LayoutPtr layout = layout_of_choice(backend, device);
   Choices& c = Choices::instance();
   Locked lock(c.mutex);
-  thread_->open.push_back(this);
+  thread_->open.reserve(thread_->open.size() + 1);  // so that nothing below throws halfway
   device_ = c.choose(backend, layout);
+  thread_->open.push_back(this);
   thread_->device.store(device_, std::memory_order_release);
   ++c.scopes;
   c.publish();
