@@ -19,8 +19,8 @@ const std::map<std::string, std::vector<double>>& bounds_of_real() {
   return all;
 }
 
-// What a run measures of each function. The sequence of operands repeats its kinds every sixteen,
-// so that an even share would miss some of them.
+// The share of each function's operands that a run measures. The sequence of operands repeats its
+// kinds every sixteen, so that an even share would miss some of them.
 const test::Share& share() {
   static const test::Share asked = test::asked_share();
   EXPECT_EQ(asked.of % 2, 1u) << "TESSERA_TEST_SHARE is odd here";

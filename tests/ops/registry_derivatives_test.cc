@@ -28,7 +28,7 @@ std::vector<bool> floating(const std::vector<Type>& types) {
   return f;
 }
 
-// Of complex numbers this is the real part of the sum of products, because cotangents are not
+// For complex numbers this is the real part of the sum of products, because cotangents are not
 // conjugated.
 double dot(const HostArray& u, const HostArray& v) {
   const HostArray a = parts::of(u), b = parts::of(v);
