@@ -1,4 +1,5 @@
-// Host code that a program calls with its values when it runs: prints and checks.
+// Host code that a program calls with its values when it runs: prints, checks, and functions of the
+// host whose results the program uses.
 #pragma once
 
 #include "ir/attrs.h"
@@ -21,6 +22,16 @@ struct Callback : Hook {
   /// call. A callback must not compute with arrays: the computation could wait for work that itself
   /// waits for the callback.
   virtual void call(const Position& position, std::span<const HostArray> values) const = 0;
+};
+
+/// A function of the host: it reads arrays and writes arrays.
+struct HostFunction : Hook {
+  /// Writes all results. The memory of both is the caller's, and is valid only during the call. May
+  /// be called on any thread, and concurrently for different devices. `device` is the number of the
+  /// device that calls it, where the program says which one. An exception becomes the error of the
+  /// results of the program's call.
+  virtual void call(std::int64_t device, std::span<const HostArray> operands,
+                    std::span<HostArray> results) const = 0;
 };
 
 /// Marks this thread as running a callback. Calling a program, or waiting for one, is then refused.
