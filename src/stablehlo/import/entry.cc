@@ -52,12 +52,16 @@ std::int64_t number_of(const ModuleSyntax& m, std::string_view name) {
 
 }  // namespace
 
-std::optional<Devices> Importer::devices_of(const FunctionSyntax& f) const {
+Devices Importer::module_devices() const {
   constexpr std::int64_t kMost = 1 << 16;
   Devices d{number_of(module, "mhlo.num_replicas"), number_of(module, "mhlo.num_partitions"), {}};
-  if (d.replicas < 1 || d.partitions < 1 || d.replicas > kMost || d.partitions > kMost ||
-      d.count() == 1)
-    return std::nullopt;
+  if (d.replicas < 1 || d.partitions < 1 || d.replicas > kMost || d.partitions > kMost) return {};
+  return d;
+}
+
+std::optional<Devices> Importer::devices_of(const FunctionSyntax& f) const {
+  const Devices d = module_devices();
+  if (d.count() == 1) return std::nullopt;
   std::set<const FunctionSyntax*> seen{&f};
   std::vector<const RegionSyntax*> regions{&f.body};
   while (!regions.empty()) {
@@ -106,25 +110,64 @@ Strings Importer::labels_of(const FunctionSyntax& f) const {
   return labels;
 }
 
+namespace {
+
+std::string memory_kind(const Attributes& attributes) {
+  const AttributeSyntax* kind = stablehlo::find(attributes, "mhlo.memory_kind");
+  return kind && kind->kind == AttributeSyntax::string ? std::string(kind->text) : std::string();
+}
+
+// The element type of each array in a type, in the order of leaf_types.
+void add_elements(const TypeSyntax& t, Strings& elements) {
+  if (t->kind == TypeData::tensor) elements.emplace_back(t->element);
+  for (const TypeSyntax& member : t->members) add_elements(member, elements);
+}
+
+}  // namespace
+
+// Adds the arrays of a declared argument or result, and the index of the first one.
+void Importer::declare(const ArgumentSyntax& a, NamedType described, std::vector<NamedType>& arrays,
+                       std::vector<std::int64_t>& first) const {
+  const std::vector<Type> types = leaf_types(a.type);
+  Strings elements;
+  add_elements(a.type, elements);
+  first.push_back(types.empty() ? -1 : static_cast<std::int64_t>(arrays.size()));
+  described.memory_kind = memory_kind(a.attributes);
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    described.type = types[k];
+    described.element = elements.at(k);
+    described.sharding = declared_sharding(a.attributes, types[k].shape.rank());
+    arrays.push_back(described);
+  }
+}
+
 Signature Importer::signature(const std::string& function) const {
   const FunctionSyntax& f = entry(function);
   Signature s;
   const Strings labels = labels_of(f);
-  for (std::size_t i = 0; i < f.arguments.size(); ++i)
-    for (const Type& t : leaf_types(f.arguments[i].type)) {
-      s.inputs.push_back({labels[i], t, is_donated(f.arguments[i])});
-      s.open |= std::find(t.shape.begin(), t.shape.end(), kDynamic) != t.shape.end();
-    }
+  for (std::size_t i = 0; i < f.arguments.size(); ++i) {
+    const Attributes& attributes = f.arguments[i].attributes;
+    NamedType argument{labels[i], {}, is_donated(f.arguments[i])};
+    const AttributeSyntax* result = stablehlo::find(attributes, "tf.aliasing_output");
+    if (result && result->kind == AttributeSyntax::integer) argument.result = result->integer_value;
+    declare(f.arguments[i], std::move(argument), s.inputs, s.arguments);
+  }
+  for (const NamedType& t : s.inputs)
+    s.open |= std::find(t.type.shape.begin(), t.type.shape.end(), kDynamic) != t.type.shape.end();
   for (std::size_t i = 0; i < f.results.size(); ++i) {
     const AttributeSyntax* info = stablehlo::find(f.results[i].attributes, "jax.result_info");
-    for (const Type& t : leaf_types(f.results[i].type))
-      s.outputs.push_back(
-          {info && !info->text.empty() ? std::string(info->text) : "result" + std::to_string(i),
-           t});
+    const bool named = info && !info->text.empty();
+    declare(f.results[i], {named ? std::string(info->text) : "result" + std::to_string(i), {}},
+            s.outputs, s.results);
   }
-  if (const std::optional<Devices> d = devices_of(f))
+  const Devices all = module_devices();
+  s.replicas = all.replicas;
+  s.partitions = all.partitions;
+  if (const std::optional<Devices> d = devices_of(f)) {
+    s.per_device = true;
     for (std::vector<NamedType>* list : {&s.inputs, &s.outputs})
       for (NamedType& t : *list) t.type.shape.insert(t.type.shape.begin(), d->count());
+  }
   return s;
 }
 

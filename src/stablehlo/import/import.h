@@ -2,12 +2,15 @@
 #pragma once
 
 #include "ir/callback.h"
+#include "ir/mesh.h"
 #include "ir/program.h"
 #include "stablehlo/import/data.h"
 #include "stablehlo/text/syntax.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,10 +18,26 @@
 
 namespace tessera::inline v0::stablehlo {
 
+/// The sharding that a module declares for an argument or a result.
+struct DeclaredSharding {
+  /// With the module's order of the devices. A mesh without axes has one device, of any id.
+  MeshRef mesh;
+  Spec spec;
+  Ints open;  // dimensions that the partitioner may shard further
+  /// The axes along which the devices hold terms of a reduction whose result is the array.
+  Strings unreduced;
+};
+
 struct NamedType {
   std::string name;
   Type type;
   bool donated = false;  // whether the module's caller gives the argument away
+  // The fields below are filled only by signature_of.
+  std::string element = {};      // the element type as StableHLO spells it: "f32", "ui8", "i4"
+  std::string memory_kind = {};  // empty if the module declares none
+  /// The declared result that takes the argument's memory.
+  std::optional<std::int64_t> result = {};
+  std::optional<DeclaredSharding> sharding = {};
 };
 
 /// The comparison of two arrays that a `check.` operation makes.
@@ -65,7 +84,16 @@ struct Signature {
   std::vector<NamedType> inputs, outputs;
   /// Whether an argument has a dynamic dimension.
   bool open = false;
+  /// By declared argument and by declared result, the index of its (first) array among `inputs` or
+  /// `outputs`; -1 for a token.
+  std::vector<std::int64_t> arguments, results;
+  std::int64_t replicas = 1, partitions = 1;
+  /// Whether the function is written for one of these devices, so that the types of its inputs and
+  /// outputs have a leading dimension with one row per device.
+  bool per_device = false;
 };
+/// Throws IoError if the module has no such function. A sharding that cannot be read is left out;
+/// importing the function with `ImportOptions::devices` says what is wrong with it.
 Signature signature_of(const ModuleSyntax& module, const std::string& function);
 
 /// Throws IoError with the position if the module has no such function, or uses something that is

@@ -164,6 +164,9 @@ class Importer {
   std::optional<MeshRef> mesh_of_tiles(const AttributeSyntax& sharding, int rank) const;
   /// The mesh of `devices` devices whose axes fit all of the module's shardings in the older form.
   const MeshRef& tile_mesh(std::int64_t devices) const;
+  /// The sharding among the attributes of an argument or result of rank `rank`, even if shardings
+  /// are not kept; nothing if there is none, or it cannot be read.
+  std::optional<DeclaredSharding> declared_sharding(const Attributes& attributes, int rank) const;
   Cut cut_of_tiles(const AttributeSyntax& sharding, int rank, const MeshRef& mesh) const;
   /// The axes along which such a sharding makes the array manual (a device's own).
   Strings manual_of_tiles(const AttributeSyntax& sharding, const MeshRef& mesh) const;
@@ -191,12 +194,19 @@ class Importer {
   };
   const KnownType& known_type(const TypeSyntax& t) const;
   const FunctionSyntax& entry(const std::string& function) const;
+  std::optional<DeclaredSharding> declared_by_tiles(const AttributeSyntax& sharding,
+                                                    int rank) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// Whether `mesh` is the one that the program is partitioned over: that of its first manual
   /// computation or, if there is none, of its first kept sharding.
   bool is_partitioned_over(const MeshRef& mesh) const;
   Strings labels_of(const FunctionSyntax& f) const;
+  void declare(const ArgumentSyntax& a, NamedType described, std::vector<NamedType>& arrays,
+               std::vector<std::int64_t>& first) const;
+  /// The replicas and partitions that the module declares; one of each if it declares impossible
+  /// numbers.
+  Devices module_devices() const;
   /// The replicas and partitions that the function communicates between, outside of manual regions.
   std::optional<Devices> devices_of(const FunctionSyntax& f) const;
   Imported import_on_devices(const FunctionSyntax& f, const Signature& s, const Devices& d);

@@ -139,6 +139,27 @@ Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const 
   return cut;
 }
 
+std::optional<DeclaredSharding> Importer::declared_sharding(const Attributes& attributes,
+                                                            int rank) const {
+  const AttributeSyntax* sharding = sharding_in(attributes);
+  if (!sharding) return std::nullopt;
+  try {
+    if (sharding->kind == AttributeSyntax::string) return declared_by_tiles(*sharding, rank);
+    MeshRef mesh = mesh_of(*sharding);
+    if (mesh->axes.empty()) {
+      const AttributeSyntax* own = stablehlo::find(sharding->entries, "mesh");
+      const MeshSyntax m = own ? mesh_syntax(*own) : module.meshes.find(sharding->text)->second;
+      DeviceMesh one;
+      one.devices.push_back(m.devices.empty() ? 0 : static_cast<int>(m.devices[0]));
+      mesh = MeshRef(std::move(one));
+    }
+    Cut cut = cut_of(*sharding, rank);
+    return DeclaredSharding{mesh, cut.spec, std::move(cut.open), std::move(cut.unreduced)};
+  } catch (const IoError&) {
+    return std::nullopt;
+  }
+}
+
 bool Importer::is_partitioned_over(const MeshRef& mesh) const {
   if (!partitioned_over_) {
     const AttributeSyntax* first = nullptr;

@@ -116,6 +116,15 @@ Importer::Cut Importer::cut_of_tiles(const AttributeSyntax& sharding, int rank,
   return {spec_of(s, *mesh), {}};
 }
 
+std::optional<DeclaredSharding> Importer::declared_by_tiles(const AttributeSyntax& sharding,
+                                                            int rank) const {
+  const TileSharding s = read(*this, sharding, rank);
+  const bool whole = s.kind == TileSharding::Kind::replicated;
+  if (!whole && s.kind != TileSharding::Kind::tiled) return std::nullopt;
+  const MeshRef& mesh = tile_mesh(whole ? module_devices().count() : s.devices);
+  return DeclaredSharding{mesh, whole ? Spec() : spec_of(s, *mesh), {}, {}};
+}
+
 Strings Importer::manual_of_tiles(const AttributeSyntax& sharding, const MeshRef& mesh) const {
   const TileSharding s = read(*this, sharding, static_cast<int>(sharding.value_type->dims.size()));
   if (s.kind == TileSharding::Kind::manual) return mesh->axes;
