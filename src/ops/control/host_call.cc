@@ -74,10 +74,10 @@ std::vector<Type> host_call_infer(const InferArgs& a) {
     throw InternalError("a host call that takes shards gives no results");
   std::vector<Type> types;
   if (a.op.effect) types.emplace_back(DType::boolean, Shape());
-  const Shape maps = members.shape();
-  for (Type& t : result_types(a.attrs)) {
-    t.shape.insert(t.shape.begin(), maps.begin(), maps.end());
-    types.push_back(std::move(t));
+  for (const Type& t : result_types(a.attrs)) {
+    Shape stack = members.shape();
+    for (const std::int64_t extent : t.shape) stack.push_back(extent);
+    types.emplace_back(t.dtype, std::move(stack));
   }
   return types;
 }
