@@ -48,7 +48,7 @@ void call_each(const Attrs& attrs, std::span<const HostArray> in) {
   if (!callback) throw InternalError("the hook of a debug_callback is a Callback");
   const MapMembers members(attrs);
   const Strings &names = attrs.get<Strings>("names"), &maps = attrs.get<Strings>("maps");
-  const InCallback inside;
+  const InCallback inside(InCallback::report);
   const InUserCode users;  // the callback's own message heads its errors
   const UserFloats floats;
   for_each_index(members.shape(), [&](const Shape& index) {

@@ -3,6 +3,7 @@
 #include "ops/control/host_call.h"
 
 #include "base/float_mode.h"
+#include "ir/nested.h"
 #include "ops/build.h"
 #include "ops/control/map_members.h"
 
@@ -14,7 +15,7 @@ namespace tessera::inline v0::ops {
 namespace {
 
 constexpr const char *kFunction = "function", *kDtypes = "dtypes", *kShapes = "shapes",
-                     *kTakesShards = "takes_shards";
+                     *kOrdered = "ordered", *kTakesShards = "takes_shards";
 
 // In front of the function's own operands stand: whether to call it, and the device.
 constexpr std::size_t kScalars = 2;
@@ -89,7 +90,7 @@ void call_members(const Attrs& attrs, bool scalars, std::span<const HostArray> i
   const auto* function = dynamic_cast<const HostFunction*>(attrs.get<HookPtr>(kFunction).get());
   if (!function) throw InternalError("the hook of a host call is a HostFunction");
   const MapMembers members(attrs);
-  const InCallback inside;
+  const InCallback inside(InCallback::function);
   const InUserCode users;
   const UserFloats floats;
   for_each_index(members.shape(), [&](const Shape& index) {
@@ -201,9 +202,14 @@ Op host_call_op(bool effect) {
               {MapMembers::kStacked, AttrKind::int_lists,
                "for each operand the maps whose dimensions it has in front of its own"}};
   if (effect)
-    op.attrs.push_back({kTakesShards, AttrKind::boolean,
-                        "whether, in a partitioned program, each device calls it with its own "
-                        "shards; false if absent"});
+    for (const AttrSpec& a :
+         {AttrSpec{kOrdered, AttrKind::boolean,
+                   "whether programs with it run in the order of their calls, however long it "
+                   "takes; true if absent"},
+          AttrSpec{kTakesShards, AttrKind::boolean,
+                   "whether, in a partitioned program, each device calls it with its own shards; "
+                   "false if absent"}})
+      op.attrs.push_back(a);
   op.outputs = -1;
   op.cheap = false;
   op.effect = effect;
@@ -237,13 +243,21 @@ bool takes_shards(const Attrs& attrs) {
   return attrs.has(kTakesShards) && attrs.flag(kTakesShards);
 }
 
+bool has_ordered_effects(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& eqn) {
+    if (eqn.op->effect) return !eqn.attrs.has(kOrdered) || eqn.attrs.flag(kOrdered);
+    return any_nested(eqn.attrs, [](const ProgramPtr& q) { return has_ordered_effects(*q); });
+  });
+}
+
 Values host_call(Value holds, Value device, std::shared_ptr<const HostFunction> function,
                  std::span<const Type> results, std::span<const Value> operands,
-                 bool takes_shards) {
+                 HostCallOptions options) {
   Values in{holds, device};
   in.insert(in.end(), operands.begin(), operands.end());
   Attrs attrs = host_call_attrs(std::move(function), results, in.size());
-  if (takes_shards) attrs.set(kTakesShards, true);
+  if (!options.ordered) attrs.set(kOrdered, false);
+  if (options.takes_shards) attrs.set(kTakesShards, true);
   Values out = holds.builder->emit("host_call", in, std::move(attrs));
   out.erase(out.begin());
   return out;

@@ -4,6 +4,8 @@
 
 #include "stablehlo/import/rules.h"
 
+#include <algorithm>
+
 namespace tessera::inline v0::stablehlo::rules {
 
 namespace {
@@ -34,13 +36,18 @@ Values refuse_callback(Reading& r) {
            "compute the callback's results before and pass them as arguments");
 }
 
-// The element types of those that are arrays. Tokens hold no array: calls with side effects keep
-// the program's order without them.
+// The element types of those that are arrays. Tokens hold no array: within a program calls with
+// side effects keep their order without them.
 void note_type(const Reading& r, const TypeSyntax& type, std::vector<std::string_view>& elements) {
   if (type->kind == TypeData::tensor)
     elements.push_back(type->element);
   else if (type->kind != TypeData::token)
     r.refuse("it takes or gives " + shown(type->text), "a callback has arrays and tokens only");
+}
+
+bool has_token(const Reading& r) {
+  return std::any_of(r.operands.begin(), r.operands.end(),
+                     [](const Bound& b) { return b.type && (*b.type)->kind == TypeData::token; });
 }
 
 // Programs for each device tell the function their position along the axes of the mesh. This also
@@ -75,7 +82,8 @@ Values python_callback(Reading& r) {
       ops::constant(r.b, scalar_literal(DType::boolean, std::int64_t{1}));
   if (target == kOfShards && !results.empty())
     r.refuse("it gives results", "a callback that is called with parts of values gives none");
-  return ops::host_call(holds, device_of(r), function, results, r.in, target == kOfShards);
+  return ops::host_call(holds, device_of(r), function, results, r.in,
+                        {.ordered = has_token(r), .takes_shards = target == kOfShards});
 }
 
 }  // namespace
