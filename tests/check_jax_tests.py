@@ -116,8 +116,8 @@ def check_processes():
     expect((broken.results, broken.notes[0]), ({}, "broken_test: no module"), "a file that cannot be imported")
 
 
-def result(outcome, error="", seconds=1.0):
-    return {"outcome": outcome, "error": error, "text": "", "seconds": seconds}
+def result(outcome, error="", cpu=1.0):
+    return {"outcome": outcome, "error": error, "text": "", "seconds": 9.0, "cpu": cpu}
 
 
 def check_reasons():

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import time
 
 
 class Watch:
@@ -34,6 +35,7 @@ class Watch:
             self.write(event="broken", error=str(report.longrepr)[-4000:])
 
     def pytest_runtest_logstart(self, nodeid):
+        self.began = time.process_time()
         self.write(event="start", id=nodeid.split("::", 1)[-1])
 
     def pytest_runtest_logreport(self, report):
@@ -47,7 +49,7 @@ class Watch:
                    error=error[:4000], text=text[-20000:])
 
     def pytest_runtest_logfinish(self, nodeid):
-        self.write(event="end", id=nodeid.split("::", 1)[-1])
+        self.write(event="end", id=nodeid.split("::", 1)[-1], cpu=round(time.process_time() - self.began, 3))
 
 
 def main():

@@ -13,8 +13,8 @@ This page compares two runs of JAX's own tests: on jaxlib's CPU client (*there*)
 * Files for one device run with one device on both sides, the others with eight. `tests/jax/files.py` has their names.
 * JAX draws cases of its parameterised tests at random. Here one case is drawn for each test; `--cases` asks for more.
 * A test counts if it passes there. *Share* is the part of these tests that also passes here.
-* Seconds are the time of the tests that pass on both sides, without starting Python and importing JAX. The runs shared a
-  machine with other work, so only large differences mean something.
+* Seconds are the processor time of all threads in the tests that pass on both sides, without starting Python and importing
+  JAX. It includes the time that JAX itself takes to trace programs and that NumPy takes to check results.
 * Each test that passes only there has a reason: a sentence of `tests/jax/reasons.toml`, or else the error's own first line.
 
 `scripts/jax_tests FOLDER --list tests/jax/must_pass.txt` runs a list of tests of some minutes, all of which must pass.
@@ -29,13 +29,13 @@ def percent(part, whole):
 
 
 def counts(store, name):
-    """(passed there, of these passed here, seconds there, seconds here), or None if a side has not run."""
+    """(passed there, of these passed here, processor seconds there, and here), or None if a side has not run."""
     pairs = results.compare(store, name)
     if not pairs:
         return None
     passed = [(t, h) for _, t, h in pairs if t["outcome"] == "passed"]
     both = [(t, h) for t, h in passed if h["outcome"] == "passed"]
-    return len(passed), len(both), sum(t["seconds"] for t, _ in both), sum(h["seconds"] for _, h in both)
+    return len(passed), len(both), sum(t["cpu"] for t, _ in both), sum(h["cpu"] for _, h in both)
 
 
 def line(title, n):
@@ -106,7 +106,7 @@ def must_pass(stores, seconds, start=6.0, longest=4.0):
     for name in files.TABLE:
         of_each = []
         for store in stores:
-            ok = {t: h["seconds"] for t, there, h in results.compare(store, name) if there["outcome"] == h["outcome"] == "passed"}
+            ok = {t: h["cpu"] for t, there, h in results.compare(store, name) if there["outcome"] == h["outcome"] == "passed"}
             if results.compare(store, name):
                 of_each.append(ok)
         common = set.intersection(*map(set, of_each)) if of_each else set()

@@ -70,7 +70,7 @@ class Piece:
             left = [name for name in ids if name not in self.results]
             if cause and last is not None:
                 outcome, text = cause
-                self.results[last] = {"outcome": outcome, "seconds": 0, "error": text, "text": log}
+                self.results[last] = {"outcome": outcome, "seconds": 0, "cpu": 0, "error": text, "text": log}
                 left = [name for name in left if name != last]
             elif cause:
                 self.notes.append(f"{self.name}: {cause[1]}, outside of a test\n{log}")
@@ -78,7 +78,7 @@ class Piece:
             deaths = 0 if passed else deaths + 1
             if left and (not cause or deaths >= DEATHS):
                 for name in left:
-                    self.results[name] = {"outcome": "lost", "seconds": 0, "error": "the test did not run", "text": log}
+                    self.results[name] = {"outcome": "lost", "seconds": 0, "cpu": 0, "error": "the test did not run", "text": log}
                 left = []
             if not left:
                 return self
@@ -131,6 +131,8 @@ class Piece:
                     self._report(event)
                 elif kind == "end":
                     last = None
+                    if event["id"] in self.results:
+                        self.results[event["id"]]["cpu"] = event["cpu"]
                 elif kind == "collected":
                     self.collected, self.all = event["ids"], event["all"]
                 elif kind == "broken":
@@ -151,7 +153,7 @@ class Piece:
             time.sleep(0.1)
 
     def _report(self, event):
-        result = self.results.setdefault(event["id"], {"outcome": "passed", "seconds": 0, "error": "", "text": ""})
+        result = self.results.setdefault(event["id"], {"outcome": "passed", "seconds": 0, "cpu": 0, "error": "", "text": ""})
         result["seconds"] = round(result["seconds"] + event["seconds"], 3)
         rank = {"passed": 0, "skipped": 1, "failed": 2}
         if rank[event["outcome"]] > rank[result["outcome"]]:

@@ -1,4 +1,4 @@
-"""Outcomes of tests, kept in a folder: one file of JSON for each test file and side, `OUT/VERSION/SIDE/FILE.json`.
+"""Outcomes and times of tests, kept in a folder: one file of JSON for each test file and side, `OUT/VERSION/SIDE/FILE.json`.
 
 `SIDE` is `there` (jaxlib's own CPU client) or `here` (our plug-in). Beside each there is `FILE.txt` with the whole text of what failed."""
 import json
@@ -19,7 +19,7 @@ class Store:
         return self.folder / side / f"{name}.json"
 
     def load(self, side, name):
-        """{"tests": {id: {"outcome", "seconds", "error", "text"}}, "notes", "complete", "all", "devices"}; empty if nothing was run."""
+        """{"tests": {id: {"outcome", "seconds", "cpu", "error", "text"}}, "notes", "complete", "all", "devices"}; empty if nothing was run."""
         try:
             return json.loads(self._path(side, name).read_text())
         except FileNotFoundError:
