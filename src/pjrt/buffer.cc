@@ -185,8 +185,8 @@ runtime::BufferPtr copied_in(const Element& element, const Shape& shape, const s
   return to;
 }
 
-// Runs `f` when the block is written: now, or on the thread that writes it. Gives the completion of
-// `f`, null if it has run.
+}  // namespace
+
 std::shared_ptr<runtime::Completion> when_written(const Block& block, std::function<void()> f) {
   if (!block.pending || block.pending->done()) {
     if (block.pending) block.pending->wait();
@@ -205,8 +205,6 @@ std::shared_ptr<runtime::Completion> when_written(const Block& block, std::funct
   });
   return end;
 }
-
-}  // namespace
 
 PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
   return guarded([&] {

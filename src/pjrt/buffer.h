@@ -9,6 +9,7 @@
 #include "pjrt/event.h"
 #include "runtime/array_data.h"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -58,6 +59,10 @@ struct PJRT_Buffer {
 };
 
 namespace tessera::inline v0::pjrt {
+
+/// Runs `f` when the block is written: now, or on the thread that writes it. Gives the completion of
+/// `f`, null if it has run.
+std::shared_ptr<runtime::Completion> when_written(const Block& block, std::function<void()> f);
 
 /// A block on the memory's device; `pending` may be null.
 runtime::ArrayDataPtr block_on(const PJRT_Memory& memory, const Type& type, runtime::Shard shard,

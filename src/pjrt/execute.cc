@@ -11,6 +11,7 @@
 #include <tessera/inline_vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace tessera::inline v0::pjrt {
@@ -195,6 +196,41 @@ runtime::Shard block_for(const ArrayData& result, std::size_t device) {
   return result.shards.at(static_cast<std::size_t>(at - devices.begin()));
 }
 
+// The blocks that a caller may see under another array already: an argument that the program
+// returns, or a result that it returns twice. A result has memory of its own, because the caller may
+// have lent the argument's, or may write to it from outside.
+class Shared {
+ public:
+  /// The arguments' blocks on one device that the call does not take.
+  Shared(const CallOfProgram& call, const std::vector<ArrayDataPtr>& blocks, std::size_t device) {
+    std::size_t next = device * (blocks.size() / call.devices());
+    for (std::size_t i = 0; i < call.taken.size(); ++i) {
+      if (call.argument(i).is_token) continue;
+      const ArrayData& block = *blocks[next++];
+      const runtime::Use use(block);
+      if (!call.taken[i] && use) seen_.push_back(block.shards.at(0).buffer.get());
+    }
+  }
+  /// The block, or a copy of it if it has been seen before on this device.
+  Block own(const Type& type, const ArrayData& result, runtime::Shard shard) {
+    const runtime::Buffer* const memory = shard.buffer.get();
+    if (std::find(seen_.begin(), seen_.end(), memory) == seen_.end()) {
+      seen_.push_back(memory);
+      return {std::move(shard), result.pending};
+    }
+    const auto bytes = static_cast<std::size_t>(type.bytes());
+    runtime::Shard copy{runtime::Buffer::allocate(bytes), 0};
+    const auto write = [from = std::move(shard), to = copy, bytes] {
+      if (bytes) std::memcpy(bytes_of(to), bytes_of(from), bytes);
+    };
+    auto pending = when_written({copy, result.pending}, write);
+    return {std::move(copy), std::move(pending)};
+  }
+
+ private:
+  std::vector<const runtime::Buffer*> seen_;
+};
+
 }  // namespace
 
 PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
@@ -209,6 +245,8 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
       if (!c.arguments[i].is_token) given.push_back(call.taken[i]);
     static const std::uint32_t kTaker = runtime::taker("a call of a program");
     std::vector<ArrayDataPtr> blocks = blocks_of(call);
+    std::vector<Shared> shared;
+    for (std::size_t d = 0; d < call.devices(); ++d) shared.emplace_back(call, blocks, d);
     const std::vector<ArrayDataPtr> results =
         call.devices() == 1 ? run_on_one(call, std::move(blocks), given, kTaker)
                             : run_on_several(call, blocks, given, kTaker);
@@ -227,7 +265,8 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
           block = block_on(*memory, port.block, {nothing, 0}, pending);
         } else {
           const ArrayData& result = *results[next++];
-          block = block_on(*memory, port.block, block_for(result, d), result.pending);
+          Block own = shared[d].own(port.block, result, block_for(result, d));
+          block = block_on(*memory, port.block, std::move(own.shard), std::move(own.pending));
         }
         args->output_lists[d][r] =
             new PJRT_Buffer(c.machine, memory, *port.element, std::move(block));
