@@ -9,6 +9,7 @@
 #include "spmd/region/shard_map.h"
 #include "stablehlo/bytecode/exported.h"
 #include "stablehlo/bytecode/read.h"
+#include "stablehlo/emit/emit.h"
 #include "stablehlo/import/import.h"
 
 #include <tessera/error.h>
@@ -141,6 +142,11 @@ void place_results(Compiled& c, const stablehlo::Signature& signature, const Pro
       const auto placed = place_of_result(program, c, static_cast<std::size_t>(output));
       if (placed && placed->mesh->size() == devices) lay_out(port, placed->mesh, placed->spec);
       if (signature.per_device) port.block.shape.erase(port.block.shape.begin());
+      // The caller compares what it has declared with what it gets, also what a spec leaves out.
+      if (const auto& declared = signature.outputs[static_cast<std::size_t>(output)].sharding;
+          declared && declared->mesh->size() == devices && !declared->unreduced.empty())
+        port.sharding = sharding_proto(*declared->mesh, declared->spec, port.whole.shape.rank(),
+                                       declared->unreduced);
     }
     c.results.push_back(std::move(port));
   }
@@ -247,6 +253,22 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
     compiling.donated.clear();
   c->executable = runtime::compile(program, compiling);
   return c;
+}
+
+std::string Compiled::optimized_program() const {
+  if (device_count() == 1) return code;
+  const Program& program = executable->program();
+  const auto is_region = [](const Equation& e) {
+    const std::optional<Flow> flow = flow_of(e);
+    return flow && flow->kind == Flow::Kind::region;
+  };
+  stablehlo::Exported exported;
+  exported.name = name;
+  if (program.equations.size() != 1 || !is_region(program.equations[0]))
+    return stablehlo::emit_module(program, exported);
+  const spmd::ShardMap map(program.equations[0].attrs);
+  exported.each_device_of = *map.device_mesh;
+  return stablehlo::emit_module(*map.body, exported);
 }
 
 namespace {

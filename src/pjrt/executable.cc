@@ -152,20 +152,21 @@ PJRT_Error* executable_parameter_memory_kinds(PJRT_Executable_ParameterMemoryKin
 
 PJRT_Error* executable_optimized_program(PJRT_Executable_OptimizedProgram_Args* args) {
   return guarded([&] {
-    // The module as it was given: XLA's form of a program, which callers expect, is not ours.
-    const std::string& code = args->executable->compiled->code;
+    // Callers ask twice: for the size, and with room for the program.
+    std::string& text = args->executable->optimized_program;
+    if (text.empty()) text = args->executable->compiled->optimized_program();
     PJRT_Program& program = *args->program;
     static constexpr std::string_view kFormat = "mlir";
     program.format = kFormat.data();
     program.format_size = kFormat.size();
     if (!program.code) {
-      program.code_size = code.size();
+      program.code_size = text.size();
       return;
     }
-    if (program.code_size < code.size())
-      refuse("OptimizedProgram: the program has " + std::to_string(code.size()) +
+    if (program.code_size < text.size())
+      refuse("OptimizedProgram: the program has " + std::to_string(text.size()) +
              " bytes, and there is room for " + std::to_string(program.code_size));
-    std::memcpy(const_cast<char*>(program.code), code.data(), code.size());
+    std::memcpy(const_cast<char*>(program.code), text.data(), text.size());
   });
 }
 

@@ -20,6 +20,7 @@ struct PJRT_Executable {
   std::vector<const char*> output_shardings = {}, parameter_shardings = {};
   std::vector<std::size_t> output_sharding_sizes = {}, parameter_sharding_sizes = {};
   std::vector<PJRT_NamedValue> costs = {};
+  std::string optimized_program = {};  // once a caller has asked for it
   std::vector<PJRT_Layouts_MemoryLayout*> output_layouts = {}, parameter_layouts = {};
 };
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cctype>
 #include <numeric>
 
 namespace tessera::inline v0::pjrt {
@@ -174,7 +174,7 @@ std::string device_assignment(const CompileSettings& settings) {
 }
 
 namespace {
-enum OpShardingType : std::int64_t { kReplicated = 0, kOther = 3 };
+enum OpShardingType : std::int64_t { kReplicated = 0, kOther = 3, kUnreduced = 6 };
 }  // namespace
 
 std::string replicated_proto() {
@@ -183,21 +183,25 @@ std::string replicated_proto() {
   return out.text();
 }
 
-std::string sharding_proto(const DeviceMesh& mesh, const Spec& spec, int rank) {
+std::string sharding_proto(const DeviceMesh& mesh, const Spec& spec, int rank,
+                           const std::vector<std::string>& unreduced, std::string_view reduction) {
+  // The devices form an array: its dimensions are those of the block's grid, then that of terms, and
+  // that of equal blocks.
   std::vector<std::int64_t> tiles;
   std::int64_t parts = 1;
-  for (int d = 0; d < rank; ++d) {
-    tiles.push_back(mesh.size_of(spec.axes_of(d)));
+  std::vector<std::vector<std::string>> axes;
+  for (int d = 0; d < rank; ++d) axes.push_back(spec.axes_of(d));
+  if (!unreduced.empty()) axes.push_back(unreduced);
+  for (const auto& along : axes) {
+    tiles.push_back(mesh.size_of(along));
     parts *= tiles.back();
   }
-  const std::int64_t n = mesh.size();
   if (parts == 1) return replicated_proto();
-  // The devices in the order of the tiles; those that hold the same tile are next to each other.
+  const std::int64_t n = mesh.size();
   const auto tile_of = [&](std::int64_t position) {
     std::int64_t tile = 0;
-    for (int d = 0; d < rank; ++d)
-      tile =
-          tile * tiles[static_cast<std::size_t>(d)] + mesh.index_along(position, spec.axes_of(d));
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      tile = tile * tiles[d] + mesh.index_along(position, axes[d]);
     return tile;
   };
   std::vector<std::int64_t> positions(static_cast<std::size_t>(n));
@@ -213,7 +217,19 @@ std::string sharding_proto(const DeviceMesh& mesh, const Spec& spec, int rank) {
   out.number(1, kOther);
   out.packed(3, tiles);
   out.packed(4, devices);
-  if (repeats) out.number(6, 1);
+  if (unreduced.empty()) {
+    if (repeats) out.number(6, 1);
+    return out.text();
+  }
+  std::string upper(reduction);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  ProtoWriter entry;
+  entry.bytes(1, "sdy::reduction_op");
+  entry.bytes(2, upper);
+  out.bytes(7, entry.text());
+  out.packed(8, repeats ? std::vector<std::int64_t>{kUnreduced, kReplicated}
+                        : std::vector<std::int64_t>{kUnreduced});
   return out.text();
 }
 

@@ -26,8 +26,11 @@ CompileSettings read_compile_options(std::string_view bytes);
 /// The message DeviceAssignmentProto of these settings.
 std::string device_assignment(const CompileSettings& settings);
 
-/// The message OpSharding for arrays of this rank.
-std::string sharding_proto(const DeviceMesh& mesh, const Spec& spec, int rank);
+/// The message OpSharding for arrays of this rank. Along the axes of `unreduced` the devices have
+/// terms of a reduction, "sum" or another one, whose result is the array.
+std::string sharding_proto(const DeviceMesh& mesh, const Spec& spec, int rank,
+                           const std::vector<std::string>& unreduced = {},
+                           std::string_view reduction = "sum");
 /// The same for arrays that every device has whole.
 std::string replicated_proto();
 
