@@ -25,7 +25,7 @@ Names without_empty(Names all) {
 }  // namespace
 
 std::string emit_module(const Program& p, const Exported& e, const Target& target) {
-  ModuleWriter m(target);
+  ModuleWriter m(target, e.each_device_of ? e.each_device_of->size() : 1);
   const std::size_t arguments = p.inputs.size() - e.constants.size();
   Entry entry{{}, Constraints(arguments), Constraints(p.outputs.size())};
   if (e.shardings) {
@@ -43,6 +43,7 @@ std::string emit_module(const Program& p, const Exported& e, const Target& targe
   m.main = function_text(
       m, "func.func public @main", in, out, in_labels, out_labels,
       [&](Block& b, const Names& names) {
+        b.mesh = e.each_device_of;
         Names all = names;
         for (const Literal& l : e.constants) all.push_back(b.constant(l));
         Names results = b.program(body, all);

@@ -5,6 +5,7 @@
 #include "stablehlo/emit/entry.h"
 #include "stablehlo/emit/target.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Exported {
   /// With `shardings`: by named input, the sharding of an argument that the program does not
   /// constrain; empty if there is none.
   Constraints input_shardings = {};
+  /// The program is what each device of this mesh runs: the body of a shard_map over all its axes.
+  std::optional<DeviceMesh> each_device_of = {};
 };
 
 /// A module whose public function @main is the program. Arguments carry their names as locations,

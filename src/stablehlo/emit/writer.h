@@ -99,7 +99,9 @@ class Block {
 
 class ModuleWriter {
  public:
-  explicit ModuleWriter(const Target& target) : target_(target) {}
+  /// `partitions`: the number of devices for which the module is, if it has no mesh.
+  explicit ModuleWriter(const Target& target, std::int64_t partitions = 1)
+      : target_(target), partitions_(partitions) {}
   const Target& target() const { return target_; }
 
   /// The symbol of a private function with this program; an existing equal one is reused.
@@ -129,7 +131,7 @@ class ModuleWriter {
   std::map<std::string, std::string> decompositions_;
   std::map<std::string, int> symbols_;
   std::vector<std::pair<DeviceMesh, std::string>> meshes_;
-  std::int64_t channels_ = 0, partitions_ = 1;
+  std::int64_t channels_ = 0, partitions_;
 };
 
 /// A function's text: `head` is "func.func private @f"; the labels follow the types of the

@@ -1,0 +1,310 @@
+#include "pjrt/compiled.h"
+
+#include "api/trace/follow.h"
+#include "ir/nested.h"
+#include "ops/build.h"
+#include "pjrt/error.h"
+#include "runtime/backend.h"
+#include "spmd/place/blocks.h"
+#include "spmd/region/shard_map.h"
+#include "stablehlo/bytecode/exported.h"
+#include "stablehlo/bytecode/read.h"
+#include "stablehlo/emit/emit.h"
+#include "stablehlo/import/import.h"
+
+#include <tessera/error.h>
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace tessera::inline v0::pjrt {
+
+namespace {
+
+constexpr std::string_view kEntry = "main";
+
+stablehlo::ModuleSyntax read_module(std::string_view code) {
+  auto source = std::make_shared<stablehlo::Source>();
+  source->text = code;
+  if (stablehlo::is_bytecode(source->text)) return stablehlo::read_bytecode(*source);
+  std::vector<stablehlo::ModuleSyntax> modules = stablehlo::parse(source, {0, source->text.size()});
+  if (modules.size() != 1)
+    refuse("a program is one module, and here are " + std::to_string(modules.size()));
+  return std::move(modules[0]);
+}
+
+// The mesh over which arrays lie whose shardings the module does not declare.
+MeshRef common_mesh(const stablehlo::Signature& signature, std::int64_t devices) {
+  for (const auto* list : {&signature.inputs, &signature.outputs})
+    for (const stablehlo::NamedType& t : *list)
+      if (t.sharding && t.sharding->mesh->size() == devices && !t.sharding->mesh->axes.empty())
+        return t.sharding->mesh;
+  return MeshRef(DeviceMesh{{{"device"}, {devices}}, {}});
+}
+
+// The mesh with its devices listed.
+MeshRef with_devices(const MeshRef& mesh) {
+  if (!mesh->devices.empty()) return mesh;
+  DeviceMesh listed = *mesh;
+  listed.devices.resize(static_cast<std::size_t>(mesh->size()));
+  std::iota(listed.devices.begin(), listed.devices.end(), 0);
+  return MeshRef(std::move(listed));
+}
+
+void lay_out(Port& port, const MeshRef& mesh, const Spec& spec) {
+  port.layout = runtime::intern({with_devices(mesh), spec, true});
+  port.block = Type(port.whole.dtype, block_shape(port.whole.shape, spec, *mesh));
+  port.sharding = sharding_proto(*mesh, spec, port.whole.shape.rank());
+}
+
+Port port_of(const Machine& machine, const stablehlo::NamedType& t) {
+  Port port{&element_of(t.element)};
+  port.whole = port.block = t.type;
+  port.sharding = replicated_proto();
+  port.memory = machine.memories.at(0)->description;
+  if (t.memory_kind.empty()) return port;
+  const auto& kinds = machine.descriptions.at(0)->memories;
+  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const PJRT_MemoryDescription* m) {
+    return m->kind == t.memory_kind;
+  });
+  if (kind == kinds.end()) refuse(t.name + " is in a memory of unknown kind, " + t.memory_kind);
+  port.memory = *kind;
+  return port;
+}
+
+Port token() {
+  Port port{&element_of(std::string_view("token")), true};
+  port.whole = port.block = Type(DType::boolean, Shape{0});
+  port.sharding = replicated_proto();
+  return port;
+}
+
+// How the arguments lie on the devices. What the module leaves open, every device has whole.
+void place_arguments(Compiled& c, const stablehlo::Signature& signature) {
+  const auto devices = static_cast<std::int64_t>(c.device_count());
+  const MeshRef common = common_mesh(signature, devices);
+  for (const std::int64_t input : signature.arguments) {
+    if (input < 0) {
+      c.arguments.push_back({token()});
+      continue;
+    }
+    const stablehlo::NamedType& t = signature.inputs.at(static_cast<std::size_t>(input));
+    Argument a{port_of(*c.machine, t)};
+    if (devices > 1 && signature.per_device) {
+      lay_out(a, common, Spec::cut(0, common->axes.at(0)));
+      a.block.shape.erase(a.block.shape.begin());
+    } else if (devices > 1) {
+      const bool is_cut = t.sharding && t.sharding->mesh->size() == devices;
+      lay_out(a, is_cut ? t.sharding->mesh : common, is_cut ? t.sharding->spec : Spec());
+    }
+    c.arguments.push_back(std::move(a));
+  }
+}
+
+// The spec with which the program returns a result: that of the per-device program that makes it.
+struct Placed {
+  MeshRef mesh;
+  Spec spec;
+};
+std::optional<Placed> place_of_result(const Program& program, const Compiled& c, std::size_t r) {
+  const Var v = program.outputs.at(r);
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    if (program.inputs[i] != v) continue;
+    std::size_t input = 0;
+    for (const Argument& a : c.arguments)
+      if (!a.is_token && input++ == i && a.layout) return Placed{a.layout->mesh, a.layout->spec};
+    return std::nullopt;
+  }
+  for (const Equation& e : program.equations) {
+    const auto at = std::find(e.outputs.begin(), e.outputs.end(), v);
+    if (at == e.outputs.end()) continue;
+    const std::optional<Flow> flow = flow_of(e);
+    if (!flow || flow->kind != Flow::Kind::region) return std::nullopt;
+    const spmd::ShardMap map(e.attrs);
+    return Placed{map.device_mesh,
+                  map.out_specs.at(static_cast<std::size_t>(at - e.outputs.begin()))};
+  }
+  return std::nullopt;
+}
+
+void place_results(Compiled& c, const stablehlo::Signature& signature, const Program& program) {
+  const auto devices = static_cast<std::int64_t>(c.device_count());
+  for (const std::int64_t output : signature.results) {
+    if (output < 0) {
+      c.results.push_back(token());
+      continue;
+    }
+    Port port = port_of(*c.machine, signature.outputs.at(static_cast<std::size_t>(output)));
+    if (devices > 1) {
+      const auto placed = place_of_result(program, c, static_cast<std::size_t>(output));
+      if (placed && placed->mesh->size() == devices) lay_out(port, placed->mesh, placed->spec);
+      if (signature.per_device) port.block.shape.erase(port.block.shape.begin());
+      // The caller compares what it has declared with what it gets, also what a spec leaves out.
+      if (const auto& declared = signature.outputs[static_cast<std::size_t>(output)].sharding;
+          declared && declared->mesh->size() == devices && !declared->unreduced.empty())
+        port.sharding = sharding_proto(*declared->mesh, declared->spec, port.whole.shape.rank(),
+                                       declared->unreduced);
+    }
+    c.results.push_back(std::move(port));
+  }
+}
+
+// An argument is taken if a result is declared to use its memory. If the caller leaves open which
+// one, it is taken if there is a result of its size that no other argument serves; else it stays.
+void take_arguments(Compiled& c, const stablehlo::Signature& signature) {
+  std::vector<bool> served(c.results.size());
+  const auto type = [&](std::size_t i) -> const stablehlo::NamedType* {
+    const std::int64_t input = signature.arguments[i];
+    return input < 0 ? nullptr : &signature.inputs[static_cast<std::size_t>(input)];
+  };
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const stablehlo::NamedType* t = type(i);
+    if (!t || !t->result) continue;
+    c.arguments[i].is_taken = true;
+    if (static_cast<std::size_t>(*t->result) < served.size())
+      served[static_cast<std::size_t>(*t->result)] = true;
+  }
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const stablehlo::NamedType* t = type(i);
+    if (!t || t->result || !t->donated) continue;
+    for (std::size_t r = 0; r < c.results.size() && !c.arguments[i].is_taken; ++r) {
+      const Port& result = c.results[r];
+      if (served[r] || result.is_token || result.block.bytes() != c.arguments[i].block.bytes())
+        continue;
+      served[r] = c.arguments[i].is_taken = true;
+    }
+  }
+}
+
+std::string fingerprint_of(std::string_view code, std::string_view options) {
+  const XXH128_hash_t h = XXH3_128bits(code.data(), code.size());
+  const XXH64_hash_t o = XXH3_64bits(options.data(), options.size());
+  char text[49];
+  std::snprintf(text, sizeof text, "%016llx%016llx%016llx",
+                static_cast<unsigned long long>(h.high64), static_cast<unsigned long long>(h.low64),
+                static_cast<unsigned long long>(o));
+  return text;
+}
+
+// A call whose program has no results still has an end, so every program has one.
+ProgramPtr with_a_result(const ProgramPtr& program) {
+  if (!program->outputs.empty()) return program;
+  Builder b(program->name);
+  Values inputs;
+  for (const Var v : program->inputs) inputs.push_back(b.input(program->type(v)));
+  (void)b.inline_program(*program, inputs);
+  return b.finish(Values{ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}))});
+}
+
+}  // namespace
+
+std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
+                                        std::string_view code, std::string_view options) {
+  auto c = std::make_shared<Compiled>();
+  c->machine = machine;
+  c->code = code;
+  c->options = options;
+  c->fingerprint = fingerprint_of(code, options);
+  c->settings = read_compile_options(options);
+  const std::int64_t devices = c->settings.replicas * c->settings.partitions;
+  if (c->settings.devices.empty()) {
+    c->settings.devices.resize(static_cast<std::size_t>(devices));
+    std::iota(c->settings.devices.begin(), c->settings.devices.end(), 0);
+  }
+  for (const int d : c->settings.devices) (void)machine->device(d);
+
+  const stablehlo::ModuleSyntax module = read_module(code);
+  c->name = module.name.empty() ? std::string(kEntry) : module.name;
+  const std::string entry(kEntry);
+  const stablehlo::Signature signature = stablehlo::signature_of(module, entry);
+  if (signature.open)
+    refuse("the program '" + c->name +
+           "' leaves dimensions open; give it arguments of fixed shape");
+  if (c->settings.replicas > 1 && !signature.per_device)
+    unimplemented("the program '" + c->name + "' is for " + std::to_string(c->settings.replicas) +
+                  " replicas, and does not say what each of them does");
+  place_arguments(*c, signature);
+  stablehlo::ImportOptions how;
+  how.devices = devices > 1 ? devices : 0;
+  stablehlo::Imported imported = stablehlo::import_function(module, entry, how);
+  for (const Literal& l : imported.constants)
+    c->constants.push_back(runtime::on_host(Type(l.dtype, l.shape), l.bytes->data()));
+
+  ProgramPtr program = with_a_result(imported.program);
+  if (devices > 1) {
+    detail::Places places;
+    for (const Argument& a : c->arguments)
+      if (!a.is_token) places.push_back(a.layout->plain ? a.layout->plain : a.layout);
+    places.resize(program->inputs.size());
+    if (const auto cut = detail::follow(*program, nullptr, places, c->name))
+      program = spmd::partition_program(program, *cut);
+  }
+  place_results(*c, signature, *program);
+  take_arguments(*c, signature);
+  runtime::CompileOptions compiling;
+  compiling.name = c->name;
+  for (const Argument& a : c->arguments)
+    if (!a.is_token) compiling.donated.push_back(a.is_taken);
+  if (std::find(compiling.donated.begin(), compiling.donated.end(), true) ==
+      compiling.donated.end())
+    compiling.donated.clear();
+  c->executable = runtime::compile(program, compiling);
+  return c;
+}
+
+std::string Compiled::optimized_program() const {
+  if (device_count() == 1) return code;
+  const Program& program = executable->program();
+  const auto is_region = [](const Equation& e) {
+    const std::optional<Flow> flow = flow_of(e);
+    return flow && flow->kind == Flow::Kind::region;
+  };
+  stablehlo::Exported exported;
+  exported.name = name;
+  if (program.equations.size() != 1 || !is_region(program.equations[0]))
+    return stablehlo::emit_module(program, exported);
+  const spmd::ShardMap map(program.equations[0].attrs);
+  exported.each_device_of = *map.device_mesh;
+  return stablehlo::emit_module(*map.body, exported);
+}
+
+namespace {
+constexpr std::string_view kSerialized = "tessera executable 0.1.0\n";
+}  // namespace
+
+std::string serialized(const Compiled& compiled) {
+  std::string bytes(kSerialized);
+  for (const std::string* part : {&compiled.code, &compiled.options}) {
+    const std::uint64_t n = part->size();
+    bytes.append(reinterpret_cast<const char*>(&n), sizeof n);
+    bytes += *part;
+  }
+  return bytes;
+}
+
+std::shared_ptr<const Compiled> deserialized(const std::shared_ptr<Machine>& machine,
+                                             std::string_view bytes,
+                                             std::optional<std::string_view> options) {
+  std::string_view parts[2];
+  bool good = bytes.starts_with(kSerialized);
+  if (good) bytes.remove_prefix(kSerialized.size());
+  for (std::string_view& part : parts) {
+    std::uint64_t n = 0;
+    good = good && bytes.size() >= sizeof n;
+    if (!good) break;
+    std::memcpy(&n, bytes.data(), sizeof n);
+    bytes.remove_prefix(sizeof n);
+    good = n <= bytes.size();
+    if (!good) break;
+    part = bytes.substr(0, n);
+    bytes.remove_prefix(n);
+  }
+  if (!good || !bytes.empty())
+    refuse("these bytes are not an executable that this version of the plug-in has written");
+  return compile(machine, parts[0], options.value_or(parts[1]));
+}
+
+}  // namespace tessera::inline v0::pjrt

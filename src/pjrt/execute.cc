@@ -1,0 +1,279 @@
+// A call of an executable.
+//
+// The blocks of an argument, one on each device, are made one array of the runtime, whose memory
+// they remain; the blocks of a result become buffers in the same way. No block is copied.
+#include "pjrt/executable.h"
+
+#include "runtime/backend.h"
+#include "runtime/claim.h"
+#include "runtime/holds.h"
+
+#include <tessera/inline_vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace tessera::inline v0::pjrt {
+
+using runtime::ArrayData;
+using runtime::ArrayDataPtr;
+
+namespace {
+
+struct CallOfProgram {
+  const PJRT_LoadedExecutable& executable;
+  const Compiled& compiled;
+  const PJRT_LoadedExecutable_Execute_Args& args;
+  std::vector<bool> taken;  // by argument
+
+  const Argument& argument(std::size_t i) const { return compiled.arguments[i]; }
+  PJRT_Buffer& buffer(std::size_t device, std::size_t i) const {
+    return *args.argument_lists[device][i];
+  }
+  PJRT_Device* device(std::size_t d) const {
+    return args.execute_device ? args.execute_device : executable.devices[d];
+  }
+  std::size_t devices() const { return args.num_devices; }
+};
+
+std::string block_text(const Element& element, const Shape& shape) {
+  std::string text(element.spelling);
+  text += '[';
+  for (std::size_t d = 0; d < shape.size(); ++d) text += (d ? "," : "") + std::to_string(shape[d]);
+  return text + ']';
+}
+
+void check_arguments(const CallOfProgram& call) {
+  const Compiled& c = call.compiled;
+  if (call.executable.is_deleted) refuse("Execute: the program '" + c.name + "' has been deleted");
+  if (call.args.num_args != c.arguments.size())
+    refuse("Execute: the program '" + c.name + "' takes " + std::to_string(c.arguments.size()) +
+           " arguments, and gets " + std::to_string(call.args.num_args));
+  if (call.devices() != c.device_count())
+    refuse("Execute: the program '" + c.name + "' is for " + std::to_string(c.device_count()) +
+           " devices, and gets arguments for " + std::to_string(call.devices()));
+  for (std::size_t d = 0; d < call.devices(); ++d)
+    for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+      const Argument& want = c.arguments[i];
+      const PJRT_Buffer& got = call.buffer(d, i);
+      if (want.is_token) continue;
+      if (got.element != want.element || !(got.type.shape == want.block.shape))
+        refuse("Execute: argument " + std::to_string(i) + " of the program '" + c.name + "' is " +
+               block_text(*want.element, want.block.shape) + " on each device, and gets " +
+               block_text(*got.element, got.type.shape));
+    }
+}
+
+// A buffer whose memory is given away cannot be another argument too.
+void check_taken_once(const CallOfProgram& call) {
+  if (std::find(call.taken.begin(), call.taken.end(), true) == call.taken.end()) return;
+  for (std::size_t d = 0; d < call.devices(); ++d)
+    for (std::size_t i = 0; i < call.taken.size(); ++i)
+      for (std::size_t k = 0; call.taken[i] && k < call.taken.size(); ++k) {
+        if (k == i || &call.buffer(d, i) != &call.buffer(d, k)) continue;
+        if (call.taken[k])
+          refuse("Attempt to donate the same buffer twice in Execute() (flattened argument " +
+                 std::to_string(std::max(i, k)) + ", replica " + std::to_string(d) +
+                 "). Give each donated argument an array of its own.");
+        refuse(
+            "Attempt to use a buffer that was previously donated in the same call to Execute() "
+            "(flattened argument " +
+            std::to_string(k) + ", replica " + std::to_string(d) +
+            "). Give the argument an array of its own.");
+      }
+}
+
+std::vector<bool> taken_by(const PJRT_LoadedExecutable_Execute_Args& args, const Compiled& c) {
+  std::vector<bool> taken;
+  for (const Argument& a : c.arguments) taken.push_back(a.is_taken);
+  const PJRT_ExecuteOptions* o = args.options;
+  if (o && has_field(*o, &PJRT_ExecuteOptions::num_non_donatable_input_indices))
+    for (std::size_t k = 0; k < o->num_non_donatable_input_indices; ++k) {
+      const auto i = static_cast<std::size_t>(o->non_donatable_input_indices[k]);
+      if (i < taken.size()) taken[i] = false;
+    }
+  return taken;
+}
+
+// The arrays of the arguments' blocks: all of the first device, then all of the second.
+std::vector<ArrayDataPtr> blocks_of(const CallOfProgram& call) {
+  std::vector<ArrayDataPtr> blocks;
+  blocks.reserve(call.devices() * call.compiled.arguments.size());
+  for (std::size_t d = 0; d < call.devices(); ++d)
+    for (std::size_t i = 0; i < call.compiled.arguments.size(); ++i) {
+      if (call.argument(i).is_token) continue;
+      ArrayDataPtr a = call.buffer(d, i).array();
+      if (!a)
+        refuse("Execute: argument " + std::to_string(i) + " of the program '" + call.compiled.name +
+               "' has been deleted or donated");
+      blocks.push_back(std::move(a));
+    }
+  return blocks;
+}
+
+[[noreturn]] void refuse_block(const CallOfProgram& call, std::size_t block) {
+  std::vector<std::size_t> arrays;
+  for (std::size_t i = 0; i < call.compiled.arguments.size(); ++i)
+    if (!call.argument(i).is_token) arrays.push_back(i);
+  refuse("Execute: argument " + std::to_string(arrays.at(block % arrays.size())) +
+         " of the program '" + call.compiled.name + "' has been deleted or donated");
+}
+
+std::vector<ArrayDataPtr> run_on_one(const CallOfProgram& call, std::vector<ArrayDataPtr> inputs,
+                                     const std::vector<bool>& given, std::uint32_t taker) {
+  const Compiled& c = call.compiled;
+  inputs.insert(inputs.end(), c.constants.begin(), c.constants.end());
+  runtime::Holds holds(inputs, given, taker);
+  if (const auto refused = holds.refused()) refuse_block(call, *refused);
+  return c.executable->run(inputs, holds);
+}
+
+// The array whose blocks are those of one argument on all devices.
+ArrayDataPtr joined(const Argument& argument, const std::vector<ArrayDataPtr>& blocks,
+                    std::size_t first, std::size_t stride) {
+  auto whole = std::make_shared<ArrayData>();
+  whole->type = argument.whole;
+  whole->layout = argument.layout;
+  std::vector<std::shared_ptr<runtime::Completion>> pending;
+  for (const int device : argument.layout->devices()) {
+    const ArrayData& block = *blocks[first + static_cast<std::size_t>(device) * stride];
+    whole->shards.push_back(block.shards.at(0));
+    if (block.pending && !block.pending->done()) pending.push_back(block.pending);
+  }
+  // The blocks of one call's result have one completion.
+  std::sort(pending.begin(), pending.end());
+  pending.erase(std::unique(pending.begin(), pending.end()), pending.end());
+  if (pending.size() == 1)
+    whole->pending = pending[0];
+  else if (!pending.empty())
+    whole->pending = runtime::all_of(std::move(pending));
+  return whole;
+}
+
+std::vector<ArrayDataPtr> run_on_several(const CallOfProgram& call,
+                                         const std::vector<ArrayDataPtr>& blocks,
+                                         const std::vector<bool>& given, std::uint32_t taker) {
+  const Compiled& c = call.compiled;
+  const std::size_t arrays = blocks.size() / call.devices();
+  std::vector<bool> given_blocks;
+  for (std::size_t d = 0; d < call.devices(); ++d)
+    for (std::size_t i = 0; i < arrays; ++i) given_blocks.push_back(i < given.size() && given[i]);
+  runtime::Holds holds(blocks, given_blocks, taker);
+  if (const auto refused = holds.refused()) refuse_block(call, *refused);
+  std::vector<ArrayDataPtr> inputs;
+  std::size_t next = 0;
+  for (const Argument& a : c.arguments) {
+    if (a.is_token) continue;
+    inputs.push_back(joined(a, blocks, next, arrays));
+    if (next < given.size() && given[next]) {
+      // Whoever still reads one of the blocks keeps all of them from being overwritten.
+      bool alone = true;
+      for (std::size_t d = 0; d < call.devices(); ++d)
+        alone = alone && holds.alone(d * arrays + next);
+      if (!alone) inputs.back()->exposed.store(true);
+    }
+    ++next;
+  }
+  inputs.insert(inputs.end(), c.constants.begin(), c.constants.end());
+  // The blocks that were taken give their memory to the joined arrays, which alone have it then.
+  holds.keep();
+  runtime::Holds of_whole(inputs, given, taker);
+  return c.executable->run(inputs, of_whole);
+}
+
+PJRT_Memory* memory_for(const PJRT_Device& device, const Port& port) {
+  for (PJRT_Memory* m : device.memories)
+    if (m->description == port.memory) return m;
+  return device.memories[0];
+}
+
+// The block of a result that a device has.
+runtime::Shard block_for(const ArrayData& result, std::size_t device) {
+  const std::vector<int>& devices = result.layout->devices();
+  if (devices.size() == 1) return result.shards.at(0);
+  const auto at = std::find(devices.begin(), devices.end(), static_cast<int>(device));
+  return result.shards.at(static_cast<std::size_t>(at - devices.begin()));
+}
+
+// The blocks that a caller may see under another array already: an argument that the program
+// returns, or a result that it returns twice. A result has memory of its own, because the caller may
+// have lent the argument's, or may write to it from outside.
+class Shared {
+ public:
+  /// The arguments' blocks on one device that the call does not take.
+  Shared(const CallOfProgram& call, const std::vector<ArrayDataPtr>& blocks, std::size_t device) {
+    std::size_t next = device * (blocks.size() / call.devices());
+    for (std::size_t i = 0; i < call.taken.size(); ++i) {
+      if (call.argument(i).is_token) continue;
+      const ArrayData& block = *blocks[next++];
+      const runtime::Use use(block);
+      if (!call.taken[i] && use) seen_.push_back(block.shards.at(0).buffer.get());
+    }
+  }
+  /// The block, or a copy of it if it has been seen before on this device.
+  Block own(const Type& type, const ArrayData& result, runtime::Shard shard) {
+    const runtime::Buffer* const memory = shard.buffer.get();
+    if (std::find(seen_.begin(), seen_.end(), memory) == seen_.end()) {
+      seen_.push_back(memory);
+      return {std::move(shard), result.pending};
+    }
+    const auto bytes = static_cast<std::size_t>(type.bytes());
+    runtime::Shard copy{runtime::Buffer::allocate(bytes), 0};
+    const auto write = [from = std::move(shard), to = copy, bytes] {
+      if (bytes) std::memcpy(bytes_of(to), bytes_of(from), bytes);
+    };
+    auto pending = when_written({copy, result.pending}, write);
+    return {std::move(copy), std::move(pending)};
+  }
+
+ private:
+  std::vector<const runtime::Buffer*> seen_;
+};
+
+}  // namespace
+
+PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
+  return guarded([&] {
+    const PJRT_LoadedExecutable& e = *args->executable;
+    const Compiled& c = *e.compiled;
+    const CallOfProgram call{e, c, *args, taken_by(*args, c)};
+    check_arguments(call);
+    check_taken_once(call);
+    std::vector<bool> given;
+    for (std::size_t i = 0; i < c.arguments.size(); ++i)
+      if (!c.arguments[i].is_token) given.push_back(call.taken[i]);
+    static const std::uint32_t kTaker = runtime::taker("a call of a program");
+    std::vector<ArrayDataPtr> blocks = blocks_of(call);
+    std::vector<Shared> shared;
+    for (std::size_t d = 0; d < call.devices(); ++d) shared.emplace_back(call, blocks, d);
+    const std::vector<ArrayDataPtr> results =
+        call.devices() == 1 ? run_on_one(call, std::move(blocks), given, kTaker)
+                            : run_on_several(call, blocks, given, kTaker);
+    for (std::size_t i = 0; i < c.arguments.size(); ++i)
+      for (std::size_t d = 0; call.taken[i] && d < call.devices(); ++d) call.buffer(d, i).forget();
+
+    const auto& pending = results.at(0)->pending;
+    for (std::size_t d = 0; d < call.devices(); ++d) {
+      std::size_t next = 0;
+      for (std::size_t r = 0; r < c.results.size(); ++r) {
+        const Port& port = c.results[r];
+        PJRT_Memory* const memory = memory_for(*call.device(d), port);
+        ArrayDataPtr block;
+        if (port.is_token) {
+          static const runtime::BufferPtr nothing = runtime::Buffer::allocate(0);
+          block = block_on(*memory, port.block, {nothing, 0}, pending);
+        } else {
+          const ArrayData& result = *results[next++];
+          Block own = shared[d].own(port.block, result, block_for(result, d));
+          block = block_on(*memory, port.block, std::move(own.shard), std::move(own.pending));
+        }
+        args->output_lists[d][r] =
+            new PJRT_Buffer(c.machine, memory, *port.element, std::move(block));
+      }
+      if (args->device_complete_events) args->device_complete_events[d] = make_event(pending);
+    }
+  });
+}
+
+}  // namespace tessera::inline v0::pjrt

@@ -1,0 +1,93 @@
+#include "pjrt/extensions.h"
+
+#include "pjrt/executable.h"
+
+// Every block is row-major, so its rank says everything.
+struct PJRT_Layouts_MemoryLayout {
+  std::size_t rank;
+};
+
+namespace tessera::inline v0::pjrt {
+
+namespace {
+
+PJRT_Layouts_MemoryLayout* row_major(std::size_t rank) {
+  return new PJRT_Layouts_MemoryLayout{rank};
+}
+
+PJRT_Error* layout_destroy(PJRT_Layouts_MemoryLayout_Destroy_Args* args) {
+  delete args->layout;
+  return nullptr;
+}
+
+// XLA writes layouts as text: "{2,1,0}", the minor dimension first.
+PJRT_Error* layout_serialize(PJRT_Layouts_MemoryLayout_Serialize_Args* args) {
+  return guarded([&] {
+    auto text = std::make_unique<std::string>("{");
+    for (std::size_t d = args->layout->rank; d-- > 0;) *text += std::to_string(d) + (d ? "," : "");
+    *text += "}";
+    args->serialized_bytes = text->data();
+    args->serialized_bytes_size = text->size();
+    args->serialized_layout = text.release();
+    args->serialized_layout_deleter = [](void* made) { delete static_cast<std::string*>(made); };
+  });
+}
+
+PJRT_Error* layout_of_client(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args* args) {
+  return guarded([&] { args->layout = row_major(args->num_dims); });
+}
+PJRT_Error* layout_of_topology(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args* args) {
+  return guarded([&] { args->layout = row_major(args->num_dims); });
+}
+PJRT_Error* layout_of_buffer(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args* args) {
+  return guarded([&] { args->layout = row_major(args->buffer->type.shape.size()); });
+}
+
+// The caller destroys the layouts, and the list lives as long as the executable.
+template <class Ports>
+PJRT_Layouts_MemoryLayout** layouts_of(const Ports& ports,
+                                       std::vector<PJRT_Layouts_MemoryLayout*>& list) {
+  list.clear();
+  for (const auto& port : ports) list.push_back(row_major(port.block.shape.size()));
+  return list.data();
+}
+PJRT_Error* layouts_of_outputs(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args* args) {
+  return guarded([&] {
+    args->num_outputs = args->executable->compiled->results.size();
+    args->layouts =
+        layouts_of(args->executable->compiled->results, args->executable->output_layouts);
+  });
+}
+PJRT_Error* layouts_of_parameters(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args* args) {
+  return guarded([&] {
+    args->num_parameters = args->executable->compiled->arguments.size();
+    args->layouts =
+        layouts_of(args->executable->compiled->arguments, args->executable->parameter_layouts);
+  });
+}
+
+}  // namespace
+
+PJRT_Extension_Base* extensions() {
+  static PJRT_Shardings_Extension shardings{
+      {sizeof(PJRT_Shardings_Extension), PJRT_Extension_Type_Shardings, nullptr},
+      executable_parameter_shardings,
+      executable_output_shardings};
+  static PJRT_MemoryDescriptions_Extension memories{
+      {sizeof(PJRT_MemoryDescriptions_Extension), PJRT_Extension_Type_MemoryDescriptions,
+       &shardings.base},
+      description_memories,
+      memory_description_kind};
+  static PJRT_Layouts_Extension layouts{
+      {sizeof(PJRT_Layouts_Extension), PJRT_Extension_Type_Layouts, &memories.base},
+      layout_destroy,
+      layout_serialize,
+      layout_of_client,
+      layout_of_buffer,
+      layout_of_topology,
+      layouts_of_outputs,
+      layouts_of_parameters};
+  return &layouts.base;
+}
+
+}  // namespace tessera::inline v0::pjrt
