@@ -1,7 +1,7 @@
 // Functions of the host in partitioned programs.
 #include "ops/control/host_call.h"
 
-#include "../partition_check.h"
+#include "spmd/partition_check.h"
 
 #include <mutex>
 
