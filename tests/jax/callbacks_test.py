@@ -41,6 +41,9 @@ if LIBRARY:
 
 shard_map = jax.shard_map
 
+# jaxlib's client runs a small program with a callback on the thread that calls it.
+ours_only = unittest.skipUnless(LIBRARY, "jaxlib's client would wait for itself")
+
 
 def like(x):
   return jax.ShapeDtypeStruct(x.shape, x.dtype)
@@ -88,7 +91,8 @@ class CallbacksTest(unittest.TestCase):
             turned, jax.ShapeDtypeStruct((3, 2), dtype), x))
         y = f(x)
         self.assertEqual(y.dtype, dtype)
-        np.testing.assert_array_equal(np.asarray(y).astype(np.float32), x.T.astype(np.float32))
+        as_numbers = lambda a: np.asarray(a).astype(np.complex64)
+        np.testing.assert_array_equal(as_numbers(y), as_numbers(x).T)
         self.assertIsInstance(seen[0], jax.Array)
         self.assertEqual(seen[0].dtype, dtype)
 
@@ -106,8 +110,7 @@ class CallbacksTest(unittest.TestCase):
     for i in range(5):
       f(jnp.full(1000, i))
     jax.effects_barrier()
-    self.assertEqual([float(np.mean(a)) for a in kept], [0, 2, 4, 6, 8])
-    self.assertEqual([float(np.max(a)) for a in kept], [0, 2, 4, 6, 8])
+    self.assertEqual([np.asarray(a).tolist() for a in kept], [[2 * i] * 1000 for i in range(5)])
 
   def test_trees(self):
     f = jax.jit(lambda x: jax.pure_callback(
@@ -243,7 +246,9 @@ class CallbacksTest(unittest.TestCase):
         text=True, check=False)
     self.assertEqual(out.returncode, 0, out.stderr)
     # It is printed although the program ends at once.
-    self.assertEqual(out.stdout, "x = [0 1 2], sum 3\n0\n1\n2\nx = [0 1], sum 1\n0\n1\n2\n")
+    want = ["x = [0 1 2], sum 3", "0", "1", "2", "x = [0 1], sum 1", "0", "1", "2"]
+    lines = out.stdout.splitlines()
+    self.assertEqual(lines if LIBRARY else sorted(lines), want if LIBRARY else sorted(want))
 
   def test_exceptions(self):
     def fails(x):
@@ -295,6 +300,7 @@ class CallbacksTest(unittest.TestCase):
         lambda x: np.asarray(f(jnp.asarray(x))), jax.ShapeDtypeStruct((), jnp.float32), x))
     self.assertEqual(float(g(jnp.arange(4.0))), want)
 
+  @ours_only
   def test_waiting_for_another_thread_that_computes(self):
     asked, answer = threading.Event(), []
 
@@ -327,7 +333,7 @@ class CallbacksTest(unittest.TestCase):
     self.assertEqual(wrong, [])
 
   def test_on_each_device_of_a_map(self):
-    mesh = jax.make_mesh((DEVICES,), ("i",))
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("i",))
     log = Log()
 
     @jax.jit
@@ -351,8 +357,20 @@ class CallbacksTest(unittest.TestCase):
       jax.debug.callback(lambda: log.rows.append("called"))
       return ()
 
-    jax.jit(no_arrays)()
-    self.assertEqual(log.taken(), ["called"] * DEVICES)
+    jax.jit(no_arrays)()  # JAX makes it a program for one device
+    self.assertEqual(log.taken(), ["called"])
+
+    two = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, -1), ("i", "j"))
+
+    @jax.jit
+    @functools.partial(shard_map, mesh=two, in_specs=P("i"), out_specs=P("i"), axis_names={"i"})
+    def partly_manual(x):
+      jax.debug.callback(log, x)
+      return x * 2
+
+    z = partly_manual(jnp.arange(4.0))
+    self.assertEqual(z.tolist(), [0, 2, 4, 6])
+    self.assertEqual(sorted(log.taken()), [[[0, 1]], [[2, 3]]])
 
   def test_pmap(self):
     log = Log()
@@ -367,7 +385,7 @@ class CallbacksTest(unittest.TestCase):
     self.assertEqual(sorted(log.taken()), [[float(i)] for i in range(DEVICES)])
 
   def test_once_with_whole_values_in_sharded_jit(self):
-    mesh = jax.make_mesh((2, DEVICES // 2), ("x", "y"))
+    mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, -1), ("x", "y"))
     sharding = NamedSharding(mesh, P("x", "y"))
     log = Log()
 
@@ -441,6 +459,7 @@ class CallbacksTest(unittest.TestCase):
     jax.jit(lambda x: jax.pure_callback(lambda x: x, like(x), x))(1.0)
     self.assertLess(sum(r() is not None for r in alive), 5)
 
+  @ours_only
   def test_an_executable_may_be_forgotten_while_it_runs(self):
     started, go_on = threading.Event(), threading.Event()
 
@@ -463,6 +482,7 @@ class CallbacksTest(unittest.TestCase):
     go_on.set()
     self.assertEqual(float(y), 4)
 
+  @ours_only
   def test_fork_while_a_callback_runs(self):
     code = (
         "import callbacks_test, jax, os, time, warnings\n"
