@@ -125,7 +125,7 @@ class Computation {
   // All its shardings must be over one mesh, that of the surrounding computation if there is one.
   void find_mesh() {
     if (has_no_shardings()) {
-      mesh_ = importer_.devices->mesh;
+      mesh_ = MeshRef(importer_.devices->mesh);
       return;
     }
     mesh_ = are_tiles() ? mesh_of_tiles() : mesh_of_shardings();
