@@ -213,7 +213,16 @@ def _checked(callback, result_avals):
   dtype_of = lambda a: np.dtype(np.bool_) if a.dtype == dtypes.float0 else np.dtype(a.dtype)
   declared = tuple((tuple(a.shape), dtype_of(a)) for a in result_avals)
 
+  # The thread that calls has none of the settings of the thread that traces.
+  with_64_bits = config.enable_x64.value
+
   def call(*operands):
+    if config.enable_x64.value != with_64_bits:
+      with config.enable_x64(with_64_bits):
+        return checked(*operands)
+    return checked(*operands)
+
+  def checked(*operands):
     values = callback(*operands)
     if len(values) != len(declared):
       raise RuntimeError(

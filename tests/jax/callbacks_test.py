@@ -313,8 +313,8 @@ class CallbacksTest(unittest.TestCase):
     y = jax.jit(lambda x: io_callback(callback, like(x), x))(jnp.float32(1))
     asked.wait()
     x = jnp.ones((600, 600))
-    answer.append(np.float32((x @ x).sum()))
-    self.assertEqual(float(y), 1 + 600.0**3)
+    answer.append(np.float32((x @ x).max()))
+    self.assertEqual(float(y), 601)
 
   def test_many_threads(self):
     f = jax.jit(lambda x: jax.pure_callback(lambda x: x * 2, like(x), x) + 1)
