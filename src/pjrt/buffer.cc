@@ -426,7 +426,7 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
 }
 
 PJRT_Error* buffer_is_on_cpu(PJRT_Buffer_IsOnCpu_Args* args) {
-  // Whoever is told so reads the memory in place.
+  // A caller that is told so reads the memory in place.
   args->is_on_cpu = args->buffer->element->is_stored_as_seen();
   return nullptr;
 }

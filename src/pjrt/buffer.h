@@ -60,8 +60,8 @@ struct PJRT_Buffer {
 
 namespace tessera::inline v0::pjrt {
 
-/// Runs `f` when the block is written: now, or on the thread that writes it. Gives the completion of
-/// `f`, null if it has run.
+/// Runs `f` when the block is written: now, or on the thread that writes it. Gives the completion
+/// of `f`, null if it has run.
 std::shared_ptr<runtime::Completion> when_written(const Block& block, std::function<void()> f);
 
 /// A block on the memory's device; `pending` may be null.

@@ -3,6 +3,7 @@
 #include "api/trace/follow.h"
 #include "ir/nested.h"
 #include "ops/build.h"
+#include "ops/control/nested.h"
 #include "pjrt/error.h"
 #include "runtime/backend.h"
 #include "spmd/place/blocks.h"
@@ -130,6 +131,18 @@ std::optional<Placed> place_of_result(const Program& program, const Compiled& c,
   return std::nullopt;
 }
 
+// What each device runs: the region of a program that is one, or the whole program.
+std::optional<spmd::ShardMap> region_of(const Program& program) {
+  if (program.equations.size() != 1) return std::nullopt;
+  const std::optional<Flow> flow = flow_of(program.equations[0]);
+  if (!flow || flow->kind != Flow::Kind::region) return std::nullopt;
+  return spmd::ShardMap(program.equations[0].attrs);
+}
+ProgramPtr program_of_device(const ProgramPtr& program) {
+  const auto region = region_of(*program);
+  return region ? region->body : program;
+}
+
 void place_results(Compiled& c, const stablehlo::Signature& signature, const Program& program) {
   const auto devices = static_cast<std::int64_t>(c.device_count());
   for (const std::int64_t output : signature.results) {
@@ -243,6 +256,9 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
       program = spmd::partition_program(program, *cut);
   }
   place_results(*c, signature, *program);
+  const Cost cost = ops::cost_of(*program_of_device(program));
+  c->flops = cost.flops;
+  c->bytes_accessed = cost.bytes;
   take_arguments(*c, signature);
   runtime::CompileOptions compiling;
   compiling.name = c->name;
@@ -258,17 +274,11 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
 std::string Compiled::optimized_program() const {
   if (device_count() == 1) return code;
   const Program& program = executable->program();
-  const auto is_region = [](const Equation& e) {
-    const std::optional<Flow> flow = flow_of(e);
-    return flow && flow->kind == Flow::Kind::region;
-  };
   stablehlo::Exported exported;
   exported.name = name;
-  if (program.equations.size() != 1 || !is_region(program.equations[0]))
-    return stablehlo::emit_module(program, exported);
-  const spmd::ShardMap map(program.equations[0].attrs);
-  exported.each_device_of = *map.device_mesh;
-  return stablehlo::emit_module(*map.body, exported);
+  const auto region = region_of(program);
+  if (region) exported.each_device_of = *region->device_mesh;
+  return stablehlo::emit_module(region ? *region->body : program, exported);
 }
 
 namespace {

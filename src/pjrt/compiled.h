@@ -42,7 +42,7 @@ struct Compiled {
   /// The program of one of several devices, with its collectives, as the text of a module; for one
   /// device, the module as it was given. Throws what its writing throws.
   std::string optimized_program() const;
-  std::int64_t flops = 0;
+  double flops = 0, bytes_accessed = 0;  // of one device
 
   std::size_t device_count() const { return settings.devices.size(); }
 };
