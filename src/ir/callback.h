@@ -1,4 +1,5 @@
-// Host code that a program calls with its values when it runs: prints and checks.
+// Host code that a program calls with its values when it runs: prints, checks, and functions of the
+// host whose results the program uses.
 #pragma once
 
 #include "ir/attrs.h"
@@ -23,18 +24,39 @@ struct Callback : Hook {
   virtual void call(const Position& position, std::span<const HostArray> values) const = 0;
 };
 
-/// Marks this thread as running a callback. Calling a program, or waiting for one, is then refused.
+/// A function of the host: it reads arrays and writes arrays.
+struct HostFunction : Hook {
+  /// Writes all results. The memory of both is the caller's, and is valid only during the call. May
+  /// be called on any thread, and concurrently for different devices. `device` is the number of the
+  /// device that calls it, where the program says which one. An exception becomes the error of the
+  /// results of the program's call.
+  virtual void call(std::int64_t device, std::span<const HostArray> operands,
+                    std::span<HostArray> results) const = 0;
+};
+
+/// Marks this thread as running a callback.
 class InCallback {
  public:
-  InCallback() : before_(inside_) { inside_ = true; }
-  ~InCallback() { inside_ = before_; }
+  /// In a callback of prints and checks, calling a program, or waiting for one, is refused. A
+  /// function of the host may call programs, which then run on its own thread.
+  enum Kind { report, function };
+  explicit InCallback(Kind kind);
+  ~InCallback();
   InCallback(const InCallback&) = delete;
   InCallback& operator=(const InCallback&) = delete;
   static bool is() { return inside_; }
+  static bool may_compute() { return !inside_ || kind_ == function; }
+  /// The number of threads that run functions of the host.
+  static int functions();
+  /// `watch` is called when a thread begins and when it ends to run a function of the host, which
+  /// may wait for anything, such as other programs on other threads.
+  static void set_watch(void (*watch)(bool begins));
 
  private:
   static thread_local constinit bool inside_;
-  bool before_;
+  static thread_local constinit Kind kind_;
+  bool inside_before_;
+  Kind kind_before_;
 };
 
 }  // namespace tessera::inline v0

@@ -177,7 +177,9 @@ class Splitter {
       const Equation& eqn = known.equations[e];
       bool cheap = is_cheap(eqn);
       cheap_.push_back(cheap);
-      again_.push_back(cheap || (policy_ && !policy_->saveable(eqn, known)));
+      // What side effects return is kept, because they are not repeated.
+      again_.push_back(cheap || (policy_ && !eqn.op->effect && !ops::needs_effects(eqn) &&
+                                 !policy_->saveable(eqn, known)));
     }
   }
 

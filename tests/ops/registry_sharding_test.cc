@@ -97,7 +97,9 @@ TEST_P(RegistrySharding, FactorsKeepTheirPromise) {
       {"bitcast_convert",
        "its result has the operand's width, so its examples have no double counterpart"},
       {"custom_vjp_tangent", "it is transposed, never run"},
-      {"debug_callback", "whoever sees a value sees all of it: nothing is cut"}};
+      {"debug_callback", "whoever sees a value sees all of it: nothing is cut"},
+      {"host_call", "the host sees whole values: nothing is cut"},
+      {"pure_host_call", "the host sees whole values: nothing is cut"}};
   if (auto it = exempt.find(op.name); it != exempt.end()) GTEST_SKIP() << it->second;
 
   Random random{11};

@@ -103,6 +103,7 @@ inline const std::map<std::string, std::string>& not_drawn() {
   static const std::string rule = "holds a user's rule: tests/api draws functions with rules";
   static const std::string condition =
       "what it gives of any numbers may hang on their last bits: tests/linalg draws matrices";
+  static const std::string host = "calls a function of the host: tests/runtime has such functions";
   static const auto& all = *new std::map<std::string, std::string>{
       {"all_gather", devices},
       {"all_gather_invariant", devices},
@@ -114,6 +115,7 @@ inline const std::map<std::string, std::string>& not_drawn() {
       {"custom_vjp_tangent", rule},
       {"debug_callback", "holds host code: tests/api has it in every place of a program"},
       {"eig", condition},
+      {"host_call", host},
       {"eigh", condition},
       {"lu", condition},
       {"pbroadcast", devices},
@@ -122,6 +124,7 @@ inline const std::map<std::string, std::string>& not_drawn() {
       {"ppermute", devices},
       {"ppermute_affine", devices},
       {"ppermute_axes", devices},
+      {"pure_host_call", host},
       {"psum", devices},
       {"psum_invariant", devices},
       {"psum_scatter", devices},

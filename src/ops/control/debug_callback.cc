@@ -2,10 +2,8 @@
 // checks.
 #include "base/float_mode.h"
 #include "ir/callback.h"
-#include "ops/batching.h"
 #include "ops/build.h"
-
-#include <algorithm>
+#include "ops/control/map_members.h"
 
 namespace tessera::inline v0::ops {
 
@@ -26,21 +24,17 @@ Value debug_callback(Value holds, const HookPtr& hook, const Strings& names,
 namespace {
 
 std::vector<Type> debug_callback_infer(const InferArgs& a) {
-  const Ints& sizes = a.attrs.ints("sizes");
-  const IntLists& stacked = a.attrs.get<IntLists>("stacked");
+  const MapMembers members(a.attrs);
   const std::size_t scalars = 1 + a.attrs.get<Strings>("names").size();
-  if (a.inputs.size() < scalars || stacked.size() != a.inputs.size() ||
-      a.attrs.get<Strings>("maps").size() != sizes.size())
+  if (a.inputs.size() < scalars || members.operands() != a.inputs.size() ||
+      a.attrs.get<Strings>("maps").size() != members.shape().size())
     throw InternalError("debug_callback has " + std::to_string(a.inputs.size()) +
                         " operands, which its attributes do not fit");
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     const Type& t = a.inputs[i];
-    bool fits = static_cast<std::size_t>(t.shape.rank()) >= stacked[i].size();
-    for (std::size_t d = 0; fits && d < stacked[i].size(); ++d)
-      fits = stacked[i][d] >= 0 && static_cast<std::size_t>(stacked[i][d]) < sizes.size() &&
-             t.shape[d] == sizes[static_cast<std::size_t>(stacked[i][d])];
+    bool fits = members.fits(i, t);
     if (i < scalars)
-      fits = fits && static_cast<std::size_t>(t.shape.rank()) == stacked[i].size() &&
+      fits = fits && t.shape.size() == members.mapped(i) &&
              t.dtype == (i == 0 ? DType::boolean : DType::int32);
     if (!fits)
       throw InternalError("operand " + std::to_string(i) + " of debug_callback is " + to_string(t));
@@ -52,35 +46,22 @@ std::vector<Type> debug_callback_infer(const InferArgs& a) {
 void call_each(const Attrs& attrs, std::span<const HostArray> in) {
   const auto* callback = dynamic_cast<const Callback*>(attrs.get<HookPtr>("hook").get());
   if (!callback) throw InternalError("the hook of a debug_callback is a Callback");
-  const Ints& sizes = attrs.ints("sizes");
-  const IntLists& stacked = attrs.get<IntLists>("stacked");
+  const MapMembers members(attrs);
   const Strings &names = attrs.get<Strings>("names"), &maps = attrs.get<Strings>("maps");
-  const InCallback inside;
+  const InCallback inside(InCallback::report);
   const InUserCode users;  // the callback's own message heads its errors
   const UserFloats floats;
-  const auto member = [&](std::size_t i, const Shape& index) {
-    Shape rest;
-    std::int64_t number = 0;
-    for (std::size_t d = 0; d < in[i].shape.size(); ++d) {
-      const bool mapped = d < stacked[i].size();
-      if (mapped)
-        number = number * in[i].shape[d] + index[static_cast<std::size_t>(stacked[i][d])];
-      else
-        rest.push_back(in[i].shape[d]);
-    }
-    const std::int64_t bytes = rest.count() * size_of(in[i].dtype);
-    return HostArray(in[i].dtype, rest, in[i].bytes + number * bytes);
-  };
-  for_each_index(Shape(sizes.begin(), sizes.end()), [&](const Shape& index) {
-    if (!*member(0, index).data<bool>()) return;
+  for_each_index(members.shape(), [&](const Shape& index) {
+    const auto member = [&](std::size_t i) { return members.operand(i, in[i], index); };
+    if (!*member(0).data<bool>()) return;
     Callback::Position position;
     for (std::size_t k = 0; k < names.size(); ++k)
-      position.emplace_back(names[k], *member(1 + k, index).data<std::int32_t>());
+      position.emplace_back(names[k], *member(1 + k).data<std::int32_t>());
     // A named map is already among the positions.
     for (std::size_t k = 0; k < maps.size(); ++k)
       if (maps[k].empty()) position.emplace_back("vmap", index[k]);
     std::vector<HostArray> values;
-    for (std::size_t i = 1 + names.size(); i < in.size(); ++i) values.push_back(member(i, index));
+    for (std::size_t i = 1 + names.size(); i < in.size(); ++i) values.push_back(member(i));
     callback->call(position, values);
   });
 }
@@ -102,38 +83,11 @@ std::shared_ptr<const Routine> routine(const CallArgs& a) {
 }
 
 BatchResult debug_callback_batch(const BatchArgs& a) {
-  Values in(a.inputs.begin(), a.inputs.end());
-  Ints sizes = a.attrs.ints("sizes");
+  auto [in, attrs] = MapMembers::inside_map(a);
   Strings maps = a.attrs.get<Strings>("maps");
-  IntLists stacked = a.attrs.get<IntLists>("stacked");
-  sizes.insert(sizes.begin(), a.size);
   maps.insert(maps.begin(), a.axis_name);
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    for (std::int64_t& k : stacked[i]) ++k;
-    if (a.dims[i] == kUnbatched) continue;
-    in[i] = move_dim(in[i], a.dims[i], 0);
-    stacked[i].insert(stacked[i].begin(), 0);
-  }
-  Attrs attrs = a.attrs;
-  attrs.set("sizes", std::move(sizes));
   attrs.set("maps", std::move(maps));
-  attrs.set("stacked", std::move(stacked));
   return {a.b.emit(a.op, in, std::move(attrs)), {kUnbatched}};
-}
-
-// Every device that sees a value sees all of it.
-FactorRule debug_callback_sharding(const ShardArgs& a) {
-  FactorRule rule;
-  for (const Type& t : a.inputs) {
-    std::vector<int> dims;
-    for (const std::int64_t extent : t.shape) {
-      dims.push_back(rule.factor(extent, 'p'));
-      rule.mark(FactorRule::Kind::need_repl, dims.back());
-    }
-    rule.input(dims);
-  }
-  rule.output({});
-  return rule;
 }
 
 struct Silent final : Callback {
@@ -182,7 +136,7 @@ void register_debug_callback(Registry& r) {
   op.call = routine;
   op.infer = debug_callback_infer;
   op.batch = debug_callback_batch;
-  op.sharding = debug_callback_sharding;
+  op.sharding = whole_everywhere;
   op.cost = [](std::span<const Type> in, std::span<const Type>, const Attrs&) {
     Cost c;
     for (const Type& t : in) c.bytes += static_cast<double>(t.bytes());

@@ -62,8 +62,32 @@ ProgramPtr guarded(const Program& p) {
   return b.finish(out);
 }
 
+bool needs_effects(const Program& p) {
+  std::vector<bool> effect(p.types.size());
+  bool any = false;
+  for (const Equation& eqn : p.equations) {
+    for (Var v : eqn.inputs) any = any || effect[v];
+    for (Var v : eqn.outputs) effect[v] = eqn.op->effect;
+    any = any || needs_effects(eqn);
+  }
+  for (Var v : p.outputs) any = any || effect[v];
+  return any;
+}
+
+bool needs_effects(const Equation& eqn) {
+  return any_nested(eqn.attrs, [](const ProgramPtr& p) { return needs_effects(*p); });
+}
+
 ProgramPtr without_effects(const ProgramPtr& p) {
   if (!has_effects(*p)) return p;
+  if (needs_effects(*p))
+    Message("grad")
+        .problem("a call of the host, whose results are used, stands in a program that has to run "
+                 "a second time without its side effects")
+        .rule("derivatives repeat parts of loops and branches, and side effects are not repeated")
+        .from(p->equations[0].loc)
+        .advice("use a pure host call, or move the call out of the loop or branch")
+        .raise<TraceError>();
   auto q = std::make_shared<Program>(*p);
   std::erase_if(q->equations, [](const Equation& eqn) { return eqn.op->effect; });
   for (Equation& eqn : q->equations) eqn = without_effects(eqn);

@@ -11,8 +11,13 @@ namespace tessera::inline v0::ops {
 /// input is true.
 ProgramPtr guarded(const Program& p);
 
+/// Whether results depend on what side effects return (those of calls of the host), so that the
+/// program, or the equation, cannot be run again without them.
+bool needs_effects(const Program& p);
+bool needs_effects(const Equation& eqn);
+
 /// The program without its side effects; the equation, which must have results, without its side
-/// effects.
+/// effects. Throws TraceError if it needs them.
 ProgramPtr without_effects(const ProgramPtr& p);
 Equation without_effects(const Equation& eqn);
 

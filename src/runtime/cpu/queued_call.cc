@@ -1,9 +1,12 @@
 #include "runtime/cpu/queued_call.h"
 
 #include "base/float_mode.h"
+#include "ops/control/host_call.h"
 #include "runtime/cpu/given.h"
 #include "runtime/profiler.h"
 #include "runtime/work_ledger.h"
+
+#include <algorithm>
 
 namespace tessera::inline v0::runtime {
 
@@ -41,6 +44,12 @@ void QueuedCall::hold(const BufferPtr& buffer) {
   if (!buffer || (!buffers_.empty() && buffers_.back() == buffer)) return;
   buffers_.push_back(buffer);
   buffer->in_flight.fetch_add(1);
+}
+
+bool QueuedCall::may_overtake() const {
+  return taken_.empty() &&
+         std::all_of(before_.begin(), before_.end(), [](const auto& b) { return b->done(); }) &&
+         !ops::has_ordered_effects(owner_->program());
 }
 
 void QueuedCall::take(std::vector<Taken> taken) {

@@ -28,6 +28,8 @@ class QueuedCall {
   void keep(std::shared_ptr<CallGiven> given) { given_ = std::move(given); }
   /// Adds a computation that must complete before the call.
   void after(std::shared_ptr<Completion> before) { before_.push_back(std::move(before)); }
+  /// Whether it may run before earlier calls.
+  bool may_overtake() const;
   /// The arrays that the call took. If it fails, those that it has not overwritten are given back.
   void take(std::vector<Taken> taken);
 

@@ -169,7 +169,7 @@ void has_run(const Variant& v) {
 
 std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inputs,
                                               Holds& holds) const {
-  if (InCallback::is())
+  if (!InCallback::may_compute())
     Message(name())
         .problem("a handler of prints computes with arrays")
         .rule("handlers run in the middle of a call, and others wait until it is over")
@@ -205,6 +205,16 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       turn->wait();
     }
     queued = !turn;
+  }
+  if (queued && InCallback::is()) {
+    // A call in the queue would wait for the call that runs this function of the host.
+    if (communicates_)
+      Message(name())
+          .problem("a callback computes on devices of several processes")
+          .rule("it runs in the middle of a call, and calls that communicate have one order")
+          .advice("keep what it is given, and compute with it outside")
+          .raise<Error>();
+    queued = false;
   }
   profiler::Scope scope(name(), queued ? "dispatch" : "call", profiler::kHost);
   const AllocatingFor allocating(name());
@@ -254,7 +264,8 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
       call->run();
       has_run(*own);
     };
-    done = dispatch_async(std::string(name()), work, communicates_ ? &own_turns() : nullptr);
+    done = dispatch_async(std::string(name()), work, communicates_ ? &own_turns() : nullptr,
+                          [call] { return call->may_overtake(); });
   } catch (...) {
     call->give_back(false);
     throw;

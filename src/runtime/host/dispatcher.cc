@@ -6,23 +6,33 @@
 #include "runtime/host/background_thread.h"
 #include "runtime/turns.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
 constexpr std::size_t kDepth = 8;
 
+// How long a function of the host may take before later calls overtake the one that calls it.
+constexpr std::chrono::milliseconds kPatience(20);
+
 class Call : public Event {
  public:
-  Call(std::string name, std::function<void()> work)
-      : name_(std::move(name)), work_(std::move(work)) {}
+  Call(std::string name, std::function<void()> work, std::function<bool()> may_overtake)
+      : name_(std::move(name)), work_(std::move(work)), may_overtake_(std::move(may_overtake)) {}
 
   std::optional<Turn> turn;
+
+  /// Whether the call may run before calls that were queued earlier.
+  bool may_overtake() const { return !turn && may_overtake_ && may_overtake_(); }
 
   void run() noexcept {
     if (turn) turn->wait();
@@ -32,6 +42,7 @@ class Call : public Event {
     } catch (...) {
       error = named(std::current_exception());
     }
+    may_overtake_ = nullptr;
     work_ = nullptr;  // releases the inputs before anyone sees that the call is over
     turn.reset();
     end(std::move(error));
@@ -45,7 +56,7 @@ class Call : public Event {
           .advice("fork outside of the library's functions")
           .raise<Error>();
     // This call may be queued behind the call that runs the callback.
-    if (!done() && InCallback::is())
+    if (!done() && !InCallback::may_compute())
       Message(name_)
           .problem("a handler of prints waits for the call")
           .rule("handlers run in the middle of a call, and others wait until it is over")
@@ -80,14 +91,16 @@ class Call : public Event {
 
   std::string name_;
   std::function<void()> work_;
+  std::function<bool()> may_overtake_;
 };
 
 class Dispatcher {
  public:
   static Dispatcher& instance() {
     static Dispatcher* d = [] {
-      auto* made = new Dispatcher;  // leaked: its thread ends with the process
+      auto* made = new Dispatcher;  // leaked: its threads end with the process
       wait_at_the_end_for([] { instance().drain(); });
+      InCallback::set_watch([](bool begins) { instance().watch(begins); });
       return made;
     }();
     return *d;
@@ -102,13 +115,14 @@ class Dispatcher {
     queue_.push_back(call);
     if (turns) call->turn.emplace(turns->behind_all());
     in_flight_.fetch_add(1, std::memory_order_relaxed);
+    if (InCallback::functions() > 0) have_helper();
     lock.unlock();
     work_.notify_one();
     return true;
   }
   int in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
   void drain() {
-    if (g_is_dispatcher || forked()) return;
+    if (g_is_dispatcher || InCallback::is() || forked()) return;
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [&] { return in_flight_.load() == 0; });
   }
@@ -125,22 +139,71 @@ class Dispatcher {
         queue_.pop_front();
       }
       room_.notify_one();
-      call->run();
-      call = nullptr;
-      {
-        std::lock_guard lock(mutex_);
-        in_flight_.fetch_sub(1, std::memory_order_relaxed);
-      }
-      idle_.notify_all();
+      finish(std::move(call));
+    }
+  }
+  void finish(std::shared_ptr<Call> call) {
+    call->run();
+    call = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    idle_.notify_all();
+  }
+
+  // A function of the host may wait for a thread that waits for a call which is queued behind the
+  // one that called the function. So helpers run calls that may overtake when a function takes
+  // long.
+  void watch(bool begins) {
+    functions_seen_.fetch_add(1, std::memory_order_relaxed);
+    if (!begins) return;
+    const std::lock_guard lock(mutex_);
+    if (!queue_.empty()) have_helper();
+  }
+  // Requires the lock. A helper that runs a call may be held up like the others.
+  void have_helper() {
+    if (helpers_ > busy_helpers_) return help_.notify_one();
+    try {
+      std::thread([this] {
+        const OnBehalf callers;
+        help();
+      }).detach();
+      ++helpers_;
+    } catch (const std::system_error&) {
+      // The calls run in their order.
+    }
+  }
+  [[noreturn]] void help() {
+    g_is_dispatcher = true;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      help_.wait(lock, [&] { return InCallback::functions() > 0 && !queue_.empty(); });
+      const std::int64_t seen = functions_seen_.load(std::memory_order_relaxed);
+      help_.wait_for(lock, kPatience, [&] { return queue_.empty(); });
+      if (functions_seen_.load(std::memory_order_relaxed) != seen) continue;
+      const auto it = std::find_if(queue_.begin(), queue_.end(),
+                                   [](const auto& call) { return call->may_overtake(); });
+      if (it == queue_.end()) continue;
+      std::shared_ptr<Call> call = std::move(*it);
+      queue_.erase(it);
+      ++busy_helpers_;
+      lock.unlock();
+      room_.notify_one();
+      finish(std::move(call));
+      lock.lock();
+      --busy_helpers_;
     }
   }
 
   static thread_local bool g_is_dispatcher;
   std::mutex mutex_;
-  std::condition_variable work_, room_, idle_;
+  std::condition_variable work_, room_, idle_, help_;
   std::deque<std::shared_ptr<Call>> queue_;
   std::atomic<int> in_flight_{0};
   BackgroundThread thread_;
+  int helpers_ = 0, busy_helpers_ = 0;
+  std::atomic<std::int64_t> functions_seen_{0};  // how many began and ended
 };
 thread_local bool Dispatcher::g_is_dispatcher = false;
 
@@ -149,8 +212,8 @@ std::atomic<bool> g_used{false};
 }  // namespace
 
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work,
-                                           Turns* turns) {
-  auto call = std::make_shared<Call>(name, std::move(work));
+                                           Turns* turns, std::function<bool()> may_overtake) {
+  auto call = std::make_shared<Call>(name, std::move(work), std::move(may_overtake));
   g_used.store(true, std::memory_order_relaxed);
   if (forked() || !Inside::libraries() || !Dispatcher::instance().submit(call, turns)) {
     Dispatcher::instance().drain();

@@ -3,6 +3,7 @@
 #include "ir/collective_attrs.h"
 #include "ir/nested.h"
 #include "ops/build.h"
+#include "ops/control/host_call.h"
 #include "ops/local.h"
 
 #include <algorithm>
@@ -85,6 +86,7 @@ void BodyWriter::equation(Frame& f, std::size_t k, const Equation& eqn) {
     return;
   }
   if (is_made_anywhere(f, eqn)) return make_anywhere(f, eqn);
+  if (eqn.op->effect && ops::takes_shards(eqn.attrs)) return on_each_device(f, eqn);
   plain(f, k, eqn);
 }
 
@@ -180,14 +182,16 @@ void BodyWriter::plain(Frame& f, std::size_t k, const Equation& eqn) {
   Values results = emit(eqn, rule, choice.division, choice.operands, choice.results, parts);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Type& type = f.program.types[eqn.outputs[i]];
+    if (eqn.op->effect && f.reads[eqn.outputs[i]] > 0)
+      results[i] = from_one_device(f.scope, results[i]);
     f.slots[eqn.outputs[i]] = add(type, choice.results[i], like(type, results[i]));
   }
   if (eqn.op->exchange == Exchange::combine)
     find_own_sum(eqn, parts[0], held_[f.slots[eqn.outputs[0]]]);
 }
 
-// All devices execute the effect's equation, but only the first one along the automatic axes acts.
-Value BodyWriter::on_one_device(std::size_t scope, Value holds) {
+// The axes of the scope along which the partitioner divides, and the number of devices along them.
+std::pair<Strings, std::int64_t> BodyWriter::automatic_axes(std::size_t scope) const {
   AtomSet atoms;
   const AtomSet barred = work_.where.barred(scope);
   Strings axes;
@@ -196,8 +200,46 @@ Value BodyWriter::on_one_device(std::size_t scope, Value holds) {
     atoms.insert(static_cast<Atom>(a));
     axes.push_back(work_.mesh.atom_mesh().axes[a]);
   }
+  return {axes, axes.empty() ? 1 : work_.mesh.size(atoms)};
+}
+
+// Each device acts, with the shards of the operands that it holds.
+void BodyWriter::on_each_device(Frame& f, const Equation& eqn) {
+  Values parts;
+  for (std::size_t i = 0; i < eqn.inputs.size(); ++i)
+    parts.push_back(at(f.slots[eqn.inputs[i]], lies(f.scope, eqn.inputs[i])));
+  if (const auto [axes, devices] = automatic_axes(f.scope); !axes.empty()) {
+    Value& device = parts[ops::kDeviceOperand];
+    const Value count = ops::scalar(b_, DType::int32, static_cast<double>(devices));
+    device = ops::add(ops::mul(device, count), ops::part_number(b_, axes, devices));
+  }
+  const Values results = b_.emit(*eqn.op, parts, eqn.attrs);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Type& type = f.program.types[eqn.outputs[i]];
+    f.slots[eqn.outputs[i]] =
+        add(type, work_.placements.replicated(type.shape.rank()), results[i]);
+  }
+}
+
+// All devices execute the effect's equation, but only the first one along the automatic axes acts.
+Value BodyWriter::on_one_device(std::size_t scope, Value holds) {
+  const auto [axes, devices] = automatic_axes(scope);
   if (axes.empty()) return holds;
-  return ops::and_(holds, ops::is_first(b_, axes, work_.mesh.size(atoms)));
+  return ops::and_(holds, ops::is_first(b_, axes, devices));
+}
+
+// The result of the effect on the device that acts, for all devices.
+Value BodyWriter::from_one_device(std::size_t scope, Value result) {
+  const auto [axes, devices] = automatic_axes(scope);
+  if (axes.empty()) return result;
+  const std::size_t first = b_.so_far().equations.size();
+  const Value all = ops::all_gather_invariant(result, axes, devices, 0, false);
+  Ints start(static_cast<std::size_t>(all.rank()), 0), limit = all.shape().to_vector();
+  limit[0] = 1;
+  const Value one =
+      ops::reshape(ops::slice(all, start, limit, Ints(start.size(), 1)), result.shape());
+  note_emitted(first);
+  return one;
 }
 
 Values BodyWriter::emit(const Equation& eqn, const DivisionRule& rule, const Division& division,

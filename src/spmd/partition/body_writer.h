@@ -108,7 +108,10 @@ class BodyWriter {
 
   void equation(Frame& f, std::size_t k, const Equation& eqn);
   void plain(Frame& f, std::size_t k, const Equation& eqn);
+  std::pair<Strings, std::int64_t> automatic_axes(std::size_t scope) const;
+  void on_each_device(Frame& f, const Equation& eqn);
   Value on_one_device(std::size_t scope, Value holds);
+  Value from_one_device(std::size_t scope, Value result);
   void find_sum(const Frame& f, Var v, ResultState& result) const;
   bool is_made_anywhere(const Frame& f, const Equation& eqn) const;
   void make_anywhere(Frame& f, const Equation& eqn);

@@ -160,6 +160,8 @@ const EmitTable& emit_table() {
       {"axis_index", {write::axis_index}},
       {"pvary", {write::identity}},
       {"debug_callback", {.never = "host code stays with its process"}},
+      {"host_call", {.never = "host code stays with its process"}},
+      {"pure_host_call", {.never = "host code stays with its process"}},
   };
   return *rows;
 }

@@ -204,8 +204,7 @@ Values custom_call(Reading& r) {
     if (target == row.target) return row.rule(r);
   if (const Rule rule = lapack_rule(target)) return rule(r);
   if (const Rule rule = older_lapack_rule(target)) return rule(r);
-  if (target.find("python") != target.npos && target.ends_with("callback"))
-    return python_callback(r);
+  if (const Rule rule = python_callback_rule(target)) return rule(r);
   r.refuse("the custom call " + shown(target) + " is not supported",
            "a custom call is code of another library",
            "export the function for a platform without it, or write this part with Tessera");

@@ -1,15 +1,19 @@
 // Imports a function of a module as a program.
 #pragma once
 
+#include "ir/callback.h"
 #include "ir/mesh.h"
 #include "ir/program.h"
 #include "stablehlo/import/data.h"
 #include "stablehlo/text/syntax.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::inline v0::stablehlo {
@@ -57,12 +61,22 @@ struct BrokenAssertion : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A call of a function of the host, by a number that means something to the module's writer. The
+/// element types are those that the module declares ("f32", "i4", "f8E4M3FN"), in order.
+struct HostCall {
+  std::int64_t index = 0;
+  std::vector<std::string_view> operands, results;
+};
+
 struct ImportOptions {
   /// The shapes of the arguments of a call if the function has dynamic dimensions (-1 in
   /// `Imported::inputs`); empty if it has none.
   std::vector<Shape> arguments = {};
   /// Shardings of meshes with this many devices are kept; 0: none are.
   std::int64_t devices = 0;
+  /// Returns the function that a custom call `tessera_python_callback` of the module calls. Absent:
+  /// such calls are refused.
+  std::function<std::shared_ptr<const HostFunction>(const HostCall&)> host_function = {};
 };
 
 /// The declared arguments and results of a function; -1 stands for a dynamic dimension.

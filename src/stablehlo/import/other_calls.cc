@@ -93,18 +93,6 @@ Values mhlo_operation(Reading& r) {
   return import_of(op.name)->rule(as_written);
 }
 
-// Such a call holds an index into a table of functions of the process that exported it.
-Values python_callback(Reading& r) {
-  const AttributeSyntax* config = r.find("mhlo.backend_config");
-  const Ints index = config ? r.field(*config, "index") : Ints{};
-  const std::string which = index.size() == 1 ? " " + std::to_string(index[0]) : "";
-  r.refuse("it calls Python function" + which + " of the process that exported the module (" +
-               r.word_or("call_target_name", "") + ")",
-           "the module holds that function's number and not its code",
-           "export without jax.debug.print, jax.debug.callback, pure_callback and io_callback, or "
-           "compute the callback's results before and pass them as arguments");
-}
-
 Values threefry(Reading& r) {
   r.need_operands(4);
   return ops::threefry2x32(r.in[0], r.in[1], r.in[2], r.in[3]);

@@ -84,10 +84,13 @@ Values check_equal(Reading& r);
 Values check_close(Reading& r);
 Values check_almost_equal(Reading& r);
 
+// host_calls.cc
+/// Null unless it calls a function of Python.
+Rule python_callback_rule(const std::string& target);
+
 // other_calls.cc
 Values approx_top_k(Reading& r);
 Values dynamic_approx_top_k(Reading& r);
-Values python_callback(Reading& r);
 Values mhlo_operation(Reading& r);
 Values threefry(Reading& r);
 Values pivots_to_permutation(Reading& r);

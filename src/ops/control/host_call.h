@@ -1,0 +1,39 @@
+// Equations that call functions of the host.
+#pragma once
+
+#include "ir/builder.h"
+#include "ir/callback.h"
+
+#include <span>
+#include <vector>
+
+namespace tessera::inline v0::ops {
+
+/// Calls the function with the operands if `holds` is true, and returns its results, of these
+/// types; they are zeros if it is false. The call is a side effect: it takes place as often as the
+/// program says, in the program's order. `device` is the number that the function is told: an int32
+/// scalar.
+struct HostCallOptions {
+  /// Whether programs with such calls run in the order in which they are called, however long a
+  /// function takes.
+  bool ordered = true;
+  /// In a partitioned program one device calls the function with whole values or, if it takes
+  /// shards, each with its own shards. There must be no results then.
+  bool takes_shards = false;
+};
+Values host_call(Value holds, Value device, std::shared_ptr<const HostFunction> function,
+                 std::span<const Type> results, std::span<const Value> operands,
+                 HostCallOptions options = {});
+/// Whether an equation with side effects is a call that takes shards, and which operand of it is
+/// the number of the device.
+bool takes_shards(const Attrs& attrs);
+inline constexpr std::size_t kDeviceOperand = 1;
+/// Whether the program has side effects other than calls that are not ordered.
+bool has_ordered_effects(const Program& p);
+
+/// The same for a function without side effects: it is not called if no result is needed, and may
+/// be called once for devices with equal operands.
+Values pure_host_call(Builder& b, std::shared_ptr<const HostFunction> function,
+                      std::span<const Type> results, std::span<const Value> operands);
+
+}  // namespace tessera::inline v0::ops
