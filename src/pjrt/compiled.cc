@@ -1,9 +1,11 @@
 #include "pjrt/compiled.h"
 
 #include "api/trace/follow.h"
+#include "explain/pages.h"
 #include "ir/nested.h"
 #include "ops/build.h"
 #include "ops/control/nested.h"
+#include "pjrt/callbacks.h"
 #include "pjrt/error.h"
 #include "runtime/backend.h"
 #include "spmd/place/blocks.h"
@@ -212,6 +214,12 @@ ProgramPtr with_a_result(const ProgramPtr& program) {
   return b.finish(Values{ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}))});
 }
 
+std::vector<std::string> names_of(const std::vector<stablehlo::NamedType>& types) {
+  std::vector<std::string> names;
+  for (const stablehlo::NamedType& t : types) names.push_back(t.name);
+  return names;
+}
+
 }  // namespace
 
 std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
@@ -242,18 +250,21 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   place_arguments(*c, signature);
   stablehlo::ImportOptions how;
   how.devices = devices > 1 ? devices : 0;
+  how.host_function = python_function;
   stablehlo::Imported imported = stablehlo::import_function(module, entry, how);
   for (const Literal& l : imported.constants)
     c->constants.push_back(runtime::on_host(Type(l.dtype, l.shape), l.bytes->data()));
 
-  ProgramPtr program = with_a_result(imported.program);
+  const ProgramPtr whole = with_a_result(imported.program);
+  ProgramPtr program = whole;
+  std::shared_ptr<const spmd::ProgramShardings> cut;
   if (devices > 1) {
     detail::Places places;
     for (const Argument& a : c->arguments)
       if (!a.is_token) places.push_back(a.layout->plain ? a.layout->plain : a.layout);
     places.resize(program->inputs.size());
-    if (const auto cut = detail::follow(*program, nullptr, places, c->name))
-      program = spmd::partition_program(program, *cut);
+    cut = detail::follow(*program, nullptr, places, c->name);
+    if (cut) program = spmd::partition_program(program, *cut);
   }
   place_results(*c, signature, *program);
   const Cost cost = ops::cost_of(*program_of_device(program));
@@ -268,6 +279,9 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
       compiling.donated.end())
     compiling.donated.clear();
   c->executable = runtime::compile(program, compiling);
+  if (const std::string& folder = machine->options.explain; !folder.empty())
+    explain::write_page(folder, {c->name, whole, cut, names_of(signature.inputs),
+                                 names_of(signature.outputs), compiling.donated});
   return c;
 }
 

@@ -100,8 +100,9 @@ TEST(Locations, OfATextAreReadInAllForms) {
   EXPECT_EQ(origin("fused[\"layer/add\", \"model.py\":3:7]"), "model.py:3 in layer");
   EXPECT_EQ(origin("fused<\"cse\">[unknown, \"model.py\":3:7, \"b.py\":4:1]"), "model.py:3");
   EXPECT_EQ(origin("\"a \\22b\\22/\\C3\\A4/add\""), " in a \"b\"/\u00e4");
-  EXPECT_EQ(origin("#loc2", "#loc = loc(\"f\"(\"model.py\":3:7))\n#loc1 = loc(callsite(#loc at "
-                            "unknown))\n#loc2 = loc(\"layer/add\"(#loc1))\n"),
+  EXPECT_EQ(origin("#loc2",
+                   "#loc = loc(\"f\"(\"model.py\":3:7))\n#loc1 = loc(callsite(#loc at "
+                   "unknown))\n#loc2 = loc(\"layer/add\"(#loc1))\n"),
             "model.py:3 f in layer");
 }
 
@@ -129,8 +130,8 @@ TEST(Locations, ThatSayNothingAreUnknown) {
   std::string doubling = "#loc0 = loc(\"model.py\":3:7)\n";
   for (int i = 1; i < 60; ++i) {
     const std::string before = "#loc" + std::to_string(i - 1);
-    doubling += "#loc" + std::to_string(i) + " = loc(fused[unknown, " + before + ", " + before +
-                "])\n";
+    doubling +=
+        "#loc" + std::to_string(i) + " = loc(fused[unknown, " + before + ", " + before + "])\n";
   }
   EXPECT_EQ(origin("#loc59", doubling), "model.py:3");
   std::string deep = "\"model.py\":3:7";
@@ -160,14 +161,14 @@ func.func private @relu(%x: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.maximum %x, %c : tensor<f32> loc("inner/max")
   return %0 : tensor<f32>
 }
-#call = loc("jit(f)/model/jit(relu)"("f"("m.py":3:1)))
-#multiply = loc("jit(f)/model/mul"("f"("m.py":4:1)))
+#call = loc("jit(f)/model/jit(relu)"("f"("m.py" : 3 : 1)))
+#multiply = loc("jit(f)/model/mul"("f"("m.py" : 4 : 1)))
 )";
   std::string with_predicate = text;
-  const std::string from = "(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call";
-  with_predicate.replace(with_predicate.find(from), from.size(),
-                         "(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {\n  %0 = call");
-  EXPECT_EQ(program_of(parsed(with_predicate)), "");
+const std::string from = "(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call";
+with_predicate.replace(with_predicate.find(from), from.size(),
+                       "(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {\n  %0 = call");
+EXPECT_EQ(program_of(parsed(with_predicate)), "");
 }
 
 // The lines and the scopes are in both forms, and an artifact says what the text says.
@@ -195,28 +196,30 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.custom_call @unheard_of(%a) : (tensor<4xf32>) -> tensor<4xf32> loc("layer/custom")
-  return %0 : tensor<4xf32>
+  % 0 = stablehlo.custom_call @unheard_of(% a)
+      : (tensor<4xf32>)->tensor<4xf32> loc("layer/custom") return %
+        0 : tensor<4xf32>
 }
 )";
   EXPECT_EQ(message_of(text), "");
-  const auto scope = ts::named_scope("loading");
-  try {
-    ts::load_stablehlo_text(text);
-    FAIL();
-  } catch (const ts::IoError& e) {
-    EXPECT_EQ(e.parts().file, "/src/train.py");
-    EXPECT_EQ(e.parts().line, 9);
-    EXPECT_EQ(e.scope(), "loading/model/layer");
-  }
+const auto scope = ts::named_scope("loading");
+try {
+  ts::load_stablehlo_text(text);
+  FAIL();
+} catch (const ts::IoError& e) {
+  EXPECT_EQ(e.parts().file, "/src/train.py");
+  EXPECT_EQ(e.parts().line, 9);
+  EXPECT_EQ(e.scope(), "loading/model/layer");
+}
 }
 
 // Plans and profiles of functions from Python have their lines and scopes.
 TEST(Locations, AreInPlans) {
-  const auto f = ts::load_stablehlo_text(
-      addition("\"model/add\"(\"f\"(\"/no/folder/model.py\":3:7))"));
-  const ts::Plan plan =
-      ts::jit([f](const ts::Array& x) { return f(std::vector<ts::Array>{x}); }).explain(ts::Array(1.0f));
+  const auto f =
+      ts::load_stablehlo_text(addition("\"model/add\"(\"f\"(\"/no/folder/model.py\":3:7))"));
+  const ts::Plan plan = ts::jit([f](const ts::Array& x) {
+                          return f(std::vector<ts::Array>{x});
+                        }).explain(ts::Array(1.0f));
   ASSERT_EQ(plan.equations.size(), 1u);
   EXPECT_EQ(plan.equations[0].line, "model.py:3");
   EXPECT_EQ(plan.equations[0].scope, "model");

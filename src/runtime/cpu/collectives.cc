@@ -322,8 +322,7 @@ void run_here(std::span<const CollectiveWork> given, bool spread) {
     total += w.results() * w.tasks_each();
   }
   profiler::Scope scope(all.size() == 1 ? all[0].step->name : "collectives", "collective",
-                        profiler::kCollectives,
-                        all.size() == 1 ? all[0].step->loc : SourceLoc());
+                        profiler::kCollectives, all.size() == 1 ? all[0].step->loc : SourceLoc());
   const std::int64_t pieces = std::min<std::int64_t>(total, std::int64_t{8} * worker_count());
   parallel_for(pieces, [&](std::int64_t p) {
     const std::int64_t begin = total * p / pieces, end = total * (p + 1) / pieces;

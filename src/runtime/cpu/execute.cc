@@ -68,7 +68,9 @@ struct StepRun {
   std::int64_t row;
 
   std::byte* at(const Ref& r) const { return address(tape, frame, lane.index, r, c); }
-  profiler::Scope profiled(const char* category) const { return {step.name, category, row, step.loc}; }
+  profiler::Scope profiled(const char* category) const {
+    return {step.name, category, row, step.loc};
+  }
 
   void operator()(const RoutineStep& kind) const {
     const profiler::Scope scope = profiled(kKernel);

@@ -47,10 +47,10 @@ bool is_of_control(std::string_view name, std::string_view before, std::string_v
   if (before == "while") return is_among(name, {"cond", "body", "body_pred"});
   if (before == "cond") return name.starts_with("branch_") && name.ends_with("_fun");
   if (name == "cond") return behind.starts_with("branch_");
-  return is_among(name, {"while", "scan", "jit", "pjit", "closed_call", "core_call", "eval_jaxpr",
-                         "checkpoint", "remat", "remat2", "rematted_computation", "shard_map",
-                         "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
-                         "custom_lin", "xla_call", "xla_pmap"});
+  return is_among(
+      name, {"while", "scan", "jit", "pjit", "closed_call", "core_call", "eval_jaxpr", "checkpoint",
+             "remat", "remat2", "rematted_computation", "shard_map", "custom_jvp_call",
+             "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin", "xla_call", "xla_pmap"});
 }
 
 }  // namespace

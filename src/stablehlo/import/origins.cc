@@ -113,8 +113,8 @@ void BlockOrigins::change(std::size_t location) {
   now_.scope = scopes_within(outer_ ? outer_->now_.scope : std::string(), origin.scope);
   builder_.loc = now_.line;
   // All scopes begin with those that are left out and, if others follow, a slash.
-  builder_.scope.assign(now_.scope, std::min(relative_to_ + (relative_to_ ? 1 : 0),
-                                             now_.scope.size()));
+  builder_.scope.assign(now_.scope,
+                        std::min(relative_to_ + (relative_to_ ? 1 : 0), now_.scope.size()));
 }
 
 }  // namespace tessera::inline v0::stablehlo
