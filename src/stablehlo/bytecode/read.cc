@@ -286,6 +286,7 @@ ModuleSyntax Reader::module() {
   m.source = source_;
   m.locations = std::make_shared<StoredLocations>(source_, kept_tables_);
   m.at = top.at;
+  if (const A* name = top.find("sym_name")) m.name = name->text;
   m.attributes = top.attributes;
   for (const OperationSyntax& op : top.regions[0].operations)
     if (op.name == "func.func")
