@@ -68,6 +68,7 @@ Port port_of(const Machine& machine, const stablehlo::NamedType& t) {
   port.whole = port.block = t.type;
   port.sharding = replicated_proto();
   port.memory = machine.memories.at(0)->description;
+  port.order = order_of_layout(t.layout, t.type.shape.size());
   if (t.memory_kind.empty()) return port;
   const auto& kinds = machine.descriptions.at(0)->memories;
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const PJRT_MemoryDescription* m) {

@@ -24,6 +24,7 @@ struct Port {
   runtime::LayoutPtr layout = nullptr;  // of `whole`; null if the program is for one device
   std::string sharding = {};            // the message OpSharding
   PJRT_MemoryDescription const* memory = nullptr;
+  Shape order = {};  // of the dimensions in memory, as callers see it: the minor one first
 };
 
 struct Argument : Port {

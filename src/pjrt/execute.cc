@@ -269,7 +269,7 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
           block = block_on(*memory, port.block, std::move(own.shard), std::move(own.pending));
         }
         args->output_lists[d][r] =
-            new PJRT_Buffer(c.machine, memory, *port.element, std::move(block));
+            new PJRT_Buffer(c.machine, memory, *port.element, std::move(block), port.order);
       }
       if (args->device_complete_events) args->device_complete_events[d] = make_event(pending);
     }
