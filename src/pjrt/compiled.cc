@@ -251,7 +251,10 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   place_arguments(*c, signature);
   stablehlo::ImportOptions how;
   how.devices = devices > 1 ? devices : 0;
-  how.host_function = python_function;
+  how.host_function = [&](const stablehlo::HostCall& call) {
+    c->calls_python = true;
+    return python_function(call);
+  };
   stablehlo::Imported imported = stablehlo::import_function(module, entry, how);
   for (const Literal& l : imported.constants)
     c->constants.push_back(runtime::on_host(Type(l.dtype, l.shape), l.bytes->data()));
@@ -287,7 +290,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
 }
 
 std::string Compiled::optimized_program() const {
-  if (device_count() == 1) return code;
+  if (device_count() == 1 || calls_python) return code;
   const Program& program = executable->program();
   stablehlo::Exported exported;
   exported.name = name;
@@ -301,6 +304,9 @@ constexpr std::string_view kSerialized = "tessera executable 0.1.0\n";
 }  // namespace
 
 std::string serialized(const Compiled& compiled) {
+  if (compiled.calls_python)
+    unimplemented("the program '" + compiled.name +
+                  "' calls functions of this Python process, so it cannot be serialized");
   std::string bytes(kSerialized);
   for (const std::string* part : {&compiled.code, &compiled.options}) {
     const std::uint64_t n = part->size();

@@ -40,8 +40,9 @@ struct Compiled {
   std::vector<Port> results;
   std::vector<runtime::ArrayDataPtr> constants;  // inputs of the program after the arguments
   std::shared_ptr<const runtime::Executable> executable;
+  bool calls_python = false;  // it has callbacks, which no text of it can hold
   /// The program of one of several devices, with its collectives, as the text of a module; for one
-  /// device, the module as it was given. Throws what its writing throws.
+  /// device, or if it has callbacks, the module as it was given. Throws what its writing throws.
   std::string optimized_program() const;
   double flops = 0, bytes_accessed = 0;  // of one device
 

@@ -66,7 +66,8 @@ class Computation {
   }
 
   Values values() {
-    if (in_.items.empty() && out_.items.empty()) return {};
+    // Without arrays nothing says which devices there are; its effects take place once.
+    if (has_no_shardings() && !importer_.devices) return in_place();
     find_mesh();
     find_axes();
     if (own_.empty()) return in_place();
@@ -114,13 +115,19 @@ class Computation {
   }
 
  private:
+  bool has_no_shardings() const { return in_.items.empty() && out_.items.empty(); }
   bool are_tiles() const {
+    if (has_no_shardings()) return false;
     const AttributeSyntax& any = in_.items.empty() ? out_.items[0] : in_.items[0];
     return any.kind == AttributeSyntax::string;
   }
 
   // All its shardings must be over one mesh, that of the surrounding computation if there is one.
   void find_mesh() {
+    if (has_no_shardings()) {
+      mesh_ = MeshRef(importer_.devices->mesh);
+      return;
+    }
     mesh_ = are_tiles() ? mesh_of_tiles() : mesh_of_shardings();
     if (importer_.devices && importer_.devices->mesh != *mesh_)
       r_.refuse("it is over another mesh than the computation around it");
