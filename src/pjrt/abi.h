@@ -113,7 +113,7 @@ enum PJRT_Buffer_MemoryLayout_Type : std::uint32_t {
   PJRT_Buffer_MemoryLayout_Type_Strides,
 };
 
-/// The version of the interface. A caller refuses another major version; minor versions only append.
+/// The version of the interface. A caller refuses another major version; minor ones only append.
 struct PJRT_Api_Version : PJRT_Head {
   std::int32_t major_version;
   std::int32_t minor_version;

@@ -15,12 +15,19 @@ using tessera::runtime::ArrayData;
 using tessera::runtime::ArrayDataPtr;
 
 PJRT_Buffer::PJRT_Buffer(std::shared_ptr<tessera::pjrt::Machine> on, PJRT_Memory* in,
-                         const tessera::pjrt::Element& of, ArrayDataPtr contents)
+                         const tessera::pjrt::Element& of, ArrayDataPtr contents,
+                         const tessera::Shape& dims)
     : machine(std::move(on)),
       memory(in),
       element(&of),
       type(contents->type),
+      order(dims.size() == type.shape.size() ? dims
+                                             : tessera::pjrt::row_major_order(type.shape.size())),
       array_(std::move(contents)) {}
+
+bool PJRT_Buffer::is_as_seen() const {
+  return element->is_stored_as_seen() && order == tessera::pjrt::row_major_order(order.size());
+}
 
 ArrayDataPtr PJRT_Buffer::array() const {
   const std::lock_guard lock(mutex_);
@@ -100,12 +107,6 @@ bool is_row_major(const Shape& shape, const Shape& strides, std::int64_t element
   return true;
 }
 
-Shape row_major_order(std::size_t rank) {
-  Shape order;
-  for (std::size_t d = rank; d-- > 0;) order.push_back(static_cast<std::int64_t>(d));
-  return order;
-}
-
 // The strides in bytes of a dense block whose dimensions have this order, the minor one first.
 Shape strides_of_order(const Shape& shape, const Shape& minor_to_major, std::int64_t bytes) {
   Shape strides = shape;
@@ -129,30 +130,32 @@ Shape strides_of_layout(const char* function, const PJRT_Buffer_MemoryLayout& la
   if (layout.tiled.num_tiles != 0)
     unimplemented(std::string(function) + ": host memory has no tiles; give a layout without them");
   const Shape order = shape_of(layout.tiled.minor_to_major, layout.tiled.minor_to_major_size);
-  std::vector<bool> named(shape.size());
-  for (const std::int64_t d : order)
-    if (d >= 0 && d < shape.rank()) named[static_cast<std::size_t>(d)] = true;
-  if (order.size() != shape.size() || std::find(named.begin(), named.end(), false) != named.end())
+  if (!is_permutation(order, shape.size()))
     refuse(std::string(function) + ": the layout does not name each of the block's " +
            std::to_string(shape.size()) + " dimensions once");
   return strides_of_order(shape, order, element_bytes);
 }
 
-void need_row_major(const char* function, const PJRT_Buffer_MemoryLayout* layout,
-                    const Shape& shape, std::int64_t element_bytes) {
-  if (!layout) return;
-  if (!is_row_major(shape, strides_of_layout(function, *layout, shape, element_bytes),
-                    element_bytes))
-    unimplemented(std::string(function) +
-                  ": blocks are row-major on this platform; transpose the array instead");
+// The order of dimensions that a caller asks for; row-major if it does not say.
+Shape order_of(const char* function, const PJRT_Buffer_MemoryLayout* layout, const Shape& shape,
+               std::int64_t element_bytes) {
+  if (!layout) return row_major_order(shape.size());
+  const Shape strides = strides_of_layout(function, *layout, shape, element_bytes);
+  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled)
+    return shape_of(layout->tiled.minor_to_major, layout->tiled.minor_to_major_size);
+  Shape order = row_major_order(shape.size());
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return strides[static_cast<std::size_t>(a)] < strides[static_cast<std::size_t>(b)];
+  });
+  return order;
 }
 
 PJRT_Buffer* buffer_in(PJRT_Client* client, PJRT_Memory* memory, const Element& element,
-                       const Shape& shape, runtime::Shard shard) {
+                       const Shape& shape, runtime::Shard shard, const Shape& order) {
   const Type type(element.dtype, shape);
   shard.buffer->charge(block_on(*memory, type, {}, nullptr)->layout, type.bytes());
   return new PJRT_Buffer(client->machine, memory, element,
-                         block_on(*memory, type, std::move(shard), nullptr));
+                         block_on(*memory, type, std::move(shard), nullptr), order);
 }
 
 runtime::BufferPtr room_for(const Element& element, const Shape& shape) {
@@ -211,7 +214,7 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
     const char* const function = "BufferFromHostBuffer";
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->type));
     const Shape shape = shape_of(args->dims, args->num_dims);
-    need_row_major(function, args->device_layout, shape, element.bytes);
+    const Shape order = order_of(function, args->device_layout, shape, element.bytes);
     Shape strides = byte_strides(shape, element.bytes);
     if (args->num_byte_strides != 0) {
       if (args->num_byte_strides != shape.size())
@@ -230,13 +233,13 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
       const std::int64_t bytes = shape.count() * element.bytes;
       auto lent = runtime::Buffer::adopt(const_cast<void*>(args->data),
                                          static_cast<std::size_t>(bytes), owner);
-      args->buffer = buffer_in(args->client, memory, element, shape, {std::move(lent), 0});
+      args->buffer = buffer_in(args->client, memory, element, shape, {std::move(lent), 0}, order);
       args->done_with_host_buffer = make_event(std::move(done));
       return;
     }
     args->buffer = buffer_in(
         args->client, memory, element, shape,
-        {copied_in(element, shape, static_cast<const std::byte*>(args->data), strides), 0});
+        {copied_in(element, shape, static_cast<const std::byte*>(args->data), strides), 0}, order);
     args->done_with_host_buffer = make_event(nullptr);
   });
 }
@@ -245,7 +248,7 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
   return guarded([&] {
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->element_type));
     const Shape shape = shape_of(args->dims, args->num_dims);
-    need_row_major("CreateViewOfDeviceBuffer", args->layout, shape, element.bytes);
+    const Shape order = order_of("CreateViewOfDeviceBuffer", args->layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(
         *args->client->machine, args->device,
         has_field(*args, &PJRT_Client_CreateViewOfDeviceBuffer_Args::memory) ? args->memory
@@ -257,13 +260,15 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
                                         if (f) f(data, user);
                                       });
     runtime::BufferPtr block;
-    if (element.is_stored_as_seen() && is_aligned(args->device_buffer_ptr))
+    const Shape strides = strides_of_order(shape, order, element.bytes);
+    if (element.is_stored_as_seen() && is_aligned(args->device_buffer_ptr) &&
+        is_row_major(shape, strides, element.bytes))
       block = runtime::Buffer::adopt(
           args->device_buffer_ptr, static_cast<std::size_t>(shape.count() * element.bytes), owner);
     else
       block = copied_in(element, shape, static_cast<const std::byte*>(args->device_buffer_ptr),
-                        byte_strides(shape, element.bytes));
-    args->buffer = buffer_in(args->client, memory, element, shape, {std::move(block), 0});
+                        strides);
+    args->buffer = buffer_in(args->client, memory, element, shape, {std::move(block), 0}, order);
   });
 }
 
@@ -271,13 +276,14 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
   return guarded([&] {
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->shape_element_type));
     const Shape shape = shape_of(args->shape_dims, args->shape_num_dims);
-    need_row_major("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
+    const Shape order =
+        order_of("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     runtime::BufferPtr block = room_for(element, shape);
     // What is stored in a wider type must be one of the narrow type's values.
     if (!element.is_stored_as_seen() && block->size())
       std::memset(block->host_data(), 0, block->size());
-    args->buffer = buffer_in(args->client, memory, element, shape, {std::move(block), 0});
+    args->buffer = buffer_in(args->client, memory, element, shape, {std::move(block), 0}, order);
   });
 }
 
@@ -321,15 +327,11 @@ PJRT_Error* buffer_dynamic_dimension_indices(PJRT_Buffer_DynamicDimensionIndices
 
 PJRT_Error* buffer_get_memory_layout(PJRT_Buffer_GetMemoryLayout_Args* args) {
   return guarded([&] {
-    // The order of a row-major block of the highest rank; blocks of lower rank use its end.
-    constexpr std::size_t kMostDims = 64;
-    static const Shape* const order = new Shape(row_major_order(kMostDims));
-    const std::size_t rank = args->buffer->type.shape.size();
     args->layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
     args->layout.tiled = {};
     args->layout.tiled.struct_size = sizeof(PJRT_Buffer_MemoryLayout_Tiled);
-    args->layout.tiled.minor_to_major = order->data() + (kMostDims - rank);
-    args->layout.tiled.minor_to_major_size = rank;
+    args->layout.tiled.minor_to_major = args->buffer->order.data();
+    args->layout.tiled.minor_to_major_size = args->buffer->order.size();
   });
 }
 PJRT_Error* buffer_on_device_size(PJRT_Buffer_OnDeviceSizeInBytes_Args* args) {
@@ -361,7 +363,7 @@ PJRT_Buffer* shared_in(const PJRT_Buffer& from, PJRT_Memory* memory, const char*
   runtime::Shard view{runtime::Buffer::share(b.shard.buffer), b.shard.offset};
   auto block = block_on(*memory, from.type, std::move(view), b.pending);
   block->shards[0].buffer->charge(block->layout, from.type.bytes());
-  return new PJRT_Buffer(from.machine, memory, *from.element, std::move(block));
+  return new PJRT_Buffer(from.machine, memory, *from.element, std::move(block), from.order);
 }
 }  // namespace
 
@@ -426,8 +428,8 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
 }
 
 PJRT_Error* buffer_is_on_cpu(PJRT_Buffer_IsOnCpu_Args* args) {
-  // Whoever is told so reads the memory in place.
-  args->is_on_cpu = args->buffer->element->is_stored_as_seen();
+  // A caller that is told so reads the memory in place.
+  args->is_on_cpu = args->buffer->is_as_seen();
   return nullptr;
 }
 
@@ -453,9 +455,10 @@ PJRT_Error* buffer_decrease_references(PJRT_Buffer_DecreaseExternalReferenceCoun
 PJRT_Error* buffer_opaque_pointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args* args) {
   return guarded([&] {
     const PJRT_Buffer& b = *args->buffer;
-    if (!b.element->is_stored_as_seen())
+    if (!b.is_as_seen())
       unimplemented("elements of the type " + std::string(b.element->spelling) +
-                    " are stored in a wider type; read them with ToHostBuffer");
+                    " are stored in a wider type, or dimensions in another order, than callers "
+                    "see; read them with ToHostBuffer");
     args->device_memory_ptr = bytes_of(b.block("OpaqueDeviceMemoryDataPointer").shard);
   });
 }
@@ -465,7 +468,7 @@ PJRT_Error* buffer_bitcast(PJRT_Buffer_Bitcast_Args* args) {
     const PJRT_Buffer& b = *args->buffer;
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->element_type));
     const Shape shape = shape_of(args->dims, args->num_dims);
-    need_row_major("Bitcast", args->device_layout, shape, element.bytes);
+    const Shape order = order_of("Bitcast", args->device_layout, shape, element.bytes);
     if (!element.is_stored_as_seen() || !b.element->is_stored_as_seen())
       unimplemented("Bitcast: elements narrower than a dtype are stored in a wider one");
     if (shape.count() * element.bytes != b.seen_bytes())
@@ -475,7 +478,7 @@ PJRT_Error* buffer_bitcast(PJRT_Buffer_Bitcast_Args* args) {
     const Block block = b.block("Bitcast");
     args->out_buffer = new PJRT_Buffer(
         b.machine, b.memory, element,
-        block_on(*b.memory, Type(element.dtype, shape), block.shard, block.pending));
+        block_on(*b.memory, Type(element.dtype, shape), block.shard, block.pending), order);
   });
 }
 

@@ -26,7 +26,8 @@ std::byte* bytes_of(const runtime::Shard& shard);
 
 struct PJRT_Buffer {
   PJRT_Buffer(std::shared_ptr<tessera::pjrt::Machine> on, PJRT_Memory* in,
-              const tessera::pjrt::Element& of, tessera::runtime::ArrayDataPtr contents);
+              const tessera::pjrt::Element& of, tessera::runtime::ArrayDataPtr contents,
+              const tessera::Shape& order = {});
   PJRT_Buffer(const PJRT_Buffer&) = delete;
   PJRT_Buffer& operator=(const PJRT_Buffer&) = delete;
 
@@ -35,7 +36,12 @@ struct PJRT_Buffer {
   const tessera::pjrt::Element* const element;
   const tessera::Type type;  // as the runtime stores it
 
+  /// The order of dimensions that the caller asked for, the minor one first.
+  const tessera::Shape order;
+
   PJRT_Device* device() const { return memory->device; }
+  /// Whether callers that read the block in place find what they expect.
+  bool is_as_seen() const;
   /// The bytes as callers see them.
   std::int64_t seen_bytes() const { return type.shape.count() * element->bytes; }
 
@@ -60,8 +66,8 @@ struct PJRT_Buffer {
 
 namespace tessera::inline v0::pjrt {
 
-/// Runs `f` when the block is written: now, or on the thread that writes it. Gives the completion of
-/// `f`, null if it has run.
+/// Runs `f` when the block is written: now, or on the thread that writes it. Gives the completion
+/// of `f`, null if it has run.
 std::shared_ptr<runtime::Completion> when_written(const Block& block, std::function<void()> f);
 
 /// A block on the memory's device; `pending` may be null.

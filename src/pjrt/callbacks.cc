@@ -85,8 +85,7 @@ class Seen {
 class PythonFunction final : public HostFunction {
  public:
   explicit PythonFunction(const stablehlo::HostCall& call) : index_(call.index) {
-    for (const std::string_view element : call.operands)
-      operands_.push_back(&element_of(element));
+    for (const std::string_view element : call.operands) operands_.push_back(&element_of(element));
     for (const std::string_view element : call.results) results_.push_back(&element_of(element));
     Users::all().add(index_);
   }
@@ -110,8 +109,7 @@ class PythonFunction final : public HostFunction {
     error[0] = 0;
     if (callback(index_, device, in.size(), in.data(), out.size(), out.data(), error.get(),
                  kLongest))
-      throw Failure(PJRT_Error_Code_INTERNAL,
-                    std::string("a callback failed: ") + error.get());
+      throw Failure(PJRT_Error_Code_INTERNAL, std::string("a callback failed: ") + error.get());
     out.store_all();
   }
 

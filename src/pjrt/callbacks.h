@@ -39,8 +39,7 @@ __attribute__((visibility("default"))) void tessera_pjrt_wait();
 
 /// The number of calls of function `index` in programs that still exist. While it is not 0, the
 /// function may be called.
-__attribute__((visibility("default"))) std::int64_t tessera_pjrt_callback_users(
-    std::int64_t index);
+__attribute__((visibility("default"))) std::int64_t tessera_pjrt_callback_users(std::int64_t index);
 }
 
 namespace tessera::inline v0::pjrt {

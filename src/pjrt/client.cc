@@ -100,7 +100,7 @@ PJRT_Error* plugin_initialize(PJRT_Plugin_Initialize_Args*) { return nullptr; }
 
 PJRT_Error* plugin_attributes(PJRT_Plugin_Attributes_Args* args) {
   // Callers write programs in the newest version that both sides know.
-  static constexpr std::int64_t newest[] = {1, 17, 0}, oldest[] = {0, 9, 0};
+  static constexpr std::int64_t newest[] = {1, 22, 0}, oldest[] = {0, 9, 0};
   static const auto* attributes = [] {
     auto* list = new std::vector<PJRT_NamedValue>;
     list->push_back(named("xla_version", PJRT_NamedValue_kInt64, 1));

@@ -1,8 +1,10 @@
 #include "pjrt/compiled.h"
 
 #include "api/trace/follow.h"
+#include "explain/pages.h"
 #include "ir/nested.h"
 #include "ops/build.h"
+#include "ops/control/nested.h"
 #include "pjrt/callbacks.h"
 #include "pjrt/error.h"
 #include "runtime/backend.h"
@@ -66,6 +68,7 @@ Port port_of(const Machine& machine, const stablehlo::NamedType& t) {
   port.whole = port.block = t.type;
   port.sharding = replicated_proto();
   port.memory = machine.memories.at(0)->description;
+  port.order = order_of_layout(t.layout, t.type.shape.size());
   if (t.memory_kind.empty()) return port;
   const auto& kinds = machine.descriptions.at(0)->memories;
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const PJRT_MemoryDescription* m) {
@@ -129,6 +132,18 @@ std::optional<Placed> place_of_result(const Program& program, const Compiled& c,
                   map.out_specs.at(static_cast<std::size_t>(at - e.outputs.begin()))};
   }
   return std::nullopt;
+}
+
+// What each device runs: the region of a program that is one, or the whole program.
+std::optional<spmd::ShardMap> region_of(const Program& program) {
+  if (program.equations.size() != 1) return std::nullopt;
+  const std::optional<Flow> flow = flow_of(program.equations[0]);
+  if (!flow || flow->kind != Flow::Kind::region) return std::nullopt;
+  return spmd::ShardMap(program.equations[0].attrs);
+}
+ProgramPtr program_of_device(const ProgramPtr& program) {
+  const auto region = region_of(*program);
+  return region ? region->body : program;
 }
 
 void place_results(Compiled& c, const stablehlo::Signature& signature, const Program& program) {
@@ -200,6 +215,12 @@ ProgramPtr with_a_result(const ProgramPtr& program) {
   return b.finish(Values{ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}))});
 }
 
+std::vector<std::string> names_of(const std::vector<stablehlo::NamedType>& types) {
+  std::vector<std::string> names;
+  for (const stablehlo::NamedType& t : types) names.push_back(t.name);
+  return names;
+}
+
 }  // namespace
 
 std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
@@ -238,16 +259,21 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   for (const Literal& l : imported.constants)
     c->constants.push_back(runtime::on_host(Type(l.dtype, l.shape), l.bytes->data()));
 
-  ProgramPtr program = with_a_result(imported.program);
+  const ProgramPtr whole = with_a_result(imported.program);
+  ProgramPtr program = whole;
+  std::shared_ptr<const spmd::ProgramShardings> cut;
   if (devices > 1) {
     detail::Places places;
     for (const Argument& a : c->arguments)
       if (!a.is_token) places.push_back(a.layout->plain ? a.layout->plain : a.layout);
     places.resize(program->inputs.size());
-    if (const auto cut = detail::follow(*program, nullptr, places, c->name))
-      program = spmd::partition_program(program, *cut);
+    cut = detail::follow(*program, nullptr, places, c->name);
+    if (cut) program = spmd::partition_program(program, *cut);
   }
   place_results(*c, signature, *program);
+  const Cost cost = ops::cost_of(*program_of_device(program));
+  c->flops = cost.flops;
+  c->bytes_accessed = cost.bytes;
   take_arguments(*c, signature);
   runtime::CompileOptions compiling;
   compiling.name = c->name;
@@ -257,23 +283,20 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
       compiling.donated.end())
     compiling.donated.clear();
   c->executable = runtime::compile(program, compiling);
+  if (const std::string& folder = machine->options.explain; !folder.empty())
+    explain::write_page(folder, {c->name, whole, cut, names_of(signature.inputs),
+                                 names_of(signature.outputs), compiling.donated});
   return c;
 }
 
 std::string Compiled::optimized_program() const {
   if (device_count() == 1 || calls_python) return code;
   const Program& program = executable->program();
-  const auto is_region = [](const Equation& e) {
-    const std::optional<Flow> flow = flow_of(e);
-    return flow && flow->kind == Flow::Kind::region;
-  };
   stablehlo::Exported exported;
   exported.name = name;
-  if (program.equations.size() != 1 || !is_region(program.equations[0]))
-    return stablehlo::emit_module(program, exported);
-  const spmd::ShardMap map(program.equations[0].attrs);
-  exported.each_device_of = *map.device_mesh;
-  return stablehlo::emit_module(*map.body, exported);
+  const auto region = region_of(program);
+  if (region) exported.each_device_of = *region->device_mesh;
+  return stablehlo::emit_module(region ? *region->body : program, exported);
 }
 
 namespace {

@@ -24,6 +24,7 @@ struct Port {
   runtime::LayoutPtr layout = nullptr;  // of `whole`; null if the program is for one device
   std::string sharding = {};            // the message OpSharding
   PJRT_MemoryDescription const* memory = nullptr;
+  Shape order = {};  // of the dimensions in memory, as callers see it: the minor one first
 };
 
 struct Argument : Port {
@@ -43,7 +44,7 @@ struct Compiled {
   /// The program of one of several devices, with its collectives, as the text of a module; for one
   /// device, or if it has callbacks, the module as it was given. Throws what its writing throws.
   std::string optimized_program() const;
-  std::int64_t flops = 0;
+  double flops = 0, bytes_accessed = 0;  // of one device
 
   std::size_t device_count() const { return settings.devices.size(); }
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -158,6 +159,34 @@ void show(const Element& element, const std::byte* stored, std::byte* seen, std:
     std::memcpy(&x, stored + i * 4, 4);
     seen[i] = static_cast<std::byte>(codes.code_of(x));
   }
+}
+
+Shape row_major_order(std::size_t rank) {
+  Shape order;
+  for (std::size_t d = rank; d-- > 0;) order.push_back(static_cast<std::int64_t>(d));
+  return order;
+}
+
+bool is_permutation(const Shape& order, std::size_t rank) {
+  std::vector<bool> named(rank);
+  for (const std::int64_t d : order)
+    if (d >= 0 && d < static_cast<std::int64_t>(rank)) named[static_cast<std::size_t>(d)] = true;
+  return order.size() == rank && std::find(named.begin(), named.end(), false) == named.end();
+}
+
+Shape order_of_layout(std::string_view text, std::size_t rank) {
+  Shape order;
+  if (text.starts_with('{')) text.remove_prefix(1);
+  // What follows a colon says how tiles and spaces of memory are used, which the host has not.
+  text = text.substr(0, text.find_first_of(":}"));
+  for (const char *at = text.data(), *end = at + text.size(); at < end;) {
+    std::int64_t d = -1;
+    const auto read = std::from_chars(at, end, d);
+    if (read.ptr == at) break;
+    order.push_back(d);
+    at = read.ptr + 1;
+  }
+  return is_permutation(order, rank) ? order : row_major_order(rank);
 }
 
 }  // namespace tessera::inline v0::pjrt

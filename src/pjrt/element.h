@@ -4,12 +4,16 @@
 // The runtime stores types narrower than a byte or with 8-bit floats in a wider dtype
 // (stablehlo/import/narrow.h). Callers see the bytes that JAX has: one byte for each element. The
 // conversion happens where bytes enter and leave.
+//
+// The runtime stores every block row-major. A caller may ask for another order of dimensions in
+// memory; the order is then a label of the block, and decides how strided memory is read.
 #pragma once
 
 #include "pjrt/abi.h"
 #include "stablehlo/import/narrow.h"
 
 #include <tessera/dtype.h>
+#include <tessera/shape.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,5 +39,11 @@ const Element& element_of(std::string_view spelling);
 /// Converts `n` elements from callers' bytes to the runtime's; and back.
 void store(const Element& element, const std::byte* seen, std::byte* stored, std::int64_t n);
 void show(const Element& element, const std::byte* stored, std::byte* seen, std::int64_t n);
+
+/// The order of dimensions of a row-major block: the last one is the minor one and comes first.
+Shape row_major_order(std::size_t rank);
+/// The order that a layout's text "{0,1}" names; row-major for another text.
+Shape order_of_layout(std::string_view text, std::size_t rank);
+bool is_permutation(const Shape& order, std::size_t rank);
 
 }  // namespace tessera::inline v0::pjrt

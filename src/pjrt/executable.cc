@@ -74,9 +74,7 @@ PJRT_Executable* describe(const std::shared_ptr<const Compiled>& compiled) {
   for (const Argument& a : compiled->arguments)
     list_texts(a, e->parameter_kinds, e->parameter_kind_sizes, e->parameter_shardings,
                e->parameter_sharding_sizes);
-  const runtime::MemoryPlan memory = compiled->executable->memory();
-  e->costs = {cost("flops", static_cast<double>(compiled->flops)),
-              cost("bytes accessed", static_cast<double>(memory.arguments + memory.outputs))};
+  e->costs = {cost("flops", compiled->flops), cost("bytes accessed", compiled->bytes_accessed)};
   return e.release();
 }
 

@@ -167,7 +167,7 @@ std::vector<ArrayDataPtr> run_on_several(const CallOfProgram& call,
     if (a.is_token) continue;
     inputs.push_back(joined(a, blocks, next, arrays));
     if (next < given.size() && given[next]) {
-      // Whoever still reads one of the blocks keeps all of them from being overwritten.
+      // A reader of one of the blocks keeps all of them from being overwritten.
       bool alone = true;
       for (std::size_t d = 0; d < call.devices(); ++d)
         alone = alone && holds.alone(d * arrays + next);
@@ -197,8 +197,8 @@ runtime::Shard block_for(const ArrayData& result, std::size_t device) {
 }
 
 // The blocks that a caller may see under another array already: an argument that the program
-// returns, or a result that it returns twice. A result has memory of its own, because the caller may
-// have lent the argument's, or may write to it from outside.
+// returns, or a result that it returns twice. A result has memory of its own, because the caller
+// may have lent the argument's, or may write to it from outside.
 class Shared {
  public:
   /// The arguments' blocks on one device that the call does not take.
@@ -269,7 +269,7 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
           block = block_on(*memory, port.block, std::move(own.shard), std::move(own.pending));
         }
         args->output_lists[d][r] =
-            new PJRT_Buffer(c.machine, memory, *port.element, std::move(block));
+            new PJRT_Buffer(c.machine, memory, *port.element, std::move(block), port.order);
       }
       if (args->device_complete_events) args->device_complete_events[d] = make_event(pending);
     }

@@ -2,9 +2,8 @@
 
 #include "pjrt/executable.h"
 
-// Every block is row-major, so its rank says everything.
 struct PJRT_Layouts_MemoryLayout {
-  std::size_t rank;
+  tessera::Shape order;  // of the dimensions, the minor one first
 };
 
 namespace tessera::inline v0::pjrt {
@@ -12,7 +11,7 @@ namespace tessera::inline v0::pjrt {
 namespace {
 
 PJRT_Layouts_MemoryLayout* row_major(std::size_t rank) {
-  return new PJRT_Layouts_MemoryLayout{rank};
+  return new PJRT_Layouts_MemoryLayout{row_major_order(rank)};
 }
 
 PJRT_Error* layout_destroy(PJRT_Layouts_MemoryLayout_Destroy_Args* args) {
@@ -24,7 +23,8 @@ PJRT_Error* layout_destroy(PJRT_Layouts_MemoryLayout_Destroy_Args* args) {
 PJRT_Error* layout_serialize(PJRT_Layouts_MemoryLayout_Serialize_Args* args) {
   return guarded([&] {
     auto text = std::make_unique<std::string>("{");
-    for (std::size_t d = args->layout->rank; d-- > 0;) *text += std::to_string(d) + (d ? "," : "");
+    for (const std::int64_t d : args->layout->order)
+      *text += (text->size() > 1 ? "," : "") + std::to_string(d);
     *text += "}";
     args->serialized_bytes = text->data();
     args->serialized_bytes_size = text->size();
@@ -40,7 +40,7 @@ PJRT_Error* layout_of_topology(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args*
   return guarded([&] { args->layout = row_major(args->num_dims); });
 }
 PJRT_Error* layout_of_buffer(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args* args) {
-  return guarded([&] { args->layout = row_major(args->buffer->type.shape.size()); });
+  return guarded([&] { args->layout = new PJRT_Layouts_MemoryLayout{args->buffer->order}; });
 }
 
 // The caller destroys the layouts, and the list lives as long as the executable.
@@ -48,7 +48,7 @@ template <class Ports>
 PJRT_Layouts_MemoryLayout** layouts_of(const Ports& ports,
                                        std::vector<PJRT_Layouts_MemoryLayout*>& list) {
   list.clear();
-  for (const auto& port : ports) list.push_back(row_major(port.block.shape.size()));
+  for (const auto& port : ports) list.push_back(new PJRT_Layouts_MemoryLayout{port.order});
   return list.data();
 }
 PJRT_Error* layouts_of_outputs(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args* args) {

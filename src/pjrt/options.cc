@@ -185,8 +185,8 @@ std::string replicated_proto() {
 
 std::string sharding_proto(const DeviceMesh& mesh, const Spec& spec, int rank,
                            const std::vector<std::string>& unreduced, std::string_view reduction) {
-  // The devices form an array: its dimensions are those of the block's grid, then that of terms, and
-  // that of equal blocks.
+  // The devices form an array: its dimensions are those of the block's grid, then that of terms,
+  // and that of equal blocks.
   std::vector<std::int64_t> tiles;
   std::int64_t parts = 1;
   std::vector<std::vector<std::string>> axes;

@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -17,11 +19,6 @@ std::atomic<bool> g_on{false};
 
 namespace {
 
-struct Event {
-  std::string name;
-  const char* kind;
-  std::int64_t row, begin, end;  // nanoseconds
-};
 // The events of one thread. The lock is uncontended except while a trace is collected.
 struct Thread {
   std::mutex mutex;
@@ -55,17 +52,19 @@ std::int64_t now() {
 
 }  // namespace
 
-void Scope::begin(std::string_view name, const char* kind, std::int64_t row) {
+void Scope::begin(std::string_view name, const char* kind, std::int64_t row,
+                  const SourceLoc& line) {
   name_ = name;
   kind_ = kind;
   row_ = row;
+  line_ = line;
   begin_ = now();
 }
 void Scope::end() {
   if (!on()) return;
   Thread& t = mine();
   Locked lock(t.mutex);
-  t.events.push_back({std::move(name_), kind_, row_, begin_, now()});
+  t.events.push_back({std::move(name_), kind_, row_, begin_, now(), line_, t.number});
 }
 
 void start() {
@@ -83,11 +82,21 @@ std::int64_t origin() {
   return registry().origin;
 }
 
+std::vector<Event> take() {
+  g_on.store(false);
+  std::vector<Event> all;
+  Locked lock(registry().mutex);
+  for (auto& t : registry().threads) {
+    Locked own(t->mutex);
+    std::move(t->events.begin(), t->events.end(), std::back_inserter(all));
+    t->events.clear();
+  }
+  return all;
+}
+
 std::string stop(const Among& among) {
   using nlohmann::json;
-  g_on.store(false);
-  Locked lock(registry().mutex);
-  const std::int64_t origin = among.origin.value_or(registry().origin);
+  const std::int64_t origin = among.origin.value_or(profiler::origin());
   const int devices = 2 * among.process + 1, host = devices + 1;
   json events = json::array();
   auto label = [&](const char* what, int pid, std::int64_t tid, const std::string& name) {
@@ -100,29 +109,29 @@ std::string stop(const Among& among) {
   label("process_name", devices, -1, of + "devices");
   label("process_name", host, -1, of + "host");
   std::set<std::int64_t> rows;
-  for (auto& t : registry().threads) {
-    Locked own(t->mutex);
-    bool any = false;
-    for (const Event& e : t->events) {
-      const bool on_host = e.row == kHost;
-      // Rows in this order: shared work, collectives, device 0, ...
-      const std::int64_t tid = on_host                 ? t->number
-                               : e.row == kShared      ? 0
-                               : e.row == kCollectives ? 1
-                                                       : e.row + 2;
-      any = any || on_host;
-      if (!on_host) rows.insert(e.row);
-      events.push_back({{"ph", "X"},
-                        {"name", e.name},
-                        {"cat", e.kind},
-                        {"pid", on_host ? host : devices},
-                        {"tid", tid},
-                        {"ts", static_cast<double>(e.begin - origin) / 1e3},
-                        {"dur", static_cast<double>(e.end - e.begin) / 1e3}});
-    }
-    if (any) label("thread_name", host, t->number, "thread " + std::to_string(t->number));
-    t->events.clear();
+  std::set<int> threads;
+  for (const Event& e : take()) {
+    const bool on_host = e.row == kHost;
+    // Rows in this order: shared work, collectives, device 0, ...
+    const std::int64_t tid = on_host                 ? e.thread
+                             : e.row == kShared      ? 0
+                             : e.row == kCollectives ? 1
+                                                     : e.row + 2;
+    if (on_host)
+      threads.insert(e.thread);
+    else
+      rows.insert(e.row);
+    json event = {{"ph", "X"},
+                  {"name", e.name},
+                  {"cat", e.kind},
+                  {"pid", on_host ? host : devices},
+                  {"tid", tid},
+                  {"ts", static_cast<double>(e.begin - origin) / 1e3},
+                  {"dur", static_cast<double>(e.end - e.begin) / 1e3}};
+    if (const std::string line = to_string(e.line); !line.empty()) event["args"]["line"] = line;
+    events.push_back(std::move(event));
   }
+  for (const int t : threads) label("thread_name", host, t, "thread " + std::to_string(t));
   for (std::int64_t r : rows)
     label("thread_name", devices,
           r == kShared        ? 0

@@ -2,12 +2,15 @@
 // load.
 #pragma once
 
+#include <tessera/message.h>
+
 #include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::inline v0::runtime {
 
@@ -21,10 +24,20 @@ inline constexpr std::int64_t kShared = -1, kCollectives = -2, kHost = -3;
 extern std::atomic<bool> g_on;
 inline bool on() { return g_on.load(std::memory_order_relaxed); }
 
+struct Event {
+  std::string name;
+  const char* kind;
+  std::int64_t row, begin, end;  // nanoseconds of the steady clock
+  SourceLoc line;                // the user's, if one is known
+  int thread = 0;                // the number of the thread that recorded it
+};
+
 /// Discards earlier events and starts recording.
 void start();
-/// Stops recording and returns this process's events as the elements of a Chrome trace's JSON list,
-/// without the brackets. A process "devices" has a row per virtual device and rows for shared work
+/// Stops recording and returns this process's events.
+std::vector<Event> take();
+/// As `take`, but returns the events as the elements of a Chrome trace's JSON list, without the
+/// brackets. A process "devices" has a row per virtual device and rows for shared work
 /// and collectives; a process "host" has a row per thread. With several processes, the names say
 /// which. Times are microseconds since `origin` (nanoseconds of the steady clock; default: the time
 /// of start()).
@@ -41,8 +54,8 @@ std::string trace(std::span<const std::string> events);
 /// An event from construction to destruction. `kind` is its category and must outlive the trace.
 class Scope {
  public:
-  Scope(std::string_view name, const char* kind, std::int64_t row) {
-    if (on()) begin(name, kind, row);
+  Scope(std::string_view name, const char* kind, std::int64_t row, const SourceLoc& line = {}) {
+    if (on()) begin(name, kind, row, line);
   }
   ~Scope() {
     if (begin_ >= 0) end();
@@ -51,12 +64,13 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 
  private:
-  void begin(std::string_view name, const char* kind, std::int64_t row);
+  void begin(std::string_view name, const char* kind, std::int64_t row, const SourceLoc& line);
   void end();
   std::int64_t begin_ = -1;
   std::string name_;  // a copy, because callers pass temporaries
   const char* kind_ = nullptr;
   std::int64_t row_ = 0;
+  SourceLoc line_;
 };
 
 }  // namespace profiler

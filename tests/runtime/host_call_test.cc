@@ -93,9 +93,8 @@ class HostCalls : public testing::TestWithParam<bool> {
  protected:
   Evaluated evaluated_{GetParam()};
 };
-INSTANTIATE_TEST_SUITE_P(, HostCalls, testing::Bool(), [](const auto& info) {
-  return info.param ? "Evaluated" : "Compiled";
-});
+INSTANTIATE_TEST_SUITE_P(, HostCalls, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Evaluated" : "Compiled"; });
 
 using Numbers = std::vector<double>;
 using Log = std::vector<float>;
@@ -138,9 +137,10 @@ TEST_P(HostCalls, AreCalledEachTimeThatALoopTurns) {
     effect(in[2], unused, {});
     return Values{y, pure(y, add, {kScalar})[0]};
   });
-  const auto p = program({kScalar, kScalar, Type(DType::float32, {3})}, [&](ts::Builder& b, Values in) {
-    return ts::ops::scan(body, Values{in[0]}, Values{in[1]}, Values{in[2]}, 3, false, b);
-  });
+  const auto p =
+      program({kScalar, kScalar, Type(DType::float32, {3})}, [&](ts::Builder& b, Values in) {
+        return ts::ops::scan(body, Values{in[0]}, Values{in[1]}, Values{in[2]}, 3, false, b);
+      });
   const auto out = run(p, {floats({}, {100}), floats({}, {0}), floats({3}, {7, 8, 9})});
   EXPECT_EQ(result(out, 0), Numbers{3});
   EXPECT_EQ(result(out, 1), (Numbers{2, 3, 4}));
@@ -150,8 +150,8 @@ TEST_P(HostCalls, AreCalledEachTimeThatALoopTurns) {
 
 TEST_P(HostCalls, DecideWhenALoopEnds) {
   const auto add = std::make_shared<const Add>(1.f);
-  const auto small = std::make_shared<const Doing>(
-      [](std::span<const HostArray> in, std::span<HostArray> out) {
+  const auto small =
+      std::make_shared<const Doing>([](std::span<const HostArray> in, std::span<HostArray> out) {
         *out[0].data<bool>() = *in[0].data<float>() < 4;
       });
   const auto goes_on = program({kScalar}, [&](ts::Builder&, Values in) {
@@ -212,9 +212,8 @@ TEST_P(HostCalls, UnderVmapAreCalledForEachMember) {
 TEST_P(HostCalls, HaveOperandsAndResultsWithoutElements) {
   const Type none(DType::float32, {2, 0});
   const auto add = std::make_shared<const Add>(1.f);
-  const auto p = program({none}, [&](ts::Builder&, Values in) {
-    return effect(in[0], add, {none});
-  });
+  const auto p =
+      program({none}, [&](ts::Builder&, Values in) { return effect(in[0], add, {none}); });
   EXPECT_EQ(result(run(p, {floats({2, 0}, {})})), Numbers{});
   EXPECT_EQ(add->log(), Log{-1});
 }
@@ -238,8 +237,8 @@ TEST_P(HostCalls, MayCallPrograms) {
   const auto inner = program({large}, [](ts::Builder&, Values in) {
     return Values{ts::ops::reduce_sum(ts::ops::exp(in[0]), {0, 1})};
   });
-  const auto f = std::make_shared<const Doing>(
-      [&](std::span<const HostArray>, std::span<HostArray> out) {
+  const auto f =
+      std::make_shared<const Doing>([&](std::span<const HostArray>, std::span<HostArray> out) {
         const HostArray zeros(DType::float32, large.shape);
         std::fill_n(zeros.bytes, zeros.size_bytes(), std::byte{0});
         const auto r = run(inner, {zeros});
@@ -256,8 +255,8 @@ TEST_P(HostCalls, MayWaitForOtherThreadsThatCallPrograms) {
   std::mutex mutex;
   std::condition_variable changed;
   bool called = false, answered = false;
-  const auto f = std::make_shared<const Doing>(
-      [&](std::span<const HostArray>, std::span<HostArray> out) {
+  const auto f =
+      std::make_shared<const Doing>([&](std::span<const HostArray>, std::span<HostArray> out) {
         std::unique_lock lock(mutex);
         called = true;
         changed.notify_all();
@@ -290,8 +289,8 @@ TEST_P(HostCalls, InOrderedProgramsKeepTheOrderOfTheCalls) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     first_is_over.store(true);
   });
-  const auto sees = std::make_shared<const Doing>(
-      [&](std::span<const HostArray>, std::span<HostArray> out) {
+  const auto sees =
+      std::make_shared<const Doing>([&](std::span<const HostArray>, std::span<HostArray> out) {
         *out[0].data<float>() = first_is_over.load() ? 1 : 0;
       });
   const auto p = program({kScalar}, [&](ts::Builder&, Values in) {
@@ -309,9 +308,11 @@ TEST_P(HostCalls, OfDevicesGetTheirParts) {
   const Devices devices(4);
   const auto add = std::make_shared<const Add>(1.f);
   const ts::MeshShape mesh{{"i"}, {4}};
-  const Sharded each(mesh, {Type(DType::float32, {8})}, {"i"}, {"i"}, [&](ts::Builder& b, Values in) {
-    return ts::ops::host_call(yes(b), ts::ops::axis_index(b, {"i"}, 4), add, std::vector{kPair}, in);
-  });
+  const Sharded each(mesh, {Type(DType::float32, {8})}, {"i"}, {"i"},
+                     [&](ts::Builder& b, Values in) {
+                       return ts::ops::host_call(yes(b), ts::ops::axis_index(b, {"i"}, 4), add,
+                                                 std::vector{kPair}, in);
+                     });
   const std::vector<HostArray> x{floats({8}, {0, 1, 2, 3, 4, 5, 6, 7})};
   EXPECT_EQ(result(run(each.whole(), x)), (Numbers{1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(add->log(true), (Log{0, 1002, 2004, 3006}));

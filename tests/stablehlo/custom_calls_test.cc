@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <tuple>
 
@@ -260,6 +261,51 @@ TEST(CustomCalls, FactorsWithColumnsThatGoFirst) {
   EXPECT_NEAR(diagonal[0], 1, 1e-14);
   EXPECT_NEAR(diagonal[1], std::sqrt(85.0), 1e-14);
   EXPECT_EQ(sizes({1, 1, 1}).first, (Ints{1, 2, 3}));
+}
+
+// Elements before the first row and after the last one belong to no row, even if they are NaN; the
+// second row is empty. JAX's numbers.
+TEST(CustomCalls, ProductsOfSparseRows) {
+  const auto product = [](const std::string& element, const std::string& dense) {
+    const std::string operands = "tensor<6x" + element +
+                                 ">, tensor<4xi32>, tensor<6xi32>, tensor<" + dense + "x" +
+                                 element + ">",
+                      result = "tensor<" + dense + "x" + element + ">";
+    return load(
+        "%a: tensor<6x" + element + ">, %p: tensor<4xi32>, %c: tensor<6xi32>, %x: " + result,
+        result,
+        "%0 = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%a, %p, %c, %x) : (" + operands +
+            ") -> " + result + "\nreturn %0 : " + result);
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Array data(Floats{1, 2, 3, 4, nan, 7}), columns(Ints{0, 2, 1, 2, 0, 1}),
+      starts(Ints{0, 2, 2, 4}), x(Floats{1, 10, 100});
+  const auto of_vector = product("f32", "3");
+  EXPECT_EQ(of_vector(data, starts, columns, x)[0].to_vector<float>(), (Floats{201, 0, 430}));
+  const Floats second = of_vector(data, Array(Ints{1, 2, 2, 5}), columns, x)[0].to_vector<float>();
+  EXPECT_EQ(second[0], 200);
+  EXPECT_EQ(second[1], 0);
+  EXPECT_TRUE(std::isnan(second[2]));
+  const Array y(Floats{1, -1, 10, 5, 100, 2}, {3, 2});
+  EXPECT_EQ(product("f32", "3x2")(data, starts, columns, y)[0].to_vector<float>(),
+            (Floats{201, 3, 0, 0, 430, 23}));
+  const auto turned = product("complex<f32>", "3x2")(data.astype(ts::c64), starts, columns,
+                                                     y * std::complex<float>(0, 1));
+  EXPECT_EQ(ts::imag(turned[0]).to_vector<float>(), (Floats{201, 3, 0, 0, 430, 23}));
+  EXPECT_EQ(product("i32", "3")(data.astype(ts::i32), starts, columns, x.astype(ts::i32))[0]
+                .to_vector<std::int32_t>(),
+            (Ints{201, 0, 430}));
+}
+
+// Calls that mark a value as used, or show its sharding where XLA's partitioner runs.
+TEST(CustomCalls, MarksOfValues) {
+  const auto f = load("%a: tensor<2xf32>", "tensor<2xf32>",
+                      "stablehlo.custom_call @dce_sink(%a) {has_side_effect = true} : "
+                      "(tensor<2xf32>) -> ()\n"
+                      "%0 = stablehlo.custom_call @InspectSharding(%a) {has_side_effect = true} : "
+                      "(tensor<2xf32>) -> tensor<2xf32>\n"
+                      "return %a : tensor<2xf32>");
+  EXPECT_EQ(f(Array(Floats{1, 2}))[0].to_vector<float>(), (Floats{1, 2}));
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ std::string main_of(const std::string& arguments, const std::string& results,
 std::string call_of(int index, bool effect, const std::string& operands, const std::string& types) {
   return "stablehlo.custom_call @tessera_python_callback(" + operands +
          ") {api_version = 4 : i32, backend_config = {}, has_side_effect = " +
-         (effect ? "true" : "false") +
-         ", mhlo.backend_config = {index = " + std::to_string(index) + " : i64}} : " + types + "\n";
+         (effect ? "true" : "false") + ", mhlo.backend_config = {index = " + std::to_string(index) +
+         " : i64}} : " + types + "\n";
 }
 
 HostArray floats(const Shape& shape, const std::vector<float>& values) {
@@ -97,7 +97,8 @@ TEST(ImportedHostCalls, CallTheFunctionOfTheirNumber) {
   Calls calls;
   const auto p = import(
       main_of("%a: tensor<2xf32>", "tensor<2xf32>, tensor<i32>",
-              "    %0:2 = " + call_of(7, false, "%a", "(tensor<2xf32>) -> (tensor<2xf32>, tensor<i32>)") +
+              "    %0:2 = " +
+                  call_of(7, false, "%a", "(tensor<2xf32>) -> (tensor<2xf32>, tensor<i32>)") +
                   "    " + call_of(9, true, "%0#1, %a", "(tensor<i32>, tensor<2xf32>) -> ()") +
                   "    %1 = " + call_of(3, false, "", "() -> tensor<f32>") +
                   "    return %0#0, %0#1 : tensor<2xf32>, tensor<i32>\n"),
@@ -127,7 +128,8 @@ TEST(ImportedHostCalls, TakeAndGiveTokens) {
               "      stablehlo.return %c : tensor<i1>\n"
               "    } do {\n"
               "      %1:2 = " +
-              call_of(4, true, "%u, %n", "(" + token + ", tensor<f32>) -> (" + token + ", tensor<f32>)") +
+              call_of(4, true, "%u, %n",
+                      "(" + token + ", tensor<f32>) -> (" + token + ", tensor<f32>)") +
               "      %2 = stablehlo.add %n, %one : tensor<f32>\n"
               "      stablehlo.return %x, %1#0, %2 : tensor<f32>, " +
               token +
@@ -145,12 +147,13 @@ TEST(ImportedHostCalls, TakeAndGiveTokens) {
 
 TEST(ImportedHostCalls, NameElementTypesAsTheModuleDoes) {
   Calls calls;
-  const auto p = import(main_of("%a: tensor<2xi4>, %b: tensor<f8E4M3FN>", "tensor<3xf4E2M1FN>",
-                                "    %0 = " +
-                                    call_of(6, false, "%a, %b",
-                                            "(tensor<2xi4>, tensor<f8E4M3FN>) -> tensor<3xf4E2M1FN>") +
-                                    "    return %0 : tensor<3xf4E2M1FN>\n"),
-                        &calls);
+  const auto p =
+      import(main_of("%a: tensor<2xi4>, %b: tensor<f8E4M3FN>", "tensor<3xf4E2M1FN>",
+                     "    %0 = " +
+                         call_of(6, false, "%a, %b",
+                                 "(tensor<2xi4>, tensor<f8E4M3FN>) -> tensor<3xf4E2M1FN>") +
+                         "    return %0 : tensor<3xf4E2M1FN>\n"),
+             &calls);
   EXPECT_EQ(calls.made, Texts{"6: (i4 f8E4M3FN) -> (f4E2M1FN)"});
   EXPECT_EQ(p.program->output_types().at(0), Type(DType::float32, {3}));
 }

@@ -82,8 +82,9 @@ ProgramPtr without_effects(const ProgramPtr& p) {
   if (!has_effects(*p)) return p;
   if (needs_effects(*p))
     Message("grad")
-        .problem("a call of the host, whose results are used, stands in a program that has to run "
-                 "a second time without its side effects")
+        .problem(
+            "a call of the host, whose results are used, stands in a program that has to run "
+            "a second time without its side effects")
         .rule("derivatives repeat parts of loops and branches, and side effects are not repeated")
         .from(p->equations[0].loc)
         .advice("use a pure host call, or move the call out of the loop or branch")

@@ -119,17 +119,16 @@ std::shared_ptr<const Routine> host_call_routine(const CallArgs& a) {
   routine->seconds = kHostCallSeconds;
   const std::vector<Type> in_types(a.inputs.begin(), a.inputs.end()),
       out_types(a.outputs.begin(), a.outputs.end());
-  routine->stages.push_back({1, [attrs = a.attrs, scalars = a.op.effect, in_types, out_types](
-                                    const RoutineArgs& args, std::int64_t, std::int64_t) {
-                               std::vector<HostArray> in, out;
-                               for (std::size_t i = 0; i < in_types.size(); ++i)
-                                 in.emplace_back(in_types[i].dtype, in_types[i].shape,
-                                                 const_cast<void*>(args.inputs[i]));
-                               for (std::size_t i = 0; i < out_types.size(); ++i)
-                                 out.emplace_back(out_types[i].dtype, out_types[i].shape,
-                                                  args.outputs[i]);
-                               host_call_run(attrs, scalars, in, out);
-                             }});
+  routine->stages.push_back(
+      {1, [attrs = a.attrs, scalars = a.op.effect, in_types, out_types](
+              const RoutineArgs& args, std::int64_t, std::int64_t) {
+         std::vector<HostArray> in, out;
+         for (std::size_t i = 0; i < in_types.size(); ++i)
+           in.emplace_back(in_types[i].dtype, in_types[i].shape, const_cast<void*>(args.inputs[i]));
+         for (std::size_t i = 0; i < out_types.size(); ++i)
+           out.emplace_back(out_types[i].dtype, out_types[i].shape, args.outputs[i]);
+         host_call_run(attrs, scalars, in, out);
+       }});
   return routine;
 }
 

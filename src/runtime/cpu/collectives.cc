@@ -301,13 +301,13 @@ void run_here(std::span<const CollectiveWork> given, bool spread) {
       all.push_back(w);
       continue;
     }
-    profiler::Scope scope(w.step->name, "collective", profiler::kCollectives);
+    profiler::Scope scope(w.step->name, "collective", profiler::kCollectives, w.step->loc);
     w.copy_parts(spread);
   }
   if (all.empty()) return;
   if (!spread || worker_count() == 1) {
     for (const CollectiveWork& w : all) {
-      profiler::Scope scope(w.step->name, "collective", profiler::kCollectives);
+      profiler::Scope scope(w.step->name, "collective", profiler::kCollectives, w.step->loc);
       const std::int64_t tasks = w.tasks_each(), n = w.results();
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t t = 0; t < tasks; ++t) w.run(i, t);
@@ -322,7 +322,7 @@ void run_here(std::span<const CollectiveWork> given, bool spread) {
     total += w.results() * w.tasks_each();
   }
   profiler::Scope scope(all.size() == 1 ? all[0].step->name : "collectives", "collective",
-                        profiler::kCollectives);
+                        profiler::kCollectives, all.size() == 1 ? all[0].step->loc : SourceLoc());
   const std::int64_t pieces = std::min<std::int64_t>(total, std::int64_t{8} * worker_count());
   parallel_for(pieces, [&](std::int64_t p) {
     const std::int64_t begin = total * p / pieces, end = total * (p + 1) / pieces;

@@ -68,7 +68,9 @@ struct StepRun {
   std::int64_t row;
 
   std::byte* at(const Ref& r) const { return address(tape, frame, lane.index, r, c); }
-  profiler::Scope profiled(const char* category) const { return {step.name, category, row}; }
+  profiler::Scope profiled(const char* category) const {
+    return {step.name, category, row, step.loc};
+  }
 
   void operator()(const RoutineStep& kind) const {
     const profiler::Scope scope = profiled(kKernel);
@@ -195,7 +197,8 @@ void StraightLine::run(bool spread, WorkShare counted) {
   }
   for (const Moving& m : moving_) pointers_[m.pointer] = *m.entry + m.offset;
   for (const Item& i : items_) {
-    profiler::Scope scope(i.step->name, i.routine ? kKernel : kCopy, profiler::kShared);
+    profiler::Scope scope(i.step->name, i.routine ? kKernel : kCopy, profiler::kShared,
+                          i.step->loc);
     void *const *in = pointers_.data() + i.inputs, *const *out = pointers_.data() + i.outputs;
     if (i.routine)
       run_routine(*i.routine, {in, out, i.scratch}, spread);

@@ -216,8 +216,7 @@ void BodyWriter::on_each_device(Frame& f, const Equation& eqn) {
   const Values results = b_.emit(*eqn.op, parts, eqn.attrs);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Type& type = f.program.types[eqn.outputs[i]];
-    f.slots[eqn.outputs[i]] =
-        add(type, work_.placements.replicated(type.shape.rank()), results[i]);
+    f.slots[eqn.outputs[i]] = add(type, work_.placements.replicated(type.shape.rank()), results[i]);
   }
 }
 

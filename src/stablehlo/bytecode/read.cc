@@ -1,6 +1,7 @@
 #include "stablehlo/bytecode/read.h"
 
 #include "stablehlo/bytecode/attribute_reader.h"
+#include "stablehlo/bytecode/stored_locations.h"
 #include "stablehlo/bytecode/vhlo.h"
 
 #include <cstring>
@@ -49,8 +50,11 @@ void to_integers(Memory& memory, A& a) {
 
 class Reader {
  public:
-  Reader(const SourcePtr& source, const Tables& tables)
-      : source_(source), tables_(tables), values_(source, tables) {}
+  Reader(const SourcePtr& source, std::shared_ptr<const Tables> tables)
+      : source_(source),
+        kept_tables_(std::move(tables)),
+        tables_(*kept_tables_),
+        values_(source, tables_) {}
 
   ModuleSyntax module();
 
@@ -76,6 +80,7 @@ class Reader {
   Memory& memory() { return source_->memory; }
 
   SourcePtr source_;
+  std::shared_ptr<const Tables> kept_tables_;
   const Tables& tables_;
   AttributeReader values_;
   std::vector<std::string_view> names_;
@@ -210,7 +215,7 @@ void Reader::operation(Bytes& in, Numbering& values, OperationSyntax& op) {
                               ? unversioned(name.name)
                               : std::string(name.dialect) + "." + std::string(name.name));
   const std::uint8_t has = in.byte();
-  in.number();  // its location
+  op.location = static_cast<std::size_t>(in.number()) + 1;
   if (has & kAttributes) {
     const Attributes entries = values_.attribute(in).entries;
     op.attributes = Attributes::copy(memory(), entries);
@@ -279,7 +284,9 @@ ModuleSyntax Reader::module() {
                     {"the file's operation is " + shown(top.name), "a file holds one module"});
   ModuleSyntax m;
   m.source = source_;
+  m.locations = std::make_shared<StoredLocations>(source_, kept_tables_);
   m.at = top.at;
+  if (const A* name = top.find("sym_name")) m.name = name->text;
   m.attributes = top.attributes;
   for (const OperationSyntax& op : top.regions[0].operations)
     if (op.name == "func.func")
@@ -298,8 +305,7 @@ ModuleSyntax read_bytecode(const Source& file) {
   source->name = file.name;
   source->text = file.text;
   source->is_binary = true;
-  const Tables tables = read_tables(*source);
-  return Reader(source, tables).module();
+  return Reader(source, std::make_shared<const Tables>(read_tables(*source))).module();
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -112,8 +112,8 @@ Strings Importer::labels_of(const FunctionSyntax& f) const {
 
 namespace {
 
-std::string memory_kind(const Attributes& attributes) {
-  const AttributeSyntax* kind = stablehlo::find(attributes, "mhlo.memory_kind");
+std::string text_in(const Attributes& attributes, std::string_view key) {
+  const AttributeSyntax* kind = stablehlo::find(attributes, key);
   return kind && kind->kind == AttributeSyntax::string ? std::string(kind->text) : std::string();
 }
 
@@ -132,7 +132,8 @@ void Importer::declare(const ArgumentSyntax& a, NamedType described, std::vector
   Strings elements;
   add_elements(a.type, elements);
   first.push_back(types.empty() ? -1 : static_cast<std::int64_t>(arrays.size()));
-  described.memory_kind = memory_kind(a.attributes);
+  described.memory_kind = text_in(a.attributes, "mhlo.memory_kind");
+  described.layout = text_in(a.attributes, "mhlo.layout_mode");
   for (std::size_t k = 0; k < types.size(); ++k) {
     described.type = types[k];
     described.element = elements.at(k);

@@ -78,8 +78,7 @@ Values python_callback(Reading& r) {
   const auto function = r.importer.options.host_function(call);
   if (!r.flag_or("has_side_effect", false))
     return ops::pure_host_call(r.b, function, results, r.in);
-  const Value holds =
-      ops::constant(r.b, scalar_literal(DType::boolean, std::int64_t{1}));
+  const Value holds = ops::constant(r.b, scalar_literal(DType::boolean, std::int64_t{1}));
   if (target == kOfShards && !results.empty())
     r.refuse("it gives results", "a callback that is called with parts of values gives none");
   return ops::host_call(holds, device_of(r), function, results, r.in,
@@ -90,8 +89,7 @@ Values python_callback(Reading& r) {
 
 Rule python_callback_rule(const std::string& target) {
   if (target == kOfWholeValues || target == kOfShards) return python_callback;
-  if (target.find("python") != target.npos && target.ends_with("callback"))
-    return refuse_callback;
+  if (target.find("python") != target.npos && target.ends_with("callback")) return refuse_callback;
   return nullptr;
 }
 

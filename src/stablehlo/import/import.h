@@ -35,6 +35,7 @@ struct NamedType {
   // The fields below are filled only by signature_of.
   std::string element = {};      // the element type as StableHLO spells it: "f32", "ui8", "i4"
   std::string memory_kind = {};  // empty if the module declares none
+  std::string layout = {};       // "{0,1}", minor dimension first; "default", "auto" or empty
   /// The declared result that takes the argument's memory.
   std::optional<std::int64_t> result = {};
   std::optional<DeclaredSharding> sharding = {};

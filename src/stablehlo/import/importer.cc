@@ -27,7 +27,8 @@ std::string text_of(const std::vector<Type>& types) {
   return "(" + s + ")";
 }
 
-Importer::Importer(const ModuleSyntax& m, const ImportOptions& o) : module(m), options(o) {
+Importer::Importer(const ModuleSyntax& m, const ImportOptions& o)
+    : module(m), options(o), origins_(m.locations.get()) {
   for (const FunctionSyntax& f : m.functions)
     if (!functions_.emplace(f.name, &f).second)
       fail(*m.source, f.at, {"@" + f.name + " is defined twice"});
@@ -120,7 +121,9 @@ std::vector<Bound> Importer::block(Scope& scope, const RegionSyntax& region) {
           ? with_manual_computations(region, *module.source, rewritten_).operations
           : region.operations;
   scope.reserve(operations.size());
+  BlockOrigins origins(scope.builder(), origins_, innermost_);
   for (const OperationSyntax& op : operations) {
+    origins.at(op.location);
     if (!ends_block(op.name)) {
       operation(scope, op);
       continue;

@@ -5,6 +5,7 @@
 #include "stablehlo/import/data.h"
 #include "stablehlo/import/import.h"
 #include "stablehlo/import/narrow.h"
+#include "stablehlo/import/origins.h"
 #include "stablehlo/import/scope.h"
 
 #include <functional>
@@ -217,6 +218,8 @@ class Importer {
   void count(const OperationSyntax& op);
 
   Imported out_;
+  Origins origins_;
+  const BlockOrigins* innermost_ = nullptr;  // of the blocks that are being imported
   Level* top_ = nullptr;
   Values checked_;
   std::size_t operations_ = 0;

@@ -122,6 +122,9 @@ Rule lapack_rule(std::string_view target);
 /// The same for calls in the form that JAX 0.4 writes.
 Rule older_lapack_rule(std::string_view target);
 
+// sparse.cc
+Values csr_times_dense(Reading& r);
+
 // collectives.cc: collectives over the devices of a run_parallel
 Values run_parallel(Reading& r);
 Values divide(Reading& r);

@@ -1,10 +1,11 @@
-// Sorts with any comparator. A comparator that compares a key of each side becomes a sort by that
-// key, which needs no calls of the comparator.
+// Sorts with any comparator. A comparator that compares one key of each side, or several in
+// lexicographic order, becomes a sort by these keys, which needs no calls of the comparator.
 #include "ir/nested.h"
 #include "ops/movement/movement.h"
 #include "ops/movement/order_by.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
+#include "transform/simplify.h"
 
 #include <algorithm>
 #include <limits>
@@ -54,6 +55,35 @@ Values spread(const Values& captured, const Shape& shape) {
   return out;
 }
 
+// The equations that make the program's outputs, each once, and each behind those that it reads in
+// the order in which it reads them: programs that compute a key in the same way become equal.
+ProgramPtr alone(const Program& p) {
+  auto q = std::make_shared<Program>(*merge_common(prune(p)));
+  std::vector<std::size_t> made_by(q->types.size(), q->equations.size());
+  for (std::size_t i = 0; i < q->equations.size(); ++i)
+    for (const Var v : q->equations[i].outputs) made_by[v] = i;
+  std::vector<bool> listed(q->equations.size(), false);
+  std::vector<Equation> ordered;
+  std::vector<Var> waiting(q->outputs.rbegin(), q->outputs.rend());
+  while (!waiting.empty()) {
+    const std::size_t i = made_by[waiting.back()];
+    if (i == q->equations.size() || listed[i]) {
+      waiting.pop_back();
+      continue;
+    }
+    const Equation& e = q->equations[i];
+    const std::size_t before = waiting.size();
+    for (std::size_t k = e.inputs.size(); k-- > 0;)
+      if (const std::size_t j = made_by[e.inputs[k]]; j < q->equations.size() && !listed[j])
+        waiting.push_back(e.inputs[k]);
+    if (waiting.size() > before) continue;
+    listed[i] = true;
+    ordered.push_back(e);
+  }
+  q->equations = std::move(ordered);
+  return q;
+}
+
 // The operand that the key is equal to, ignoring the normalisation that JAX writes for floats: -0
 // equals 0, and all NaNs are equal and come last. Our sort has this order. Nothing for other keys.
 std::optional<std::size_t> ordered_operand(Reading& r, const Program& key, bool total) {
@@ -69,7 +99,7 @@ std::optional<std::size_t> ordered_operand(Reading& r, const Program& key, bool 
                     b, scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN()));
     const Value unsigned_zero = ops::select(ops::eq(x, zero), zero, x);
     const Values out{ops::select(ops::ne(x, x), nan, unsigned_zero)};
-    if (same_structure(*prune(key), *b.finish(out))) return i;
+    if (same_structure(key, *alone(*b.finish(out)))) return i;
   }
   return std::nullopt;
 }
@@ -86,43 +116,138 @@ struct Key {
   Value array;
 };
 
-// The key of each element whose ascending order is that of the comparator; nothing if there is
-// none.
-std::optional<Key> key_of(Reading& r, const RegionSyntax& region) {
-  const OperationSyntax& end = region.operations.back();
-  if (end.operands.size() != 1) return std::nullopt;
-  const OperationSyntax* compare = definition(region, end.operands[0]);
-  if (!compare || compare->name != "stablehlo.compare" || compare->operands.size() != 2)
-    return std::nullopt;
-  const AttributeSyntax* direction = compare->find("comparison_direction");
-  const AttributeSyntax* type = compare->find("compare_type");
-  if (!direction || (direction->text != "LT" && direction->text != "GT")) return std::nullopt;
-  const RegionProgram left = up_to(r, region, compare->operands[0]),
-                      right = up_to(r, region, compare->operands[1]);
+struct Comparison {
+  UseSyntax left, right;
+  std::string_view direction;
+  bool total;  // orders floats with -0 below 0, and NaNs beyond the infinities
+};
+
+std::optional<Comparison> comparison(const RegionSyntax& region, const UseSyntax& use) {
+  const OperationSyntax* op = definition(region, use);
+  if (!op || op->name != "stablehlo.compare" || op->operands.size() != 2) return std::nullopt;
+  const AttributeSyntax* direction = op->find("comparison_direction");
+  const AttributeSyntax* type = op->find("compare_type");
+  if (!direction) return std::nullopt;
+  return Comparison{op->operands[0], op->operands[1], direction->text,
+                    type && type->text == "TOTALORDER"};
+}
+
+bool is_order(const std::optional<Comparison>& c) {
+  return c && (c->direction == "LT" || c->direction == "GT");
+}
+
+// Whether `equal` compares for equality what `order` compares.
+bool are_alike(const std::optional<Comparison>& equal, const Comparison& order) {
+  const auto same = [](const UseSyntax& a, const UseSyntax& b) {
+    return a.name == b.name && a.index == b.index;
+  };
+  return equal && equal->direction == "EQ" && equal->total == order.total &&
+         same(equal->left, order.left) && same(equal->right, order.right);
+}
+
+// The operands of an operation of this name; null if another one makes the value.
+const List<UseSyntax>* operands_of(const RegionSyntax& region, const UseSyntax& value,
+                                   std::string_view name, std::size_t count) {
+  const OperationSyntax* op = definition(region, value);
+  return op && op->name == name && op->operands.size() == count ? &op->operands : nullptr;
+}
+
+// A comparison, and what decides if it finds both sides equal.
+struct Decision {
+  Comparison order;
+  UseSyntax rest;
+};
+
+// or(order, and(equal, rest)), with the operands in any order, or select(equal, rest, order).
+std::optional<Decision> decision(const RegionSyntax& region, const UseSyntax& value) {
+  if (const auto* chosen = operands_of(region, value, "stablehlo.select", 3)) {
+    const auto order = comparison(region, (*chosen)[2]);
+    if (is_order(order) && are_alike(comparison(region, (*chosen)[0]), *order))
+      return Decision{*order, (*chosen)[1]};
+  }
+  const auto* either = operands_of(region, value, "stablehlo.or", 2);
+  for (std::size_t i = 0; either && i < 2; ++i) {
+    const auto order = comparison(region, (*either)[i]);
+    const auto* both = operands_of(region, (*either)[1 - i], "stablehlo.and", 2);
+    for (std::size_t k = 0; is_order(order) && both && k < 2; ++k)
+      if (are_alike(comparison(region, (*both)[k]), *order))
+        return Decision{*order, (*both)[1 - k]};
+  }
+  return std::nullopt;
+}
+
+// The comparisons of a lexicographic order, most significant first; empty if the value is made in
+// any other way, or of too many comparisons.
+std::vector<Comparison> lexicographic(const RegionSyntax& region, UseSyntax value) {
+  constexpr std::size_t kMost = 64;
+  std::vector<Comparison> all;
+  while (all.size() < kMost) {
+    if (const auto last = comparison(region, value); is_order(last)) {
+      all.push_back(*last);
+      return all;
+    }
+    const std::optional<Decision> d = decision(region, value);
+    if (!d) return {};
+    all.push_back(d->order);
+    value = d->rest;
+  }
+  return {};
+}
+
+// The key of each element whose ascending order is that of a comparison; nothing if there is none.
+std::optional<Key> key_of(Reading& r, const RegionSyntax& region, const Comparison& compare) {
+  const RegionProgram left = up_to(r, region, compare.left),
+                      right = up_to(r, region, compare.right);
   const std::size_t pairs = r.in.size();
-  const ProgramPtr left_key = prune(*left.program);
+  const ProgramPtr left_key = alone(*left.program);
   if (left_key->outputs.size() != 1 || left.captured != right.captured ||
       reads_right(*left_key, pairs) ||
-      !same_structure(*left_key, *sides_swapped(*prune(*right.program), pairs)))
+      !same_structure(*left_key, *sides_swapped(*alone(*right.program), pairs)))
     return std::nullopt;
-  const bool ascends = direction->text == "LT", total = type && type->text == "TOTALORDER";
+  const bool ascends = compare.direction == "LT";
   if (ascends && left.captured.empty())
-    if (const auto operand = ordered_operand(r, *left_key, total)) return Key{operand, {}};
+    if (const auto operand = ordered_operand(r, *left_key, compare.total)) return Key{operand, {}};
   Values both;
   for (const Value& x : r.in) both.insert(both.end(), {x, x});
   for (const Value& x : spread(left.captured, r.in[0].shape())) both.push_back(x);
   Value key = elementwise(r.b, *left_key, both, r.in[0].shape())[0];
-  if (total && is_floating(key.dtype())) key = total_order(key);
+  if (compare.total && is_floating(key.dtype())) key = total_order(key);
   return Key{{}, ascends ? key : turned_round(key)};
 }
 
-// Sorts by one of the operands, which is moved to the front for the sort.
-Values sorted_by_operand(const Values& in, std::size_t operand, int along) {
-  const auto at = static_cast<std::ptrdiff_t>(operand);
-  Values all = in;
-  std::rotate(all.begin(), all.begin() + at, all.begin() + at + 1);
-  Values out = ops::sort(all, along, 1);
-  std::rotate(out.begin(), out.begin() + 1, out.begin() + at + 1);
+// The keys whose lexicographic order is that of the comparator; empty if there are none.
+std::vector<Key> keys_of(Reading& r, const RegionSyntax& region) {
+  const OperationSyntax& end = region.operations.back();
+  std::vector<Key> keys;
+  if (end.operands.size() != 1) return keys;
+  for (const Comparison& c : lexicographic(region, end.operands[0])) {
+    std::optional<Key> key = key_of(r, region, c);
+    if (!key) return {};
+    keys.push_back(std::move(*key));
+  }
+  return keys;
+}
+
+Values sorted_by_keys(const Values& in, const std::vector<Key>& keys, int along) {
+  Values all;
+  std::vector<std::optional<std::size_t>> place(in.size());  // of each operand in `all`
+  for (const Key& key : keys) {
+    if (!key.operand) {
+      all.push_back(key.array);
+    } else if (!place[*key.operand]) {
+      place[*key.operand] = all.size();
+      all.push_back(in[*key.operand]);
+    }
+  }
+  const int count = static_cast<int>(all.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (place[i]) continue;
+    place[i] = all.size();
+    all.push_back(in[i]);
+  }
+  const Values sorted = ops::sort(all, along, count);
+  Values out;
+  for (const auto& at : place) out.push_back(sorted[*at]);
   return out;
 }
 
@@ -168,14 +293,8 @@ Values sort(Reading& r) {
       r.refuse("its comparator reads " + to_string(v.type()) + " from outside",
                "a comparator reads scalars from outside and no arrays");
   const int along = static_cast<int>(dimension);
-  const std::optional<Key> key = key_of(r, region);
-  if (!key) return sorted_by(r, p, along);
-  if (key->operand) return sorted_by_operand(r.in, *key->operand, along);
-  Values with_key{key->array};
-  with_key.insert(with_key.end(), r.in.begin(), r.in.end());
-  Values out = ops::sort(with_key, along, 1);
-  out.erase(out.begin());
-  return out;
+  const std::vector<Key> keys = keys_of(r, region);
+  return keys.empty() ? sorted_by(r, p, along) : sorted_by_keys(r.in, keys, along);
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules

@@ -12,8 +12,7 @@ const AttributeSyntax* find(const Attributes& entries, std::string_view name) {
   return nullptr;
 }
 
-std::string_view Parser::unescaped(std::string_view text) {
-  if (text.find('\\') == text.npos) return text;
+std::string without_escapes(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\' || i + 1 == text.size()) {
@@ -26,7 +25,12 @@ std::string_view Parser::unescaped(std::string_view text) {
       out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
     }
   }
-  return memory().keep(out);
+  return out;
+}
+
+std::string_view Parser::unescaped(std::string_view text) {
+  if (text.find('\\') == text.npos) return text;
+  return memory().keep(without_escapes(text));
 }
 
 namespace {
@@ -70,11 +74,19 @@ std::string_view Parser::balanced() {
   }
 }
 
-std::string_view Parser::location() {
-  if (!now().is_word("loc")) return {};
+std::size_t Parser::location() {
+  if (!now().is_word("loc")) return 0;
   in_.advance();
   if (!now().is('(')) in_.expected("'(' and a location");
-  const std::string_view what = balanced();
+  const std::size_t at = now().end_at;
+  balanced();
+  return at;
+}
+
+std::string_view Parser::label() {
+  const std::size_t at = location();
+  if (at == 0) return {};
+  const std::string_view what = std::string_view(source_->text).substr(at, in_.before() - 1 - at);
   const std::size_t quote = what.starts_with('"') ? what.find('"', 1) : what.npos;
   // A file name is followed by line and column.
   if (quote == what.npos || what.substr(quote + 1).starts_with(':')) return {};

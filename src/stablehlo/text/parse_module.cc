@@ -163,13 +163,15 @@ bool Parser::inside_module(ModuleSyntax& into) {
     mesh(into);
   } else if (now().kind == Token::attribute || now().kind == Token::type) {
     const bool is_type = now().kind == Token::type;
-    const std::string name(now().text);
+    const std::string_view name = now().text;
     in_.advance();
     need('=', "'=' and what the name stands for");
     if (is_type)
-      type_aliases_[name] = type();
+      type_aliases_[std::string(name)] = type();
+    else if (now().is_word("loc"))
+      locations_->define(name, location());
     else
-      attribute_aliases_[name] = attribute();
+      attribute_aliases_[std::string(name)] = attribute();
   } else if (now().is('{')) {
     trailer(into);
   } else {
@@ -223,6 +225,7 @@ std::vector<ModuleSyntax> Parser::modules() {
   }
   if (!out.empty()) out.back().resources.merge(loose.resources);
   if (!loose.functions.empty()) out.push_back(std::move(loose));
+  for (ModuleSyntax& m : out) m.locations = locations_;
   return out;
 }
 

@@ -19,7 +19,7 @@ ArgumentSyntax Parser::argument() {
   need(':', "':' and the type of the argument");
   a.type = type();
   if (now().is('{')) a.attributes = dictionary();
-  a.label = location();
+  a.label = label();
   return a;
 }
 
@@ -130,7 +130,7 @@ void Parser::operation(OperationSyntax& op) {
   } else {
     in_.expected("an operation");
   }
-  location();
+  op.location = location();
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -4,11 +4,15 @@
 
 #include "stablehlo/text/lexer.h"
 #include "stablehlo/text/syntax.h"
+#include "stablehlo/text/written_locations.h"
 
 #include <map>
 #include <unordered_map>
 
 namespace tessera::inline v0::stablehlo {
+
+/// The characters of a string whose text may have escapes.
+std::string without_escapes(std::string_view text);
 
 /// A level of nesting for its lifetime; fails if the nesting is too deep.
 class Nesting {
@@ -25,7 +29,9 @@ class Nesting {
 class Parser {
  public:
   Parser(SourcePtr source, Part part)
-      : source_(std::move(source)), in_(*source_, part.begin, part.end) {}
+      : source_(std::move(source)),
+        in_(*source_, part.begin, part.end),
+        locations_(std::make_shared<WrittenLocations>(source_)) {}
 
   std::vector<ModuleSyntax> modules();  // parse_module.cc
 
@@ -55,8 +61,10 @@ class Parser {
   AttributeSyntax conv_dimensions();
   /// The text from an opening bracket to the matching closing one, excluding both.
   std::string_view balanced();
-  /// Skips `loc(...)` if it comes next; returns the name in `loc("name")`.
-  std::string_view location();
+  /// Skips `loc(...)` if it comes next; returns its number among the locations, or 0.
+  std::size_t location();
+  /// As `location`; returns the name in `loc("name")`.
+  std::string_view label();
 
   // --- parse_operation.cc
   void operation(OperationSyntax& op);
@@ -124,6 +132,7 @@ class Parser {
 
   SourcePtr source_;
   Lexer in_;
+  std::shared_ptr<WrittenLocations> locations_;
   int depth_ = 0;
   std::size_t expanded_ = 0;
   std::map<std::string, AttributeSyntax, std::less<>> attribute_aliases_;

@@ -1,10 +1,12 @@
 #include "stablehlo/text/source.h"
 
 #include "base/message.h"
+#include "base/named_scopes.h"
 
 #include <tessera/error.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::inline v0::stablehlo {
 
@@ -59,13 +61,32 @@ std::string place_of(const Source& source, std::size_t at) {
          ", column " + std::to_string(characters(text.substr(line.begin, at - line.begin)) + 1);
 }
 
+const Origin*& origin_at_hand() {
+  static thread_local const Origin* at_hand = nullptr;
+  return at_hand;
+}
+
+namespace {
+
+// Raises the message with the line and the scopes of the origin at hand.
+[[noreturn]] void raise_from_origin(Message& message, const Complaint& complaint) {
+  message.rule(complaint.rule).advice(complaint.advice);
+  const Origin* origin = origin_at_hand();
+  if (!origin) message.raise<IoError>();
+  struct Within {
+    std::string outside = named_scopes();
+    ~Within() { named_scopes() = std::move(outside); }
+  } const within;
+  if (!origin->scope.empty()) named_scopes() += (within.outside.empty() ? "" : "/") + origin->scope;
+  message.from(origin->line).raise<IoError>();
+}
+
+}  // namespace
+
 void fail(const Source& source, std::size_t at, const Complaint& complaint) {
+  Message message("load_stablehlo");
   if (source.is_binary)
-    Message("load_stablehlo")
-        .problem(place_of(source, at) + ": " + complaint.problem)
-        .rule(complaint.rule)
-        .advice(complaint.advice)
-        .raise<IoError>();
+    raise_from_origin(message.problem(place_of(source, at) + ": " + complaint.problem), complaint);
   const std::string_view text = source.text;
   at = std::min(at, text.size());
   const Line line = line_at(text, at);
@@ -76,13 +97,10 @@ void fail(const Source& source, std::size_t at, const Complaint& complaint) {
   while (end > at && end < line.end && continues_character(text[end])) --end;
   const std::string head = begin > line.begin ? "..." : "";
   const std::string indent = "\n      ";
-  Message("load_stablehlo")
-      .problem(place_of(source, at) + ": " + complaint.problem + indent + head +
-               plain(text.substr(begin, end - begin)) + (end < line.end ? "..." : "") + indent +
-               std::string(head.size() + characters(text.substr(begin, at - begin)), ' ') + "^")
-      .rule(complaint.rule)
-      .advice(complaint.advice)
-      .raise<IoError>();
+  message.problem(place_of(source, at) + ": " + complaint.problem + indent + head +
+                  plain(text.substr(begin, end - begin)) + (end < line.end ? "..." : "") + indent +
+                  std::string(head.size() + characters(text.substr(begin, at - begin)), ' ') + "^");
+  raise_from_origin(message, complaint);
 }
 
 }  // namespace tessera::inline v0::stablehlo

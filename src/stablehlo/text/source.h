@@ -3,6 +3,8 @@
 
 #include "stablehlo/text/memory.h"
 
+#include <tessera/message.h>
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -18,6 +20,15 @@ struct Source {
   mutable Memory memory = {};  // only the parser allocates here
 };
 using SourcePtr = std::shared_ptr<const Source>;
+
+/// Where a part of a module comes from: a line of the program that it was made from, and the named
+/// scopes there, "model/layer_0".
+struct Origin {
+  SourceLoc line;
+  std::string scope;
+};
+/// What `fail` shows on this thread besides the position; may be null.
+const Origin*& origin_at_hand();
 
 /// A message about a position; `fail` adds the line of the text and a caret.
 struct Complaint {

@@ -2,10 +2,12 @@
 // point into the text of its source, and lists are allocated in the memory of its source.
 #pragma once
 
+#include "stablehlo/text/locations.h"
 #include "stablehlo/text/source.h"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,6 +115,7 @@ struct OperationSyntax {
   List<RegionSyntax> regions;
   List<TypeSyntax> operand_types;  // empty if the form omits them
   List<TypeSyntax> result_types;
+  std::size_t location = 0;  // in the module's locations; 0: it has none
 
   const AttributeSyntax* find(std::string_view key) const {
     return stablehlo::find(attributes, key);
@@ -142,6 +145,7 @@ MeshSyntax mesh_syntax(const AttributeSyntax& mesh);
 
 struct ModuleSyntax {
   SourcePtr source;
+  std::shared_ptr<const Locations> locations;  // null: there are none
   std::string name;
   Attributes attributes;
   std::vector<FunctionSyntax> functions;

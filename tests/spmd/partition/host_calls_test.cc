@@ -17,8 +17,7 @@ struct Adding final : HostFunction {
     std::vector<double> row{static_cast<double>(device)};
     for (std::int64_t i = 0; i < in[0].count(); ++i) row.push_back(in[0].number(i));
     for (HostArray& y : out)
-      for (std::int64_t i = 0; i < y.count(); ++i)
-        y.data<float>()[i] = in[0].data<float>()[i] + 1;
+      for (std::int64_t i = 0; i < y.count(); ++i) y.data<float>()[i] = in[0].data<float>()[i] + 1;
     const std::lock_guard lock(mutex_);
     rows_.push_back(std::move(row));
   }
@@ -64,8 +63,7 @@ TEST(PartitionedHostCalls, GetWholeValuesOnce) {
                                 : ops::pure_host_call(c.b, adding, results, Values{ops::neg(x)});
     const Partitioned p = c.run(Values{ops::add(y[0], x)}, {"x,y"});
     enough_devices();
-    const auto out =
-        tessera::testing::run_compiled(p.program, std::vector{counted_floats({4, 2})});
+    const auto out = tessera::testing::run_compiled(p.program, std::vector{counted_floats({4, 2})});
     EXPECT_EQ(numbers_of(out[0]), std::vector<double>(8, 1));
     EXPECT_EQ(adding->rows(), (Rows{{0, 0, -1, -2, -3, -4, -5, -6, -7}}));
   }

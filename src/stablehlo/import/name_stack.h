@@ -1,0 +1,19 @@
+// JAX's name stacks, such as "jit(step)/transpose(jvp(model))/layer_0/dot_general".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tessera::inline v0::stablehlo {
+
+/// The named scopes in the name of an operation: "model/layer_0" for the stack above. The operation
+/// itself is left out, and so is what JAX adds for transformations, calls and control flow, because
+/// our named scopes have nothing for these either.
+std::string scopes_in(std::string_view stack);
+
+/// The scopes of an operation inside a function or a region, where `outer` are those of the call or
+/// of the operation that has the region. JAX names some of them in full and some from the function
+/// on, so scopes that begin with `outer` are in full.
+std::string scopes_within(const std::string& outer, const std::string& scopes);
+
+}  // namespace tessera::inline v0::stablehlo
