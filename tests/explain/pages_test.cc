@@ -55,8 +55,8 @@ TEST(Pages, HaveTheProgramsLinesAndScopes) {
   EXPECT_EQ(path, (folder.path / "new" / "0001_f.html").string());
   std::ifstream in(path);
   const std::string page{std::istreambuf_iterator<char>(in), {}};
-  for (const char* text : {"<title>f", "\"model.py:3\"", "\"scope\":\"layer\"", "\"args[0]\"",
-                           "\"result[0]\""})
+  for (const char* text :
+       {"<title>f", "\"model.py:3\"", "\"scope\":\"layer\"", "\"args[0]\"", "\"result[0]\""})
     EXPECT_NE(page.find(text), std::string::npos) << text;
 }
 
@@ -66,9 +66,9 @@ TEST(Pages, AreNumberedAndNeverReplaced) {
   ts::explain::write_page(at, question("jit_step"));
   ts::explain::write_page(at, question("a/b c\u00e4<>"));
   ts::explain::write_page(at, question(""));
-  EXPECT_EQ(files_of(folder.path),
-            (std::vector<std::string>{"0001_jit_step.html", "0002_a_b_c____.html",
-                                      "0003_program.html"}));
+  EXPECT_EQ(
+      files_of(folder.path),
+      (std::vector<std::string>{"0001_jit_step.html", "0002_a_b_c____.html", "0003_program.html"}));
   std::ofstream(folder.path / "0041_of_another_process.html") << "x";
   std::ofstream(folder.path / "notes.txt") << "x";
   EXPECT_EQ(fs::path(ts::explain::write_page(at, question("f"))).filename(), "0042_f.html");
@@ -93,6 +93,9 @@ TEST(Pages, ThatCannotBeWrittenAreErrors) {
     ts::explain::write_page(folder.path.string(), question("f"));
     FAIL();
   } catch (const ts::IoError& e) {
-    EXPECT_EQ(std::string(e.what()), "");
+    EXPECT_EQ(e.what(), "explain: '" + folder.path.string() +
+                            "' cannot be written: Not a directory\n"
+                            "  rule: each program has a page of its own in the folder\n"
+                            "  try: a folder where files may be written");
   }
 }

@@ -1,7 +1,7 @@
 #include "stablehlo/import/name_stack.h"
 
 #include <algorithm>
-#include <iterator>
+#include <initializer_list>
 #include <vector>
 
 namespace tessera::inline v0::stablehlo {
@@ -47,10 +47,10 @@ bool is_of_control(std::string_view name, std::string_view before, std::string_v
   if (before == "while") return is_among(name, {"cond", "body", "body_pred"});
   if (before == "cond") return name.starts_with("branch_") && name.ends_with("_fun");
   if (name == "cond") return behind.starts_with("branch_");
-  return is_among(name, {"while", "scan", "jit", "pjit", "closed_call", "core_call", "eval_jaxpr",
-                         "checkpoint", "remat", "remat2", "rematted_computation", "shard_map",
-                         "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
-                         "custom_lin", "xla_call", "xla_pmap"});
+  return is_among(
+      name, {"while", "scan", "jit", "pjit", "closed_call", "core_call", "eval_jaxpr", "checkpoint",
+             "remat", "remat2", "rematted_computation", "shard_map", "custom_jvp_call",
+             "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin", "xla_call", "xla_pmap"});
 }
 
 }  // namespace
@@ -68,14 +68,6 @@ std::string scopes_in(std::string_view stack) {
     scopes += names[i];
   }
   return scopes;
-}
-
-std::string scopes_within(const std::string& outer, const std::string& scopes) {
-  if (outer.empty()) return scopes;
-  if (scopes.empty()) return outer;
-  if (scopes.starts_with(outer) && (scopes.size() == outer.size() || scopes[outer.size()] == '/'))
-    return scopes;
-  return outer + "/" + scopes;
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -1,6 +1,7 @@
 #include "stablehlo/import/origins.h"
 
 #include "base/lasting_text.h"
+#include "base/named_scopes.h"
 #include "stablehlo/import/name_stack.h"
 
 #include <algorithm>
@@ -94,6 +95,7 @@ BlockOrigins::BlockOrigins(Builder& builder, Origins& origins, const BlockOrigin
     now_ = outer_->now_;
     const bool same_program = &outer_->builder_ == &builder;
     relative_to_ = same_program ? outer_->relative_to_ : now_.scope.size();
+    if (!same_program) builder.loc = line_outside_ = now_.line;
   }
   innermost_ = this;
   origin_at_hand() = &now_;
@@ -113,8 +115,8 @@ void BlockOrigins::change(std::size_t location) {
   now_.scope = scopes_within(outer_ ? outer_->now_.scope : std::string(), origin.scope);
   builder_.loc = now_.line;
   // All scopes begin with those that are left out and, if others follow, a slash.
-  builder_.scope.assign(now_.scope, std::min(relative_to_ + (relative_to_ ? 1 : 0),
-                                             now_.scope.size()));
+  builder_.scope.assign(now_.scope,
+                        std::min(relative_to_ + (relative_to_ ? 1 : 0), now_.scope.size()));
 }
 
 }  // namespace tessera::inline v0::stablehlo

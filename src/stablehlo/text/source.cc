@@ -77,8 +77,7 @@ namespace {
     std::string outside = named_scopes();
     ~Within() { named_scopes() = std::move(outside); }
   } const within;
-  if (!origin->scope.empty())
-    named_scopes() += (within.outside.empty() ? "" : "/") + origin->scope;
+  if (!origin->scope.empty()) named_scopes() += (within.outside.empty() ? "" : "/") + origin->scope;
   message.from(origin->line).raise<IoError>();
 }
 
