@@ -56,6 +56,14 @@ std::string& named_scopes() {
   return *names;
 }
 
+std::string scopes_within(const std::string& outer, const std::string& scopes) {
+  if (outer.empty()) return scopes;
+  if (scopes.empty()) return outer;
+  if (scopes.starts_with(outer) && (scopes.size() == outer.size() || scopes[outer.size()] == '/'))
+    return scopes;
+  return outer + "/" + scopes;
+}
+
 InUserCode::InUserCode() : outside_(std::exchange(outermost_function, nullptr)) {}
 void InUserCode::end() {
   if (live_) outermost_function = outside_;

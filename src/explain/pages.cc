@@ -91,8 +91,10 @@ std::string new_page(const std::string& folder, const std::string& name) {
 }  // namespace
 
 std::string write_page(const std::string& folder, Question question, const PlanOptions& options) {
-  while (question.inputs.size() < question.program->inputs.size())
-    question.inputs.push_back("args[" + std::to_string(question.inputs.size()) + "]");
+  const std::size_t named = question.inputs.size();
+  for (std::size_t i = named; i < question.program->inputs.size(); ++i)
+    question.inputs.push_back(named ? "constant " + std::to_string(i - named)
+                                    : "args[" + std::to_string(i) + "]");
   while (question.outputs.size() < question.program->outputs.size())
     question.outputs.push_back("result[" + std::to_string(question.outputs.size()) + "]");
   const std::string path = new_page(folder, as_file_name(question.name));

@@ -93,6 +93,9 @@ TEST(Pages, ThatCannotBeWrittenAreErrors) {
     ts::explain::write_page(folder.path.string(), question("f"));
     FAIL();
   } catch (const ts::IoError& e) {
-    EXPECT_EQ(std::string(e.what()), "");
+    EXPECT_EQ(e.what(), "explain: '" + folder.path.string() +
+                            "' cannot be written: Not a directory\n"
+                            "  rule: each program has a page of its own in the folder\n"
+                            "  try: a folder where files may be written");
   }
 }

@@ -1,4 +1,7 @@
 // Locations of modules: the lines and named scopes that equations, errors and programs show.
+#include "base/named_scopes.h"
+#include "ir/nested.h"
+#include "ir/op.h"
 #include "ir/program.h"
 #include "stablehlo/bytecode/read.h"
 #include "stablehlo/import/import.h"
@@ -39,6 +42,19 @@ std::string program_of(const ModuleSyntax& module) {
   return ts::to_string(*import_function(module, "main").program, {.locations = true});
 }
 
+// A line for each equation: "tanh model.py:3 in layer".
+std::string origins_of(const ts::Program& program, const std::string& indent = "") {
+  std::string text;
+  for (const ts::Equation& e : program.equations) {
+    text += indent + e.op->name + " " + ts::to_string(e.loc);
+    text += e.scope.empty() ? "\n" : " in " + e.scope + "\n";
+    if (const auto flow = ts::flow_of(e))
+      for (const ts::ProgramPtr& inside : flow->programs)
+        text += origins_of(*inside, indent + "  ");
+  }
+  return text;
+}
+
 // A function of one addition whose location is given, after definitions of others.
 std::string addition(const std::string& location, const std::string& others = "") {
   return "func.func @main(%a: tensor<f32>) -> tensor<f32> {\n"
@@ -77,12 +93,12 @@ TEST(NameStacks, HaveTheScopesThatUsersName) {
 }
 
 TEST(NameStacks, AreJoinedOnce) {
-  EXPECT_EQ(scopes_within("", "a"), "a");
-  EXPECT_EQ(scopes_within("a", ""), "a");
-  EXPECT_EQ(scopes_within("a", "b"), "a/b");
-  EXPECT_EQ(scopes_within("a", "a/b"), "a/b");
-  EXPECT_EQ(scopes_within("a", "a"), "a");
-  EXPECT_EQ(scopes_within("a", "ab"), "a/ab");
+  EXPECT_EQ(ts::scopes_within("", "a"), "a");
+  EXPECT_EQ(ts::scopes_within("a", ""), "a");
+  EXPECT_EQ(ts::scopes_within("a", "b"), "a/b");
+  EXPECT_EQ(ts::scopes_within("a", "a/b"), "a/b");
+  EXPECT_EQ(ts::scopes_within("a", "a"), "a");
+  EXPECT_EQ(ts::scopes_within("a", "ab"), "a/ab");
 }
 
 TEST(Locations, OfATextAreReadInAllForms) {
@@ -142,8 +158,8 @@ TEST(Locations, ThatSayNothingAreUnknown) {
 // A function with a call, a loop and a branch inside, as JAX 0.10 writes them: operations of
 // functions have names that begin anew, and those of regions go on.
 TEST(Locations, AreThoseOfCallsWhereFunctionsHaveNone) {
-  const std::string text = R"(
-func.func public @main(%x: tensor<f32>) -> tensor<f32> {
+  const std::string text = R"mlir(
+func.func public @main(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {
   %0 = call @relu(%x) : (tensor<f32>) -> tensor<f32> loc(#call)
   %c = stablehlo.constant dense<2.5> : tensor<f32> loc(unknown)
   %1 = stablehlo.multiply %0, %c : tensor<f32> loc(#multiply)
@@ -161,23 +177,84 @@ func.func private @relu(%x: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.maximum %x, %c : tensor<f32> loc("inner/max")
   return %0 : tensor<f32>
 }
-#call = loc("jit(f)/model/jit(relu)"("f"("m.py" : 3 : 1)))
-#multiply = loc("jit(f)/model/mul"("f"("m.py" : 4 : 1)))
-)";
-  std::string with_predicate = text;
-const std::string from = "(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call";
-with_predicate.replace(with_predicate.find(from), from.size(),
-                       "(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {\n  %0 = call");
-EXPECT_EQ(program_of(parsed(with_predicate)), "");
+#call = loc("jit(f)/model/jit(relu)"("f"("m.py":3:1)))
+#multiply = loc("jit(f)/model/mul"("f"("m.py":4:1)))
+)mlir";
+  EXPECT_EQ(program_of(parsed(text)), R"(main { (a: f32[], b: bool[]) -> (j)
+  c: f32[] = constant [value=f32[] 0.0]  # m.py:3 in model
+  d: f32[] = max a c  # m.py:3 in "model/inner"
+  e: f32[] = constant [value=f32[] 2.5]
+  f: f32[] = mul d e  # m.py:4 in model
+  g: i32[] = constant [value=i32[] 1]  # m.py:6 in model
+  h: i32[] = constant [value=i32[] 0]  # m.py:6 in model
+  i: i32[] = select b h g  # m.py:6 in model
+  j: f32[] = cond i f [
+    branches=(
+      { (a: f32[]) -> (d)
+        b: f32[] = sin a  # m.py:7 in wave
+        c: f32[] = constant [value=f32[] 0.0]  # m.py:6 in wave
+        d: f32[] = max b c  # m.py:6 in "wave/inner"
+      },
+      { (a: f32[]) -> (a) }
+    )
+  ]  # m.py:6 in model
+}
+)");
 }
 
 // The lines and the scopes are in both forms, and an artifact says what the text says.
 TEST(Locations, OfBytecodeAreThoseOfTheText) {
-  const std::string program = program_of(stored("scopes.mlirbc"));
+  const ModuleSyntax artifact = stored("scopes.mlirbc");
   std::ifstream in(in_folder("scopes.mlir"));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_EQ(program_of(parsed(text)), program);
-  EXPECT_EQ(program, "");
+  EXPECT_EQ(program_of(parsed(text)), program_of(artifact));
+  EXPECT_EQ(origins_of(*import_function(artifact, "main").program),
+            R"(dot_general scopes.py:17 in model/layer
+tanh scopes.py:17 in model/layer
+constant scopes.py:29
+broadcast_in_dim scopes.py:17 in model/layer
+sub scopes.py:17 in model/layer
+constant scopes.py:29
+scan scopes.py:24 in model
+  reshape scopes.py:24
+  reshape scopes.py:24
+  sin scopes.py:24
+  cos scopes.py:24
+  reduce_sum scopes.py:24
+  add scopes.py:24
+  broadcast_in_dim scopes.py:24
+  reshape scopes.py:24
+constant scopes.py:25
+broadcast_in_dim scopes.py:25
+max scopes.py:25
+constant scopes.py:29
+broadcast_in_dim scopes.py:25
+gt scopes.py:25
+reduce_sum scopes.py:25
+add scopes.py:25
+constant scopes.py:34
+broadcast_in_dim scopes.py:25
+constant scopes.py:29
+broadcast_in_dim scopes.py:25
+select scopes.py:25
+scan scopes.py:24 in model
+  reshape scopes.py:24
+  reshape scopes.py:24
+  broadcast_in_dim scopes.py:24
+  mul scopes.py:24
+  broadcast_in_dim scopes.py:24
+  reshape scopes.py:24
+add scopes.py:24 in model
+mul scopes.py:17 in model/layer
+mul scopes.py:17 in model/layer
+add scopes.py:17 in model/layer
+dot_general scopes.py:17 in model/layer
+transpose scopes.py:17 in model/layer
+constant scopes.py:34
+broadcast_in_dim scopes.py:31 in update
+mul scopes.py:31 in update
+sub scopes.py:31 in update
+)");
 }
 
 std::string message_of(const std::string& text) {
@@ -190,27 +267,56 @@ std::string message_of(const std::string& text) {
 }
 
 TEST(Locations, AreInErrors) {
-  const std::string text = R"(
+  const std::string text = R"mlir(
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @f(%a) : (tensor<4xf32>) -> tensor<4xf32> loc("model/jit(f)"("train"("/src/train.py":9:1)))
   return %0 : tensor<4xf32>
 }
 func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
-  % 0 = stablehlo.custom_call @unheard_of(% a)
-      : (tensor<4xf32>)->tensor<4xf32> loc("layer/custom") return %
-        0 : tensor<4xf32>
+  %0 = stablehlo.custom_call @unheard_of(%a) : (tensor<4xf32>) -> tensor<4xf32> loc("layer/custom")
+  return %0 : tensor<4xf32>
 }
-)";
-  EXPECT_EQ(message_of(text), "");
-const auto scope = ts::named_scope("loading");
-try {
-  ts::load_stablehlo_text(text);
-  FAIL();
-} catch (const ts::IoError& e) {
-  EXPECT_EQ(e.parts().file, "/src/train.py");
-  EXPECT_EQ(e.parts().line, 9);
-  EXPECT_EQ(e.scope(), "loading/model/layer");
+)mlir";
+  EXPECT_EQ(
+      message_of(text),
+      "load_stablehlo_text: line 7, column 8: stablehlo.custom_call: the custom call 'unheard_of' "
+      "is not supported\n"
+      "        %0 = stablehlo.custom_call @unheard_of(%a) : ...\n"
+      "             ^\n"
+      "  rule: a custom call is code of another library\n"
+      "  from: train.py:9\n"
+      "  in: model/layer\n"
+      "  try: export the function for a platform without it, or write this part with Tessera");
+  const auto scope = ts::named_scope("loading");
+  try {
+    ts::load_stablehlo_text(text);
+    FAIL();
+  } catch (const ts::IoError& e) {
+    EXPECT_EQ(e.parts().file, "/src/train.py");
+    EXPECT_EQ(e.parts().line, 9);
+    EXPECT_EQ(e.scope(), "loading/model/layer");
+  }
 }
+
+TEST(Locations, AreInErrorsOfBytecode) {
+  std::ifstream in(in_folder("scopes.mlirbc"), std::ios::binary);
+  Source source;
+  source.text.assign(std::istreambuf_iterator<char>(in), {});
+  const std::size_t at = source.text.find("subtract_v1");
+  ASSERT_NE(at, source.text.npos);
+  source.text.replace(at, 2, "be");
+  const ModuleSyntax module = read_bytecode(source);
+  try {
+    import_function(module, "main");
+    FAIL();
+  } catch (const ts::IoError& e) {
+    EXPECT_STREQ(e.what(),
+                 "load_stablehlo: byte 1286: 'stablehlo.bebtract' is not supported\n"
+                 "  from: scopes.py:17\n"
+                 "  in: model/layer\n"
+                 "  try: lower it to operations of StableHLO that are, or leave it out of the "
+                 "exported function");
+  }
 }
 
 // Plans and profiles of functions from Python have their lines and scopes.
@@ -219,7 +325,7 @@ TEST(Locations, AreInPlans) {
       ts::load_stablehlo_text(addition("\"model/add\"(\"f\"(\"/no/folder/model.py\":3:7))"));
   const ts::Plan plan = ts::jit([f](const ts::Array& x) {
                           return f(std::vector<ts::Array>{x});
-                        }).explain(ts::Array(1.0f));
+                        }).explain(ts::zeros(ts::Shape{}));
   ASSERT_EQ(plan.equations.size(), 1u);
   EXPECT_EQ(plan.equations[0].line, "model.py:3");
   EXPECT_EQ(plan.equations[0].scope, "model");

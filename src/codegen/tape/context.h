@@ -8,7 +8,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace tessera::inline v0::tape {
 
@@ -74,6 +76,8 @@ struct TapeContext {
   std::deque<DraftTape> drafts;                // including those of bodies
   std::map<const Tape*, DraftTape*> draft_of;  // bodies that are not finished yet
   std::vector<std::shared_ptr<const Program>> keep;
+  /// The named scopes of the equations whose nested program is being lowered.
+  std::string scope;
 
   /// The tape's axis for an axis of a mesh that is entered in `scope`. It is shared with an axis of
   /// equal name and size outside of `scope`; with several processes, only between equal meshes.
@@ -81,6 +85,19 @@ struct TapeContext {
   std::int64_t instances(Mask m) const;
   spmd::Blocks blocks(const Type& whole, int region, const Spec& spec) const;
   Mask spec_axes(int region, const Spec& spec) const;
+};
+
+/// While it lives, a program nested in the equation is lowered: its steps are in its scopes, too.
+class WithinEquation {
+ public:
+  WithinEquation(TapeContext& ctx, const Equation& eqn);
+  ~WithinEquation() { ctx_.scope = std::move(outside_); }
+  WithinEquation(const WithinEquation&) = delete;
+  WithinEquation& operator=(const WithinEquation&) = delete;
+
+ private:
+  TapeContext& ctx_;
+  std::string outside_;
 };
 
 const Op& block_op();

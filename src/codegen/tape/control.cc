@@ -41,6 +41,7 @@ void Lowerer::lower_control(const Equation& eqn, std::size_t i) {
     }
   }
   const Mask stored = outer;
+  const WithinEquation within(ctx_, eqn);
   switch (flow.kind) {
     case Flow::Kind::branch: return lower_branches(eqn, flow, scope, outer, inner, stored);
     case Flow::Kind::scan: return lower_scan(eqn, flow, scope, outer, inner, stored);

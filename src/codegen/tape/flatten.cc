@@ -1,3 +1,4 @@
+#include "base/named_scopes.h"
 #include "codegen/tape/context.h"
 #include "codegen/tape/step_work.h"
 #include "ir/collective_attrs.h"
@@ -6,6 +7,7 @@
 #include "spmd/region/uniformity.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::inline v0::tape {
 
@@ -123,6 +125,7 @@ class Flattener {
           hold_ = static_cast<int>(level_.holds.size());
           level_.holds.push_back(operands);
         }
+        const WithinEquation within(ctx_, eqn);
         results = program(*inside, operands, scope_id);
         hold_ = outer;
       } else {
@@ -194,7 +197,7 @@ class Flattener {
     e.outputs = std::move(out);
     e.attrs = std::move(attrs);
     e.loc = from.loc;
-    e.scope = from.scope;
+    e.scope = scopes_within(ctx_.scope, from.scope);
     level_.flat->equations.push_back(std::move(e));
     level_.scope.push_back(scope_id);
     level_.hold.push_back(hold_);
@@ -250,7 +253,11 @@ class Flattener {
       append(&block_op(), {operands[i]}, {in.back()},
              {{"region", std::int64_t{region_id}}, {"spec", in_specs[i]}}, eqn, inside);
     }
-    std::vector<Var> out = program(body, in, inside), results;
+    std::vector<Var> out, results;
+    {
+      const WithinEquation within(ctx_, eqn);
+      out = program(body, in, inside);
+    }
     for (std::size_t i = 0; i < out.size(); ++i) {
       const Mask m = (level_.mask[out[i]] | (outer.all() & inner_ & ctx_.apart)) & ~own;
       results.push_back(define(p.types[eqn.outputs[i]], m, level_.differs[out[i]] & ~own));
@@ -268,6 +275,9 @@ class Flattener {
 };
 
 }  // namespace
+
+WithinEquation::WithinEquation(TapeContext& ctx, const Equation& eqn)
+    : ctx_(ctx), outside_(std::exchange(ctx.scope, scopes_within(ctx.scope, eqn.scope))) {}
 
 const Op& block_op() {
   static const Op* op = new Op(pseudo("block"));

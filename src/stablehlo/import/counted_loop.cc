@@ -226,6 +226,7 @@ void CountedLoop::find_needed() {
 Values CountedLoop::scan() {
   const auto plain = [](Value v) { return Type(v.dtype(), v.shape()); };
   Builder step(program_.name);
+  step.loc = r_.b.loc;
   std::vector<Value> inner(program_.types.size());
   Values consts, carry, xs, next;
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) {

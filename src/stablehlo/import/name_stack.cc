@@ -1,7 +1,7 @@
 #include "stablehlo/import/name_stack.h"
 
 #include <algorithm>
-#include <iterator>
+#include <initializer_list>
 #include <vector>
 
 namespace tessera::inline v0::stablehlo {
@@ -68,14 +68,6 @@ std::string scopes_in(std::string_view stack) {
     scopes += names[i];
   }
   return scopes;
-}
-
-std::string scopes_within(const std::string& outer, const std::string& scopes) {
-  if (outer.empty()) return scopes;
-  if (scopes.empty()) return outer;
-  if (scopes.starts_with(outer) && (scopes.size() == outer.size() || scopes[outer.size()] == '/'))
-    return scopes;
-  return outer + "/" + scopes;
 }
 
 }  // namespace tessera::inline v0::stablehlo

@@ -11,9 +11,4 @@ namespace tessera::inline v0::stablehlo {
 /// our named scopes have nothing for these either.
 std::string scopes_in(std::string_view stack);
 
-/// The scopes of an operation inside a function or a region, where `outer` are those of the call or
-/// of the operation that has the region. JAX names some of them in full and some from the function
-/// on, so scopes that begin with `outer` are in full.
-std::string scopes_within(const std::string& outer, const std::string& scopes);
-
 }  // namespace tessera::inline v0::stablehlo

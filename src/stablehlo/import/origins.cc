@@ -1,6 +1,7 @@
 #include "stablehlo/import/origins.h"
 
 #include "base/lasting_text.h"
+#include "base/named_scopes.h"
 #include "stablehlo/import/name_stack.h"
 
 #include <algorithm>
@@ -94,6 +95,7 @@ BlockOrigins::BlockOrigins(Builder& builder, Origins& origins, const BlockOrigin
     now_ = outer_->now_;
     const bool same_program = &outer_->builder_ == &builder;
     relative_to_ = same_program ? outer_->relative_to_ : now_.scope.size();
+    if (!same_program) builder.loc = line_outside_ = now_.line;
   }
   innermost_ = this;
   origin_at_hand() = &now_;

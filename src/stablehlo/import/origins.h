@@ -43,7 +43,8 @@ class Origins {
 
 /// Gives what a block's operations write, while it lives, the lines and scopes of their origins.
 /// Blocks nest: what an operation does not say of its origin is that of the operation with the
-/// block. In a program of its own scopes are relative to that operation's, because whoever copies
+/// block. JAX's functions have scopes of their own or, in older versions, those of the first call,
+/// too (`scopes_within`). In a program of its own scopes are relative to that operation's, because whoever copies
 /// its equations into another program joins the scopes.
 class BlockOrigins {
  public:
@@ -65,7 +66,7 @@ class BlockOrigins {
   const BlockOrigins*& innermost_;
   const BlockOrigins* const outer_;
   const Origin* const at_hand_outside_;
-  const SourceLoc line_outside_;
+  SourceLoc line_outside_;
   const std::string scope_outside_;
   std::size_t relative_to_ = 0;  // the length of the scopes that are left out
   Origin now_;                   // with all scopes
