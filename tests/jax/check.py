@@ -10,7 +10,7 @@ counted = 0
 
 
 def is_tessera(device):
-    return device.client.platform_version.startswith("tessera")
+    return "tessera" in device.client.platform_version
 
 
 def equal(got, want, what=""):
@@ -64,24 +64,17 @@ def raises(kind, text, function, *args):
     raise AssertionError(f"no {kind.__name__}; expected\n{text}")
 
 
-def main(at_least):
-    """Runs the tests of the program. Fails if they compare fewer than `at_least` things, so that none is lost unnoticed."""
+def main():
+    """Runs the tests of the program."""
     warnings.simplefilter("error", RuntimeWarning)
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    skipped = f", {len(result.skipped)} skipped" if result.skipped else ""
-    print(f"{counted} comparisons in {result.testsRun} tests{skipped}")
-    if result.wasSuccessful() and counted < at_least:
-        print(f"there should be at least {at_least} comparisons")
-        sys.exit(1)
+    print(f"{counted} comparisons in {result.testsRun} tests")
     sys.stdout.flush()
     sys.exit(not result.wasSuccessful())
 
 
 def environment(**more):
     """The environment of a program to start, with or without some variables (None)."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_FLAGS", "TESSERA_"))}
-    for name in ("JAX_TESSERA_LIBRARY",):
-        if name in os.environ:
-            env[name] = os.environ[name]
+    env = {k: v for k, v in os.environ.items() if k == "JAX_TESSERA_LIBRARY" or not k.startswith(("JAX_", "XLA_FLAGS", "TESSERA_DEVICES"))}
     env.update({k: str(v) for k, v in more.items() if v is not None})
     return env

@@ -201,4 +201,4 @@ class Donation(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    check.main(at_least=300)
+    check.main()

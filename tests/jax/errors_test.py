@@ -54,4 +54,4 @@ class Errors(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    check.main(at_least=15)
+    check.main()

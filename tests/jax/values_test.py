@@ -371,4 +371,4 @@ class Platform(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    check.main(at_least=700)
+    check.main()

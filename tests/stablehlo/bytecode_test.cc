@@ -63,6 +63,12 @@ TEST(Bytecode, IsTheProgramOfItsText) {
             ts::stablehlo_program(file("convolved.mlir")));
 }
 
+// Up to eight booleans are one byte, which is no byte for all of them.
+TEST(Bytecode, BooleansArePacked) {
+  EXPECT_EQ(ts::stablehlo_program(file("booleans.mlirbc")),
+            ts::stablehlo_program(file("booleans.mlir")));
+}
+
 TEST(Bytecode, ComputesWhatWasExported) {
   const auto f = ts::load_stablehlo(file("constants.mlirbc"));
   ASSERT_EQ(f.inputs().size(), 1u);

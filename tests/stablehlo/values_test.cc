@@ -95,7 +95,7 @@ TEST(Loaded, ConstantsInEveryForm) {
   const auto f = ts::load_stablehlo_text(
       function("",
                "tensor<2x2xi16>, tensor<3xf32>, tensor<2xbf16>, tensor<4xi1>, tensor<2xf32>, "
-               "tensor<0x3xf32>, tensor<2xui8>",
+               "tensor<0x3xf32>, tensor<2xui8>, tensor<4xi1>, tensor<4xi1>",
                R"(
     %0 = stablehlo.constant dense<"0x0100020003000400"> : tensor<2x2xi16>
     %1 = stablehlo.constant dense<[0xFF800000, -1.5, 1e-1]> : tensor<3xf32>
@@ -104,7 +104,9 @@ TEST(Loaded, ConstantsInEveryForm) {
     %4 = stablehlo.constant dense_resource<w> : tensor<2xf32>
     %5 = stablehlo.constant dense<> : tensor<0x3xf32>
     %6 = "stablehlo.constant"() <{value = dense<255> : tensor<2xui8>}> : () -> tensor<2xui8>
-    return %0, %1, %2, %3, %4, %5, %6 : tensor<2x2xi16>, tensor<3xf32>, tensor<2xbf16>, tensor<4xi1>, tensor<2xf32>, tensor<0x3xf32>, tensor<2xui8>)") +
+    %7 = stablehlo.constant dense<"0x05"> : tensor<4xi1>
+    %8 = stablehlo.constant dense<"0xFF"> : tensor<4xi1>
+    return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<2x2xi16>, tensor<3xf32>, tensor<2xbf16>, tensor<4xi1>, tensor<2xf32>, tensor<0x3xf32>, tensor<2xui8>, tensor<4xi1>, tensor<4xi1>)") +
       "\n{-# dialect_resources: { builtin: { w: \"0x040000000000803F00000040\" } } #-}");
   const auto y = f(std::vector<Array>{});
   EXPECT_EQ(y[0].to_vector<std::int16_t>(), (std::vector<std::int16_t>{1, 2, 3, 4}));
@@ -114,6 +116,8 @@ TEST(Loaded, ConstantsInEveryForm) {
   EXPECT_EQ(y[4].to_vector<float>(), (Floats{1, 2}));
   EXPECT_EQ(y[5].shape(), (ts::Shape{0, 3}));
   EXPECT_EQ(y[6].to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{255, 255}));
+  EXPECT_EQ(y[7].to_vector<bool>(), (std::vector<bool>{true, false, true, false}));
+  EXPECT_EQ(y[8].to_vector<bool>(), std::vector<bool>(4, true));
 }
 
 TEST(Loaded, WhileCountsAndReadsFromOutside) {

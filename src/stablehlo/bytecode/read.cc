@@ -33,16 +33,22 @@ void to_integers(Memory& memory, A& a) {
   const std::size_t held = width ? a.data.size() / width : 0;
   if (width == 0 || a.data.size() != held * width || (held != n && held != 1)) return;
   std::vector<std::int64_t> values;
-  for (std::size_t i = 0; i < held; ++i) {
-    std::int64_t v = 0;
-    if (width == 8)
-      std::memcpy(&v, a.data.data() + 8 * i, 8);
-    else
-      v = a.data[i] != 0;
-    values.push_back(v);
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(a.data[i]); };
+  // Up to eight booleans are the bits of one byte, unless they are equal.
+  if (width == 1 && held == 1 && n > 1 && n <= 8 && byte(0) != 0 && byte(0) != 255) {
+    for (std::size_t i = 0; i < n; ++i) values.push_back(byte(0) >> i & 1);
+  } else {
+    for (std::size_t i = 0; i < held; ++i) {
+      std::int64_t v = 0;
+      if (width == 8)
+        std::memcpy(&v, a.data.data() + 8 * i, 8);
+      else
+        v = byte(i) != 0;
+      values.push_back(v);
+    }
   }
   // Equal elements are stored once. A list of more than 64 is no list of dimensions.
-  if (held == 1 && n <= 64) values.assign(n, values[0]);
+  if (values.size() == 1 && n <= 64) values.assign(n, values[0]);
   if (values.size() != n) return;
   a.kind = A::integers;
   a.values = List<std::int64_t>::copy(memory, values);

@@ -136,12 +136,15 @@ class ElementReader {
     }
   }
 
-  // The bytes of one element stand for all elements; booleans may be packed to bits.
+  // The bytes of one element stand for all elements; booleans may be packed to bits. Up to eight
+  // of them are one byte either way, of which MLIR takes only 0 and 255 for all elements.
   void finish_bytes(Bytes& out, Data& d) {
     const std::int64_t count = d.shape.count();
     const auto size = static_cast<std::size_t>(size_of(dtype_));
     const auto n = static_cast<std::uint64_t>(count);
-    if (out.size() == size && count != 1) {
+    const bool packed_byte = dtype_ == DType::boolean && out.size() == 1 && n > 1 && n <= 8 &&
+                             out[0] != std::byte{0} && out[0] != std::byte{255};
+    if (out.size() == size && count != 1 && !packed_byte) {
       d.splat = true;
     } else if (dtype_ == DType::boolean && out.size() != n && out.size() == (n + 7) / 8) {
       Bytes bits = std::move(out);

@@ -166,3 +166,24 @@ for name, (replicas, version, body) in MODULES.items():
 }}'''
     with open(name + ".mlirbc", "wb") as out:
         out.write(stablehlo.serialize_portable_artifact_str(text, version))
+
+# Booleans that are not all equal are stored as bits: constants of up to a byte and beyond, and the attribute that reverses a window.
+if "booleans" in sys.argv[1:] or not sys.argv[1:]:
+    drawn = {n: [(k * k + k // 3) % 2 == 0 for k in range(n)] for n in (2, 3, 4, 7, 8, 9, 20)}
+    same = {2: True, 3: False, 8: True, 9: True}
+    lists = [(n, str(v).lower()) for n, v in drawn.items()] + [(n, str(v).lower()) for n, v in same.items()]
+    lines = [f"%b{i} = stablehlo.constant dense<{v}> : tensor<{n}xi1>" for i, (n, v) in enumerate(lists)]
+    types = ", ".join(["tensor<1x3x3x1xf32>"] + [f"tensor<{n}xi1>" for n, _ in lists])
+    text = f"""module @booleans {{
+  func.func public @main(%x: tensor<1x4x4x1xf32>, %k: tensor<2x2x1x1xf32>) -> ({types}) {{
+    %y = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{reverse = [true, false]}}
+      {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : (tensor<1x4x4x1xf32>, tensor<2x2x1x1xf32>) -> tensor<1x3x3x1xf32>
+    {(chr(10) + "    ").join(lines)}
+    return {", ".join(["%y"] + [f"%b{i}" for i in range(len(lists))])} : {types}
+  }}
+}}
+"""
+    with open("booleans.mlir", "w") as out:
+        out.write(text)
+    with open("booleans.mlirbc", "wb") as out:
+        out.write(stablehlo.serialize_portable_artifact_str(text, "1.17.0"))
