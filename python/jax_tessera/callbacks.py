@@ -13,6 +13,7 @@ import collections
 import ctypes
 import dataclasses
 import functools
+import inspect
 import itertools
 import os
 import secrets
@@ -24,13 +25,18 @@ import ml_dtypes
 import numpy as np
 
 from jax._src import callback as jax_callback
+from jax._src import compiler
 from jax._src import config
 from jax._src import core
+from jax._src import debugging
 from jax._src import dtypes
 from jax._src import ffi
+from jax._src import mesh as mesh_lib
+from jax._src import sharding_impls
 from jax._src import xla_bridge
 from jax._src.interpreters import mlir
-from jax._src.sharding_impls import SdyArray, SdyArrayList
+from jax._src.lib import xla_client
+from jax._src.sharding_impls import NamedSharding, PartitionSpec, SdyArray, SdyArrayList
 
 
 # --- The library's side: src/pjrt/callbacks.h ---
@@ -146,7 +152,11 @@ _called = _Callback(_call)  # the library keeps its address
 
 
 class _Kept:
-  """Lives as long as JAX may compile or run the program that holds a function's number."""
+  """Lives as long as JAX may compile or run the program that holds a function's number.
+
+  It is one of the module's host callbacks, so that JAX waits for the program in effects_barrier and
+  refuses to export it.
+  """
 
   __slots__ = ("__weakref__",)
 
@@ -246,6 +256,14 @@ def _checked(callback, result_avals):
   return call
 
 
+def _add(ctx, function):
+  """The function's number in the module that is written."""
+  number, kept = _table.add(function)
+  ctx.module_context.add_host_callback(kept)
+  ctx.module_context.add_keepalive(kept)
+  return number
+
+
 def _emit_for_tessera(
     ctx,
     callback,
@@ -262,8 +280,7 @@ def _emit_for_tessera(
   del operand_avals, returns_token
   if partitioned and result_avals:
     raise ValueError("Partitioned callback not supported with return values.")
-  number, kept = _table.add(_checked(callback, result_avals))
-  ctx.module_context.add_keepalive(kept)
+  number = _add(ctx, _checked(callback, result_avals))
   operands = list(operands)
   if token:
     operands.insert(0, token)
@@ -299,6 +316,75 @@ def _replace_emit():
     return emit(ctx, *args, **kwargs)
 
   jax_callback.emit_python_callback = emit_python_callback
+
+
+def _replace_compile():
+  """Programs with callbacks are compiled anew in each process, since numbers mean nothing there."""
+  original = compiler.compile_or_get_cached
+  signature = inspect.signature(original)
+
+  @functools.wraps(original)
+  def compile_or_get_cached(*args, **kwargs):
+    given = signature.bind(*args, **kwargs).arguments
+    host_callbacks = given["host_callbacks"]
+    if not any(isinstance(c, _Kept) for c in host_callbacks):
+      return original(*args, **kwargs)
+    return compiler.backend_compile_and_load(
+        given["backend"], given["computation"], given["executable_devices"],
+        given["compile_options"], [c for c in host_callbacks if not isinstance(c, _Kept)])
+
+  compiler.compile_or_get_cached = compile_or_get_cached
+
+
+def _inspect_sharding(ctx, value, *, callback):
+  """debug.inspect_array_sharding: the partitioner says where the value is placed."""
+  axis_context = ctx.module_context.axis_context
+  mesh = mesh_lib.thread_resources.env.physical_mesh
+  if isinstance(axis_context, sharding_impls.SPMDAxisContext):
+    # In a shard_map a device has its own value.
+    callback(NamedSharding(axis_context.mesh, PartitionSpec()))
+    return []
+  devices = axis_context.device_assignment
+  if axis_context.abstract_mesh is not None:
+    shape = axis_context.abstract_mesh
+    mesh = mesh_lib.Mesh(np.array(devices).reshape(shape.axis_sizes), shape.axis_names)
+
+  def placed(parts, ids):
+    proto = xla_client.OpSharding()
+    proto.type = xla_client.OpSharding.Type.REPLICATED
+    n = int(np.prod(parts))
+    if n > 1:
+      proto.type = xla_client.OpSharding.Type.OTHER
+      dimensions = [int(k) for k in parts]
+      if n < len(ids):
+        dimensions.append(len(ids) // n)
+        proto.replicate_on_last_tile_dim = True
+      proto.tile_assignment_dimensions = dimensions
+      proto.tile_assignment_devices = [int(d) for d in ids]
+    sharding = xla_client.HloSharding.from_proto(proto)
+    if mesh.empty:
+      callback(sharding_impls.GSPMDSharding(devices, sharding))
+    else:
+      spec = sharding_impls.parse_flatten_op_sharding(sharding, mesh)[0]
+      callback(NamedSharding(mesh, spec))
+    return ()
+
+  lower = ffi.build_ffi_lowering_function("tessera_inspect_sharding", has_side_effect=True)
+  lower(ctx, value, index=np.int64(_add(ctx, placed)))
+  return []
+
+
+def _replace_inspect_sharding():
+  primitive = debugging.inspect_sharding_p
+  original = debugging._inspect_sharding_lowering_rule
+
+  def lower(ctx, value, *, callback):
+    axis_context = ctx.module_context.axis_context
+    several = getattr(axis_context, "num_devices", 2) != 1
+    rule = _inspect_sharding if several and _is_ours(ctx) else original
+    return rule(ctx, value, callback=callback)
+
+  mlir.register_lowering(primitive, lower)
 
 
 def _replace_local_devices():
@@ -342,4 +428,6 @@ def install(library):
   # Programs that are still running call Python, so they end first.
   atexit.register(set_callback, None)
   _replace_emit()
+  _replace_compile()
+  _replace_inspect_sharding()
   _replace_local_devices()

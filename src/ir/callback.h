@@ -32,6 +32,10 @@ struct HostFunction : Hook {
   /// results of the program's call.
   virtual void call(std::int64_t device, std::span<const HostArray> operands,
                     std::span<HostArray> results) const = 0;
+  /// Called while a program is partitioned, if the call takes shards: the spec of an operand, maybe
+  /// several times, the last of which counts.
+  virtual void placed(std::size_t /*operand*/, const MeshShape& /*mesh*/,
+                      const Spec& /*spec*/) const {}
 };
 
 /// Marks this thread as running a callback.

@@ -4,11 +4,14 @@
 #include "pjrt/error.h"
 #include "runtime/host/dispatcher.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0::pjrt {
@@ -53,15 +56,15 @@ class Seen {
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       const HostArray& a = arrays[i];
       TesseraArray& seen = seen_.emplace_back();
-      seen = {a.bytes, elements[i]->type, a.shape.rank(), a.shape.data()};
+      seen = {a.bytes, static_cast<std::int32_t>(elements[i]->type), a.shape.rank(),
+              a.shape.data()};
       if (elements[i]->is_stored_as_seen()) continue;
       own_.emplace_back(
           std::make_unique<std::byte[]>(static_cast<std::size_t>(a.count() * elements[i]->bytes)));
       seen.data = own_.back().get();
     }
   }
-  const TesseraArray* data() const { return seen_.data(); }
-  std::int32_t size() const { return static_cast<std::int32_t>(seen_.size()); }
+  std::span<const TesseraArray> all() const { return seen_; }
   void show_all() const {
     for (std::size_t i = 0; i < arrays_.size(); ++i)
       if (!elements_[i]->is_stored_as_seen())
@@ -82,46 +85,108 @@ class Seen {
   std::vector<std::unique_ptr<std::byte[]>> own_;
 };
 
-class PythonFunction final : public HostFunction {
+// A number of a function, in use as long as the object lives.
+class Used {
  public:
-  explicit PythonFunction(const stablehlo::HostCall& call) : index_(call.index) {
-    for (const std::string_view element : call.operands) operands_.push_back(&element_of(element));
-    for (const std::string_view element : call.results) results_.push_back(&element_of(element));
-    Users::all().add(index_);
-  }
-  ~PythonFunction() override { Users::all().remove(index_); }
-  PythonFunction(const PythonFunction&) = delete;
-  PythonFunction& operator=(const PythonFunction&) = delete;
+  explicit Used(std::int64_t index) : index_(index) { Users::all().add(index_); }
+  ~Used() { Users::all().remove(index_); }
+  Used(const Used&) = delete;
+  Used& operator=(const Used&) = delete;
 
-  std::string name() const override { return "Python function " + std::to_string(index_); }
-
-  void call(std::int64_t device, std::span<const HostArray> operands,
-            std::span<HostArray> results) const override {
+  void call(std::int64_t device, std::span<const TesseraArray> operands,
+            std::span<const TesseraArray> results) const {
     const TesseraCallback callback = g_callback.load();
     if (!callback)
       throw Failure(PJRT_Error_Code_FAILED_PRECONDITION,
                     "a program calls a function of Python, but Python has ended, or the package "
                     "jax-tessera is not loaded");
-    const Seen in(operands_, operands), out(results_, results);
-    in.show_all();
     constexpr std::size_t kLongest = 1 << 16;
     const auto error = std::make_unique_for_overwrite<char[]>(kLongest);
     error[0] = 0;
-    if (callback(index_, device, in.size(), in.data(), out.size(), out.data(), error.get(),
-                 kLongest))
+    if (callback(index_, device, static_cast<std::int32_t>(operands.size()), operands.data(),
+                 static_cast<std::int32_t>(results.size()), results.data(), error.get(), kLongest))
       throw Failure(PJRT_Error_Code_INTERNAL, std::string("a callback failed: ") + error.get());
+  }
+  std::string name() const { return "Python function " + std::to_string(index_); }
+
+ private:
+  const std::int64_t index_;
+};
+
+class PythonFunction final : public HostFunction {
+ public:
+  explicit PythonFunction(const stablehlo::HostCall& call) : used_(call.index) {
+    for (const std::string_view element : call.operands) operands_.push_back(&element_of(element));
+    for (const std::string_view element : call.results) results_.push_back(&element_of(element));
+  }
+  std::string name() const override { return used_.name(); }
+
+  void call(std::int64_t device, std::span<const HostArray> operands,
+            std::span<HostArray> results) const override {
+    const Seen in(operands_, operands), out(results_, results);
+    in.show_all();
+    used_.call(device, in.all(), out.all());
     out.store_all();
   }
 
  private:
-  std::int64_t index_;
+  const Used used_;
   std::vector<const Element*> operands_, results_;
+};
+
+// Told where its operand is placed.
+class PythonInspector final : public HostFunction {
+ public:
+  explicit PythonInspector(std::int64_t index) : used_(index) {}
+  std::string name() const override { return used_.name(); }
+  void call(std::int64_t, std::span<const HostArray>, std::span<HostArray>) const override {}
+  void placed(std::size_t, const MeshShape& mesh, const Spec& spec) const override {
+    placement_ = {mesh, spec};
+  }
+
+  void tell(const std::vector<int>& devices) const {
+    std::vector<std::int64_t> parts, ids;
+    if (placement_) {
+      const auto& [mesh, spec] = *placement_;
+      Strings by_part;  // the axes, those of the first dimension first and those of no dimension last
+      for (const auto& axes : spec.dims()) {
+        parts.push_back(mesh.size_of(axes));
+        by_part.insert(by_part.end(), axes.begin(), axes.end());
+      }
+      for (const std::string& axis : mesh.axes)
+        if (std::find(by_part.begin(), by_part.end(), axis) == by_part.end())
+          by_part.push_back(axis);
+      ids.resize(static_cast<std::size_t>(mesh.size()));
+      for (std::int64_t d = 0; d < mesh.size(); ++d)
+        ids[static_cast<std::size_t>(mesh.index_along(d, by_part))] =
+            devices.empty() ? d : devices[static_cast<std::size_t>(d)];
+    }
+    const std::int64_t counts[] = {static_cast<std::int64_t>(parts.size()),
+                                   static_cast<std::int64_t>(ids.size())};
+    const TesseraArray operands[] = {{parts.data(), PJRT_Buffer_Type_S64, 1, &counts[0]},
+                                     {ids.data(), PJRT_Buffer_Type_S64, 1, &counts[1]}};
+    used_.call(0, operands, {});
+  }
+
+ private:
+  const Used used_;
+  mutable std::optional<std::pair<MeshShape, Spec>> placement_;
 };
 
 }  // namespace
 
-std::shared_ptr<const HostFunction> python_function(const stablehlo::HostCall& call) {
-  return std::make_shared<const PythonFunction>(call);
+std::shared_ptr<const HostFunction> PythonFunctions::add(const stablehlo::HostCall& call) {
+  if (call.only_placed)
+    all_.push_back(std::make_shared<const PythonInspector>(call.index));
+  else
+    all_.push_back(std::make_shared<const PythonFunction>(call));
+  return all_.back();
+}
+
+void PythonFunctions::tell_placements(const std::vector<int>& devices) const {
+  for (const auto& function : all_)
+    if (const auto* inspector = dynamic_cast<const PythonInspector*>(function.get()))
+      inspector->tell(devices);
 }
 
 }  // namespace tessera::inline v0::pjrt

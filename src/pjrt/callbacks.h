@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 extern "C" {
 
@@ -23,7 +24,10 @@ struct TesseraArray {
 
 /// Calls function `index` for a device with `operands`, which it must not change, and writes all
 /// `results`. Returns 0, or another number with a text in `error` that ends in 0. May be called on
-/// any thread, from several at once.
+/// any thread, from several at once. A function that is only told where a value is placed has two
+/// operands of int64: the number of parts along each dimension, and the devices that have them, in
+/// row-major order of the parts, those with equal parts behind each other. Both are empty if each
+/// device has the whole value.
 using TesseraCallback = int (*)(std::int64_t index, std::int64_t device, std::int32_t n_operands,
                                 const TesseraArray* operands, std::int32_t n_results,
                                 const TesseraArray* results, char* error, std::size_t error_size);
@@ -44,8 +48,19 @@ __attribute__((visibility("default"))) std::int64_t tessera_pjrt_callback_users(
 
 namespace tessera::inline v0::pjrt {
 
-/// The function that a call of a module calls (stablehlo::ImportOptions::host_function). Throws a
-/// Failure if one of its element types has no buffers.
-std::shared_ptr<const HostFunction> python_function(const stablehlo::HostCall& call);
+/// The functions of Python that a program calls.
+class PythonFunctions {
+ public:
+  /// The function that a call of a module calls (stablehlo::ImportOptions::host_function). Throws a
+  /// Failure if one of its element types has no buffers.
+  std::shared_ptr<const HostFunction> add(const stablehlo::HostCall& call);
+  bool empty() const { return all_.empty(); }
+  /// Tells those that are only told where a value is placed, after partitioning. `devices` are the
+  /// ids of the mesh's devices in row-major order; an empty list stands for the first devices.
+  void tell_placements(const std::vector<int>& devices) const;
+
+ private:
+  std::vector<std::shared_ptr<const HostFunction>> all_;
+};
 
 }  // namespace tessera::inline v0::pjrt

@@ -251,11 +251,10 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   place_arguments(*c, signature);
   stablehlo::ImportOptions how;
   how.devices = devices > 1 ? devices : 0;
-  how.host_function = [&](const stablehlo::HostCall& call) {
-    c->calls_python = true;
-    return python_function(call);
-  };
+  PythonFunctions functions;
+  how.host_function = [&](const stablehlo::HostCall& call) { return functions.add(call); };
   stablehlo::Imported imported = stablehlo::import_function(module, entry, how);
+  c->calls_python = !functions.empty();
   for (const Literal& l : imported.constants)
     c->constants.push_back(runtime::on_host(Type(l.dtype, l.shape), l.bytes->data()));
 
@@ -269,6 +268,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
     places.resize(program->inputs.size());
     cut = detail::follow(*program, nullptr, places, c->name);
     if (cut) program = spmd::partition_program(program, *cut);
+    functions.tell_placements(cut ? cut->mesh->devices : std::vector<int>());
   }
   place_results(*c, signature, *program);
   const Cost cost = ops::cost_of(*program_of_device(program));

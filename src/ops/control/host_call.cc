@@ -83,12 +83,17 @@ std::vector<Type> host_call_infer(const InferArgs& a) {
   return types;
 }
 
+const HostFunction& function_of(const Attrs& attrs) {
+  const auto* function = dynamic_cast<const HostFunction*>(attrs.get<HookPtr>(kFunction).get());
+  if (!function) throw InternalError("the hook of a host call is a HostFunction");
+  return *function;
+}
+
 // Calls the function once for each member of the surrounding maps; the last map varies fastest.
 // `out` are its results.
 void call_members(const Attrs& attrs, bool scalars, std::span<const HostArray> in,
                   std::span<const HostArray> out) {
-  const auto* function = dynamic_cast<const HostFunction*>(attrs.get<HookPtr>(kFunction).get());
-  if (!function) throw InternalError("the hook of a host call is a HostFunction");
+  const HostFunction& function = function_of(attrs);
   const MapMembers members(attrs);
   const InCallback inside(InCallback::function);
   const InUserCode users;
@@ -103,7 +108,7 @@ void call_members(const Attrs& attrs, bool scalars, std::span<const HostArray> i
       return;
     }
     for (std::size_t i = scalars ? kScalars : 0; i < in.size(); ++i) values.push_back(member(i));
-    function->call(scalars ? *member(1).data<std::int32_t>() : 0, values, results);
+    function.call(scalars ? *member(1).data<std::int32_t>() : 0, values, results);
   });
 }
 
@@ -240,6 +245,19 @@ Op host_call_op(bool effect) {
 
 bool takes_shards(const Attrs& attrs) {
   return attrs.has(kTakesShards) && attrs.flag(kTakesShards);
+}
+
+void tell_placed(const Attrs& attrs, const MeshShape& mesh, std::span<const Spec> specs) {
+  const HostFunction& function = function_of(attrs);
+  for (std::size_t i = kScalars; i < specs.size(); ++i)
+    function.placed(i - kScalars, mesh, specs[i]);
+}
+
+bool calls_host(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& eqn) {
+    return eqn.attrs.has(kFunction) ||
+           any_nested(eqn.attrs, [](const ProgramPtr& q) { return calls_host(*q); });
+  });
 }
 
 bool has_ordered_effects(const Program& p) {

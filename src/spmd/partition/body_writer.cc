@@ -206,8 +206,13 @@ std::pair<Strings, std::int64_t> BodyWriter::automatic_axes(std::size_t scope) c
 // Each device acts, with the shards of the operands that it holds.
 void BodyWriter::on_each_device(Frame& f, const Equation& eqn) {
   Values parts;
-  for (std::size_t i = 0; i < eqn.inputs.size(); ++i)
-    parts.push_back(at(f.slots[eqn.inputs[i]], lies(f.scope, eqn.inputs[i])));
+  std::vector<Spec> specs;
+  for (const Var v : eqn.inputs) {
+    const Id id = lies(f.scope, v);
+    parts.push_back(at(f.slots[v], id));
+    specs.push_back(work_.placements.spec(id));
+  }
+  ops::tell_placed(eqn.attrs, work_.mesh.mesh(), specs);
   if (const auto [axes, devices] = automatic_axes(f.scope); !axes.empty()) {
     Value& device = parts[ops::kDeviceOperand];
     const Value count = ops::scalar(b_, DType::int32, static_cast<double>(devices));

@@ -32,6 +32,13 @@ enum TypeCode {
   kFuture = 42,
 };
 
+TypeRecord token_type() {
+  TypeRecord t;
+  t.kind = TypeRecord::token;
+  t.text = "!stablehlo.token";
+  return t;
+}
+
 }  // namespace
 
 const TypeSyntax& AttributeReader::type(std::size_t index) {
@@ -56,6 +63,8 @@ TypeData AttributeReader::read_type(const Tables::Entry& e) {
   const Bytes in(*source_, e.begin, e.end);
   if (e.dialect == "vhlo") return vhlo_type(in);
   if (e.dialect == "builtin") return builtin_type(in);
+  // Between operations of Shardy, which are not versioned, stand StableHLO's own types.
+  if (e.dialect == "stablehlo" && Bytes(in).number() == 0) return token_type();
   TypeRecord t;
   t.kind = TypeRecord::other;
   t.text = memory().keep("a type of dialect " + std::string(e.dialect));
@@ -90,10 +99,7 @@ TypeData AttributeReader::vhlo_type(Bytes in) {
       return t;
     case kTensorType: return tensor_type(in);
     case kTensorWithEncoding: attribute(in); return tensor_type(in);
-    case kToken:
-      t.kind = TypeRecord::token;
-      t.text = "!stablehlo.token";
-      return t;
+    case kToken: return token_type();
     case kTuple:
     case kFuture:  // a future is represented by its value
       t.kind = TypeRecord::tuple;

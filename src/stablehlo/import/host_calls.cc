@@ -11,7 +11,8 @@ namespace tessera::inline v0::stablehlo::rules {
 namespace {
 
 constexpr std::string_view kOfWholeValues = "tessera_python_callback",
-                           kOfShards = "tessera_partitioned_python_callback";
+                           kOfShards = "tessera_partitioned_python_callback",
+                           kInspects = "tessera_inspect_sharding";
 
 // The number of the function in the table of the process that wrote the module.
 std::optional<std::int64_t> index_of(const Reading& r) {
@@ -65,7 +66,8 @@ Values python_callback(Reading& r) {
   const std::optional<std::int64_t> index = index_of(r);
   if (!r.importer.options.host_function) refuse_callback(r);
   if (!index) r.refuse("its configuration does not say the function's index");
-  HostCall call{*index, {}, {}};
+  const bool inspects = target == kInspects;
+  HostCall call{*index, inspects, {}, {}};
   for (const Bound& operand : r.operands) {
     if (!operand.type) r.refuse("it has an operand of no declared type");
     note_type(r, *operand.type, call.operands);
@@ -76,19 +78,22 @@ Values python_callback(Reading& r) {
     if (call.results.size() > results.size()) results.push_back(r.result(i));
   }
   const auto function = r.importer.options.host_function(call);
-  if (!r.flag_or("has_side_effect", false))
+  if (!r.flag_or("has_side_effect", false) && !inspects)
     return ops::pure_host_call(r.b, function, results, r.in);
-  const Value holds = ops::constant(r.b, scalar_literal(DType::boolean, std::int64_t{1}));
-  if (target == kOfShards && !results.empty())
+  const Value holds =
+      ops::constant(r.b, scalar_literal(DType::boolean, std::int64_t{inspects ? 0 : 1}));
+  const bool takes_shards = target == kOfShards || inspects;
+  if (takes_shards && !results.empty())
     r.refuse("it gives results", "a callback that is called with parts of values gives none");
   return ops::host_call(holds, device_of(r), function, results, r.in,
-                        {.ordered = has_token(r), .takes_shards = target == kOfShards});
+                        {.ordered = has_token(r), .takes_shards = takes_shards});
 }
 
 }  // namespace
 
 Rule python_callback_rule(const std::string& target) {
-  if (target == kOfWholeValues || target == kOfShards) return python_callback;
+  if (target == kOfWholeValues || target == kOfShards || target == kInspects)
+    return python_callback;
   if (target.find("python") != target.npos && target.ends_with("callback")) return refuse_callback;
   return nullptr;
 }

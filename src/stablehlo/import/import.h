@@ -66,6 +66,8 @@ struct BrokenAssertion : std::runtime_error {
 /// element types are those that the module declares ("f32", "i4", "f8E4M3FN"), in order.
 struct HostCall {
   std::int64_t index = 0;
+  /// The function is never called, but told where its operand is placed (HostFunction::placed).
+  bool only_placed = false;
   std::vector<std::string_view> operands, results;
 };
 
@@ -75,8 +77,8 @@ struct ImportOptions {
   std::vector<Shape> arguments = {};
   /// Shardings of meshes with this many devices are kept; 0: none are.
   std::int64_t devices = 0;
-  /// Returns the function that a custom call `tessera_python_callback` of the module calls. Absent:
-  /// such calls are refused.
+  /// Returns the function that a custom call `tessera_python_callback` of the module calls, or
+  /// `tessera_inspect_sharding` tells where a value is placed. Absent: such calls are refused.
   std::function<std::shared_ptr<const HostFunction>(const HostCall&)> host_function = {};
 };
 
