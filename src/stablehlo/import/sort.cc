@@ -3,6 +3,7 @@
 #include "ir/nested.h"
 #include "ops/movement/movement.h"
 #include "ops/movement/order_by.h"
+#include "stablehlo/import/canonical.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/total_order.h"
 
@@ -69,7 +70,7 @@ std::optional<std::size_t> ordered_operand(Reading& r, const Program& key, bool 
                     b, scalar_literal(dtype, std::numeric_limits<double>::quiet_NaN()));
     const Value unsigned_zero = ops::select(ops::eq(x, zero), zero, x);
     const Values out{ops::select(ops::ne(x, x), nan, unsigned_zero)};
-    if (same_structure(*prune(key), *b.finish(out))) return i;
+    if (same_structure(key, *canonical(*b.finish(out)))) return i;
   }
   return std::nullopt;
 }
@@ -80,49 +81,80 @@ Value turned_round(Value key) {
   return ops::not_(total_order(ops::add(key, ops::zeros_like(key))));  // -0 becomes 0
 }
 
-// The array by which to sort: one of the operands, or a computed one.
+// An array by which to sort: one of the operands, or a computed one.
 struct Key {
   std::optional<std::size_t> operand;
   Value array;
 };
 
-// The key of each element whose ascending order is that of the comparator; nothing if there is
-// none.
-std::optional<Key> key_of(Reading& r, const RegionSyntax& region) {
-  const OperationSyntax& end = region.operations.back();
-  if (end.operands.size() != 1) return std::nullopt;
-  const OperationSyntax* compare = definition(region, end.operands[0]);
-  if (!compare || compare->name != "stablehlo.compare" || compare->operands.size() != 2)
+// The key that a comparison compares for both sides. Nothing if it compares something else, or not
+// in one of these directions.
+std::optional<Key> key_of(Reading& r, const RegionSyntax& region, const OperationSyntax& compare,
+                          std::initializer_list<std::string_view> directions) {
+  const AttributeSyntax* direction = compare.find("comparison_direction");
+  const AttributeSyntax* type = compare.find("compare_type");
+  if (compare.name != "stablehlo.compare" || compare.operands.size() != 2 || !direction ||
+      std::find(directions.begin(), directions.end(), direction->text) == directions.end())
     return std::nullopt;
-  const AttributeSyntax* direction = compare->find("comparison_direction");
-  const AttributeSyntax* type = compare->find("compare_type");
-  if (!direction || (direction->text != "LT" && direction->text != "GT")) return std::nullopt;
-  const RegionProgram left = up_to(r, region, compare->operands[0]),
-                      right = up_to(r, region, compare->operands[1]);
+  const RegionProgram left = up_to(r, region, compare.operands[0]),
+                      right = up_to(r, region, compare.operands[1]);
   const std::size_t pairs = r.in.size();
-  const ProgramPtr left_key = prune(*left.program);
+  const ProgramPtr left_key = canonical(*left.program);
   if (left_key->outputs.size() != 1 || left.captured != right.captured ||
       reads_right(*left_key, pairs) ||
-      !same_structure(*left_key, *sides_swapped(*prune(*right.program), pairs)))
+      !same_structure(*left_key, *sides_swapped(*canonical(*right.program), pairs)))
     return std::nullopt;
-  const bool ascends = direction->text == "LT", total = type && type->text == "TOTALORDER";
-  if (ascends && left.captured.empty())
+  const bool descends = direction->text == "GT", total = type && type->text == "TOTALORDER";
+  if (!descends && left.captured.empty())
     if (const auto operand = ordered_operand(r, *left_key, total)) return Key{operand, {}};
   Values both;
   for (const Value& x : r.in) both.insert(both.end(), {x, x});
   for (const Value& x : spread(left.captured, r.in[0].shape())) both.push_back(x);
   Value key = elementwise(r.b, *left_key, both, r.in[0].shape())[0];
   if (total && is_floating(key.dtype())) key = total_order(key);
-  return Key{{}, ascends ? key : turned_round(key)};
+  return Key{{}, descends ? turned_round(key) : key};
 }
 
-// Sorts by one of the operands, which is moved to the front for the sort.
-Values sorted_by_operand(const Values& in, std::size_t operand, int along) {
-  const auto at = static_cast<std::ptrdiff_t>(operand);
-  Values all = in;
-  std::rotate(all.begin(), all.begin() + at, all.begin() + at + 1);
-  Values out = ops::sort(all, along, 1);
-  std::rotate(out.begin(), out.begin() + 1, out.begin() + at + 1);
+// The keys whose ascending order is that of the comparator, the most significant one first; empty
+// if there are none. A comparator by several keys is (a < b or (a == b and so on for the next key)).
+std::vector<Key> keys_of(Reading& r, const RegionSyntax& region) {
+  std::vector<Key> keys;
+  const OperationSyntax& end = region.operations.back();
+  if (end.operands.size() != 1) return {};
+  const OperationSyntax* op = definition(region, end.operands[0]);
+  while (op && op->name == "stablehlo.or" && op->operands.size() == 2) {
+    const OperationSyntax* less = definition(region, op->operands[0]);
+    const OperationSyntax* both = definition(region, op->operands[1]);
+    if (!less || !both || both->name != "stablehlo.and" || both->operands.size() != 2) return {};
+    const OperationSyntax* equal = definition(region, both->operands[0]);
+    const std::optional<Key> key = key_of(r, region, *less, {"LT"});
+    const std::optional<Key> same = equal ? key_of(r, region, *equal, {"EQ"}) : std::nullopt;
+    if (!key || !key->operand || !same || same->operand != key->operand) return {};
+    keys.push_back(*key);
+    op = definition(region, both->operands[1]);
+  }
+  const std::optional<Key> last = op ? key_of(r, region, *op, {"LT", "GT"}) : std::nullopt;
+  if (!last) return {};
+  keys.push_back(*last);
+  return keys;
+}
+
+// Sorts by keys, which are moved to the front for the sort.
+Values sorted_by_keys(const Values& in, const std::vector<Key>& keys, int along) {
+  Values all;
+  std::vector<std::size_t> place(in.size(), in.size());  // of each operand among the keys
+  for (const Key& k : keys) {
+    if (k.operand) place[*k.operand] = std::min(place[*k.operand], all.size());
+    all.push_back(k.operand ? in[*k.operand] : k.array);
+  }
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (place[i] < in.size()) continue;
+    place[i] = all.size();
+    all.push_back(in[i]);
+  }
+  const Values sorted = ops::sort(all, along, static_cast<int>(keys.size()));
+  Values out;
+  for (const std::size_t p : place) out.push_back(sorted[p]);
   return out;
 }
 
@@ -168,14 +200,8 @@ Values sort(Reading& r) {
       r.refuse("its comparator reads " + to_string(v.type()) + " from outside",
                "a comparator reads scalars from outside and no arrays");
   const int along = static_cast<int>(dimension);
-  const std::optional<Key> key = key_of(r, region);
-  if (!key) return sorted_by(r, p, along);
-  if (key->operand) return sorted_by_operand(r.in, *key->operand, along);
-  Values with_key{key->array};
-  with_key.insert(with_key.end(), r.in.begin(), r.in.end());
-  Values out = ops::sort(with_key, along, 1);
-  out.erase(out.begin());
-  return out;
+  const std::vector<Key> keys = keys_of(r, region);
+  return keys.empty() ? sorted_by(r, p, along) : sorted_by_keys(r.in, keys, along);
 }
 
 }  // namespace tessera::inline v0::stablehlo::rules
