@@ -4,14 +4,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_row import bound, integers, normal, row
+from jax_row import bound_tree, integers, normal, row
 
 MANY = 2 * 1024 * 1024
 
 
 def op(name, f, *data):
     """`data` are functions that make the arguments."""
-    row("op/" + name)(lambda: bound(jax.jit(f), *(d() for d in data)))
+    row("op/" + name)(lambda: bound_tree(jax.jit(f), *(d() for d in data)))
 
 
 def unit():

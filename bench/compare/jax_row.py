@@ -7,6 +7,17 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 ROWS = {}
 SPLIT, WHOLE = PartitionSpec("i"), PartitionSpec()
+platform = None  # the devices' platform; JAX's default one without it
+
+
+def devices_of(n):
+    """The first n devices of the platform."""
+    return jax.devices(platform)[:n]
+
+
+def pmapped(f, n, **more):
+    """pmap of f over the first n devices; of JAX's default platform pmap takes those of all processes itself."""
+    return jax.pmap(f, devices=devices_of(n) if platform else None, **more)
 
 
 def row(name):
@@ -38,11 +49,11 @@ def bound_tree(f, *args):
 
 def spread(x):
     """Places one row of x on each device, as pmap places its results."""
-    return jax.block_until_ready(jax.pmap(lambda r: r)(x))
+    return jax.block_until_ready(pmapped(lambda r: r, len(x))(x))
 
 
 def placed(devices, spec):
-    return NamedSharding(Mesh(np.array(jax.devices()[:devices]), ("i",)), spec)
+    return NamedSharding(Mesh(np.array(devices_of(devices)), ("i",)), spec)
 
 
 def mapped(name, f, *data, devices=4, whole, out=SPLIT, specs=None, forms=("pmap", "jit", "shard_map"), wait=bound):
@@ -54,7 +65,7 @@ def mapped(name, f, *data, devices=4, whole, out=SPLIT, specs=None, forms=("pmap
         def laid(x, spec):
             return spread(x if spec == SPLIT else jnp.broadcast_to(x, (devices,) + x.shape))
 
-        return wait(jax.pmap(f, axis_name="i"), *(jax.tree.map(lambda x: laid(x, s), d()) for d, s in zip(data, specs)))
+        return wait(pmapped(f, devices, axis_name="i"), *(jax.tree.map(lambda x: laid(x, s), d()) for d, s in zip(data, specs)))
 
     def arguments():
         return jax.block_until_ready([jax.device_put(d(), placed(devices, s)) for d, s in zip(data, specs)])
@@ -77,5 +88,5 @@ def mapped(name, f, *data, devices=4, whole, out=SPLIT, specs=None, forms=("pmap
 
 def on(sizes, names):
     """A mesh of the first devices, as a function from specs to shardings."""
-    mesh = Mesh(np.array(jax.devices()[: np.prod(sizes)]).reshape(sizes), names)
+    mesh = Mesh(np.array(devices_of(np.prod(sizes))).reshape(sizes), names)
     return lambda *spec: NamedSharding(mesh, PartitionSpec(*spec))

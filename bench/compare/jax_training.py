@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jax_row import SPLIT, WHOLE, integers, normal, on, placed, row, spread
+from jax_row import SPLIT, WHOLE, integers, normal, on, placed, pmapped, row, spread
 
 def adam_init(p):
     return jnp.zeros((), jnp.int32), jax.tree.map(jnp.zeros_like, p), jax.tree.map(jnp.zeros_like, p)
@@ -137,7 +137,7 @@ def training(loss, params, data, batch, devices, form):
     state = adam_init(p)
     donated = {"donate_argnums": (0, 1)}
     if form == "pmap":
-        step = jax.pmap(step_of(loss, "i"), axis_name="i", **donated)
+        step = pmapped(step_of(loss, "i"), devices, axis_name="i", **donated)
         p, state = jax.tree.map(lambda a: spread(jnp.broadcast_to(a, (devices,) + a.shape)), (p, state))
         x, y = map(spread, data((devices, batch // devices)))
     elif devices:

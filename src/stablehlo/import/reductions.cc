@@ -1,6 +1,7 @@
 // Reductions of whole arrays and over windows. A region that is one operation of a monoid becomes
 // our op; any other is the body of a general reduction.
 #include "ops/reduction/general.h"
+#include "stablehlo/import/extremes.h"
 #include "stablehlo/import/rules.h"
 #include "stablehlo/import/windows.h"
 
@@ -188,7 +189,11 @@ Values reduce(Reading& r) {
         return {with_start(r, *m, init, m->reduce(x, dims))};
     }
   }
-  return ops::reduce(o.inputs, o.inits, reducer_of(r, n), dims);
+  const ProgramPtr reducer = reducer_of(r, n);
+  if (dims.size() == 1)
+    if (const auto both = extremes(r, *reducer, o.inputs, o.inits, static_cast<int>(dims[0])))
+      return *both;
+  return ops::reduce(o.inputs, o.inits, reducer, dims);
 }
 
 Values reduce_window(Reading& r) {
