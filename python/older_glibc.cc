@@ -1,6 +1,6 @@
 // Linked into the wheel's library, so that it also runs with the C library of older systems.
-#include <cstdint>
 #include <sys/random.h>
+#include <cstdint>
 
 // LLVM draws the names of temporary files with this function, which came with glibc 2.36. Everything else that the library
 // needs is in glibc 2.35.

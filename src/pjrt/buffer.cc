@@ -96,7 +96,28 @@ PJRT_Memory* memory_of(const Machine& machine, PJRT_Device* device, PJRT_Memory*
   return device ? device->memories[0] : machine.devices.at(0)->memories[0];
 }
 
-Shape shape_of(const std::int64_t* dims, std::size_t n) { return Shape(dims, dims + n); }
+Shape list_of(const std::int64_t* data, std::size_t n) { return Shape(data, data + n); }
+
+// The shape of a block, whose bytes can be counted in the runtime's dtype too.
+Shape shape_of(const char* function, const std::int64_t* dims, std::size_t n,
+               const Element& element) {
+  // Alignment and offsets need some bytes more.
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  std::int64_t bytes = std::max<std::int64_t>(element.bytes, size_of(element.dtype));
+  bool is_large = false;
+  std::string text;
+  for (std::size_t d = 0; d < n; ++d) {
+    if (dims[d] < 0)
+      refuse(std::string(function) + ": dimension " + std::to_string(d) + " has the size " +
+             std::to_string(dims[d]));
+    text += (d ? " x " : "") + std::to_string(dims[d]);
+    // A block without elements has strides too.
+    is_large |= __builtin_mul_overflow(bytes, std::max<std::int64_t>(dims[d], 1), &bytes);
+  }
+  if (is_large || bytes > kMost)
+    refuse(std::string(function) + ": a block of " + text + " elements is too large");
+  return list_of(dims, n);
+}
 
 bool is_row_major(const Shape& shape, const Shape& strides, std::int64_t element_bytes) {
   std::int64_t expected = element_bytes;
@@ -125,11 +146,11 @@ Shape strides_of_layout(const char* function, const PJRT_Buffer_MemoryLayout& la
       refuse(std::string(function) + ": the layout has " +
              std::to_string(layout.strides.num_byte_strides) + " strides, and the block " +
              std::to_string(shape.size()) + " dimensions");
-    return shape_of(layout.strides.byte_strides, shape.size());
+    return list_of(layout.strides.byte_strides, shape.size());
   }
   if (layout.tiled.num_tiles != 0)
     unimplemented(std::string(function) + ": host memory has no tiles; give a layout without them");
-  const Shape order = shape_of(layout.tiled.minor_to_major, layout.tiled.minor_to_major_size);
+  const Shape order = list_of(layout.tiled.minor_to_major, layout.tiled.minor_to_major_size);
   if (!is_permutation(order, shape.size()))
     refuse(std::string(function) + ": the layout does not name each of the block's " +
            std::to_string(shape.size()) + " dimensions once");
@@ -142,12 +163,26 @@ Shape order_of(const char* function, const PJRT_Buffer_MemoryLayout* layout, con
   if (!layout) return row_major_order(shape.size());
   const Shape strides = strides_of_layout(function, *layout, shape, element_bytes);
   if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled)
-    return shape_of(layout->tiled.minor_to_major, layout->tiled.minor_to_major_size);
+    return list_of(layout->tiled.minor_to_major, layout->tiled.minor_to_major_size);
   Shape order = row_major_order(shape.size());
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     return strides[static_cast<std::size_t>(a)] < strides[static_cast<std::size_t>(b)];
   });
   return order;
+}
+
+// Whether a block with these strides in bytes has all its elements in the first `room` bytes.
+bool lies_within(const Shape& shape, const Shape& strides, std::int64_t element_bytes,
+                 std::size_t room) {
+  std::int64_t first = 0, last = element_bytes;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return true;
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(shape[d] - 1, strides[d], &reach)) return false;
+    std::int64_t& end = reach < 0 ? first : last;
+    if (__builtin_add_overflow(end, reach, &end)) return false;
+  }
+  return first >= 0 && static_cast<std::uint64_t>(last) <= room;
 }
 
 PJRT_Buffer* buffer_in(PJRT_Client* client, PJRT_Memory* memory, const Element& element,
@@ -213,14 +248,14 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
   return guarded([&] {
     const char* const function = "BufferFromHostBuffer";
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->type));
-    const Shape shape = shape_of(args->dims, args->num_dims);
+    const Shape shape = shape_of(function, args->dims, args->num_dims, element);
     const Shape order = order_of(function, args->device_layout, shape, element.bytes);
     Shape strides = byte_strides(shape, element.bytes);
     if (args->num_byte_strides != 0) {
       if (args->num_byte_strides != shape.size())
         refuse(std::string(function) + ": there are " + std::to_string(args->num_byte_strides) +
                " strides for " + std::to_string(shape.size()) + " dimensions");
-      strides = shape_of(args->byte_strides, args->num_byte_strides);
+      strides = list_of(args->byte_strides, args->num_byte_strides);
     }
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     const bool may_share =
@@ -247,7 +282,7 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
 PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBuffer_Args* args) {
   return guarded([&] {
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->element_type));
-    const Shape shape = shape_of(args->dims, args->num_dims);
+    const Shape shape = shape_of("CreateViewOfDeviceBuffer", args->dims, args->num_dims, element);
     const Shape order = order_of("CreateViewOfDeviceBuffer", args->layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(
         *args->client->machine, args->device,
@@ -275,14 +310,17 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
 PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBuffer_Args* args) {
   return guarded([&] {
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->shape_element_type));
-    const Shape shape = shape_of(args->shape_dims, args->shape_num_dims);
+    const Shape shape =
+        shape_of("CreateUninitializedBuffer", args->shape_dims, args->shape_num_dims, element);
     const Shape order =
         order_of("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     runtime::BufferPtr block = room_for(element, shape);
     // What is stored in a wider type must be one of the narrow type's values.
-    if (!element.is_stored_as_seen() && block->size())
-      std::memset(block->host_data(), 0, block->size());
+    if (!element.is_stored_as_seen()) {
+      const std::vector<std::byte> zeros(static_cast<std::size_t>(shape.count()));
+      store(element, zeros.data(), block->host_data(), shape.count());
+    }
     args->buffer = buffer_in(args->client, memory, element, shape, {std::move(block), 0}, order);
   });
 }
@@ -290,7 +328,8 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
 PJRT_Error* client_create_error_buffer(PJRT_Client_CreateErrorBuffer_Args* args) {
   return guarded([&] {
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->shape_element_type));
-    const Shape shape = shape_of(args->shape_dims, args->shape_num_dims);
+    const Shape shape =
+        shape_of("CreateErrorBuffer", args->shape_dims, args->shape_num_dims, element);
     auto failed = std::make_shared<runtime::Event>();
     failed->end(std::make_exception_ptr(
         Failure(static_cast<PJRT_Error_Code>(args->error_code),
@@ -392,6 +431,10 @@ PJRT_Error* buffer_to_host_buffer(PJRT_Buffer_ToHostBuffer_Args* args) {
     const Shape strides = args->host_layout ? strides_of_layout("ToHostBuffer", *args->host_layout,
                                                                 b.type.shape, b.element->bytes)
                                             : dense;
+    // Callers give strides of their own, which must not leave the room.
+    if (args->host_layout && !lies_within(b.type.shape, strides, b.element->bytes, args->dst_size))
+      refuse("ToHostBuffer: the layout's strides leave the " + std::to_string(args->dst_size) +
+             " bytes that there is room for");
     const Block block = b.block("ToHostBuffer");
     auto* const to = static_cast<std::byte*>(args->dst);
     const Element& element = *b.element;
@@ -411,7 +454,7 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
     const PJRT_Buffer& b = *args->buffer;
     const std::int64_t from = args->offset, n = args->transfer_size;
     if (from < 0 || n < 0 || from > b.seen_bytes() - n)
-      refuse("CopyRawToHost: bytes " + std::to_string(from) + " to " + std::to_string(from + n) +
+      refuse("CopyRawToHost: " + std::to_string(n) + " bytes from byte " + std::to_string(from) +
              " of a block of " + std::to_string(b.seen_bytes()));
     const Block block = b.block("CopyRawToHost");
     auto* const to = static_cast<std::byte*>(args->dst);
@@ -467,7 +510,7 @@ PJRT_Error* buffer_bitcast(PJRT_Buffer_Bitcast_Args* args) {
   return guarded([&] {
     const PJRT_Buffer& b = *args->buffer;
     const Element& element = element_of(static_cast<PJRT_Buffer_Type>(args->element_type));
-    const Shape shape = shape_of(args->dims, args->num_dims);
+    const Shape shape = shape_of("Bitcast", args->dims, args->num_dims, element);
     const Shape order = order_of("Bitcast", args->device_layout, shape, element.bytes);
     if (!element.is_stored_as_seen() || !b.element->is_stored_as_seen())
       unimplemented("Bitcast: elements narrower than a dtype are stored in a wider one");

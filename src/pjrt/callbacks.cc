@@ -148,7 +148,8 @@ class PythonInspector final : public HostFunction {
     std::vector<std::int64_t> parts, ids;
     if (placement_) {
       const auto& [mesh, spec] = *placement_;
-      Strings by_part;  // the axes, those of the first dimension first and those of no dimension last
+      // The axes: those of the first dimension first, and those of no dimension last.
+      Strings by_part;
       for (const auto& axes : spec.dims()) {
         parts.push_back(mesh.size_of(axes));
         by_part.insert(by_part.end(), axes.begin(), axes.end());

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <system_error>
 
 namespace tessera::inline v0::pjrt {
 
@@ -18,6 +20,30 @@ const PJRT_MemoryDescription kMemories[] = {
 
 std::string_view text_of_option(const PJRT_NamedValue& o) { return {o.string_value, o.value_size}; }
 
+/// The number that the whole text is.
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+int count_of_devices(const PJRT_NamedValue& o) {
+  std::optional<std::int64_t> count;
+  std::string shown = "of another type";
+  if (o.type == PJRT_NamedValue_kInt64) {
+    count = o.int64_value;
+    shown = std::to_string(o.int64_value);
+  } else if (o.type == PJRT_NamedValue_kString) {
+    count = number_of(text_of_option(o));
+    shown = "'" + std::string(text_of_option(o)) + "'";
+  }
+  if (!count || *count < 1 || *count > runtime::kMaxDevices)
+    refuse("the option device_count is " + shown + ", and a client has 1 to " +
+           std::to_string(runtime::kMaxDevices) + " devices");
+  return static_cast<int>(*count);
+}
+
 ClientOptions read_options(const PJRT_NamedValue* options, std::size_t n) {
   ClientOptions out;
   bool counted = false;
@@ -25,17 +51,7 @@ ClientOptions read_options(const PJRT_NamedValue* options, std::size_t n) {
     const PJRT_NamedValue& o = options[i];
     const std::string_view name(o.name, o.name_size);
     if (name == "device_count") {
-      std::int64_t count = 0;
-      if (o.type == PJRT_NamedValue_kInt64) {
-        count = o.int64_value;
-      } else if (o.type == PJRT_NamedValue_kString) {
-        const std::string_view text = text_of_option(o);
-        std::from_chars(text.data(), text.data() + text.size(), count);
-      }
-      if (count < 1 || count > runtime::kMaxDevices)
-        refuse("the option device_count is " + std::to_string(count) + ", and a client has 1 to " +
-               std::to_string(runtime::kMaxDevices) + " devices");
-      out.devices = static_cast<int>(count);
+      out.devices = count_of_devices(o);
       counted = true;
     } else if (name == "explain" && o.type == PJRT_NamedValue_kString) {
       out.explain = text_of_option(o);
@@ -336,12 +352,12 @@ PJRT_Error* topology_serialize(PJRT_TopologyDescription_Serialize_Args* args) {
 PJRT_Error* topology_deserialize(PJRT_TopologyDescription_Deserialize_Args* args) {
   return guarded([&] {
     const std::string_view text(args->serialized_topology, args->serialized_topology_size);
-    ClientOptions options;
-    options.devices = 0;
-    if (text.starts_with(kTopology))
-      std::from_chars(text.data() + kTopology.size(), text.data() + text.size(), options.devices);
-    if (options.devices < 1 || options.devices > runtime::kMaxDevices)
+    std::optional<std::int64_t> devices;
+    if (text.starts_with(kTopology)) devices = number_of(text.substr(kTopology.size()));
+    if (!devices || *devices < 1 || *devices > runtime::kMaxDevices)
       refuse("these bytes are not a topology that this plug-in has written");
+    ClientOptions options;
+    options.devices = static_cast<int>(*devices);
     args->topology = new PJRT_TopologyDescription{std::make_shared<Machine>(options)};
   });
 }

@@ -233,10 +233,15 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   c->settings = read_compile_options(options);
   const std::int64_t devices = c->settings.replicas * c->settings.partitions;
   if (c->settings.devices.empty()) {
+    if (devices > static_cast<std::int64_t>(machine->devices.size()))
+      refuse(std::to_string(c->settings.replicas) + " replicas of " +
+             std::to_string(c->settings.partitions) + " partitions need " +
+             std::to_string(devices) + " devices, and the client has " +
+             std::to_string(machine->devices.size()));
     c->settings.devices.resize(static_cast<std::size_t>(devices));
     std::iota(c->settings.devices.begin(), c->settings.devices.end(), 0);
   }
-  for (const int d : c->settings.devices) (void)machine->device(d);
+  for (const std::int64_t d : c->settings.devices) (void)machine->device(d);
 
   const stablehlo::ModuleSyntax module = read_module(code);
   c->name = module.name.empty() ? std::string(kEntry) : module.name;

@@ -96,8 +96,8 @@ struct Codes {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     const auto it = std::lower_bound(codes.begin(), codes.end(), std::pair{bits, std::uint8_t{0}});
     if (it != codes.end() && it->first == bits) return it->second;
-    // The type has no negative zero.
-    return x == 0 ? code_of(0.0f) : nan;
+    // The type has no negative zero, and perhaps no zero at all.
+    return x == 0 && bits != 0 ? code_of(0.0f) : nan;
   }
 };
 

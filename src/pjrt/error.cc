@@ -19,7 +19,9 @@ PJRT_Error* error_of(const std::exception_ptr& thrown) noexcept {
   } catch (const Failure& e) {
     return make_error(e.code, e.what());
   } catch (const DeviceError& e) {
-    return make_error(PJRT_Error_Code_NOT_FOUND, e.what());
+    const bool is_memory = e.problem().starts_with("there is no memory");
+    return make_error(is_memory ? PJRT_Error_Code_RESOURCE_EXHAUSTED : PJRT_Error_Code_NOT_FOUND,
+                      e.what());
   } catch (const Error& e) {
     return make_error(PJRT_Error_Code_INVALID_ARGUMENT, e.what());
   } catch (const std::bad_alloc& e) {

@@ -74,6 +74,11 @@ PJRT_Executable* describe(const std::shared_ptr<const Compiled>& compiled) {
   for (const Argument& a : compiled->arguments)
     list_texts(a, e->parameter_kinds, e->parameter_kind_sizes, e->parameter_shardings,
                e->parameter_sharding_sizes);
+  for (const Port& r : compiled->results) e->layouts.push_back({r.order});
+  for (const Argument& a : compiled->arguments) e->layouts.push_back({a.order});
+  for (std::size_t i = 0; i < e->layouts.size(); ++i)
+    (i < compiled->results.size() ? e->output_layouts : e->parameter_layouts)
+        .push_back(&e->layouts[i]);
   e->costs = {cost("flops", compiled->flops), cost("bytes accessed", compiled->bytes_accessed)};
   return e.release();
 }
@@ -151,8 +156,9 @@ PJRT_Error* executable_parameter_memory_kinds(PJRT_Executable_ParameterMemoryKin
 PJRT_Error* executable_optimized_program(PJRT_Executable_OptimizedProgram_Args* args) {
   return guarded([&] {
     // Callers ask twice: for the size, and with room for the program.
-    std::string& text = args->executable->optimized_program;
-    if (text.empty()) text = args->executable->compiled->optimized_program();
+    PJRT_Executable& e = *args->executable;
+    std::call_once(e.optimizing, [&] { e.optimized_program = e.compiled->optimized_program(); });
+    const std::string& text = e.optimized_program;
     PJRT_Program& program = *args->program;
     static constexpr std::string_view kFormat = "mlir";
     program.format = kFormat.data();

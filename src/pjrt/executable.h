@@ -6,8 +6,15 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
+
+/// The order of the dimensions of a block in memory.
+struct PJRT_Layouts_MemoryLayout {
+  tessera::Shape order;     // the minor one first
+  bool is_callers = false;  // the caller destroys it
+};
 
 /// The program without its devices. Lists that callers read live as long as it does.
 struct PJRT_Executable {
@@ -20,8 +27,10 @@ struct PJRT_Executable {
   std::vector<const char*> output_shardings = {}, parameter_shardings = {};
   std::vector<std::size_t> output_sharding_sizes = {}, parameter_sharding_sizes = {};
   std::vector<PJRT_NamedValue> costs = {};
-  std::string optimized_program = {};  // once a caller has asked for it
+  std::vector<PJRT_Layouts_MemoryLayout> layouts = {};  // of results, then of arguments
   std::vector<PJRT_Layouts_MemoryLayout*> output_layouts = {}, parameter_layouts = {};
+  std::once_flag optimizing = {};
+  std::string optimized_program = {};  // once a caller has asked for it
 };
 
 struct PJRT_LoadedExecutable {

@@ -32,7 +32,10 @@ struct CallOfProgram {
     return *args.argument_lists[device][i];
   }
   PJRT_Device* device(std::size_t d) const {
-    return args.execute_device ? args.execute_device : executable.devices[d];
+    PJRT_Device* const chosen = has_field(args, &PJRT_LoadedExecutable_Execute_Args::execute_device)
+                                    ? args.execute_device
+                                    : nullptr;
+    return chosen ? chosen : executable.devices[d];
   }
   std::size_t devices() const { return args.num_devices; }
 };

@@ -2,20 +2,16 @@
 
 #include "pjrt/executable.h"
 
-struct PJRT_Layouts_MemoryLayout {
-  tessera::Shape order;  // of the dimensions, the minor one first
-};
-
 namespace tessera::inline v0::pjrt {
 
 namespace {
 
-PJRT_Layouts_MemoryLayout* row_major(std::size_t rank) {
-  return new PJRT_Layouts_MemoryLayout{row_major_order(rank)};
+PJRT_Layouts_MemoryLayout* new_layout(const Shape& order) {
+  return new PJRT_Layouts_MemoryLayout{order, true};
 }
 
 PJRT_Error* layout_destroy(PJRT_Layouts_MemoryLayout_Destroy_Args* args) {
-  delete args->layout;
+  if (args->layout->is_callers) delete args->layout;
   return nullptr;
 }
 
@@ -34,36 +30,25 @@ PJRT_Error* layout_serialize(PJRT_Layouts_MemoryLayout_Serialize_Args* args) {
 }
 
 PJRT_Error* layout_of_client(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args* args) {
-  return guarded([&] { args->layout = row_major(args->num_dims); });
+  return guarded([&] { args->layout = new_layout(row_major_order(args->num_dims)); });
 }
 PJRT_Error* layout_of_topology(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args* args) {
-  return guarded([&] { args->layout = row_major(args->num_dims); });
+  return guarded([&] { args->layout = new_layout(row_major_order(args->num_dims)); });
 }
 PJRT_Error* layout_of_buffer(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args* args) {
-  return guarded([&] { args->layout = new PJRT_Layouts_MemoryLayout{args->buffer->order}; });
+  return guarded([&] { args->layout = new_layout(args->buffer->order); });
 }
 
-// The caller destroys the layouts, and the list lives as long as the executable.
-template <class Ports>
-PJRT_Layouts_MemoryLayout** layouts_of(const Ports& ports,
-                                       std::vector<PJRT_Layouts_MemoryLayout*>& list) {
-  list.clear();
-  for (const auto& port : ports) list.push_back(new PJRT_Layouts_MemoryLayout{port.order});
-  return list.data();
-}
+// The layouts of an executable live as long as it does.
 PJRT_Error* layouts_of_outputs(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args* args) {
-  return guarded([&] {
-    args->num_outputs = args->executable->compiled->results.size();
-    args->layouts =
-        layouts_of(args->executable->compiled->results, args->executable->output_layouts);
-  });
+  args->num_outputs = args->executable->output_layouts.size();
+  args->layouts = args->executable->output_layouts.data();
+  return nullptr;
 }
 PJRT_Error* layouts_of_parameters(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args* args) {
-  return guarded([&] {
-    args->num_parameters = args->executable->compiled->arguments.size();
-    args->layouts =
-        layouts_of(args->executable->compiled->arguments, args->executable->parameter_layouts);
-  });
+  args->num_parameters = args->executable->parameter_layouts.size();
+  args->layouts = args->executable->parameter_layouts.data();
+  return nullptr;
 }
 
 }  // namespace

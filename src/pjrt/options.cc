@@ -2,6 +2,7 @@
 
 #include "pjrt/error.h"
 #include "pjrt/proto.h"
+#include "runtime/host/devices.h"
 
 #include <algorithm>
 #include <array>
@@ -100,7 +101,9 @@ void read_assignment(std::string_view bytes, CompileSettings& settings) {
     for (ProtoReader c(r.bytes()); c.next();)
       if (c.field() == 1) c.append_to(columns.back());
   }
-  const bool complete = static_cast<std::int64_t>(columns.size()) == computations &&
+  settings.devices.clear();
+  const bool complete = replicas >= 1 && computations >= 1 &&
+                        static_cast<std::int64_t>(columns.size()) == computations &&
                         std::all_of(columns.begin(), columns.end(), [&](const auto& column) {
                           return static_cast<std::int64_t>(column.size()) == replicas;
                         });
@@ -109,7 +112,11 @@ void read_assignment(std::string_view bytes, CompileSettings& settings) {
            " replicas and " + std::to_string(computations) + " partitions");
   for (std::int64_t r = 0; r < replicas; ++r)
     for (const auto& column : columns)
-      settings.devices.push_back(static_cast<int>(column[static_cast<std::size_t>(r)]));
+      settings.devices.push_back(column[static_cast<std::size_t>(r)]);
+  std::vector<std::int64_t> sorted = settings.devices;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    refuse("the device assignment names device " + std::to_string(*twice) + " twice");
 }
 
 void read_build_options(std::string_view bytes, CompileSettings& settings) {
@@ -123,8 +130,7 @@ void read_build_options(std::string_view bytes, CompileSettings& settings) {
       default: break;
     }
   }
-  if (settings.devices.empty() && ordinal >= 0)
-    settings.devices.push_back(static_cast<int>(ordinal));
+  if (settings.devices.empty() && ordinal >= 0) settings.devices.push_back(ordinal);
 }
 
 }  // namespace
@@ -150,6 +156,11 @@ CompileSettings read_compile_options(std::string_view bytes) {
   }
   settings.replicas = std::max<std::int64_t>(settings.replicas, 1);
   settings.partitions = std::max<std::int64_t>(settings.partitions, 1);
+  if (std::max(settings.replicas, settings.partitions) > runtime::kMaxDevices ||
+      settings.replicas * settings.partitions > runtime::kMaxDevices)
+    refuse(std::to_string(settings.replicas) + " replicas of " +
+           std::to_string(settings.partitions) + " partitions are more than " +
+           std::to_string(runtime::kMaxDevices) + " devices");
   const auto n = static_cast<std::size_t>(settings.replicas * settings.partitions);
   if (!settings.devices.empty() && settings.devices.size() != n)
     refuse("the device assignment names " + std::to_string(settings.devices.size()) +

@@ -14,7 +14,7 @@ namespace tessera::inline v0::pjrt {
 struct CompileSettings {
   std::int64_t replicas = 1, partitions = 1;
   /// The device of each (replica, partition), replica-major; empty if the options do not say.
-  std::vector<int> devices = {};
+  std::vector<std::int64_t> devices = {};
   /// The caller names the device at each call.
   bool portable = false;
 };

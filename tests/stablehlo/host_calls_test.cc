@@ -180,11 +180,15 @@ TEST(ImportedHostCalls, OfOtherClientsAreRefused) {
   EXPECT_EQ(refusal("xla_ffi_python_cpu_callback", &calls),
             "stablehlo.custom_call: it calls Python function 2 in the way of another client of JAX "
             "(xla_ffi_python_cpu_callback)\n"
+            "          %0 = stablehlo.custom_call @xla_ffi_python_cp...\n"
+            "               ^\n"
             "  rule: the package jax-tessera registers how callbacks are written for this client\n"
             "  try: install and load jax-tessera before the function is compiled");
   EXPECT_EQ(refusal("tessera_python_callback", nullptr),
             "stablehlo.custom_call: it calls Python function 2 of the process that exported the "
             "module (tessera_python_callback)\n"
+            "          %0 = stablehlo.custom_call @tessera_python_ca...\n"
+            "               ^\n"
             "  rule: the module holds that function's number and not its code\n"
             "  try: export without jax.debug.print, jax.debug.callback, pure_callback and "
             "io_callback, or compute the callback's results before and pass them as arguments");

@@ -88,8 +88,8 @@ class CpuBackend : public Backend {
     auto made =
         std::make_shared<const TapeExecutable>(p, options, tape::Apart{isolate, {}}, evaluate);
     library_was_used();
-    // A function of the host may hold anything, and another program is equal only if it has the same
-    // function.
+    // A function of the host may hold anything, and another program is equal only if it has the
+    // same function.
     if (ops::calls_host(*p)) return made;
     compiled_.insert(hash, {isolate, evaluate, made});
     return made;

@@ -33,9 +33,8 @@ bool is_worst(const Reading& r, Value start, bool greatest) {
   return x && x->size() == 1 && dispatch(d, [&](auto tag) {
            using T = decltype(tag);
            if constexpr (std::is_integral_v<T>)
-             return (*x)[0] ==
-                    static_cast<std::int64_t>(greatest ? std::numeric_limits<T>::min()
-                                                       : std::numeric_limits<T>::max());
+             return (*x)[0] == static_cast<std::int64_t>(greatest ? std::numeric_limits<T>::min()
+                                                                  : std::numeric_limits<T>::max());
            else
              return false;
          });
@@ -62,9 +61,9 @@ std::optional<Values> extremes(Reading& r, const Program& region, const Values& 
     return std::nullopt;
   const ProgramPtr given = canonical(region);
   for (const bool greatest : {true, false}) {
-    const ProgramPtr known = keeping_better(region.type(region.inputs[0]),
-                                            region.type(region.inputs[1]),
-                                            greatest ? &ops::gt : &ops::lt);
+    const ProgramPtr known =
+        keeping_better(region.type(region.inputs[0]), region.type(region.inputs[1]),
+                       greatest ? &ops::gt : &ops::lt);
     if (!same_structure(*given, *known) || !is_worst(r, starts[0], greatest)) continue;
     const Value at = greatest ? ops::argmax(x, along, positions.dtype())
                               : ops::argmin(x, along, positions.dtype());

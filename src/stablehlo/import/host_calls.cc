@@ -1,5 +1,5 @@
-// Custom calls of functions of Python, which the package jax-tessera writes for JAX's callbacks, and
-// those that JAX writes for its own clients, which are refused.
+// Custom calls of functions of Python, which the package jax-tessera writes for JAX's callbacks,
+// and those that JAX writes for its own clients, which are refused.
 #include "ops/control/host_call.h"
 
 #include "stablehlo/import/rules.h"

@@ -44,8 +44,8 @@ class Origins {
 /// Gives what a block's operations write, while it lives, the lines and scopes of their origins.
 /// Blocks nest: what an operation does not say of its origin is that of the operation with the
 /// block. JAX's functions have scopes of their own or, in older versions, those of the first call,
-/// too (`scopes_within`). In a program of its own scopes are relative to that operation's, because whoever copies
-/// its equations into another program joins the scopes.
+/// too (`scopes_within`). In a program of its own scopes are relative to that operation's, because
+/// whoever copies its equations into another program joins the scopes.
 class BlockOrigins {
  public:
   BlockOrigins(Builder& builder, Origins& origins, const BlockOrigins*& innermost);
