@@ -1,6 +1,7 @@
 // Functions of the host in partitioned programs.
 #include "ops/control/host_call.h"
 
+#include "isolated.h"
 #include "spmd/partition_check.h"
 
 #include <mutex>
@@ -65,7 +66,9 @@ TEST(PartitionedHostCalls, GetWholeValuesOnce) {
     enough_devices();
     const auto out = tessera::testing::run_compiled(p.program, std::vector{counted_floats({4, 2})});
     EXPECT_EQ(numbers_of(out[0]), std::vector<double>(8, 1));
-    EXPECT_EQ(adding->rows(), (Rows{{0, 0, -1, -2, -3, -4, -5, -6, -7}}));
+    // Devices that share no memory compute equal values each for itself.
+    const bool each = test::isolated() && !has_effect;
+    EXPECT_EQ(adding->rows(), Rows(each ? 4 : 1, {0, 0, -1, -2, -3, -4, -5, -6, -7}));
   }
 }
 
