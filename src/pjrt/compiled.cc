@@ -188,8 +188,7 @@ bool are_same_blocks(const Shape& whole, const MeshRef& mesh, const Spec& spec, 
   if (!(block == other)) return false;
   const MeshRef listed = with_devices(mesh), there = with_devices(p.mesh);
   for (std::size_t at = 0; at < listed->devices.size(); ++at) {
-    const auto found =
-        std::find(there->devices.begin(), there->devices.end(), listed->devices[at]);
+    const auto found = std::find(there->devices.begin(), there->devices.end(), listed->devices[at]);
     if (found == there->devices.end() ||
         !(block_start(block, spec, *mesh, static_cast<std::int64_t>(at)) ==
           block_start(block, p.spec, *p.mesh, found - there->devices.begin())))
@@ -240,7 +239,8 @@ std::shared_ptr<const spmd::ProgramShardings> cutting_of(const Compiled& c, cons
   const auto devices = static_cast<std::int64_t>(c.device_count());
   auto how = detail::follow(program, nullptr, places, c.name);
   for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
-    const stablehlo::DeclaredSharding* const declared = declared_over(signature.outputs[i], devices);
+    const stablehlo::DeclaredSharding* const declared =
+        declared_over(signature.outputs[i], devices);
     if (!declared || !declared->has_terms()) continue;
     spmd::ProgramShardings asked;
     if (how)

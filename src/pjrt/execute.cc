@@ -250,9 +250,9 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
     std::vector<ArrayDataPtr> blocks = blocks_of(call);
     std::vector<Shared> shared;
     for (std::size_t d = 0; d < call.devices(); ++d) shared.emplace_back(call, blocks, d);
-    std::vector<ArrayDataPtr> results =
-        call.devices() == 1 ? run_on_one(call, std::move(blocks), given, kTaker)
-                            : run_on_several(call, blocks, given, kTaker);
+    std::vector<ArrayDataPtr> results = call.devices() == 1
+                                            ? run_on_one(call, std::move(blocks), given, kTaker)
+                                            : run_on_several(call, blocks, given, kTaker);
     for (std::size_t i = 0; i < c.arguments.size(); ++i)
       for (std::size_t d = 0; call.taken[i] && d < call.devices(); ++d) call.buffer(d, i).forget();
 
