@@ -197,6 +197,29 @@ bool are_same_blocks(const Shape& whole, const MeshRef& mesh, const Spec& spec, 
   return true;
 }
 
+// With undeclared results whole if one of the module's meshes cannot express how they are cut. The
+// caller names their shardings by any of these meshes. Null if there are no such results.
+std::shared_ptr<const spmd::ProgramShardings> with_results_on_all_meshes(
+    const Compiled& c, const stablehlo::Signature& signature, const Program& program,
+    const spmd::ProgramShardings& how) {
+  auto asked = std::make_shared<spmd::ProgramShardings>(how);
+  asked->outputs.resize(program.outputs.size());
+  bool differs = false;
+  for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
+    if (signature.outputs[i].sharding) continue;
+    const auto placed = place_of_result(program, c, i);
+    if (!placed) continue;
+    const MeshRef there = with_devices(placed->mesh);
+    const auto expresses = [&](const MeshRef& mesh) {
+      return spmd::same_cut_over(*mesh, *there, placed->spec).has_value();
+    };
+    if (std::all_of(signature.meshes.begin(), signature.meshes.end(), expresses)) continue;
+    asked->outputs[i] = spmd::RequestedSpec{};
+    differs = true;
+  }
+  return differs ? asked : nullptr;
+}
+
 void place_results(Compiled& c, const stablehlo::Signature& signature, const Program& program) {
   const auto devices = static_cast<std::int64_t>(c.device_count());
   for (const std::int64_t output : signature.results) {
@@ -366,7 +389,13 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
       if (!a.is_token) places.push_back(a.layout->plain ? a.layout->plain : a.layout);
     places.resize(program->inputs.size());
     cut = cutting_of(*c, *program, signature, places);
-    if (cut) program = spmd::partition_program(program, *cut);
+    if (cut) {
+      program = spmd::partition_program(whole, *cut);
+      if (auto other = with_results_on_all_meshes(*c, signature, *program, *cut)) {
+        cut = std::move(other);
+        program = spmd::partition_program(whole, *cut);
+      }
+    }
     functions.tell_placements(cut ? cut->mesh->devices : std::vector<int>());
   }
   place_results(*c, signature, *program);

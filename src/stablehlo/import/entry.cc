@@ -165,6 +165,7 @@ Signature Importer::signature(const std::string& function) const {
   const Devices all = module_devices();
   s.replicas = all.replicas;
   s.partitions = all.partitions;
+  s.meshes = meshes_over(all.count());
   if (const std::optional<Devices> d = devices_of(f)) {
     s.per_device = true;
     for (std::vector<NamedType>* list : {&s.inputs, &s.outputs})

@@ -103,6 +103,8 @@ struct Signature {
   /// `outputs`; -1 for a token.
   std::vector<std::int64_t> arguments, results;
   std::int64_t replicas = 1, partitions = 1;
+  /// The module's meshes over all these devices.
+  std::vector<MeshRef> meshes;
   /// Whether the function is written for one of these devices, so that the types of its inputs and
   /// outputs have a leading dimension with one row per device.
   bool per_device = false;

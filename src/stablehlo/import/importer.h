@@ -164,6 +164,8 @@ class Importer {
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
+  /// The module's meshes with so many devices, apart from those that cannot be read.
+  std::vector<MeshRef> meshes_over(std::int64_t devices) const;
   /// The mesh of a sharding; and (cut_of) how it partitions an array of rank `rank`.
   MeshRef mesh_of(const AttributeSyntax& sharding) const;
   struct Cut {

@@ -90,6 +90,16 @@ MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
   return meshes_.emplace(std::string(sharding.text), checked(module, it->second)).first->second;
 }
 
+std::vector<MeshRef> Importer::meshes_over(std::int64_t count) const {
+  std::vector<MeshRef> found;
+  for (const auto& [name, syntax] : module.meshes) try {
+      const MeshRef mesh = checked(module, syntax);
+      if (mesh->size() == count && !mesh->axes.empty()) found.push_back(mesh);
+    } catch (const IoError&) {  // importing something that uses it says what is wrong
+    }
+  return found;
+}
+
 Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const {
   const MeshRef mesh = mesh_of(sharding);
   if (sharding.items.size() != static_cast<std::size_t>(rank))
