@@ -1,6 +1,7 @@
 #include "pjrt/compiled.h"
 
 #include "api/trace/follow.h"
+#include "base/warning.h"
 #include "explain/pages.h"
 #include "ir/nested.h"
 #include "ops/build.h"
@@ -331,6 +332,26 @@ ProgramPtr with_a_result(const ProgramPtr& program) {
   return b.finish(Values{ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}))});
 }
 
+// Writes the page of a plan. A program needs no page, so one that cannot be written, because the
+// disk is full for example, is only reported, and the next ones fail in silence.
+void write_page(Machine& machine, explain::Question question) {
+  const std::string& folder = machine.options.explain;
+  std::string problem = "the page of '" + question.name + "' is missing: ";
+  try {
+    explain::write_page(folder, std::move(question));
+    return;
+  } catch (const Error& e) {
+    problem += e.problem();
+  } catch (const std::exception& e) {
+    problem += e.what();
+  }
+  if (machine.has_warned_of_pages.exchange(true)) return;
+  warn(Message("explain")
+           .problem(problem)
+           .rule("programs run without their pages, and only the first that is missing is reported")
+           .advice("a folder where files may be written, with room for them"));
+}
+
 std::vector<std::string> names_of(const std::vector<stablehlo::NamedType>& types) {
   std::vector<std::string> names;
   for (const stablehlo::NamedType& t : types) names.push_back(t.name);
@@ -411,9 +432,9 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
       compiling.donated.end())
     compiling.donated.clear();
   c->executable = runtime::compile(program, compiling);
-  if (const std::string& folder = machine->options.explain; !folder.empty())
-    explain::write_page(folder, {c->name, whole, cut, names_of(signature.inputs),
-                                 names_of(signature.outputs), compiling.donated});
+  if (!machine->options.explain.empty())
+    write_page(*machine, {c->name, whole, cut, names_of(signature.inputs),
+                          names_of(signature.outputs), compiling.donated});
   return c;
 }
 
