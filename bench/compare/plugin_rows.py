@@ -279,7 +279,9 @@ def compiled(name):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--compile":
+    if sys.argv[1] == "--list":
+        print(*ROWS, sep="\n")
+    elif sys.argv[1] == "--compile":
         compiled(sys.argv[2])
     else:
         serving.main(make, on_platform)
