@@ -63,9 +63,9 @@ struct Partitioned {
 ///
 /// Deterministic. Nothing except the sizes of parts depends on the number of devices. Throws
 /// ShardingError if an input or output is requested in parts that do not divide it, if an input is
-/// requested as a partial result, and if the program contains constraints or `shard_map`s over other meshes or untyped
-/// ones. The body of a `shard_map` over this mesh is partitioned over the axes that are not manual
-/// in it; its collectives along its own axes are kept.
+/// requested as a partial result, and if the program contains constraints or `shard_map`s over
+/// other meshes or untyped ones. The body of a `shard_map` over this mesh is partitioned over the
+/// axes that are not manual in it; its collectives along its own axes are kept.
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh,
                       const PartitionOptions& options = {});
 
