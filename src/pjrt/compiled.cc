@@ -78,9 +78,9 @@ std::string proto_of(const stablehlo::DeclaredSharding& s, int rank) {
 // An array of terms has a dimension with a row for each device, which no block has.
 void take_row(Port& port) { port.block.shape.erase(port.block.shape.begin()); }
 
-// An array of which the devices have terms is laid out as the array of the terms, and callers see
-// the declared sharding.
-void lay_out_terms(Port& port, const stablehlo::DeclaredSharding& terms) {
+// An array of which the devices have terms, or their own values, is laid out as the array of these,
+// and callers see the declared sharding.
+void lay_out_rows(Port& port, const stablehlo::DeclaredSharding& terms) {
   const stablehlo::DeclaredSharding rows = stablehlo::rows_of(terms);
   const int rank = port.whole.shape.rank();
   port.whole = stablehlo::rows_of(port.whole, terms);
@@ -128,7 +128,7 @@ void place_arguments(Compiled& c, const stablehlo::Signature& signature) {
       lay_out(a, common, Spec::cut(0, common->axes.at(0)));
       take_row(a);
     } else if (devices > 1 && declared && declared->has_terms()) {
-      lay_out_terms(a, *declared);
+      lay_out_rows(a, *declared);
     } else if (devices > 1) {
       lay_out(a, declared ? declared->mesh : common, declared ? declared->spec : Spec());
     }
@@ -221,7 +221,8 @@ std::shared_ptr<const spmd::ProgramShardings> with_results_on_all_meshes(
   return differs ? asked : nullptr;
 }
 
-void place_results(Compiled& c, const stablehlo::Signature& signature, const Program& program) {
+void place_results(Compiled& c, const stablehlo::Signature& signature,
+                   const std::vector<stablehlo::NamedType>& outputs, const Program& program) {
   const auto devices = static_cast<std::int64_t>(c.device_count());
   for (const std::int64_t output : signature.results) {
     if (output < 0) {
@@ -234,8 +235,12 @@ void place_results(Compiled& c, const stablehlo::Signature& signature, const Pro
       const auto placed = place_of_result(program, c, static_cast<std::size_t>(output));
       const bool is_placed = placed && placed->mesh->size() == devices;
       const stablehlo::DeclaredSharding* const declared = declared_over(t, devices);
-      if (declared && declared->has_terms()) {
-        lay_out_terms(port, *declared);
+      const auto& own = outputs.at(static_cast<std::size_t>(output)).own_values;
+      if (own) {
+        lay_out_rows(port, *own);
+        port.sharding = sharding_proto(*own->mesh, own->spec, t.type.shape.rank());
+      } else if (declared && declared->has_terms()) {
+        lay_out_rows(port, *declared);
       } else if (declared && declared->open.empty() && !signature.per_device) {
         // The program may return the result in other blocks, for example because the partitioner
         // cannot express the declared ones, and the caller relies on what it has declared.
@@ -393,7 +398,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   place_arguments(*c, signature);
   stablehlo::ImportOptions how;
   how.devices = devices > 1 ? devices : 0;
-  how.takes_rows = true;
+  how.has_rows = true;
   PythonFunctions functions;
   how.host_function = [&](const stablehlo::HostCall& call) { return functions.add(call); };
   stablehlo::Imported imported = stablehlo::import_function(module, entry, how);
@@ -419,7 +424,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
     }
     functions.tell_placements(cut ? cut->mesh->devices : std::vector<int>());
   }
-  place_results(*c, signature, *program);
+  place_results(*c, signature, imported.outputs, *program);
   const Cost cost = ops::cost_of(*program_of_device(program));
   c->flops = cost.flops;
   c->bytes_accessed = cost.bytes;

@@ -40,7 +40,7 @@ TEST(DeviceRows, AreReducedWhereTheProgramBegins) {
         std::pair{"max", std::vector<float>{-4, -2}},
         std::pair{"min", std::vector<float>{-1, -1}}}) {
     const ModuleSyntax module = module_of(text(kind));
-    const Imported rows = import_function(module, "main", {.devices = 4, .takes_rows = true});
+    const Imported rows = import_function(module, "main", {.devices = 4, .has_rows = true});
     EXPECT_EQ(rows.inputs[0].type, Type(DType::float32, {2, 2})) << kind;
     EXPECT_EQ(result(*rows.program, {2, 2}, {1, 2, 4, 1}), want) << kind;
   }
@@ -49,9 +49,8 @@ TEST(DeviceRows, AreReducedWhereTheProgramBegins) {
 // Without the option, and for another number of devices, a program takes the array itself.
 TEST(DeviceRows, OnlyIfAskedFor) {
   const ModuleSyntax module = module_of(text(""));
-  for (const ImportOptions& options :
-       {ImportOptions{.devices = 4}, ImportOptions{.takes_rows = true},
-        ImportOptions{.devices = 8, .takes_rows = true}}) {
+  for (const ImportOptions& options : {ImportOptions{.devices = 4}, ImportOptions{.has_rows = true},
+                                       ImportOptions{.devices = 8, .has_rows = true}}) {
     const Imported whole = import_function(module, "main", options);
     EXPECT_EQ(whole.inputs[0].type, Type(DType::float32, {2}));
     EXPECT_EQ(result(*whole.program, {2}, {5, 3}), (std::vector<float>{-5, -3}));

@@ -161,6 +161,8 @@ class Importer {
   Value reduced(Terms terms);
   /// Null if the terms of the array are not known.
   const Terms* terms_of(Value x) const;
+  /// The first of values that the devices have, in rows as terms are.
+  Value first_of(Terms values);
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
@@ -213,6 +215,7 @@ class Importer {
   std::optional<DeclaredSharding> declared_by_tiles(const AttributeSyntax& sharding,
                                                     int rank) const;
   std::optional<DeclaredSharding> taken_in_rows(const Attributes& attributes, int rank) const;
+  const Terms* returned_in_rows(Value x, const Attributes& attributes) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// The mesh that the program is partitioned over: that of its first manual computation or, if
@@ -243,7 +246,9 @@ class Importer {
   int depth_ = 0;
   std::vector<const FunctionSyntax*> calls_;  // calls in progress
   std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
-  std::map<std::pair<const Builder*, Var>, Terms> terms_;
+  using TermsOfValues = std::map<std::pair<const Builder*, Var>, Terms>;
+  TermsOfValues terms_;       // by the result of their reduction
+  TermsOfValues own_values_;  // by the first of them
   mutable std::optional<MeshRef> tile_mesh_, partitioned_over_;
   mutable std::map<std::string, MeshRef, std::less<>> meshes_;  // by symbol
   Memory rewritten_;  // for blocks that are rewritten before they are imported

@@ -217,7 +217,12 @@ Value Importer::constrained(Value x, const AttributeSyntax& sharding, const Ints
   if (mesh->size() != options.devices || mesh->axes.empty()) return x;
   const Cut cut = cut_of(sharding, x.rank());
   // A value that may stay a partial result is one already where that is cheapest.
-  return cut.unreduced.empty() ? lying(x, mesh, cut.spec, cut.open) : x;
+  if (!cut.unreduced.empty()) return x;
+  // The devices' own values lie like that already.
+  const auto own = own_values_.find({x.builder, x.var});
+  if (own != own_values_.end() && own->second.mesh == mesh && own->second.spec == cut.spec)
+    return x;
+  return lying(x, mesh, cut.spec, cut.open);
 }
 
 namespace rules {
