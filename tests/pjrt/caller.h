@@ -318,9 +318,10 @@ template <class T>
 std::vector<T> get(const Buffer& buffer) {
   const auto size =
       ask(&PJRT_Api::PJRT_Buffer_ToHostBuffer, &PJRT_Buffer_ToHostBuffer_Args::src, buffer.get());
-  std::vector<T> values(size.dst_size / sizeof(T));
-  wait(copy_to_host(buffer, values.data(), size.dst_size));
-  return values;
+  const std::size_t n = size.dst_size / sizeof(T);
+  const auto values = std::make_unique<T[]>(n + 1);  // not null, which asks for the size
+  wait(copy_to_host(buffer, values.get(), size.dst_size));
+  return std::vector<T>(values.get(), values.get() + n);
 }
 
 inline PJRT_Buffer_MemoryLayout tiled(const Dims& minor_to_major) {
