@@ -41,7 +41,7 @@ from jax._src.lib import xla_client
 from jax._src.sharding_impls import NamedSharding, PartitionSpec, SdyArray, SdyArrayList
 
 
-# --- The library's side: src/pjrt/callbacks.h ---
+# --- The library's side: src/pjrt/callbacks_abi.h ---
 
 
 class _Array(ctypes.Structure):
