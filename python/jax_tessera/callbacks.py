@@ -102,6 +102,8 @@ _DTYPES = {
     27: _narrow("float8_e3m4"),
     28: _narrow("float8_e8m0fnu"),
     29: _narrow("float4_e2m1fn"),
+    32: _narrow("float6_e2m3fn"),
+    33: _narrow("float6_e3m2fn"),
 }
 
 
