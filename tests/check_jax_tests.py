@@ -146,28 +146,30 @@ def check_page(entries):
     add("there", "fft_test", 1, {"T::test_a1": ("passed",), "T::test_b": ("failed",), "T::test_c0": ("passed",), "T::test_c1": ("passed",)})
     add("here", "fft_test", 1, {"T::test_a1": ("failed", "X: no tiles"), "T::test_b": ("passed",), "T::test_c0": ("passed", "", 0.25),
                                 "T::test_c1": ("passed", "", 0.5), "T::test_new": ("passed",)})
-    add("there", "pjit_test", 8, {"T::test_d": ("passed",), "T::test_e": ("passed",), "T::test_f": ("passed",)})
+    add("there", "pjit_test", 8, {"T::test_d": ("passed",), "T::test_e": ("passed",), "T::test_f": ("passed",)}, all_tests=6)
     add("here", "pjit_test", 8, {"T::test_d": ("passed", "", 0.5), "T::test_e": ("crashed", "the process ended with SIGSEGV")})
     want = """## JAX 0.11.1
 
-| files | passed there | passed here | share | seconds there | seconds here |
-|---|---|---|---|---|---|
-| one device | 3 | 2 | 66.7 % | 2 | 1 |
-| eight devices | 2 | 1 | 50.0 % | 1 | 0 |
+| files | tests | run | passed there | passed here | share | seconds there | seconds here |
+|---|---|---|---|---|---|---|---|
+| one device | 4 | 4 | 3 | 2 | 66.7 % | 2 | 1 |
+| eight devices | 6 | 2 | 2 | 1 | 50.0 % | 1 | 0 |
+
+1 of the 2 files are samples: about every N-th test of such a file ran on both sides, with N = 3. *Tests* is how many tests a file has, and *run* is how many of them ran.
 
 ### One device
 
-| file | passed there | passed here | share | seconds there | seconds here |
-|---|---|---|---|---|---|
-| fft_test | 3 | 2 | 66.7 % | 2 | 1 |
-| all | 3 | 2 | 66.7 % | 2 | 1 |
+| file | tests | run | passed there | passed here | share | seconds there | seconds here |
+|---|---|---|---|---|---|---|---|
+| fft_test | 4 | 4 | 3 | 2 | 66.7 % | 2 | 1 |
+| all | 4 | 4 | 3 | 2 | 66.7 % | 2 | 1 |
 
 ### Eight devices
 
-| file | passed there | passed here | share | seconds there | seconds here |
-|---|---|---|---|---|---|
-| pjit_test | 2 | 1 | 50.0 % | 1 | 0 |
-| all | 2 | 1 | 50.0 % | 1 | 0 |
+| file | tests | run | passed there | passed here | share | seconds there | seconds here |
+|---|---|---|---|---|---|---|---|
+| pjit_test | 6 | 2 | 2 | 1 | 50.0 % | 1 | 0 |
+| all | 6 | 2 | 2 | 1 | 50.0 % | 1 | 0 |
 
 ### What passes only there
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
 import ctypes
 import dataclasses
 import functools
@@ -29,6 +30,7 @@ from jax._src import compiler
 from jax._src import config
 from jax._src import core
 from jax._src import debugging
+from jax._src import dispatch
 from jax._src import dtypes
 from jax._src import ffi
 from jax._src import mesh as mesh_lib
@@ -336,6 +338,38 @@ def _replace_compile():
   compiler.compile_or_get_cached = compile_or_get_cached
 
 
+def _replace_waiting_for_tokens():
+  """A failed program is reported once.
+
+  JAX 0.10 and 0.11 keep its tokens when waiting for them raises, and then report the same error for
+  each later effect. Our programs fail while they run and not when they are called, as small ones
+  on jaxlib's client do, so a token can have an error.
+  """
+  tokens = dispatch.RuntimeTokenSet
+  wait, get = tokens.block_until_ready, tokens.get_token_input
+
+  @functools.wraps(wait)
+  def block_until_ready(self):
+    try:
+      wait(self)
+    except BaseException:
+      for token in (*self.current_tokens.values(), *self.output_runtime_tokens.values()):
+        with contextlib.suppress(RuntimeError):
+          token.block_until_ready()
+      self.clear()
+      raise
+
+  @functools.wraps(get)
+  def get_token_input(self, effect, devices):
+    try:
+      return get(self, effect, devices)
+    except RuntimeError:
+      self.current_tokens.pop(effect, None)
+      raise
+
+  tokens.block_until_ready, tokens.get_token_input = block_until_ready, get_token_input
+
+
 def _inspect_sharding(ctx, value, *, callback):
   """debug.inspect_array_sharding: the partitioner says where the value is placed."""
   axis_context = ctx.module_context.axis_context
@@ -429,5 +463,6 @@ def install(library):
   atexit.register(set_callback, None)
   _replace_emit()
   _replace_compile()
+  _replace_waiting_for_tokens()
   _replace_inspect_sharding()
   _replace_local_devices()

@@ -29,25 +29,41 @@ def percent(part, whole):
 
 
 def counts(store, name):
-    """(passed there, of these passed here, processor seconds there, and here), or None if a side has not run."""
+    """(passed there, of these passed here, processor seconds there, and here, tests run on both sides, tests of the file), or None if a side
+    has not run."""
     pairs = results.compare(store, name)
     if not pairs:
         return None
     passed = [(t, h) for _, t, h in pairs if t["outcome"] == "passed"]
     both = [(t, h) for t, h in passed if h["outcome"] == "passed"]
-    return len(passed), len(both), sum(t["cpu"] for t, _ in both), sum(h["cpu"] for _, h in both)
+    every = max(len(pairs), store.load("there", name)["all"], store.load("here", name)["all"])
+    return len(passed), len(both), sum(t["cpu"] for t, _ in both), sum(h["cpu"] for _, h in both), len(pairs), every
+
+
+HEADER = [" | tests | run | passed there | passed here | share | seconds there | seconds here |", "|---|---|---|---|---|---|---|---|"]
 
 
 def line(title, n):
-    return f"| {title} | {n[0]} | {n[1]} | {percent(n[1], n[0])} | {n[2]:.0f} | {n[3]:.0f} |"
+    return f"| {title} | {n[5]} | {n[4]} | {n[0]} | {n[1]} | {percent(n[1], n[0])} | {n[2]:.0f} | {n[3]:.0f} |"
+
+
+def sampled(rows):
+    """A sentence for files of which some tests were left out; empty if there are none."""
+    part = [n for n in rows if n[4] < n[5]]
+    if not part:
+        return []
+    steps = [round(n[5] / n[4]) for n in part]
+    between = f"N between {min(steps)} and {max(steps)}" if min(steps) < max(steps) else f"N = {steps[0]}"
+    return [f"{len(part)} of the {len(rows)} files are samples: about every N-th test of such a file ran on both sides, with {between}. "
+            "*Tests* is how many tests a file has, and *run* is how many of them ran.", ""]
 
 
 def table(store, names):
     rows = {name: n for name in names if (n := counts(store, name))}
     if not rows:
         return [], None
-    total = tuple(sum(n[k] for n in rows.values()) for k in range(4))
-    lines = ["| file | passed there | passed here | share | seconds there | seconds here |", "|---|---|---|---|---|---|"]
+    total = tuple(sum(n[k] for n in rows.values()) for k in range(6))
+    lines = ["| file" + HEADER[0], HEADER[1]]
     return lines + [line(name, n) for name, n in rows.items()] + [line("all", total)], total
 
 
@@ -72,7 +88,8 @@ def version_section(title, store, entries):
             tables += [f"### {heading}", "", *lines, ""]
     if not summary:
         return []
-    out += ["| files | passed there | passed here | share | seconds there | seconds here |", "|---|---|---|---|---|---|", *summary, ""]
+    out += ["| files" + HEADER[0], HEADER[1], *summary, ""]
+    out += sampled([n for name in names if (n := counts(store, name))])
     out += tables
     groups = grouped(store, names, entries)
     out += ["### What passes only there", ""]

@@ -1,6 +1,7 @@
 // Per-device computations along some axes of a mesh: regions whose collectives are along these
 // axes, and which the partitioner divides along the others.
 #include "ir/region_attrs.h"
+#include "stablehlo/import/device_rows.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -73,23 +74,41 @@ class Computation {
     if (own_.empty()) return in_place();
     Specs ins, outs;
     std::vector<Type> arguments;
-    std::vector<Strings> summed_in;
+    std::vector<Strings> summed_in;   // axes along which an argument becomes terms of a sum
+    std::vector<bool> comes_in_rows;  // whether an argument is a row of known terms
     Values operands;
     for (std::size_t i = 0; i < r_.operands.size(); ++i)
       for (const Value& x : r_.operands[i].leaves) {
         const Importer::Cut cut = cut_of(in_.items[i], x.rank());
         ins.push_back(own_part(cut, in_.items[i]));
         arguments.push_back(block(i, x, ins.back()));
-        summed_in.push_back(cut.reduction == "sum" ? own_unreduced(cut) : Strings());
-        operands.push_back(along_others(x, in_.items[i], cut));
+        const Importer::Terms* const terms = known_terms(x, cut);
+        comes_in_rows.push_back(terms != nullptr);
+        summed_in.push_back(!terms && cut.combiner == Combiner::add ? own_unreduced(cut)
+                                                                    : Strings());
+        if (terms) {
+          ins.back() = spec_of_rows(terms->axes, ins.back());
+          arguments.back().shape.insert(arguments.back().shape.begin(), 1);
+          arguments.back().varying = arguments.back().varying | ins.back().axes();
+          operands.push_back(terms->rows);
+        } else {
+          operands.push_back(along_others(x, in_.items[i], cut));
+        }
       }
     std::vector<Importer::Cut> results;  // by array
     for (std::size_t i = 0; i < out_.items.size(); ++i)
       for (const Type& t : importer_.leaf_types(r_.op.result_types[i])) {
         results.push_back(cut_of(out_.items[i], t.shape.rank()));
         outs.push_back(own_part(results.back(), out_.items[i]));
+        if (Strings axes = own_unreduced(results.back()); !axes.empty())
+          outs.back() = spec_of_rows(std::move(axes), outs.back());
       }
     const auto argument = [&](std::size_t i, Value x) {
+      if (comes_in_rows[i]) {
+        Shape shape = x.shape();
+        shape.erase(shape.begin());
+        return ops::reshape(x, shape);
+      }
       return summed_in[i].empty() ? x : as_parts_of_sum(x, summed_in[i], *mesh_);
     };
     const auto result = [&](std::size_t i, Value x) {
@@ -109,8 +128,13 @@ class Computation {
     Values made = r_.b.emit("shard_map", operands, std::move(attrs));
     std::size_t next = 0;
     for (std::size_t i = 0; i < out_.items.size(); ++i)
-      for (std::size_t n = importer_.leaf_types(r_.op.result_types[i]).size(); n-- > 0; ++next)
+      for (std::size_t n = importer_.leaf_types(r_.op.result_types[i]).size(); n-- > 0; ++next) {
+        const Importer::Cut& cut = results[next];
+        if (Strings axes = own_unreduced(cut); !axes.empty())
+          made[next] =
+              importer_.reduced({made[next], mesh_, std::move(axes), cut.combiner, cut.spec});
         made[next] = along_others(made[next], out_.items[i], results[next]);
+      }
     return made;
   }
 
@@ -230,6 +254,16 @@ class Computation {
     return axes;
   }
 
+  // The terms of an operand that is unreduced, if it has just these.
+  const Importer::Terms* known_terms(Value x, const Importer::Cut& cut) const {
+    const Strings axes = own_unreduced(cut);
+    if (axes.empty()) return nullptr;
+    const Importer::Terms* const terms = importer_.terms_of(x);
+    const bool fits = terms && terms->mesh == mesh_ && terms->combiner == cut.combiner &&
+                      terms->spec == cut.spec && mesh_->ordered(set_of(terms->axes)) == axes;
+    return fits ? terms : nullptr;
+  }
+
   // If the sharding also partitions a dimension along other axes, constrains the value to that.
   Value along_others(Value x, const AttributeSyntax& sharding, const Importer::Cut& cut) const {
     for (const auto& axes : cut.spec.dims())
@@ -251,18 +285,14 @@ class Computation {
     return t;
   }
 
-  // Prepares a result for leaving the region: values that are unreduced are reduced, and along axes
-  // that the sharding does not name, the first device's value is used. The module's writer must
-  // ensure that it is the same on all devices.
+  // Prepares a result for leaving the region. A value that is unreduced becomes a row, and the rows
+  // are reduced outside. Along axes that the sharding does not name, the first device's value is
+  // used. The module's writer must ensure that it is the same on all devices.
   Value end(Value x, const Importer::Cut& cut, const Spec& spec) const {
-    if (const Strings axes = own_unreduced(cut); !axes.empty()) {
-      const Value each = x.builder->vary_over(x, set_of(axes));
-      if (cut.reduction == "sum")
-        x = ops::psum_invariant(each, axes);
-      else if (cut.reduction == "max")
-        x = ops::pmax(each, axes, mesh_->size_of(axes));
-      else
-        x = ops::pmin(each, axes, mesh_->size_of(axes));
+    if (!own_unreduced(cut).empty()) {
+      Shape row = x.shape();
+      row.insert(row.begin(), 1);
+      x = ops::reshape(x, row);
     }
     const AxisSet named = spec.axes();
     Strings unnamed;
