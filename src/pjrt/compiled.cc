@@ -448,9 +448,14 @@ std::string Compiled::optimized_program() const {
   const Program& program = executable->program();
   stablehlo::Exported exported;
   exported.name = name;
+  exported.without_chlo = true;
   const auto region = region_of(program);
   if (region) exported.each_device_of = *region->device_mesh;
-  return stablehlo::emit_module(region ? *region->body : program, exported);
+  try {
+    return stablehlo::emit_module(region ? *region->body : program, exported);
+  } catch (const TraceError&) {  // it does something for which StableHLO has no form
+    return code;
+  }
 }
 
 namespace {
