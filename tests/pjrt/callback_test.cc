@@ -108,9 +108,8 @@ TEST_F(Callbacks, GetOperandsAndGiveResults) {
       client_,
       module_of("%a: tensor<2xf32>, %b: tensor<2x3xi4>, %t: !stablehlo.token",
                 "tensor<2xf32>, tensor<2x3xi4>, tensor<f32>, !stablehlo.token",
-                "    %0 = " + call_of(7, "%a", "(tensor<2xf32>) -> tensor<2xf32>") +
-                    "    %1 = " + call_of(8, "%b", "(tensor<2x3xi4>) -> tensor<2x3xi4>") +
-                    "    %2:2 = " +
+                "    %0 = " + call_of(7, "%a", "(tensor<2xf32>) -> tensor<2xf32>") + "    %1 = " +
+                    call_of(8, "%b", "(tensor<2x3xi4>) -> tensor<2x3xi4>") + "    %2:2 = " +
                     call_of(9, "%t", "(!stablehlo.token) -> (!stablehlo.token, tensor<f32>)") +
                     "    return %0, %1, %2#1, %2#0 : tensor<2xf32>, tensor<2x3xi4>, tensor<f32>, "
                     "!stablehlo.token\n"));
@@ -122,8 +121,8 @@ TEST_F(Callbacks, GetOperandsAndGiveResults) {
   EXPECT_EQ(get<std::int8_t>(r[1]), narrow);
   EXPECT_EQ(get<float>(r[2]), Floats{9});
   EXPECT_EQ(element_of(r[3]), PJRT_Buffer_Type_TOKEN);
-  EXPECT_EQ(taken_log(), (Texts{"7 on 0: 11[2] -> 11[2]", "8 on 0: 21[2,3] -> 21[2,3]",
-                                "9 on 0: -> 11[]"}));
+  EXPECT_EQ(taken_log(),
+            (Texts{"7 on 0: 11[2] -> 11[2]", "8 on 0: 21[2,3] -> 21[2,3]", "9 on 0: -> 11[]"}));
 }
 
 TEST_F(Callbacks, FailWithTheirText) {
@@ -158,18 +157,19 @@ TEST_F(Callbacks, AreGoneWithTheirPrograms) {
   }
   EXPECT_EQ(users(78), 0);
   for (int i = 0; i < 5; ++i) {  // on several devices too
-    const Loaded loaded = compile(
-        client_,
-        module_of("%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}",
-                  "tensor<8xf32>",
-                  "    %0 = " + call_of(78, "%a", "(tensor<8xf32>) -> tensor<8xf32>") +
-                      "    return %0 : tensor<8xf32>\n",
-                  "m", "  sdy.mesh @mesh = <[\"x\"=4]>\n"),
-        options_for(1, 4, {0, 1, 2, 3}));
+    const Loaded loaded =
+        compile(client_,
+                module_of("%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}",
+                          "tensor<8xf32>",
+                          "    %0 = " + call_of(78, "%a", "(tensor<8xf32>) -> tensor<8xf32>") +
+                              "    return %0 : tensor<8xf32>\n",
+                          "m", "  sdy.mesh @mesh = <[\"x\"=4]>\n"),
+                options_for(1, 4, {0, 1, 2, 3}));
     const Buffers x = [&] {
       Buffers blocks;
       for (std::size_t d = 0; d < 4; ++d)
-        blocks.push_back(put(client_, Floats(2, static_cast<float>(d)), {2}, device_of(client_, d)));
+        blocks.push_back(
+            put(client_, Floats(2, static_cast<float>(d)), {2}, device_of(client_, d)));
       return blocks;
     }();
     std::vector<Arguments> lists;
@@ -185,8 +185,8 @@ TEST_F(Callbacks, AreGoneWithTheirPrograms) {
 TEST_F(Callbacks, CannotBeSerialized) {
   const Executable e = executable_of(compile(client_, echo(7)));
   EXPECT_EQ(failure([&] {
-              ask(&PJRT_Api::PJRT_Executable_Serialize,
-                  &PJRT_Executable_Serialize_Args::executable, e.get());
+              ask(&PJRT_Api::PJRT_Executable_Serialize, &PJRT_Executable_Serialize_Args::executable,
+                  e.get());
             }),
             "12: the program 'jit_echo' calls functions of this Python process, so it cannot be "
             "serialized");
@@ -196,9 +196,8 @@ TEST_F(Callbacks, CannotBeSerialized) {
 TEST_F(Callbacks, KeepTheirOrder) {
   std::string body;
   for (int i = 20; i < 40; ++i) body += "    " + call_of(i, "%a", "(tensor<2xf32>) -> ()");
-  const Loaded loaded =
-      compile(client_, module_of("%a: tensor<2xf32>", "tensor<2xf32>",
-                                 body + "    return %a : tensor<2xf32>\n"));
+  const Loaded loaded = compile(client_, module_of("%a: tensor<2xf32>", "tensor<2xf32>",
+                                                   body + "    return %a : tensor<2xf32>\n"));
   Texts expected;
   for (int n = 0; n < 5; ++n) {
     run(loaded, {x_.get()});

@@ -115,7 +115,8 @@ TEST_F(EightDevices, TakeAndGiveTheirBlocks) {
 TEST_F(EightDevices, MayBeInAnyOrder) {
   const Ids ids{3, 1, 7, 5, 0, 2, 6, 4};
   const Loaded loaded = doubled(sharded("{\"x\", \"y\"}, {}"), sharded("{}, {\"y\"}"), ids);
-  const Buffers x = put_all({1, 4}, [](int d) { return block(d, 1, 0, 4); }, ids);
+  const Buffers x = put_all(
+      {1, 4}, [](int d) { return block(d, 1, 0, 4); }, ids);
   const Results r = run_on(loaded, lists(x), 1);
   for (int d = 0; d < 8; ++d) {
     const auto at = static_cast<std::size_t>(d);
@@ -140,8 +141,8 @@ TEST_F(EightDevices, AreToldShardingsThatNobodyDeclared) {
   EXPECT_EQ(whole.parameters, Texts{replicated()});
   EXPECT_EQ(whole.outputs, Texts{replicated()});
   // A program of one device has none.
-  const Executable one = executable_of(
-      compile(client_, module_of("%a: tensor<f32>", "tensor<f32>", "    return %a : tensor<f32>\n")));
+  const Executable one = executable_of(compile(
+      client_, module_of("%a: tensor<f32>", "tensor<f32>", "    return %a : tensor<f32>\n")));
   for (const PJRT_Extension_Base* e = api().extension_start; e; e = e->next)
     if (e->type == PJRT_Extension_Type_Shardings) {
       auto args = empty<PJRT_Shardings_PJRT_Executable_OutputShardings_Args>();
@@ -182,12 +183,12 @@ TEST_F(EightDevices, MayTakeOneOfEqualBlocks) {
   const Buffers x = put_all({8, 4}, [](int) { return block(0, 8, 0, 4); });
   Results r = run_on(loaded, lists(x), 1);
   const auto taking_on = [&](std::int64_t device) {
-    return compile(client_,
-                   module_of("%a: tensor<8x4xf32> {tf.aliasing_output = 0 : i32}",
-                             "tensor<8x4xf32>",
-                             "    %0 = stablehlo.negate %a : tensor<8x4xf32>\n"
-                             "    return %0 : tensor<8x4xf32>\n"),
-                   options_for(1, 1, {device}));
+    return compile(
+        client_,
+        module_of("%a: tensor<8x4xf32> {tf.aliasing_output = 0 : i32}", "tensor<8x4xf32>",
+                  "    %0 = stablehlo.negate %a : tensor<8x4xf32>\n"
+                  "    return %0 : tensor<8x4xf32>\n"),
+        options_for(1, 1, {device}));
   };
   const Buffers one = run(taking_on(1), {r.buffers[1][0].get()});
   EXPECT_TRUE(is_deleted(r.buffers[1][0]));
@@ -211,8 +212,8 @@ TEST_F(EightDevices, TakeDonatedBlocks) {
                     " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\", \"y\"}]>, "
                     "tf.aliasing_output = 0 : i32}",
                 type + sharded("{\"x\", \"y\"}"),
-                "    %0 = stablehlo.add %a, %a : " + type + "\n    return %0 : " + type + "\n",
-                "m", kMesh),
+                "    %0 = stablehlo.add %a, %a : " + type + "\n    return %0 : " + type + "\n", "m",
+                kMesh),
       options_for(1, 8, iota(8)));
   const auto ones = [](int d) { return Floats(1000, static_cast<float>(d + 1)); };
   const auto twice = [](std::size_t d) { return Floats(1000, 2.0f * static_cast<float>(d + 1)); };
@@ -294,14 +295,18 @@ TEST_F(EightDevices, MayBeReplicas) {
       "}\n";
   const Ids ids{2, 3, 0, 1};
   const Loaded loaded = compile(client_, module, options_for(4, 1, ids));
-  const auto logical = ask(&PJRT_Api::PJRT_LoadedExecutable_AddressableDeviceLogicalIds,
-                           &PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args::executable,
-                           loaded.get());
+  const auto logical =
+      ask(&PJRT_Api::PJRT_LoadedExecutable_AddressableDeviceLogicalIds,
+          &PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args::executable, loaded.get());
   ASSERT_EQ(logical.num_addressable_device_logical_ids, 4u);
   EXPECT_EQ(logical.addressable_device_logical_ids[3].replica, 3);
   EXPECT_EQ(logical.addressable_device_logical_ids[3].partition, 0);
   const Buffers x = put_all(
-      {2}, [](int d) { return Floats{static_cast<float>(d), static_cast<float>(10 * d)}; }, ids);
+      {2},
+      [](int d) {
+        return Floats{static_cast<float>(d), static_cast<float>(10 * d)};
+      },
+      ids);
   const Results r = run_on(loaded, lists(x), 2);
   for (std::size_t d = 0; d < 4; ++d) {
     EXPECT_EQ(device_of(r.buffers[d][0]), device_of(client_, static_cast<std::size_t>(ids[d])));
@@ -314,8 +319,7 @@ TEST_F(EightDevices, MayBeReplicas) {
 TEST_F(EightDevices, WaitForBlocksThatAreNotThereYet) {
   Gate gate;
   const Loaded gated = compile(client_, Gate::module(), options_for(1, 1, {3}));
-  const Buffer matrix =
-      put(client_, Floats(256 * 256), {256, 256}, device_of(client_, 3));
+  const Buffer matrix = put(client_, Floats(256 * 256), {256, 256}, device_of(client_, 3));
   const Buffer four = put(client_, Floats{1, 2, 3, 4}, {4}, device_of(client_, 3));
   Results late = run_on(gated, std::vector<Arguments>{{matrix.get(), four.get()}}, 2);
   const Loaded loaded = compile(

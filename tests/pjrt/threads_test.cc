@@ -35,8 +35,8 @@ std::string scaled(int factor, int n) {
   const std::string type = "tensor<" + std::to_string(n) + "xf32>";
   return module_of("%a: " + type, type,
                    "    %c = stablehlo.constant dense<" + std::to_string(factor) + ".0> : " + type +
-                       "\n    %0 = stablehlo.multiply %a, %c : " + type + "\n    return %0 : " +
-                       type + "\n");
+                       "\n    %0 = stablehlo.multiply %a, %c : " + type +
+                       "\n    return %0 : " + type + "\n");
 }
 
 // The same program on both threads, and others on each.
@@ -45,7 +45,7 @@ TEST(Threads, CompileAndCallAtOnce) {
   at_once(2, [&](int t) {
     const Buffer x =
         put(client, Floats{1, 2, 3, 4}, {4}, device_of(client, static_cast<std::size_t>(t)));
-    for (int i = 1; i <= 60; ++i) {
+    for (int i = 1; i <= 20; ++i) {
       const int own = 100 * (t + 1) + i;
       const Loaded mine = compile(client, scaled(own, 4), options_for(1, 1, {t}));
       const Loaded same = compile(client, scaled(i, 4), options_for(1, 1, {t}));
@@ -77,10 +77,10 @@ TEST(Threads, ShareOneProgram) {
 // Each buffer is taken by exactly one of the calls that want it.
 TEST(Threads, TakeABufferOnce) {
   const Client client = make_client();
-  const Loaded taking = compile(
-      client, module_of("%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}", "tensor<4xf32>",
-                        "    %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
-                        "    return %0 : tensor<4xf32>\n"));
+  const Loaded taking =
+      compile(client, module_of("%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}", "tensor<4xf32>",
+                                "    %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
+                                "    return %0 : tensor<4xf32>\n"));
   constexpr int kBuffers = 300;
   std::vector<Buffer> all;
   for (int i = 0; i < kBuffers; ++i)
@@ -114,9 +114,8 @@ TEST(Threads, DeleteWhatOthersRead) {
     at_once(3, [&](int t) {
       if (t == 0) return delete_block(x);
       Floats values;
-      const std::string text = failure([&] {
-        values = t == 1 ? get<float>(x) : get<float>(run(loaded, {x.get()})[0]);
-      });
+      const std::string text =
+          failure([&] { values = t == 1 ? get<float>(x) : get<float>(run(loaded, {x.get()})[0]); });
       if (text.empty())
         EXPECT_EQ(values, Floats(1000, static_cast<float>(t == 1 ? i : 2 * i)));
       else
@@ -167,8 +166,8 @@ TEST(Threads, DoNotWaitForOthersCalls) {
   Results r = run_on(gated, std::vector<Arguments>{{matrix.get(), four.get()}}, 2);
   at_once(2, [&](int t) {
     const Loaded loaded = compile(client, scaled(t + 2, t == 0 ? 4 : 3000000));
-    const Buffer x = t == 0 ? put(client, Floats(4, 1), {4})
-                            : put(client, Floats(3000000, 1), {3000000});
+    const Buffer x =
+        t == 0 ? put(client, Floats(4, 1), {4}) : put(client, Floats(3000000, 1), {3000000});
     EXPECT_EQ(get<float>(run(loaded, {x.get()})[0])[3], static_cast<float>(t + 2));
   });
   EXPECT_FALSE(is_ready(r.complete[0]));

@@ -36,9 +36,8 @@ std::shared_ptr<const Routine> make(const CallArgs& a) {
 }
 
 bool has_hook(const Attrs& attrs) {
-  return std::any_of(attrs.begin(), attrs.end(), [](const auto& attr) {
-    return std::holds_alternative<HookPtr>(attr.second);
-  });
+  return std::any_of(attrs.begin(), attrs.end(),
+                     [](const auto& attr) { return std::holds_alternative<HookPtr>(attr.second); });
 }
 
 class RoutineCache {
