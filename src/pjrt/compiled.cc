@@ -9,6 +9,7 @@
 #include "pjrt/callbacks.h"
 #include "pjrt/error.h"
 #include "runtime/backend.h"
+#include "runtime/kept.h"
 #include "spmd/place/blocks.h"
 #include "spmd/region/shard_map.h"
 #include "stablehlo/bytecode/exported.h"
@@ -440,6 +441,8 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   if (!machine->options.explain.empty())
     write_page(*machine, {c->name, whole, cut, names_of(signature.inputs),
                           names_of(signature.outputs), compiling.donated});
+  // Programs stay in memory for a while after their callers have deleted them.
+  runtime::trim_kept();
   return c;
 }
 

@@ -54,6 +54,7 @@ TEST(Donation, IsCountedOnce) {
   for (int i = 1; i <= 20; ++i) {
     Buffers y = run(taking, {x.get()});
     x = std::move(y[0]);
+    wait(ready_event(x));
     EXPECT_EQ(live_bytes(device) - before, 400000);
   }
   EXPECT_EQ(get<float>(x), Floats(100000, 20));

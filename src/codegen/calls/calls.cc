@@ -25,14 +25,26 @@ std::shared_ptr<const Routine> emitted(const CallArgs& a) {
 // The properties on which a routine depends. Weak types and mesh axes are ignored.
 struct CachedRoutine {
   const Op* op;
-  Attrs attrs;
+  Attrs attrs;  // none of them a hook
   std::vector<Type> types;
   std::weak_ptr<const Routine> routine;  // owned by the programs that use it
 };
 
+std::shared_ptr<const Routine> make(const CallArgs& a) {
+  std::shared_ptr<const Routine> routine = library_call(a);
+  return !routine && a.op.emit ? emitted(a) : routine;
+}
+
+bool has_hook(const Attrs& attrs) {
+  return std::any_of(attrs.begin(), attrs.end(),
+                     [](const auto& attr) { return std::holds_alternative<HookPtr>(attr.second); });
+}
+
 class RoutineCache {
  public:
   std::shared_ptr<const Routine> get(const CallArgs& a) {
+    // A hook may hold anything of the user's, which must go with the programs that use it.
+    if (has_hook(a.attrs)) return make(a);
     std::vector<Type> types;
     for (std::span<const Type> side : {a.inputs, a.outputs})
       for (const Type& t : side) types.emplace_back(t.dtype, t.shape);
@@ -49,8 +61,7 @@ class RoutineCache {
       std::lock_guard lock(mutex_);
       if (auto routine = find()) return routine;
     }
-    std::shared_ptr<const Routine> routine = library_call(a);
-    if (!routine && a.op.emit) routine = emitted(a);
+    std::shared_ptr<const Routine> routine = make(a);
     std::lock_guard lock(mutex_);
     if (auto other = find()) return other;  // another thread was faster
     if (entries_.size() >= enough_) {
