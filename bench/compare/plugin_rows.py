@@ -213,7 +213,7 @@ loop("rnn_200_gradient", jax.grad(recurrent), rnn_data)
 loop("lstm_200", lstm, lstm_data)
 loop("lstm_200_gradient", jax.grad(lstm), lstm_data)
 loop("scalar_scan", logistic, lambda: [jnp.float32(0.3)])
-loop("collatz", collatz, lambda: [jnp.int32(837799)])
+loop("collatz", collatz, lambda: [jnp.int32(77031)])
 loop("newton_batch", jax.vmap(newton), lambda: [1.0 + jnp.arange(1000.0)])
 loop("fill", fill, lambda: [jnp.zeros(10_000)])
 loop("heat", heat, lambda: [normal(0, (256, 256))])
@@ -279,7 +279,9 @@ def compiled(name):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--compile":
+    if sys.argv[1] == "--list":
+        print(*ROWS, sep="\n")
+    elif sys.argv[1] == "--compile":
         compiled(sys.argv[2])
     else:
         serving.main(make, on_platform)

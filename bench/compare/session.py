@@ -46,17 +46,19 @@ def version(python, *modules):
 
 class Session:
     """One run of a comparison, whose `result` becomes NAME.json and NAME.md. With --write it refuses a machine that other work keeps busy,
-    before and after."""
+    before and after. Without `targets`, the comparison builds its own programs, and the machine's limits are not measured."""
 
     def __init__(self, name, args, targets, **result):
         self.name, self.write = name, args.write
         WORK.mkdir(parents=True, exist_ok=True)
-        self.programs = sides.build_ours(args.build.resolve(), not args.no_build, targets)
+        self.programs = sides.build_ours(args.build.resolve(), not args.no_build, targets) if targets else None
         self.environment = sides.clean_environment()
         self.before = machine.others_now()
         self.refuse_where_busy(self.before, "now")
         self.result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
-                       "versions": {}, **result, "limits": limits.measured(self.programs)}
+                       "versions": {}, **result}
+        if targets:
+            self.result["limits"] = limits.measured(self.programs)
 
     def refuse_where_busy(self, share, when):
         if self.write and share > machine.BUSY:

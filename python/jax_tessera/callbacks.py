@@ -42,7 +42,7 @@ from jax._src.sharding_impls import NamedSharding, PartitionSpec, SdyArray, SdyA
 from jax.interpreters import mlir as public_mlir
 
 
-# --- The library's side: src/pjrt/callbacks.h ---
+# --- The library's side: src/pjrt/callbacks_abi.h ---
 
 
 class _Array(ctypes.Structure):

@@ -320,8 +320,9 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
         order_of("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     runtime::BufferPtr block = room_for(element, shape);
-    // What is stored in a wider type must be one of the narrow type's values.
-    if (!element.is_stored_as_seen()) {
+    // What is stored in a wider type must be one of the narrow type's values, and a boolean must be
+    // 0 or 1.
+    if (!element.is_stored_as_seen() || element.dtype == DType::boolean) {
       const std::vector<std::byte> zeros(static_cast<std::size_t>(shape.count()));
       store(element, zeros.data(), block->host_data(), shape.count());
     }
@@ -463,12 +464,25 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
     const Block block = b.block("CopyRawToHost");
     auto* const to = static_cast<std::byte*>(args->dst);
     const Element& element = *b.element;
-    // Callers see one byte of each element that is stored in a wider dtype.
-    const auto copy = [source = block.shard, to, from, n, &element] {
-      if (!element.is_stored_as_seen())
+    const Shape shape = b.type.shape;
+    const Shape strides = b.order == row_major_order(b.order.size())
+                              ? Shape()
+                              : strides_of_order(shape, b.order, element.bytes);
+    // Callers see one byte of each element that is stored in a wider dtype, and dimensions in the
+    // order that they asked for.
+    const auto copy = [source = block.shard, to, from, n, shape, strides, &element] {
+      if (strides.empty() && element.is_stored_as_seen()) {
+        if (n) std::memcpy(to, bytes_of(source) + from, static_cast<std::size_t>(n));
+      } else if (strides.empty()) {
         show(element, bytes_of(source) + from * size_of(element.dtype), to, n);
-      else if (n)
-        std::memcpy(to, bytes_of(source) + from, static_cast<std::size_t>(n));
+      } else {
+        std::vector<std::byte> seen(static_cast<std::size_t>(shape.count() * element.bytes));
+        show(element, bytes_of(source), seen.data(), shape.count());
+        std::vector<std::byte> ordered(seen.size());
+        copy_strided(shape, seen.data(), byte_strides(shape, element.bytes), ordered.data(),
+                     strides, element.bytes);
+        if (n) std::memcpy(to, ordered.data() + from, static_cast<std::size_t>(n));
+      }
     };
     args->event = make_event(when_written(block, copy));
   });

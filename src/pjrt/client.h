@@ -6,6 +6,7 @@
 
 #include "pjrt/error.h"
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -67,6 +68,7 @@ struct Machine {
   PJRT_Device* device(std::int64_t id) const;
 
   const ClientOptions options;
+  std::atomic<bool> has_warned_of_pages{false};  // that a page could not be written
   std::deque<PJRT_Device> all_devices;
   std::deque<PJRT_Memory> all_memories;
   std::vector<PJRT_Device*> devices;

@@ -1,6 +1,7 @@
 #include "pjrt/compiled.h"
 
 #include "api/trace/follow.h"
+#include "base/warning.h"
 #include "explain/pages.h"
 #include "ir/nested.h"
 #include "ops/build.h"
@@ -63,6 +64,31 @@ void lay_out(Port& port, const MeshRef& mesh, const Spec& spec) {
   port.sharding = sharding_proto(*mesh, spec, port.whole.shape.rank());
 }
 
+// The declared sharding, if it is over all devices.
+const stablehlo::DeclaredSharding* declared_over(const stablehlo::NamedType& t,
+                                                 std::int64_t devices) {
+  return t.sharding && t.sharding->mesh->size() == devices ? &*t.sharding : nullptr;
+}
+
+std::string proto_of(const stablehlo::DeclaredSharding& s, int rank) {
+  const std::string_view how = s.combiner == Combiner::add ? "sum" : name_of(s.combiner);
+  return sharding_proto(*s.mesh, s.spec, rank, s.unreduced, how);
+}
+
+// An array of terms has a dimension with a row for each device, which no block has.
+void take_row(Port& port) { port.block.shape.erase(port.block.shape.begin()); }
+
+// An array of which the devices have terms, or their own values, is laid out as the array of these,
+// and callers see the declared sharding.
+void lay_out_rows(Port& port, const stablehlo::DeclaredSharding& terms) {
+  const stablehlo::DeclaredSharding rows = stablehlo::rows_of(terms);
+  const int rank = port.whole.shape.rank();
+  port.whole = stablehlo::rows_of(port.whole, terms);
+  lay_out(port, rows.mesh, rows.spec);
+  take_row(port);
+  port.sharding = proto_of(terms, rank);
+}
+
 Port port_of(const Machine& machine, const stablehlo::NamedType& t) {
   Port port{&element_of(t.element)};
   port.whole = port.block = t.type;
@@ -97,12 +123,14 @@ void place_arguments(Compiled& c, const stablehlo::Signature& signature) {
     }
     const stablehlo::NamedType& t = signature.inputs.at(static_cast<std::size_t>(input));
     Argument a{port_of(*c.machine, t)};
+    const stablehlo::DeclaredSharding* const declared = declared_over(t, devices);
     if (devices > 1 && signature.per_device) {
       lay_out(a, common, Spec::cut(0, common->axes.at(0)));
-      a.block.shape.erase(a.block.shape.begin());
+      take_row(a);
+    } else if (devices > 1 && declared && declared->has_terms()) {
+      lay_out_rows(a, *declared);
     } else if (devices > 1) {
-      const bool is_cut = t.sharding && t.sharding->mesh->size() == devices;
-      lay_out(a, is_cut ? t.sharding->mesh : common, is_cut ? t.sharding->spec : Spec());
+      lay_out(a, declared ? declared->mesh : common, declared ? declared->spec : Spec());
     }
     c.arguments.push_back(std::move(a));
   }
@@ -134,6 +162,15 @@ std::optional<Placed> place_of_result(const Program& program, const Compiled& c,
   return std::nullopt;
 }
 
+// The mesh of the first per-device program in a program.
+std::optional<MeshRef> mesh_of_regions(const Program& program) {
+  for (const Equation& e : program.equations) {
+    const std::optional<Flow> flow = flow_of(e);
+    if (flow && flow->kind == Flow::Kind::region) return spmd::ShardMap(e.attrs).device_mesh;
+  }
+  return std::nullopt;
+}
+
 // What each device runs: the region of a program that is one, or the whole program.
 std::optional<spmd::ShardMap> region_of(const Program& program) {
   if (program.equations.size() != 1) return std::nullopt;
@@ -146,26 +183,111 @@ ProgramPtr program_of_device(const ProgramPtr& program) {
   return region ? region->body : program;
 }
 
-void place_results(Compiled& c, const stablehlo::Signature& signature, const Program& program) {
+// Whether each device has the same block of an array under both specs.
+bool are_same_blocks(const Shape& whole, const MeshRef& mesh, const Spec& spec, const Placed& p) {
+  const Shape block = block_shape(whole, spec, *mesh), other = block_shape(whole, p.spec, *p.mesh);
+  if (!(block == other)) return false;
+  const MeshRef listed = with_devices(mesh), there = with_devices(p.mesh);
+  for (std::size_t at = 0; at < listed->devices.size(); ++at) {
+    const auto found = std::find(there->devices.begin(), there->devices.end(), listed->devices[at]);
+    if (found == there->devices.end() ||
+        !(block_start(block, spec, *mesh, static_cast<std::int64_t>(at)) ==
+          block_start(block, p.spec, *p.mesh, found - there->devices.begin())))
+      return false;
+  }
+  return true;
+}
+
+// With undeclared results whole if one of the module's meshes cannot express how they are cut. The
+// caller names their shardings by any of these meshes. Null if there are no such results.
+std::shared_ptr<const spmd::ProgramShardings> with_results_on_all_meshes(
+    const Compiled& c, const stablehlo::Signature& signature, const Program& program,
+    const spmd::ProgramShardings& how) {
+  auto asked = std::make_shared<spmd::ProgramShardings>(how);
+  asked->outputs.resize(program.outputs.size());
+  bool differs = false;
+  for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
+    if (signature.outputs[i].sharding) continue;
+    const auto placed = place_of_result(program, c, i);
+    if (!placed) continue;
+    const MeshRef there = with_devices(placed->mesh);
+    const auto expresses = [&](const MeshRef& mesh) {
+      return spmd::same_cut_over(*mesh, *there, placed->spec).has_value();
+    };
+    if (std::all_of(signature.meshes.begin(), signature.meshes.end(), expresses)) continue;
+    asked->outputs[i] = spmd::RequestedSpec{};
+    differs = true;
+  }
+  return differs ? asked : nullptr;
+}
+
+void place_results(Compiled& c, const stablehlo::Signature& signature,
+                   const std::vector<stablehlo::NamedType>& outputs, const Program& program) {
   const auto devices = static_cast<std::int64_t>(c.device_count());
   for (const std::int64_t output : signature.results) {
     if (output < 0) {
       c.results.push_back(token());
       continue;
     }
-    Port port = port_of(*c.machine, signature.outputs.at(static_cast<std::size_t>(output)));
+    const stablehlo::NamedType& t = signature.outputs.at(static_cast<std::size_t>(output));
+    Port port = port_of(*c.machine, t);
     if (devices > 1) {
       const auto placed = place_of_result(program, c, static_cast<std::size_t>(output));
-      if (placed && placed->mesh->size() == devices) lay_out(port, placed->mesh, placed->spec);
-      if (signature.per_device) port.block.shape.erase(port.block.shape.begin());
+      const bool is_placed = placed && placed->mesh->size() == devices;
+      const stablehlo::DeclaredSharding* const declared = declared_over(t, devices);
+      const auto& own = outputs.at(static_cast<std::size_t>(output)).own_values;
+      if (own) {
+        lay_out_rows(port, *own);
+        port.sharding = sharding_proto(*own->mesh, own->spec, t.type.shape.rank());
+      } else if (declared && declared->has_terms()) {
+        lay_out_rows(port, *declared);
+      } else if (declared && declared->open.empty() && !signature.per_device) {
+        // The program may return the result in other blocks, for example because the partitioner
+        // cannot express the declared ones, and the caller relies on what it has declared.
+        const Placed whole{declared->mesh, Spec()};
+        lay_out(port, declared->mesh, declared->spec);
+        port.is_moved = !are_same_blocks(port.whole.shape, declared->mesh, declared->spec,
+                                         is_placed ? *placed : whole);
+      } else {
+        if (is_placed) lay_out(port, placed->mesh, placed->spec);
+        if (signature.per_device) take_row(port);
+      }
       // The caller compares what it has declared with what it gets, also what a spec leaves out.
-      if (const auto& declared = signature.outputs[static_cast<std::size_t>(output)].sharding;
-          declared && declared->mesh->size() == devices && !declared->unreduced.empty())
-        port.sharding = sharding_proto(*declared->mesh, declared->spec, port.whole.shape.rank(),
-                                       declared->unreduced);
+      if (declared && !declared->unreduced.empty())
+        port.sharding = proto_of(*declared, t.type.shape.rank());
     }
     c.results.push_back(std::move(port));
   }
+}
+
+// How the program is partitioned for arguments in these places; null if it runs as it is. Results
+// that are declared as unreduced come out as arrays of terms.
+std::shared_ptr<const spmd::ProgramShardings> cutting_of(const Compiled& c, const Program& program,
+                                                         const stablehlo::Signature& signature,
+                                                         const detail::Places& places) {
+  const auto devices = static_cast<std::int64_t>(c.device_count());
+  auto how = detail::follow(program, nullptr, places, c.name);
+  for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
+    const stablehlo::DeclaredSharding* const declared =
+        declared_over(signature.outputs[i], devices);
+    if (!declared || !declared->has_terms()) continue;
+    spmd::ProgramShardings asked;
+    if (how)
+      asked = *how;
+    else
+      asked.mesh = mesh_of_regions(program).value_or(with_devices(declared->mesh));
+    const auto rows = spmd::same_cut_over(*asked.mesh, *with_devices(declared->mesh),
+                                          stablehlo::rows_of(*declared).spec);
+    if (!rows)
+      unimplemented("result " + std::to_string(i) + " of the program '" + c.name +
+                    "' is unreduced along axes of another mesh than the program's");
+    Spec::Dims dims = rows->dims();
+    asked.outputs.resize(program.outputs.size());
+    asked.outputs[i] = spmd::RequestedSpec{
+        Spec({dims.begin() + 1, dims.end()}), {}, dims.at(0), declared->combiner};
+    how = detail::follow(program, &asked, places, c.name);
+  }
+  return how;
 }
 
 // An argument is taken if a result is declared to use its memory. If the caller leaves open which
@@ -215,6 +337,26 @@ ProgramPtr with_a_result(const ProgramPtr& program) {
   return b.finish(Values{ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}))});
 }
 
+// Writes the page of a plan. A program needs no page, so one that cannot be written, because the
+// disk is full for example, is only reported, and the next ones fail in silence.
+void write_page(Machine& machine, explain::Question question) {
+  const std::string& folder = machine.options.explain;
+  std::string problem = "the page of '" + question.name + "' is missing: ";
+  try {
+    explain::write_page(folder, std::move(question));
+    return;
+  } catch (const Error& e) {
+    problem += e.problem();
+  } catch (const std::exception& e) {
+    problem += e.what();
+  }
+  if (machine.has_warned_of_pages.exchange(true)) return;
+  warn(Message("explain")
+           .problem(problem)
+           .rule("programs run without their pages, and only the first that is missing is reported")
+           .advice("a folder where files may be written, with room for them"));
+}
+
 std::vector<std::string> names_of(const std::vector<stablehlo::NamedType>& types) {
   std::vector<std::string> names;
   for (const stablehlo::NamedType& t : types) names.push_back(t.name);
@@ -256,6 +398,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   place_arguments(*c, signature);
   stablehlo::ImportOptions how;
   how.devices = devices > 1 ? devices : 0;
+  how.has_rows = true;
   PythonFunctions functions;
   how.host_function = [&](const stablehlo::HostCall& call) { return functions.add(call); };
   stablehlo::Imported imported = stablehlo::import_function(module, entry, how);
@@ -271,11 +414,17 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
     for (const Argument& a : c->arguments)
       if (!a.is_token) places.push_back(a.layout->plain ? a.layout->plain : a.layout);
     places.resize(program->inputs.size());
-    cut = detail::follow(*program, nullptr, places, c->name);
-    if (cut) program = spmd::partition_program(program, *cut);
+    cut = cutting_of(*c, *program, signature, places);
+    if (cut) {
+      program = spmd::partition_program(whole, *cut);
+      if (auto other = with_results_on_all_meshes(*c, signature, *program, *cut)) {
+        cut = std::move(other);
+        program = spmd::partition_program(whole, *cut);
+      }
+    }
     functions.tell_placements(cut ? cut->mesh->devices : std::vector<int>());
   }
-  place_results(*c, signature, *program);
+  place_results(*c, signature, imported.outputs, *program);
   const Cost cost = ops::cost_of(*program_of_device(program));
   c->flops = cost.flops;
   c->bytes_accessed = cost.bytes;
@@ -288,9 +437,9 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
       compiling.donated.end())
     compiling.donated.clear();
   c->executable = runtime::compile(program, compiling);
-  if (const std::string& folder = machine->options.explain; !folder.empty())
-    explain::write_page(folder, {c->name, whole, cut, names_of(signature.inputs),
-                                 names_of(signature.outputs), compiling.donated});
+  if (!machine->options.explain.empty())
+    write_page(*machine, {c->name, whole, cut, names_of(signature.inputs),
+                          names_of(signature.outputs), compiling.donated});
   return c;
 }
 

@@ -25,6 +25,8 @@ struct Port {
   std::string sharding = {};            // the message OpSharding
   PJRT_MemoryDescription const* memory = nullptr;
   Shape order = {};  // of the dimensions in memory, as callers see it: the minor one first
+  /// The program returns the result with another layout, from which each call moves it to `layout`.
+  bool is_moved = false;
 };
 
 struct Argument : Port {

@@ -250,12 +250,18 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
     std::vector<ArrayDataPtr> blocks = blocks_of(call);
     std::vector<Shared> shared;
     for (std::size_t d = 0; d < call.devices(); ++d) shared.emplace_back(call, blocks, d);
-    const std::vector<ArrayDataPtr> results =
-        call.devices() == 1 ? run_on_one(call, std::move(blocks), given, kTaker)
-                            : run_on_several(call, blocks, given, kTaker);
+    std::vector<ArrayDataPtr> results = call.devices() == 1
+                                            ? run_on_one(call, std::move(blocks), given, kTaker)
+                                            : run_on_several(call, blocks, given, kTaker);
     for (std::size_t i = 0; i < c.arguments.size(); ++i)
       for (std::size_t d = 0; call.taken[i] && d < call.devices(); ++d) call.buffer(d, i).forget();
 
+    std::size_t moved = 0;
+    for (const Port& port : c.results) {
+      if (port.is_token) continue;
+      ArrayDataPtr& result = results[moved++];
+      if (port.is_moved) result = runtime::relayout(result, port.layout);
+    }
     const auto& pending = results.at(0)->pending;
     for (std::size_t d = 0; d < call.devices(); ++d) {
       std::size_t next = 0;

@@ -1,6 +1,7 @@
 #include "pjrt/extensions.h"
 
 #include "pjrt/executable.h"
+#include "pjrt/profiler.h"
 
 namespace tessera::inline v0::pjrt {
 
@@ -55,7 +56,7 @@ PJRT_Error* layouts_of_parameters(PJRT_Layouts_PJRT_Executable_GetParameterLayou
 
 PJRT_Extension_Base* extensions() {
   static PJRT_Shardings_Extension shardings{
-      {sizeof(PJRT_Shardings_Extension), PJRT_Extension_Type_Shardings, nullptr},
+      {sizeof(PJRT_Shardings_Extension), PJRT_Extension_Type_Shardings, profiler_extension()},
       executable_parameter_shardings,
       executable_output_shardings};
   static PJRT_MemoryDescriptions_Extension memories{

@@ -266,7 +266,8 @@ TEST(Suites, OfMeshesPass) {
   const Outcome o =
       run("timeout -k 5 500 " + std::string(DISTRIBUTED_LAUNCHER) + " -n 4 " + DISTRIBUTED_SUITE +
           " --gtest_color=no"
-          " '--gtest_filter=" DISTRIBUTED_SUITE_FILTER "-PartitionRandom.GivesWhatEachOpGives:PartitionedHostCalls.*'");
+          " '--gtest_filter=" DISTRIBUTED_SUITE_FILTER
+          "-PartitionRandom.GivesWhatEachOpGives:PartitionedHostCalls.*'");
   EXPECT_EQ(o.code, 0) << o.out;
   static const std::regex passed("\\[  PASSED  \\] (\\d+) tests");
   int tests = 0, processes = 0;

@@ -165,6 +165,88 @@ class Maps(unittest.TestCase):
         check.equal(jax.pmap(lambda v, w: v + w, in_axes=(0, None))(x, np.float32(1)), x + 1)
 
 
+def explicit(*shape):
+    return jax.make_mesh(shape, ("x", "y")[:len(shape)], axis_types=(jax.sharding.AxisType.Explicit,) * len(shape))
+
+
+class Unreduced(unittest.TestCase):
+    """Arrays of which the devices hold the terms of a sum."""
+
+    def terms(self, got, want):
+        for shard, term in zip(got.addressable_shards, want, strict=True):
+            check.equal(shard.data, np.asarray(term, got.dtype), f"the term of {shard.device}")
+
+    def test_a_product_keeps_the_products_of_blocks(self):
+        x = np.arange(4.0).reshape(2, 2)
+        with jax.set_mesh(explicit(2)):
+            a, b = jax.device_put(x, P(None, "x")), jax.device_put(x, P("x", None))
+            got = jax.jit(lambda a, b: jnp.einsum("ij,jk->ik", a, b, out_sharding=P(None, None, unreduced={"x"})))(a, b)
+            self.terms(got, [np.outer(x[:, i], x[i]) for i in range(2)])
+            check.equal(jax.reshard(got, P()), x @ x)
+            check.equal(jax.reshard(got, P("x")), x @ x)
+
+    def test_arguments_and_results(self):
+        x = np.arange(8.0)
+        with jax.set_mesh(explicit(2, 4)):
+            whole = jax.reshard(jnp.asarray(x), P(unreduced={"x", "y"}))
+            self.terms(whole, [x] + [0 * x] * 7)
+            parts = jax.reshard(jax.device_put(x, P(("x", "y"))), P(unreduced={"x", "y"}))
+            self.terms(parts, np.diag(x))
+            both = jax.jit(lambda a, b: a + b)(whole, parts)
+            self.terms(both, np.diag(x) + np.outer(np.arange(8) == 0, x))
+            check.equal(jax.reshard(both, P()), 2 * x)
+
+    def test_per_device_programs(self):
+        x = np.arange(8.0)
+        with jax.set_mesh(explicit(4)):
+            f = jax.jit(jax.shard_map(lambda v: lax.pcast(v, "x", to="unreduced"), in_specs=P("x"), out_specs=P(unreduced={"x"})))
+            terms = f(jax.device_put(x, P("x")))
+            self.terms(terms, x.reshape(4, 2))
+            g = jax.jit(jax.shard_map(lambda v: lax.psum(v, "x"), in_specs=P(unreduced={"x"}), out_specs=P()))
+            check.equal(g(terms), x.reshape(4, 2).sum(0))
+
+    def test_a_scan_sums_once(self):
+        x = np.arange(32.0).reshape(4, 4, 2)
+        with jax.set_mesh(explicit(2)):
+            @jax.jit
+            def f(x):
+                zero = jax.reshard(jnp.zeros((2, 2)), P(unreduced={"x"}))
+                step = lambda c, v: (c + jnp.einsum("ij,ik->jk", v, v, out_sharding=P(unreduced={"x"})), None)
+                return jax.reshard(lax.scan(step, zero, x)[0], P())
+            put = jax.device_put(x, P(None, "x"))
+            check.equal(f(put), np.einsum("sij,sik->jk", x, x))
+            check.equal(f.lower(put).compile().as_text().count("all-reduce("), 1)
+
+
+class Meshes(unittest.TestCase):
+    """Several meshes over the same devices in one program."""
+
+    def test_results_have_the_shardings_that_are_asked_for(self):
+        x = np.arange(64.0).reshape(8, 8)
+        first = mesh(4, 2)
+        backwards = Mesh(np.array(jax.devices())[::-1].reshape(2, 4), ("x", "y"))
+        others = [mesh(2, 4), mesh(8), mesh(2, 4, names=("a", "b")), backwards, Mesh(np.array(jax.devices()).reshape(2, 2, 2), ("i", "j", "k"))]
+        for other in others:
+            for spec in (P(), P(other.axis_names[0]), P(None, other.axis_names[-1]), P(other.axis_names), P(other.axis_names[::-1])):
+                there = NamedSharding(other, spec)
+                # JAX itself refuses meshes whose devices are in another order than the arguments'.
+                put = jax.device_put(x, NamedSharding(first if other is not backwards else other, P("x", "y")))
+
+                @jax.jit
+                def f(v):
+                    w = lax.with_sharding_constraint(v * 2, there)
+                    return w.sum(0), w
+
+                total, w = f(put)
+                check.equal(total, 2 * x.sum(0), f"{other} {spec}")
+                check.equal(w, 2 * x, f"{other} {spec}")
+                got = jax.jit(lambda v: v + 1, out_shardings=there)(put)
+                check.true(got.sharding.is_equivalent_to(there, 2), f"the sharding of a result, {other} {spec}")
+                check.equal(got, x + 1, f"{other} {spec}")
+                for s in got.addressable_shards:
+                    check.equal(s.data, (x + 1)[s.index], f"{other} {spec} on {s.device}")
+
+
 class Donation(unittest.TestCase):
     def test_one_device(self):
         f = jax.jit(lambda v: v + 1, donate_argnums=0)

@@ -1,5 +1,6 @@
 """How the plug-in is found, chosen and set up: each test is a Python process of its own, with its environment."""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,21 @@ class Settings(unittest.TestCase):
             err = run(SHOW, fails=True, JAX_TESSERA_EXPLAIN=pages / "file")
             check.true(f"JAX_TESSERA_EXPLAIN: '{pages}/file' cannot be used as a folder: File exists\n"
                        "  rule: a folder that exists or can be made" in err, err)
+
+    def test_a_page_that_cannot_be_written(self):
+        # Files of more than 1 KB cannot be written, as on a full disk.
+        full = ("import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); jax.devices(); "
+                "resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)); ")
+        with tempfile.TemporaryDirectory() as pages:
+            out, err = run("import jax; " + full + COMPUTE + "; print(jax.jit(lambda x: x * 2)(jnp.arange(3.0)))",
+                           JAX_TESSERA_EXPLAIN=pages, TESSERA_CACHE_DIR="")
+            check.equal(out, ["[1. 2. 3.]", "[0. 2. 4.]"])
+            lines = err.splitlines()
+            check.true(re.fullmatch(rf"tessera warning: explain: the page of 'jit_\w+' is missing: "
+                                    rf"'{pages}/0001_jit_\w+\.html' cannot be written: File too large", lines[0]), err)
+            check.equal(lines[1:], ["  rule: programs run without their pages, and only the first that is missing is reported",
+                                    "  try: a folder where files may be written, with room for them"], "one warning")
+            check.equal(list(pathlib.Path(pages).iterdir()), [], "nothing is left of a page")
 
 
 class Versions(unittest.TestCase):

@@ -131,4 +131,28 @@ TEST_F(MainShardings, ATrainingStepComesBack) {
   EXPECT_EQ(got[1].sharding().spec(), weights.second.sharding().spec());
 }
 
+// The second mesh numbers the same devices by other axes: ('i', 'j') is "x" of the first, and "k" is
+// "y". No axes of the first mesh are "i" alone, so the constraint is ignored, and the result keeps
+// the sharding of the argument.
+TEST_F(MainShardings, ShardingsOverASecondMesh) {
+  const auto module = [](const std::string& cut) {
+    return "module attributes {mhlo.num_partitions = 8 : i32} {\n"
+           "  sdy.mesh @first = <[\"x\"=4, \"y\"=2]>\n"
+           "  sdy.mesh @second = <[\"i\"=2, \"j\"=2, \"k\"=2]>\n"
+           "  func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@first, [{\"y\"}]>}) "
+           "-> "
+           "tensor<8xf32> {\n"
+           "    %b = stablehlo.negate %a : tensor<8xf32>\n"
+           "    %c = sdy.sharding_constraint %b <@second, [" +
+           cut + "]> : tensor<8xf32>\n    return %c : tensor<8xf32>\n  }\n}\n";
+  };
+  const Array x = ts::arange(8).astype(ts::f32);
+  for (const auto& [cut, spec] : {std::pair{"{\"i\", \"j\"}", P("x")}, std::pair{"{\"k\"}", P("y")},
+                                  std::pair{"{\"i\"}", P("y")}}) {
+    const Array got = ts::load_stablehlo_text(module(cut))(x)[0];
+    EXPECT_TRUE(ts::array_equal(got, -x).item<bool>()) << cut;
+    EXPECT_EQ(got.sharding().spec(), spec) << cut;
+  }
+}
+
 }  // namespace

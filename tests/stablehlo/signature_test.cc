@@ -87,6 +87,28 @@ TEST(Signature, ShardingsOfShardy) {
   ASSERT_TRUE(s.outputs[0].sharding);
   EXPECT_EQ(to_string(s.outputs[0].sharding->spec), "P(none, 'x')");
   EXPECT_EQ(s.outputs[0].sharding->unreduced, (Strings{"y"}));
+  EXPECT_EQ(s.outputs[0].sharding->combiner, Combiner::add);
+  ASSERT_EQ(s.meshes.size(), 1u);  // the other one has a single device
+  EXPECT_EQ(s.meshes[0], s.inputs[0].sharding->mesh);
+}
+
+// An array of which devices have terms is an array of the terms.
+TEST(Signature, RowsOfTerms) {
+  const Signature s = signature_of(module_of(
+      "mhlo.num_partitions = 4 : i32", "  sdy.mesh @mesh = <[\"x\"=2, \"y\"=2, \"z\"=1]>\n",
+      "%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {\"x\"}], "
+      "unreduced=max{\"y\"}>}, %b: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], "
+      "unreduced={\"z\"}>}",
+      "tensor<4x6xf32>", "    return %a : tensor<4x6xf32>\n"));
+  ASSERT_TRUE(s.inputs[0].sharding && s.inputs[1].sharding);
+  const stablehlo::DeclaredSharding& a = *s.inputs[0].sharding;
+  EXPECT_TRUE(a.has_terms());
+  EXPECT_EQ(a.combiner, Combiner::max);
+  EXPECT_EQ(stablehlo::rows_of(s.inputs[0].type, a), Type(DType::float32, {2, 4, 6}));
+  EXPECT_EQ(to_string(stablehlo::rows_of(a).spec), "P('y', none, 'x')");
+  EXPECT_EQ(stablehlo::rows_of(a).open, (Numbers{1}));
+  EXPECT_TRUE(stablehlo::rows_of(a).unreduced.empty());
+  EXPECT_FALSE(s.inputs[1].sharding->has_terms());  // a single device has the whole array
 }
 
 TEST(Signature, ShardingsByTiles) {

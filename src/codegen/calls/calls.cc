@@ -76,7 +76,8 @@ class RoutineCache {
   std::size_t enough_ = 1024;  // number of entries at which those of deleted routines are dropped
 };
 
-// A hook may hold anything of the user's, so no cache keeps one longer than the programs that use it.
+// A hook may hold anything of the user's, so no cache keeps one longer than the programs that use
+// it.
 bool has_hook(const CallArgs& a) {
   return std::any_of(a.op.attrs.begin(), a.op.attrs.end(), [&](const AttrSpec& spec) {
     return spec.kind == AttrKind::hook && a.attrs.has(spec.name);

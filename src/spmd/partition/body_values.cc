@@ -1,6 +1,7 @@
 // Values of a per-device program, and their resharding to where they are read.
 #include "ir/collective_attrs.h"
 #include "ops/build.h"
+#include "ops/local.h"
 #include "spmd/partition/body_writer.h"
 #include "spmd/reshard/emit.h"
 
@@ -31,14 +32,25 @@ Value BodyWriter::at(Slot slot, Id id) {
   const Placement& to = work_.placements[id];
   const auto is_partial = [&](const Copy& c) { return ways_->routes.leads(c.at, id); };
   if (!to.unreduced.empty() && std::none_of(h.copies.begin(), h.copies.end(), is_partial)) {
-    if (to.combiner != Combiner::add)
-      throw InternalError("no copy of " + to_string(*h.type) + " leads to " +
-                          work_.mesh.to_string(to));
-    Placement whole = to;
-    whole.unreduced = {};
-    const Value all = at(slot, work_.placements.id(std::move(whole)));
-    if (h.zero) return all;
-    return hold(h, id, as_partial(all, to.unreduced));
+    // What is reduced along more axes becomes partial along those as well.
+    Placement more = to;
+    more.unreduced = {};
+    for (const Copy& c : h.copies) {
+      const Placement& p = work_.placements[c.at];
+      if (p.combiner == to.combiner && (p.unreduced & to.unreduced).size() > more.unreduced.size())
+        more.unreduced = p.unreduced & to.unreduced;
+    }
+    if (more.unreduced.empty()) more.combiner = Combiner::add;
+    const AtomSet missing = to.unreduced - more.unreduced;
+    if (to.combiner == Combiner::add && !h.zero)
+      return hold(h, id, as_terms(slot, more, missing, id));
+    const Value reduced = at(slot, work_.placements.id(std::move(more)));
+    if (h.zero) return reduced;
+    // The largest and the smallest of equal values is that value.
+    if (to.combiner == Combiner::max || to.combiner == Combiner::min)
+      return hold(h, id, b_.vary_over(reduced, work_.placements.axes(id)));
+    throw InternalError("no copy of " + to_string(*h.type) + " leads to " +
+                        work_.mesh.to_string(to));
   }
   if (h.made_by) return make(slot, id);
   if (h.type->shape.count() == 0) return hold(h, id, without_elements(h, id));
@@ -63,6 +75,50 @@ Value BodyWriter::at(Slot slot, Id id) {
   Value part = b_.vary_over(from->value, work_.placements.axes(from->at));
   note(*plan, *h.type);
   return hold(h, id, emit_reshard(b_, work_.mesh, *plan, part));
+}
+
+// The value as terms of a sum over the atoms. If a copy is cut along some of them, its slices are
+// such terms: each device has its own and zeros elsewhere. Along the other atoms the first device
+// has the value, and the others have zeros.
+Value BodyWriter::as_terms(Slot slot, const Placement& reduced, AtomSet atoms, Id id) {
+  const Held& h = held_[slot];
+  std::vector<Atoms> slices(reduced.dims.size());
+  AtomSet sliced;
+  for (const Copy& c : h.copies) {
+    const Placement& p = work_.placements[c.at];
+    if (p.unreduced != reduced.unreduced || !work_.mesh.divides(h.type->shape, p)) continue;
+    std::vector<Atoms> further(p.dims.size());
+    AtomSet all;
+    bool fits = true;
+    for (std::size_t d = 0; fits && d < p.dims.size(); ++d) {
+      const Atoms &cut = p.dims[d], &kept = reduced.dims[d];
+      fits = cut.size() >= kept.size() && std::equal(kept.begin(), kept.end(), cut.begin());
+      if (fits) further[d] = Atoms(cut.begin() + kept.size(), cut.end());
+      all |= AtomSet(further[d]);
+    }
+    if (!fits || !atoms.includes(all) || all.size() <= sliced.size()) continue;
+    slices = std::move(further);
+    sliced = all;
+  }
+  Placement cut = reduced;
+  Values starts;
+  for (std::size_t d = 0; d < slices.size(); ++d)
+    for (const Atom a : slices[d]) cut.dims[d].push_back(a);
+  Value terms = at(slot, work_.placements.id(std::move(cut)));
+  if (!sliced.empty()) {
+    const Type block(h.type->dtype, work_.mesh.local_shape(h.type->shape, reduced));
+    for (std::size_t d = 0; d < slices.size(); ++d) {
+      Strings axes;
+      for (const Atom a : slices[d]) axes.push_back(work_.mesh.atom_mesh().axes[a]);
+      starts.push_back(ops::part_start(b_, DType::int32, axes, work_.mesh.size(slices[d]),
+                                       terms.shape()[static_cast<int>(d)]));
+    }
+    const AxisSet& varying = work_.placements.axes(id);
+    terms = ops::dynamic_update_slice(b_.vary_over(like(*h.type, ops::zeros(b_, block)), varying),
+                                      b_.vary_over(terms, varying), starts);
+  }
+  const AtomSet rest = atoms - sliced;
+  return rest.empty() ? terms : as_partial(terms, rest);
 }
 
 Value BodyWriter::make(Slot slot, Id id) {

@@ -142,6 +142,7 @@ class BodyWriter {
   /// discarded. Inputs marked `free` accept any placement and any partial sum.
   std::vector<Id> come_out(std::size_t scope, std::span<const Id> inputs,
                            const std::vector<bool>& free);
+  Value as_terms(Slot slot, const Placement& reduced, AtomSet atoms, Id id);
   /// Makes a part count only on the first device along the atoms, as a partial sum.
   Value as_partial(Value part, AtomSet atoms);
   /// Writes the program of a scope as a nested program with these input and output placements.

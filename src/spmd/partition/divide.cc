@@ -172,6 +172,16 @@ class DivisionSearch {
     return MoveCost{plan->seconds, plan->collectives()};
   }
 
+  // The wanted placement; without the partial results if `from` has them along fewer axes, because
+  // becoming partial is free.
+  Id reachable(const Placement& from, Id wanted) {
+    if (routes_.leads(placements_.id(from), wanted)) return wanted;
+    Placement to = placements_[wanted];
+    to.unreduced = from.combiner == to.combiner ? to.unreduced & from.unreduced : AtomSet();
+    if (to.unreduced.empty()) to.combiner = Combiner::add;
+    return placements_.id(std::move(to));
+  }
+
   bool price(const Division& division, bool sums) {
     AtomSet cut, reduced;
     Combiner how = Combiner::add;
@@ -209,8 +219,8 @@ class DivisionSearch {
       if (!p.unreduced.empty() && p.combiner == Combiner::add &&
           (r.sum_over_any || r.sum_over == p.unreduced))
         p.unreduced = {};  // it will be reduced as part of the sum
-      add(routes_.route(rule_.tensors[rule_.operands + i].type, placements_.id(std::move(p)),
-                        r.wanted));
+      add(routes_.route(rule_.tensors[rule_.operands + i].type, placements_.id(p),
+                        reachable(p, r.wanted)));
     }
     const double close = 1e-9 * seconds_;
     if (found_ && seconds > seconds_ - close &&

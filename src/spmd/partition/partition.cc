@@ -15,7 +15,9 @@ namespace tessera::inline v0::spmd {
 
 namespace {
 
-void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, const char* what,
+constexpr std::string_view kInput = "input", kOutput = "output";
+
+void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, std::string_view what,
                std::size_t number) {
   auto refuse = [&](std::string problem, std::string rule, std::string advice) {
     Message("jit")
@@ -25,13 +27,32 @@ void check_end(const AtomMesh& mesh, const Type& whole, const Placement& p, cons
         .advice(std::move(advice))
         .raise<ShardingError>();
   };
-  if (!p.unreduced.empty())
+  if (!p.unreduced.empty() && what == kInput)
     refuse(to_string(whole) + " is asked for as " + mesh.to_string(p),
-           "what goes in and comes out of a program is whole", "ask for it reduced");
+           "what goes into a program is whole", "ask for it reduced");
   if (!mesh.divides(whole.shape, p))
     refuse(to_string(whole) + " is asked for as " + mesh.to_string(p),
            "the devices along an axis divide the dimension that it cuts",
            "pad the dimension, or cut another one");
+}
+
+// The spec of an output, with the dimension of its partial results if there are any.
+Spec spec_with_rows(const AtomMesh& mesh, const Placement& p) {
+  if (p.unreduced.empty()) return mesh.spec(p);
+  Placement whole = p;
+  whole.unreduced = {};
+  whole.combiner = Combiner::add;
+  whole.dims.insert(whole.dims.begin(), p.unreduced.atoms());
+  return mesh.spec(whole);
+}
+
+// A device's partial result as its row of all of them.
+Value as_row(Value part, const AtomMesh& mesh, const Placement& p) {
+  AxisSet along;
+  for (const std::string& axis : mesh.names(p.unreduced.atoms())) along.insert(axis);
+  Shape row = part.shape();
+  row.insert(row.begin(), 1);
+  return part.builder->vary_over(ops::reshape(part, row), along);
 }
 
 }  // namespace
@@ -110,7 +131,7 @@ Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
   for (std::size_t i = 0; i < program->inputs.size(); ++i) {
     const Type& whole = program->types[program->inputs[i]];
     const Placement& p = where.input(i);
-    check_end(mesh, whole, p, "input", i);
+    check_end(mesh, whole, p, kInput, i);
     in.push_back(writer.input(whole, work.placements.id(p)));
     in_specs.push_back(mesh.spec(p));
     result.inputs.push_back(p);
@@ -119,9 +140,10 @@ Partitioned partition(const ProgramPtr& whole_program, const MeshRef& mesh_ref,
   Values results;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Placement& p = where.output(i);
-    check_end(mesh, program->types[program->outputs[i]], p, "output", i);
-    results.push_back(writer.at(out[i], work.placements.id(p)));
-    out_specs.push_back(mesh.spec(p));
+    check_end(mesh, program->types[program->outputs[i]], p, kOutput, i);
+    const Value part = writer.at(out[i], work.placements.id(p));
+    results.push_back(p.unreduced.empty() ? part : as_row(part, mesh, p));
+    out_specs.push_back(spec_with_rows(mesh, p));
     result.outputs.push_back(p);
   }
   const ProgramPtr local = body.finish_pruned(results);

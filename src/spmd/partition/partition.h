@@ -37,7 +37,9 @@ std::string to_string(const AtomMesh& mesh, const CollectiveCause& cause);
 
 struct Partitioned {
   /// A program with the same inputs and outputs whose whole work is one typed `shard_map` over the
-  /// mesh. The specs are the placements below.
+  /// mesh. The specs are the placements below. An output that is requested as partial results has a
+  /// new dimension 0, which the unreduced axes partition into rows, each a partial result; the
+  /// combiner reduces the rows to the output.
   ProgramPtr program;
   std::vector<Placement> inputs, outputs;
   /// In program order, with those of loops in place.
@@ -60,10 +62,10 @@ struct Partitioned {
 /// merged into the operations that reassemble them (spmd/partition/uncut_pieces.h).
 ///
 /// Deterministic. Nothing except the sizes of parts depends on the number of devices. Throws
-/// ShardingError if an input or output is requested in parts that do not divide it or as a partial
-/// result, and if the program contains constraints or `shard_map`s over other meshes or untyped
-/// ones. The body of a `shard_map` over this mesh is partitioned over the axes that are not manual
-/// in it; its collectives along its own axes are kept.
+/// ShardingError if an input or output is requested in parts that do not divide it, if an input is
+/// requested as a partial result, and if the program contains constraints or `shard_map`s over
+/// other meshes or untyped ones. The body of a `shard_map` over this mesh is partitioned over the
+/// axes that are not manual in it; its collectives along its own axes are kept.
 Partitioned partition(const ProgramPtr& program, const MeshRef& mesh,
                       const PartitionOptions& options = {});
 

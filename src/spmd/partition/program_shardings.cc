@@ -15,6 +15,9 @@ std::vector<std::optional<RequestedPlacement>> placed(
     if (!specs[i]) continue;
     const int rank = types[i].shape.rank();
     w = RequestedPlacement{mesh.placement(specs[i]->spec, rank)};
+    for (const std::string& axis : specs[i]->unreduced)
+      for (const Atom a : mesh.atoms_of(mesh.mesh().find(axis))) w->placement.unreduced.insert(a);
+    if (!w->placement.unreduced.empty()) w->placement.combiner = specs[i]->combiner;
     w->open = specs[i]->open;
     w->open.resize(static_cast<std::size_t>(rank), false);
   }

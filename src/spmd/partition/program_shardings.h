@@ -1,6 +1,7 @@
 // Requested shardings of a whole program, and its partitioning into a per-device program.
 #pragma once
 
+#include "ir/combiner.h"
 #include "ir/mesh.h"
 #include "ir/program.h"
 #include "spmd/place/links.h"
@@ -16,6 +17,9 @@ namespace tessera::inline v0::spmd {
 struct RequestedSpec {
   Spec spec;
   std::vector<bool> open = {};  // by dimension; false past the end
+  /// For outputs: the axes along which the devices keep partial results, and how these combine.
+  std::vector<std::string> unreduced = {};
+  Combiner combiner = Combiner::add;
 };
 
 /// The shardings requested for a program. Inputs and outputs that are missing or absent are free.
@@ -35,7 +39,9 @@ std::string mesh_text(const ProgramShardings& how);
 ProgramPtr constrained(const Program& program, const ProgramShardings& how,
                        const SourceLoc& loc = {});
 
-/// A program of the same types whose whole work is one shard_map over the mesh.
+/// A program whose whole work is one shard_map over the mesh. It has the same types, except that an
+/// output requested with `unreduced` axes has a new dimension 0 with a row for each of their
+/// positions: the partial results (spmd/partition/partition.h).
 ProgramPtr partition_program(const ProgramPtr& program, const ProgramShardings& how);
 /// The same, with the partitioner's account of it.
 struct Partitioned;  // spmd/partition/partition.h

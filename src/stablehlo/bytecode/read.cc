@@ -117,7 +117,8 @@ void Reader::orders(Bytes& in, std::size_t n) {
 void Reader::properties(Bytes& in, OperationSyntax& op, std::string_view dialect,
                         std::string_view name) {
   const Tables::Range range = tables_.properties[in.index(tables_.properties.size(), "property")];
-  if (dialect != "vhlo" && dialect != "sdy") return;
+  const bool is_module = dialect == "builtin" && name == "module";
+  if (dialect != "vhlo" && dialect != "sdy" && !is_module) return;
   Bytes blob(*source_, range.begin, range.end);
   for (std::string_view key : keys_of(dialect, name)) {
     if (key.ends_with('?')) {  // optional

@@ -19,24 +19,24 @@ enum LocationCode {
 
 }  // namespace
 
-LocationSyntax StoredLocations::at(std::size_t location) const {
+LocationSyntax StoredLocations::at(std::size_t location, Memory& memory) const {
   if (location == 0 || location > tables_->attributes.size()) return {};
   try {
-    return read(tables_->attributes[location - 1]);
+    return read(tables_->attributes[location - 1], memory);
   } catch (const IoError&) {
     // A location says nothing about what a module computes, so one that cannot be read is none.
     return {};
   }
 }
 
-std::string StoredLocations::string_of(std::size_t attribute) const {
+std::string_view StoredLocations::string_of(std::size_t attribute) const {
   const Tables::Entry& e = tables_->attributes[attribute];
   Bytes in(*source_, e.begin, e.end);
   if (!e.encoded || e.dialect != "builtin" || in.number() != kStringCode) return {};
-  return std::string(tables_->strings[in.index(tables_->strings.size(), "string")]);
+  return tables_->strings[in.index(tables_->strings.size(), "string")];
 }
 
-LocationSyntax StoredLocations::read(const Tables::Entry& entry) const {
+LocationSyntax StoredLocations::read(const Tables::Entry& entry, Memory& memory) const {
   LocationSyntax l;
   if (!entry.encoded || entry.dialect != "builtin") return l;
   Bytes in(*source_, entry.begin, entry.end);
@@ -56,16 +56,16 @@ LocationSyntax StoredLocations::read(const Tables::Entry& entry) const {
     case kNamedCode:
       l.kind = LocationSyntax::name;
       l.text = string_of(attribute());
-      l.parts = {attribute() + 1};
+      l.parts.add(memory, attribute() + 1);
       break;
     case kCallSiteCode:
       l.kind = LocationSyntax::call;
-      for (int i = 0; i < 2; ++i) l.parts.push_back(attribute() + 1);
+      for (int i = 0; i < 2; ++i) l.parts.add(memory, attribute() + 1);
       break;
     case kFusedCode:
     case kFusedWithMetadataCode:
       l.kind = LocationSyntax::fused;
-      for (std::size_t n = in.count("locations"); n-- > 0;) l.parts.push_back(attribute() + 1);
+      for (std::size_t n = in.count("locations"); n-- > 0;) l.parts.add(memory, attribute() + 1);
       break;
     default: break;
   }

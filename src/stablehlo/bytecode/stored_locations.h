@@ -14,11 +14,11 @@ class StoredLocations final : public Locations {
   StoredLocations(SourcePtr source, std::shared_ptr<const Tables> tables)
       : source_(std::move(source)), tables_(std::move(tables)) {}
 
-  LocationSyntax at(std::size_t location) const override;
+  LocationSyntax at(std::size_t location, Memory& memory) const override;
 
  private:
-  LocationSyntax read(const Tables::Entry& entry) const;
-  std::string string_of(std::size_t attribute) const;
+  LocationSyntax read(const Tables::Entry& entry, Memory& memory) const;
+  std::string_view string_of(std::size_t attribute) const;
 
   SourcePtr source_;
   std::shared_ptr<const Tables> tables_;

@@ -6,7 +6,8 @@
 namespace tessera::inline v0::stablehlo {
 
 /// The attribute names of an operation in the order of its properties, which is alphabetical; empty
-/// if the operation has no attributes or is unknown.
+/// if the operation has no attributes or is unknown. A name that ends in a question mark stands for
+/// an attribute that may be missing.
 std::vector<std::string_view> keys_of(std::string_view dialect, std::string_view name);
 
 /// "add_v1" becomes "stablehlo.add", and "call_v1" "func.call".

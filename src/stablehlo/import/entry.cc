@@ -1,4 +1,5 @@
 // Imports a function of a module as the outermost program.
+#include "stablehlo/import/device_rows.h"
 #include "stablehlo/import/manual_parts.h"
 #include "stablehlo/import/run_parallel.h"
 
@@ -164,6 +165,7 @@ Signature Importer::signature(const std::string& function) const {
   const Devices all = module_devices();
   s.replicas = all.replicas;
   s.partitions = all.partitions;
+  s.meshes = meshes_over(all.count());
   if (const std::optional<Devices> d = devices_of(f)) {
     s.per_device = true;
     for (std::vector<NamedType>* list : {&s.inputs, &s.outputs})
@@ -201,6 +203,16 @@ Imported Importer::import_on_devices(const FunctionSyntax& f, const Signature& s
   return std::move(out_);
 }
 
+// The sharding of an argument that the program takes as an array of terms.
+std::optional<DeclaredSharding> Importer::taken_in_rows(const Attributes& attributes,
+                                                        int rank) const {
+  if (!options.has_rows) return std::nullopt;
+  auto declared = declared_sharding(attributes, rank);
+  const bool has_terms =
+      declared && declared->mesh->size() == options.devices && declared->has_terms();
+  return has_terms ? std::move(declared) : std::nullopt;
+}
+
 Imported Importer::import(const std::string& function) {
   const FunctionSyntax& f = entry(function);
   const Signature names = signature(function);
@@ -216,9 +228,17 @@ Imported Importer::import(const std::string& function) {
         t.shape = options.arguments[i];
       else if (a.type->kind == TypeData::tensor)
         t = type(a.type);
-      bound.leaves.push_back(level.builder().input(t));
-      if (const AttributeSyntax* s = sharding_in(a.attributes))
-        bound.leaves.back() = constrained(bound.leaves.back(), *s);
+      const AttributeSyntax* s = sharding_in(a.attributes);
+      if (const auto declared = taken_in_rows(a.attributes, t.shape.rank())) {
+        t = rows_of(t, *declared);
+        const DeclaredSharding rows = rows_of(*declared);
+        const Value terms = lying(level.builder().input(t), rows.mesh, rows.spec, rows.open);
+        bound.leaves.push_back(reduced(
+            {terms, declared->mesh, declared->unreduced, declared->combiner, declared->spec}));
+      } else {
+        bound.leaves.push_back(level.builder().input(t));
+        if (s) bound.leaves.back() = constrained(bound.leaves.back(), *s);
+      }
       out_.inputs.push_back({names.inputs[out_.inputs.size()].name, t});
     }
     scope.define(a.name, a.at, bound);
@@ -233,9 +253,15 @@ Imported Importer::import(const std::string& function) {
     std::vector<Type> got;
     const AttributeSyntax* sharding = sharding_in(f.results[i].attributes);
     for (const Value& v : results[i].leaves) {
-      outputs.push_back(sharding ? constrained(v, *sharding) : v);
       got.emplace_back(v.dtype(), v.shape());
-      out_.outputs.push_back({names.outputs.at(out_.outputs.size()).name, got.back()});
+      NamedType output{names.outputs.at(out_.outputs.size()).name, got.back()};
+      if (const Terms* const own = returned_in_rows(v, f.results[i].attributes)) {
+        output.own_values = {own->mesh, own->spec, {}, own->axes};
+        outputs.push_back(lying(own->rows, own->mesh, rows_of(*output.own_values).spec, {}));
+      } else {
+        outputs.push_back(sharding ? constrained(v, *sharding) : v);
+      }
+      out_.outputs.push_back(std::move(output));
     }
     if (const std::vector<Type> want = leaf_types(f.results[i].type); !fits(want, got))
       fail(*module.source, f.results[i].at,

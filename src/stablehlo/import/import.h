@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/callback.h"
+#include "ir/combiner.h"
 #include "ir/mesh.h"
 #include "ir/program.h"
 #include "stablehlo/import/data.h"
@@ -24,9 +25,17 @@ struct DeclaredSharding {
   MeshRef mesh;
   Spec spec;
   Ints open;  // dimensions that the partitioner may shard further
-  /// The axes along which the devices hold terms of a reduction whose result is the array.
+  /// The axes along which the devices hold terms of a reduction whose result is the array, and how
+  /// it combines them.
   Strings unreduced;
+  Combiner combiner = Combiner::add;
+  bool has_terms() const { return mesh->size_of(unreduced) > 1; }
 };
+
+/// An array that devices hold as terms of a reduction, as an array of the terms: its type and its
+/// sharding, with a dimension 0 that the unreduced axes partition into rows.
+Type rows_of(const Type& type, const DeclaredSharding& sharding);
+DeclaredSharding rows_of(DeclaredSharding sharding);
 
 struct NamedType {
   std::string name;
@@ -39,6 +48,10 @@ struct NamedType {
   /// The declared result that takes the argument's memory.
   std::optional<std::int64_t> result = {};
   std::optional<DeclaredSharding> sharding = {};
+  /// Set by import_function if the program returns a result as an array of the values that the
+  /// devices have along the unreduced axes (rows_of). They differ although the module claims that
+  /// they are equal, so none of them is the result more than the others.
+  std::optional<DeclaredSharding> own_values = {};
 };
 
 /// The comparison of two arrays that a `check.` operation makes.
@@ -77,6 +90,11 @@ struct ImportOptions {
   std::vector<Shape> arguments = {};
   /// Shardings of meshes with this many devices are kept; 0: none are.
   std::int64_t devices = 0;
+  /// Whether callers have a value on each device, also if these values differ where the module has
+  /// one array. The program then takes an argument that is declared as unreduced as an array of its
+  /// terms (rows_of), else as the reduced array; and it returns `NamedType::own_values`, else the
+  /// value of the first device.
+  bool has_rows = false;
   /// Returns the function that a custom call `tessera_python_callback` of the module calls, or
   /// `tessera_inspect_sharding` tells where a value is placed. Absent: such calls are refused.
   std::function<std::shared_ptr<const HostFunction>(const HostCall&)> host_function = {};
@@ -91,6 +109,8 @@ struct Signature {
   /// `outputs`; -1 for a token.
   std::vector<std::int64_t> arguments, results;
   std::int64_t replicas = 1, partitions = 1;
+  /// The module's meshes over all these devices.
+  std::vector<MeshRef> meshes;
   /// Whether the function is written for one of these devices, so that the types of its inputs and
   /// outputs have a leading dimension with one row per device.
   bool per_device = false;

@@ -226,13 +226,13 @@ RegionProgram Importer::region(const Reading& r, const RegionSyntax& region,
     Bound bound{{}, &a.type};
     for (const Type& t : leaf_types(a.type)) {
       const std::size_t i = level.builder().so_far().inputs.size();
-      if (i < arguments.size() && !fits(t, arguments[i]))
+      Value x = level.builder().input(i < arguments.size() ? arguments[i] : type(a.type));
+      if (ends.argument) x = ends.argument(i, x);
+      if (!fits(t, x.type()))
         fail(*module.source, a.at,
              {"this argument of the region is " + text_of({t}) + ", and gets " +
-              text_of({arguments[i]})});
-      bound.leaves.push_back(
-          level.builder().input(i < arguments.size() ? arguments[i] : type(a.type)));
-      if (ends.argument) bound.leaves.back() = ends.argument(i, bound.leaves.back());
+              text_of({x.type()})});
+      bound.leaves.push_back(x);
     }
     scope.define(a.name, a.at, bound);
   }

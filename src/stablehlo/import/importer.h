@@ -148,9 +148,26 @@ class Importer {
   /// For the scalars of the Householder reflectors from which JAX forms Q, the matrix that they
   /// factor.
   std::vector<std::pair<Value, Value>> reflected;
+  /// The terms of a reduction of which an array is the result, in rows along these axes of the mesh
+  /// (device_rows.h), and the array's spec.
+  struct Terms {
+    Value rows;
+    MeshRef mesh;
+    Strings axes;
+    Combiner combiner = Combiner::add;
+    Spec spec;
+  };
+  /// The array that is the result, whose terms are then known.
+  Value reduced(Terms terms);
+  /// Null if the terms of the array are not known.
+  const Terms* terms_of(Value x) const;
+  /// The first of values that the devices have, in rows as terms are.
+  Value first_of(Terms values);
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
+  /// The module's meshes with so many devices, apart from those that cannot be read.
+  std::vector<MeshRef> meshes_over(std::int64_t devices) const;
   /// The mesh of a sharding; and (cut_of) how it partitions an array of rank `rank`.
   MeshRef mesh_of(const AttributeSyntax& sharding) const;
   struct Cut {
@@ -158,7 +175,7 @@ class Importer {
     Ints open;
     /// The axes along which the devices hold terms of a reduction whose result is the array.
     Strings unreduced = {};
-    std::string_view reduction = "sum";
+    Combiner combiner = Combiner::add;
   };
   Cut cut_of(const AttributeSyntax& sharding, int rank) const;
   /// As mesh_of, for shardings given as text; nothing if the text specifies no sharding.
@@ -197,11 +214,13 @@ class Importer {
   const FunctionSyntax& entry(const std::string& function) const;
   std::optional<DeclaredSharding> declared_by_tiles(const AttributeSyntax& sharding,
                                                     int rank) const;
+  std::optional<DeclaredSharding> taken_in_rows(const Attributes& attributes, int rank) const;
+  const Terms* returned_in_rows(Value x, const Attributes& attributes) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
-  /// Whether `mesh` is the one that the program is partitioned over: that of its first manual
-  /// computation or, if there is none, of its first kept sharding.
-  bool is_partitioned_over(const MeshRef& mesh) const;
+  /// The mesh that the program is partitioned over: that of its first manual computation or, if
+  /// there is none, of its first kept sharding, which `mesh` then is.
+  const MeshRef& partitioned_over(const MeshRef& mesh) const;
   Strings labels_of(const FunctionSyntax& f) const;
   void declare(const ArgumentSyntax& a, NamedType described, std::vector<NamedType>& arrays,
                std::vector<std::int64_t>& first) const;
@@ -227,6 +246,9 @@ class Importer {
   int depth_ = 0;
   std::vector<const FunctionSyntax*> calls_;  // calls in progress
   std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
+  using TermsOfValues = std::map<std::pair<const Builder*, Var>, Terms>;
+  TermsOfValues terms_;       // by the result of their reduction
+  TermsOfValues own_values_;  // by the first of them
   mutable std::optional<MeshRef> tile_mesh_, partitioned_over_;
   mutable std::map<std::string, MeshRef, std::less<>> meshes_;  // by symbol
   Memory rewritten_;  // for blocks that are rewritten before they are imported

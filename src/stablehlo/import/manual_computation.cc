@@ -1,6 +1,7 @@
 // Per-device computations along some axes of a mesh: regions whose collectives are along these
 // axes, and which the partitioner divides along the others.
 #include "ir/region_attrs.h"
+#include "stablehlo/import/device_rows.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -33,6 +34,12 @@ Value of_first(Value x, const Strings& axes, const MeshShape& mesh) {
   Ints start(static_cast<std::size_t>(all.rank()), 0), limit = all.shape().to_vector();
   limit[0] = 1;
   return ops::reshape(ops::slice(all, start, limit, Ints(start.size(), 1)), x.shape());
+}
+
+Value as_row(Value x) {
+  Shape row = x.shape();
+  row.insert(row.begin(), 1);
+  return ops::reshape(x, row);
 }
 
 // Sets the importer's devices while a computation's region is imported.
@@ -73,27 +80,54 @@ class Computation {
     if (own_.empty()) return in_place();
     Specs ins, outs;
     std::vector<Type> arguments;
-    std::vector<Strings> summed_in;
+    std::vector<Strings> summed_in;   // axes along which an argument becomes terms of a sum
+    std::vector<bool> comes_in_rows;  // whether an argument is a row of known terms
     Values operands;
     for (std::size_t i = 0; i < r_.operands.size(); ++i)
       for (const Value& x : r_.operands[i].leaves) {
         const Importer::Cut cut = cut_of(in_.items[i], x.rank());
         ins.push_back(own_part(cut, in_.items[i]));
         arguments.push_back(block(i, x, ins.back()));
-        summed_in.push_back(cut.reduction == "sum" ? own_unreduced(cut) : Strings());
-        operands.push_back(along_others(x, in_.items[i], cut));
+        const Importer::Terms* const terms = known_terms(x, cut);
+        comes_in_rows.push_back(terms != nullptr);
+        summed_in.push_back(!terms && cut.combiner == Combiner::add ? own_unreduced(cut)
+                                                                    : Strings());
+        if (terms) {
+          ins.back() = spec_of_rows(terms->axes, ins.back());
+          arguments.back().shape.insert(arguments.back().shape.begin(), 1);
+          arguments.back().varying = arguments.back().varying | ins.back().axes();
+          operands.push_back(terms->rows);
+        } else {
+          operands.push_back(along_others(x, in_.items[i], cut));
+        }
       }
     std::vector<Importer::Cut> results;  // by array
     for (std::size_t i = 0; i < out_.items.size(); ++i)
       for (const Type& t : importer_.leaf_types(r_.op.result_types[i])) {
         results.push_back(cut_of(out_.items[i], t.shape.rank()));
         outs.push_back(own_part(results.back(), out_.items[i]));
+        if (Strings axes = own_unreduced(results.back()); !axes.empty())
+          outs.back() = spec_of_rows(std::move(axes), outs.back());
       }
     const auto argument = [&](std::size_t i, Value x) {
+      if (comes_in_rows[i]) {
+        Shape shape = x.shape();
+        shape.erase(shape.begin());
+        return ops::reshape(x, shape);
+      }
       return summed_in[i].empty() ? x : as_parts_of_sum(x, summed_in[i], *mesh_);
     };
+    std::vector<Strings> own_along(results.size());  // axes along which the devices' values differ
     const auto result = [&](std::size_t i, Value x) {
-      return i < results.size() ? end(x, results[i], outs[i]) : x;
+      if (i >= results.size()) return x;
+      own_along[i] = unnamed_axes(x, outs[i]);
+      if (importer_.options.has_rows && own_unreduced(results[i]).empty() &&
+          !own_along[i].empty()) {
+        outs[i] = spec_of_rows(own_along[i], outs[i]);
+        return x.builder->vary_over(as_row(x), outs[i].axes());
+      }
+      own_along[i] = {};
+      return end(x, results[i], outs[i]);
     };
     const RegionProgram body = [&] {
       const Inside inside(importer_, devices());
@@ -109,8 +143,16 @@ class Computation {
     Values made = r_.b.emit("shard_map", operands, std::move(attrs));
     std::size_t next = 0;
     for (std::size_t i = 0; i < out_.items.size(); ++i)
-      for (std::size_t n = importer_.leaf_types(r_.op.result_types[i]).size(); n-- > 0; ++next)
+      for (std::size_t n = importer_.leaf_types(r_.op.result_types[i]).size(); n-- > 0; ++next) {
+        const Importer::Cut& cut = results[next];
+        if (Strings axes = own_unreduced(cut); !axes.empty())
+          made[next] =
+              importer_.reduced({made[next], mesh_, std::move(axes), cut.combiner, cut.spec});
+        if (!own_along[next].empty())
+          made[next] =
+              importer_.first_of({made[next], mesh_, own_along[next], Combiner::replace, cut.spec});
         made[next] = along_others(made[next], out_.items[i], results[next]);
+      }
     return made;
   }
 
@@ -230,6 +272,16 @@ class Computation {
     return axes;
   }
 
+  // The terms of an operand that is unreduced, if it has just these.
+  const Importer::Terms* known_terms(Value x, const Importer::Cut& cut) const {
+    const Strings axes = own_unreduced(cut);
+    if (axes.empty()) return nullptr;
+    const Importer::Terms* const terms = importer_.terms_of(x);
+    const bool fits = terms && terms->mesh == mesh_ && terms->combiner == cut.combiner &&
+                      terms->spec == cut.spec && mesh_->ordered(set_of(terms->axes)) == axes;
+    return fits ? terms : nullptr;
+  }
+
   // If the sharding also partitions a dimension along other axes, constrains the value to that.
   Value along_others(Value x, const AttributeSyntax& sharding, const Importer::Cut& cut) const {
     for (const auto& axes : cut.spec.dims())
@@ -251,25 +303,22 @@ class Computation {
     return t;
   }
 
-  // Prepares a result for leaving the region: values that are unreduced are reduced, and along axes
-  // that the sharding does not name, the first device's value is used. The module's writer must
-  // ensure that it is the same on all devices.
+  // Prepares a result for leaving the region. A value that is unreduced becomes a row, and the rows
+  // are reduced outside. Along axes that the sharding does not name, the first device's value is
+  // used. The module's writer must ensure that it is the same on all devices.
   Value end(Value x, const Importer::Cut& cut, const Spec& spec) const {
-    if (const Strings axes = own_unreduced(cut); !axes.empty()) {
-      const Value each = x.builder->vary_over(x, set_of(axes));
-      if (cut.reduction == "sum")
-        x = ops::psum_invariant(each, axes);
-      else if (cut.reduction == "max")
-        x = ops::pmax(each, axes, mesh_->size_of(axes));
-      else
-        x = ops::pmin(each, axes, mesh_->size_of(axes));
-    }
+    if (!own_unreduced(cut).empty()) x = as_row(x);
+    x = of_first(x, unnamed_axes(x, spec), *mesh_);
+    return x.builder->vary_over(x, spec.axes());
+  }
+
+  // The axes along which the value may differ although the spec does not name them.
+  Strings unnamed_axes(Value x, const Spec& spec) const {
     const AxisSet named = spec.axes();
     Strings unnamed;
     for (const std::string& axis : own_)
       if (x.type().varying.contains(axis) && !named.contains(axis)) unnamed.push_back(axis);
-    x = of_first(x, unnamed, *mesh_);
-    return x.builder->vary_over(x, named);
+    return unnamed;
   }
 
   Values in_place() const {

@@ -55,6 +55,17 @@ bool is_of_control(std::string_view name, std::string_view before, std::string_v
 
 }  // namespace
 
+std::string_view names_around(std::string_view stack) {
+  std::size_t last = 0;
+  int open = 0;
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    if (stack[i] == '(') ++open;
+    if (stack[i] == ')') --open;
+    if (stack[i] == '/' && open <= 0) last = i;
+  }
+  return stack.substr(0, last);
+}
+
 std::string scopes_in(std::string_view stack) {
   std::vector<std::string_view> names = names_of(stack);
   names.pop_back();

@@ -25,7 +25,7 @@ bool is_installed(std::string_view file) {
 //   "primitive:"("jit(f)/layer/add"(callsite("g"("model.py":3) at "f"("train.py":9))))
 // where a name around a line is a function's, unless nothing else is a name stack.
 Origins::Found Origins::look(std::size_t location, int depth) {
-  const LocationSyntax l = locations_->at(location);
+  const LocationSyntax l = locations_->at(location, memory_);
   Found f;
   switch (l.kind) {
     case LocationSyntax::unknown: break;
@@ -62,18 +62,28 @@ Origins::Found Origins::look(std::size_t location, int depth) {
 const Origins::Found& Origins::find(std::size_t location, int depth) {
   static const auto* const nothing = new Found;
   if (depth >= kDeepestLocation) return *nothing;
-  if (const auto it = found_.find(location); it != found_.end()) return it->second;
-  Found f = look(location, depth + 1);
-  return found_.emplace(location, std::move(f)).first->second;
+  location = locations_->resolved(location);
+  // A location that is a part of itself says nothing there.
+  const auto [it, added] = found_.try_emplace(location);
+  Found& f = it->second;
+  if (added) f = look(location, depth + 1);
+  return f;
+}
+
+const std::string& Origins::scopes_of(std::string_view name) {
+  const auto [it, added] = scopes_.try_emplace(names_around(name));
+  if (added) it->second = scopes_in(name);
+  return it->second;
 }
 
 const Origin& Origins::of(std::size_t location) {
   if (!locations_ || location == 0) return none_;
+  location = locations_->resolved(location);
   const auto [it, added] = origins_.try_emplace(location);
   if (!added) return it->second;
   const Found& f = find(location, 0);
   Origin& origin = it->second;
-  if (!f.name.empty()) origin.scope = scopes_in(f.name);
+  if (!f.name.empty()) origin.scope = scopes_of(f.name);
   const Line& line = f.users.file.empty() ? f.innermost : f.users;
   if (line.file.empty() || line.line < 1 || line.line > std::numeric_limits<int>::max())
     return origin;

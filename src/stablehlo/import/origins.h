@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace tessera::inline v0::stablehlo {
@@ -23,21 +24,24 @@ class Origins {
 
  private:
   struct Line {
-    std::string file, function;
+    std::string_view file, function;
     std::int64_t line = 0;
   };
   // What is known of a location that may be a part of others.
   struct Found {
     Line innermost, users;
-    std::string name;
+    std::string_view name;
     bool names_function = false;  // whether `name` may be the function of the line
   };
   const Found& find(std::size_t location, int depth);
   Found look(std::size_t location, int depth);
+  const std::string& scopes_of(std::string_view name);
 
   const Locations* locations_;
+  Memory memory_;
   std::unordered_map<std::size_t, Found> found_;
   std::unordered_map<std::size_t, Origin> origins_;
+  std::unordered_map<std::string_view, std::string> scopes_;  // by the names around an operation
   const Origin none_;
 };
 

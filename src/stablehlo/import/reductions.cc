@@ -1,5 +1,6 @@
 // Reductions of whole arrays and over windows. A region that is one operation of a monoid becomes
 // our op; any other is the body of a general reduction.
+#include "ops/reduction/associative_scan.h"
 #include "ops/reduction/general.h"
 #include "stablehlo/import/extremes.h"
 #include "stablehlo/import/rules.h"
@@ -150,10 +151,15 @@ Value rounded_totals(const Monoid& m, Value x, int along, bool reverse) {
   return ops::transpose(totals, back);
 }
 
-// Windows that all begin, or all end, at the array's edge are running totals.
-std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d) {
+// The dimension along which windows grow from the array's edge.
+struct Growing {
   int along = -1;
   bool reverse = false;
+};
+
+// Nothing if the windows do not all begin, or all end, at the array's edge.
+std::optional<Growing> growing(Value x, const ops::WindowDims& d) {
+  Growing g;
   for (int i = 0; i < x.rank(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const std::int64_t n = x.shape()[k];
@@ -162,14 +168,37 @@ std::optional<Value> running(const Monoid& m, Value x, const ops::WindowDims& d)
     if (d.window[k] == 1 && d.pad_low[k] == 0 && d.pad_high[k] == 0) continue;
     const bool before = d.pad_low[k] == n - 1 && d.pad_high[k] == 0;
     const bool behind = d.pad_low[k] == 0 && d.pad_high[k] == n - 1;
-    if (along >= 0 || d.window[k] != n || (!before && !behind)) return std::nullopt;
-    along = i;
-    reverse = !before;
+    if (g.along >= 0 || d.window[k] != n || (!before && !behind)) return std::nullopt;
+    g = {i, !before};
   }
-  if (along < 0 || !m.cumulative) return std::nullopt;
-  if (rounds(m, x.dtype()) && size_of(x.dtype()) < 4) return rounded_totals(m, x, along, reverse);
-  return m.cumulative(x, along, reverse);
+  if (g.along < 0) return std::nullopt;
+  return g;
 }
+
+// Reductions over growing windows are running totals.
+Value running(const Monoid& m, Value x, const Growing& g) {
+  if (rounds(m, x.dtype()) && size_of(x.dtype()) < 4)
+    return rounded_totals(m, x, g.along, g.reverse);
+  return m.cumulative(x, g.along, g.reverse);
+}
+
+// The same for any reducer, which has to be associative. The initial value, which may be combined
+// any number of times, is combined once.
+Values running(Reading& r, const Operands& o, const Growing& g) {
+  const Program reducer = *reducer_of(r, o.inputs.size());
+  const auto combine = [&](const Values& earlier, const Values& later) {
+    Values both = earlier;
+    both.insert(both.end(), later.begin(), later.end());
+    return elementwise(r.b, reducer, both, earlier[0].shape());
+  };
+  Values start;
+  for (const Value& init : o.inits)
+    start.push_back(ops::broadcast_in_dim(init, o.inputs[0].shape(), {}));
+  return combine(start, ops::associative_scan(combine, o.inputs, g.along, g.reverse));
+}
+
+// Fewer elements are reduced window by window as fast.
+constexpr std::int64_t kLeastRunning = 16;
 
 }  // namespace
 
@@ -202,13 +231,13 @@ Values reduce_window(Reading& r) {
   const Value x = o.inputs[0];
   const ops::WindowDims d = window_dims(r, x.rank());
   const Shape windows = windows_of(r, x.shape(), d);
-  if (n == 1) {
-    const Monoid* m = monoid_of(r.op.regions[0], x.dtype());
+  const std::optional<Growing> grows = windows.count() > 0 ? growing(x, d) : std::nullopt;
+  const Monoid* const m = n == 1 ? monoid_of(r.op.regions[0], x.dtype()) : nullptr;
+  if (m) {
     // Padding is the initial value, and is combined like an element.
-    const bool neutral = m && is_neutral(r, *m, o.inits[0]);
-    if (neutral && windows.count() > 0)
-      if (const std::optional<Value> y = running(*m, x, d)) return {*y};
-    if (m && m->window && (neutral || (is_unpadded(d) && !rounds(*m, x.dtype()))))
+    const bool neutral = is_neutral(r, *m, o.inits[0]);
+    if (neutral && grows && m->cumulative) return {running(*m, x, *grows)};
+    if (m->window && (neutral || (is_unpadded(d) && !rounds(*m, x.dtype()))))
       return {with_start(r, *m, o.inits[0], ops::reduce_window(m->window, x, d))};
   }
   if (windows.count() == 0) {  // cropping may go beyond the array
@@ -216,6 +245,8 @@ Values reduce_window(Reading& r) {
     for (const Value& init : o.inits) none.push_back(ops::broadcast_in_dim(init, windows, {}));
     return none;
   }
+  if (grows && !m && x.shape()[static_cast<std::size_t>(grows->along)] >= kLeastRunning)
+    return running(r, o, *grows);
   Values inputs = o.inputs;
   ops::WindowDims inside = d;
   if (!is_unpadded(d)) {  // make the padding explicit: it counts as elements

@@ -1,4 +1,5 @@
 // Shardy's meshes and shardings.
+#include "spmd/place/blocks.h"
 #include "stablehlo/import/rules.h"
 
 #include <algorithm>
@@ -89,6 +90,16 @@ MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
   return meshes_.emplace(std::string(sharding.text), checked(module, it->second)).first->second;
 }
 
+std::vector<MeshRef> Importer::meshes_over(std::int64_t count) const {
+  std::vector<MeshRef> found;
+  for (const auto& [name, syntax] : module.meshes) try {
+      const MeshRef mesh = checked(module, syntax);
+      if (mesh->size() == count && !mesh->axes.empty()) found.push_back(mesh);
+    } catch (const IoError&) {  // importing something that uses it says what is wrong
+    }
+  return found;
+}
+
 Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const {
   const MeshRef mesh = mesh_of(sharding);
   if (sharding.items.size() != static_cast<std::size_t>(rank))
@@ -132,7 +143,9 @@ Importer::Cut Importer::cut_of(const AttributeSyntax& sharding, int rank) const 
              {"the axis " + shown(axis.text) + " is named twice behind the dimensions"});
       if (key != std::string_view("unreduced")) continue;
       cut.unreduced.emplace_back(axis.text);
-      cut.reduction = along->text;
+      cut.combiner = along->text == "max"   ? Combiner::max
+                     : along->text == "min" ? Combiner::min
+                                            : Combiner::add;
     }
   }
   cut.spec = Spec(std::move(dims));
@@ -154,26 +167,30 @@ std::optional<DeclaredSharding> Importer::declared_sharding(const Attributes& at
       mesh = MeshRef(std::move(one));
     }
     Cut cut = cut_of(*sharding, rank);
-    return DeclaredSharding{mesh, cut.spec, std::move(cut.open), std::move(cut.unreduced)};
+    return DeclaredSharding{mesh, cut.spec, std::move(cut.open), std::move(cut.unreduced),
+                            cut.combiner};
   } catch (const IoError&) {
     return std::nullopt;
   }
 }
 
-bool Importer::is_partitioned_over(const MeshRef& mesh) const {
+const MeshRef& Importer::partitioned_over(const MeshRef& mesh) const {
   if (!partitioned_over_) {
     const AttributeSyntax* first = nullptr;
     for (const FunctionSyntax& f : module.functions)
       if (!first) first = sharding_of_computation(f.body);
     partitioned_over_ = first ? mesh_of(*first) : mesh;
   }
-  return *partitioned_over_ == mesh;
+  return *partitioned_over_;
 }
 
 // Inside a manual computation only the other axes can be constrained. JAX leaves every value there
 // unconstrained.
 Value Importer::lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const {
-  if (!is_partitioned_over(mesh)) return x;
+  if (const MeshRef& chosen = partitioned_over(mesh); chosen != mesh) {
+    const std::optional<Spec> there = spmd::same_cut_over(*chosen, *mesh, spec);
+    return there ? lying(x, chosen, *there, open) : x;
+  }
   if (!devices) return ops::sharding_constraint(x, mesh, spec, open);
   const Strings& manual = devices->manual;
   if (!devices->typed || devices->mesh != *mesh || manual.size() == mesh->axes.size()) return x;
@@ -199,6 +216,12 @@ Value Importer::constrained(Value x, const AttributeSyntax& sharding, const Ints
   const MeshRef mesh = mesh_of(sharding);
   if (mesh->size() != options.devices || mesh->axes.empty()) return x;
   const Cut cut = cut_of(sharding, x.rank());
+  // A value that may stay a partial result is one already where that is cheapest.
+  if (!cut.unreduced.empty()) return x;
+  // The devices' own values lie like that already.
+  const auto own = own_values_.find({x.builder, x.var});
+  if (own != own_values_.end() && own->second.mesh == mesh && own->second.spec == cut.spec)
+    return x;
   return lying(x, mesh, cut.spec, cut.open);
 }
 

@@ -37,6 +37,7 @@ int hex_value(char c) {
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
 }
+bool is_word_character(char c) { return is(c, kWord); }
 bool is_hex_digit(char c) { return hex_value(c) >= 0; }
 
 void Lexer::skip_blanks() {

@@ -73,6 +73,7 @@ class Lexer {
 };
 
 bool is_digit(char c);
+bool is_word_character(char c);
 bool is_hex_digit(char c);
 int hex_value(char c);
 

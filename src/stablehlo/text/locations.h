@@ -2,14 +2,16 @@
 // by one, when something asks.
 #pragma once
 
+#include "stablehlo/text/memory.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <string_view>
 
 namespace tessera::inline v0::stablehlo {
 
-/// One level of a location. `parts` are the numbers of the locations that it consists of.
+/// One level of a location. `parts` are the numbers of the locations that it consists of. Text and
+/// parts live as long as the module's source and the Memory with which it was asked for.
 struct LocationSyntax {
   enum Kind {
     unknown,  // also what is malformed
@@ -18,16 +20,18 @@ struct LocationSyntax {
     call,     // the location inside a function, and that of the call
     fused,    // of an operation that was several
   } kind = unknown;
-  std::string text;
+  std::string_view text;
   std::int64_t line = 0;
-  std::vector<std::size_t> parts;
+  List<std::size_t> parts;
 };
 
 /// Locations have numbers other than 0, which OperationSyntax holds.
 class Locations {
  public:
   virtual ~Locations() = default;
-  virtual LocationSyntax at(std::size_t location) const = 0;
+  virtual LocationSyntax at(std::size_t location, Memory& memory) const = 0;
+  /// The number that stands for all locations which are written as the same name.
+  virtual std::size_t resolved(std::size_t location) const { return location; }
 };
 
 }  // namespace tessera::inline v0::stablehlo

@@ -74,12 +74,47 @@ std::string_view Parser::balanced() {
   }
 }
 
+namespace {
+
+// The position behind the bracket that closes a location which begins at `at`. 0 if that is not to
+// be seen at once, because the text has other brackets than round ones, escapes, or more lines.
+std::size_t end_of_location(std::string_view text, std::size_t at) {
+  for (int open = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '(': ++open; break;
+      case ')':
+        if (open-- == 0) return at + 1;
+        break;
+      case '"':
+        at = text.find_first_of("\"\\\n", at + 1);
+        if (at == text.npos || text[at] != '"') return 0;
+        break;
+      case '\n':
+      case '/':
+      case '[':
+      case '{':
+      case '<':
+      case ']':
+      case '}':
+      case '>': return 0;
+      default: break;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::size_t Parser::location() {
   if (!now().is_word("loc")) return 0;
   in_.advance();
   if (!now().is('(')) in_.expected("'(' and a location");
   const std::size_t at = now().end_at;
-  balanced();
+  // Nearly half of a text that JAX writes with locations are locations.
+  if (const std::size_t end = end_of_location(in_.text(), at))
+    in_.jump(end);
+  else
+    balanced();
   return at;
 }
 

@@ -31,9 +31,10 @@ bool took(Lexer& in, char c) {
   return true;
 }
 
-LocationSyntax quoted(Lexer& in) {
+LocationSyntax quoted(Lexer& in, Memory& memory) {
   LocationSyntax l;
-  l.text = without_escapes(in.now().text);
+  l.text = in.now().text;
+  if (l.text.find('\\') != l.text.npos) l.text = memory.keep(without_escapes(l.text));
   in.advance();
   if (took(in, ':')) {
     l.kind = LocationSyntax::file;
@@ -42,24 +43,24 @@ LocationSyntax quoted(Lexer& in) {
     return l;
   }
   l.kind = LocationSyntax::name;
-  if (took(in, '(')) l.parts.push_back(in.now().begin);
+  if (took(in, '(')) l.parts.add(memory, in.now().begin);
   return l;
 }
 
-LocationSyntax of_call(Lexer& in) {
+LocationSyntax of_call(Lexer& in, Memory& memory) {
   LocationSyntax l;
   in.advance();
   if (!took(in, '(')) return l;
-  l.parts.push_back(in.now().begin);
+  l.parts.add(memory, in.now().begin);
   skip_location(in);
   if (!in.now().is_word("at")) return l;
   in.advance();
-  l.parts.push_back(in.now().begin);
+  l.parts.add(memory, in.now().begin);
   l.kind = LocationSyntax::call;
   return l;
 }
 
-LocationSyntax of_several(Lexer& in) {
+LocationSyntax of_several(Lexer& in, Memory& memory) {
   LocationSyntax l;
   l.kind = LocationSyntax::fused;
   in.advance();
@@ -72,7 +73,7 @@ LocationSyntax of_several(Lexer& in) {
   }
   if (!took(in, '[')) return l;
   while (!in.now().is(']') && in.now().kind != Token::end) {
-    l.parts.push_back(in.now().begin);
+    l.parts.add(memory, in.now().begin);
     skip_location(in);
     if (!took(in, ',')) break;
   }
@@ -81,25 +82,36 @@ LocationSyntax of_several(Lexer& in) {
 
 }  // namespace
 
-LocationSyntax WrittenLocations::at(std::size_t location) const {
+LocationSyntax WrittenLocations::at(std::size_t location, Memory& memory) const {
   try {
     for (int i = 0; i < kMostAliases; ++i) {
-      Lexer in(*source_, location, source_->text.size());
+      Lexer in(*source_, resolved(location), source_->text.size());
       if (in.now().is_word("loc")) {
         in.advance();
         took(in, '(');
       }
-      if (in.now().kind == Token::string) return quoted(in);
-      if (in.now().is_word("callsite")) return of_call(in);
-      if (in.now().is_word("fused")) return of_several(in);
-      const auto alias = aliases_.find(in.now().text);
-      if (in.now().kind != Token::attribute || alias == aliases_.end()) break;
-      location = alias->second;
+      if (in.now().kind == Token::string) return quoted(in, memory);
+      if (in.now().is_word("callsite")) return of_call(in, memory);
+      if (in.now().is_word("fused")) return of_several(in, memory);
+      if (in.now().kind != Token::attribute) break;
+      location = in.now().begin;
     }
   } catch (const IoError&) {
     // A location says nothing about what a module computes, so one that cannot be read is none.
   }
   return {};
+}
+
+std::size_t WrittenLocations::resolved(std::size_t location) const {
+  const std::string_view text = source_->text;
+  for (int i = 0; i < kMostAliases && location < text.size() && text[location] == '#'; ++i) {
+    std::size_t end = location + 1;
+    while (end < text.size() && is_word_character(text[end])) ++end;
+    const auto alias = aliases_.find(text.substr(location + 1, end - location - 1));
+    if (alias == aliases_.end()) break;
+    location = alias->second;
+  }
+  return location;
 }
 
 }  // namespace tessera::inline v0::stablehlo

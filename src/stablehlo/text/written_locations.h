@@ -16,7 +16,8 @@ class WrittenLocations final : public Locations {
 
   /// Defines what #name stands for.
   void define(std::string_view name, std::size_t location) { aliases_[name] = location; }
-  LocationSyntax at(std::size_t location) const override;
+  LocationSyntax at(std::size_t location, Memory& memory) const override;
+  std::size_t resolved(std::size_t location) const override;
 
  private:
   SourcePtr source_;

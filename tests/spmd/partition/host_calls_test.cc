@@ -73,12 +73,11 @@ TEST(PartitionedHostCalls, GetWholeValuesOnce) {
 }
 
 TEST(PartitionedHostCalls, MayTakeTheShardsOfEachDevice) {
-  GTEST_SKIP() << "0 checked: the shards are cut along the first dimension only";
   const auto adding = std::make_shared<const Adding>();
   Case c({{"x", "y"}, {2, 2}});
-  const Value x = c.input({4, 2}, "x,y");
+  const Value x = c.input({4, 2}, "x;y");
   call(ops::neg(x), adding, {}, true);
-  const Partitioned p = c.run(Values{x}, {"x,y"});
+  const Partitioned p = c.run(Values{x}, {"x;y"});
   enough_devices();
   tessera::testing::run_compiled(p.program, std::vector{counted_floats({4, 2})});
   EXPECT_EQ(adding->rows(), (Rows{{0, 0, -2}, {1, -1, -3}, {2, -4, -6}, {3, -5, -7}}));
