@@ -39,6 +39,7 @@ from jax._src import xla_bridge
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jax._src.sharding_impls import NamedSharding, PartitionSpec, SdyArray, SdyArrayList
+from jax.interpreters import mlir as public_mlir
 
 
 # --- The library's side: src/pjrt/callbacks_abi.h ---
@@ -320,6 +321,8 @@ def _replace_emit():
     return emit(ctx, *args, **kwargs)
 
   jax_callback.emit_python_callback = emit_python_callback
+  # What JAX offers to other packages; its own sparse solver uses it.
+  public_mlir.emit_python_callback = emit_python_callback
 
 
 def _replace_compile():

@@ -89,7 +89,8 @@ std::byte* bytes_of(const runtime::Shard& shard) {
 namespace {
 
 // Blocks that callers lend must be aligned as the runtime's own, for which kernels are compiled.
-bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; }
+constexpr std::uintptr_t kAlignment = 64;
+bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % kAlignment == 0; }
 
 PJRT_Memory* memory_of(const Machine& machine, PJRT_Device* device, PJRT_Memory* memory) {
   if (memory) return memory;
@@ -288,6 +289,10 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
         *args->client->machine, args->device,
         has_field(*args, &PJRT_Client_CreateViewOfDeviceBuffer_Args::memory) ? args->memory
                                                                              : nullptr);
+    // Callers that allow a copy make one themselves, and recognise this case by the text.
+    if (!is_aligned(args->device_buffer_ptr) && shape.count() > 0)
+      refuse("CreateViewOfDeviceBuffer: memory whose address is not aligned to " +
+             std::to_string(kAlignment) + " bytes cannot be shared. Copy it first.");
     // The caller learns when its memory is free again, also if the view is a copy.
     const std::shared_ptr<void> owner(nullptr,
                                       [f = args->on_delete_callback, data = args->device_buffer_ptr,
@@ -296,8 +301,7 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
                                       });
     runtime::BufferPtr block;
     const Shape strides = strides_of_order(shape, order, element.bytes);
-    if (element.is_stored_as_seen() && is_aligned(args->device_buffer_ptr) &&
-        is_row_major(shape, strides, element.bytes))
+    if (element.is_stored_as_seen() && is_row_major(shape, strides, element.bytes))
       block = runtime::Buffer::adopt(
           args->device_buffer_ptr, static_cast<std::size_t>(shape.count() * element.bytes), owner);
     else

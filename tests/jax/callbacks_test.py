@@ -28,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import checkify
 from jax.experimental import io_callback
+from jax.experimental.sparse import linalg as sparse_linalg
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -445,6 +446,17 @@ class CallbacksTest(unittest.TestCase):
 
     error, _ = jax.jit(checkify.checkify(f))(jnp.float32(-1))
     self.assertIn("x is -1.0", error.get())
+
+  def test_the_sparse_solver(self):
+    # It is a callback that JAX writes by way of its public module jax.interpreters.mlir.
+    data, columns, starts = np.array([4, 1, 2, 5], np.float32), np.array([0, 1, 1, 2]), np.array([0, 2, 3, 4])
+    b = np.array([6, 4, 10], np.float32)
+    solve = lambda data, b: sparse_linalg.spsolve(data, columns, starts, b)
+    self.assertEqual(jax.jit(solve)(data, b).tolist(), [1, 2, 2])
+    weighted = lambda data, b: (solve(data, b) * np.array([1, 10, 100], np.float32)).sum()
+    at_data, at_b = jax.jit(jax.grad(weighted, (0, 1)))(data, b)
+    np.testing.assert_allclose(at_b, [0.25, 4.875, 20], rtol=1e-6)
+    np.testing.assert_allclose(at_data, [-0.25, -0.5, -9.75, -40], rtol=1e-6)
 
   def test_functions_are_forgotten(self):
     class Callback:
