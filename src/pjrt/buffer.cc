@@ -67,16 +67,20 @@ void PJRT_Buffer::remove_reference() {
 
 namespace tessera::inline v0::pjrt {
 
-ArrayDataPtr block_on(const PJRT_Memory& memory, const Type& type, runtime::Shard shard,
-                      std::shared_ptr<runtime::Completion> pending) {
+const runtime::LayoutPtr& layout_on(const PJRT_Memory& memory) {
   // Most buffers are on few devices.
   thread_local std::vector<runtime::LayoutPtr> layouts;
   const auto id = static_cast<std::size_t>(memory.device->description.id);
   if (layouts.size() <= id) layouts.resize(id + 1);
   if (!layouts[id]) layouts[id] = runtime::intern(runtime::on_device(static_cast<int>(id), true));
+  return layouts[id];
+}
+
+ArrayDataPtr block_on(const PJRT_Memory& memory, const Type& type, runtime::Shard shard,
+                      std::shared_ptr<runtime::Completion> pending) {
   auto a = std::make_shared<ArrayData>();
   a->type = type;
-  a->layout = layouts[id];
+  a->layout = layout_on(memory);
   a->shards.push_back(std::move(shard));
   a->pending = std::move(pending);
   return a;

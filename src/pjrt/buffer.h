@@ -70,6 +70,8 @@ namespace tessera::inline v0::pjrt {
 /// of `f`, null if it has run.
 std::shared_ptr<runtime::Completion> when_written(const Block& block, std::function<void()> f);
 
+/// The layout of a block on the memory's device.
+const runtime::LayoutPtr& layout_on(const PJRT_Memory& memory);
 /// A block on the memory's device; `pending` may be null.
 runtime::ArrayDataPtr block_on(const PJRT_Memory& memory, const Type& type, runtime::Shard shard,
                                std::shared_ptr<runtime::Completion> pending);
