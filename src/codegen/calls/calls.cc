@@ -87,14 +87,6 @@ class RoutineCache {
   std::size_t enough_ = 1024;  // number of entries at which those of deleted routines are dropped
 };
 
-// A hook may hold anything of the user's, so no cache keeps one longer than the programs that use
-// it.
-bool has_hook(const CallArgs& a) {
-  return std::any_of(a.op.attrs.begin(), a.op.attrs.end(), [&](const AttrSpec& spec) {
-    return spec.kind == AttrKind::hook && a.attrs.has(spec.name);
-  });
-}
-
 bool writes_nothing(const CallArgs& a) {
   return std::all_of(a.outputs.begin(), a.outputs.end(),
                      [](const Type& t) { return t.bytes() == 0; });
@@ -126,8 +118,7 @@ std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
   if (op.lowering != Lowering::called && !op.call) return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static RoutineCache* cache = new RoutineCache;
-  const CallArgs call{op, attrs, inputs, outputs};
-  return has_hook(call) ? library_call(call) : cache->get(call);
+  return cache->get({op, attrs, inputs, outputs});
 }
 
 }  // namespace tessera::inline v0::codegen
