@@ -199,6 +199,9 @@ class Importer {
   /// token.
   std::vector<Type> leaf_types(const TypeSyntax& t) const;
 
+  /// The first array of each sharding group.
+  std::map<std::int64_t, Value> sharding_groups;
+
   /// Storage for operands that each operation passes on to the next, to avoid allocations.
   struct Operands {
     std::vector<Bound> bound;
