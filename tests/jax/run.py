@@ -12,7 +12,8 @@ import time
 
 here = pathlib.Path(__file__).resolve().parent
 # With the number of virtual devices, and the least number of comparisons or tests.
-TESTS = {"values_test": (1, 640), "devices_test": (8, 350), "errors_test": (1, 15), "profile_test": (1, 30)}
+TESTS = {"values_test": (1, 640), "devices_test": (8, 350), "errors_test": (1, 15), "profile_test": (1, 30),
+         "robust_test": (1, 45)}
 
 
 def has_jax(python):
