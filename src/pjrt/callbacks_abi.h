@@ -28,8 +28,8 @@ using TesseraCallback = int (*)(std::int64_t index, std::int64_t device, std::in
                                 const TesseraArray* results, char* error, std::size_t error_size);
 
 /// Sets the function that carries out all callbacks. Null ends them: it waits for all calls of
-/// programs that are under way, and later callbacks fail. Must be called before the function's
-/// owner ends, without a lock that callbacks need.
+/// programs that are under way, and later callbacks fail. When it returns, no thread is in the
+/// function. Must be called before the function's owner ends, without a lock that callbacks need.
 __attribute__((visibility("default"))) void tessera_pjrt_set_callback(TesseraCallback callback);
 
 /// Waits for all calls of programs that are under way, as a fork has to do before Python's lock is

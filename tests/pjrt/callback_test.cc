@@ -2,8 +2,10 @@
 #include "caller.h"
 #include "pjrt/callbacks_abi.h"
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 using namespace caller;
@@ -136,6 +138,34 @@ TEST_F(Callbacks, FailWithTheirText) {
   EXPECT_EQ(error(loaded),
             "9: a program calls a function of Python, but Python has ended, or the package "
             "jax-tessera is not loaded");
+}
+
+// Python ends behind this, while threads of its go on to call.
+TEST_F(Callbacks, AreOverOnceTheFunctionIsTakenAway) {
+  static std::atomic<bool> is_over;
+  is_over = false;
+  set([](std::int64_t, std::int64_t, std::int32_t, const TesseraArray*, std::int32_t,
+         const TesseraArray*, char*, std::size_t) {
+    EXPECT_FALSE(is_over);
+    for (int i = 0; i < 50; ++i) std::this_thread::yield();
+    EXPECT_FALSE(is_over);
+    return 0;
+  });
+  const Loaded loaded = compile(client_, echo(7));
+  std::atomic<bool> stop{false};
+  std::atomic<int> calls{0};
+  std::vector<std::thread> going_on;
+  for (int t = 0; t < 3; ++t)
+    going_on.emplace_back([&] {
+      for (; !stop; ++calls) (void)failure([&] { wait(ready_event(run(loaded, {x_.get()})[0])); });
+    });
+  while (calls < 30) std::this_thread::yield();
+  set(nullptr);
+  is_over = true;
+  const int before = calls;
+  while (calls < before + 30) std::this_thread::yield();
+  stop = true;
+  for (std::thread& t : going_on) t.join();
 }
 
 TEST_F(Callbacks, AreCountedByTheirPrograms) {

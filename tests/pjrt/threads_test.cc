@@ -156,6 +156,22 @@ TEST(Threads, HaveClientsOfTheirOwn) {
   });
 }
 
+// Others may go on to call while a thread waits.
+TEST(Threads, WaitForTheCallsThatAreThere) {
+  const Client client = make_client();
+  const Loaded loaded = compile(client, scaled(2, 1000000));
+  const Buffer x = put(client, Floats(1000000, 1), {1000000});
+  std::atomic<bool> stop{false};
+  std::atomic<int> calls{0};
+  std::thread going_on([&] {
+    for (; !stop; ++calls) run_on(loaded, std::vector<Arguments>{{x.get()}}, 1);
+  });
+  while (calls < 20) std::this_thread::yield();
+  for (int i = 0; i < 5; ++i) symbol<void()>("tessera_pjrt_wait")();
+  stop = true;
+  going_on.join();
+}
+
 // A call that has to wait stops none of another thread's that does not need it.
 TEST(Threads, DoNotWaitForOthersCalls) {
   Gate gate;
