@@ -450,7 +450,10 @@ std::string Compiled::optimized_program() const {
   exported.name = name;
   const auto region = region_of(program);
   if (region) exported.each_device_of = *region->device_mesh;
-  return stablehlo::emit_module(region ? *region->body : program, exported);
+  // JAX shows the program as HLO, which has no form for most operations of CHLO.
+  stablehlo::Target target = stablehlo::default_target();
+  target.chlo = false;
+  return stablehlo::emit_module(region ? *region->body : program, exported, target);
 }
 
 namespace {
