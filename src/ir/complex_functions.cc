@@ -37,17 +37,10 @@ struct Functions {
     const R ln2 = std::numbers::ln2_v<R>;
     return std::exp(C(x.real() * ln2, x.imag() * ln2));
   }
-  // C gives parts of the functions below at infinite angles, though they have no limit there. JAX
-  // and mpmath give none.
-  static C none() {
-    return {std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN()};
-  }
-
   // The real part is exp(a) cos(b) - 1, without the cancellation near 0.
   static C expm1(C x, C) {
     const R a = x.real(), b = x.imag();
     if (b == 0) return {std::expm1(a), b};
-    if (std::isinf(b)) return none();
     if (!std::isfinite(a) || !std::isfinite(b) || a > 30) {
       const C e = std::exp(x);
       return {e.real() - 1, e.imag()};
@@ -97,18 +90,12 @@ struct Functions {
   }
   static C sin(C x, C) { return std::sin(x); }
   static C cos(C x, C) { return std::cos(x); }
-  static C tan(C x, C) {
-    return std::isinf(x.real()) && std::isfinite(x.imag()) ? none() : std::tan(x);
-  }
+  static C tan(C x, C) { return std::tan(x); }
   static C asin(C x, C) { return std::asin(x); }
   static C acos(C x, C) { return std::acos(x); }
   static C atan(C x, C) { return std::atan(x); }
-  static C sinh(C x, C) {
-    return std::isinf(x.real()) && std::isinf(x.imag()) ? none() : std::sinh(x);
-  }
-  static C cosh(C x, C) {
-    return std::isinf(x.real()) && std::isinf(x.imag()) ? none() : std::cosh(x);
-  }
+  static C sinh(C x, C) { return std::sinh(x); }
+  static C cosh(C x, C) { return std::cosh(x); }
   static C tanh(C x, C) { return std::tanh(x); }
   static C asinh(C x, C) { return std::asinh(x); }
   static C acosh(C x, C) { return std::acosh(x); }
@@ -117,7 +104,7 @@ struct Functions {
     if (y == C(0)) return {1, 0};
     if (x == C(0)) {
       if (y.real() > 0) return {0, 0};
-      return none();
+      return {std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN()};
     }
     return std::exp(times(y, std::log(x)));
   }

@@ -5,11 +5,13 @@
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
 #include "runtime/host/copies.h"
+#include "runtime/host/recycled.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 using tessera::runtime::ArrayData;
 using tessera::runtime::ArrayDataPtr;
@@ -25,12 +27,42 @@ PJRT_Buffer::PJRT_Buffer(std::shared_ptr<tessera::pjrt::Machine> on, PJRT_Memory
                                              : tessera::pjrt::row_major_order(type.shape.size())),
       array_(std::move(contents)) {}
 
+void* PJRT_Buffer::operator new(std::size_t) {
+  return tessera::runtime::Recycled<PJRT_Buffer>().allocate(1);
+}
+void PJRT_Buffer::operator delete(void* p) {
+  tessera::runtime::Recycled<PJRT_Buffer>().deallocate(static_cast<PJRT_Buffer*>(p), 1);
+}
+
 bool PJRT_Buffer::is_as_seen() const {
   return element->is_stored_as_seen() && order == tessera::pjrt::row_major_order(order.size());
 }
 
+namespace {
+
+// A buffer is locked several times in each call that it is an argument of, for a few instructions.
+class Held {
+ public:
+  explicit Held(std::atomic<bool>& lock) : lock_(lock) {
+    while (lock_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~Held() { lock_.store(false, std::memory_order_release); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  std::atomic<bool>& lock_;
+};
+
+}  // namespace
+
+bool PJRT_Buffer::is_deleted() const {
+  const Held held(lock_);
+  return !array_ || array_->deleted();
+}
+
 ArrayDataPtr PJRT_Buffer::array() const {
-  const std::lock_guard lock(mutex_);
+  const Held held(lock_);
   return array_;
 }
 
@@ -45,12 +77,12 @@ tessera::pjrt::Block PJRT_Buffer::block(const char* function) const {
 
 void PJRT_Buffer::forget() {
   ArrayDataPtr gone;
-  const std::lock_guard lock(mutex_);
+  const Held held(lock_);
   gone.swap(array_);
 }
 
 void PJRT_Buffer::add_reference() {
-  const std::lock_guard lock(mutex_);
+  const Held held(lock_);
   if (references_++ > 0) return;
   referenced_ = array_;
   if (referenced_) referenced_->exposed.store(true);
@@ -58,7 +90,7 @@ void PJRT_Buffer::add_reference() {
 
 void PJRT_Buffer::remove_reference() {
   ArrayDataPtr gone;
-  const std::lock_guard lock(mutex_);
+  const Held held(lock_);
   if (references_ == 0) tessera::pjrt::refuse("there is no external reference to take away");
   if (--references_ > 0) return;
   gone.swap(referenced_);
@@ -67,16 +99,20 @@ void PJRT_Buffer::remove_reference() {
 
 namespace tessera::inline v0::pjrt {
 
-ArrayDataPtr block_on(const PJRT_Memory& memory, const Type& type, runtime::Shard shard,
-                      std::shared_ptr<runtime::Completion> pending) {
+const runtime::LayoutPtr& layout_on(const PJRT_Memory& memory) {
   // Most buffers are on few devices.
   thread_local std::vector<runtime::LayoutPtr> layouts;
   const auto id = static_cast<std::size_t>(memory.device->description.id);
   if (layouts.size() <= id) layouts.resize(id + 1);
   if (!layouts[id]) layouts[id] = runtime::intern(runtime::on_device(static_cast<int>(id), true));
-  auto a = std::make_shared<ArrayData>();
+  return layouts[id];
+}
+
+ArrayDataPtr block_on(const PJRT_Memory& memory, const Type& type, runtime::Shard shard,
+                      std::shared_ptr<runtime::Completion> pending) {
+  auto a = std::allocate_shared<ArrayData>(runtime::Recycled<ArrayData>());
   a->type = type;
-  a->layout = layouts[id];
+  a->layout = layout_on(memory);
   a->shards.push_back(std::move(shard));
   a->pending = std::move(pending);
   return a;
@@ -394,10 +430,8 @@ PJRT_Error* buffer_delete(PJRT_Buffer_Delete_Args* args) {
   return guarded([&] { args->buffer->forget(); });
 }
 PJRT_Error* buffer_is_deleted(PJRT_Buffer_IsDeleted_Args* args) {
-  return guarded([&] {
-    const ArrayDataPtr a = args->buffer->array();
-    args->is_deleted = !a || a->deleted();
-  });
+  args->is_deleted = args->buffer->is_deleted();
+  return nullptr;
 }
 
 namespace {

@@ -9,9 +9,9 @@
 #include "pjrt/event.h"
 #include "runtime/array_data.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace tessera::inline v0::pjrt {
@@ -31,6 +31,9 @@ struct PJRT_Buffer {
   PJRT_Buffer(const PJRT_Buffer&) = delete;
   PJRT_Buffer& operator=(const PJRT_Buffer&) = delete;
 
+  static void* operator new(std::size_t);
+  static void operator delete(void* p);
+
   const std::shared_ptr<tessera::pjrt::Machine> machine;
   PJRT_Memory* const memory;
   const tessera::pjrt::Element* const element;
@@ -45,6 +48,7 @@ struct PJRT_Buffer {
   /// The bytes as callers see them.
   std::int64_t seen_bytes() const { return type.shape.count() * element->bytes; }
 
+  bool is_deleted() const;
   /// The block, an array on one device; null if the buffer was deleted or donated.
   tessera::runtime::ArrayDataPtr array() const;
   /// The block for a reader, whose reference protects the memory from being overwritten. Throws a
@@ -59,7 +63,7 @@ struct PJRT_Buffer {
   void remove_reference();
 
  private:
-  mutable std::mutex mutex_;
+  mutable std::atomic<bool> lock_{false};
   tessera::runtime::ArrayDataPtr array_, referenced_;
   int references_ = 0;
 };
@@ -70,6 +74,8 @@ namespace tessera::inline v0::pjrt {
 /// of `f`, null if it has run.
 std::shared_ptr<runtime::Completion> when_written(const Block& block, std::function<void()> f);
 
+/// The layout of a block on the memory's device.
+const runtime::LayoutPtr& layout_on(const PJRT_Memory& memory);
 /// A block on the memory's device; `pending` may be null.
 runtime::ArrayDataPtr block_on(const PJRT_Memory& memory, const Type& type, runtime::Shard shard,
                                std::shared_ptr<runtime::Completion> pending);

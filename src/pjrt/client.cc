@@ -1,5 +1,6 @@
 #include "pjrt/client.h"
 
+#include "base/float_mode.h"
 #include "base/settings.h"
 #include "runtime/backend.h"
 #include "runtime/host/devices.h"
@@ -135,6 +136,8 @@ PJRT_Error* plugin_attributes(PJRT_Plugin_Attributes_Args* args) {
 PJRT_Error* client_create(PJRT_Client_Create_Args* args) {
   return guarded([&] {
     auto machine = std::make_shared<Machine>(read_options(args->create_options, args->num_options));
+    // JAX's own client flushes subnormal numbers, and programs that train reach them.
+    if (settings::text("TESSERA_FLUSH_DENORMAL").empty()) flush_subnormals(true);
     // The runtime has one set of devices, of which each client uses the first.
     if (machine->options.devices > runtime::device_count())
       runtime::set_device_count(machine->options.devices);

@@ -9,6 +9,7 @@
 #include "pjrt/callbacks.h"
 #include "pjrt/error.h"
 #include "runtime/backend.h"
+#include "runtime/kept.h"
 #include "spmd/place/blocks.h"
 #include "spmd/region/shard_map.h"
 #include "stablehlo/bytecode/exported.h"
@@ -471,6 +472,8 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   if (!machine->options.explain.empty())
     write_page(*machine, {c->name, whole, cut, names_of(signature.inputs),
                           names_of(signature.outputs), compiling.donated});
+  // Programs stay in memory for a while after their callers have deleted them.
+  runtime::trim_kept();
   return c;
 }
 
@@ -479,12 +482,14 @@ std::string Compiled::optimized_program() const {
   const Program& program = executable->program();
   stablehlo::Exported exported;
   exported.name = name;
+  exported.without_chlo = true;
   const auto region = region_of(program);
   if (region) exported.each_device_of = *region->device_mesh;
-  // JAX shows the program as HLO, which has no form for most operations of CHLO.
-  stablehlo::Target target = stablehlo::default_target();
-  target.chlo = false;
-  return stablehlo::emit_module(region ? *region->body : program, exported, target);
+  try {
+    return stablehlo::emit_module(region ? *region->body : program, exported);
+  } catch (const TraceError&) {  // it does something for which StableHLO has no form
+    return code;
+  }
 }
 
 namespace {

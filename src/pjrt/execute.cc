@@ -11,6 +11,8 @@
 #include <tessera/inline_vector.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
@@ -68,23 +70,50 @@ void check_arguments(const CallOfProgram& call) {
     }
 }
 
+// A set of addresses, for the many arguments and results of a call: open addressing in a table that
+// is at most half full.
+class Addresses {
+ public:
+  explicit Addresses(std::size_t most) : places_(std::bit_ceil(2 * most + 1)) {}
+
+  /// The number that was given for the address first.
+  std::size_t add(const void* address, std::size_t number) {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = (reinterpret_cast<std::uintptr_t>(address) * kMultiplier) >> kShift & mask;
+    while (places_[at].address && places_[at].address != address) at = (at + 1) & mask;
+    if (!places_[at].address) places_[at] = {address, number};
+    return places_[at].number;
+  }
+
+ private:
+  static constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio
+  static constexpr int kShift = 32;
+  struct Place {
+    const void* address = nullptr;
+    std::size_t number = 0;
+  };
+  std::vector<Place> places_;
+};
+
 // A buffer whose memory is given away cannot be another argument too.
 void check_taken_once(const CallOfProgram& call) {
   if (std::find(call.taken.begin(), call.taken.end(), true) == call.taken.end()) return;
-  for (std::size_t d = 0; d < call.devices(); ++d)
-    for (std::size_t i = 0; i < call.taken.size(); ++i)
-      for (std::size_t k = 0; call.taken[i] && k < call.taken.size(); ++k) {
-        if (k == i || &call.buffer(d, i) != &call.buffer(d, k)) continue;
-        if (call.taken[k])
-          refuse("Attempt to donate the same buffer twice in Execute() (flattened argument " +
-                 std::to_string(std::max(i, k)) + ", replica " + std::to_string(d) +
-                 "). Give each donated argument an array of its own.");
-        refuse(
-            "Attempt to use a buffer that was previously donated in the same call to Execute() "
-            "(flattened argument " +
-            std::to_string(k) + ", replica " + std::to_string(d) +
-            "). Give the argument an array of its own.");
-      }
+  for (std::size_t d = 0; d < call.devices(); ++d) {
+    Addresses seen(call.taken.size());
+    for (std::size_t i = 0; i < call.taken.size(); ++i) {
+      const std::size_t k = seen.add(&call.buffer(d, i), i);
+      if (k == i || (!call.taken[i] && !call.taken[k])) continue;
+      if (call.taken[i] && call.taken[k])
+        refuse("Attempt to donate the same buffer twice in Execute() (flattened argument " +
+               std::to_string(i) + ", replica " + std::to_string(d) +
+               "). Give each donated argument an array of its own.");
+      refuse(
+          "Attempt to use a buffer that was previously donated in the same call to Execute() "
+          "(flattened argument " +
+          std::to_string(call.taken[i] ? k : i) + ", replica " + std::to_string(d) +
+          "). Give the argument an array of its own.");
+    }
+  }
 }
 
 std::vector<bool> taken_by(const PJRT_LoadedExecutable_Execute_Args& args, const Compiled& c) {
@@ -205,22 +234,21 @@ runtime::Shard block_for(const ArrayData& result, std::size_t device) {
 class Shared {
  public:
   /// The arguments' blocks on one device that the call does not take.
-  Shared(const CallOfProgram& call, const std::vector<ArrayDataPtr>& blocks, std::size_t device) {
+  Shared(const CallOfProgram& call, const std::vector<ArrayDataPtr>& blocks, std::size_t device)
+      : seen_(call.taken.size() + call.compiled.results.size()) {
     std::size_t next = device * (blocks.size() / call.devices());
     for (std::size_t i = 0; i < call.taken.size(); ++i) {
       if (call.argument(i).is_token) continue;
       const ArrayData& block = *blocks[next++];
       const runtime::Use use(block);
-      if (!call.taken[i] && use) seen_.push_back(block.shards.at(0).buffer.get());
+      if (!call.taken[i] && use) (void)seen_.add(block.shards.at(0).buffer.get(), kArgument);
     }
   }
-  /// The block, or a copy of it if it has been seen before on this device.
-  Block own(const Type& type, const ArrayData& result, runtime::Shard shard) {
-    const runtime::Buffer* const memory = shard.buffer.get();
-    if (std::find(seen_.begin(), seen_.end(), memory) == seen_.end()) {
-      seen_.push_back(memory);
-      return {std::move(shard), result.pending};
-    }
+  /// Whether the block of result r is the first with its memory on this device.
+  bool is_first(const runtime::Shard& shard, std::size_t r) {
+    return seen_.add(shard.buffer.get(), r) == r;
+  }
+  static Block copied(const Type& type, const ArrayData& result, runtime::Shard shard) {
     const auto bytes = static_cast<std::size_t>(type.bytes());
     runtime::Shard copy{runtime::Buffer::allocate(bytes), 0};
     const auto write = [from = std::move(shard), to = copy, bytes] {
@@ -231,8 +259,26 @@ class Shared {
   }
 
  private:
-  std::vector<const runtime::Buffer*> seen_;
+  static constexpr std::size_t kArgument = ~std::size_t{0};
+  Addresses seen_;
 };
+
+// The block of a result on device d, as an array of its own. The result of a program for one device
+// is such an array already, unless the program returned an argument or was run for another device;
+// `is_last` says that no other device needs the result.
+ArrayDataPtr block_of(ArrayDataPtr& result, std::size_t d, std::size_t r, const Port& port,
+                      const PJRT_Memory& memory, Shared& shared, bool is_last) {
+  runtime::Shard shard = block_for(*result, d);
+  if (!shared.is_first(shard, r)) {
+    Block copy = Shared::copied(port.block, *result, std::move(shard));
+    return block_on(memory, port.block, std::move(copy.shard), std::move(copy.pending));
+  }
+  if (is_last && result.use_count() == 1 && !result->deleted() &&
+      result->layout == layout_on(memory) && result->shards.size() == 1 &&
+      result->type == port.block)
+    return std::move(result);
+  return block_on(memory, port.block, std::move(shard), result->pending);
+}
 
 }  // namespace
 
@@ -262,7 +308,7 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
       ArrayDataPtr& result = results[moved++];
       if (port.is_moved) result = runtime::relayout(result, port.layout);
     }
-    const auto& pending = results.at(0)->pending;
+    const auto pending = results.at(0)->pending;
     for (std::size_t d = 0; d < call.devices(); ++d) {
       std::size_t next = 0;
       for (std::size_t r = 0; r < c.results.size(); ++r) {
@@ -273,9 +319,8 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
           static const runtime::BufferPtr nothing = runtime::Buffer::allocate(0);
           block = block_on(*memory, port.block, {nothing, 0}, pending);
         } else {
-          const ArrayData& result = *results[next++];
-          Block own = shared[d].own(port.block, result, block_for(result, d));
-          block = block_on(*memory, port.block, std::move(own.shard), std::move(own.pending));
+          block =
+              block_of(results[next++], d, r, port, *memory, shared[d], d + 1 == call.devices());
         }
         args->output_lists[d][r] =
             new PJRT_Buffer(c.machine, memory, *port.element, std::move(block), port.order);

@@ -74,16 +74,4 @@ void check(double bound) {
 TEST(ComplexFunctions, AreRightInSingle) { check<float>(1); }
 TEST(ComplexFunctions, AreRightInDouble) { check<double>(2); }
 
-// As in JAX and mpmath; C gives some of the parts a value.
-TEST(ComplexFunctions, HaveNoValueAtInfiniteAngles) {
-  using C = std::complex<float>;
-  constexpr float inf = std::numeric_limits<float>::infinity();
-  const std::vector<C> corners{{inf, inf}, {inf, -inf}, {-inf, inf}, {-inf, -inf}};
-  const std::vector<C> ends{{inf, 0}, {-inf, 0}, {inf, -0.0f}, {-inf, 2}};
-  for (const auto& [name, x] : std::map<std::string, std::vector<C>>{
-           {"expm1", corners}, {"sinh", corners}, {"cosh", corners}, {"tan", ends}})
-    for (const C& y : functions().at(name)(Array(x)).to_vector<C>())
-      EXPECT_TRUE(std::isnan(y.real()) && std::isnan(y.imag())) << name << " gives " << y;
-}
-
 }  // namespace

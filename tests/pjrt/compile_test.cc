@@ -58,8 +58,8 @@ TEST(Compiled, SaysWhatItIs) {
   EXPECT_EQ(name_of(loaded), "jit_step");
   EXPECT_EQ(results_of(loaded), 4u);
   const Executable e = executable_of(loaded);
-  EXPECT_EQ(ask(&PJRT_Api::PJRT_Executable_NumReplicas, &PJRT_Executable_NumReplicas_Args::executable,
-                e.get())
+  EXPECT_EQ(ask(&PJRT_Api::PJRT_Executable_NumReplicas,
+                &PJRT_Executable_NumReplicas_Args::executable, e.get())
                 .num_replicas,
             1u);
   EXPECT_EQ(ask(&PJRT_Api::PJRT_Executable_NumPartitions,
@@ -68,10 +68,10 @@ TEST(Compiled, SaysWhatItIs) {
             1u);
   const auto types = ask(&PJRT_Api::PJRT_Executable_OutputElementTypes,
                          &PJRT_Executable_OutputElementTypes_Args::executable, e.get());
-  EXPECT_EQ(std::vector<std::uint32_t>(types.output_types,
-                                       types.output_types + types.num_output_types),
-            (std::vector<std::uint32_t>{PJRT_Buffer_Type_S8, PJRT_Buffer_Type_TOKEN,
-                                        PJRT_Buffer_Type_F32, PJRT_Buffer_Type_F32}));
+  EXPECT_EQ(
+      std::vector<std::uint32_t>(types.output_types, types.output_types + types.num_output_types),
+      (std::vector<std::uint32_t>{PJRT_Buffer_Type_S8, PJRT_Buffer_Type_TOKEN, PJRT_Buffer_Type_F32,
+                                  PJRT_Buffer_Type_F32}));
   const auto dims = ask(&PJRT_Api::PJRT_Executable_OutputDimensions,
                         &PJRT_Executable_OutputDimensions_Args::executable, e.get());
   EXPECT_EQ(dims.num_outputs, 4u);
@@ -87,13 +87,14 @@ TEST(Compiled, SaysWhatItIs) {
 TEST(Compiled, NamesItsDevices) {
   const Client client = make_client(4);
   const Loaded loaded = compile(client, kDoubled, options_for(1, 1, {2}));
-  const auto devices = ask(&PJRT_Api::PJRT_LoadedExecutable_AddressableDevices,
-                           &PJRT_LoadedExecutable_AddressableDevices_Args::executable, loaded.get());
+  const auto devices =
+      ask(&PJRT_Api::PJRT_LoadedExecutable_AddressableDevices,
+          &PJRT_LoadedExecutable_AddressableDevices_Args::executable, loaded.get());
   ASSERT_EQ(devices.num_addressable_devices, 1u);
   EXPECT_EQ(devices.addressable_devices[0], device_of(client, 2));
-  const auto assigned = ask(&PJRT_Api::PJRT_LoadedExecutable_GetDeviceAssignment,
-                            &PJRT_LoadedExecutable_GetDeviceAssignment_Args::executable,
-                            loaded.get());
+  const auto assigned =
+      ask(&PJRT_Api::PJRT_LoadedExecutable_GetDeviceAssignment,
+          &PJRT_LoadedExecutable_GetDeviceAssignment_Args::executable, loaded.get());
   EXPECT_EQ(std::string(assigned.serialized_bytes, assigned.serialized_bytes_size),
             assignment(1, 1, {2}));
   assigned.serialized_device_assignment_deleter(assigned.serialized_device_assignment);
@@ -105,8 +106,7 @@ TEST(Compiled, NamesItsDevices) {
 // The caller chooses the device with each call.
 TEST(Compiled, IsPortableIfTheOptionsSaySo) {
   const Client client = make_client(3);
-  const Loaded loaded =
-      compile(client, kDoubled, options_for(1, 1) + Proto().number(4, 1).text());
+  const Loaded loaded = compile(client, kDoubled, options_for(1, 1) + Proto().number(4, 1).text());
   for (PJRT_Device* const d : devices_of(client)) {
     const Buffer x = put(client, Floats{1, 2, 3, 4}, {4}, d);
     const Buffers y = run(loaded, {x.get()}, {.device = d});
@@ -153,8 +153,7 @@ TEST(Compiled, CountsItsWork) {
   EXPECT_EQ(std::string(costs.properties[0].name, costs.properties[0].name_size), "flops");
   EXPECT_EQ(costs.properties[0].type, PJRT_NamedValue_kFloat);
   EXPECT_EQ(costs.properties[0].float_value, 2.0f * 8 * 16 * 4);
-  EXPECT_EQ(std::string(costs.properties[1].name, costs.properties[1].name_size),
-            "bytes accessed");
+  EXPECT_EQ(std::string(costs.properties[1].name, costs.properties[1].name_size), "bytes accessed");
   EXPECT_EQ(costs.properties[1].float_value, 4.0f * (8 * 16 + 16 * 4 + 8 * 4));
 }
 
@@ -418,13 +417,13 @@ TEST(CompileOptions, HaveNamesAndTypes) {
 TEST(CompileOptions, AreWholeMessages) {
   const Client client = make_client(2);
   const std::string whole = options_for(1, 2, {0, 1});
-  EXPECT_EQ(failure([&] { compile(client, kDoubled, whole.substr(0, whole.size() - 1)); })
-                .substr(0, 3),
-            "3: ");
+  EXPECT_EQ(
+      failure([&] { compile(client, kDoubled, whole.substr(0, whole.size() - 1)); }).substr(0, 3),
+      "3: ");
   // Fields of later versions are skipped, whatever their kind.
   std::string later = options_for(1, 1);
   later += Proto().number(100, 7).bytes(101, "later").text();
-  later += std::string("\xb5\x06\x01\x02\x03\x04", 6);                  // 102, four bytes
+  later += std::string("\xb5\x06\x01\x02\x03\x04", 6);                   // 102, four bytes
   later += std::string("\xb9\x06\x01\x02\x03\x04\x05\x06\x07\x08", 10);  // 103, eight bytes
   EXPECT_EQ(failure([&] { compile(client, kDoubled, later); }), "");
 }
@@ -444,7 +443,8 @@ TEST(CompileOptions, NameDevicesThatAreThere) {
   EXPECT_EQ(refused(options_for(std::int64_t{1} << 62, 4)),
             "3: 4611686018427387904 replicas of 4 partitions are more than 4096 devices");
   const std::string few =
-      Proto().bytes(3, Proto().number(4, 1).number(5, 2).bytes(9, assignment(1, 1, {0})).text())
+      Proto()
+          .bytes(3, Proto().number(4, 1).number(5, 2).bytes(9, assignment(1, 1, {0})).text())
           .text();
   EXPECT_EQ(refused(few),
             "3: the device assignment names 1 devices, and 1 replicas of 2 partitions need 2");
@@ -483,8 +483,9 @@ TEST(Programs, AreModulesOfOneFormat) {
   const std::string bytecode = file("tests/stablehlo/exported/dense.mlirbc");
   for (std::size_t n = 4; n < bytecode.size(); n += 61)
     ASSERT_EQ(code(bytecode.substr(0, n)), "3: ") << n;
-  EXPECT_EQ(code(module_of("%a: tensor<?xf32>", "tensor<?xf32>", "    return %a : tensor<?xf32>\n")),
-            "3: ");
+  EXPECT_EQ(
+      code(module_of("%a: tensor<?xf32>", "tensor<?xf32>", "    return %a : tensor<?xf32>\n")),
+      "3: ");
 }
 
 TEST(Programs, NameTheOperationThatIsRefused) {

@@ -14,11 +14,10 @@ const std::string kV = "tensor<4xf32>";
 
 // Adds one to an argument of this type with these attributes.
 Loaded next(const Client& client, const std::string& attributes, const std::string& type = kV) {
-  return compile(client,
-                 module_of("%a: " + type + attributes, type,
-                           "    %c = stablehlo.constant dense<1.0> : " + type +
-                               "\n    %0 = stablehlo.add %a, %c : " + type + "\n    return %0 : " +
-                               type + "\n"));
+  return compile(client, module_of("%a: " + type + attributes, type,
+                                   "    %c = stablehlo.constant dense<1.0> : " + type +
+                                       "\n    %0 = stablehlo.add %a, %c : " + type +
+                                       "\n    return %0 : " + type + "\n"));
 }
 Buffer four(const Client& client) { return put(client, Floats{1, 2, 3, 4}, {4}); }
 
@@ -55,6 +54,7 @@ TEST(Donation, IsCountedOnce) {
   for (int i = 1; i <= 20; ++i) {
     Buffers y = run(taking, {x.get()});
     x = std::move(y[0]);
+    wait(ready_event(x));
     EXPECT_EQ(live_bytes(device) - before, 400000);
   }
   EXPECT_EQ(get<float>(x), Floats(100000, 20));
@@ -78,16 +78,15 @@ TEST(Donation, IsRefusedByTheCaller) {
 // An argument that may serve any result is taken only if one has its size and no other argument.
 TEST(Donation, OfWhatNoResultNeedsLeavesItAlive) {
   const Client client = make_client();
-  const Loaded mixed = compile(
-      client,
-      module_of("%a: tensor<4xf32> {jax.buffer_donor = true}, "
-                "%b: tensor<4xf32> {jax.buffer_donor = true}, "
-                "%c: tensor<2xf32> {jax.buffer_donor = true}, "
-                "%d: tensor<8xi8> {jax.buffer_donor = true}",
-                "tensor<4xf32>, tensor<2xf32>",
-                "    %0 = stablehlo.add %a, %b : tensor<4xf32>\n"
-                "    %1 = stablehlo.add %c, %c : tensor<2xf32>\n"
-                "    return %0, %1 : tensor<4xf32>, tensor<2xf32>\n"));
+  const Loaded mixed =
+      compile(client, module_of("%a: tensor<4xf32> {jax.buffer_donor = true}, "
+                                "%b: tensor<4xf32> {jax.buffer_donor = true}, "
+                                "%c: tensor<2xf32> {jax.buffer_donor = true}, "
+                                "%d: tensor<8xi8> {jax.buffer_donor = true}",
+                                "tensor<4xf32>, tensor<2xf32>",
+                                "    %0 = stablehlo.add %a, %b : tensor<4xf32>\n"
+                                "    %1 = stablehlo.add %c, %c : tensor<2xf32>\n"
+                                "    return %0, %1 : tensor<4xf32>, tensor<2xf32>\n"));
   const Buffer a = four(client), b = four(client), c = put(client, Floats{1, 2}, {2}),
                d = put(client, std::vector<std::int8_t>(8, 1), {8});
   const Buffers r = run(mixed, {a.get(), b.get(), c.get(), d.get()});
@@ -102,11 +101,11 @@ TEST(Donation, OfWhatNoResultNeedsLeavesItAlive) {
 
 TEST(Donation, OfAnArgumentThatIsReturnedMovesIt) {
   const Client client = make_client();
-  const Loaded swapped = compile(
-      client, module_of("%a: tensor<4xf32> {tf.aliasing_output = 1 : i32}, "
-                        "%b: tensor<4xf32> {tf.aliasing_output = 0 : i32}",
-                        "tensor<4xf32>, tensor<4xf32>",
-                        "    return %b, %a : tensor<4xf32>, tensor<4xf32>\n"));
+  const Loaded swapped =
+      compile(client, module_of("%a: tensor<4xf32> {tf.aliasing_output = 1 : i32}, "
+                                "%b: tensor<4xf32> {tf.aliasing_output = 0 : i32}",
+                                "tensor<4xf32>, tensor<4xf32>",
+                                "    return %b, %a : tensor<4xf32>, tensor<4xf32>\n"));
   const Buffer a = four(client), b = put(client, Floats{5, 6, 7, 8}, {4});
   const Buffers r = run(swapped, {a.get(), b.get()});
   EXPECT_TRUE(is_deleted(a));
@@ -122,16 +121,20 @@ TEST(Donation, TakesNoBufferTwice) {
       "    %0 = stablehlo.add %a, %b : tensor<4xf32>\n    return %0 : tensor<4xf32>\n";
   const Loaded one = compile(client, module_of(types, kV, body));
   const Buffer x = four(client);
-  EXPECT_EQ(failure([&] { run(one, {x.get(), x.get()}); }),
+  EXPECT_EQ(failure([&] {
+              run(one, {x.get(), x.get()});
+            }),
             "3: Attempt to use a buffer that was previously donated in the same call to Execute() "
             "(flattened argument 1, replica 0). Give the argument an array of its own.");
-  const Loaded both = compile(
-      client, module_of("%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, "
-                        "%b: tensor<4xf32> {tf.aliasing_output = 1 : i32}",
-                        "tensor<4xf32>, tensor<4xf32>",
-                        "    %0 = stablehlo.add %a, %b : tensor<4xf32>\n"
-                        "    return %0, %a : tensor<4xf32>, tensor<4xf32>\n"));
-  EXPECT_EQ(failure([&] { run(both, {x.get(), x.get()}); }),
+  const Loaded both =
+      compile(client, module_of("%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, "
+                                "%b: tensor<4xf32> {tf.aliasing_output = 1 : i32}",
+                                "tensor<4xf32>, tensor<4xf32>",
+                                "    %0 = stablehlo.add %a, %b : tensor<4xf32>\n"
+                                "    return %0, %a : tensor<4xf32>, tensor<4xf32>\n"));
+  EXPECT_EQ(failure([&] {
+              run(both, {x.get(), x.get()});
+            }),
             "3: Attempt to donate the same buffer twice in Execute() (flattened argument 1, "
             "replica 0). Give each donated argument an array of its own.");
   // What was refused has taken nothing.
@@ -139,7 +142,9 @@ TEST(Donation, TakesNoBufferTwice) {
   EXPECT_EQ(get<float>(x), (Floats{1, 2, 3, 4}));
   // Nor has a call that names another argument wrongly.
   const Buffer wrong = put(client, Floats{1}, {1});
-  EXPECT_EQ(failure([&] { run(one, {x.get(), wrong.get()}); }),
+  EXPECT_EQ(failure([&] {
+              run(one, {x.get(), wrong.get()});
+            }),
             "3: Execute: argument 1 of the program 'm' is f32[4] on each device, and gets f32[1]");
   EXPECT_FALSE(is_deleted(x));
   EXPECT_EQ(get<float>(run(one, {x.get(), four(client).get()})[0]), (Floats{2, 4, 6, 8}));
@@ -149,8 +154,8 @@ TEST(Donation, LeavesLentMemoryAlone) {
   const Client client = make_client();
   alignas(64) std::array<float, 4> memory{1, 2, 3, 4};
   FromHost from{memory.data(), PJRT_Buffer_Type_F32, {4}};
-  for (const auto s : {PJRT_HostBufferSemantics_kImmutableZeroCopy,
-                       PJRT_HostBufferSemantics_kMutableZeroCopy}) {
+  for (const auto s :
+       {PJRT_HostBufferSemantics_kImmutableZeroCopy, PJRT_HostBufferSemantics_kMutableZeroCopy}) {
     from.semantics = s;
     const Put lent = put(client, from);
     const Buffers y = run(next(client, kAliased), {lent.buffer.get()});

@@ -44,9 +44,8 @@ void on_ready(PJRT_Event* event, Told& told) {
   call(&PJRT_Api::PJRT_Event_OnReady, args);
 }
 std::string error_of(const Event& event) {
-  return failure([&] {
-    ask(&PJRT_Api::PJRT_Event_Error, &PJRT_Event_Error_Args::event, event.get());
-  });
+  return failure(
+      [&] { ask(&PJRT_Api::PJRT_Event_Error, &PJRT_Event_Error_Args::event, event.get()); });
 }
 
 // A call that waits behind the gate.
@@ -126,10 +125,10 @@ TEST_F(PendingCall, IsReadWhenItIsDone) {
 }
 
 TEST_F(PendingCall, GivesItsResultsToOthers) {
-  const Loaded doubled = compile(
-      client_, module_of("%a: tensor<4xf32>", "tensor<4xf32>",
-                         "    %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
-                         "    return %0 : tensor<4xf32>\n"));
+  const Loaded doubled =
+      compile(client_, module_of("%a: tensor<4xf32>", "tensor<4xf32>",
+                                 "    %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
+                                 "    return %0 : tensor<4xf32>\n"));
   Results r = start();
   Buffers next = run(doubled, {r.buffers[0][1].get()});
   auto copy = empty<PJRT_Buffer_CopyToDevice_Args>();
@@ -160,10 +159,10 @@ TEST_F(PendingCall, KeepsLentMemory) {
 }
 
 TEST_F(PendingCall, FailsWithWhatItsFunctionSays) {
-  const Loaded doubled = compile(
-      client_, module_of("%a: tensor<4xf32>", "tensor<4xf32>",
-                         "    %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
-                         "    return %0 : tensor<4xf32>\n"));
+  const Loaded doubled =
+      compile(client_, module_of("%a: tensor<4xf32>", "tensor<4xf32>",
+                                 "    %0 = stablehlo.add %a, %a : tensor<4xf32>\n"
+                                 "    return %0 : tensor<4xf32>\n"));
   gate_.fail_with("nothing works");
   Results r = start();
   Told told;

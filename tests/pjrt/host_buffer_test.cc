@@ -88,8 +88,8 @@ TEST(HostBuffers, GiveMemoryBackWhenTheyAreDeleted) {
 // A result that is an argument as it is has memory of its own, since the caller may get its back.
 TEST(HostBuffers, AreNotSharedWithResults) {
   const Client client = make_client();
-  const Loaded same = compile(client, module_of("%a: tensor<4xf32>", "tensor<4xf32>",
-                                                "    return %a : tensor<4xf32>\n"));
+  const Loaded same = compile(
+      client, module_of("%a: tensor<4xf32>", "tensor<4xf32>", "    return %a : tensor<4xf32>\n"));
   Room room{{1, 2, 3, 4}};
   FromHost from{room.values.data(), PJRT_Buffer_Type_F32, {4}};
   from.semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy;
@@ -204,11 +204,11 @@ TEST(HostBuffers, KeepTheBytesOfEachType) {
   std::vector<std::uint8_t> bytes(16 * 6);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(37 * i + 11);
   const std::pair<PJRT_Buffer_Type, std::size_t> types[] = {
-      {PJRT_Buffer_Type_S8, 1},   {PJRT_Buffer_Type_S16, 2}, {PJRT_Buffer_Type_S32, 4},
-      {PJRT_Buffer_Type_S64, 8},  {PJRT_Buffer_Type_U8, 1},  {PJRT_Buffer_Type_U16, 2},
-      {PJRT_Buffer_Type_U32, 4},  {PJRT_Buffer_Type_U64, 8}, {PJRT_Buffer_Type_F16, 2},
-      {PJRT_Buffer_Type_F32, 4},  {PJRT_Buffer_Type_F64, 8}, {PJRT_Buffer_Type_BF16, 2},
-      {PJRT_Buffer_Type_C64, 8},  {PJRT_Buffer_Type_C128, 16}};
+      {PJRT_Buffer_Type_S8, 1},  {PJRT_Buffer_Type_S16, 2},  {PJRT_Buffer_Type_S32, 4},
+      {PJRT_Buffer_Type_S64, 8}, {PJRT_Buffer_Type_U8, 1},   {PJRT_Buffer_Type_U16, 2},
+      {PJRT_Buffer_Type_U32, 4}, {PJRT_Buffer_Type_U64, 8},  {PJRT_Buffer_Type_F16, 2},
+      {PJRT_Buffer_Type_F32, 4}, {PJRT_Buffer_Type_F64, 8},  {PJRT_Buffer_Type_BF16, 2},
+      {PJRT_Buffer_Type_C64, 8}, {PJRT_Buffer_Type_C128, 16}};
   for (const auto& [type, size] : types) {
     const Put made = put(client, {bytes.data(), type, {2, 3}});
     EXPECT_EQ(element_of(made.buffer), type);
@@ -219,9 +219,9 @@ TEST(HostBuffers, KeepTheBytesOfEachType) {
                   &PJRT_Buffer_OnDeviceSizeInBytes_Args::buffer, made.buffer.get())
                   .on_device_size_in_bytes,
               6 * size);
-    EXPECT_TRUE(ask(&PJRT_Api::PJRT_Buffer_IsOnCpu, &PJRT_Buffer_IsOnCpu_Args::buffer,
-                    made.buffer.get())
-                    .is_on_cpu);
+    EXPECT_TRUE(
+        ask(&PJRT_Api::PJRT_Buffer_IsOnCpu, &PJRT_Buffer_IsOnCpu_Args::buffer, made.buffer.get())
+            .is_on_cpu);
   }
   const std::vector<std::uint8_t> flags{0, 1, 1, 0};
   const Put made = put(client, {flags.data(), PJRT_Buffer_Type_PRED, {4}});
@@ -289,8 +289,7 @@ TEST(HostBuffers, AreRefusedWithWrongSizes) {
     return failure([&] { put(client, from); });
   };
   EXPECT_EQ(refused({2, -3}), "3: BufferFromHostBuffer: dimension 1 has the size -3");
-  EXPECT_EQ(refused({2, 3}, {4}),
-            "3: BufferFromHostBuffer: there are 1 strides for 2 dimensions");
+  EXPECT_EQ(refused({2, 3}, {4}), "3: BufferFromHostBuffer: there are 1 strides for 2 dimensions");
   const std::int64_t large = std::int64_t{1} << 40;
   EXPECT_EQ(refused({large, large}),
             "3: BufferFromHostBuffer: a block of 1099511627776 x 1099511627776 elements is too "

@@ -26,10 +26,9 @@ Loaded unary(const Client& client, const std::string& op, const std::string& fro
              const std::string& to, int n) {
   const std::string in = "tensor<" + std::to_string(n) + "x" + from + ">";
   const std::string out = "tensor<" + std::to_string(n) + "x" + to + ">";
-  return compile(client,
-                 module_of("%a: " + in, out,
-                           "    %0 = stablehlo." + op + " %a : (" + in + ") -> " + out +
-                               "\n    return %0 : " + out + "\n"));
+  return compile(client, module_of("%a: " + in, out,
+                                   "    %0 = stablehlo." + op + " %a : (" + in + ") -> " + out +
+                                       "\n    return %0 : " + out + "\n"));
 }
 
 struct Integer {
@@ -76,10 +75,9 @@ TEST(NarrowIntegers, WrapInPrograms) {
   const Client client = make_client();
   for (const Integer& t : kIntegers) {
     const std::string type = "tensor<256x" + t.spelling + ">";
-    const Loaded doubled = compile(
-        client, module_of("%a: " + type, type,
-                          "    %0 = stablehlo.add %a, %a : " + type + "\n    return %0 : " + type +
-                              "\n"));
+    const Loaded doubled = compile(client, module_of("%a: " + type, type,
+                                                     "    %0 = stablehlo.add %a, %a : " + type +
+                                                         "\n    return %0 : " + type + "\n"));
     const Buffer x = put_bytes(client, t.type, all_bytes(), {256});
     const Buffer y = std::move(run(doubled, {x.get()})[0]);
     EXPECT_EQ(element_of(y), t.type);
@@ -136,8 +134,8 @@ TEST(NarrowReals, KeepTheirBytesAndValues) {
     const Bytes kept = get<std::uint8_t>(x);
     const auto values =
         get<float>(run(unary(client, "convert", t.spelling, "f32", n), {x.get()})[0]);
-    const Bytes again = get<std::uint8_t>(
-        run(unary(client, "convert", t.spelling, t.spelling, n), {x.get()})[0]);
+    const Bytes again =
+        get<std::uint8_t>(run(unary(client, "convert", t.spelling, t.spelling, n), {x.get()})[0]);
     ASSERT_EQ(values.size(), codes.size());
     for (int c = 0; c < n; ++c) {
       const auto at = static_cast<std::size_t>(c);
@@ -166,8 +164,7 @@ TEST(NarrowTypes, TakeStridesAndDonations) {
     PJRT_Buffer_MemoryLayout layout = tiled(order);
     wait(copy_to_host(columns.buffer, to.data(), to.size(), &layout));
     EXPECT_EQ(to, bytes);
-    const std::string t =
-        type == PJRT_Buffer_Type_S4 ? "tensor<3x2xi4>" : "tensor<3x2xf8E4M3FN>";
+    const std::string t = type == PJRT_Buffer_Type_S4 ? "tensor<3x2xi4>" : "tensor<3x2xf8E4M3FN>";
     const Loaded negated = compile(
         client, module_of("%a: " + t + " {tf.aliasing_output = 0 : i32}", t,
                           "    %0 = stablehlo.negate %a : " + t + "\n    return %0 : " + t + "\n"));
@@ -175,9 +172,8 @@ TEST(NarrowTypes, TakeStridesAndDonations) {
     EXPECT_TRUE(is_deleted(columns.buffer));
     Bytes expected;
     for (const int b : {1, 4, 2, 5, 3, 6})
-      expected.push_back(static_cast<std::uint8_t>(type == PJRT_Buffer_Type_S4
-                                                       ? (b == 8 ? -8 : -b)
-                                                       : b | 0x80));
+      expected.push_back(
+          static_cast<std::uint8_t>(type == PJRT_Buffer_Type_S4 ? (b == 8 ? -8 : -b) : b | 0x80));
     EXPECT_EQ(get<std::uint8_t>(y), expected);
   }
 }

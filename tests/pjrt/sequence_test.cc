@@ -33,7 +33,9 @@ Started start(int devices) {
       ask(&PJRT_Api::PJRT_Client_TopologyDescription, &PJRT_Client_TopologyDescription_Args::client,
           client)
           .topology;
-  const auto of_topology = [&](auto function, auto field) { return ask(function, field, topology); };
+  const auto of_topology = [&](auto function, auto field) {
+    return ask(function, field, topology);
+  };
   of_topology(&PJRT_Api::PJRT_TopologyDescription_PlatformVersion,
               &PJRT_TopologyDescription_PlatformVersion_Args::topology);
   of_topology(&PJRT_Api::PJRT_TopologyDescription_PlatformName,
@@ -105,9 +107,8 @@ Floats read(const Buffer& buffer) {
   EXPECT_EQ(element_of(buffer), PJRT_Buffer_Type_F32);
   std::size_t n = 1;
   for (const std::int64_t d : dims_of(buffer)) n *= static_cast<std::size_t>(d);
-  EXPECT_TRUE(
-      ask(&PJRT_Api::PJRT_Buffer_IsOnCpu, &PJRT_Buffer_IsOnCpu_Args::buffer, buffer.get())
-          .is_on_cpu);
+  EXPECT_TRUE(ask(&PJRT_Api::PJRT_Buffer_IsOnCpu, &PJRT_Buffer_IsOnCpu_Args::buffer, buffer.get())
+                  .is_on_cpu);
   ask(&PJRT_Api::PJRT_Buffer_DynamicDimensionIndices,
       &PJRT_Buffer_DynamicDimensionIndices_Args::buffer, buffer.get());
   add_reference(buffer);
@@ -144,17 +145,17 @@ void play(int devices, const std::string& module, const std::string& options,
   EXPECT_EQ(std::vector<PJRT_Device*>(on.addressable_devices,
                                       on.addressable_devices + on.num_addressable_devices),
             jax.devices);
-  const auto ids = ask(&PJRT_Api::PJRT_LoadedExecutable_AddressableDeviceLogicalIds,
-                       &PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args::executable,
-                       loaded.get());
+  const auto ids =
+      ask(&PJRT_Api::PJRT_LoadedExecutable_AddressableDeviceLogicalIds,
+          &PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args::executable, loaded.get());
   ASSERT_EQ(ids.num_addressable_device_logical_ids, static_cast<std::size_t>(devices));
   for (int d = 0; d < devices; ++d) {
     EXPECT_EQ(ids.addressable_device_logical_ids[d].replica, 0);
     EXPECT_EQ(ids.addressable_device_logical_ids[d].partition, d);
   }
-  const auto assigned = ask(&PJRT_Api::PJRT_LoadedExecutable_GetDeviceAssignment,
-                            &PJRT_LoadedExecutable_GetDeviceAssignment_Args::executable,
-                            loaded.get());
+  const auto assigned =
+      ask(&PJRT_Api::PJRT_LoadedExecutable_GetDeviceAssignment,
+          &PJRT_LoadedExecutable_GetDeviceAssignment_Args::executable, loaded.get());
   std::vector<std::int64_t> all;
   for (int d = 0; d < devices; ++d) all.push_back(d);
   EXPECT_EQ(std::string(assigned.serialized_bytes, assigned.serialized_bytes_size),
@@ -163,8 +164,7 @@ void play(int devices, const std::string& module, const std::string& options,
   const auto kinds = ask(&PJRT_Api::PJRT_Executable_OutputMemoryKinds,
                          &PJRT_Executable_OutputMemoryKinds_Args::executable, executable.get());
   EXPECT_EQ(kinds.num_outputs, 1u);
-  const auto& shardings =
-      extension<PJRT_Shardings_Extension>(PJRT_Extension_Type_Shardings);
+  const auto& shardings = extension<PJRT_Shardings_Extension>(PJRT_Extension_Type_Shardings);
   auto given = empty<PJRT_Shardings_PJRT_Executable_OutputShardings_Args>();
   given.executable = executable.get();
   check(shardings.PJRT_Shardings_PJRT_Executable_OutputShardings(&given));
@@ -185,7 +185,8 @@ void play(int devices, const std::string& module, const std::string& options,
   std::vector<Event> done(static_cast<std::size_t>(devices) * 2);
   for (std::size_t d = 0; d < static_cast<std::size_t>(devices); ++d) {
     arguments.emplace_back();
-    arguments.back().push_back(from_numpy(jax, numbers + 4, PJRT_Buffer_Type_F32, {4}, d, done[2 * d]));
+    arguments.back().push_back(
+        from_numpy(jax, numbers + 4, PJRT_Buffer_Type_F32, {4}, d, done[2 * d]));
     arguments.back().push_back(
         from_numpy(jax, numbers, PJRT_Buffer_Type_F32, {4}, d, done[2 * d + 1]));
     for (const Buffer& b : arguments.back()) EXPECT_FALSE(is_deleted(b));

@@ -44,6 +44,28 @@ llvm::Value* LaneOps::integer_unary(Arith op, llvm::Value* v, DType d) {
   throw InternalError("emitter: no such operation on integers");
 }
 
+namespace {
+
+// Processors divide vectors of floats, and integers one by one. The quotient of integers of up to
+// 32 bits, rounded to a double and then to zero, is exact: a quotient that is no integer is at
+// least 2^-32 away from one, relative to itself, and a double has 53 bits.
+llvm::Value* quotient_of_doubles(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y,
+                                 bool is_signed) {
+  llvm::Type* const t = x->getType();
+  llvm::Type* const wide =
+      llvm::VectorType::get(b.getDoubleTy(), llvm::cast<llvm::VectorType>(t)->getElementCount());
+  const auto as_double = [&](llvm::Value* v) {
+    return is_signed ? b.CreateSIToFP(v, wide) : b.CreateUIToFP(v, wide);
+  };
+  llvm::Value* const q = b.CreateFDiv(as_double(x), as_double(y));
+  // The division must be exact, whatever is allowed elsewhere.
+  if (auto* const division = llvm::dyn_cast<llvm::Instruction>(q))
+    division->setFastMathFlags(llvm::FastMathFlags());
+  return is_signed ? b.CreateFPToSI(q, t) : b.CreateFPToUI(q, t);
+}
+
+}  // namespace
+
 llvm::Value* LaneOps::integer_division(Arith op, llvm::Value* x, llvm::Value* y, bool is_signed) {
   llvm::Type* t = x->getType();
   bool div = op == Arith::div;
@@ -60,6 +82,11 @@ llvm::Value* LaneOps::integer_division(Arith op, llvm::Value* x, llvm::Value* y,
         b_.CreateOr(by_zero, b_.CreateAnd(b_.CreateICmpEQ(x, least), b_.CreateICmpEQ(y, k(t, -1))));
   }
   llvm::Value* safe = b_.CreateSelect(unsafe, k(t, 1), y);
+  if (t->isVectorTy() && bits_of(t) <= 32) {
+    llvm::Value* const q = quotient_of_doubles(b_, x, safe, is_signed);
+    if (div) return b_.CreateSelect(by_zero, k(t, -1), q);
+    return b_.CreateSelect(by_zero, x, b_.CreateSub(x, b_.CreateMul(q, safe)));
+  }
   if (div)
     return b_.CreateSelect(by_zero, k(t, -1),
                            is_signed ? b_.CreateSDiv(x, safe) : b_.CreateUDiv(x, safe));

@@ -131,18 +131,53 @@ struct KeyedIndex {
   }
 };
 
+// Whether a row is read once, keeping the greatest elements so far, and not sorted in part.
+bool are_few(std::int64_t n, std::int64_t k) { return k <= n / 8 && k <= 256; }
+
+// Collects the k greatest of a row's n elements, in any order. Nearly all elements are passed over
+// in blocks whose greatest key is not above the least of those that are kept.
+template <class T, class Key>
+void collect(const T* x, std::int64_t n, std::int64_t k, KeyedIndex<Key>* kept) {
+  constexpr std::int64_t kBlock = 64;
+  const auto element = [&](std::int64_t i) {
+    return KeyedIndex<Key>{ordered(x[i]), ~static_cast<std::uint32_t>(i)};
+  };
+  for (std::int64_t i = 0; i < k; ++i) kept[i] = element(i);
+  std::make_heap(kept, kept + k, std::greater<>());  // the least is the first
+  const auto offer = [&](std::int64_t i, Key key) {
+    if (key <= kept[0].key) return;  // of equal elements the first is the greatest
+    std::pop_heap(kept, kept + k, std::greater<>());
+    kept[k - 1] = element(i);
+    std::push_heap(kept, kept + k, std::greater<>());
+  };
+  std::int64_t i = k;
+  for (; i + kBlock <= n; i += kBlock) {
+    Key keys[kBlock], most = 0;
+    for (std::int64_t j = 0; j < kBlock; ++j) keys[j] = ordered(x[i + j]);
+    for (std::int64_t j = 0; j < kBlock; ++j) most = keys[j] > most ? keys[j] : most;
+    if (most <= kept[0].key) continue;
+    for (std::int64_t j = 0; j < kBlock; ++j) offer(i + j, keys[j]);
+  }
+  for (; i < n; ++i) offer(i, ordered(x[i]));
+}
+
 template <class T>
 void top_k_rows(const void* from, void* values, void* indices, std::int64_t n, std::int64_t k,
                 std::int64_t begin, std::int64_t end) {
   using Key = decltype(ordered(T{}));
-  std::vector<KeyedIndex<Key>> row(static_cast<std::size_t>(n));
+  if (k == 0) return;
+  const bool few = are_few(n, k);
+  std::vector<KeyedIndex<Key>> row(static_cast<std::size_t>(few ? k : n));
   const T* x = static_cast<const T*>(from) + begin * n;
   T* value = static_cast<T*>(values) + begin * k;
   auto* index = static_cast<std::int32_t*>(indices) + begin * k;
   for (std::int64_t r = begin; r < end; ++r, x += n) {
-    for (std::int64_t i = 0; i < n; ++i)
-      row[static_cast<std::size_t>(i)] = {ordered(x[i]), ~static_cast<std::uint32_t>(i)};
     const auto last = row.begin() + k;
+    if (few)
+      collect(x, n, k, row.data());
+    else
+      for (std::int64_t i = 0; i < n; ++i)
+        row[static_cast<std::size_t>(i)] = {ordered(x[i]), ~static_cast<std::uint32_t>(i)};
     if (last != row.end()) std::nth_element(row.begin(), last, row.end(), std::greater<>());
     std::sort(row.begin(), last, std::greater<>());
     for (auto it = row.begin(); it != last; ++it) {

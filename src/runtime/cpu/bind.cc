@@ -2,6 +2,7 @@
 
 #include "base/process.h"
 #include "runtime/backend.h"
+#include "runtime/host/recycled.h"
 
 #include <algorithm>
 
@@ -121,7 +122,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
       results[i] = alias(*results[static_cast<std::size_t>(r.same_as)]);
       continue;
     }
-    auto out = std::make_shared<ArrayData>();
+    auto out = std::allocate_shared<ArrayData>(Recycled<ArrayData>());
     out->type = r.type;
     out->layout = plan.layout ? plan.layout
                   : v.whole   ? v.whole

@@ -8,6 +8,7 @@
 #include "runtime/host/blocks.h"
 #include "runtime/host/devices.h"
 #include "runtime/host/memory_limit.h"
+#include "runtime/host/recycled.h"
 #include "runtime/host/sanitizers.h"
 #include "runtime/host/small_blocks.h"
 
@@ -184,7 +185,9 @@ struct Lent {
 
 struct BufferAccess {
   struct Concrete : Buffer {};
-  static std::shared_ptr<Buffer> make() { return std::make_shared<Concrete>(); }
+  static std::shared_ptr<Buffer> make() {
+    return std::allocate_shared<Concrete>(Recycled<Concrete>());
+  }
 };
 
 namespace {

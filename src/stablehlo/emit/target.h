@@ -24,8 +24,6 @@ struct Target {
   std::string_view prefix = {};
   /// Whether its compiler reads Shardy's meshes and shardings.
   bool partitions = true;
-  /// Whether its compiler reads CHLO; if not, operations of CHLO are custom calls of their names.
-  bool chlo = true;
 
   /// Null if its libraries do not compute the op.
   const LibraryOp* find(const Op& op) const;

@@ -2,7 +2,6 @@
 
 #include "ir/nested.h"
 #include "stablehlo/emit/emission.h"
-#include "stablehlo/emit/target.h"
 #include "transform/messages.h"
 
 #include <algorithm>
@@ -67,10 +66,14 @@ void Block::braces(const RegionText& region, const char* terminator, bool header
 Names Block::generic(const std::string& op, const Names& operands, const std::string& attributes,
                      std::span<const Type> in, std::span<const Type> out,
                      const std::vector<RegionText>& regions) {
-  const bool is_call = op.starts_with("chlo.") && !module.target().chlo;
-  std::string head = is_call ? "stablehlo.custom_call @" + op : quoted(op);
-  head += "(" + joined(operands) + ")";
-  if (!attributes.empty()) head += is_call ? " {" + attributes + "}" : " <{" + attributes + "}>";
+  const bool calls = module.without_chlo && op.starts_with("chlo.");
+  std::string head =
+      (calls ? "\"stablehlo.custom_call\"" : quoted(op)) + "(" + joined(operands) + ")";
+  if (calls)
+    head += " <{call_target_name = " + quoted(op) +
+            (attributes.empty() ? "" : ", backend_config = " + quoted(attributes)) + "}>";
+  else if (!attributes.empty())
+    head += " <{" + attributes + "}>";
   const std::string types = " : " + types_text(in) + " -> " + result_types_text(out);
   if (regions.empty()) return define(head + types, out.size());
   const Names results = define(head + " ({", out.size());

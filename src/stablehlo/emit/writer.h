@@ -121,6 +121,8 @@ class ModuleWriter {
            const std::function<void(Block&, const std::vector<Type>&)>& write);
   std::string text(const std::string& name) const;
 
+  /// Whether operations of CHLO are written as custom calls of their names.
+  bool without_chlo = false;
   std::string main;       // its text
   std::string functions;  // of the private ones
 
