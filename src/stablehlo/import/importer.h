@@ -166,6 +166,8 @@ class Importer {
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
+  /// Constrains x to a spec over a mesh, apart from the `open` dimensions, which may be cut further.
+  Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// The module's meshes with so many devices, apart from those that cannot be read.
   std::vector<MeshRef> meshes_over(std::int64_t devices) const;
   /// The mesh of a sharding; and (cut_of) how it partitions an array of rank `rank`.
@@ -220,7 +222,6 @@ class Importer {
   std::optional<DeclaredSharding> taken_in_rows(const Attributes& attributes, int rank) const;
   const Terms* returned_in_rows(Value x, const Attributes& attributes) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
-  Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// The mesh that the program is partitioned over: that of its first manual computation or, if
   /// there is none, of its first kept sharding, which `mesh` then is.
   const MeshRef& partitioned_over(const MeshRef& mesh) const;
