@@ -69,7 +69,7 @@ class PluginSide(sides.Side):
         self.workers = workers
 
     def run_once(self, row, program, timeout, **settings):
-        """The microseconds from the lowered program to the result, in a fresh process."""
+        """(wall, CPU) microseconds from the lowered program to the result, in a fresh process."""
         try:
             done = subprocess.run([*self.command, "--compile", program], env=dict(self.environment, **settings), stdout=subprocess.PIPE,
                                   stderr=self.log, timeout=timeout, text=True)
@@ -78,7 +78,8 @@ class PluginSide(sides.Side):
         word, _, rest = done.stdout.partition(" ")
         if word != "ok":
             raise sides.Failed(f"ended with code {done.returncode}")
-        return float(rest), 0.0, 0.0
+        wall, cpu = rest.split()
+        return float(wall), float(cpu), 0.0
 
 
 def group_of(name):
@@ -119,7 +120,7 @@ def first_calls(name, active, args, log):
                     continue
                 try:
                     row = Row(name, "first")
-                    result[side]["rounds"].append(active[side].run_once(row, row.programs(side)[""], 3 * args.timeout, **here)[:1])
+                    result[side]["rounds"].append(active[side].run_once(row, row.programs(side)[""], 3 * args.timeout, **here)[:2])
                 except sides.Failed as e:
                     result[side] = {"error": str(e)}
     return finish(result)
@@ -146,6 +147,8 @@ def finish(result):
     for name, side in result.items():
         if name != "tessera" and mine and side.get("rounds"):
             side["ratio"] = statistics.median(t[0] / m[0] for t, m in zip(side["rounds"], mine))
+            if len(mine[0]) > 1:
+                side["cpu_ratio"] = statistics.median(t[1] / max(m[1], 1e-3) for t, m in zip(side["rounds"], mine))
     return result
 
 
