@@ -166,7 +166,7 @@ class Importer {
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
-  /// Constrains x to a spec over a mesh, apart from the `open` dimensions, which may be cut further.
+  /// Constrains x to a spec over a mesh. The `open` dimensions may be cut further.
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// The module's meshes with so many devices, apart from those that cannot be read.
   std::vector<MeshRef> meshes_over(std::int64_t devices) const;

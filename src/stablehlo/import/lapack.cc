@@ -310,8 +310,8 @@ Values gees(Reading& r) {
   return out;
 }
 
-// Each device computes whole matrices, as with a call of a library. Sums over parts of columns would
-// round differently.
+// Each device computes whole matrices, as with a call of a library. Sums over parts of columns
+// would round differently.
 Value whole_matrices(const Reading& r, Value a) {
   const Importer& importer = r.importer;
   if (importer.options.devices <= 1 || importer.devices) return a;
