@@ -33,7 +33,9 @@ std::string text_of(const Block& caller, const std::string& stem, const AttrValu
     std::string operator()(const Literal& v) const {
       return dense_text(v) + " : " + type_text(Type(v.dtype, v.shape));
     }
-    std::string operator()(const ProgramPtr& p) const { return "@" + caller.module.function(stem, p, caller); }
+    std::string operator()(const ProgramPtr& p) const {
+      return "@" + caller.module.function(stem, p, caller);
+    }
     std::string operator()(const Programs& all) const {
       Names parts;
       for (const ProgramPtr& p : all) parts.push_back((*this)(p));

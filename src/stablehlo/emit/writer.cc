@@ -190,13 +190,12 @@ std::string ModuleWriter::function(const std::string& stem, const ProgramPtr& p,
   }
   const std::string symbol = fresh_symbol(stem);
   programs_.emplace(h, Function{p, caller.mesh, caller.automatic, symbol});
-  const std::string text =
-      function_text(*this, "func.func private @" + symbol, p->input_types(), p->output_types(), {},
-                    {}, [&](Block& b, const Names& in) {
-                      b.mesh = caller.mesh;
-                      b.automatic = caller.automatic;
-                      return b.program(*p, in);
-                    });
+  const std::string text = function_text(*this, "func.func private @" + symbol, p->input_types(),
+                                         p->output_types(), {}, {}, [&](Block& b, const Names& in) {
+                                           b.mesh = caller.mesh;
+                                           b.automatic = caller.automatic;
+                                           return b.program(*p, in);
+                                         });
   functions += text;
   return symbol;
 }
