@@ -172,33 +172,6 @@ std::optional<MeshRef> mesh_of_regions(const Program& program) {
   return std::nullopt;
 }
 
-// The order of dimensions in memory of a result that only transposes an argument: the argument's.
-// Callers that leave the layout of a result open can then take it back without a copy, as from XLA.
-std::optional<Shape> order_of_transposed(const Program& program, const Compiled& c, std::size_t r) {
-  Var v = program.outputs.at(r);
-  Ints moved(static_cast<std::size_t>(program.type(v).shape.rank()));
-  std::iota(moved.begin(), moved.end(), 0);
-  for (auto e = program.equations.rbegin(); e != program.equations.rend(); ++e) {
-    if (std::find(e->outputs.begin(), e->outputs.end(), v) == e->outputs.end()) continue;
-    if (e->op->name == "transpose") {
-      const Ints& by = e->attrs.ints("permutation");
-      for (std::int64_t& d : moved) d = by[static_cast<std::size_t>(d)];
-    } else if (e->op->name != "sharding_constraint") {
-      return std::nullopt;
-    }
-    v = e->inputs[0];
-  }
-  std::size_t input = 0;
-  for (const Argument& a : c.arguments) {
-    if (a.is_token || program.inputs.at(input++) != v) continue;
-    Shape order;
-    for (const std::int64_t d : a.order)
-      order.push_back(std::find(moved.begin(), moved.end(), d) - moved.begin());
-    return order;
-  }
-  return std::nullopt;
-}
-
 // What each device runs: the region of a program that is one, or the whole program.
 std::optional<spmd::ShardMap> region_of(const Program& program) {
   if (program.equations.size() != 1) return std::nullopt;
@@ -250,8 +223,7 @@ std::shared_ptr<const spmd::ProgramShardings> with_results_on_all_meshes(
 }
 
 void place_results(Compiled& c, const stablehlo::Signature& signature,
-                   const std::vector<stablehlo::NamedType>& outputs, const Program& whole,
-                   const Program& program) {
+                   const std::vector<stablehlo::NamedType>& outputs, const Program& program) {
   const auto devices = static_cast<std::int64_t>(c.device_count());
   for (const std::int64_t output : signature.results) {
     if (output < 0) {
@@ -260,9 +232,6 @@ void place_results(Compiled& c, const stablehlo::Signature& signature,
     }
     const stablehlo::NamedType& t = signature.outputs.at(static_cast<std::size_t>(output));
     Port port = port_of(*c.machine, t);
-    if (t.layout == "auto")
-      port.order = order_of_transposed(whole, c, static_cast<std::size_t>(output))
-                       .value_or(std::move(port.order));
     if (devices > 1) {
       const auto placed = place_of_result(program, c, static_cast<std::size_t>(output));
       const bool is_placed = placed && placed->mesh->size() == devices;
@@ -456,7 +425,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
     }
     functions.tell_placements(cut ? cut->mesh->devices : std::vector<int>());
   }
-  place_results(*c, signature, imported.outputs, *whole, *program);
+  place_results(*c, signature, imported.outputs, *program);
   const Cost cost = ops::cost_of(*program_of_device(program));
   c->flops = cost.flops;
   c->bytes_accessed = cost.bytes;

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 from jax import lax
-from jax.experimental.layout import Format, Layout
 
 jax.config.update("jax_enable_x64", True)
 rng = np.random.default_rng(7)
@@ -356,16 +355,6 @@ class Transfers(unittest.TestCase):
         check.equal(view, np.arange(10.0), "memory that is aligned is shared")
         check.equal(copy, np.zeros(10), "memory that is not aligned is copied")
         check.raises(ValueError, "is not aligned to 64 bytes", lambda: jnp.from_dlpack(odd, copy=False))
-
-    def test_layouts_that_are_left_open(self):
-        x = floats((2, 3, 4), np.float32)
-        f = jax.jit(lambda v: (v.transpose(2, 0, 1), v * 2), out_shardings=Format(Layout.AUTO))
-        turned, doubled = f(x)
-        check.equal(turned.format.layout.major_to_minor, (1, 2, 0), "a transposed argument lies as the argument")
-        check.equal(doubled.format.layout.major_to_minor, (0, 1, 2), "other results are row-major")
-        check.equal(turned, x.transpose(2, 0, 1))
-        check.equal(doubled, x * 2)
-        check.equal(jax.jit(lambda v: v + 1)(turned), x.transpose(2, 0, 1) + 1)
 
     def test_views_outlive_arrays(self):
         views = [np.asarray(jnp.full((1000,), float(i))) for i in range(50)]
