@@ -74,7 +74,7 @@ EXITS = {
     "os._exit": ("y = slow(big); show('end'); os._exit(3)", 3, "end\n", ""),
     "an error": ("y = slow(big); raise ValueError('end')", 1, "", "ValueError: end"),
     "a signal": ("y = slow(big); show('end'); os.kill(os.getpid(), signal.SIGTERM); signal.pause()", -15, "end\n", ""),
-    "an interrupt": ("y = slow(big)\ntry: os.kill(os.getpid(), signal.SIGINT); signal.pause()\nexcept KeyboardInterrupt: show('end')", 0, "end\n", ""),
+    "an interrupt": ("y = slow(big)\nsignal.signal(signal.SIGINT, signal.default_int_handler)\ntry: os.kill(os.getpid(), signal.SIGINT); signal.pause()\nexcept KeyboardInterrupt: show('end')", 0, "end\n", ""),
     "arrays live": ("keep = [jnp.ones(i) for i in range(100)]; views = [np.asarray(k) for k in keep]; show('end')", 0, "end\n", ""),
     "a view outlives its array": ("x = jnp.arange(3); n = np.from_dlpack(x); del x; show(n)", 0, "[0 1 2]\n", ""),
     "computing in atexit": ("atexit.register(lambda: show(float(slow(big)[0, 0]))); show('end')", 0, "end\n1.0\n", ""),

@@ -36,7 +36,7 @@ def main():
         return 77
     env = {k: v for k, v in os.environ.items() if k == "JAX_TESSERA_LIBRARY" or not k.startswith(("JAX_", "XLA_FLAGS", "TESSERA_DEVICES"))}
     if sys.argv[1:]:
-        env["PYTHONPATH"] = os.pathsep.join(sys.argv[1:])
+        env["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.argv[1:]))
     versions = subprocess.run([python, "-c", "import sys, jax; print('Python', sys.version.split()[0], 'JAX', jax.__version__)"],
                               capture_output=True, text=True, env=env).stdout.strip()
     print(f"{versions} ({python})")
