@@ -155,4 +155,24 @@ TEST_F(MainShardings, ShardingsOverASecondMesh) {
   }
 }
 
+// A loaded function takes and returns whole arrays, which keep the rest of such a sharding.
+TEST_F(MainShardings, UnreducedArraysKeepTheirDivision) {
+  const std::string sharding =
+      " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}], unreduced={\"y\"}>}";
+  const std::string ends[][2] = {{sharding, ""}, {"", sharding}};
+  for (const auto& [argument, result] : ends) {
+    const Array x = ts::arange(8).astype(ts::f32);
+    const Array got = ts::load_stablehlo_text(
+        "module attributes {mhlo.num_partitions = 8 : i32} {\n"
+        "  sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>\n"
+        "  func.func @main(%a: tensor<8xf32>" +
+        argument + ") -> (tensor<8xf32>" + result +
+        ") {\n"
+        "    %b = stablehlo.negate %a : tensor<8xf32>\n"
+        "    return %b : tensor<8xf32>\n  }\n}\n")(x)[0];
+    EXPECT_TRUE(ts::array_equal(got, -x).item<bool>());
+    EXPECT_EQ(got.sharding().spec(), P("x"));
+  }
+}
+
 }  // namespace

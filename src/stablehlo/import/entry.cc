@@ -237,7 +237,7 @@ Imported Importer::import(const std::string& function) {
             {terms, declared->mesh, declared->unreduced, declared->combiner, declared->spec}));
       } else {
         bound.leaves.push_back(level.builder().input(t));
-        if (s) bound.leaves.back() = constrained(bound.leaves.back(), *s);
+        if (s) bound.leaves.back() = constrained_whole(bound.leaves.back(), *s);
       }
       out_.inputs.push_back({names.inputs[out_.inputs.size()].name, t});
     }
@@ -259,7 +259,9 @@ Imported Importer::import(const std::string& function) {
         output.own_values = {own->mesh, own->spec, {}, own->axes};
         outputs.push_back(lying(own->rows, own->mesh, rows_of(*output.own_values).spec, {}));
       } else {
-        outputs.push_back(sharding ? constrained(v, *sharding) : v);
+        outputs.push_back(!sharding          ? v
+                          : options.has_rows ? constrained(v, *sharding)
+                                             : constrained_whole(v, *sharding));
       }
       out_.outputs.push_back(std::move(output));
     }

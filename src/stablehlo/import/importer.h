@@ -166,6 +166,9 @@ class Importer {
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
+  /// The same for an argument or result of the program, which is reduced even if it is declared as
+  /// unreduced.
+  Value constrained_whole(Value x, const AttributeSyntax& sharding) const;
   /// Constrains x to a spec over a mesh. The `open` dimensions may be cut further.
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// The module's meshes with so many devices, apart from those that cannot be read.

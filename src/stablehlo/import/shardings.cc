@@ -184,6 +184,15 @@ const MeshRef& Importer::partitioned_over(const MeshRef& mesh) const {
   return *partitioned_over_;
 }
 
+Value Importer::constrained_whole(Value x, const AttributeSyntax& sharding) const {
+  if (sharding.kind != AttributeSyntax::sharding || options.devices == 0)
+    return constrained(x, sharding);
+  const MeshRef mesh = mesh_of(sharding);
+  const Cut cut = cut_of(sharding, x.rank());
+  if (cut.unreduced.empty()) return constrained(x, sharding);
+  return mesh->size() == options.devices ? lying(x, mesh, cut.spec, cut.open) : x;
+}
+
 // Inside a manual computation only the other axes can be constrained. JAX leaves every value there
 // unconstrained.
 Value Importer::lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const {
