@@ -356,8 +356,8 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
         order_of("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     runtime::BufferPtr block = room_for(element, shape);
-    // What is stored in a wider type must be one of the narrow type's values, and a boolean must be
-    // 0 or 1.
+    // An element that is stored in a wider type must be one of the narrow type's values, and a
+    // boolean must be 0 or 1.
     if (!element.is_stored_as_seen() || element.dtype == DType::boolean) {
       const std::vector<std::byte> zeros(static_cast<std::size_t>(shape.count()));
       store(element, zeros.data(), block->host_data(), shape.count());

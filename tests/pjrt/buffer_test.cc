@@ -1,4 +1,4 @@
-// What callers do with buffers: read, copy, view, delete and refer to them.
+// Callers read, copy, view and delete buffers, and hold references to them.
 #include "caller.h"
 
 #include <algorithm>

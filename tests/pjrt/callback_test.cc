@@ -14,7 +14,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// What was called: "7 on 0: 11[2] 11[] -> 11[2]", with element types by their numbers.
+// The calls of functions: "7 on 0: 11[2] 11[] -> 11[2]", with element types by their numbers.
 struct Log {
   std::mutex mutex;
   Texts lines;

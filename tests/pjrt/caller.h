@@ -440,7 +440,7 @@ inline std::size_t results_of(const Loaded& loaded) {
 // --- calls
 
 using Arguments = std::vector<PJRT_Buffer*>;
-/// What a call gives, by device.
+/// The results of a call, by device.
 struct Results {
   std::vector<Buffers> buffers;
   std::vector<Event> complete;

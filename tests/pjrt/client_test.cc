@@ -63,7 +63,7 @@ TEST(Clients, HaveTheDevicesThatAreAskedFor) {
   }
   // As text too, which is how environment variables arrive.
   EXPECT_EQ(devices_of(make_client({named("device_count", "5")})).size(), 5u);
-  // Those of jax.distributed are known and have no effect.
+  // The options of jax.distributed are known and have no effect.
   EXPECT_EQ(devices_of(make_client({named("device_count", 2), named("node_id", std::int64_t{0}),
                                     named("num_nodes", std::int64_t{1})}))
                 .size(),

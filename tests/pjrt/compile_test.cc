@@ -1,4 +1,4 @@
-// What callers ask of compiled programs, and what is refused.
+// Callers ask questions of compiled programs, and some programs are refused.
 #include "caller.h"
 
 #include <fstream>

@@ -136,7 +136,7 @@ TEST_F(EightDevices, AreToldShardingsThatNobodyDeclared) {
   EXPECT_EQ(told.outputs[0], tiled_over({2, 1, 4}, iota(8), true));
   for (std::size_t d = 0; d < 8; ++d)
     EXPECT_EQ(get<float>(r.buffers[d][0]), block(static_cast<int>(d) / 4 * 4, 4, 0, 4, 2));
-  // What nobody says anything of, each device has whole.
+  // Each device has the whole of an array whose sharding is not declared.
   const Shardings whole = shardings_of(doubled("", ""));
   EXPECT_EQ(whole.parameters, Texts{replicated()});
   EXPECT_EQ(whole.outputs, Texts{replicated()});

@@ -137,7 +137,7 @@ TEST(Donation, TakesNoBufferTwice) {
             }),
             "3: Attempt to donate the same buffer twice in Execute() (flattened argument 1, "
             "replica 0). Give each donated argument an array of its own.");
-  // What was refused has taken nothing.
+  // The refused call has taken no buffer.
   EXPECT_FALSE(is_deleted(x));
   EXPECT_EQ(get<float>(x), (Floats{1, 2, 3, 4}));
   // Nor has a call that names another argument wrongly.

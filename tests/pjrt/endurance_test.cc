@@ -99,7 +99,7 @@ TEST(Endurance, OfCompilations) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << out;
 }
 
-// What is refused leaves nothing behind.
+// A refused program leaves nothing behind.
 TEST(Endurance, OfErrors) {
   const Client client = make_client();
   const Loaded loaded = compile(client, doubled(4));

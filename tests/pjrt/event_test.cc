@@ -12,7 +12,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// What callbacks of events were told: "" for success.
+// The errors that callbacks of events were told; "" stands for success.
 struct Told {
   std::mutex mutex;
   std::condition_variable changed;
@@ -176,7 +176,7 @@ TEST_F(PendingCall, FailsWithWhatItsFunctionSays) {
   EXPECT_EQ(failure([&] { wait(r.complete[0]); }), expected);
   EXPECT_EQ(error_of(r.complete[0]), expected);
   EXPECT_EQ(error_of(r.complete[0]), expected);
-  // What it read is as before, and the next call is another one.
+  // The array that it read is as before, and the next call does not fail.
   gate_.fail_with("");
   EXPECT_EQ(get<float>(four_), (Floats{1, 2, 3, 4}));
   EXPECT_EQ(get<float>(start().buffers[0][0]), Floats{2});

@@ -32,7 +32,7 @@ Value BodyWriter::at(Slot slot, Id id) {
   const Placement& to = work_.placements[id];
   const auto is_partial = [&](const Copy& c) { return ways_->routes.leads(c.at, id); };
   if (!to.unreduced.empty() && std::none_of(h.copies.begin(), h.copies.end(), is_partial)) {
-    // What is reduced along more axes becomes partial along those as well.
+    // A copy that is partial along some of the axes only has to become partial along the others.
     Placement more = to;
     more.unreduced = {};
     for (const Copy& c : h.copies) {
