@@ -287,6 +287,45 @@ TEST(Loaded, WindowsByAnyRegion) {
   EXPECT_EQ(f.single()(ints({1, 2, 3, 4, 5})).to_vector<std::int32_t>(), (Ints{203, 109, 209}));
 }
 
+// Prefixes of affine maps, which are composed in order: (a, b) stands for x -> a x + b. Every window
+// begins at the first element, or ends at the last one.
+TEST(Loaded, WindowsThatGrowByAnyAssociativeRegion) {
+  const auto from = [](const std::string& padding) {
+    return load("%a: tensor<2x40xi32>, %b: tensor<2x40xi32>", "tensor<2x40xi32>, tensor<2x40xi32>",
+                R"(
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %0:2 = "stablehlo.reduce_window"(%a, %b, %one, %zero) <{window_dimensions = array<i64: 1, 40>, padding = dense<[[0, 0], )" +
+                    padding + R"(]> : tensor<2x2xi64>}> ({
+      ^bb0(%p: tensor<i32>, %q: tensor<i32>, %r: tensor<i32>, %s: tensor<i32>):
+        %t = stablehlo.multiply %p, %r : tensor<i32>
+        %u = stablehlo.multiply %q, %r : tensor<i32>
+        %v = stablehlo.add %u, %s : tensor<i32>
+        stablehlo.return %t, %v : tensor<i32>, tensor<i32>
+      }) : (tensor<2x40xi32>, tensor<2x40xi32>, tensor<i32>, tensor<i32>) -> (tensor<2x40xi32>, tensor<2x40xi32>)
+      return %0#0, %0#1 : tensor<2x40xi32>, tensor<2x40xi32>)");
+  };
+  Ints a(80), b(80);
+  for (std::size_t i = 0; i < 80; ++i) a[i] = i % 7 == 3 ? -1 : 1, b[i] = static_cast<int>(i % 11);
+  const auto shaped = [](const Ints& x) { return Array(x, {2, 40}); };
+  for (const bool behind : {false, true}) {
+    const auto got = from(behind ? "[0, 39]" : "[39, 0]")(shaped(a), shaped(b));
+    Ints scales, shifts;
+    for (std::size_t row = 0; row < 80; row += 40)
+      for (std::size_t i = 0; i < 40; ++i) {
+        int scale = 1, shift = 0;
+        for (std::size_t k = behind ? i : 0; k < (behind ? 40 : i + 1); ++k) {
+          shift = shift * a[row + k] + b[row + k];
+          scale *= a[row + k];
+        }
+        scales.push_back(scale);
+        shifts.push_back(shift);
+      }
+    EXPECT_EQ(got[0].to_vector<std::int32_t>(), scales);
+    EXPECT_EQ(got[1].to_vector<std::int32_t>(), shifts);
+  }
+}
+
 TEST(Loaded, SortsByKeysAndByAnyComparator) {
   const auto sort = [](const std::string& comparator) {
     return load("%x: tensor<6xi32>, %y: tensor<6xi32>", "tensor<6xi32>, tensor<6xi32>", R"(

@@ -186,10 +186,12 @@ Value running(const Monoid& m, Value x, const Growing& g) {
 // any number of times, is combined once.
 Values running(Reading& r, const Operands& o, const Growing& g) {
   const Program reducer = *reducer_of(r, o.inputs.size());
-  const auto combine = [&](const Values& earlier, const Values& later) {
-    Values both = earlier;
+  // A scan from the end has the elements that come first last.
+  const auto combine = [&](const Values& left, const Values& right) {
+    Values both = g.reverse ? right : left;
+    const Values& later = g.reverse ? left : right;
     both.insert(both.end(), later.begin(), later.end());
-    return elementwise(r.b, reducer, both, earlier[0].shape());
+    return elementwise(r.b, reducer, both, left[0].shape());
   };
   Values start;
   for (const Value& init : o.inits)
