@@ -52,8 +52,8 @@ namespace {
 llvm::Value* quotient_of_doubles(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y,
                                  bool is_signed) {
   llvm::Type* const t = x->getType();
-  llvm::Type* const wide = llvm::VectorType::get(
-      b.getDoubleTy(), llvm::cast<llvm::VectorType>(t)->getElementCount());
+  llvm::Type* const wide =
+      llvm::VectorType::get(b.getDoubleTy(), llvm::cast<llvm::VectorType>(t)->getElementCount());
   const auto as_double = [&](llvm::Value* v) {
     return is_signed ? b.CreateSIToFP(v, wide) : b.CreateUIToFP(v, wide);
   };

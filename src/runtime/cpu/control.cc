@@ -88,7 +88,7 @@ struct Control {
     void add(const Control& around, const Tape& body, const Frame& sub, int argument, int result,
              const Ref& output, const Ref& spare) {
       std::byte **const from = only_place(body, sub, argument),
-                      **const to = only_place(body, sub, result);
+                        **const to = only_place(body, sub, result);
       const bool one = from && to;
       all_.push_back({one ? from : nullptr, to, one ? around.at(output) : nullptr,
                       one ? around.at(spare) : nullptr, &body, &sub, argument, result, &output,
@@ -163,8 +163,7 @@ struct Control {
     for (std::size_t k = 0; k < n_xs; ++k)
       rows.add(*this, body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], kind.rows[k]);
     for (std::size_t k = ys; k < step.outputs.size(); ++k)
-      rows.add(*this, body, sub, body.results[k].slot, step.outputs[k],
-               kind.rows[n_xs + k - ys]);
+      rows.add(*this, body, sub, body.results[k].slot, step.outputs[k], kind.rows[n_xs + k - ys]);
     Turns turns;
     for (std::size_t k = 0; k < kind.carries; ++k)
       if (!kind.kept[k] && kind.tied_input(k) < 0)

@@ -185,7 +185,9 @@ struct Lent {
 
 struct BufferAccess {
   struct Concrete : Buffer {};
-  static std::shared_ptr<Buffer> make() { return std::allocate_shared<Concrete>(Recycled<Concrete>()); }
+  static std::shared_ptr<Buffer> make() {
+    return std::allocate_shared<Concrete>(Recycled<Concrete>());
+  }
 };
 
 namespace {
