@@ -112,6 +112,7 @@ def _load():
             path = _settings.library()
             _api = xla_client.load_pjrt_plugin_dynamically(PLATFORM, path)
             _profiler.register_plugin_profiler(_api)
+            os.register_at_fork(after_in_child=_forked)
             if importlib.util.find_spec("jax_tessera.callbacks"):
                 from jax_tessera import callbacks
                 callbacks.install(ctypes.CDLL(path))
@@ -119,6 +120,25 @@ def _load():
 
 
 _api = None
+
+
+def _forked():
+    """Prepares a process that was forked for the threads that only its parent has."""
+    import jaxlib
+    from jax._src import compiler, xla_bridge
+    # The destructor of a client would wait for them, jaxlib's own client too, so clients stay to the end of the process.
+    for client in xla_bridge._backends.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+    if jaxlib.version.__version_info__ >= (0, 11):
+        return
+
+    def refuse(*_, **__):
+        raise RuntimeError(_settings.message(
+            "jax_tessera", "a process that was forked from one that uses JAX compiles a program",
+            f"jaxlib {jaxlib.__version__} compiles on threads that the new process does not have",
+            "multiprocessing.get_context('spawn'), or jax 0.11.1 or later"))
+
+    compiler.backend_compile_and_load = refuse
 
 
 def _make_client():

@@ -39,9 +39,10 @@ from jax._src import xla_bridge
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jax._src.sharding_impls import NamedSharding, PartitionSpec, SdyArray, SdyArrayList
+from jax.interpreters import mlir as public_mlir
 
 
-# --- The library's side: src/pjrt/callbacks.h ---
+# --- The library's side: src/pjrt/callbacks_abi.h ---
 
 
 class _Array(ctypes.Structure):
@@ -102,6 +103,8 @@ _DTYPES = {
     27: _narrow("float8_e3m4"),
     28: _narrow("float8_e8m0fnu"),
     29: _narrow("float4_e2m1fn"),
+    32: _narrow("float6_e2m3fn"),
+    33: _narrow("float6_e3m2fn"),
 }
 
 
@@ -318,6 +321,8 @@ def _replace_emit():
     return emit(ctx, *args, **kwargs)
 
   jax_callback.emit_python_callback = emit_python_callback
+  # What JAX offers to other packages; its own sparse solver uses it.
+  public_mlir.emit_python_callback = emit_python_callback
 
 
 def _replace_compile():

@@ -95,6 +95,7 @@ Value stop_gradient(Value x);
 Value optimization_barrier(Value x);
 /// x with its sharding constrained to `spec` on the mesh; dimensions in `open` may be sharded
 /// further. {mesh: mesh, spec: spec, open: ints}
+Value shard_alike(Value x, Value y);
 Value sharding_constraint(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open = {});
 /// Calls a Callback (ir/callback.h) where `holds`, with the positions along the named axes and the
 /// values; returns true.

@@ -91,6 +91,10 @@ enum PJRT_Buffer_Type : std::uint32_t {
   PJRT_Buffer_Type_F8E3M4,
   PJRT_Buffer_Type_F8E8M0FNU,
   PJRT_Buffer_Type_F4E2M1FN,
+  PJRT_Buffer_Type_S1,
+  PJRT_Buffer_Type_U1,
+  PJRT_Buffer_Type_F6E2M3FN,
+  PJRT_Buffer_Type_F6E3M2FN,
 };
 
 /// How long the caller leaves the memory unchanged from which a buffer is made.

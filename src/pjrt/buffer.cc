@@ -125,7 +125,8 @@ std::byte* bytes_of(const runtime::Shard& shard) {
 namespace {
 
 // Blocks that callers lend must be aligned as the runtime's own, for which kernels are compiled.
-bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; }
+constexpr std::uintptr_t kAlignment = 64;
+bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % kAlignment == 0; }
 
 PJRT_Memory* memory_of(const Machine& machine, PJRT_Device* device, PJRT_Memory* memory) {
   if (memory) return memory;
@@ -324,6 +325,10 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
         *args->client->machine, args->device,
         has_field(*args, &PJRT_Client_CreateViewOfDeviceBuffer_Args::memory) ? args->memory
                                                                              : nullptr);
+    // Callers that allow a copy make one themselves, and recognise this case by the text.
+    if (!is_aligned(args->device_buffer_ptr) && shape.count() > 0)
+      refuse("CreateViewOfDeviceBuffer: memory whose address is not aligned to " +
+             std::to_string(kAlignment) + " bytes cannot be shared. Copy it first.");
     // The caller learns when its memory is free again, also if the view is a copy.
     const std::shared_ptr<void> owner(nullptr,
                                       [f = args->on_delete_callback, data = args->device_buffer_ptr,
@@ -332,8 +337,7 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
                                       });
     runtime::BufferPtr block;
     const Shape strides = strides_of_order(shape, order, element.bytes);
-    if (element.is_stored_as_seen() && is_aligned(args->device_buffer_ptr) &&
-        is_row_major(shape, strides, element.bytes))
+    if (element.is_stored_as_seen() && is_row_major(shape, strides, element.bytes))
       block = runtime::Buffer::adopt(
           args->device_buffer_ptr, static_cast<std::size_t>(shape.count() * element.bytes), owner);
     else
@@ -352,8 +356,9 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
         order_of("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     runtime::BufferPtr block = room_for(element, shape);
-    // What is stored in a wider type must be one of the narrow type's values.
-    if (!element.is_stored_as_seen()) {
+    // What is stored in a wider type must be one of the narrow type's values, and a boolean must be
+    // 0 or 1.
+    if (!element.is_stored_as_seen() || element.dtype == DType::boolean) {
       const std::vector<std::byte> zeros(static_cast<std::size_t>(shape.count()));
       store(element, zeros.data(), block->host_data(), shape.count());
     }
@@ -493,12 +498,25 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
     const Block block = b.block("CopyRawToHost");
     auto* const to = static_cast<std::byte*>(args->dst);
     const Element& element = *b.element;
-    // Callers see one byte of each element that is stored in a wider dtype.
-    const auto copy = [source = block.shard, to, from, n, &element] {
-      if (!element.is_stored_as_seen())
+    const Shape shape = b.type.shape;
+    const Shape strides = b.order == row_major_order(b.order.size())
+                              ? Shape()
+                              : strides_of_order(shape, b.order, element.bytes);
+    // Callers see one byte of each element that is stored in a wider dtype, and dimensions in the
+    // order that they asked for.
+    const auto copy = [source = block.shard, to, from, n, shape, strides, &element] {
+      if (strides.empty() && element.is_stored_as_seen()) {
+        if (n) std::memcpy(to, bytes_of(source) + from, static_cast<std::size_t>(n));
+      } else if (strides.empty()) {
         show(element, bytes_of(source) + from * size_of(element.dtype), to, n);
-      else if (n)
-        std::memcpy(to, bytes_of(source) + from, static_cast<std::size_t>(n));
+      } else {
+        std::vector<std::byte> seen(static_cast<std::size_t>(shape.count() * element.bytes));
+        show(element, bytes_of(source), seen.data(), shape.count());
+        std::vector<std::byte> ordered(seen.size());
+        copy_strided(shape, seen.data(), byte_strides(shape, element.bytes), ordered.data(),
+                     strides, element.bytes);
+        if (n) std::memcpy(to, ordered.data() + from, static_cast<std::size_t>(n));
+      }
     };
     args->event = make_event(when_written(block, copy));
   });

@@ -19,6 +19,17 @@ namespace tessera::inline v0::pjrt {
 namespace {
 
 std::atomic<TesseraCallback> g_callback{nullptr};
+// The threads that are in the function, or about to look whether it is there.
+std::atomic<int> g_inside{0};
+
+struct Entered {
+  Entered() { g_inside.fetch_add(1); }
+  ~Entered() {
+    if (g_inside.fetch_sub(1) == 1) g_inside.notify_all();
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+};
 
 // How many functions in programs have each number. The numbers' owner asks before it forgets one.
 class Users {
@@ -95,6 +106,7 @@ class Used {
 
   void call(std::int64_t device, std::span<const TesseraArray> operands,
             std::span<const TesseraArray> results) const {
+    const Entered entered;
     const TesseraCallback callback = g_callback.load();
     if (!callback)
       throw Failure(PJRT_Error_Code_FAILED_PRECONDITION,
@@ -193,8 +205,14 @@ void PythonFunctions::tell_placements(const std::vector<int>& devices) const {
 }  // namespace tessera::inline v0::pjrt
 
 void tessera_pjrt_set_callback(TesseraCallback callback) {
-  if (!callback) tessera::runtime::wait_for_calls();
-  tessera::pjrt::g_callback.store(callback);
+  using namespace tessera::pjrt;
+  if (callback) return g_callback.store(callback);
+  // Calls that are under way still find it. Those of threads that go on do not, and what they began
+  // before ends here.
+  tessera::runtime::wait_for_calls();
+  g_callback.store(nullptr);
+  if (tessera::InCallback::is()) return;
+  for (int inside; (inside = g_inside.load()) != 0;) g_inside.wait(inside);
 }
 
 void tessera_pjrt_wait() { tessera::runtime::wait_for_calls(); }

@@ -277,8 +277,11 @@ PJRT_Error* device_memory_stats(PJRT_Device_MemoryStats_Args* args) {
     args->peak_bytes_reserved_is_set = false;
     args->bytes_reservable_limit_is_set = false;
     args->largest_free_block_bytes_is_set = false;
-    args->pool_bytes_is_set = false;
-    args->peak_pool_bytes_is_set = false;
+    using Args = PJRT_Device_MemoryStats_Args;
+    if (has_field(*args, &Args::pool_bytes_is_set)) args->pool_bytes_is_set = false;
+    if (has_field(*args, &Args::peak_pool_bytes_is_set)) args->peak_pool_bytes_is_set = false;
+    if (has_field(*args, &Args::peak_allocated_bytes_is_set))
+      args->peak_allocated_bytes_is_set = false;
   });
 }
 PJRT_Error* device_get_attributes(PJRT_Device_GetAttributes_Args* args) {

@@ -9,6 +9,7 @@
 #include "pjrt/callbacks.h"
 #include "pjrt/error.h"
 #include "runtime/backend.h"
+#include "runtime/kept.h"
 #include "spmd/place/blocks.h"
 #include "spmd/region/shard_map.h"
 #include "stablehlo/bytecode/exported.h"
@@ -78,9 +79,9 @@ std::string proto_of(const stablehlo::DeclaredSharding& s, int rank) {
 // An array of terms has a dimension with a row for each device, which no block has.
 void take_row(Port& port) { port.block.shape.erase(port.block.shape.begin()); }
 
-// An array of which the devices have terms is laid out as the array of the terms, and callers see
-// the declared sharding.
-void lay_out_terms(Port& port, const stablehlo::DeclaredSharding& terms) {
+// An array of which the devices have terms, or their own values, is laid out as the array of these,
+// and callers see the declared sharding.
+void lay_out_rows(Port& port, const stablehlo::DeclaredSharding& terms) {
   const stablehlo::DeclaredSharding rows = stablehlo::rows_of(terms);
   const int rank = port.whole.shape.rank();
   port.whole = stablehlo::rows_of(port.whole, terms);
@@ -128,7 +129,7 @@ void place_arguments(Compiled& c, const stablehlo::Signature& signature) {
       lay_out(a, common, Spec::cut(0, common->axes.at(0)));
       take_row(a);
     } else if (devices > 1 && declared && declared->has_terms()) {
-      lay_out_terms(a, *declared);
+      lay_out_rows(a, *declared);
     } else if (devices > 1) {
       lay_out(a, declared ? declared->mesh : common, declared ? declared->spec : Spec());
     }
@@ -221,7 +222,8 @@ std::shared_ptr<const spmd::ProgramShardings> with_results_on_all_meshes(
   return differs ? asked : nullptr;
 }
 
-void place_results(Compiled& c, const stablehlo::Signature& signature, const Program& program) {
+void place_results(Compiled& c, const stablehlo::Signature& signature,
+                   const std::vector<stablehlo::NamedType>& outputs, const Program& program) {
   const auto devices = static_cast<std::int64_t>(c.device_count());
   for (const std::int64_t output : signature.results) {
     if (output < 0) {
@@ -234,8 +236,12 @@ void place_results(Compiled& c, const stablehlo::Signature& signature, const Pro
       const auto placed = place_of_result(program, c, static_cast<std::size_t>(output));
       const bool is_placed = placed && placed->mesh->size() == devices;
       const stablehlo::DeclaredSharding* const declared = declared_over(t, devices);
-      if (declared && declared->has_terms()) {
-        lay_out_terms(port, *declared);
+      const auto& own = outputs.at(static_cast<std::size_t>(output)).own_values;
+      if (own) {
+        lay_out_rows(port, *own);
+        port.sharding = sharding_proto(*own->mesh, own->spec, t.type.shape.rank());
+      } else if (declared && declared->has_terms()) {
+        lay_out_rows(port, *declared);
       } else if (declared && declared->open.empty() && !signature.per_device) {
         // The program may return the result in other blocks, for example because the partitioner
         // cannot express the declared ones, and the caller relies on what it has declared.
@@ -393,7 +399,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   place_arguments(*c, signature);
   stablehlo::ImportOptions how;
   how.devices = devices > 1 ? devices : 0;
-  how.takes_rows = true;
+  how.has_rows = true;
   PythonFunctions functions;
   how.host_function = [&](const stablehlo::HostCall& call) { return functions.add(call); };
   stablehlo::Imported imported = stablehlo::import_function(module, entry, how);
@@ -419,7 +425,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
     }
     functions.tell_placements(cut ? cut->mesh->devices : std::vector<int>());
   }
-  place_results(*c, signature, *program);
+  place_results(*c, signature, imported.outputs, *program);
   const Cost cost = ops::cost_of(*program_of_device(program));
   c->flops = cost.flops;
   c->bytes_accessed = cost.bytes;
@@ -435,6 +441,8 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   if (!machine->options.explain.empty())
     write_page(*machine, {c->name, whole, cut, names_of(signature.inputs),
                           names_of(signature.outputs), compiling.donated});
+  // Programs stay in memory for a while after their callers have deleted them.
+  runtime::trim_kept();
   return c;
 }
 
@@ -443,9 +451,14 @@ std::string Compiled::optimized_program() const {
   const Program& program = executable->program();
   stablehlo::Exported exported;
   exported.name = name;
+  exported.without_chlo = true;
   const auto region = region_of(program);
   if (region) exported.each_device_of = *region->device_mesh;
-  return stablehlo::emit_module(region ? *region->body : program, exported);
+  try {
+    return stablehlo::emit_module(region ? *region->body : program, exported);
+  } catch (const TraceError&) {  // it does something for which StableHLO has no form
+    return code;
+  }
 }
 
 namespace {

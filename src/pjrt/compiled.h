@@ -44,7 +44,7 @@ struct Compiled {
   std::shared_ptr<const runtime::Executable> executable;
   bool calls_python = false;  // it has callbacks, which no text of it can hold
   /// The program of one of several devices, with its collectives, as the text of a module; for one
-  /// device, or if it has callbacks, the module as it was given. Throws what its writing throws.
+  /// device, if it has callbacks, or if it cannot be written, the module as it was given.
   std::string optimized_program() const;
   double flops = 0, bytes_accessed = 0;  // of one device
 

@@ -44,6 +44,8 @@ const std::vector<Element>& elements() {
         {PJRT_Buffer_Type_U2, "ui2"},
         {PJRT_Buffer_Type_U4, "ui4"},
         {PJRT_Buffer_Type_F4E2M1FN, "f4E2M1FN"},
+        {PJRT_Buffer_Type_F6E2M3FN, "f6E2M3FN"},
+        {PJRT_Buffer_Type_F6E3M2FN, "f6E3M2FN"},
         {PJRT_Buffer_Type_F8E3M4, "f8E3M4"},
         {PJRT_Buffer_Type_F8E4M3, "f8E4M3"},
         {PJRT_Buffer_Type_F8E4M3FN, "f8E4M3FN"},

@@ -264,16 +264,18 @@ class Shared {
 };
 
 // The block of a result on device d, as an array of its own. The result of a program for one device
-// is such an array already, unless the program returned an argument or was run for another device.
+// is such an array already, unless the program returned an argument or was run for another device;
+// `is_last` says that no other device needs the result.
 ArrayDataPtr block_of(ArrayDataPtr& result, std::size_t d, std::size_t r, const Port& port,
-                      const PJRT_Memory& memory, Shared& shared) {
+                      const PJRT_Memory& memory, Shared& shared, bool is_last) {
   runtime::Shard shard = block_for(*result, d);
   if (!shared.is_first(shard, r)) {
     Block copy = Shared::copied(port.block, *result, std::move(shard));
     return block_on(memory, port.block, std::move(copy.shard), std::move(copy.pending));
   }
-  if (result.use_count() == 1 && !result->deleted() && result->layout == layout_on(memory) &&
-      result->shards.size() == 1 && result->type == port.block)
+  if (is_last && result.use_count() == 1 && !result->deleted() &&
+      result->layout == layout_on(memory) && result->shards.size() == 1 &&
+      result->type == port.block)
     return std::move(result);
   return block_on(memory, port.block, std::move(shard), result->pending);
 }
@@ -317,7 +319,8 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
           static const runtime::BufferPtr nothing = runtime::Buffer::allocate(0);
           block = block_on(*memory, port.block, {nothing, 0}, pending);
         } else {
-          block = block_of(results[next++], d, r, port, *memory, shared[d]);
+          block =
+              block_of(results[next++], d, r, port, *memory, shared[d], d + 1 == call.devices());
         }
         args->output_lists[d][r] =
             new PJRT_Buffer(c.machine, memory, *port.element, std::move(block), port.order);

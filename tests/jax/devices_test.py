@@ -135,6 +135,25 @@ class Partitioned(unittest.TestCase):
         check.close(got, x + np.float32(5 * x.sum() / 100))
 
 
+    def test_text(self):
+        m = mesh(4, 2)
+        w = jax.device_put(np.full((8, 8), 0.1), NamedSharding(m, P("x", None)))
+        x = jax.device_put(np.ones((4, 8)), NamedSharding(m, P("y", "x")))
+        f = jax.jit(lambda x, w: lax.scan(lambda c, _: (jax.scipy.special.erf(c @ w), None), x, length=3)[0])
+        text = f.lower(x, w).compile().as_text()
+        for what in ("while(", "reduce-scatter(", "chlo.erf"):  # the collective is in the function that is the loop's body
+            check.true(what in text, f"{what} is in the text of a loop")
+
+    def test_matrix_algorithms_are_not_divided(self):
+        a = np.random.default_rng(3).normal(size=(4, 6, 6))
+        a = a @ a.transpose(0, 2, 1)
+        for f in (lax.linalg.hessenberg, lax.linalg.tridiagonal):
+            for spec in (P(None, "x"), P("y", "x"), P(None, None, "x")):
+                put = jax.device_put(a, NamedSharding(mesh(2, 4), spec))
+                for got, want in zip(jax.tree.leaves(jax.jit(f)(put)), jax.tree.leaves(jax.jit(f)(a))):
+                    check.equal(got, want, f"{f.__name__} {spec}")
+
+
 class Maps(unittest.TestCase):
     def over(self, f, x, ins=P("x"), outs=P("x"), **more):
         return jax.jit(jax.shard_map(f, mesh=mesh(8), in_specs=ins, out_specs=outs, **more))(x)

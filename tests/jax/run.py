@@ -12,8 +12,8 @@ import time
 
 here = pathlib.Path(__file__).resolve().parent
 # With the number of virtual devices, and the least number of comparisons or tests.
-TESTS = {"values_test": (1, 640), "devices_test": (8, 700), "errors_test": (1, 15), "callbacks_test": (1, 25), "profile_test": (1, 30),
-         "documents_test": (1, 0), "start_test": (1, 70)}
+TESTS = {"values_test": (1, 640), "devices_test": (8, 700), "errors_test": (1, 15), "callbacks_test": (1, 26), "profile_test": (1, 30),
+         "documents_test": (1, 0), "robust_test": (1, 45), "start_test": (1, 70)}
 
 
 def has_jax(python):
@@ -36,7 +36,7 @@ def main():
         return 77
     env = {k: v for k, v in os.environ.items() if k == "JAX_TESSERA_LIBRARY" or not k.startswith(("JAX_", "XLA_FLAGS", "TESSERA_DEVICES"))}
     if sys.argv[1:]:
-        env["PYTHONPATH"] = os.pathsep.join(sys.argv[1:])
+        env["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.argv[1:]))
     versions = subprocess.run([python, "-c", "import sys, jax; print('Python', sys.version.split()[0], 'JAX', jax.__version__)"],
                               capture_output=True, text=True, env=env).stdout.strip()
     print(f"{versions} ({python})")

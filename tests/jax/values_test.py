@@ -347,6 +347,14 @@ class Transfers(unittest.TestCase):
         x = jnp.arange(12.0).reshape(3, 4)
         check.equal(np.from_dlpack(x), np.arange(12.0).reshape(3, 4))
         check.equal(jnp.from_dlpack(np.arange(6.0)), np.arange(6.0))
+        memory = np.zeros(1024, np.uint8)
+        start = -memory.ctypes.data % 64
+        shared, odd = (memory[at:at + 80].view(np.float64) for at in (start, start + 128 + 8))
+        view, copy = jnp.from_dlpack(shared, copy=False), jnp.from_dlpack(odd)
+        shared[:] = odd[:] = np.arange(10.0)
+        check.equal(view, np.arange(10.0), "memory that is aligned is shared")
+        check.equal(copy, np.zeros(10), "memory that is not aligned is copied")
+        check.raises(ValueError, "is not aligned to 64 bytes", lambda: jnp.from_dlpack(odd, copy=False))
 
     def test_views_outlive_arrays(self):
         views = [np.asarray(jnp.full((1000,), float(i))) for i in range(50)]

@@ -108,4 +108,24 @@ TEST_F(Maps, AreDividedAlongTheOtherAxes) {
   EXPECT_EQ(y.shards().size(), 8u);
 }
 
+// The body of a loop is a function of the module, which also knows the devices.
+TEST_F(Maps, KeepCollectivesInLoops) {
+  using ts::P;
+  const ts::Mesh mesh = ts::make_mesh({8}, {"x"});
+  const auto f = ts::shard_map(
+      [](Array rows) {
+        const auto turn = [](Array sum, Array row) {
+          const Array all = sum + ts::psum(row, "x") * ts::axis_index("x");
+          return std::pair(all, all);
+        };
+        return ts::scan(turn, rows[0] * 0, rows).second;
+      },
+      {.mesh = mesh, .in_specs = {P(ts::none, "x")}, .out_specs = {P(ts::none, "x")}});
+  const Array x = ts::arange(48.0f).reshape({3, 16}), want = f(x);
+  const std::string text = ts::stablehlo_text(f, x);
+  EXPECT_NE(text.find("func.func private @tessera.scan.body"), std::string::npos);
+  const Array got = ts::load_stablehlo_text(text)(x)[0];
+  EXPECT_EQ(got.to_vector<float>(), want.to_vector<float>());
+}
+
 }  // namespace

@@ -203,4 +203,23 @@ TEST(Targets, SomeColumnsOfAllThatJacobisMethodReturns) {
   }
 }
 
+// HLO has no operations of CHLO.
+TEST(Targets, ChloAsCustomCalls) {
+  ts::Builder b;
+  const ts::Value x = b.input(ts::Type(ts::DType::complex64, {2}));
+  const ts::ProgramPtr p = b.finish(ts::Values{ts::ops::conj(x)});
+  const auto line = [&](bool without_chlo) {
+    ts::stablehlo::Exported how;
+    how.without_chlo = without_chlo;
+    const std::string text = ts::stablehlo::emit_module(*p, how);
+    const std::size_t at = text.find("%0 = ");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(line(false),
+            "%0 = \"chlo.conj\"(%arg0) : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>");
+  EXPECT_EQ(line(true),
+            "%0 = \"stablehlo.custom_call\"(%arg0) <{call_target_name = \"chlo.conj\"}> : "
+            "(tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>");
+}
+
 }  // namespace

@@ -25,14 +25,26 @@ std::shared_ptr<const Routine> emitted(const CallArgs& a) {
 // The properties on which a routine depends. Weak types and mesh axes are ignored.
 struct CachedRoutine {
   const Op* op;
-  Attrs attrs;
+  Attrs attrs;  // none of them a hook
   std::vector<Type> types;
   std::weak_ptr<const Routine> routine;  // owned by the programs that use it
 };
 
+std::shared_ptr<const Routine> make(const CallArgs& a) {
+  std::shared_ptr<const Routine> routine = library_call(a);
+  return !routine && a.op.emit ? emitted(a) : routine;
+}
+
+bool has_hook(const Attrs& attrs) {
+  return std::any_of(attrs.begin(), attrs.end(),
+                     [](const auto& attr) { return std::holds_alternative<HookPtr>(attr.second); });
+}
+
 class RoutineCache {
  public:
   std::shared_ptr<const Routine> get(const CallArgs& a) {
+    // A hook may hold anything of the user's, which must go with the programs that use it.
+    if (has_hook(a.attrs)) return make(a);
     std::vector<Type> types;
     for (std::span<const Type> side : {a.inputs, a.outputs})
       for (const Type& t : side) types.emplace_back(t.dtype, t.shape);
@@ -49,8 +61,7 @@ class RoutineCache {
       std::lock_guard lock(mutex_);
       if (auto routine = find()) return routine;
     }
-    std::shared_ptr<const Routine> routine = library_call(a);
-    if (!routine && a.op.emit) routine = emitted(a);
+    std::shared_ptr<const Routine> routine = make(a);
     std::lock_guard lock(mutex_);
     if (auto other = find()) return other;  // another thread was faster
     if (entries_.size() >= enough_) {
@@ -75,14 +86,6 @@ class RoutineCache {
   std::unordered_multimap<std::size_t, CachedRoutine> entries_;
   std::size_t enough_ = 1024;  // number of entries at which those of deleted routines are dropped
 };
-
-// A hook may hold anything of the user's, so no cache keeps one longer than the programs that use
-// it.
-bool has_hook(const CallArgs& a) {
-  return std::any_of(a.op.attrs.begin(), a.op.attrs.end(), [&](const AttrSpec& spec) {
-    return spec.kind == AttrKind::hook && a.attrs.has(spec.name);
-  });
-}
 
 bool writes_nothing(const CallArgs& a) {
   return std::all_of(a.outputs.begin(), a.outputs.end(),
@@ -115,8 +118,7 @@ std::shared_ptr<const Routine> prepare_call(const Op& op, const Attrs& attrs,
   if (op.lowering != Lowering::called && !op.call) return nullptr;
   // Leaked on purpose: threads of the pool may still run routines at exit.
   static RoutineCache* cache = new RoutineCache;
-  const CallArgs call{op, attrs, inputs, outputs};
-  return has_hook(call) ? library_call(call) : cache->get(call);
+  return cache->get({op, attrs, inputs, outputs});
 }
 
 }  // namespace tessera::inline v0::codegen

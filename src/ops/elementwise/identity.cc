@@ -1,4 +1,5 @@
-// Identities that only transformations see: stop_gradient, optimization_barrier, checkpoint_name.
+// Identities that only transformations see: stop_gradient, optimization_barrier, checkpoint_name,
+// shard_alike.
 #include "ops/elementwise/elementwise.h"
 #include "ops/updates.h"
 
@@ -12,11 +13,13 @@ Value checkpoint_name(Value x, std::string name) {
   return x.builder->emit1("checkpoint_name", {x}, {{"name", std::move(name)}});
 }
 
-void forward_operand(Op& op) {
-  op.forwards = true;
-  op.fuse = fuses_as(FuseRole::free);
+Value shard_alike(Value x, Value y) { return x.builder->emit1("shard_alike", {x, y}); }
+
+namespace {
+
+// The rules by which a result is operand 0.
+void give_first_operand(Op& op) {
   op.updates = updates_of({0});
-  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
   op.evaluate = [](const EvalArgs& a) {
     if (a.outputs[0].count())
       std::memcpy(a.outputs[0].bytes, a.inputs[0].bytes,
@@ -25,6 +28,15 @@ void forward_operand(Op& op) {
   op.emit = [](Emitter& e, const Equation&, int, std::span<const Index> at) {
     return e.operand(0, at);
   };
+}
+
+}  // namespace
+
+void forward_operand(Op& op) {
+  give_first_operand(op);
+  op.forwards = true;
+  op.fuse = fuses_as(FuseRole::free);
+  op.cost = [](std::span<const Type>, std::span<const Type>, const Attrs&) { return Cost{}; };
 }
 
 namespace {
@@ -72,7 +84,23 @@ void register_identity(Registry& r) {
     return std::vector<OpExample>{{{Type(DType::float32, {2, 3})}, {{"name", std::string("h")}}},
                                   {{Type(DType::int32, {})}, {{"name", std::string("two words")}}}};
   };
-  add_all(r, stop, barrier, name);
+
+  // An equation with both values is enough: propagation carries shardings through it in all
+  // directions. Simplification, which comes behind it, takes the equation away.
+  Op alike = elementwise_op(
+      "shard_alike", "",
+      "x, which shall lie as y does: propagation gives both the shardings of either.", 2,
+      Accepts::any);
+  give_first_operand(alike);
+  alike.simplify = [](const SimplifyArgs& a) {
+    Simplified s;
+    s.same = a.eqn.inputs[0];
+    return s;
+  };
+  alike.jvp = [](const JvpArgs& a) -> MaybeValues { return {a.tangents[0]}; };
+  alike.waived = {{"stablehlo", "it has no shardings; they are another dialect's"},
+                  {"transpose", "tangents pass it by, so no linear program holds one"}};
+  add_all(r, stop, barrier, name, alike);
 }
 
 }  // namespace tessera::inline v0::ops

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 
@@ -30,6 +32,7 @@ class Call : public Event {
       : name_(std::move(name)), work_(std::move(work)), may_overtake_(std::move(may_overtake)) {}
 
   std::optional<Turn> turn;
+  std::uint64_t number = 0;  // in the order in which calls were queued
 
   /// Whether the call may run before calls that were queued earlier.
   bool may_overtake() const { return !turn && may_overtake_ && may_overtake_(); }
@@ -113,6 +116,8 @@ class Dispatcher {
     if (!thread_.start([this] { loop(); })) return false;
     room_.wait(lock, [&] { return queue_.size() < kDepth; });
     queue_.push_back(call);
+    call->number = next_++;
+    unfinished_.insert(call->number);
     if (turns) call->turn.emplace(turns->behind_all());
     in_flight_.fetch_add(1, std::memory_order_relaxed);
     if (InCallback::functions() > 0) have_helper();
@@ -121,10 +126,12 @@ class Dispatcher {
     return true;
   }
   int in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
+  /// Waits for the calls that are there now. Other threads may go on to queue new ones.
   void drain() {
     if (g_is_dispatcher || InCallback::is() || forked()) return;
     std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return in_flight_.load() == 0; });
+    const std::uint64_t next = next_;
+    finished_.wait(lock, [&] { return unfinished_.empty() || *unfinished_.begin() >= next; });
   }
 
  private:
@@ -144,12 +151,14 @@ class Dispatcher {
   }
   void finish(std::shared_ptr<Call> call) {
     call->run();
+    const std::uint64_t number = call->number;
     call = nullptr;
     {
       std::lock_guard lock(mutex_);
+      unfinished_.erase(number);
       in_flight_.fetch_sub(1, std::memory_order_relaxed);
     }
-    idle_.notify_all();
+    finished_.notify_all();
   }
 
   // A function of the host may wait for a thread that waits for a call which is queued behind the
@@ -198,8 +207,10 @@ class Dispatcher {
 
   static thread_local bool g_is_dispatcher;
   std::mutex mutex_;
-  std::condition_variable work_, room_, idle_, help_;
+  std::condition_variable work_, room_, finished_, help_;
   std::deque<std::shared_ptr<Call>> queue_;
+  std::uint64_t next_ = 0;
+  std::set<std::uint64_t> unfinished_;  // queued or running: helpers finish them in another order
   std::atomic<int> in_flight_{0};
   BackgroundThread thread_;
   int helpers_ = 0, busy_helpers_ = 0;

@@ -155,6 +155,7 @@ constexpr Keys kShardyKeys[] = {
     {"reshard", "sharding"},
     {"sharded_to_unreduced", "axes out_sharding"},
     {"sharding_constraint", "sharding"},
+    {"sharding_group", "group_id"},
 };
 
 // --- attributes that the text combines under one key

@@ -8,9 +8,9 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-std::string text_of(ModuleWriter& m, const std::string& stem, const AttrValue& value) {
+std::string text_of(const Block& caller, const std::string& stem, const AttrValue& value) {
   struct Visitor {
-    ModuleWriter& m;
+    const Block& caller;
     const std::string& stem;
     std::string operator()(bool v) const { return v ? "true" : "false"; }
     std::string operator()(std::int64_t v) const { return std::to_string(v) + " : i64"; }
@@ -33,7 +33,9 @@ std::string text_of(ModuleWriter& m, const std::string& stem, const AttrValue& v
     std::string operator()(const Literal& v) const {
       return dense_text(v) + " : " + type_text(Type(v.dtype, v.shape));
     }
-    std::string operator()(const ProgramPtr& p) const { return "@" + m.function(stem, p); }
+    std::string operator()(const ProgramPtr& p) const {
+      return "@" + caller.module.function(stem, p, caller);
+    }
     std::string operator()(const Programs& all) const {
       Names parts;
       for (const ProgramPtr& p : all) parts.push_back((*this)(p));
@@ -45,22 +47,22 @@ std::string text_of(ModuleWriter& m, const std::string& stem, const AttrValue& v
     std::string operator()(const Specs&) const { throw InternalError("specs are sdy's"); }
     std::string operator()(const MeshRef&) const { throw InternalError("meshes are sdy's"); }
   };
-  return std::visit(Visitor{m, stem}, value);
+  return std::visit(Visitor{caller, stem}, value);
 }
 
 }  // namespace
 
-std::string attributes_text(ModuleWriter& m, const Op& op, const Attrs& attrs) {
+std::string attributes_text(const Block& caller, const Op& op, const Attrs& attrs) {
   Names parts;
   for (const auto& [name, value] : attrs)
     parts.push_back(name + " = " +
-                    text_of(m, std::string(kComposite) + op.name + "." + name, value));
+                    text_of(caller, std::string(kComposite) + op.name + "." + name, value));
   return joined(parts);
 }
 
 Names Block::composite(const Writing& w, WriteRule rule) {
   const std::string name = std::string(kComposite) + w.op.name;
-  const std::string attributes = attributes_text(module, w.op, w.attrs);
+  const std::string attributes = attributes_text(*this, w.op, w.attrs);
   const std::string types = types_text(w.in_types) + " -> " + result_types_text(w.out_types);
   const std::string symbol =
       module.decomposition(name, name + "{" + attributes + "}" + types, w, rule);

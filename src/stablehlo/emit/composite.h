@@ -6,6 +6,6 @@
 namespace tessera::inline v0::stablehlo {
 
 /// "axis = 0 : i64, reverse = false"; nested programs become private functions.
-std::string attributes_text(ModuleWriter& m, const Op& op, const Attrs& attrs);
+std::string attributes_text(const Block& caller, const Op& op, const Attrs& attrs);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -58,7 +58,7 @@ Names scan(Writing& w) {
       out.push_back(w.block.filled(w.out_types[k].dtype, w.out_types[k].shape, 0));
     return out;
   }
-  const std::string called = "@" + w.block.module.function("tessera.scan.body", body);
+  const std::string called = "@" + w.block.module.function("tessera.scan.body", body, w.block);
   const Type counter(DType::int32, {});
   const auto start = [](Block& b, const std::string& i, int rank) {
     const std::string zero = rank > 1 ? b.number(DType::int32, 0) : "";

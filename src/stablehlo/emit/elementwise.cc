@@ -66,7 +66,7 @@ Names parts_are_finite(Writing& w) {
   return {w.block.apply("stablehlo.and", finite, w.type())};
 }
 
-Names identity(Writing& w) { return w.in; }
+Names identity(Writing& w) { return {w.in[0]}; }
 
 Names barrier(Writing& w) {
   return {w.block.apply("stablehlo.optimization_barrier", w.in, w.type())};

@@ -26,6 +26,7 @@ Names without_empty(Names all) {
 
 std::string emit_module(const Program& p, const Exported& e, const Target& target) {
   ModuleWriter m(target, e.each_device_of ? e.each_device_of->size() : 1);
+  m.without_chlo = e.without_chlo;
   const std::size_t arguments = p.inputs.size() - e.constants.size();
   Entry entry{{}, Constraints(arguments), Constraints(p.outputs.size())};
   if (e.shardings) {

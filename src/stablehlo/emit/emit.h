@@ -26,6 +26,9 @@ struct Exported {
   Constraints input_shardings = {};
   /// The program is what each device of this mesh runs: the body of a shard_map over all its axes.
   std::optional<DeviceMesh> each_device_of = {};
+  /// Whether operations of CHLO are written as custom calls of their names, for readers that turn
+  /// the module into XLA's own form, HLO, which has no such operations.
+  bool without_chlo = false;
 };
 
 /// A module whose public function @main is the program. Arguments carry their names as locations,

@@ -69,6 +69,7 @@ const EmitTable& emit_table() {
       {"optimization_barrier", {write::barrier}},
       {"stop_gradient", {nullptr, write::identity}},
       {"checkpoint_name", {nullptr, write::identity}},
+      {"shard_alike", {nullptr, write::identity}},
       {"exp2", {nullptr, write::exp2}},
       {"sinh", {nullptr, write::spelled}},  // CHLO's definition is less exact
       {"cosh", {nullptr, write::spelled}},

@@ -66,8 +66,14 @@ void Block::braces(const RegionText& region, const char* terminator, bool header
 Names Block::generic(const std::string& op, const Names& operands, const std::string& attributes,
                      std::span<const Type> in, std::span<const Type> out,
                      const std::vector<RegionText>& regions) {
-  std::string head = quoted(op) + "(" + joined(operands) + ")";
-  if (!attributes.empty()) head += " <{" + attributes + "}>";
+  const bool calls = module.without_chlo && op.starts_with("chlo.");
+  std::string head =
+      (calls ? "\"stablehlo.custom_call\"" : quoted(op)) + "(" + joined(operands) + ")";
+  if (calls)
+    head += " <{call_target_name = " + quoted(op) +
+            (attributes.empty() ? "" : ", backend_config = " + quoted(attributes)) + "}>";
+  else if (!attributes.empty())
+    head += " <{" + attributes + "}>";
   const std::string types = " : " + types_text(in) + " -> " + result_types_text(out);
   if (regions.empty()) return define(head + types, out.size());
   const Names results = define(head + " ({", out.size());
@@ -172,16 +178,24 @@ std::string ModuleWriter::fresh_symbol(const std::string& stem) {
   return n == 0 ? stem : stem + "_" + std::to_string(n);
 }
 
-std::string ModuleWriter::function(const std::string& stem, const ProgramPtr& p) {
+std::string ModuleWriter::function(const std::string& stem, const ProgramPtr& p,
+                                   const Block& caller) {
   const std::uint64_t h = hash_of(*p);
   const auto [begin, end] = programs_.equal_range(h);
-  for (auto it = begin; it != end; ++it)
-    if (it->second.first == p || same_structure(*it->second.first, *p)) return it->second.second;
+  for (auto it = begin; it != end; ++it) {
+    const Function& f = it->second;
+    if (f.mesh == caller.mesh && f.automatic == caller.automatic &&
+        (f.program == p || same_structure(*f.program, *p)))
+      return f.symbol;
+  }
   const std::string symbol = fresh_symbol(stem);
-  programs_.emplace(h, std::pair(p, symbol));
-  const std::string text =
-      function_text(*this, "func.func private @" + symbol, p->input_types(), p->output_types(), {},
-                    {}, [&](Block& b, const Names& in) { return b.program(*p, in); });
+  programs_.emplace(h, Function{p, caller.mesh, caller.automatic, symbol});
+  const std::string text = function_text(*this, "func.func private @" + symbol, p->input_types(),
+                                         p->output_types(), {}, {}, [&](Block& b, const Names& in) {
+                                           b.mesh = caller.mesh;
+                                           b.automatic = caller.automatic;
+                                           return b.program(*p, in);
+                                         });
   functions += text;
   return symbol;
 }

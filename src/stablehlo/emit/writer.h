@@ -104,8 +104,9 @@ class ModuleWriter {
       : target_(target), partitions_(partitions) {}
   const Target& target() const { return target_; }
 
-  /// The symbol of a private function with this program; an existing equal one is reused.
-  std::string function(const std::string& stem, const ProgramPtr& p);
+  /// The symbol of a private function with this program, which `caller` calls and in whose region
+  /// over devices it runs; an existing equal one is reused.
+  std::string function(const std::string& stem, const ProgramPtr& p, const Block& caller);
   /// A private function whose block is written by `rule`; `key` describes completely what it does.
   std::string decomposition(const std::string& stem, const std::string& key, const Writing& w,
                             WriteRule rule);
@@ -120,6 +121,8 @@ class ModuleWriter {
            const std::function<void(Block&, const std::vector<Type>&)>& write);
   std::string text(const std::string& name) const;
 
+  /// Whether operations of CHLO are written as custom calls of their names.
+  bool without_chlo = false;
   std::string main;       // its text
   std::string functions;  // of the private ones
 
@@ -127,7 +130,13 @@ class ModuleWriter {
   std::string fresh_symbol(const std::string& stem);
 
   const Target& target_;
-  std::unordered_multimap<std::uint64_t, std::pair<ProgramPtr, std::string>> programs_;
+  struct Function {
+    ProgramPtr program;
+    std::optional<DeviceMesh> mesh;
+    Strings automatic;
+    std::string symbol;
+  };
+  std::unordered_multimap<std::uint64_t, Function> programs_;
   std::map<std::string, std::string> decompositions_;
   std::map<std::string, int> symbols_;
   std::vector<std::pair<DeviceMesh, std::string>> meshes_;

@@ -25,6 +25,28 @@ Value Importer::reduced(Terms terms) {
   return x;
 }
 
+Value Importer::first_of(Terms values) {
+  const Value& rows = values.rows;
+  Ints limit = rows.shape().to_vector();
+  limit[0] = 1;
+  const Value row = ops::slice(rows, Ints(limit.size(), 0), limit, Ints(limit.size(), 1));
+  const Value x = ops::reshape(row, Shape(limit.begin() + 1, limit.end()));
+  own_values_.emplace(std::pair(x.builder, x.var), std::move(values));
+  return x;
+}
+
+// The devices' own values of a result, unless they do not lie as the module declares the result.
+const Importer::Terms* Importer::returned_in_rows(Value x, const Attributes& attributes) const {
+  const auto found = own_values_.find({x.builder, x.var});
+  if (found == own_values_.end()) return nullptr;
+  const Terms& values = found->second;
+  if (!sharding_in(attributes)) return &values;
+  const auto declared = declared_sharding(attributes, x.rank());
+  const bool fits = declared && declared->mesh == values.mesh && declared->spec == values.spec &&
+                    declared->unreduced.empty();
+  return fits ? &values : nullptr;
+}
+
 const Importer::Terms* Importer::terms_of(Value x) const {
   const auto found = terms_.find({x.builder, x.var});
   return found == terms_.end() ? nullptr : &found->second;

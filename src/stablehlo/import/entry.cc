@@ -206,7 +206,7 @@ Imported Importer::import_on_devices(const FunctionSyntax& f, const Signature& s
 // The sharding of an argument that the program takes as an array of terms.
 std::optional<DeclaredSharding> Importer::taken_in_rows(const Attributes& attributes,
                                                         int rank) const {
-  if (!options.takes_rows) return std::nullopt;
+  if (!options.has_rows) return std::nullopt;
   auto declared = declared_sharding(attributes, rank);
   const bool has_terms =
       declared && declared->mesh->size() == options.devices && declared->has_terms();
@@ -253,9 +253,15 @@ Imported Importer::import(const std::string& function) {
     std::vector<Type> got;
     const AttributeSyntax* sharding = sharding_in(f.results[i].attributes);
     for (const Value& v : results[i].leaves) {
-      outputs.push_back(sharding ? constrained(v, *sharding) : v);
       got.emplace_back(v.dtype(), v.shape());
-      out_.outputs.push_back({names.outputs.at(out_.outputs.size()).name, got.back()});
+      NamedType output{names.outputs.at(out_.outputs.size()).name, got.back()};
+      if (const Terms* const own = returned_in_rows(v, f.results[i].attributes)) {
+        output.own_values = {own->mesh, own->spec, {}, own->axes};
+        outputs.push_back(lying(own->rows, own->mesh, rows_of(*output.own_values).spec, {}));
+      } else {
+        outputs.push_back(sharding ? constrained(v, *sharding) : v);
+      }
+      out_.outputs.push_back(std::move(output));
     }
     if (const std::vector<Type> want = leaf_types(f.results[i].type); !fits(want, got))
       fail(*module.source, f.results[i].at,

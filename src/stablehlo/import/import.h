@@ -48,6 +48,10 @@ struct NamedType {
   /// The declared result that takes the argument's memory.
   std::optional<std::int64_t> result = {};
   std::optional<DeclaredSharding> sharding = {};
+  /// Set by import_function if the program returns a result as an array of the values that the
+  /// devices have along the unreduced axes (rows_of). They differ although the module claims that
+  /// they are equal, so none of them is the result more than the others.
+  std::optional<DeclaredSharding> own_values = {};
 };
 
 /// The comparison of two arrays that a `check.` operation makes.
@@ -86,9 +90,11 @@ struct ImportOptions {
   std::vector<Shape> arguments = {};
   /// Shardings of meshes with this many devices are kept; 0: none are.
   std::int64_t devices = 0;
-  /// Whether the program takes an argument that is declared as unreduced as an array of its terms
-  /// (rows_of). Else it takes the reduced array.
-  bool takes_rows = false;
+  /// Whether callers have a value on each device, also if these values differ where the module has
+  /// one array. The program then takes an argument that is declared as unreduced as an array of its
+  /// terms (rows_of), else as the reduced array; and it returns `NamedType::own_values`, else the
+  /// value of the first device.
+  bool has_rows = false;
   /// Returns the function that a custom call `tessera_python_callback` of the module calls, or
   /// `tessera_inspect_sharding` tells where a value is placed. Absent: such calls are refused.
   std::function<std::shared_ptr<const HostFunction>(const HostCall&)> host_function = {};

@@ -161,9 +161,13 @@ class Importer {
   Value reduced(Terms terms);
   /// Null if the terms of the array are not known.
   const Terms* terms_of(Value x) const;
+  /// The first of values that the devices have, in rows as terms are.
+  Value first_of(Terms values);
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
+  /// Constrains x to a spec over a mesh. The `open` dimensions may be cut further.
+  Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// The module's meshes with so many devices, apart from those that cannot be read.
   std::vector<MeshRef> meshes_over(std::int64_t devices) const;
   /// The mesh of a sharding; and (cut_of) how it partitions an array of rank `rank`.
@@ -197,6 +201,9 @@ class Importer {
   /// token.
   std::vector<Type> leaf_types(const TypeSyntax& t) const;
 
+  /// The first array of each sharding group.
+  std::map<std::int64_t, Value> sharding_groups;
+
   /// Storage for operands that each operation passes on to the next, to avoid allocations.
   struct Operands {
     std::vector<Bound> bound;
@@ -213,8 +220,8 @@ class Importer {
   std::optional<DeclaredSharding> declared_by_tiles(const AttributeSyntax& sharding,
                                                     int rank) const;
   std::optional<DeclaredSharding> taken_in_rows(const Attributes& attributes, int rank) const;
+  const Terms* returned_in_rows(Value x, const Attributes& attributes) const;
   Value constrained_by_tiles(Value x, const AttributeSyntax& sharding, const Ints& open) const;
-  Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
   /// The mesh that the program is partitioned over: that of its first manual computation or, if
   /// there is none, of its first kept sharding, which `mesh` then is.
   const MeshRef& partitioned_over(const MeshRef& mesh) const;
@@ -243,7 +250,9 @@ class Importer {
   int depth_ = 0;
   std::vector<const FunctionSyntax*> calls_;  // calls in progress
   std::unordered_map<std::string_view, const FunctionSyntax*> functions_;
-  std::map<std::pair<const Builder*, Var>, Terms> terms_;
+  using TermsOfValues = std::map<std::pair<const Builder*, Var>, Terms>;
+  TermsOfValues terms_;       // by the result of their reduction
+  TermsOfValues own_values_;  // by the first of them
   mutable std::optional<MeshRef> tile_mesh_, partitioned_over_;
   mutable std::map<std::string, MeshRef, std::less<>> meshes_;  // by symbol
   Memory rewritten_;  // for blocks that are rewritten before they are imported

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tessera::inline v0::stablehlo::rules {
 
@@ -309,8 +310,20 @@ Values gees(Reading& r) {
   return out;
 }
 
+// Each device computes whole matrices, as with a call of a library. Sums over parts of columns
+// would round differently.
+Value whole_matrices(const Reading& r, Value a) {
+  const Importer& importer = r.importer;
+  if (importer.options.devices <= 1 || importer.devices) return a;
+  const std::vector<MeshRef> meshes = importer.meshes_over(importer.options.devices);
+  if (meshes.empty()) return a;
+  Ints batch(static_cast<std::size_t>(a.rank() - 2));
+  std::iota(batch.begin(), batch.end(), 0);
+  return importer.lying(a, meshes[0], Spec(), batch);
+}
+
 Values gehrd(Reading& r) {
-  const Value a = square(r);
+  const Value a = whole_matrices(r, square(r));
   const std::int64_t n = ops::columns_of(a.shape());
   const AttributeSyntax* config = r.find("mhlo.backend_config");
   const Ints low = config ? r.field(*config, "low") : Ints{},
@@ -324,7 +337,7 @@ Values gehrd(Reading& r) {
 // returned unchanged. For the upper one, the columns are processed from last to first: it is the
 // lower one of the matrix rotated by 180 degrees.
 Values hetrd(Reading& r) {
-  const Value given = square(r);
+  const Value given = whole_matrices(r, square(r));
   const bool lower = of_lower(r);
   const auto turned = [&](Value x, int dims) {
     Ints last;

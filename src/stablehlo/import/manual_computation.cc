@@ -36,6 +36,12 @@ Value of_first(Value x, const Strings& axes, const MeshShape& mesh) {
   return ops::reshape(ops::slice(all, start, limit, Ints(start.size(), 1)), x.shape());
 }
 
+Value as_row(Value x) {
+  Shape row = x.shape();
+  row.insert(row.begin(), 1);
+  return ops::reshape(x, row);
+}
+
 // Sets the importer's devices while a computation's region is imported.
 class Inside {
  public:
@@ -111,8 +117,17 @@ class Computation {
       }
       return summed_in[i].empty() ? x : as_parts_of_sum(x, summed_in[i], *mesh_);
     };
+    std::vector<Strings> own_along(results.size());  // axes along which the devices' values differ
     const auto result = [&](std::size_t i, Value x) {
-      return i < results.size() ? end(x, results[i], outs[i]) : x;
+      if (i >= results.size()) return x;
+      own_along[i] = unnamed_axes(x, outs[i]);
+      if (importer_.options.has_rows && own_unreduced(results[i]).empty() &&
+          !own_along[i].empty()) {
+        outs[i] = spec_of_rows(own_along[i], outs[i]);
+        return x.builder->vary_over(as_row(x), outs[i].axes());
+      }
+      own_along[i] = {};
+      return end(x, results[i], outs[i]);
     };
     const RegionProgram body = [&] {
       const Inside inside(importer_, devices());
@@ -133,6 +148,9 @@ class Computation {
         if (Strings axes = own_unreduced(cut); !axes.empty())
           made[next] =
               importer_.reduced({made[next], mesh_, std::move(axes), cut.combiner, cut.spec});
+        if (!own_along[next].empty())
+          made[next] =
+              importer_.first_of({made[next], mesh_, own_along[next], Combiner::replace, cut.spec});
         made[next] = along_others(made[next], out_.items[i], results[next]);
       }
     return made;
@@ -289,17 +307,18 @@ class Computation {
   // are reduced outside. Along axes that the sharding does not name, the first device's value is
   // used. The module's writer must ensure that it is the same on all devices.
   Value end(Value x, const Importer::Cut& cut, const Spec& spec) const {
-    if (!own_unreduced(cut).empty()) {
-      Shape row = x.shape();
-      row.insert(row.begin(), 1);
-      x = ops::reshape(x, row);
-    }
+    if (!own_unreduced(cut).empty()) x = as_row(x);
+    x = of_first(x, unnamed_axes(x, spec), *mesh_);
+    return x.builder->vary_over(x, spec.axes());
+  }
+
+  // The axes along which the value may differ although the spec does not name them.
+  Strings unnamed_axes(Value x, const Spec& spec) const {
     const AxisSet named = spec.axes();
     Strings unnamed;
     for (const std::string& axis : own_)
       if (x.type().varying.contains(axis) && !named.contains(axis)) unnamed.push_back(axis);
-    x = of_first(x, unnamed, *mesh_);
-    return x.builder->vary_over(x, named);
+    return unnamed;
   }
 
   Values in_place() const {

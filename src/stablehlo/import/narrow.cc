@@ -50,6 +50,23 @@ Value wrapped(Value x, const Narrow& t) {
   return ops::shift_right_arithmetic(ops::shift_left(x, shift), shift);
 }
 
+// The nearest power of two, computed in the bits of float32: the least one, 2^-127, is subnormal
+// there, and arithmetic may flush it to zero.
+Value nearest_power_of_two(Value x) {
+  constexpr std::int64_t kNormal = 0x00800000, kLeast = 0x00400000, kMiddle = 0x00600000,
+                         kExponent = 0x7f800000, kTooGreat = 0x7f400000, kNanBits = 0x7fc00000,
+                         kMinusZero = std::numeric_limits<std::int32_t>::min();
+  const Value bits = ops::bitcast_convert(x, DType::int32);
+  const auto number = [&](std::int64_t n) { return bits_of(bits, n); };
+  Value y = ops::and_(ops::add(bits, number(kLeast)), number(kExponent));
+  const Value low = ops::select(ops::lt(bits, number(kMiddle)), number(kLeast), number(kNormal));
+  y = ops::select(ops::lt(bits, number(kNormal)), low, y);
+  y = ops::select(ops::ge(bits, number(kTooGreat)), number(kNanBits), y);
+  const Value is_negative = ops::and_(ops::lt(bits, number(0)), ops::ne(bits, number(kMinusZero)));
+  y = ops::select(is_negative, number(kNanBits), y);
+  return ops::bitcast_convert(y, x.dtype());
+}
+
 }  // namespace
 
 const Narrow* narrow_of(std::string_view element) {
@@ -90,6 +107,7 @@ double narrowed(double x, const Narrow& t) {
 
 Value narrowed(Value x, const Narrow& t) {
   if (is_integer(t.carrier)) return wrapped(x, t);
+  if (t.beyond == Beyond::powers_of_two) return nearest_power_of_two(x);
   constexpr int kDigits = 23, kBias = 127;  // of float32
   const Value bits = ops::bitcast_convert(x, DType::int32);
   const Value exponent = ops::and_(ops::shift_right_logical(bits, bits_of(bits, kDigits)),
@@ -105,14 +123,6 @@ Value narrowed(Value x, const Narrow& t) {
   const Value instead = ops::select(ops::lt(x, zero), ops::neg(limit), limit);
   y = ops::select(ops::gt(ops::abs(y), narrow_number(x, t.greatest)), instead, y);
   if (t.beyond == Beyond::zero_is_nan) y = ops::select(ops::eq(y, zero), zero, y);
-  if (t.beyond == Beyond::powers_of_two) {
-    // The smallest of them has fewer digits in float32 than its neighbours, so round explicitly.
-    const double least = std::ldexp(1.0, least_exponent(t));
-    const Value low = ops::select(ops::lt(x, narrow_number(x, 1.5 * least)),
-                                  narrow_number(x, least), narrow_number(x, 2 * least));
-    y = ops::select(ops::lt(x, narrow_number(x, 2 * least)), low, y);
-    y = ops::select(ops::lt(x, zero), narrow_number(x, kNan), y);
-  }
   return ops::select(ops::ne(x, x), t.beyond == Beyond::nothing ? narrow_number(x, -0.0) : x, y);
 }
 

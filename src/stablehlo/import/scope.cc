@@ -29,7 +29,11 @@ Value Level::write(const Known& k) {
 }
 
 Value Level::here(Value v) {
-  if (v.builder == &builder_) return v;
+  if (v.builder == &builder_) {
+    for (auto it = instead_.find(v.var); it != instead_.end(); it = instead_.find(v.var))
+      v = it->second;
+    return v;
+  }
   const auto key = std::pair(v.builder, v.var);
   if (const auto it = inputs_.find(key); it != inputs_.end()) return it->second;
   const Value nearest = outer_->here(v);

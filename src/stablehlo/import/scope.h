@@ -80,6 +80,8 @@ class Level {
   /// A value of this program or a surrounding one, as a value of this program. A known number is
   /// written again; other values become inputs that follow the declared ones.
   Value here(Value v);
+  /// From here on, whoever asks for `old`, a value of this program, gets `equal`.
+  void read_instead(Value old, Value equal) { instead_[old.var] = equal; }
   /// Values of the outer level, in the order of the inputs that `here` created.
   const Values& captured() const { return captured_; }
 
@@ -109,6 +111,7 @@ class Level {
   std::unordered_map<Var, AxisRange> places_;
   std::unordered_map<Var, Value> from_outside_;  // the outer values of the inputs by `here`
   std::unordered_set<Var> open_;                 // variables that settle() cannot evaluate
+  std::unordered_map<Var, Value> instead_;       // equal values that are read instead
 };
 
 /// The names visible in a block: its own, and those of the surrounding blocks of its function.

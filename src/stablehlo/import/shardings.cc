@@ -217,7 +217,12 @@ Value Importer::constrained(Value x, const AttributeSyntax& sharding, const Ints
   if (mesh->size() != options.devices || mesh->axes.empty()) return x;
   const Cut cut = cut_of(sharding, x.rank());
   // A value that may stay a partial result is one already where that is cheapest.
-  return cut.unreduced.empty() ? lying(x, mesh, cut.spec, cut.open) : x;
+  if (!cut.unreduced.empty()) return x;
+  // The devices' own values lie like that already.
+  const auto own = own_values_.find({x.builder, x.var});
+  if (own != own_values_.end() && own->second.mesh == mesh && own->second.spec == cut.spec)
+    return x;
+  return lying(x, mesh, cut.spec, cut.open);
 }
 
 namespace rules {
@@ -268,10 +273,20 @@ Values edge(Reading& r) {
   return {sharding ? r.importer.constrained(r.in[0], *sharding) : r.in[0]};
 }
 
-// A member of a group of arrays that should have equal shardings; the partitioner ensures that
-// itself.
+// A member of a group of arrays that should have equal shardings. It is tied to the first member by
+// an equation, and from here on both are read through equations like that, so that the tie is kept
+// if the program needs only one of them.
 Values sharding_group(Reading& r) {
   r.need_operands(1);
+  const Value x = r.in[0];
+  const auto [found, is_first] = r.importer.sharding_groups.emplace(r.integer("group_id"), x);
+  const Value first = found->second;
+  if (is_first || r.importer.options.devices == 0 || first == x || first.builder != x.builder ||
+      first.type() != x.type())
+    return {};
+  found->second = ops::shard_alike(first, x);
+  r.scope.level().read_instead(first, found->second);
+  r.scope.level().read_instead(x, ops::shard_alike(x, first));
   return {};
 }
 
