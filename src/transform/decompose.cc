@@ -1,91 +1,19 @@
 // Replaces operations by several faster ones, by the ops' decompose rules.
 #include "ir/op.h"
-#include "transform/at_equation.h"
+#include "transform/replace_equations.h"
 #include "transform/simplify.h"
-
-#include <numeric>
 
 namespace tessera::inline v0 {
 
-namespace {
-
-// Returns the equations that replace this one, as a program over its operands; nullptr if it stays.
-std::shared_ptr<Program> parts_of(const Program& p, const Equation& eqn) {
-  if (!eqn.op->decompose) return nullptr;
-  Builder b;
-  AtEquation at(b, eqn);
-  Values in;
-  for (Var v : eqn.inputs) in.push_back(b.input(p.types[v]));
-  std::optional<Values> out = eqn.op->decompose({b, *eqn.op, eqn.attrs, in});
-  if (!out) return nullptr;
-  // The parts may track which results a varying operand flows into, although the op does not.
-  for (std::size_t i = 0; i < out->size(); ++i)
-    (*out)[i] = b.vary_over((*out)[i], p.types[eqn.outputs[i]].varying);
-  return b.finish(*out);
-}
-
-class Decomposer {
- public:
-  explicit Decomposer(const Program& p)
-      : q_(std::make_shared<Program>(p)), instead_(p.types.size()) {
-    std::iota(instead_.begin(), instead_.end(), Var{0});
-    q_->equations.clear();
-  }
-
-  void keep(Equation eqn) {
-    for (Var& v : eqn.inputs) v = instead_[v];
-    q_->equations.push_back(std::move(eqn));
-  }
-
-  void replace(const Equation& eqn, const Program& parts) {
-    std::vector<Var> env(parts.types.size());
-    for (std::size_t i = 0; i < parts.inputs.size(); ++i)
-      env[parts.inputs[i]] = instead_[eqn.inputs[i]];
-    for (Equation part : parts.equations) {
-      for (Var& v : part.inputs) v = env[v];
-      for (Var& v : part.outputs) {
-        q_->types.push_back(parts.types[v]);
-        env[v] = static_cast<Var>(q_->types.size() - 1);
-        v = env[v];
-      }
-      q_->equations.push_back(std::move(part));
-    }
-    for (std::size_t i = 0; i < eqn.outputs.size(); ++i) {
-      const Type &want = q_->types[eqn.outputs[i]], &got = parts.types[parts.outputs.at(i)];
-      if (!(want == got))
-        throw InternalError("the parts of '" + eqn.op->name + "' give " + to_string(got) +
-                            " for a result " + to_string(want));
-      instead_[eqn.outputs[i]] = env[parts.outputs[i]];
-    }
-  }
-
-  ProgramPtr finish() {
-    for (Var& v : q_->outputs) v = instead_[v];
-    return q_;
-  }
-
- private:
-  std::shared_ptr<Program> q_;
-  std::vector<Var> instead_;  // for each variable of the program
-};
-
-}  // namespace
-
 ProgramPtr decompose(const ProgramPtr& p) {
-  std::optional<Decomposer> d;
-  for (std::size_t k = 0; k < p->equations.size(); ++k) {
-    const Equation& eqn = p->equations[k];
-    const std::shared_ptr<Program> parts = parts_of(*p, eqn);
-    if (parts && !d) {
-      d.emplace(*p);
-      for (std::size_t i = 0; i < k; ++i) d->keep(p->equations[i]);
-    }
-    if (parts)
-      d->replace(eqn, *parts);
-    else if (d)
-      d->keep(eqn);
-  }
-  return d ? d->finish() : p;
+  return replace_equations(p, [](const Program& q, const Equation& eqn) {
+    return eqn.op->decompose
+               ? parts_for(q, eqn,
+                           [&](Builder& b, const Values& operands) {
+                             return eqn.op->decompose({b, *eqn.op, eqn.attrs, operands});
+                           })
+               : nullptr;
+  });
 }
 
 }  // namespace tessera::inline v0

@@ -11,6 +11,7 @@ std::span<const Pass> simplify_passes() {
       {"join_slices", join_slices},
       {"ends", shorten_ends},
       {"decompose", decompose},
+      {"small_branches", select_branches},
       {"hoist", hoist},
       {"cse", merge_common},
       {"dead_code", [](const ProgramPtr& p) -> ProgramPtr { return dead_code(*p); }},

@@ -19,6 +19,8 @@ ProgramPtr merge_common(const ProgramPtr& p);
 /// Replaces one equation by several if its op knows a faster form (`Op::decompose`): argmax as two
 /// reductions, or a small product whose matrix is transposed to match its loops.
 ProgramPtr decompose(const ProgramPtr& p);
+/// Selects between the results of small branches in the bodies of loops instead of running one.
+ProgramPtr select_branches(const ProgramPtr& p);
 /// Turns a concatenation of slices of one array into one slice or one gather.
 ProgramPtr join_slices(const ProgramPtr& p);
 /// Shortens a sort to the few elements at one end that are read.
@@ -27,7 +29,7 @@ ProgramPtr shorten_ends(const ProgramPtr& p);
 ProgramPtr hoist(const ProgramPtr& p);
 
 /// These passes and dead_code in the order in which `simplify` runs them: "cancel", "fold",
-/// "join_slices", "ends", "decompose", "hoist", "cse", "dead_code".
+/// "join_slices", "ends", "decompose", "small_branches", "hoist", "cse", "dead_code".
 std::span<const Pass> simplify_passes();
 ProgramPtr simplify(const ProgramPtr& p);
 

@@ -22,8 +22,8 @@ const Function kFunctions[] = {
     {ops::exp, std::exp, 1.07},     {ops::expm1, std::expm1, 1.7}, {ops::log, std::log, 1.08},
     {ops::log1p, std::log1p, 1.08}, {ops::sinh, std::sinh, 2.25},  {ops::cosh, std::cosh, 1.5},
     {ops::tanh, std::tanh, 2.53},   {ops::asinh, std::asinh, 1.8}, {ops::acosh, std::acosh, 2.35},
-    {ops::erf, std::erf, 2.1},      {ops::erfc, std::erfc, 2.6},   {ops::sin, std::sin, 1.55},
-    {ops::cos, std::cos, 1.55},
+    {ops::atan, std::atan, 1.6},    {ops::erf, std::erf, 2.1},     {ops::erfc, std::erfc, 2.6},
+    {ops::sin, std::sin, 1.55},     {ops::cos, std::cos, 1.55},
 };
 
 std::vector<float> sample() {

@@ -162,6 +162,54 @@ TEST(DeadCode, NarrowsLoopsAndBranches) {
   EXPECT_EQ(run(v, {{0}, {5}, {1}}), (std::vector<Doubles>{{40}}));
 }
 
+TEST(SelectBranches, SelectsBetweenSmallOnesInLoops) {
+  const auto branches = [](std::int64_t n) {
+    const Type t = n == 1 ? kScalar : vec(n);
+    ProgramPtr up = trace({t, t}, [](Builder&, const Values& in) {
+      return Values{ops::add(in[0], in[1]), in[1]};
+    });
+    ProgramPtr half = trace({t, t}, [&](Builder& b, const Values& in) {
+      return Values{ops::mul(in[0], ops::full(b, f64, in[0].shape(), 0.5)), in[0]};
+    });
+    ProgramPtr down = trace({t, t}, [](Builder&, const Values& in) {
+      return Values{ops::sub(in[0], in[1]), ops::neg(in[1])};
+    });
+    return Programs{up, half, down};
+  };
+  // Indices below the first and above the last branch select these.
+  const ProgramPtr body = trace({kScalar, kScalar, Type(i32, {})}, [&](Builder&, const Values& in) {
+    Values out = ops::cond(in[2], branches(1), std::span<const Value>(in).first(2));
+    return Values{out[0], in[1], out[1]};
+  });
+  const ProgramPtr p = trace({kScalar, kScalar, Type(i32, {5})}, [&](Builder& b, const Values& in) {
+    return ops::scan(body, {}, std::span<const Value>(in).first(2),
+                     std::span<const Value>(in).subspan(2), 5, false, b);
+  });
+  const ProgramPtr q = select_branches(p);
+  EXPECT_EQ(count_ops(*p, "cond"), 1u);
+  EXPECT_EQ(count_ops(*q, "cond"), 0u);
+  const std::vector<Doubles> at{{16}, {3}, {0, 1, 2, -7, 9}};
+  EXPECT_EQ(run(q, at), run(p, at));
+  EXPECT_EQ(run(q, at)[0], (Doubles{6.5}));
+
+  // Outside of a loop, and where a branch has many elements, one of them is run.
+  const ProgramPtr outside =
+      trace({Type(i32, {}), kScalar, kScalar}, [&](Builder&, const Values& in) {
+        return ops::cond(in[0], branches(1), std::span<const Value>(in).subspan(1));
+      });
+  EXPECT_EQ(select_branches(outside), outside);
+  const ProgramPtr wide = trace({vec(1000), vec(1000), Type(i32, {})}, [&](Builder&,
+                                                                           const Values& in) {
+    return Values{ops::cond(in[2], branches(1000), std::span<const Value>(in).first(2))[0], in[1]};
+  });
+  const ProgramPtr in_loop =
+      trace({vec(1000), vec(1000), Type(i32, {5})}, [&](Builder& b, const Values& in) {
+        return ops::scan(wide, {}, std::span<const Value>(in).first(2),
+                         std::span<const Value>(in).subspan(2), 5, false, b);
+      });
+  EXPECT_EQ(select_branches(in_loop), in_loop);
+}
+
 TEST(Simplify, ReachesNestedPrograms) {
   ProgramPtr body = trace({kScalar, kScalar}, [](Builder& b, const Values& in) {
     return Values{ops::mul(ops::add(in[0], in[1]), ops::scalar(b, f64, 1))};

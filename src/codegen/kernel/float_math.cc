@@ -11,6 +11,8 @@ namespace tessera::inline v0::codegen {
 namespace {
 
 constexpr double kLn2 = 0.693147180559945309417, kLog2E = 1.44269504088896340736;
+// The float next to pi/2, and by how much it is larger.
+constexpr double kHalfPi = 1.57079637050628662109, kHalfPiExcess = 4.37113900018624283e-8;
 // Has so few bits that the product with an exponent is exact.
 constexpr double kLn2High = 0.693359375;
 
@@ -74,6 +76,21 @@ class FloatMath {
                         llvm::ConstantFP::getNaN(t_));
     llvm::Value* inside = b_.CreateFMul(inner_log1p(y), number(0.5));
     return sign_of(x, b_.CreateSelect(b_.CreateFCmpOLT(a, number(1)), inside, edge));
+  }
+
+  // y + y P(y^2) with y = |x|, or pi/2 less that of 1 / |x| beyond 1. P is a minimax fit of atan(y)
+  // / y - 1, within 2^-28.5 of atan.
+  llvm::Value* atan(llvm::Value* x) {
+    llvm::Value* a = abs(x);
+    llvm::Value* beyond = b_.CreateFCmpOGT(a, number(1));
+    llvm::Value* y = b_.CreateSelect(beyond, b_.CreateFDiv(number(1), a), a);
+    llvm::Value* square = b_.CreateFMul(y, y);
+    llvm::Value* p = polynomial(b_, square,
+                                {-0.0017936183, 0.01091459, -0.031177817, 0.057957564, -0.08403449,
+                                 0.10952185, -0.14264241, 0.19998549, -0.333333});
+    llvm::Value* angle = multiply_add(b_, b_.CreateFMul(y, square), p, y);
+    llvm::Value* rest = b_.CreateFSub(number(kHalfPi), b_.CreateFAdd(angle, number(kHalfPiExcess)));
+    return sign_of(x, b_.CreateSelect(beyond, rest, angle));
   }
 
   // With e = exp(-|x|): e / (1 + e) for negative x, where exp(-x) would overflow, else 1 / (1 + e).
@@ -343,6 +360,7 @@ llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x) {
     case Arith::asinh: return math.asinh(x);
     case Arith::acosh: return math.acosh(x);
     case Arith::atanh: return math.atanh(x);
+    case Arith::atan: return math.atan(x);
     case Arith::logistic: return math.logistic(x);
     case Arith::erf: return math.erf(x);
     case Arith::erfc: return math.erfc(x);

@@ -22,7 +22,7 @@ struct IrBuilder;
 /// values follow IEEE: NaN gives NaN, and odd functions keep the sign of zero. Largest errors seen,
 /// in units in the last place, with fused multiply-adds and without: exp 1.06 1.02, expm1 1.58
 /// 1.69, log 0.93 1.07, log1p 0.93 1.07, sinh 2.15 2.20, cosh 1.47, tanh 2.42 2.52, asinh 1.69,
-/// acosh 2.06 2.31, atanh 1.63 1.77, logistic 2.23, erf 1.70 2.02, erfc 2.41 1.95.
+/// acosh 2.06 2.31, atan 1.20 1.54, atanh 1.63 1.77, logistic 2.23, erf 1.70 2.02, erfc 2.41 1.95.
 llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x);
 
 /// sin(x), or cos(x) if `quarters` is 1, for |x| < kSineRange, within 1.55 units in the last place.

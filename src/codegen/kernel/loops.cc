@@ -3,6 +3,7 @@
 #include "codegen/kernel/isa.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tessera::inline v0::codegen {
 
@@ -139,16 +140,18 @@ int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer
   for (const Index& i : at)
     if (const Atom* a = single_atom(i)) inner = a;
   if (!inner) return 0;
-  bool rows = false;
+  unsigned over_rows = 0;
   for (const Tracer::Reduction& r : t.reductions) {
     bool varies = std::any_of(r.at.begin(), r.at.end(),
                               [&](const Index& i) { return depends_on(node_of(i), inner); });
     if (!varies) continue;
     if (r.shape.lanes) return 0;
-    rows |= r.shape.count() >= 8;
+    if (r.shape.count() >= 8) ++over_rows;
   }
   int width = std::min(32, 64 / widest);
-  if (rows) width *= 16;
+  // Wide vectors read memory in longer pieces. Several reductions together read several operands,
+  // so less of each will do, and each of them takes the compiler as long as its vectors are wide.
+  if (over_rows) width *= static_cast<int>(std::max(4u, 16u / std::bit_ceil(over_rows)));
   std::int64_t n = s.dims.back();
   while (width > 1 && width / 2 >= n && !s.any_length) width /= 2;
   return std::max(width, 2);

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <memory>
+#include <vector>
 
 namespace tessera::inline v0::runtime {
 
@@ -45,6 +46,100 @@ struct Control {
     c = saved;
   }
 
+  // Where a slot of a body's table is, if it has one place only; else null.
+  static std::byte** only_place(const Tape& body, const Frame& sub, int slot) {
+    const Slot& s = body.slots[static_cast<std::size_t>(slot)];
+    return s.mask == 0 ? &sub.table[s.offset] : nullptr;
+  }
+
+  // Slots that are bound to the rows of arrays, one row in each iteration. Small loops take most of
+  // their time here, so addresses are computed once where a slot has one place only.
+  class Rows {
+   public:
+    void add(const Control& around, const Tape& body, const Frame& sub, int slot, const Ref& array,
+             std::int64_t bytes) {
+      std::byte** const place = only_place(body, sub, slot);
+      all_.push_back({place, place ? around.at(array) : nullptr, bytes, &body, &sub, slot, &array});
+    }
+    void bind(Control& around, std::int64_t i) const {
+      for (const Row& r : all_)
+        if (r.place)
+          *r.place = r.begin + i * r.bytes;
+        else
+          around.bind(*r.body, *r.sub, r.slot, *r.array, i * r.bytes);
+    }
+
+   private:
+    struct Row {
+      std::byte** place;
+      std::byte* begin;
+      std::int64_t bytes;
+      const Tape* body;
+      const Frame* sub;
+      int slot;
+      const Ref* array;
+    };
+    std::vector<Row> all_;
+  };
+
+  // Carries that iterations write to two places in turn, and read from the other one.
+  class Turns {
+   public:
+    void add(const Control& around, const Tape& body, const Frame& sub, int argument, int result,
+             const Ref& output, const Ref& spare) {
+      std::byte **const from = only_place(body, sub, argument),
+                        **const to = only_place(body, sub, result);
+      const bool one = from && to;
+      all_.push_back({one ? from : nullptr, to, one ? around.at(output) : nullptr,
+                      one ? around.at(spare) : nullptr, &body, &sub, argument, result, &output,
+                      &spare});
+    }
+    /// The iteration writes the outputs, or else the spare places, and reads the other ones if an
+    /// iteration has written them.
+    void bind(Control& around, bool to_outputs, bool written) const {
+      for (const Turn& t : all_) {
+        if (t.from) {
+          if (written) *t.from = to_outputs ? t.spare : t.output;
+          *t.to = to_outputs ? t.output : t.spare;
+          continue;
+        }
+        if (written)
+          around.bind(*t.body, *t.sub, t.argument, to_outputs ? *t.spare_ref : *t.output_ref);
+        around.bind(*t.body, *t.sub, t.result, to_outputs ? *t.output_ref : *t.spare_ref);
+      }
+    }
+
+   private:
+    struct Turn {
+      std::byte **from, **to;
+      std::byte *output, *spare;
+      const Tape* body;
+      const Frame* sub;
+      int argument, result;
+      const Ref *output_ref, *spare_ref;
+    };
+    std::vector<Turn> all_;
+  };
+
+  // Runs a body again and again.
+  class OneTape {
+   public:
+    OneTape(const Tape& body, const Frame& sub, std::int64_t times = 2) : body_(body), sub_(sub) {
+      if (times > 1 && StraightLine::fits(body)) line_ = std::make_unique<StraightLine>(body, sub);
+    }
+    void operator()(const Lane& lane) const {
+      if (line_)
+        line_->run(lane.spread, lane.counted);
+      else
+        execute(body_, sub_, lane.spread, lane.counted);
+    }
+
+   private:
+    const Tape& body_;
+    const Frame& sub_;
+    std::unique_ptr<StraightLine> line_;
+  };
+
   // Copies the operand to output k, which then is both argument and result of the body.
   void tie(const ControlStep& kind, const Tape& body, const Frame& sub, std::size_t argument,
            std::size_t k) {
@@ -63,24 +158,22 @@ struct Control {
       bind(body, sub, body.arguments[k].slot, step.inputs[k]);
     for (std::size_t k = 0; k < kind.carries; ++k)
       if (kind.tied_input(k) >= 0) tie(kind, body, sub, carry + k, k);
-    std::optional<StraightLine> line;
-    if (length > 1 && StraightLine::fits(body)) line.emplace(body, sub);
+    const OneTape run(body, sub, length);
+    Rows rows;
+    for (std::size_t k = 0; k < n_xs; ++k)
+      rows.add(*this, body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], kind.rows[k]);
+    for (std::size_t k = ys; k < step.outputs.size(); ++k)
+      rows.add(*this, body, sub, body.results[k].slot, step.outputs[k], kind.rows[n_xs + k - ys]);
+    Turns turns;
+    for (std::size_t k = 0; k < kind.carries; ++k)
+      if (!kind.kept[k] && kind.tied_input(k) < 0)
+        turns.add(*this, body, sub, body.arguments[carry + k].slot, body.results[k].slot,
+                  step.outputs[k], kind.spare[k]);
     for (std::int64_t t = 0; t < length; ++t) {
-      const std::int64_t i = kind.reverse ? length - 1 - t : t;
       // The last iteration must write the results.
-      const bool last_parity = (length - 1 - t) % 2 == 0;
-      for (std::size_t k = 0; k < kind.carries; ++k) {
-        if (kind.kept[k] || kind.tied_input(k) >= 0) continue;
-        if (t > 0)
-          bind(body, sub, body.arguments[carry + k].slot,
-               last_parity ? kind.spare[k] : step.outputs[k]);
-        bind(body, sub, body.results[k].slot, last_parity ? step.outputs[k] : kind.spare[k]);
-      }
-      for (std::size_t k = 0; k < n_xs; ++k)
-        bind(body, sub, body.arguments[xs + k].slot, step.inputs[xs + k], i * kind.rows[k]);
-      for (std::size_t k = ys; k < step.outputs.size(); ++k)
-        bind(body, sub, body.results[k].slot, step.outputs[k], i * kind.rows[n_xs + k - ys]);
-      line ? line->run(lane.spread, lane.counted) : execute(body, sub, lane.spread, lane.counted);
+      turns.bind(*this, (length - 1 - t) % 2 == 0, t > 0);
+      rows.bind(*this, kind.reverse ? length - 1 - t : t);
+      run(lane);
     }
   }
 
@@ -143,9 +236,10 @@ struct Control {
       bind(cond, sub_cond, cond.arguments[kind.cond_consts + k].slot, step.outputs[k]);
     }
 
+    const OneTape run_cond(cond, sub_cond), run_body(body, sub_body);
     std::int64_t turns = 0;
     for (;; ++turns) {
-      execute(cond, sub_cond, lane.spread, lane.counted);
+      run_cond(lane);
       if (!agreed_flag(kind)) break;
       for (std::size_t k = 0; k < n; ++k) {
         if (!moves(k)) continue;
@@ -153,7 +247,7 @@ struct Control {
         bind(body, sub_body, body.results[k].slot, to);
         bind(cond, sub_cond, cond.arguments[kind.cond_consts + k].slot, to);
       }
-      execute(body, sub_body, lane.spread, lane.counted);
+      run_body(lane);
       for (std::size_t k = 0; k < n; ++k)
         if (moves(k))
           bind(body, sub_body, body.arguments[kind.consts + k].slot,

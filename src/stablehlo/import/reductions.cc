@@ -202,6 +202,20 @@ Values running(Reading& r, const Operands& o, const Growing& g) {
 // Fewer elements are reduced window by window as fast.
 constexpr std::int64_t kLeastRunning = 16;
 
+bool have_one_element(const Shape& shape, const Ints& dims) {
+  return std::all_of(dims.begin(), dims.end(),
+                     [&](std::int64_t d) { return shape[static_cast<std::size_t>(d)] == 1; });
+}
+
+// `dims` ascend.
+Shape without(const Shape& shape, const Ints& dims) {
+  Shape rest;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (!std::binary_search(dims.begin(), dims.end(), static_cast<std::int64_t>(d)))
+      rest.push_back(shape[d]);
+  return rest;
+}
+
 }  // namespace
 
 Values reduce(Reading& r) {
@@ -216,6 +230,9 @@ Values reduce(Reading& r) {
       const Value x = o.inputs[0], init = o.inits[0];
       // The initial value counts even without dimensions to reduce: 0 + -0 is 0.
       if (dims.empty()) return {m->combine(ops::broadcast_in_dim(init, x.shape(), {}), x)};
+      // JAX writes this for each index whose bounds it checks.
+      if (!rounds(*m, x.dtype()) && is_neutral(r, *m, init) && have_one_element(x.shape(), dims))
+        return {ops::reshape(x, without(x.shape(), dims))};
       if (!rounds(*m, x.dtype()) || is_neutral(r, *m, init))
         return {with_start(r, *m, init, m->reduce(x, dims))};
     }
