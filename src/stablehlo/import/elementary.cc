@@ -48,7 +48,7 @@ Values minimum(Reading& r) {
   return {least_of(r.in[0], r.in[1])};
 }
 
-// -i log((x + iy) / sqrt(x^2 + y^2)), for complex x and y. With x = 1 it is what CHLO's atan becomes.
+// -i log((x + iy) / sqrt(x^2 + y^2)), for complex x and y. CHLO's atan becomes this, with x = 1.
 Values atan2(Reading& r) {
   const Value y = checked_pair(r), x = r.in[1];
   if (is_floating(y.dtype()) && x.type() == y.type() && r.known_number(x) == 1.0)
