@@ -285,9 +285,9 @@ ArrayDataPtr block_of(ArrayDataPtr& result, std::size_t d, std::size_t r, const 
   return block_on(memory, port.block, std::move(shard), result->pending);
 }
 
-// Waits until the call is done, but no longer than a moment. What a short program prints then appears
-// before its caller goes on, as with other clients of JAX. A function of Python that waits for its
-// caller still gets its turn.
+// Waits until the call is done, but no longer than a moment. What a short program prints then
+// appears before its caller goes on, as with jaxlib's client, while a function of Python that waits
+// for the caller is not waited for.
 void wait_a_moment(runtime::Completion& pending) {
   struct End {
     std::mutex mutex;
