@@ -12,8 +12,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 namespace tessera::inline v0::pjrt {
@@ -280,6 +285,25 @@ ArrayDataPtr block_of(ArrayDataPtr& result, std::size_t d, std::size_t r, const 
   return block_on(memory, port.block, std::move(shard), result->pending);
 }
 
+// Waits until the call is done, but no longer than a moment. What a short program prints then
+// appears before its caller goes on, as with jaxlib's client, while a function of Python that waits
+// for the caller is not waited for.
+void wait_a_moment(runtime::Completion& pending) {
+  struct End {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_there = false;
+  };
+  const auto end = std::make_shared<End>();
+  pending.then([end](const std::exception_ptr&) {
+    const std::lock_guard lock(end->mutex);
+    end->is_there = true;
+    end->changed.notify_one();
+  });
+  std::unique_lock lock(end->mutex);
+  end->changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return end->is_there; });
+}
+
 }  // namespace
 
 PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
@@ -327,6 +351,7 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
       }
       if (args->device_complete_events) args->device_complete_events[d] = make_event(pending);
     }
+    if (c.calls_python && pending) wait_a_moment(*pending);
   });
 }
 

@@ -368,6 +368,11 @@ class Platform(unittest.TestCase):
         check.true(not check.is_tessera(jax.devices("cpu")[0]), "the backend cpu is jaxlib's")
         check.equal(jax.default_backend() == "cpu", True)
 
+    def test_costs(self):
+        lowered = jax.jit(lambda x, y: x @ y + 1).lower(np.ones((4, 5)), np.ones((5, 6)))
+        for costs in (lowered.cost_analysis(), lowered.compile().cost_analysis()):
+            check.equal(costs["flops"], 2.0 * 4 * 5 * 6 + 4 * 6)
+
     def test_between_the_backends(self):
         x = jax.device_put(np.arange(5.0), jax.devices("cpu")[0])
         y = jax.device_put(x, jax.devices("tessera")[0])
