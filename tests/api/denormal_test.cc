@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -79,6 +80,25 @@ TEST_P(Denormal, DevicesLibrariesAndGradients) {
   for (float v : f32s(product)) EXPECT_EQ(v, expected(kNormal / 2));
   const auto gradient = ts::grad([](Array v) { return ts::sum(v * v * 0.25f); });
   for (float v : f32s(gradient(ts::full({5}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
+}
+
+// The reciprocals of these numbers are subnormal.
+TEST_P(Denormal, AnglesOfTheLargestNumbers) {
+  const auto agree = [](auto large) {
+    using T = decltype(large);
+    const T some = std::ldexp(large, -20), infinite = std::numeric_limits<T>::infinity();
+    const std::vector<T> y{large, large, -large, some, some, 8, large, large, -0.0, infinite};
+    const std::vector<T> x{large, -large, large, large, -large, large, some, 1, large, large};
+    const std::vector<T> angles = ts::arctan2(Array(y), Array(x)).template to_vector<T>();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const T exact = std::atan2(y[i], x[i]);
+      // The bound of both functions is one unit in the last place.
+      EXPECT_NEAR(angles[i], exact, 2 * std::numeric_limits<T>::epsilon() * std::abs(exact)) << i;
+      EXPECT_EQ(std::signbit(angles[i]), std::signbit(exact)) << i;
+    }
+  };
+  agree(std::numeric_limits<float>::max());
+  agree(std::numeric_limits<double>::max());
 }
 
 TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {

@@ -46,7 +46,7 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
       twice(
           "TESSERA_DISABLE_PASSES: 'cse,unroll' is no list of its names: there is no 'unroll'\n"
           "  rule: names with commas between them, of cancel, fold, join_slices, ends, decompose, "
-          "hoist, cse, dead_code, joint_products, updates, fuse or stretches\n"
+          "small_branches, hoist, cse, dead_code, joint_products, updates, fuse or stretches\n"
           "  try: TESSERA_DISABLE_PASSES=cse,fold in the environment\n"));
 }
 

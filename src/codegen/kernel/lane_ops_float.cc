@@ -204,8 +204,8 @@ llvm::Value* LaneOps::float_binary(Arith op, llvm::Value* x, llvm::Value* y, boo
     case Arith::rem: return b_.CreateFRem(x, y);
     case Arith::max:
     case Arith::min: return extreme(op, x, y, f64);
-    case Arith::pow:
-    case Arith::atan2: return call_math(op, x, y, f64);
+    case Arith::pow: return call_math(op, x, y, f64);
+    case Arith::atan2: return atan2_of_any(x, y, f64);
     default: break;
   }
   throw InternalError("emitter: no such operation on floating-point numbers");

@@ -131,4 +131,18 @@ llvm::Value* LaneOps::over_whole_range(Arith op, llvm::Value* x) {
   return b_.CreateSelect(large, far, near);
 }
 
+// SLEEF divides by the larger operand by way of its reciprocal. The reciprocals of the largest
+// numbers are subnormal, and zero where those are flushed, so large operands are scaled first.
+llvm::Value* LaneOps::atan2_of_any(llvm::Value* y, llvm::Value* x, bool f64) {
+  const auto magnitude = [&](llvm::Value* v) {
+    return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
+  };
+  llvm::Value* const most = number(x->getType(), f64 ? 0x1p1000 : 0x1p100);
+  llvm::Value* const is_large =
+      b_.CreateOr(b_.CreateFCmpOGT(magnitude(y), most), b_.CreateFCmpOGT(magnitude(x), most));
+  llvm::Value* const scale =
+      b_.CreateSelect(is_large, number(x->getType(), 0x1p-30), number(x->getType(), 1));
+  return call_math(Arith::atan2, b_.CreateFMul(y, scale), b_.CreateFMul(x, scale), f64);
+}
+
 }  // namespace tessera::inline v0::codegen
