@@ -285,9 +285,10 @@ ArrayDataPtr block_of(ArrayDataPtr& result, std::size_t d, std::size_t r, const 
   return block_on(memory, port.block, std::move(shard), result->pending);
 }
 
-// Waits until the call is done, but no longer than a moment. What a short program prints then
-// appears before its caller goes on, as with jaxlib's client, while a function of Python that waits
-// for the caller is not waited for.
+// Waits until the call is done, but no longer than a moment, and throws its error. What a short
+// program prints then appears before its caller goes on, and the call itself raises what one of its
+// functions raised, as with jaxlib's client. A function of Python that waits for the caller still
+// gets its turn.
 void wait_a_moment(runtime::Completion& pending) {
   struct End {
     std::mutex mutex;
@@ -301,7 +302,10 @@ void wait_a_moment(runtime::Completion& pending) {
     end->changed.notify_one();
   });
   std::unique_lock lock(end->mutex);
-  end->changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return end->is_there; });
+  if (!end->changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return end->is_there; }))
+    return;
+  lock.unlock();
+  pending.wait();
 }
 
 }  // namespace
@@ -326,13 +330,15 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
     for (std::size_t i = 0; i < c.arguments.size(); ++i)
       for (std::size_t d = 0; call.taken[i] && d < call.devices(); ++d) call.buffer(d, i).forget();
 
+    const auto pending = results.at(0)->pending;
+    if (c.calls_python && pending) wait_a_moment(*pending);
+
     std::size_t moved = 0;
     for (const Port& port : c.results) {
       if (port.is_token) continue;
       ArrayDataPtr& result = results[moved++];
       if (port.is_moved) result = runtime::relayout(result, port.layout);
     }
-    const auto pending = results.at(0)->pending;
     for (std::size_t d = 0; d < call.devices(); ++d) {
       std::size_t next = 0;
       for (std::size_t r = 0; r < c.results.size(); ++r) {
@@ -351,7 +357,6 @@ PJRT_Error* loaded_execute(PJRT_LoadedExecutable_Execute_Args* args) {
       }
       if (args->device_complete_events) args->device_complete_events[d] = make_event(pending);
     }
-    if (c.calls_python && pending) wait_a_moment(*pending);
   });
 }
 

@@ -134,6 +134,9 @@ TEST_F(Callbacks, FailWithTheirText) {
   };
   EXPECT_EQ(error(loaded), "13: a callback failed: ValueError: unlucky\n  in line 1");
   EXPECT_EQ(error(silent), "13: a callback failed: ");
+  // The call itself fails, since the function fails at once.
+  EXPECT_EQ(failure([&] { (void)run(loaded, {x_.get()}); }),
+            "13: a callback failed: ValueError: unlucky\n  in line 1");
   set(nullptr);
   EXPECT_EQ(error(loaded),
             "9: a program calls a function of Python, but Python has ended, or the package "

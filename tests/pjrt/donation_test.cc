@@ -204,11 +204,11 @@ TEST(Donation, OfACallThatFailsIsDecidedByWhetherItBegan) {
   const std::string type = "tensor<4xf32>";
   const Loaded taking = next(client, kAliased);
   Gate gate;
-  gate.open();
   gate.fail_with("no");
   const Loaded gated = compile(client, Gate::module());
   const Buffer matrix = put(client, Floats(256 * 256), {256, 256}), x = four(client);
   Results r = run_on(gated, std::vector<Arguments>{{matrix.get(), x.get()}}, 2);
+  gate.open();
   // A call of what failed fails too.
   EXPECT_EQ(failure([&] { get<float>(run(taking, {r.buffers[0][1].get()})[0]); }),
             "13: a callback failed: no");
