@@ -287,6 +287,29 @@ class CallbacksTest(unittest.TestCase):
     # All is well afterwards.
     self.assertEqual(float(jax.jit(lambda x: jax.pure_callback(lambda x: x, like(x), x))(1.0)), 1)
 
+  def test_answers_decide_how_a_loop_runs(self):
+    answers = []
+
+    def answer():
+      answers.append(len(answers) + 1)
+      return np.int32(answers[-1])
+
+    def asked():
+      return io_callback(answer, jax.ShapeDtypeStruct((), jnp.int32))
+
+    # The results of three calls, each of which asks anew. Nobody is asked while a program is compiled.
+    for run, results, asked_times in (
+        (lambda x: jax.lax.fori_loop(0, asked(), lambda i, x: x + 1, x), [8, 9, 10], 3),
+        (lambda x: jax.lax.fori_loop(asked(), 9, lambda i, x: x + 1, x), [15, 14, 13], 3),
+        (lambda x: jax.lax.while_loop(lambda i: i < x, lambda i: i + asked(), asked()), [10, 11, 7], 7),
+        (lambda x: jax.lax.scan(lambda c, i: (jax.lax.cond(i > 0, lambda: c + 1, lambda: c), None), asked(), jnp.arange(4))[0], [4, 5, 6], 3),
+        (lambda x: jax.lax.fori_loop(0, jax.pure_callback(answer, jax.ShapeDtypeStruct((), jnp.int32)), lambda i, x: x + 1, x), [8, 9, 10], 3),
+    ):
+      answers.clear()
+      f = jax.jit(run)
+      self.assertEqual([int(f(jnp.int32(7))) for _ in range(3)], results)
+      self.assertEqual(len(answers), asked_times)
+
   def test_computing_in_a_callback(self):
     inside = jax.jit(lambda x: (x @ x).sum())
     outside = jnp.full((300, 300), 2.0)

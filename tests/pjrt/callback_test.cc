@@ -127,6 +127,31 @@ TEST_F(Callbacks, GetOperandsAndGiveResults) {
             (Texts{"7 on 0: 11[2] -> 11[2]", "8 on 0: 21[2,3] -> 21[2,3]", "9 on 0: -> 11[]"}));
 }
 
+TEST_F(Callbacks, WithoutOperandsRunInCallsOnlyAndDecideLoops) {
+  const Loaded loaded = compile(
+      client_,
+      module_of("%x: tensor<i32>", "tensor<i32>",
+                "    %f = " + call_of(5, "", "() -> tensor<f32>") +
+                    "    %n = stablehlo.convert %f : (tensor<f32>) -> tensor<i32>\n"
+                    "    %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+                    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+                    "    %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<i32>\n"
+                    "    cond {\n"
+                    "      %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) "
+                    "-> tensor<i1>\n"
+                    "      stablehlo.return %p : tensor<i1>\n"
+                    "    } do {\n"
+                    "      %j = stablehlo.add %i, %one : tensor<i32>\n"
+                    "      %d = stablehlo.add %c, %c : tensor<i32>\n"
+                    "      stablehlo.return %j, %d : tensor<i32>, tensor<i32>\n"
+                    "    }\n"
+                    "    return %r#1 : tensor<i32>\n"));
+  EXPECT_EQ(taken_log(), Texts{});
+  const Buffer x = put(client_, std::vector<std::int32_t>{3}, {});
+  EXPECT_EQ(get<std::int32_t>(run(loaded, {x.get()})[0]), std::vector<std::int32_t>{3 << 5});
+  EXPECT_EQ(taken_log(), Texts{"5 on 0: -> 11[]"});
+}
+
 TEST_F(Callbacks, FailWithTheirText) {
   const Loaded loaded = compile(client_, echo(13)), silent = compile(client_, echo(14));
   const auto error = [&](const Loaded& l) {

@@ -1,5 +1,6 @@
 // Evaluates values determined by constants and shapes during import.
 #include "ir/host_array.h"
+#include "ir/nested.h"
 #include "ir/op.h"
 #include "stablehlo/import/scope.h"
 
@@ -22,6 +23,15 @@ HostArray array_of(const Known& k) {
 }
 
 bool is_small(const Type& t) { return t.shape.count() <= kMostElements; }
+
+// Whether the results follow from the operands alone and may be computed at any time. Functions of
+// the host are barriers: they run when the program does, and may answer differently each time.
+bool can_be_evaluated(const Equation& e) {
+  return e.op->evaluate && !e.op->position && (!e.op->barrier || e.op->forwards) &&
+         !any_nested(e.attrs, [](const ProgramPtr& p) {
+           return !std::all_of(p->equations.begin(), p->equations.end(), can_be_evaluated);
+         });
+}
 
 }  // namespace
 
@@ -60,7 +70,7 @@ const Known* Level::settle(Value v) {
     }
     const Equation& e = *made_by;
     const auto waits = [&](Var in) { return !known({&builder_, in}); };
-    if (!e.op->evaluate || e.op->position ||
+    if (!can_be_evaluated(e) ||
         std::any_of(e.inputs.begin(), e.inputs.end(), [&](Var in) { return open_.contains(in); }) ||
         std::any_of(e.outputs.begin(), e.outputs.end(),
                     [&](Var out) { return !is_small(p.type(out)); })) {
