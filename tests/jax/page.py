@@ -1,4 +1,5 @@
 """Writes docs/jax_tests.md, and the list of tests that must pass."""
+import collections
 import re
 
 import files
@@ -58,6 +59,18 @@ def sampled(rows):
             "*Tests* is how many tests a file has, and *run* is how many of them ran.", ""]
 
 
+def only_here(store, names):
+    """A sentence for tests that did not run on jaxlib's side; empty if there are none."""
+    outcomes = collections.Counter()
+    for name in names:
+        there = store.load("there", name)["tests"]
+        outcomes.update(test["outcome"] for id, test in store.load("here", name)["tests"].items() if id not in there)
+    if not outcomes:
+        return []
+    parts = [f"{outcomes.pop(outcome, 0)} {outcome}" for outcome in ("passed", "skipped")] + [f"{n} {o}" for o, n in sorted(outcomes.items())]
+    return [f"Further tests ran only here: {', '.join(parts)}.", ""]
+
+
 def table(store, names):
     rows = {name: n for name in names if (n := counts(store, name))}
     if not rows:
@@ -90,6 +103,7 @@ def version_section(title, store, entries):
         return []
     out += ["| files" + HEADER[0], HEADER[1], *summary, ""]
     out += sampled([n for name in names if (n := counts(store, name))])
+    out += only_here(store, names)
     out += tables
     groups = grouped(store, names, entries)
     out += ["### What passes only there", ""]
