@@ -3,6 +3,7 @@
 #include "base/message.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/tape/lives.h"
+#include "codegen/tape/native.h"
 #include "codegen/tape/tape_verify.h"
 
 #include <algorithm>
@@ -30,8 +31,8 @@ std::vector<bool> read_at_once(const DraftTape& program) {
   return at_once;
 }
 
-void compile_pending(TapeContext& ctx) {
-  if (ctx.kernels.empty()) return;
+void compile_pending(TapeContext& ctx, const Program& p) {
+  NativeLoops native = find_native_loops(ctx, p);
   std::vector<ProgramPtr> programs;
   std::vector<std::int64_t> times;
   const Together& all = ctx.options.together;
@@ -39,6 +40,7 @@ void compile_pending(TapeContext& ctx) {
   const DraftTape& program = ctx.drafts.front();
   const std::vector<bool> at_once = read_at_once(program);
   for (const PendingKernel& k : ctx.kernels) {
+    if (native.inside.contains(k.draft)) continue;
     programs.push_back(k.program);
     const Step& step = k.draft->steps[k.step];
     // The results of a body are read by its next iteration.
@@ -48,14 +50,18 @@ void compile_pending(TapeContext& ctx) {
                        });
     times.push_back(later ? std::min(ctx.instances(step.mask), most) : 1);
   }
-  std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs, times);
-  for (std::size_t i = 0; i < routines.size(); ++i) {
-    Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
-    std::get<RoutineStep>(step.kind).routine = routines[i];
+  const std::vector<std::shared_ptr<const Routine>> routines =
+      codegen::compile_kernels(programs, times);
+  auto next = routines.begin();
+  for (const PendingKernel& k : ctx.kernels) {
+    Step& step = k.draft->steps[k.step];
+    const auto routine = native.inside.contains(k.draft) ? k.planned : *next++;
     // Keeps the scopes in front of the name.
-    step.name = step.name.substr(0, step.name.rfind('/') + 1) + routines[i]->name;
-    step.seconds = routines[i]->seconds;
+    step.name = step.name.substr(0, step.name.rfind('/') + 1) + routine->name;
+    step.seconds = routine->seconds;
+    std::get<RoutineStep>(step.kind).routine = routine;
   }
+  compile(native);
 }
 
 // Values that are equal on all devices exist in every process of the program. All its meshes must
@@ -86,7 +92,7 @@ void check_processes(const Program& p, TapeContext& ctx, Tape& tape) {
 double seconds_of(const Step& step) {
   const auto once = [](const ControlStep& s) {
     double seconds = 0;
-    for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
+    for (const auto& body : s.bodies) seconds += body->seconds + (s.native ? 1e-9 : 1e-7);
     return seconds;
   };
   return std::visit(
@@ -122,7 +128,8 @@ void finish(TapeContext& ctx, std::uint64_t signature) {
 }  // namespace
 
 std::span<const std::string_view> tape_passes() {
-  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches"};
+  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches",
+                                               "nests"};
   return names;
 }
 
@@ -133,7 +140,7 @@ std::shared_ptr<const Tape> make_tape(const Program& p, const TapeOptions& optio
   const std::vector<Mask> none(p.inputs.size(), 0);
   Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
   if (options.together.count > 1) check_processes(p, ctx, *top.draft->tape);
-  compile_pending(ctx);
+  compile_pending(ctx, p);
   finish(ctx, options.together.count > 1 ? hash_of(p) : 0);
 #ifdef TESSERA_VERIFY_PASSES
   verify(*top.draft->tape);

@@ -45,6 +45,7 @@ void print(const Tape& t, const std::string& indent, std::string& out) {
       if (const auto* scan = std::get_if<ScanStep>(&s.kind))
         out += fmt::format(" x {}", scan->length);
       const ControlStep* const control = s.control();
+      if (control && control->native) out += " as one function";
       if (control)
         for (std::size_t k = 0, any = 0; k < control->tied.size(); ++k)
           if (control->tied[k] >= 0) out += fmt::format("{}{}", any++ ? ", " : " in place ", k);
