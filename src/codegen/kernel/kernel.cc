@@ -52,7 +52,7 @@ MachineRequest request_for(const Canonical& c, Form form) {
                  stderr);
     return m.schedule.stages.size();
   };
-  r.emit = [p](const Machine& m, llvm::Module& module, FunctionNames names) {
+  r.emit = [p](const Machine& m, llvm::Module& module, SymbolNames names) {
     KernelEmitter emitter(*p, m.schedule, module);
     for (std::size_t i = 0; i < names.size(); ++i)
       emitter.emit_stage(m.schedule.stages[i], names[i]);

@@ -35,7 +35,7 @@ MachineCache& cache() {
   return c;
 }
 
-std::string compile(const MachineRequest& request, const Machine& machine, FunctionNames names) {
+std::string compile(const MachineRequest& request, const Machine& machine, SymbolNames names) {
   auto start = std::chrono::steady_clock::now();
   llvm::LLVMContext context;
   llvm::Module module(names[0], context);

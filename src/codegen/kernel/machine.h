@@ -33,7 +33,7 @@ using MachinePtr = std::shared_ptr<const Machine>;
 using KernelFn = void (*)(const void* const* inputs, void* const* outputs, void* scratch,
                           std::int64_t begin, std::int64_t end, std::int64_t length);
 
-using FunctionNames = std::span<const std::string>;
+using SymbolNames = std::span<const std::string>;
 
 /// What make_machines compiles.
 struct MachineRequest {
@@ -42,7 +42,7 @@ struct MachineRequest {
   /// Prepares the machine and returns the number of its functions.
   std::function<std::size_t(Machine&)> plan;
   /// Writes the functions, under these names.
-  std::function<void(const Machine&, llvm::Module&, FunctionNames)> emit;
+  std::function<void(const Machine&, llvm::Module&, SymbolNames)> emit;
   Effort effort = Effort::kernel;
 };
 

@@ -82,7 +82,7 @@ std::vector<std::shared_ptr<const Routine>> compile_nests(std::span<const Nest> 
     MachineRequest r;
     r.key = nest_key(nest);
     r.plan = [](Machine&) { return std::size_t{1}; };
-    r.emit = [&nest](const Machine&, llvm::Module& module, FunctionNames names) {
+    r.emit = [&nest](const Machine&, llvm::Module& module, SymbolNames names) {
       NestEmitter(module).emit(nest, names[0]);
     };
     r.effort = Effort::nest;
