@@ -99,7 +99,8 @@ TEST_P(NestTypes, RunningSums) {
   const std::string text = R"(main { (a: T[3], x: T[9,3]) -> (b, c)
   b: T[3], c: T[9,3] = scan a x [body={ (a: T[3], x: T[3]) -> (p, a)
     p: T[3] = OP a x
-  }, )" + scan_attrs(0, 1, 9) + "\n}\n";
+  }, )" + scan_attrs(0, 1, 9) +
+                           "\n}\n";
   const std::string type = GetParam();
   check_nests(replaced(replaced(text, "T[", type + "["), "OP", type == "bool" ? "xor" : "add"));
 }
@@ -150,7 +151,8 @@ TEST(Nests, UpdatesInPlaceAtAnyStart) {
     v: f32[2] = add o u
     k: i32[] = add at i
 UPDATE
-  }, )" + scan_attrs(0, 2, 8) + "\n}\n";
+  }, )" + scan_attrs(0, 2, 8) +
+                           "\n}\n";
   check_nests(replaced(body, "UPDATE", "    w: f32[3000] = dynamic_update_slice x v k"));
   for (const char* op : {"scatter", "scatter_add", "scatter_mul"})
     for (const char* mode : {"drop", "clip"})
@@ -181,11 +183,12 @@ TEST(Nests, LoopsInsideLoops) {
   c: f32[2], s: i32[5] = scan k y xs [body={ (k: f32[], y: f32[2], x: f32[]) -> (d, b)
     n: i32[] = constant [value=i32[] 0]
     a: f32[], b: i32[], c: f32[2] = )" +
-              inner.substr(0, inner.rfind('}')) + R"(
+                  inner.substr(0, inner.rfind('}')) + R"(
     d: f32[2] = scan c [body={ (c: f32[2]) -> (e)
       e: f32[2] = sin c
     }, )" + scan_attrs(0, 1, 3) +
-              "\n  }, " + scan_attrs(1, 1, 5) + "\n}\n");
+                  "\n  }, " + scan_attrs(1, 1, 5) + "\n}\n",
+              1, {scalar_of(0.25f)});
 }
 
 // The same loop compiles once, and its body's kernels not at all.

@@ -29,7 +29,7 @@ std::shared_ptr<Routine> planned_kernel(const Program& p, const KernelSchedule& 
 /// Whether the kernel compiler supports this equation.
 bool is_emitted(const Equation& eqn);
 
-/// Of kernels and nests (codegen/nest).
+/// Counts kernels and nests (codegen/nest).
 struct KernelStats {
   std::int64_t compiled = 0;  // by LLVM in this process
   std::int64_t from_disk = 0;

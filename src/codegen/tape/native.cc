@@ -255,10 +255,7 @@ std::string nests_text(const NativeLoops& found) {
 
 NativeLoops find_native_loops(TapeContext& ctx, const Program& p) {
   NativeLoops found;
-  const bool any = std::any_of(ctx.drafts.begin(), ctx.drafts.end(), [](const DraftTape& d) {
-    return std::any_of(d.steps.begin(), d.steps.end(), is_loop);
-  });
-  if (!any || ctx.options.evaluate) return found;
+  if (ctx.options.evaluate) return found;
   PassRun run("nests", p);
   if (run.off()) return found;
   NestMaker maker(ctx);

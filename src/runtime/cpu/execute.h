@@ -39,8 +39,9 @@ struct Lane {
 /// propagate.
 void execute(const tape::Tape& tape, const Frame& frame, bool spread, WorkShare counted = {});
 
-/// A tape that consists only of routines, copies and native loops, each run once, such as the body of a small
-/// loop. Operands are looked up once, so that an iteration costs little more than the routines.
+/// A tape that consists only of routines, copies and native loops, each run once, such as the body
+/// of a small loop. Operands are looked up once, so that an iteration costs little more than the
+/// routines.
 class StraightLine {
  public:
   static bool fits(const tape::Tape& tape);
