@@ -185,7 +185,7 @@ TEST(Nests, LoopsInsideLoops) {
     a: f32[], b: i32[], c: f32[2] = )" +
                   inner.substr(0, inner.rfind('}')) + R"(
     d: f32[2] = scan c [body={ (c: f32[2]) -> (e)
-      e: f32[2] = sin c
+      e: f32[2] = mul c c
     }, )" + scan_attrs(0, 1, 3) +
                   "\n  }, " + scan_attrs(1, 1, 5) + "\n}\n",
               1, {scalar_of(0.25f)});

@@ -47,9 +47,7 @@ MachineRequest request_for(const Canonical& c, Form form) {
   r.plan = [p, form](Machine& m) {
     m.schedule = schedule_kernel(*p, form.any_length);
     if (form.past_caches) write_past_caches(m.schedule, *p);
-    if (settings::flag("TESSERA_DUMP_LOOPS"))
-      std::fputs(("kernel " + name_of(*p) + "\n" + to_string(*p, m.schedule) + "\n").c_str(),
-                 stderr);
+    dump_loops(*p, m.schedule);
     return m.schedule.stages.size();
   };
   r.emit = [p](const Machine& m, llvm::Module& module, SymbolNames names) {
@@ -77,6 +75,11 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const MachinePtr& 
 }
 
 }  // namespace
+
+void dump_loops(const Program& p, const KernelSchedule& schedule) {
+  if (settings::flag("TESSERA_DUMP_LOOPS"))
+    std::fputs(("kernel " + name_of(p) + "\n" + to_string(p, schedule) + "\n").c_str(), stderr);
+}
 
 std::shared_ptr<Routine> planned_kernel(const Program& p, const KernelSchedule& schedule,
                                         std::int64_t length) {

@@ -25,6 +25,8 @@ struct KernelSchedule;
 /// if the schedule is for any length; else 0.
 std::shared_ptr<Routine> planned_kernel(const Program& p, const KernelSchedule& schedule,
                                         std::int64_t length = 0);
+/// Prints the loops of a kernel, as TESSERA_DUMP_LOOPS says.
+void dump_loops(const Program& p, const KernelSchedule& schedule);
 
 /// Whether the kernel compiler supports this equation.
 bool is_emitted(const Equation& eqn);

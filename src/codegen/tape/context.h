@@ -57,6 +57,9 @@ struct DraftTape {
   std::vector<std::vector<std::size_t>> after;
   std::vector<int> producer;  // by slot: index in steps, -1
   Mask fixed = 0;             // axes whose coordinates are constant during one run
+  /// The body of a loop that is compiled as a whole (native.h), or inside such a body. Its kernels
+  /// need no code of their own.
+  bool native = false;
 };
 
 struct PendingKernel {

@@ -38,7 +38,7 @@ class NestMaker {
   struct Made {
     Nest nest;
     std::vector<std::shared_ptr<const Tape>> bodies;
-    std::vector<const DraftTape*> drafts;
+    std::vector<DraftTape*> drafts;
   };
   std::optional<Made> make(const Step& step) {
     made_ = {};
@@ -171,8 +171,11 @@ class NestMaker {
     const auto found = kernels_.find(at);
     if (found == kernels_.end()) return false;
     PendingKernel& k = *found->second;
-    if (!k.planned)
-      k.planned = codegen::planned_kernel(*k.program, codegen::schedule_kernel(*k.program));
+    if (!k.planned) {
+      const codegen::KernelSchedule schedule = codegen::schedule_kernel(*k.program);
+      k.planned = codegen::planned_kernel(*k.program, schedule);
+      codegen::dump_loops(*k.program, schedule);
+    }
     const bool one_task = std::all_of(k.planned->stages.begin(), k.planned->stages.end(),
                                       [](const Stage& s) { return s.tasks <= 1; });
     if (!one_task) return false;
@@ -244,43 +247,43 @@ bool is_loop(const Step& step) {
          std::holds_alternative<WhileStep>(step.kind);
 }
 
-std::string nests_text(const NativeLoops& found) {
+std::string nests_text(const std::vector<NativeLoop>& loops) {
   std::string text;
-  for (const NativeLoop& l : found.loops)
+  for (const NativeLoop& l : loops)
     text += l.nest.name + ": " + std::to_string(l.bodies.size()) + " bodies\n";
   return text;
 }
 
 }  // namespace
 
-NativeLoops find_native_loops(TapeContext& ctx, const Program& p) {
-  NativeLoops found;
+std::vector<NativeLoop> find_native_loops(TapeContext& ctx, const Program& p) {
+  std::vector<NativeLoop> found;
   if (ctx.options.evaluate) return found;
   PassRun run("nests", p);
   if (run.off()) return found;
   NestMaker maker(ctx);
   // The draft of a body comes after that of its owner, so the outermost loops are found first.
   for (DraftTape& draft : ctx.drafts) {
-    if (found.inside.contains(&draft)) continue;
+    if (draft.native) continue;
     for (std::size_t i = 0; i < draft.steps.size(); ++i) {
       if (!is_loop(draft.steps[i])) continue;
       std::optional<NestMaker::Made> made = maker.make(draft.steps[i]);
       if (!made) continue;
-      found.inside.insert(made->drafts.begin(), made->drafts.end());
-      found.loops.push_back({&draft, i, std::move(made->nest), std::move(made->bodies)});
+      for (DraftTape* body : made->drafts) body->native = true;
+      found.push_back({&draft, i, std::move(made->nest), std::move(made->bodies)});
     }
   }
   run.gave([&] { return nests_text(found); });
   return found;
 }
 
-void compile(NativeLoops& found) {
-  if (found.loops.empty()) return;
+void compile_native_loops(std::vector<NativeLoop> loops) {
+  if (loops.empty()) return;
   std::vector<Nest> nests;
-  for (NativeLoop& l : found.loops) nests.push_back(std::move(l.nest));
+  for (NativeLoop& l : loops) nests.push_back(std::move(l.nest));
   const std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_nests(nests);
   for (std::size_t i = 0; i < routines.size(); ++i) {
-    const NativeLoop& l = found.loops[i];
+    const NativeLoop& l = loops[i];
     const auto unused = [&](const Ref& r) {
       l.draft->tape->slots[static_cast<std::size_t>(r.slot)].bytes = 0;
     };

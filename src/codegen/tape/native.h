@@ -9,7 +9,6 @@
 #include "codegen/nest/nest.h"
 #include "codegen/tape/context.h"
 
-#include <set>
 #include <vector>
 
 namespace tessera::inline v0::tape {
@@ -22,17 +21,12 @@ struct NativeLoop {
   std::vector<std::shared_ptr<const Tape>> bodies;  // as in Native
 };
 
-struct NativeLoops {
-  std::vector<NativeLoop> loops;
-  /// The drafts of all bodies of the loops. Their kernels need no code of their own.
-  std::set<const DraftTape*> inside;
-};
-
-/// Finds the outermost loops of this kind, and plans the kernels inside them. This is a pass
-/// (transform/pass.h), named "nests"; with it off there are none. `p` is the tape's program.
-NativeLoops find_native_loops(TapeContext& ctx, const Program& p);
+/// Finds the outermost loops of this kind, marks the drafts of their bodies and plans the kernels in
+/// these. This is a pass (transform/pass.h), named "nests"; with it off there are none. `p` is the
+/// tape's program.
+std::vector<NativeLoop> find_native_loops(TapeContext& ctx, const Program& p);
 
 /// Compiles the loops and stores their functions in the steps.
-void compile(NativeLoops& found);
+void compile_native_loops(std::vector<NativeLoop> loops);
 
 }  // namespace tessera::inline v0::tape

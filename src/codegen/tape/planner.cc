@@ -32,7 +32,7 @@ std::vector<bool> read_at_once(const DraftTape& program) {
 }
 
 void compile_pending(TapeContext& ctx, const Program& p) {
-  NativeLoops native = find_native_loops(ctx, p);
+  std::vector<NativeLoop> native = find_native_loops(ctx, p);
   std::vector<ProgramPtr> programs;
   std::vector<std::int64_t> times;
   const Together& all = ctx.options.together;
@@ -40,7 +40,7 @@ void compile_pending(TapeContext& ctx, const Program& p) {
   const DraftTape& program = ctx.drafts.front();
   const std::vector<bool> at_once = read_at_once(program);
   for (const PendingKernel& k : ctx.kernels) {
-    if (native.inside.contains(k.draft)) continue;
+    if (k.draft->native) continue;
     programs.push_back(k.program);
     const Step& step = k.draft->steps[k.step];
     // The results of a body are read by its next iteration.
@@ -55,13 +55,13 @@ void compile_pending(TapeContext& ctx, const Program& p) {
   auto next = routines.begin();
   for (const PendingKernel& k : ctx.kernels) {
     Step& step = k.draft->steps[k.step];
-    const auto routine = native.inside.contains(k.draft) ? k.planned : *next++;
+    const auto routine = k.draft->native ? k.planned : *next++;
     // Keeps the scopes in front of the name.
     step.name = step.name.substr(0, step.name.rfind('/') + 1) + routine->name;
     step.seconds = routine->seconds;
     std::get<RoutineStep>(step.kind).routine = routine;
   }
-  compile(native);
+  compile_native_loops(std::move(native));
 }
 
 // Values that are equal on all devices exist in every process of the program. All its meshes must
@@ -88,11 +88,13 @@ void check_processes(const Program& p, TapeContext& ctx, Tape& tape) {
   tape.elsewhere = !first.empty() && !first.contains(all.rank);
 }
 
-// The estimate for one instance, now that the times of the bodies are known.
-double seconds_of(const Step& step) {
-  const auto once = [](const ControlStep& s) {
+// The estimate for one instance, now that the times of the bodies are known. `native`: the step is
+// part of a function.
+double seconds_of(const Step& step, bool native) {
+  const auto once = [native](const ControlStep& s) {
+    const double around = native || s.native ? 1e-9 : 1e-7;
     double seconds = 0;
-    for (const auto& body : s.bodies) seconds += body->seconds + (s.native ? 1e-9 : 1e-7);
+    for (const auto& body : s.bodies) seconds += body->seconds + around;
     return seconds;
   };
   return std::visit(
@@ -112,7 +114,7 @@ double seconds_of(const Step& step) {
 void finish(TapeContext& ctx, std::uint64_t signature) {
   for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
     DraftTape& draft = ctx.drafts[d];
-    for (Step& s : draft.steps) s.seconds = seconds_of(s);
+    for (Step& s : draft.steps) s.seconds = seconds_of(s, draft.native);
     draft.tape->axes = ctx.axes;
     draft.tape->regions = ctx.regions;
     draft.tape->devices = static_cast<double>(ctx.instances(~Mask{0}));
