@@ -176,6 +176,16 @@ TEST(Nests, UpdatesOfOneScatterKeepTheirOrder) {
               "\n}\n");
 }
 
+// One carry is updated in place, and another one takes its old value.
+TEST(Nests, OldValuesAreReadBeforeTheyAreOverwritten) {
+  check_nests(R"(main { (x: f32[1500], y: f32[1500], u: f32[6,2]) -> (a, b)
+  k: i32[] = constant [value=i32[] 3]
+  a: f32[1500], b: f32[1500] = scan k x y u [body={ (k: i32[], x: f32[1500], y: f32[1500], u: f32[2]) -> (w, x)
+    w: f32[1500] = dynamic_update_slice x u k
+  }, )" + scan_attrs(1, 2, 6) +
+              "\n}\n");
+}
+
 // A while loop and a scan inside a scan are one function together.
 TEST(Nests, LoopsInsideLoops) {
   const std::string inner = kHalving.substr(kHalving.find("while k x n y"));

@@ -1,13 +1,17 @@
 #include "codegen/tape/native.h"
 
+#include "base/message.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/kernel/kernel_schedule.h"
 #include "codegen/nest/nest.h"
+#include "codegen/tape/schedule.h"
 #include "transform/pass.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
+#include <queue>
 #include <utility>
 
 namespace tessera::inline v0::tape {
@@ -24,6 +28,28 @@ constexpr std::int64_t kMostBytes = 64 << 10;
 // Larger nests take long to compile, and their steps outweigh what a loop costs around them.
 constexpr int kMostSteps = 128;
 constexpr double kMostSecondsOfBody = 5e-6;
+
+// The steps in an order in which what overwrites a value comes after the value's readers; else in
+// that of the draft.
+std::vector<std::size_t> order_of(const DraftTape& draft) {
+  const StepGraph graph(draft);
+  const std::size_t n = draft.steps.size();
+  std::vector<std::size_t> waits(n), order;
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t i = 0; i < n; ++i) {
+    waits[i] = graph.before[i].size();
+    if (waits[i] == 0) ready.push(i);
+  }
+  while (!ready.empty()) {
+    const std::size_t i = ready.top();
+    ready.pop();
+    order.push_back(i);
+    for (const StepNumber next : graph.users[i])
+      if (--waits[next] == 0) ready.push(next);
+  }
+  if (order.size() != n) throw InternalError("the steps of a body wait for each other");
+  return order;
+}
 
 // Steps by the place where they are.
 using At = std::pair<const DraftTape*, std::size_t>;
@@ -110,6 +136,7 @@ class NestMaker {
   }
 
   std::optional<NestBlock> block_of(const DraftTape& draft) {
+    if (std::ssize(draft.steps) > kMostSteps) return {};
     const Tape& tape = *draft.tape;
     NestBlock block;
     Buffers buffers(tape, block);
@@ -122,7 +149,7 @@ class NestMaker {
       block.results.push_back(r.slot < 0 ? -1 : buffers.of(r.slot));
     }
     double seconds = 0;
-    for (std::size_t i = 0; i < draft.steps.size(); ++i) {
+    for (const std::size_t i : order_of(draft)) {
       const Step& step = draft.steps[i];
       if (step.mask != 0 || step.inner != 0 || ++steps_ > kMostSteps) return {};
       NestStep made;
