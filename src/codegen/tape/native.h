@@ -21,9 +21,9 @@ struct NativeLoop {
   std::vector<std::shared_ptr<const Tape>> bodies;  // as in Native
 };
 
-/// Finds the outermost loops of this kind, marks the drafts of their bodies and plans the kernels in
-/// these. This is a pass (transform/pass.h), named "nests"; with it off there are none. `p` is the
-/// tape's program.
+/// Finds the outermost loops of this kind, marks the drafts of their bodies and plans the kernels
+/// in these. This is a pass (transform/pass.h), named "nests"; with it off there are none. `p` is
+/// the tape's program.
 std::vector<NativeLoop> find_native_loops(TapeContext& ctx, const Program& p);
 
 /// Compiles the loops and stores their functions in the steps.
