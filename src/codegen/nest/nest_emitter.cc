@@ -29,7 +29,7 @@ llvm::BasicBlock* NestEmitter::block(const char* name) {
   return llvm::BasicBlock::Create(module_.getContext(), name, function_);
 }
 
-// Memory of the function. Vectors of a cache line may be read from its end.
+// Memory of the function, which lasts until it returns.
 llvm::Value* NestEmitter::memory(std::int64_t bytes) {
   IrBuilder b(entry_);
   llvm::AllocaInst* made =
