@@ -1,6 +1,7 @@
 // Loops that are compiled as a whole: against the evaluators, and against the same loop whose steps
 // run one after the other.
 #include "codegen/kernel/kernel.h"
+#include "ops/build.h"
 #include "ops/registry_values.h"
 #include "random/check_program.h"
 
@@ -174,6 +175,41 @@ TEST(Nests, UpdatesOfOneScatterKeepTheirOrder) {
     w: f32[1500] = scatter_add x at u [update_window_dims=(), inserted_window_dims=(0), operand_batching_dims=(), scatter_indices_batching_dims=(), scatter_dims_to_operand_dims=(0), index_vector_dim=1, mode="drop", unique=false]
   }, )" + scan_attrs(1, 1, 6) +
               "\n}\n");
+}
+
+// Every op that says where its updates go, on its own examples, with indices beyond the ends, too.
+TEST(Nests, UpdatesOfAllRows) {
+  int whole = 0;
+  walk::Random random(7);
+  for (const auto& op : Registry::get().all()) {
+    if (!op->write) continue;
+    for (const OpExample& e : op->examples()) {
+      const auto updated = [&](std::span<const Value> in) {
+        return in[0].builder->emit(*op, in, e.attrs);
+      };
+      Builder inside("body");
+      Values others, in(1);
+      for (std::size_t i = 1; i < e.inputs.size(); ++i) others.push_back(inside.input(e.inputs[i]));
+      in[0] = inside.input(e.inputs[0]);
+      in.insert(in.end(), others.begin(), others.end());
+      const ProgramPtr body = inside.finish(updated(in));
+      Builder b("main");
+      Values consts, carry;
+      walk::Arrays inputs;
+      for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+        (i ? consts : carry).push_back(b.input(e.inputs[i]));
+        inputs.push_back(
+            walk::draw(e.inputs[i], random, e.lo, e.hi, e.int_lo - 2, e.int_hi + 2));
+      }
+      const ProgramPtr p = b.finish(ops::scan(body, consts, carry, {}, 2, false, b));
+      const auto made = planned(p);
+      whole += static_cast<int>(count(made->schedule(), kWhole));
+      EXPECT_EQ(check::compare_bits(check::compiled(*made, inputs), evaluate(*p, inputs), op->name),
+                "")
+          << to_string(*p) << made->schedule();
+    }
+  }
+  EXPECT_GT(whole, 20);
 }
 
 // One carry is updated in place, and another one takes its old value.

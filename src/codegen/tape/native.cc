@@ -300,7 +300,7 @@ std::vector<NativeLoop> find_native_loops(TapeContext& ctx, const Program& p) {
       found.push_back({&draft, i, std::move(made->nest), std::move(made->bodies)});
     }
   }
-  run.gave([&] { return nests_text(found); });
+  run.gave([&] { return found.empty() ? to_string(p) : nests_text(found); });
   return found;
 }
 
