@@ -87,7 +87,7 @@ std::int64_t most_local(const tape::Tape& tape) {
   std::int64_t most = tape.local_bytes;
   for (const tape::Phase& phase : tape.phases)
     for (const tape::Step& step : phase.steps)
-      if (const tape::ControlStep* control = step.control())
+      if (const tape::ControlStep* control = step.control(); control && !control->native)
         for (const auto& body : control->bodies) most = std::max(most, most_local(*body));
   return most;
 }

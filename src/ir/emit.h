@@ -172,4 +172,15 @@ class Emitter {
 using EmitRule =
     std::function<Lane(Emitter& e, const Equation& eqn, int result, std::span<const Index> at)>;
 
+/// An element that an update in place writes: its position in the updated operand, and the value
+/// that replaces the old one or, by Op::combiner, is combined with it. Nothing is written where
+/// `inside` is false; a Lane without a handle is always true.
+struct Write {
+  std::vector<Index> at;
+  Lane value;
+  Lane inside;
+};
+/// What `eqn` writes for the element `at` of the operand `Op::written`.
+using WriteRule = std::function<Write(Emitter& e, const Equation& eqn, std::span<const Index> at)>;
+
 }  // namespace tessera::inline v0

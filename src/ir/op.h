@@ -386,6 +386,11 @@ struct Op {
   /// Absent: linear in all marked operands together.
   LinearRule linear;
   OverwriteRule overwrites;
+  /// For an op that `overwrites` operand 0: the operand whose elements it writes there one after
+  /// the other, in row-major order, and where each of them goes. Without `write`, only its routine
+  /// updates in place.
+  int written = -1;
+  WriteRule write;
   std::function<Product(const Attrs&)> product;
   /// For ops that repeat their operand: the result dimension to which each of the operand's
   /// dimensions maps.

@@ -59,8 +59,10 @@ std::int64_t footprint(const Tape& tape) {
       n += sizeof step + (step.inputs.size() + step.outputs.size()) * (sizeof(Ref) + sizeof(Type));
       if (const auto* work = std::get_if<RoutineStep>(&step.kind))
         n += kLinked + work->routine->bytes;
-      if (const ControlStep* control = step.control())
+      if (const ControlStep* control = step.control()) {
         for (const auto& body : control->bodies) inside += footprint(*body);
+        if (control->native) n += kLinked + control->native->routine->bytes;
+      }
     }
   for (const auto& program : tape.keep) inside += footprint(*program);
   return static_cast<std::int64_t>(n) + inside;

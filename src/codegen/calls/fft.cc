@@ -24,7 +24,11 @@ struct Memory {
 /// Transforms lines (outer, n, inner) to (outer, kept, inner).
 template <class P>
 struct Lines {
+  /// The plan for `points` points, or for half as many if there are `roots`.
   std::shared_ptr<const FftPlan<P>> plan;
+  /// The numbers exp(-2 pi i k / points) up to k = points / 2, if each real line is transformed as
+  /// the complex numbers x(2j) + i x(2j + 1); else null. That is half the work.
+  std::shared_ptr<const std::vector<std::complex<P>>> roots = nullptr;
   Memory from, to;
   std::int64_t outer, inner, points;
   bool real_in = false, real_out = false, backward = false;
@@ -110,6 +114,19 @@ class Elements {
     for (std::int64_t j = l_.read(); j < l_.points; ++j)
       x[j] = {-x[l_.points - j].re, x[l_.points - j].im};
   }
+  // Loads real lines as half as many complex numbers.
+  void load_pairs(std::int64_t line, std::int64_t lines, Point* x) const {
+    std::int64_t begins[Point::kLanes];
+    for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.from_begin(line + c);
+    const std::int64_t half = l_.points / 2;
+    if (lines < Point::kLanes) std::fill(x, x + half, Point{});
+    for (std::int64_t j = 0; j < half; j += kFetched)
+      for (std::int64_t c = 0; c < lines; ++c)
+        for (std::int64_t i = j; i < std::min(j + kFetched, half); ++i) {
+          x[i].re[c] = first(begins[c], 2 * i).real();
+          x[i].im[c] = first(begins[c], 2 * i + 1).real();
+        }
+  }
   void store(std::int64_t line, std::int64_t lines, const Point* x) const {
     std::int64_t begins[Point::kLanes];
     for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.to_begin(line + c);
@@ -163,12 +180,46 @@ void with_elements(const Lines<P>& l, const RoutineArgs& args, F f) {
     f(Elements<P, C, C>(l, args));
 }
 
+// The transform X of a real line of 2 n points from the transform Z of its n pairs, in place. The
+// transforms of the even and the odd points are (Z(k) + Z*(n - k)) / 2 and (Z(k) - Z*(n - k)) / 2i,
+// and X(k) is the first plus the second turned by k.
+template <class P>
+void unpair(FftPoint<P>* z, std::int64_t n, const std::vector<std::complex<P>>& roots) {
+  const auto result = [&](const FftPoint<P>& a, const FftPoint<P>& b, std::int64_t k) {
+    const std::complex<P> root = roots[static_cast<std::size_t>(k)];
+    const auto even_re = (a.re + b.re) * P(0.5), even_im = (a.im - b.im) * P(0.5),
+               odd_re = (a.im + b.im) * P(0.5), odd_im = (b.re - a.re) * P(0.5);
+    return FftPoint<P>{even_re + (odd_re * root.real() - odd_im * root.imag()),
+                       even_im + (odd_re * root.imag() + odd_im * root.real())};
+  };
+  z[n] = z[0];
+  for (std::int64_t k = 0; k <= n - k; ++k) {
+    const FftPoint<P> a = z[k], b = z[n - k];
+    z[k] = result(a, b, k);
+    z[n - k] = result(b, a, n - k);
+  }
+}
+
 // Transforms whole lines.
 template <class P>
 void run_lines(const Lines<P>& l, const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
   FftWorkspace<P>& w = workspace<P>();
   const FftPlan<P>& plan = *l.plan;
   with_elements(l, args, [&](const auto& elements) {
+    if (l.roots) {
+      const std::int64_t half = l.points / 2;
+      w.make_room(2 * (half + 1) + plan.lanes->work_points(), 0);
+      FftPoint<P>* const x = w.points.data();
+      for (std::int64_t line = begin; line < end; line += FftPoint<P>::kLanes) {
+        const std::int64_t lines = std::min(FftPoint<P>::kLanes, end - line);
+        elements.load_pairs(line, lines, x);
+        FftPoint<P>* const z = plan.lanes->run(x, x + half + 1);
+        unpair(z, half, *l.roots);
+        elements.store(line, lines, z);
+      }
+      w.tidy();
+      return;
+    }
     if (plan.lanes) {
       w.make_room(l.points + plan.lanes->work_points(), 0);
       for (std::int64_t line = begin; line < end; line += FftPoint<P>::kLanes) {
@@ -205,7 +256,7 @@ void run_lines(const Lines<P>& l, const RoutineArgs& args, std::int64_t begin, s
 template <class P>
 double seconds_of(const Lines<P>& l) {
   const auto n = static_cast<double>(l.points);
-  return 4e-10 * n * (std::log2(n) + 4) * (is_fft_smooth(l.points) ? 1 : 6);
+  return (l.roots ? 2e-10 : 4e-10) * n * (std::log2(n) + 4) * (is_fft_smooth(l.points) ? 1 : 6);
 }
 
 // Groups `count` pieces of the given duration into tasks.
@@ -286,6 +337,24 @@ std::shared_ptr<const FftPlan<P>> plan_of(std::int64_t points) {
   }
 }
 
+// Sets the plan of `l`. Whether pairs are transformed depends on the length alone, as does the
+// plan.
+template <class P>
+void choose_plan(Lines<P>& l) {
+  if (l.real_in && l.points % 2 == 0)
+    if (auto half = plan_of<P>(l.points / 2); half->lanes) {
+      auto roots = std::make_shared<std::vector<std::complex<P>>>();
+      for (std::int64_t k = 0; k <= l.points / 2; ++k) {
+        const std::complex<double> root = std::conj(ops::unit_root(k, l.points));
+        roots->emplace_back(static_cast<P>(root.real()), static_cast<P>(root.imag()));
+      }
+      l.roots = std::move(roots);
+      l.plan = std::move(half);
+      return;
+    }
+  l.plan = plan_of<P>(l.points);
+}
+
 template <class P>
 std::shared_ptr<const Routine> fft_routine(const CallArgs& a) {
   const ops::FftKind kind = *ops::fft_kind(a.attrs.str("kind"));
@@ -305,11 +374,11 @@ std::shared_ptr<const Routine> fft_routine(const CallArgs& a) {
   const auto along = [&](int d) {
     Lines<P> l;
     l.points = length[static_cast<std::size_t>(d - first)];
-    l.plan = plan_of<P>(l.points);
     l.outer = l.inner = 1;
     for (int k = 0; k < halved.rank(); ++k)
       if (k != d) (k < d ? l.outer : l.inner) *= halved[static_cast<std::size_t>(k)];
     l.real_in = real_in && d == last;
+    choose_plan(l);
     l.real_out = real_out && d == last;
     l.backward = real_out || kind == ops::FftKind::ifft;
     l.from = from;

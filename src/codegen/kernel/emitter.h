@@ -52,6 +52,9 @@ class KernelEmitter final : public Composer {
   /// Defines `void name(inputs, outputs, scratch, begin, end, length)` for the stage's units
   /// [begin, end).
   void emit_stage(const StageSchedule& stage, const std::string& name);
+  /// Defines a function of the same form that writes the elements of an update over output 0. The
+  /// program is one equation whose op has a rule `write`.
+  void emit_update(const std::string& name);
 
   Lane value(Var v, std::span<const Index> at) override;
   Lane constant(DType d, double v) override { return ops_.constant(d, v); }
@@ -156,7 +159,11 @@ class KernelEmitter final : public Composer {
   const SplitReduction* split_of(const Equation* eqn) const;
   llvm::Value* typed(const Lane& x);
 
+  // update.cc
+  void emit_writes(const Equation& eqn, std::vector<Index>& at);
+
   // stage.cc
+  void begin_function(const std::string& name);
   void emit_function(const StageSchedule& stage, const std::string& name, bool past_caches);
   void emit_choice(const StageSchedule& stage, const std::string& name, const std::string& plain,
                    const std::string& past);

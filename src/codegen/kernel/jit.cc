@@ -22,8 +22,18 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <atomic>
@@ -65,7 +75,36 @@ llvm::TargetMachine& machine() {
 
 // The emitter writes good code already. The remaining work is folding, and canonical forms that the
 // instruction selector expects.
-void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
+void add_folding(llvm::FunctionPassManager& passes) {
+  passes.addPass(llvm::EarlyCSEPass(false));
+  // Simplify branches first, so that the resulting selects are folded with the rest. LLVM 19's
+  // instruction selector has been seen to loop forever on some unfolded selects.
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+}
+
+// Once the kernels are inlined, what they exchanged through memory of the function is in registers,
+// and invariant values are computed before the loop. None of these passes reorders arithmetic.
+void add_nest_passes(llvm::FunctionPassManager& passes) {
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  add_folding(passes);
+  // Loops over a few elements become straight code, after which those are in registers, too.
+  llvm::LoopPassManager short_loops;
+  short_loops.addPass(llvm::LoopRotatePass());
+  short_loops.addPass(llvm::IndVarSimplifyPass());
+  short_loops.addPass(llvm::LoopFullUnrollPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(short_loops)));
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), true));
+  passes.addPass(llvm::GVNPass());
+  passes.addPass(llvm::DSEPass());
+  add_folding(passes);
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& tm, Effort effort) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
@@ -77,11 +116,15 @@ void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
   llvm::FunctionPassManager passes;
-  passes.addPass(llvm::EarlyCSEPass(false));
-  // Simplify branches first, so that the resulting selects are folded with the rest. LLVM 19's
-  // instruction selector has been seen to loop forever on some unfolded selects.
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  if (effort == Effort::nest) {
+    llvm::ModulePassManager inlined;
+    inlined.addPass(llvm::AlwaysInlinerPass());
+    inlined.addPass(llvm::GlobalDCEPass());
+    inlined.run(module, modules);
+    add_nest_passes(passes);
+  } else {
+    add_folding(passes);
+  }
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) passes.run(f, functions);
 }
@@ -143,7 +186,7 @@ void configure_module(llvm::Module& module) {
   module.setDataLayout(tm.createDataLayout());
 }
 
-std::string compile_object(llvm::Module& module) {
+std::string compile_object(llvm::Module& module, Effort effort) {
   // LLVM creates its value types and tables of library functions on first use.
   const LibraryBegins begins;
   llvm::TargetMachine& tm = machine();
@@ -160,7 +203,7 @@ std::string compile_object(llvm::Module& module) {
     throw InternalError("emitted code is malformed: " + problem);
 #endif
   if (settings::flag("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
-  if (!unoptimized()) optimize(module, tm);
+  if (!unoptimized()) optimize(module, tm, effort);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;

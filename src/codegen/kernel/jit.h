@@ -14,9 +14,12 @@ namespace tessera::inline v0::codegen {
 
 /// Prepares an empty module for this machine.
 void configure_module(llvm::Module& module);
+/// How much LLVM optimises. The code of a kernel is good as it is emitted. A nest of loops consists
+/// of kernels that exchange values through memory; they are inlined, and values move to registers.
+enum class Effort { kernel, nest };
 /// Optimises a module and compiles it to an object file. Thread-safe for modules of distinct
 /// contexts.
-std::string compile_object(llvm::Module& module);
+std::string compile_object(llvm::Module& module, Effort effort = Effort::kernel);
 /// Machine code in this process; unloaded by the destructor.
 class LinkedCode {
  public:

@@ -20,9 +20,18 @@ namespace tessera::inline v0::codegen {
 std::vector<std::shared_ptr<const Routine>> compile_kernels(
     std::span<const ProgramPtr> kernels, std::span<const std::int64_t> times = {});
 
+struct KernelSchedule;
+/// The routine of a kernel before it is compiled: its stages have no code. `length`: of the arrays,
+/// if the schedule is for any length; else 0.
+std::shared_ptr<Routine> planned_kernel(const Program& p, const KernelSchedule& schedule,
+                                        std::int64_t length = 0);
+/// Prints the loops of a kernel, as TESSERA_DUMP_LOOPS says.
+void dump_loops(const Program& p, const KernelSchedule& schedule);
+
 /// Whether the kernel compiler supports this equation.
 bool is_emitted(const Equation& eqn);
 
+/// Counts kernels and nests (codegen/nest).
 struct KernelStats {
   std::int64_t compiled = 0;  // by LLVM in this process
   std::int64_t from_disk = 0;

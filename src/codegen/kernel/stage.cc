@@ -63,11 +63,7 @@ void KernelEmitter::emit_choice(const StageSchedule& stage, const std::string& n
   b.CreateCondBr(may, ways[1], ways[0]);
 }
 
-void KernelEmitter::emit_function(const StageSchedule& stage, const std::string& name,
-                                  bool past_caches) {
-  past_caches_ = past_caches;
-  IndexArena arena;
-  stage_ = &stage;
+void KernelEmitter::begin_function(const std::string& name) {
   scopes_.clear();
   regions_.clear();
   root_values_.clear();
@@ -82,6 +78,14 @@ void KernelEmitter::emit_function(const StageSchedule& stage, const std::string&
   root.region->tail = llvm::BasicBlock::Create(c, "entry", function_);
   root_ = current_ = &root;
   b_->SetInsertPoint(root.region->tail);
+}
+
+void KernelEmitter::emit_function(const StageSchedule& stage, const std::string& name,
+                                  bool past_caches) {
+  past_caches_ = past_caches;
+  IndexArena arena;
+  stage_ = &stage;
+  begin_function(name);
   if (stage.units == 1 && !stage.any_length)
     emit_units(stage, Index(0));
   else

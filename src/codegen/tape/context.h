@@ -57,12 +57,24 @@ struct DraftTape {
   std::vector<std::vector<std::size_t>> after;
   std::vector<int> producer;  // by slot: index in steps, -1
   Mask fixed = 0;             // axes whose coordinates are constant during one run
+  /// The body of a loop that is compiled as a whole (native.h), or inside such a body. Its kernels
+  /// need no code of their own.
+  bool native = false;
 };
 
 struct PendingKernel {
   ProgramPtr program;
   DraftTape* draft;
   std::size_t step;
+  /// Its routine without code, once that is known.
+  std::shared_ptr<const Routine> planned = nullptr;
+};
+/// A step that updates an operand by a routine and could also be emitted.
+struct PendingUpdate {
+  ProgramPtr program;  // one equation over the step's operands
+  DraftTape* draft;
+  std::size_t step;
+  double seconds;
 };
 
 struct TapeContext {
@@ -73,6 +85,7 @@ struct TapeContext {
   bool others = false;  // some devices belong to other processes
   std::vector<Region> regions;
   std::vector<PendingKernel> kernels;
+  std::vector<PendingUpdate> updates;
   std::deque<DraftTape> drafts;                // including those of bodies
   std::map<const Tape*, DraftTape*> draft_of;  // bodies that are not finished yet
   std::vector<std::shared_ptr<const Program>> keep;

@@ -51,16 +51,22 @@ struct ScratchBytes {
   std::int64_t operator()(const EvaluateStep&) const { return 0; }
   std::int64_t operator()(const CopyStep&) const { return 0; }
   std::int64_t operator()(const CollectiveStep&) const { return 0; }
-  std::int64_t operator()(const ScanStep& s) const { return largest_frame(s); }
+  std::int64_t operator()(const ScanStep& s) const {
+    return s.native ? of_native(*s.native) : largest_frame(s);
+  }
   std::int64_t operator()(const CondStep& s) const { return largest_frame(s); }
   // The condition and the body keep their frames for the whole loop.
   std::int64_t operator()(const WhileStep& s) const {
+    if (s.native) return of_native(*s.native);
     std::int64_t bytes = 0;
     for (const auto& body : s.bodies) bytes += aligned(body->frame_bytes);
     return bytes;
   }
 
  private:
+  static std::int64_t of_native(const Native& n) {
+    return static_cast<std::int64_t>(n.routine->scratch_bytes);
+  }
   static std::int64_t largest_frame(const ControlStep& s) {
     std::int64_t bytes = 0;
     for (const auto& body : s.bodies) bytes = std::max(bytes, body->frame_bytes);

@@ -5,6 +5,7 @@
 #include "codegen/fuse/stretches.h"
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
+#include "codegen/nest/nest.h"
 #include "codegen/tape/step_work.h"
 #include "ir/collective_attrs.h"
 #include "ir/nested.h"
@@ -237,6 +238,21 @@ Cluster Lowerer::alone(std::size_t i) const {
   return c;
 }
 
+// The equation over one input for each operand.
+ProgramPtr Lowerer::over_operands(const Equation& eqn) const {
+  auto p = std::make_shared<Program>();
+  p->name = eqn.op->name;
+  Equation copy = eqn;
+  const auto add = [&](Var& v) {
+    p->types.push_back(flat_.types[v]);
+    return v = static_cast<Var>(p->types.size() - 1);
+  };
+  for (Var& v : copy.inputs) p->inputs.push_back(add(v));
+  for (Var& v : copy.outputs) p->outputs.push_back(add(v));
+  p->equations.push_back(std::move(copy));
+  return p;
+}
+
 void Lowerer::lower_single(std::size_t i) {
   const Equation& eqn = flat_.equations[i];
   const Scope& scope = level_.scopes[static_cast<std::size_t>(level_.scope[i])];
@@ -328,7 +344,11 @@ void Lowerer::lower_evaluate(const Equation& eqn, std::size_t i) {
   const auto devices = static_cast<double>(level_.works_for[i]);
   step.work = {std::round(cost_of(flat_, eqn).flops / devices),
                std::round(bytes_alone(flat_, eqn) / devices)};
+  const double seconds = step.seconds;
+  const bool updates = std::holds_alternative<RoutineStep>(step.kind) &&
+                       codegen::is_emitted_update(eqn, flat_.types[eqn.outputs[0]].dtype);
   const std::size_t added = add(std::move(step));
+  if (updates) ctx_.updates.push_back({over_operands(eqn), &draft_, added, seconds});
   wait_for_readers(eqn, added);
   keep_order(eqn, added);
 }

@@ -41,6 +41,7 @@ class Lowerer : SlotTable {
 
   void lower_cluster(const Cluster& c);
   Cluster alone(std::size_t equation) const;
+  ProgramPtr over_operands(const Equation& eqn) const;
   void lower_single(std::size_t i);
   bool lower_alias(const Equation& eqn);
   void lower_block(const Equation& eqn);

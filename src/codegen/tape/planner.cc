@@ -3,6 +3,7 @@
 #include "base/message.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/tape/lives.h"
+#include "codegen/tape/native.h"
 #include "codegen/tape/tape_verify.h"
 
 #include <algorithm>
@@ -30,8 +31,8 @@ std::vector<bool> read_at_once(const DraftTape& program) {
   return at_once;
 }
 
-void compile_pending(TapeContext& ctx) {
-  if (ctx.kernels.empty()) return;
+void compile_pending(TapeContext& ctx, const Program& p) {
+  std::vector<NativeLoop> native = find_native_loops(ctx, p);
   std::vector<ProgramPtr> programs;
   std::vector<std::int64_t> times;
   const Together& all = ctx.options.together;
@@ -39,6 +40,7 @@ void compile_pending(TapeContext& ctx) {
   const DraftTape& program = ctx.drafts.front();
   const std::vector<bool> at_once = read_at_once(program);
   for (const PendingKernel& k : ctx.kernels) {
+    if (k.draft->native) continue;
     programs.push_back(k.program);
     const Step& step = k.draft->steps[k.step];
     // The results of a body are read by its next iteration.
@@ -48,14 +50,18 @@ void compile_pending(TapeContext& ctx) {
                        });
     times.push_back(later ? std::min(ctx.instances(step.mask), most) : 1);
   }
-  std::vector<std::shared_ptr<const Routine>> routines = codegen::compile_kernels(programs, times);
-  for (std::size_t i = 0; i < routines.size(); ++i) {
-    Step& step = ctx.kernels[i].draft->steps[ctx.kernels[i].step];
-    std::get<RoutineStep>(step.kind).routine = routines[i];
+  const std::vector<std::shared_ptr<const Routine>> routines =
+      codegen::compile_kernels(programs, times);
+  auto next = routines.begin();
+  for (const PendingKernel& k : ctx.kernels) {
+    Step& step = k.draft->steps[k.step];
+    const auto routine = k.draft->native ? k.planned : *next++;
     // Keeps the scopes in front of the name.
-    step.name = step.name.substr(0, step.name.rfind('/') + 1) + routines[i]->name;
-    step.seconds = routines[i]->seconds;
+    step.name = step.name.substr(0, step.name.rfind('/') + 1) + routine->name;
+    step.seconds = routine->seconds;
+    std::get<RoutineStep>(step.kind).routine = routine;
   }
+  compile_native_loops(std::move(native));
 }
 
 // Values that are equal on all devices exist in every process of the program. All its meshes must
@@ -82,11 +88,13 @@ void check_processes(const Program& p, TapeContext& ctx, Tape& tape) {
   tape.elsewhere = !first.empty() && !first.contains(all.rank);
 }
 
-// The estimate for one instance, now that the times of the bodies are known.
-double seconds_of(const Step& step) {
-  const auto once = [](const ControlStep& s) {
+// The estimate for one instance, now that the times of the bodies are known. `native`: the step is
+// part of a function.
+double seconds_of(const Step& step, bool native) {
+  const auto once = [native](const ControlStep& s) {
+    const double around = native || s.native ? 1e-9 : 1e-7;
     double seconds = 0;
-    for (const auto& body : s.bodies) seconds += body->seconds + 1e-7;
+    for (const auto& body : s.bodies) seconds += body->seconds + around;
     return seconds;
   };
   return std::visit(
@@ -106,7 +114,7 @@ double seconds_of(const Step& step) {
 void finish(TapeContext& ctx, std::uint64_t signature) {
   for (std::size_t d = ctx.drafts.size(); d-- > 0;) {
     DraftTape& draft = ctx.drafts[d];
-    for (Step& s : draft.steps) s.seconds = seconds_of(s);
+    for (Step& s : draft.steps) s.seconds = seconds_of(s, draft.native);
     draft.tape->axes = ctx.axes;
     draft.tape->regions = ctx.regions;
     draft.tape->devices = static_cast<double>(ctx.instances(~Mask{0}));
@@ -122,7 +130,8 @@ void finish(TapeContext& ctx, std::uint64_t signature) {
 }  // namespace
 
 std::span<const std::string_view> tape_passes() {
-  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches"};
+  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches",
+                                               "nests"};
   return names;
 }
 
@@ -133,7 +142,7 @@ std::shared_ptr<const Tape> make_tape(const Program& p, const TapeOptions& optio
   const std::vector<Mask> none(p.inputs.size(), 0);
   Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
   if (options.together.count > 1) check_processes(p, ctx, *top.draft->tape);
-  compile_pending(ctx);
+  compile_pending(ctx, p);
   finish(ctx, options.together.count > 1 ? hash_of(p) : 0);
 #ifdef TESSERA_VERIFY_PASSES
   verify(*top.draft->tape);

@@ -157,6 +157,14 @@ struct CopyStep {
   BoxCopy box;
 };
 
+/// A loop as one function of the step's operands and results (native.h).
+struct Native {
+  std::shared_ptr<const Routine> routine;
+  /// The bodies, with those inside them. The scratch memory begins with the number of times that
+  /// each has run (int64), which the function writes.
+  std::vector<std::shared_ptr<const Tape>> bodies;
+};
+
 /// A step that runs other tapes.
 struct ControlStep {
   /// scan: body; while: condition, body; cond: branches. Their arguments are those of the op,
@@ -166,6 +174,8 @@ struct ControlStep {
   /// For each output (may be shorter), the input that the bodies update in place, in the output's
   /// memory; or -1.
   std::vector<int> tied;
+  /// Set for a loop with small bodies; the executor then calls its function and runs no body.
+  std::optional<Native> native;
   int tied_input(std::size_t output) const { return output < tied.size() ? tied[output] : -1; }
 };
 struct LoopStep : ControlStep {

@@ -48,6 +48,7 @@ void print(const Tape& t, const std::string& indent, std::string& out) {
       if (control)
         for (std::size_t k = 0, any = 0; k < control->tied.size(); ++k)
           if (control->tied[k] >= 0) out += fmt::format("{}{}", any++ ? ", " : " in place ", k);
+      if (control && control->native) out += " as one function";
       for (std::size_t i = 0; i < s.inputs.size(); ++i)
         out += (i ? ", " : ": ") + ref_text(t, s.inputs[i]);
       for (std::size_t i = 0; i < s.outputs.size(); ++i)

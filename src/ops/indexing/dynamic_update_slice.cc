@@ -132,6 +132,16 @@ Lane dynamic_update_slice_emit(Emitter& e, const Equation&, int, std::span<const
       bounds, [&] { return e.operand(1, from); }, e.operand(0, at));
 }
 
+Write dynamic_update_slice_write(Emitter& e, const Equation&, std::span<const Index> at) {
+  const Shape &x = e.operand_type(0).shape, &update = e.operand_type(1).shape;
+  Write w{std::vector<Index>(at.begin(), at.end()), e.operand(1, at), {}};
+  for (std::size_t d = 0; d < x.size(); ++d)
+    if (x[d] != update[d])
+      w.at[d] = at[d] + e.index(e.operand(static_cast<int>(d) + 2, std::span<const Index>{}), 0,
+                                x[d] - update[d]);
+  return w;
+}
+
 }  // namespace
 
 void register_dynamic_update_slice(Registry& r) {
@@ -149,6 +159,8 @@ void register_dynamic_update_slice(Registry& r) {
     const std::int64_t all = a.inputs[0].bytes(), part = a.inputs[1].bytes();
     return part > 0 && all - part >= 4096 ? 0 : -1;
   };
+  op.written = 1;
+  op.write = dynamic_update_slice_write;
   op.infer = dynamic_update_slice_infer;
   op.jvp = linear_jvp({0, 1});
   op.transpose = dynamic_update_slice_transpose;

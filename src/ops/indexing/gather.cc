@@ -35,6 +35,18 @@ Literal fill_value(DType dtype) {
                         std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(dtype)));
 }
 
+Lane start_in_bounds(Emitter& e, Lane number, std::int64_t last) {
+  int bits = 8 * size_of(number.dtype) - (is_signed_integer(number.dtype) ? 1 : 0);
+  if (bits < 63 && last >= (std::int64_t{1} << bits)) {
+    if (is_unsigned_integer(number.dtype)) return e.binary(Arith::ge, number, number);
+    return e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0}));
+  }
+  Lane below = e.binary(Arith::le, number, e.constant(number.dtype, last));
+  if (is_unsigned_integer(number.dtype)) return below;
+  return e.binary(Arith::and_,
+                  e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0})), below);
+}
+
 namespace {
 
 void gather_evaluate(const EvalArgs& a) {
@@ -60,19 +72,6 @@ void gather_evaluate(const EvalArgs& a) {
   });
 }
 
-/// Whether the start `number` is in [0, last], as a boolean lane.
-Lane in_bounds(Emitter& e, Lane number, std::int64_t last) {
-  int bits = 8 * size_of(number.dtype) - (is_signed_integer(number.dtype) ? 1 : 0);
-  if (bits < 63 && last >= (std::int64_t{1} << bits)) {
-    if (is_unsigned_integer(number.dtype)) return e.binary(Arith::ge, number, number);
-    return e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0}));
-  }
-  Lane below = e.binary(Arith::le, number, e.constant(number.dtype, last));
-  if (is_unsigned_integer(number.dtype)) return below;
-  return e.binary(Arith::and_,
-                  e.binary(Arith::ge, number, e.constant(number.dtype, std::int64_t{0})), below);
-}
-
 Lane gather_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at) {
   const Shape &x = e.operand_type(0).shape, &indices = e.operand_type(1).shape;
   const Ints& sizes = eqn.attrs.ints("slice_sizes");
@@ -90,7 +89,7 @@ Lane gather_emit(Emitter& e, const Equation& eqn, int, std::span<const Index> at
     Lane number = e.operand(1, position);
     from[d] = last == 0 ? Index(0) : e.index(number, 0, last);
     if (mode == "clip") continue;
-    Lane fits = in_bounds(e, number, last);
+    Lane fits = start_in_bounds(e, number, last);
     inside = inside.handle ? e.binary(Arith::and_, inside, fits) : fits;
   }
   for (std::size_t k = 0; k < w.operand_batching.size(); ++k)

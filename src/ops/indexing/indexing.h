@@ -60,6 +60,9 @@ class WindowElements {
   Shape index_strides_, operand_, window_;
 };
 
+/// Whether the start `number` is in [0, last], as a boolean lane.
+Lane start_in_bounds(Emitter& e, Lane number, std::int64_t last);
+
 GatherDims gather_dims(const Attrs& attrs);
 ScatterDims scatter_dims(const Attrs& attrs);
 /// The scatter that writes where the gather reads, and vice versa.

@@ -53,6 +53,40 @@ void scatter_evaluate(const EvalArgs& a, Combiner how) {
   });
 }
 
+Write scatter_write(Emitter& e, const Equation& eqn, std::span<const Index> at) {
+  const Shape &x = e.operand_type(0).shape, &indices = e.operand_type(1).shape,
+              &updates = e.operand_type(2).shape;
+  const bool clip = eqn.attrs.str("mode") == "clip";
+  const WindowDimsOf w =
+      window_dims_of(scatter_dims(eqn.attrs), updates.rank(), x.rank(), indices.rank());
+  Write write{std::vector<Index>(x.size(), Index(0)), e.operand(2, at), {}};
+  Shape window;
+  window.resize(x.size(), 1);
+  for (std::size_t k = 0; k < w.window.size(); ++k)
+    window[static_cast<std::size_t>(w.operand_window[k])] =
+        updates[static_cast<std::size_t>(w.window[k])];
+  for (std::size_t k = 0; k < w.index_map.size(); ++k) {
+    const auto d = static_cast<std::size_t>(w.index_map[k]);
+    const std::int64_t last = x[d] - window[d];
+    if (last == 0 && clip) continue;
+    const std::vector<Index> position =
+        w.index_position<Index>(at, k, indices.rank(), [](std::int64_t c) { return Index(c); });
+    const Lane number = e.operand(1, position);
+    write.at[d] = last == 0 ? Index(0) : e.index(number, 0, last);
+    if (clip) continue;
+    const Lane fits = start_in_bounds(e, number, last);
+    write.inside = write.inside.handle ? e.binary(Arith::and_, write.inside, fits) : fits;
+  }
+  for (std::size_t k = 0; k < w.operand_batching.size(); ++k)
+    write.at[static_cast<std::size_t>(w.operand_batching[k])] =
+        at[static_cast<std::size_t>(w.batch[static_cast<std::size_t>(w.operand_batching_at[k])])];
+  for (std::size_t k = 0; k < w.window.size(); ++k) {
+    Index& i = write.at[static_cast<std::size_t>(w.operand_window[k])];
+    i = i + at[static_cast<std::size_t>(w.window[k])];
+  }
+  return write;
+}
+
 Op scatter_row(const std::string& name, const std::string& combining, Combiner how) {
   Op op;
   op.name = name;
@@ -84,6 +118,8 @@ Op scatter_row(const std::string& name, const std::string& combining, Combiner h
   op.lowering = Lowering::called;
   op.call = scatter_call;
   op.overwrites = [](const TypedArgs& a, std::size_t) { return a.inputs[0].bytes() > 0 ? 0 : -1; };
+  op.written = 2;
+  op.write = scatter_write;
   op.infer = scatter_infer;
   op.batch = scatter_batch;
   op.sharding = [how](const ShardArgs& a) { return scatter_sharding(a, how); };

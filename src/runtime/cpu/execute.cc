@@ -56,7 +56,26 @@ void run_routine(const Routine& routine, const RoutineArgs& args, bool spread) {
 }
 
 // Categories of the profile.
-constexpr const char *kKernel = "kernel", *kCopy = "copy";
+constexpr const char *kKernel = "kernel", *kCopy = "copy", *kControl = "control";
+
+// The work of one run of a tape, without that of its steps' bodies.
+Work work_of(const Tape& tape) {
+  Work work;
+  work.received = tape.received;
+  work.along = tape.along;
+  for (const Phase& phase : tape.phases) {
+    work.cost.flops += phase.work.flops;
+    work.cost.bytes += phase.work.bytes;
+  }
+  return work;
+}
+
+// Counts the work of the bodies of a loop that has run as one function.
+void count_bodies(const Native& loop, const void* scratch, WorkShare counted) {
+  const auto* runs = static_cast<const std::int64_t*>(scratch);
+  for (const auto& body : loop.bodies)
+    counted.call->add(counted.devices * static_cast<double>(*runs++), work_of(*body).cost);
+}
 
 // Runs a step of one instance. `row`: the device in the profile.
 struct StepRun {
@@ -111,8 +130,32 @@ struct StepRun {
  private:
   template <class Control>
   void control(const Control& kind) const {
-    const profiler::Scope scope = profiled("control");
-    run_control(tape, frame, step, kind, c, lane);
+    const profiler::Scope scope = profiled(kControl);
+    if (kind.native)
+      run_native(*kind.native);
+    else
+      run_control(tape, frame, step, kind, c, lane);
+  }
+
+  void run_native(const Native& loop) const {
+    InlineVector<const void*, 16> in;
+    InlineVector<void*, 8> out;
+    for (const Ref& r : step.inputs) in.push_back(at(r));
+    for (const Ref& r : step.outputs) out.push_back(at(r));
+    void* scratch = at(step.scratch);
+    if constexpr (sanitizers::kWatching) {
+      const auto bytes = [&](const Ref& r) {
+        const bool whole = r.offset == 0 && r.cut.empty();
+        return whole ? static_cast<std::size_t>(tape.slots[static_cast<std::size_t>(r.slot)].bytes)
+                     : std::size_t{0};
+      };
+      for (std::size_t i = 0; i < in.size(); ++i) sanitizers::reads(in[i], bytes(step.inputs[i]));
+      for (std::size_t i = 0; i < out.size(); ++i)
+        sanitizers::writes(out[i], bytes(step.outputs[i]));
+      sanitizers::writes(scratch, loop.routine->scratch_bytes);
+    }
+    run_routine(*loop.routine, {in.data(), out.data(), scratch}, false);
+    if (lane.counted.call) count_bodies(loop, scratch, lane.counted);
   }
 };
 
@@ -150,8 +193,9 @@ bool StraightLine::fits(const Tape& tape) {
   return std::all_of(tape.phases.begin(), tape.phases.end(), [](const Phase& phase) {
     return !phase.collective && phase.instances == 1 && !phase.here &&
            std::all_of(phase.steps.begin(), phase.steps.end(), [](const Step& s) {
+             const ControlStep* const control = s.control();
              return std::holds_alternative<RoutineStep>(s.kind) ||
-                    std::holds_alternative<CopyStep>(s.kind);
+                    std::holds_alternative<CopyStep>(s.kind) || (control && control->native);
            });
   });
 }
@@ -168,26 +212,26 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
                             ? address(tape, frame, 0, ref, c)
                             : nullptr);
   };
-  work_.received = tape.received;
-  work_.along = tape.along;
-  for (const Phase& phase : tape.phases) {
-    work_.cost.flops += phase.work.flops;
-    work_.cost.bytes += phase.work.bytes;
+  work_ = work_of(tape);
+  for (const Phase& phase : tape.phases)
     for (const Step& step : phase.steps) {
-      const auto* work = std::get_if<RoutineStep>(&step.kind);
-      Item item{&step,
-                work ? work->routine.get() : nullptr,
-                work ? nullptr : &std::get<CopyStep>(step.kind).box,
-                pointers_.size(),
-                0,
-                nullptr};
+      Item item;
+      item.step = &step;
+      if (const auto* work = std::get_if<RoutineStep>(&step.kind)) {
+        item.routine = work->routine.get();
+      } else if (const auto* copy = std::get_if<CopyStep>(&step.kind)) {
+        item.box = &copy->box;
+      } else {
+        item.loop = &*step.control()->native;
+        item.routine = item.loop->routine.get();
+      }
+      item.inputs = pointers_.size();
       for (const Ref& r : step.inputs) add(r);
       item.outputs = pointers_.size();
       for (const Ref& r : step.outputs) add(r);
       if (step.scratch.slot >= 0) item.scratch = address(tape, frame, 0, step.scratch, c);
       items_.push_back(item);
     }
-  }
 }
 
 void StraightLine::run(bool spread, WorkShare counted) {
@@ -197,13 +241,17 @@ void StraightLine::run(bool spread, WorkShare counted) {
   }
   for (const Moving& m : moving_) pointers_[m.pointer] = *m.entry + m.offset;
   for (const Item& i : items_) {
-    profiler::Scope scope(i.step->name, i.routine ? kKernel : kCopy, profiler::kShared,
-                          i.step->loc);
+    profiler::Scope scope(i.step->name,
+                          i.loop      ? kControl
+                          : i.routine ? kKernel
+                                      : kCopy,
+                          profiler::kShared, i.step->loc);
     void *const *in = pointers_.data() + i.inputs, *const *out = pointers_.data() + i.outputs;
     if (i.routine)
       run_routine(*i.routine, {in, out, i.scratch}, spread);
     else
       i.box->run(static_cast<const std::byte*>(*in), static_cast<std::byte*>(*out));
+    if (i.loop && counted.call) count_bodies(*i.loop, i.scratch, counted);
   }
 }
 

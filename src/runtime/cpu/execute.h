@@ -39,8 +39,9 @@ struct Lane {
 /// propagate.
 void execute(const tape::Tape& tape, const Frame& frame, bool spread, WorkShare counted = {});
 
-/// A tape that consists only of routines and copies, each run once, such as the body of a small
-/// loop. Operands are looked up once, so that an iteration costs little more than the routines.
+/// A tape that consists only of routines, copies and native loops, each run once, such as the body
+/// of a small loop. Operands are looked up once, so that an iteration costs little more than the
+/// routines.
 class StraightLine {
  public:
   static bool fits(const tape::Tape& tape);
@@ -56,11 +57,12 @@ class StraightLine {
     std::int64_t offset;
   };
   struct Item {
-    const tape::Step* step;
-    const Routine* routine;  // null: a copy of `box`
-    const BoxCopy* box;
-    std::size_t inputs, outputs;  // the start of its pointers
-    void* scratch;
+    const tape::Step* step = nullptr;
+    const Routine* routine = nullptr;  // null: a copy of `box`
+    const BoxCopy* box = nullptr;
+    const tape::Native* loop = nullptr;   // whose function `routine` is
+    std::size_t inputs = 0, outputs = 0;  // the start of its pointers
+    void* scratch = nullptr;
   };
   std::vector<Item> items_;
   std::vector<void*> pointers_;
