@@ -198,8 +198,7 @@ TEST(Nests, UpdatesOfAllRows) {
       walk::Arrays inputs;
       for (std::size_t i = 0; i < e.inputs.size(); ++i) {
         (i ? consts : carry).push_back(b.input(e.inputs[i]));
-        inputs.push_back(
-            walk::draw(e.inputs[i], random, e.lo, e.hi, e.int_lo - 2, e.int_hi + 2));
+        inputs.push_back(walk::draw(e.inputs[i], random, e.lo, e.hi, e.int_lo - 2, e.int_hi + 2));
       }
       const ProgramPtr p = b.finish(ops::scan(body, consts, carry, {}, 2, false, b));
       const auto made = planned(p);

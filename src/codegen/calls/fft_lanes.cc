@@ -246,8 +246,8 @@ INLINE void all_to_lines(const FftPoint<P>* points, std::int64_t numbers, P* con
 template <int bytes, class P>
 INLINE void unpair_all(FftPoint<P>* z, std::int64_t n, const std::complex<P>* roots) {
   using Q = Part<P, bytes>;
-  const auto result = [roots](const Q& a, const Q& b, std::int64_t k) __attribute__((
-                          always_inline)) {
+  const auto result = [roots](const Q& a, const Q& b, std::int64_t k)
+      __attribute__((always_inline)) {
     Q x;
     const P half = P(0.5);
     Q odd;
@@ -272,16 +272,16 @@ INLINE void unpair_all(FftPoint<P>* z, std::int64_t n, const std::complex<P>* ro
 #undef INLINE
 
 #if defined(__x86_64__)
-#define FOR_PROCESSOR_AND_TYPE(name, P, bytes, features)                                         \
-  [[gnu::target(features)]] void name(const P* const* lines, std::int64_t n, FftPoint<P>* x) {   \
-    all_to_points<bytes>(lines, n, x);                                                           \
-  }                                                                                              \
-  [[gnu::target(features)]] void name(const FftPoint<P>* x, std::int64_t n, P* const* lines) {   \
-    all_to_lines<bytes>(x, n, lines);                                                            \
-  }                                                                                              \
-  [[gnu::target(features)]] void name(FftPoint<P>* z, std::int64_t n,                            \
-                                      const std::complex<P>* roots) {                            \
-    unpair_all<bytes>(z, n, roots);                                                              \
+#define FOR_PROCESSOR_AND_TYPE(name, P, bytes, features)                                       \
+  [[gnu::target(features)]] void name(const P* const* lines, std::int64_t n, FftPoint<P>* x) { \
+    all_to_points<bytes>(lines, n, x);                                                         \
+  }                                                                                            \
+  [[gnu::target(features)]] void name(const FftPoint<P>* x, std::int64_t n, P* const* lines) { \
+    all_to_lines<bytes>(x, n, lines);                                                          \
+  }                                                                                            \
+  [[gnu::target(features)]] void name(FftPoint<P>* z, std::int64_t n,                          \
+                                      const std::complex<P>* roots) {                          \
+    unpair_all<bytes>(z, n, roots);                                                            \
   }
 FOR_PROCESSOR_AND_TYPE(around_avx512, float, 64, "avx512f,avx512vl,avx512dq")
 FOR_PROCESSOR_AND_TYPE(around_avx512, double, 64, "avx512f,avx512vl,avx512dq")
