@@ -167,6 +167,15 @@ UPDATE
               mode + "\", unique=true]"));
 }
 
+TEST(Nests, UpdatesOfNoElementsChangeNothing) {
+  check_nests(R"(main { (x: f32[2,2], u: f32[2,0], at: u8[2]) -> (y)
+  y: f32[2,2] = scan u at x [body={ (u: f32[2,0], at: u8[2], x: f32[2,2]) -> (w)
+    i: u8[2,1] = reshape at [shape=(2, 1)]
+    w: f32[2,2] = scatter x i u [update_window_dims=(1), inserted_window_dims=(), operand_batching_dims=(0), scatter_indices_batching_dims=(0), scatter_dims_to_operand_dims=(1), index_vector_dim=1, mode="clip", unique=true]
+  }, )" + scan_attrs(2, 1, 3) +
+              "\n}\n");
+}
+
 // Several updates of one scatter, of which some meet: they are applied in their order.
 TEST(Nests, UpdatesOfOneScatterKeepTheirOrder) {
   check_nests(R"(main { (x: f32[1500], u: f32[6,4]) -> (y)
