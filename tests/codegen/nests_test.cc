@@ -167,6 +167,15 @@ UPDATE
               mode + "\", unique=true]"));
 }
 
+TEST(Nests, UpdatesOfNoElementsChangeNothing) {
+  check_nests(R"(main { (x: f32[2,2], u: f32[2,0], at: u8[2]) -> (y)
+  y: f32[2,2] = scan u at x [body={ (u: f32[2,0], at: u8[2], x: f32[2,2]) -> (w)
+    i: u8[2,1] = reshape at [shape=(2, 1)]
+    w: f32[2,2] = scatter x i u [update_window_dims=(1), inserted_window_dims=(), operand_batching_dims=(0), scatter_indices_batching_dims=(0), scatter_dims_to_operand_dims=(1), index_vector_dim=1, mode="clip", unique=true]
+  }, )" + scan_attrs(2, 1, 3) +
+              "\n}\n");
+}
+
 // Several updates of one scatter, of which some meet: they are applied in their order.
 TEST(Nests, UpdatesOfOneScatterKeepTheirOrder) {
   check_nests(R"(main { (x: f32[1500], u: f32[6,4]) -> (y)
@@ -198,8 +207,7 @@ TEST(Nests, UpdatesOfAllRows) {
       walk::Arrays inputs;
       for (std::size_t i = 0; i < e.inputs.size(); ++i) {
         (i ? consts : carry).push_back(b.input(e.inputs[i]));
-        inputs.push_back(
-            walk::draw(e.inputs[i], random, e.lo, e.hi, e.int_lo - 2, e.int_hi + 2));
+        inputs.push_back(walk::draw(e.inputs[i], random, e.lo, e.hi, e.int_lo - 2, e.int_hi + 2));
       }
       const ProgramPtr p = b.finish(ops::scan(body, consts, carry, {}, 2, false, b));
       const auto made = planned(p);

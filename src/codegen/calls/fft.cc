@@ -97,6 +97,13 @@ class Elements {
   void load(std::int64_t line, std::int64_t lines, Point* x) const {
     std::int64_t begins[Point::kLanes];
     for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.from_begin(line + c);
+    if constexpr (is_complex_v<From>)
+      if (lines == Point::kLanes && l_.inner == 1 && !l_.backward) {
+        const P* from[Point::kLanes];
+        for (std::int64_t c = 0; c < lines; ++c)
+          from[c] = reinterpret_cast<const P*>(from_ + begins[c]);
+        return lines_to_points(from, l_.points, x);
+      }
     if (lines < Point::kLanes) std::fill(x, x + l_.points, Point{});
     const auto put = [&](std::int64_t j, std::int64_t c, std::int64_t begin) {
       const Number z = first(begin, j);
@@ -119,6 +126,12 @@ class Elements {
     std::int64_t begins[Point::kLanes];
     for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.from_begin(line + c);
     const std::int64_t half = l_.points / 2;
+    if constexpr (!is_complex_v<From>)
+      if (lines == Point::kLanes && l_.inner == 1) {
+        const P* from[Point::kLanes];
+        for (std::int64_t c = 0; c < lines; ++c) from[c] = from_ + begins[c];
+        return lines_to_points(from, half, x);
+      }
     if (lines < Point::kLanes) std::fill(x, x + half, Point{});
     for (std::int64_t j = 0; j < half; j += kFetched)
       for (std::int64_t c = 0; c < lines; ++c)
@@ -130,6 +143,12 @@ class Elements {
   void store(std::int64_t line, std::int64_t lines, const Point* x) const {
     std::int64_t begins[Point::kLanes];
     for (std::int64_t c = 0; c < lines; ++c) begins[c] = l_.to_begin(line + c);
+    if constexpr (is_complex_v<To>)
+      if (lines == Point::kLanes && l_.inner == 1 && !l_.backward) {
+        P* to[Point::kLanes];
+        for (std::int64_t c = 0; c < lines; ++c) to[c] = reinterpret_cast<P*>(to_ + begins[c]);
+        return points_to_lines(x, l_.kept(), to);
+      }
     const auto take = [&](std::int64_t k, std::int64_t c, std::int64_t begin) {
       write(begin, k, {x[k].re[c], x[k].im[c]});
     };
@@ -180,26 +199,6 @@ void with_elements(const Lines<P>& l, const RoutineArgs& args, F f) {
     f(Elements<P, C, C>(l, args));
 }
 
-// The transform X of a real line of 2 n points from the transform Z of its n pairs, in place. The
-// transforms of the even and the odd points are (Z(k) + Z*(n - k)) / 2 and (Z(k) - Z*(n - k)) / 2i,
-// and X(k) is the first plus the second turned by k.
-template <class P>
-void unpair(FftPoint<P>* z, std::int64_t n, const std::vector<std::complex<P>>& roots) {
-  const auto result = [&](const FftPoint<P>& a, const FftPoint<P>& b, std::int64_t k) {
-    const std::complex<P> root = roots[static_cast<std::size_t>(k)];
-    const auto even_re = (a.re + b.re) * P(0.5), even_im = (a.im - b.im) * P(0.5),
-               odd_re = (a.im + b.im) * P(0.5), odd_im = (b.re - a.re) * P(0.5);
-    return FftPoint<P>{even_re + (odd_re * root.real() - odd_im * root.imag()),
-                       even_im + (odd_re * root.imag() + odd_im * root.real())};
-  };
-  z[n] = z[0];
-  for (std::int64_t k = 0; k <= n - k; ++k) {
-    const FftPoint<P> a = z[k], b = z[n - k];
-    z[k] = result(a, b, k);
-    z[n - k] = result(b, a, n - k);
-  }
-}
-
 // Transforms whole lines.
 template <class P>
 void run_lines(const Lines<P>& l, const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
@@ -214,7 +213,7 @@ void run_lines(const Lines<P>& l, const RoutineArgs& args, std::int64_t begin, s
         const std::int64_t lines = std::min(FftPoint<P>::kLanes, end - line);
         elements.load_pairs(line, lines, x);
         FftPoint<P>* const z = plan.lanes->run(x, x + half + 1);
-        unpair(z, half, *l.roots);
+        unpair_points(z, half, l.roots->data());
         elements.store(line, lines, z);
       }
       w.tidy();

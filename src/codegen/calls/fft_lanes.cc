@@ -7,6 +7,7 @@
 #include "ops/linalg/fft.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace tessera::inline v0::codegen {
 namespace {
@@ -179,9 +180,114 @@ INLINE FftPoint<P>* run_all(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>
   return x;
 }
 
+// As many vectors as a vector has lanes: the rows of a square.
+template <class P, int bytes>
+struct Square {
+  typedef P Vector __attribute__((vector_size(bytes), may_alias));
+  typedef std::conditional_t<sizeof(P) == 4, std::int32_t, std::int64_t> Order
+      __attribute__((vector_size(bytes)));
+  static constexpr int kRows = bytes / static_cast<int>(sizeof(P));
+  Vector rows[kRows];
+
+  // Interleaving the halves of the rows as often as the number of rows can be halved transposes it.
+  INLINE void transpose() {
+    Order low, high;
+    for (int i = 0; i < kRows / 2; ++i) {
+      low[2 * i] = i, low[2 * i + 1] = kRows + i;
+      high[2 * i] = kRows / 2 + i, high[2 * i + 1] = kRows + kRows / 2 + i;
+    }
+    for (int round = 1; round < kRows; round *= 2) {
+      Vector next[kRows];
+      for (int i = 0; i < kRows / 2; ++i) {
+        next[2 * i] = __builtin_shuffle(rows[i], rows[i + kRows / 2], low);
+        next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + kRows / 2], high);
+      }
+      for (int i = 0; i < kRows; ++i) rows[i] = next[i];
+    }
+  }
+};
+
+// The lanes of points are the columns of a matrix whose rows are the lines.
+template <int bytes, class P>
+INLINE void all_to_points(const P* const* lines, std::int64_t numbers, FftPoint<P>* points) {
+  constexpr std::int64_t n = Square<P, bytes>::kRows, lanes = FftPoint<P>::kLanes;
+  P* const to = reinterpret_cast<P*>(points);
+  const std::int64_t width = 2 * numbers, whole = width / n * n;
+  for (std::int64_t column = 0; column < whole; column += n)
+    for (std::int64_t first = 0; first < lanes; first += n) {
+      Square<P, bytes> s;
+      for (std::int64_t r = 0; r < n; ++r)
+        __builtin_memcpy(&s.rows[r], lines[first + r] + column, bytes);
+      s.transpose();
+      for (std::int64_t c = 0; c < n; ++c)
+        __builtin_memcpy(to + (column + c) * lanes + first, &s.rows[c], bytes);
+    }
+  for (std::int64_t column = whole; column < width; ++column)
+    for (std::int64_t c = 0; c < lanes; ++c) to[column * lanes + c] = lines[c][column];
+}
+template <int bytes, class P>
+INLINE void all_to_lines(const FftPoint<P>* points, std::int64_t numbers, P* const* lines) {
+  constexpr std::int64_t n = Square<P, bytes>::kRows, lanes = FftPoint<P>::kLanes;
+  const P* const from = reinterpret_cast<const P*>(points);
+  const std::int64_t width = 2 * numbers, whole = width / n * n;
+  for (std::int64_t column = 0; column < whole; column += n)
+    for (std::int64_t first = 0; first < lanes; first += n) {
+      Square<P, bytes> s;
+      for (std::int64_t c = 0; c < n; ++c)
+        __builtin_memcpy(&s.rows[c], from + (column + c) * lanes + first, bytes);
+      s.transpose();
+      for (std::int64_t r = 0; r < n; ++r)
+        __builtin_memcpy(lines[first + r] + column, &s.rows[r], bytes);
+    }
+  for (std::int64_t column = whole; column < width; ++column)
+    for (std::int64_t c = 0; c < lanes; ++c) lines[c][column] = from[column * lanes + c];
+}
+
+template <int bytes, class P>
+INLINE void unpair_all(FftPoint<P>* z, std::int64_t n, const std::complex<P>* roots) {
+  using Q = Part<P, bytes>;
+  const auto result = [roots](const Q& a, const Q& b, std::int64_t k)
+      __attribute__((always_inline)) {
+    Q x;
+    const P half = P(0.5);
+    Q odd;
+    odd.re = (a.im + b.im) * half;
+    odd.im = (b.re - a.re) * half;
+    turn(odd, roots[k]);
+    x.re = (a.re + b.re) * half + odd.re;
+    x.im = (a.im - b.im) * half + odd.im;
+    return x;
+  };
+  z[n] = z[0];
+  for (std::int64_t k = 0; k <= n - k; ++k)
+    for (int part = 0; part < Q::kParts; ++part) {
+      Q a, b;
+      a.load(z[k], part);
+      b.load(z[n - k], part);
+      result(a, b, k).store(z[k], part);
+      result(b, a, n - k).store(z[n - k], part);
+    }
+}
+
 #undef INLINE
 
 #if defined(__x86_64__)
+#define FOR_PROCESSOR_AND_TYPE(name, P, bytes, features)                                       \
+  [[gnu::target(features)]] void name(const P* const* lines, std::int64_t n, FftPoint<P>* x) { \
+    all_to_points<bytes>(lines, n, x);                                                         \
+  }                                                                                            \
+  [[gnu::target(features)]] void name(const FftPoint<P>* x, std::int64_t n, P* const* lines) { \
+    all_to_lines<bytes>(x, n, lines);                                                          \
+  }                                                                                            \
+  [[gnu::target(features)]] void name(FftPoint<P>* z, std::int64_t n,                          \
+                                      const std::complex<P>* roots) {                          \
+    unpair_all<bytes>(z, n, roots);                                                            \
+  }
+FOR_PROCESSOR_AND_TYPE(around_avx512, float, 64, "avx512f,avx512vl,avx512dq")
+FOR_PROCESSOR_AND_TYPE(around_avx512, double, 64, "avx512f,avx512vl,avx512dq")
+FOR_PROCESSOR_AND_TYPE(around_avx2, float, 32, "avx2")
+FOR_PROCESSOR_AND_TYPE(around_avx2, double, 32, "avx2")
+#undef FOR_PROCESSOR_AND_TYPE
 #define FOR_PROCESSOR(name, bytes, features)                                                     \
   [[gnu::target(features)]] FftPoint<float>* name(const Passes<float>& p, FftPoint<float>* x,    \
                                                   FftPoint<float>* y) {                          \
@@ -307,6 +413,45 @@ std::unique_ptr<const FftLanes<P>> FftLanes<P>::make(std::int64_t n) {
   if (is_fft_smooth(n)) return std::make_unique<Smooth<P>>(n);
   return std::make_unique<Convolved<P>>(n);
 }
+
+namespace {
+
+// Calls the form of a function around transforms that is compiled for this processor.
+template <class P, class From, class To, class Plain>
+void around_here(From from, std::int64_t n, To to, Plain plain) {
+#if defined(__x86_64__)
+  if (host_isa().avx512) return around_avx512(from, n, to);
+  if (host_isa().avx2) return around_avx2(from, n, to);
+#endif
+  plain(from, n, to);
+}
+
+}  // namespace
+
+template <class P>
+void lines_to_points(const P* const* lines, std::int64_t numbers, FftPoint<P>* points) {
+  around_here<P>(lines, numbers, points, [](const P* const* from, std::int64_t n, FftPoint<P>* to) {
+    all_to_points<16>(from, n, to);
+  });
+}
+template <class P>
+void points_to_lines(const FftPoint<P>* points, std::int64_t numbers, P* const* lines) {
+  around_here<P>(points, numbers, lines, [](const FftPoint<P>* from, std::int64_t n, P* const* to) {
+    all_to_lines<16>(from, n, to);
+  });
+}
+template <class P>
+void unpair_points(FftPoint<P>* z, std::int64_t n, const std::complex<P>* roots) {
+  around_here<P>(z, n, roots, [](FftPoint<P>* all, std::int64_t count, const std::complex<P>* by) {
+    unpair_all<16>(all, count, by);
+  });
+}
+template void lines_to_points(const float* const*, std::int64_t, FftPoint<float>*);
+template void lines_to_points(const double* const*, std::int64_t, FftPoint<double>*);
+template void points_to_lines(const FftPoint<float>*, std::int64_t, float* const*);
+template void points_to_lines(const FftPoint<double>*, std::int64_t, double* const*);
+template void unpair_points(FftPoint<float>*, std::int64_t, const std::complex<float>*);
+template void unpair_points(FftPoint<double>*, std::int64_t, const std::complex<double>*);
 
 template class FftLanes<float>;
 template class FftLanes<double>;

@@ -40,6 +40,20 @@ class FftLanes {
   const std::int64_t points_;
 };
 
+/// Copies whole lines, one for each lane, from or to points. A line consists of `numbers` complex
+/// numbers, given as pairs of floats or doubles. The bits are only moved.
+template <class P>
+void lines_to_points(const P* const* lines, std::int64_t numbers, FftPoint<P>* points);
+template <class P>
+void points_to_lines(const FftPoint<P>* points, std::int64_t numbers, P* const* lines);
+
+/// The transform X of real lines of 2 n points from the transform Z of their n pairs, in place. The
+/// transforms of the even and the odd points are (Z(k) + Z*(n - k)) / 2 and
+/// (Z(k) - Z*(n - k)) / 2i, and X(k) is the first plus the second times
+/// roots[k] = exp(-pi i k / n). `z` has room for n + 1 points.
+template <class P>
+void unpair_points(FftPoint<P>* z, std::int64_t n, const std::complex<P>* roots);
+
 /// Whether n has small prime factors only. Other lengths are transformed as convolutions of a
 /// smooth length.
 bool is_fft_smooth(std::int64_t n);

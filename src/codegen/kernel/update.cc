@@ -33,7 +33,8 @@ void KernelEmitter::emit_update(const std::string& name) {
   eqn_ = &eqn;
   result_ = 0;
   std::vector<Index> at;
-  emit_writes(eqn, at);
+  // The loops run at least once.
+  if (operand_type(eqn.op->written).shape.count() > 0) emit_writes(eqn, at);
   b_->CreateRetVoid();
   stage_ = nullptr;
 }
