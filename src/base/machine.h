@@ -44,6 +44,17 @@ inline constexpr double kConvolutionTask = 3e6;
 /// The work of a leaf of a weight gradient, in total and per element of the weights. Row cnn/4.
 inline constexpr double kGradientLeaf = 2e7, kGradientLeafPerWeight = 1200;
 
+// --- products of our own
+
+/// The terms of a sum that are added one after the other. It decides bits. More terms need fewer
+/// passes over the result, and less accurate sums. matrix_bench.
+inline constexpr std::int64_t kProductChunk = 512;
+/// Bytes of an operand that a core keeps near while it reads them many times: half of a second-level
+/// cache of 1 MiB. matrix_bench, with 256 KiB and 1 MiB in its place.
+inline constexpr double kProductBytes = 1 << 19;
+/// Bytes of sums that stay in the first-level cache while an operand is read past them.
+inline constexpr std::int64_t kProductStrip = 1 << 14;
+
 // --- scratch memory of library products, in bytes
 
 /// Small float32 products, whose operands should stay in the nearer caches. Row op/many_small.

@@ -1,0 +1,40 @@
+// Copies of operands in the order in which a product reads them: panels of a few rows of A, or
+// columns of B ("lines"), in which the elements of one step of k are adjacent.
+//
+// Conversions to the type that is multiplied happen on the way. The loops are compiled for this
+// processor, as those of the products are.
+#pragma once
+
+#include "ir/program.h"
+
+#include <cstdint>
+
+namespace tessera::inline v0::codegen::matrix {
+
+/// Which elements of the operand are adjacent in memory.
+enum class Adjacent {
+  lines,   // those of one step of k: copied vector by vector
+  steps,   // those of one line: transposed in registers
+  neither  // gathered one by one
+};
+
+struct Packer {
+  DType from = DType::float32, to = DType::float32;  // `to` is float32 or float64
+  Adjacent adjacent = Adjacent::lines;
+};
+
+/// Arguments of a packing loop, which copies `panels` panels of one vector of lines. Distances are
+/// in bytes. If `lines` is smaller than a vector, the vector's other elements are unspecified.
+struct PackArgs {
+  const void* from;
+  void* to;
+  std::int64_t from_step, from_line, from_panel;
+  std::int64_t to_step, to_panel;
+  std::int64_t steps, panels, lines;
+};
+using PackKernel = void (*)(const PackArgs*);
+
+/// Compiles the loop, or finds it. Thread-safe.
+PackKernel pack_kernel(const Packer& packer);
+
+}  // namespace tessera::inline v0::codegen::matrix

@@ -1,0 +1,321 @@
+#include "codegen/matrix/product.h"
+
+#include "base/machine.h"
+#include "base/thread_kept.h"
+#include "codegen/kernel/isa.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace tessera::inline v0::codegen::matrix {
+
+namespace {
+
+// The steps that a product with few rows adds at a time: rows of B that are read side by side, or
+// that are packed into the nearest cache.
+constexpr std::int64_t kStreamedSteps = 8, kStreamedPack = 128;
+// Steps that are packed for all panels before the next ones, so that rows of B are read in long
+// pieces.
+constexpr std::int64_t kPackedSteps = 16;
+
+std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + each - 1) / each; }
+
+// Rows are divided evenly into panels: the first ones are one row higher than the others.
+struct Heights {
+  std::int64_t panels, each, higher;
+  explicit Heights(std::int64_t m) : panels(parts_of(m, most_rows())) {
+    each = panels ? m / panels : 0;
+    higher = panels ? m % panels : 0;
+  }
+  std::int64_t of(std::int64_t panel) const { return each + (panel < higher); }
+};
+
+// Memory of this thread for packed operands; it stays in the thread's caches between products.
+char* packed_memory(std::size_t bytes, int which) {
+  struct Memory {
+    std::unique_ptr<char, void (*)(void*)> memory{nullptr, std::free};
+    std::size_t bytes = 0;
+  };
+  thread_local const ThreadKept<Memory> kept[3];
+  Memory& m = *kept[which];
+  if (m.bytes < bytes) {
+    m.bytes = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(bytes), 4096));
+    m.memory.reset(static_cast<char*>(std::aligned_alloc(4096, m.bytes)));
+    if (!m.memory) throw std::bad_alloc();
+  }
+  return m.memory.get();
+}
+
+template <class T>
+void add_to(void* to, std::int64_t to_row, const void* from, std::int64_t from_row, std::int64_t m,
+            std::int64_t n) {
+  auto* out = static_cast<T*>(to);
+  const auto* in = static_cast<const T*>(from);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) out[i * to_row + j] += in[i * from_row + j];
+}
+
+Adjacent adjacent_in(const Distances& d) {
+  return d.line == 1 ? Adjacent::lines : d.step == 1 ? Adjacent::steps : Adjacent::neither;
+}
+
+}  // namespace
+
+std::int64_t chunk_of(std::int64_t k) {
+  if (k <= machine::kProductChunk) return std::max<std::int64_t>(1, k);
+  constexpr std::int64_t kRound = 16;
+  return round_up(parts_of(k, parts_of(k, machine::kProductChunk)), kRound);
+}
+
+// The rows of B, or columns, that a tile reads.
+struct Product::Panel {
+  const char* at;
+  std::int64_t step, tile;  // distances in bytes
+};
+
+Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(problem.dtype)) {
+  const Problem& p = problem_;
+  const std::int64_t m = std::min(p.m, p.row_block);
+  const Heights heights(m);
+  const bool widens = p.operand != p.dtype, few_rows = heights.panels == 1;
+  const Adjacent a = adjacent_in(p.a), b = adjacent_in(p.b);
+  const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * size());
+  const bool packs_b = widens || b != Adjacent::lines;
+  streaming_ = few_rows && (packs_b ? m <= 4 : bytes_of_b > machine::kProductBytes);
+  vectors_ = packs_b && m <= 4 ? kTileVectors : most_vectors(static_cast<int>(heights.of(0)));
+  const std::int64_t chunk = chunk_of(p.k);
+
+  auto far = [&](std::int64_t distance) { return distance * size() % 4096 == 0; };
+  if (!streaming_) {
+    const bool rereads = static_cast<double>(std::min(p.k, chunk)) *
+                             static_cast<double>(p.b.step * size()) >
+                         machine::kProductBytes;
+    if (packs_b || (m > 2 * most_rows() && (far(p.b.step) || rereads || m > 256)))
+      b_ = p.m > p.row_block && p.column_block % width() == 0 ? How::shared : How::in_task;
+    column_group_ = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk * size() * width()));
+    column_group_ *= width();
+  } else if (packs_b) {
+    b_ = How::in_task;
+  }
+  if (widens || a == Adjacent::neither ||
+      (!few_rows && (a == Adjacent::lines ? p.k * p.a.step * size() > 65536 : far(p.a.line))))
+    a_ = How::in_task;
+  row_group_ = a == Adjacent::lines ? 4 : 1;
+  if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.dtype, a});
+  if (b_ != How::in_place) pack_b_ = pack_kernel({p.operand, p.dtype, b});
+  kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
+  prepare_rows(m);
+  if (p.m % p.row_block) prepare_rows(p.m % p.row_block);
+}
+
+void Product::prepare_rows(std::int64_t m) {
+  const Heights heights(m);
+  const bool packed = a_ != How::in_place;
+  for (std::int64_t panel : {std::int64_t{0}, heights.panels - 1}) {
+    const std::int64_t height = heights.of(panel);
+    OfHeight& k = kernels_[static_cast<std::size_t>(height)];
+    Tile tile{problem_.dtype, static_cast<int>(height), vectors_, false,
+              packed || problem_.a.step != 1 ? ReadA::by_steps : ReadA::by_rows};
+    const std::int64_t n = std::min(problem_.n, problem_.column_block);
+    if (n >= width() && !k.whole) k.whole = tile_kernel(tile);
+    for (std::int64_t columns : {n, problem_.n % problem_.column_block}) {
+      const std::int64_t rest = columns % width();
+      if (!rest) continue;
+      tile.vectors = static_cast<int>(parts_of(rest, lanes_));
+      tile.partial = rest % lanes_ != 0;
+      TileKernel& last = k.last[tile.vectors - 1][tile.partial];
+      if (!last) last = tile_kernel(tile);
+      if (columns >= width() && !k.whole) {
+        tile.vectors = vectors_, tile.partial = false;
+        k.whole = tile_kernel(tile);
+      }
+    }
+  }
+}
+
+std::size_t Product::shared_bytes() const {
+  return static_cast<std::size_t>(problem_.k * round_up(problem_.n, width()) * size());
+}
+
+// A task packs some panels, of all chunks.
+constexpr std::int64_t kSharedElements = 1 << 17;
+
+std::int64_t Product::shared_tasks() const {
+  const std::int64_t columns =
+      round_up(std::max<std::int64_t>(1, kSharedElements / problem_.k), width());
+  return parts_of(problem_.n, columns);
+}
+
+void Product::share(const void* b, void* to, std::int64_t task) const {
+  const Problem& p = problem_;
+  const std::int64_t columns = round_up(std::max<std::int64_t>(1, kSharedElements / p.k), width()),
+                     first = task * columns, last = std::min(p.n, first + columns),
+                     chunk = chunk_of(p.k), padded = round_up(p.n, width());
+  for (std::int64_t step = 0; step < p.k; step += chunk) {
+    const std::int64_t steps = std::min(chunk, p.k - step);
+    pack(pack_b_, p.b,
+         static_cast<const char*>(b) + (step * p.b.step + first * p.b.line) * operand_size(),
+         last - first, steps, width(),
+         static_cast<char*>(to) + (step * padded + first * steps) * size());
+  }
+}
+
+// Panels of `width` lines each, one after the other, in each the steps one after the other.
+void Product::pack(PackKernel kernel, Distances distances, const void* from, std::int64_t lines,
+                   std::int64_t steps, std::int64_t width, void* to) const {
+  PackArgs args{};
+  args.from_step = distances.step * operand_size();
+  args.from_line = distances.line * operand_size();
+  args.from_panel = width * args.from_line;
+  args.to_step = width * size();
+  args.to_panel = steps * args.to_step;
+  const std::int64_t together = distances.line == 1 ? kPackedSteps : steps;
+  for (std::int64_t step = 0; step < steps; step += together) {
+    args.steps = std::min(together, steps - step);
+    for (std::int64_t lane = 0; lane < width; lane += lanes_) {
+      args.from = static_cast<const char*>(from) + step * args.from_step + lane * args.from_line;
+      args.to = static_cast<char*>(to) + step * args.to_step + lane * size();
+      args.panels = lines < lane + lanes_ ? 0 : (lines - lane - lanes_) / width + 1;
+      args.lines = lanes_;
+      if (args.panels) kernel(&args);
+      args.lines = lines - lane - args.panels * width;
+      if (args.lines <= 0) continue;
+      args.from = static_cast<const char*>(args.from) + args.panels * args.from_panel;
+      args.to = static_cast<char*>(args.to) + args.panels * args.to_panel;
+      args.panels = 1;
+      kernel(&args);
+    }
+  }
+}
+
+// Multiplies `steps` steps of all rows of a part by the columns of `b`.
+void Product::multiply_rows(const Part& part, const Panel& b, std::int64_t first_step,
+                            std::int64_t steps, std::int64_t n, char* c, std::int64_t c_row,
+                            Begin begin, End end) const {
+  const Distances& d = problem_.a;
+  const Heights heights(part.m);
+  const std::int64_t tiles = n / width(), rest = n % width(),
+                     group = a_ == How::in_place ? heights.panels : row_group_;
+  const auto* a = static_cast<const char*>(part.a) + first_step * d.step * operand_size();
+  TileArgs args{};
+  args.b_step = b.step;
+  args.b_tile = b.tile;
+  args.c_row = c_row * size();
+  args.k = steps;
+  args.begin = begin;
+  args.end = end;
+  args.lanes = rest % lanes_;
+  for (std::int64_t first = 0; first < heights.panels; first += group) {
+    const std::int64_t last = std::min(heights.panels, first + group);
+    // Packed panels have rows for the tallest tile.
+    const std::int64_t packed_rows = round_up(heights.of(0), lanes_);
+    char* packed = nullptr;
+    if (a_ != How::in_place) {
+      packed = packed_memory(static_cast<std::size_t>(group * packed_rows * steps * size()), 0);
+      const char* from = a;
+      for (std::int64_t i = first; i < last; ++i) {
+        pack(pack_a_, d, from, heights.of(i), steps, packed_rows,
+             packed + (i - first) * packed_rows * steps * size());
+        from += heights.of(i) * d.line * operand_size();
+      }
+    }
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t height = heights.of(i);
+      const OfHeight& kernels = kernels_[static_cast<std::size_t>(height)];
+      if (packed) {
+        args.a = packed + (i - first) * packed_rows * steps * size();
+        args.a_step = packed_rows * size();
+      } else {
+        args.a = a;
+        args.a_step = (d.step == 1 ? d.line : d.step) * size();
+      }
+      args.b = b.at;
+      args.c = c;
+      args.tiles = tiles;
+      if (tiles) kernels.whole(&args);
+      if (rest) {
+        args.b = b.at + tiles * b.tile;
+        args.c = c + tiles * width() * size();
+        args.tiles = 1;
+        kernels.last[parts_of(rest, lanes_) - 1][rest % lanes_ != 0](&args);
+      }
+      a += height * d.line * operand_size();
+      c += height * args.c_row;
+    }
+  }
+}
+
+void Product::run(const Part& part) const {
+  if (streaming_) return run_streaming(part);
+  const std::int64_t chunk = chunk_of(part.k);
+  const Distances& d = problem_.b;
+  const auto* b = static_cast<const char*>(part.b);
+  for (std::int64_t column = 0; column < part.n; column += column_group_) {
+    const std::int64_t columns = std::min(column_group_, part.n - column);
+    for (std::int64_t step = 0; step < part.k; step += chunk) {
+      const std::int64_t steps = std::min(chunk, part.k - step);
+      const char* from = b + (step * d.step + column * d.line) * operand_size();
+      Panel panel{from, width() * size(), width() * steps * size()};
+      if (b_ == How::in_place) {
+        panel.step = d.step * size();
+        panel.tile = width() * size();
+      } else if (b_ == How::shared && part.shared) {
+        panel.at = static_cast<const char*>(part.shared) +
+                   (step * round_up(problem_.n, width()) + (part.column + column) * steps) * size();
+      } else {
+        char* to = packed_memory(
+            static_cast<std::size_t>(round_up(columns, width()) * steps * size()), 1);
+        pack(pack_b_, d, from, columns, steps, width(), to);
+        panel.at = to;
+      }
+      multiply_rows(part, panel, step, steps, columns,
+                    static_cast<char*>(part.c) + column * size(), part.c_row, Begin::zero,
+                    step ? End::add : End::store);
+    }
+  }
+}
+
+// With few rows, a product takes the time in which B is read once. So B is read a few long lines at
+// a time, while the sums of a strip of columns stay in the nearest cache.
+void Product::run_streaming(const Part& part) const {
+  const std::int64_t chunk = chunk_of(part.k);
+  const Distances& d = problem_.b;
+  const bool packs = b_ != How::in_place;
+  const std::int64_t together = packs ? kStreamedPack : kStreamedSteps,
+                     strip = packs ? width()
+                                   : std::max(width(), machine::kProductStrip /
+                                                           (part.m * size()) / width() * width());
+  for (std::int64_t column = 0; column < part.n; column += strip) {
+    const std::int64_t columns = std::min(strip, part.n - column);
+    char* c = static_cast<char*>(part.c) + column * size();
+    for (std::int64_t first = 0; first < part.k; first += chunk) {
+      char* sums = first ? packed_memory(static_cast<std::size_t>(part.m * strip * size()), 2) : c;
+      const std::int64_t row = first ? strip : part.c_row;
+      const std::int64_t last = std::min(part.k, first + chunk);
+      for (std::int64_t step = first; step < last; step += together) {
+        const std::int64_t steps = std::min(together, last - step);
+        const char* from = static_cast<const char*>(part.b) +
+                           (step * d.step + column * d.line) * operand_size();
+        Panel panel{from, d.step * size(), width() * size()};
+        if (packs) {
+          char* to = packed_memory(static_cast<std::size_t>(width() * together * size()), 1);
+          pack(pack_b_, d, from, columns, steps, width(), to);
+          panel = {to, width() * size(), 0};
+        }
+        multiply_rows(part, panel, step, steps, columns, sums, row,
+                      step > first ? Begin::result : Begin::zero, End::store);
+      }
+      if (!first) continue;
+      if (size() == 8)
+        add_to<double>(c, part.c_row, sums, strip, part.m, columns);
+      else
+        add_to<float>(c, part.c_row, sums, strip, part.m, columns);
+    }
+  }
+}
+
+}  // namespace tessera::inline v0::codegen::matrix
