@@ -41,6 +41,7 @@ class TileEmitter {
     a_ = pointer(offsetof(TileArgs, a));
     a_step_ = number(offsetof(TileArgs, a_step));
     b_step_ = number(offsetof(TileArgs, b_step));
+    b_ahead_ = number(offsetof(TileArgs, b_ahead));
     auto* b_tile = number(offsetof(TileArgs, b_tile));
     c_row_ = number(offsetof(TileArgs, c_row));
     k_ = number(offsetof(TileArgs, k));
@@ -98,6 +99,14 @@ class TileEmitter {
       return b_.CreateMaskedLoad(vector_, from, align, mask_, llvm::Constant::getNullValue(vector_));
     return b_.CreateAlignedLoad(vector_, from, align);
   }
+  // Fetches the cache line in which a vector begins, if no vector before it lies in the same line.
+  void prefetch(llvm::Value* row, int vector) {
+    constexpr std::int64_t kLine = 64;
+    const std::int64_t bytes = vector * lanes_ * size();
+    if (bytes % kLine) return;
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                       {at(row, bytes), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+  }
   void store(llvm::Value* v, llvm::Value* p, int vector) {
     const llvm::Align align(static_cast<std::uint64_t>(size()));
     llvm::Value* to = at(p, vector * lanes_ * size());
@@ -142,7 +151,10 @@ class TileEmitter {
   void add_terms(Position& p, Values& sums, int steps) {
     for (int step = 0; step < steps; ++step) {
       Values row_of_b;
-      for (int v = 0; v < tile_.vectors; ++v) row_of_b.push_back(load(p.b, v));
+      for (int v = 0; v < tile_.vectors; ++v) {
+        row_of_b.push_back(load(p.b, v));
+        prefetch(at(p.b, b_ahead_), v);
+      }
       for (int row = 0; row < tile_.rows; ++row) {
         llvm::Value* x = element_of_a(p, row, step);
         for (int v = 0; v < tile_.vectors; ++v) {
@@ -233,12 +245,7 @@ class TileEmitter {
 
   void emit_tile(llvm::Value* b, llvm::Value* c) {
     // The result is needed only when the sums are finished, so it is fetched meanwhile.
-    for_each_vector(c, [&](std::size_t, llvm::Value* row, int v) {
-      const std::int64_t line = v * lanes_ * size();
-      if (line % 64 == 0)
-        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                           {at(row, line), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
-    });
+    for_each_vector(c, [&](std::size_t, llvm::Value* row, int v) { prefetch(row, v); });
     const Values zeros(static_cast<std::size_t>(tile_.rows * tile_.vectors),
                        llvm::Constant::getNullValue(vector_));
     Values sums = choose(from_result_, zeros, [&] { return load_result(c); });
@@ -258,7 +265,7 @@ class TileEmitter {
   const int lanes_;
   llvm::Function* function_;
   llvm::Type *element_, *vector_;
-  llvm::Value *args_, *a_, *a_step_, *b_step_, *c_row_, *k_, *from_result_, *adds_;
+  llvm::Value *args_, *a_, *a_step_, *b_step_, *b_ahead_, *c_row_, *k_, *from_result_, *adds_;
   llvm::Value* mask_ = nullptr;
 };
 
@@ -283,7 +290,7 @@ int most_vectors(int rows) {
 }
 
 TileKernel tile_kernel(const Tile& tile) {
-  std::string key = "matrix tile 1 " + std::to_string(static_cast<int>(tile.dtype)) + " " +
+  std::string key = "matrix tile 3 " + std::to_string(static_cast<int>(tile.dtype)) + " " +
                     std::to_string(tile.rows) + " " + std::to_string(tile.vectors) + " " +
                     std::to_string(tile.partial) + " " +
                     std::to_string(static_cast<int>(tile.read_a));

@@ -39,6 +39,9 @@ struct TileArgs {
   void* c;
   std::int64_t a_step;           // see ReadA
   std::int64_t b_step, b_tile;   // from one step of k, and from one tile, to the next
+  /// How far ahead B is fetched. Processors foresee the next lines of a packed panel, but not those of
+  /// rows that are far apart.
+  std::int64_t b_ahead;
   std::int64_t c_row;
   std::int64_t k, tiles;
   Begin begin = Begin::zero;

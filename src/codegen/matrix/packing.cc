@@ -15,6 +15,9 @@ namespace {
 
 using Values = std::vector<llvm::Value*>;
 
+// Lines that are transposed are fetched this far ahead.
+constexpr int kBytesAhead = 512;
+
 class PackEmitter {
  public:
   PackEmitter(const Packer& packer, llvm::Module& module, const std::string& name)
@@ -201,9 +204,13 @@ class PackEmitter {
   // the 16 bytes in which processors shuffle cheaply, and then with these as units.
   Values transpose(llvm::Value* from, llvm::Value* to) {
     Values rows;
-    for (int i = 0; i < lanes_; ++i)
-      rows.push_back(convert(b_.CreateAlignedLoad(
-          vector_of(from_), move(from, lines_at_[static_cast<std::size_t>(i)]), align_from())));
+    for (int i = 0; i < lanes_; ++i) {
+      auto* line = move(from, lines_at_[static_cast<std::size_t>(i)]);
+      rows.push_back(convert(b_.CreateAlignedLoad(vector_of(from_), line, align_from())));
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {move(line, b_.getInt64(kBytesAhead)), b_.getInt32(0), b_.getInt32(3),
+                          b_.getInt32(1)});
+    }
     const int unit = 16 / static_cast<int>(size_of(packer_.to)), units = lanes_ / unit;
     // Transposes `unit` x `unit` elements: afterwards row `r` of a group of rows has, in 16-byte
     // unit g, the elements of all rows of the group at step g * unit + r.
@@ -269,7 +276,7 @@ class PackEmitter {
 }  // namespace
 
 PackKernel pack_kernel(const Packer& packer) {
-  const std::string key = "matrix pack 1 " + std::to_string(static_cast<int>(packer.from)) + " " +
+  const std::string key = "matrix pack 2 " + std::to_string(static_cast<int>(packer.from)) + " " +
                           std::to_string(static_cast<int>(packer.to)) + " " +
                           std::to_string(static_cast<int>(packer.adjacent));
   return reinterpret_cast<PackKernel>(

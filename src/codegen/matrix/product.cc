@@ -19,19 +19,14 @@ constexpr std::int64_t kStreamedSteps = 8, kStreamedPack = 128;
 // Steps that are packed for all panels before the next ones, so that rows of B are read in long
 // pieces.
 constexpr std::int64_t kPackedSteps = 16;
+// Rows of B that are read in place are fetched so many steps ahead.
+constexpr std::int64_t kStepsAhead = 8;
+// Panels of A, and columns of B, that are packed before they are multiplied: few enough that they
+// stay in a cache, and many enough that the other operand is not read often.
+constexpr std::int64_t kPanelsTogether = 36, kColumnsTogether = 2048;
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + each - 1) / each; }
-
-// Rows are divided evenly into panels: the first ones are one row higher than the others.
-struct Heights {
-  std::int64_t panels, each, higher;
-  explicit Heights(std::int64_t m) : panels(parts_of(m, most_rows())) {
-    each = panels ? m / panels : 0;
-    higher = panels ? m % panels : 0;
-  }
-  std::int64_t of(std::int64_t panel) const { return each + (panel < higher); }
-};
 
 // Memory of this thread for packed operands; it stays in the thread's caches between products.
 char* packed_memory(std::size_t bytes, int which) {
@@ -70,10 +65,29 @@ std::int64_t chunk_of(std::int64_t k) {
   return round_up(parts_of(k, parts_of(k, machine::kProductChunk)), kRound);
 }
 
-// The rows of B, or columns, that a tile reads.
-struct Product::Panel {
+// Rows are divided evenly into panels: the first ones are one row higher than the others.
+struct Product::Heights {
+  std::int64_t panels, each = 0, higher = 0;
+  explicit Heights(std::int64_t m) : panels(parts_of(m, most_rows())) {
+    if (panels) each = m / panels, higher = m % panels;
+  }
+  std::int64_t of(std::int64_t panel) const { return each + (panel < higher); }
+  std::int64_t first_row(std::int64_t panel) const {
+    return panel * each + std::min(panel, higher);
+  }
+};
+
+// Where the panels of an operand lie. Distances are in bytes; those of rows in place have no
+// `panel`, but a distance of lines.
+struct Product::Panels {
   const char* at;
-  std::int64_t step, tile;  // distances in bytes
+  std::int64_t step, panel, ahead = 0, line = 0;
+};
+
+struct Product::Packing {
+  PackKernel kernel;
+  Distances distances;
+  std::int64_t each, width;
 };
 
 Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(problem.dtype)) {
@@ -95,16 +109,19 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
                          machine::kProductBytes;
     if (packs_b || (m > 2 * most_rows() && (far(p.b.step) || rereads || m > 256)))
       b_ = p.m > p.row_block && p.column_block % width() == 0 ? How::shared : How::in_task;
-    column_group_ = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk * size() * width()));
-    column_group_ *= width();
   } else if (packs_b) {
     b_ = How::in_task;
   }
+  column_group_ = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk * size() * width()));
+  column_group_ *= width();
   if (widens || a == Adjacent::neither ||
       (!few_rows && (a == Adjacent::lines ? p.k * p.a.step * size() > 65536 : far(p.a.line))))
     a_ = How::in_task;
-  row_group_ = a == Adjacent::lines ? 4 : 1;
+  if (getenv("FA")) a_ = atoi(getenv("FA")) ? How::in_task : How::in_place;
+  if (getenv("FB")) b_ = atoi(getenv("FB")) ? How::in_task : How::in_place;
+  if (getenv("ST")) streaming_=atoi(getenv("ST"));
+  if (getenv("PB")) column_group_=atoi(getenv("PB"))/(chunk*size()*width())*width();
   if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.dtype, a});
   if (b_ != How::in_place) pack_b_ = pack_kernel({p.operand, p.dtype, b});
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
@@ -157,95 +174,106 @@ void Product::share(const void* b, void* to, std::int64_t task) const {
                      chunk = chunk_of(p.k), padded = round_up(p.n, width());
   for (std::int64_t step = 0; step < p.k; step += chunk) {
     const std::int64_t steps = std::min(chunk, p.k - step);
-    pack(pack_b_, p.b,
+    pack({pack_b_, p.b, width(), width()},
          static_cast<const char*>(b) + (step * p.b.step + first * p.b.line) * operand_size(),
-         last - first, steps, width(),
+         last - first, parts_of(last - first, width()), steps,
          static_cast<char*>(to) + (step * padded + first * steps) * size());
   }
 }
 
-// Panels of `width` lines each, one after the other, in each the steps one after the other.
-void Product::pack(PackKernel kernel, Distances distances, const void* from, std::int64_t lines,
-                   std::int64_t steps, std::int64_t width, void* to) const {
+// Copies lines into panels of `width` lines, one panel after the other, in each the steps one after
+// the other. A panel begins `each` lines behind the one before it; of `available` lines, those behind
+// its own may be copied as well.
+void Product::pack(const Packing& p, const void* from, std::int64_t available, std::int64_t panels,
+                   std::int64_t steps, void* to) const {
   PackArgs args{};
-  args.from_step = distances.step * operand_size();
-  args.from_line = distances.line * operand_size();
-  args.from_panel = width * args.from_line;
-  args.to_step = width * size();
+  args.from_step = p.distances.step * operand_size();
+  args.from_line = p.distances.line * operand_size();
+  args.from_panel = p.each * args.from_line;
+  args.to_step = p.width * size();
   args.to_panel = steps * args.to_step;
-  const std::int64_t together = distances.line == 1 ? kPackedSteps : steps;
+  const std::int64_t together = p.distances.line == 1 ? kPackedSteps : steps;
   for (std::int64_t step = 0; step < steps; step += together) {
     args.steps = std::min(together, steps - step);
-    for (std::int64_t lane = 0; lane < width; lane += lanes_) {
-      args.from = static_cast<const char*>(from) + step * args.from_step + lane * args.from_line;
-      args.to = static_cast<char*>(to) + step * args.to_step + lane * size();
-      args.panels = lines < lane + lanes_ ? 0 : (lines - lane - lanes_) / width + 1;
-      args.lines = lanes_;
-      if (args.panels) kernel(&args);
-      args.lines = lines - lane - args.panels * width;
-      if (args.lines <= 0) continue;
-      args.from = static_cast<const char*>(args.from) + args.panels * args.from_panel;
-      args.to = static_cast<char*>(args.to) + args.panels * args.to_panel;
-      args.panels = 1;
-      kernel(&args);
+    for (std::int64_t lane = 0; lane < p.each; lane += lanes_) {
+      const char* first =
+          static_cast<const char*>(from) + step * args.from_step + lane * args.from_line;
+      char* packed = static_cast<char*>(to) + step * args.to_step + lane * size();
+      const std::int64_t whole =
+          available < lane + lanes_ ? 0 : std::min(panels, (available - lane - lanes_) / p.each + 1);
+      for (std::int64_t panel = 0; panel < panels; panel += args.panels) {
+        args.from = first + panel * args.from_panel;
+        args.to = packed + panel * args.to_panel;
+        args.panels = panel < whole ? whole : 1;
+        args.lines = std::min<std::int64_t>(lanes_, available - panel * p.each - lane);
+        if (args.lines > 0) p.kernel(&args);
+      }
     }
   }
 }
 
-// Multiplies `steps` steps of all rows of a part by the columns of `b`.
-void Product::multiply_rows(const Part& part, const Panel& b, std::int64_t first_step,
-                            std::int64_t steps, std::int64_t n, char* c, std::int64_t c_row,
-                            Begin begin, End end) const {
-  const Distances& d = problem_.a;
-  const Heights heights(part.m);
-  const std::int64_t tiles = n / width(), rest = n % width(),
-                     group = a_ == How::in_place ? heights.panels : row_group_;
-  const auto* a = static_cast<const char*>(part.a) + first_step * d.step * operand_size();
+// Multiplies steps of some panels of rows by columns of B, in groups of columns whose panels stay in
+// the second-level cache.
+void Product::multiply(const Heights& heights, std::int64_t first, std::int64_t last, const Panels& a,
+                       const Panels& b, std::int64_t steps, std::int64_t n, char* c,
+                       std::int64_t c_row, Begin begin, End end) const {
   TileArgs args{};
+  args.a_step = a.step;
   args.b_step = b.step;
-  args.b_tile = b.tile;
+  args.b_tile = b.panel;
+  args.b_ahead = b.ahead;
   args.c_row = c_row * size();
   args.k = steps;
   args.begin = begin;
   args.end = end;
-  args.lanes = rest % lanes_;
-  for (std::int64_t first = 0; first < heights.panels; first += group) {
-    const std::int64_t last = std::min(heights.panels, first + group);
-    // Packed panels have rows for the tallest tile.
-    const std::int64_t packed_rows = round_up(heights.of(0), lanes_);
-    char* packed = nullptr;
-    if (a_ != How::in_place) {
-      packed = packed_memory(static_cast<std::size_t>(group * packed_rows * steps * size()), 0);
-      const char* from = a;
-      for (std::int64_t i = first; i < last; ++i) {
-        pack(pack_a_, d, from, heights.of(i), steps, packed_rows,
-             packed + (i - first) * packed_rows * steps * size());
-        from += heights.of(i) * d.line * operand_size();
-      }
-    }
+  for (std::int64_t column = 0; column < n; column += column_group_) {
+    const std::int64_t columns = std::min(column_group_, n - column), tiles = columns / width(),
+                       rest = columns % width();
+    const char* panels_of_b = b.at + column / width() * b.panel;
+    args.lanes = rest % lanes_;
     for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t height = heights.of(i);
-      const OfHeight& kernels = kernels_[static_cast<std::size_t>(height)];
-      if (packed) {
-        args.a = packed + (i - first) * packed_rows * steps * size();
-        args.a_step = packed_rows * size();
-      } else {
-        args.a = a;
-        args.a_step = (d.step == 1 ? d.line : d.step) * size();
-      }
-      args.b = b.at;
-      args.c = c;
+      const OfHeight& kernels = kernels_[static_cast<std::size_t>(heights.of(i))];
+      const std::int64_t row = heights.first_row(i) - heights.first_row(first);
+      args.a = a.at + (a.panel ? (i - first) * a.panel : row * a.line);
+      args.b = panels_of_b;
+      args.c = c + row * args.c_row + column * size();
       args.tiles = tiles;
       if (tiles) kernels.whole(&args);
-      if (rest) {
-        args.b = b.at + tiles * b.tile;
-        args.c = c + tiles * width() * size();
-        args.tiles = 1;
-        kernels.last[parts_of(rest, lanes_) - 1][rest % lanes_ != 0](&args);
-      }
-      a += height * d.line * operand_size();
-      c += height * args.c_row;
+      if (!rest) continue;
+      args.b = panels_of_b + tiles * b.panel;
+      args.c = static_cast<char*>(args.c) + tiles * width() * size();
+      args.tiles = 1;
+      kernels.last[parts_of(rest, lanes_) - 1][rest % lanes_ != 0](&args);
     }
+  }
+}
+
+// Multiplies `steps` steps of all rows of a part by columns of B.
+void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t first_step,
+                            std::int64_t steps, std::int64_t n, char* c, std::int64_t c_row,
+                            Begin begin, End end) const {
+  const Distances& d = problem_.a;
+  const Heights heights(part.m);
+  const auto* from = static_cast<const char*>(part.a) + first_step * d.step * operand_size();
+  if (a_ == How::in_place) {
+    const Panels a{from, (d.step == 1 ? d.line : d.step) * size(), 0, 0, d.line * size()};
+    return multiply(heights, 0, heights.panels, a, b, steps, n, c, c_row, begin, end);
+  }
+  // Packed panels have room for the tallest tile, in whole vectors.
+  const std::int64_t rows = round_up(heights.of(0), lanes_), panel = rows * steps * size();
+  char* packed = packed_memory(
+      static_cast<std::size_t>(std::min(heights.panels, kPanelsTogether) * panel), 0);
+  for (std::int64_t first = 0; first < heights.panels; first += kPanelsTogether) {
+    const std::int64_t last = std::min(heights.panels, first + kPanelsTogether),
+                       row = heights.first_row(first);
+    for (std::int64_t i = first; i < last;) {
+      const std::int64_t alike = i < heights.higher ? std::min(last, heights.higher) : last;
+      pack({pack_a_, d, heights.of(i), rows}, from + heights.first_row(i) * d.line * operand_size(),
+           part.m - heights.first_row(i), alike - i, steps, packed + (i - first) * panel);
+      i = alike;
+    }
+    multiply(heights, first, last, {packed, rows * size(), panel}, b, steps, n,
+             c + row * c_row * size(), c_row, begin, end);
   }
 }
 
@@ -254,25 +282,24 @@ void Product::run(const Part& part) const {
   const std::int64_t chunk = chunk_of(part.k);
   const Distances& d = problem_.b;
   const auto* b = static_cast<const char*>(part.b);
-  for (std::int64_t column = 0; column < part.n; column += column_group_) {
-    const std::int64_t columns = std::min(column_group_, part.n - column);
+  for (std::int64_t column = 0; column < part.n; column += kColumnsTogether) {
+    const std::int64_t columns = std::min(kColumnsTogether, part.n - column);
     for (std::int64_t step = 0; step < part.k; step += chunk) {
       const std::int64_t steps = std::min(chunk, part.k - step);
       const char* from = b + (step * d.step + column * d.line) * operand_size();
-      Panel panel{from, width() * size(), width() * steps * size()};
+      Panels panels{from, width() * size(), width() * steps * size()};
       if (b_ == How::in_place) {
-        panel.step = d.step * size();
-        panel.tile = width() * size();
+        panels = {from, d.step * size(), width() * size(), kStepsAhead * d.step * size()};
       } else if (b_ == How::shared && part.shared) {
-        panel.at = static_cast<const char*>(part.shared) +
-                   (step * round_up(problem_.n, width()) + (part.column + column) * steps) * size();
+        panels.at = static_cast<const char*>(part.shared) +
+                    (step * round_up(problem_.n, width()) + (part.column + column) * steps) * size();
       } else {
         char* to = packed_memory(
             static_cast<std::size_t>(round_up(columns, width()) * steps * size()), 1);
-        pack(pack_b_, d, from, columns, steps, width(), to);
-        panel.at = to;
+        pack({pack_b_, d, width(), width()}, from, columns, parts_of(columns, width()), steps, to);
+        panels.at = to;
       }
-      multiply_rows(part, panel, step, steps, columns,
+      multiply_rows(part, panels, step, steps, columns,
                     static_cast<char*>(part.c) + column * size(), part.c_row, Begin::zero,
                     step ? End::add : End::store);
     }
@@ -300,13 +327,13 @@ void Product::run_streaming(const Part& part) const {
         const std::int64_t steps = std::min(together, last - step);
         const char* from = static_cast<const char*>(part.b) +
                            (step * d.step + column * d.line) * operand_size();
-        Panel panel{from, d.step * size(), width() * size()};
+        Panels panels{from, d.step * size(), width() * size()};
         if (packs) {
           char* to = packed_memory(static_cast<std::size_t>(width() * together * size()), 1);
-          pack(pack_b_, d, from, columns, steps, width(), to);
-          panel = {to, width() * size(), 0};
+          pack({pack_b_, d, width(), width()}, from, columns, 1, steps, to);
+          panels = {to, width() * size(), 0};
         }
-        multiply_rows(part, panel, step, steps, columns, sums, row,
+        multiply_rows(part, panels, step, steps, columns, sums, row,
                       step > first ? Begin::result : Begin::zero, End::store);
       }
       if (!first) continue;

@@ -61,7 +61,9 @@ class Product {
 
  private:
   enum class How { in_place, in_task, shared };
-  struct Panel;
+  struct Heights;
+  struct Panels;
+  struct Packing;
 
   std::int64_t size() const { return static_cast<std::int64_t>(size_of(problem_.dtype)); }
   std::int64_t operand_size() const {
@@ -69,9 +71,12 @@ class Product {
   }
   std::int64_t width() const { return vectors_ * lanes_; }
   void prepare_rows(std::int64_t m);
-  void pack(PackKernel kernel, Distances distances, const void* from, std::int64_t lines,
-            std::int64_t steps, std::int64_t width, void* to) const;
-  void multiply_rows(const Part& part, const Panel& b, std::int64_t first_step, std::int64_t steps,
+  void pack(const Packing& packing, const void* from, std::int64_t available, std::int64_t panels,
+            std::int64_t steps, void* to) const;
+  void multiply(const Heights& heights, std::int64_t first, std::int64_t last, const Panels& a,
+                const Panels& b, std::int64_t steps, std::int64_t n, char* c, std::int64_t c_row,
+                Begin begin, End end) const;
+  void multiply_rows(const Part& part, const Panels& b, std::int64_t first_step, std::int64_t steps,
                      std::int64_t n, char* c, std::int64_t c_row, Begin begin, End end) const;
   void run_streaming(const Part& part) const;
 
@@ -82,7 +87,6 @@ class Product {
   /// B is read once, a few steps at a time over many columns.
   bool streaming_ = false;
   std::int64_t column_group_ = 0;  // columns whose panels stay in the second-level cache
-  std::int64_t row_group_ = 0;     // panels of A that are packed at a time
   PackKernel pack_a_ = nullptr, pack_b_ = nullptr;
   /// By the height of a tile: for whole tiles, and for the last one of a row, by its vectors less
   /// one and whether the last one is partial.
@@ -91,7 +95,6 @@ class Product {
     TileKernel last[8][2] = {};
   };
   std::vector<OfHeight> kernels_;
-  int last_vectors_[2] = {0, 0};  // the last tiles that occur: of column_block, and of the rest
 };
 
 }  // namespace tessera::inline v0::codegen::matrix
