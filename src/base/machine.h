@@ -51,7 +51,7 @@ inline constexpr double kGradientLeaf = 2e7, kGradientLeafPerWeight = 1200;
 inline constexpr std::int64_t kProductChunk = 512;
 /// Bytes of an operand that a core keeps near while it reads them many times: half of a second-level
 /// cache of 1 MiB. matrix_bench, with 256 KiB and 1 MiB in its place.
-inline constexpr double kProductBytes = 1 << 19;
+inline constexpr double kProductBytes = 1 << 18;
 /// Bytes of sums that stay in the first-level cache while an operand is read past them.
 inline constexpr std::int64_t kProductStrip = 1 << 14;
 

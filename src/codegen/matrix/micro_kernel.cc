@@ -17,6 +17,9 @@ using Values = std::vector<llvm::Value*>;
 
 // Steps of k in one turn of the inner loop.
 constexpr int kUnrolled = 4;
+// B is fetched ahead by tiles of at least so many rows. With fewer rows, a product is limited by
+// loads, and reads long lines, which processors foresee.
+constexpr int kRowsToFetch = 4;
 // With rows as far apart as a register says, an x86 address reaches three rows from one pointer:
 // at 0, 1 and 2 times the distance.
 constexpr int kRowsOfPointer = 3;
@@ -153,7 +156,7 @@ class TileEmitter {
       Values row_of_b;
       for (int v = 0; v < tile_.vectors; ++v) {
         row_of_b.push_back(load(p.b, v));
-        prefetch(at(p.b, b_ahead_), v);
+        if (tile_.rows >= kRowsToFetch) prefetch(at(p.b, b_ahead_), v);
       }
       for (int row = 0; row < tile_.rows; ++row) {
         llvm::Value* x = element_of_a(p, row, step);
@@ -290,7 +293,7 @@ int most_vectors(int rows) {
 }
 
 TileKernel tile_kernel(const Tile& tile) {
-  std::string key = "matrix tile 3 " + std::to_string(static_cast<int>(tile.dtype)) + " " +
+  std::string key = "matrix tile 4 " + std::to_string(static_cast<int>(tile.dtype)) + " " +
                     std::to_string(tile.rows) + " " + std::to_string(tile.vectors) + " " +
                     std::to_string(tile.partial) + " " +
                     std::to_string(static_cast<int>(tile.read_a));

@@ -51,13 +51,13 @@ class PackEmitter {
     } else {
       // Lines that do not exist are copies of the last one.
       auto* last = b_.CreateSub(lines_, b_.getInt64(1));
-      for (int i = 0; i < lanes_; ++i) {
+      for (int i = 0; i < lanes_ * (packer_.multiply ? kVectorsOfLines : 1); ++i) {
         auto* line = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.getInt64(i), last);
         lines_at_.push_back(b_.CreateMul(line, from_line_));
       }
     }
     loop(number(offsetof(PackArgs, panels)), {from, to}, [&](Values at) {
-      emit_panel(at[0], at[1]);
+      packer_.multiply ? multiply_panel(at[0], at[1]) : emit_panel(at[0], at[1]);
       return Values{move(at[0], from_panel), move(at[1], to_panel)};
     });
     b_.CreateRetVoid();
@@ -143,20 +143,77 @@ class PackEmitter {
     if (packer_.adjacent == Adjacent::steps) {
       const auto lanes = static_cast<std::uint64_t>(lanes_);
       at = loop(b_.CreateUDiv(steps_, b_.getInt64(lanes)), at, [&](Values here) {
-        return transpose(here[0], here[1]);
+        llvm::Value* out = here[1];
+        for (llvm::Value* v : transposed(here[0], 0)) {
+          store(v, out);
+          out = move(out, to_step_);
+        }
+        return Values{move(here[0], b_.getInt64(lanes_ * size())), out};
       });
       rest = b_.CreateURem(steps_, b_.getInt64(lanes));
     }
     loop(rest, at, [&](Values here) {
-      llvm::Value* v = llvm::PoisonValue::get(vector_of(from_));
-      for (int i = 0; i < lanes_; ++i) {
-        auto* x = b_.CreateAlignedLoad(from_, move(here[0], lines_at_[static_cast<std::size_t>(i)]),
-                                       align_from());
-        v = b_.CreateInsertElement(v, x, b_.getInt64(i));
-      }
-      store(convert(v), here[1]);
+      store(gather(here[0], 0), here[1]);
       return Values{move(here[0], from_step_), move(here[1], to_step_)};
     });
+  }
+  // The elements of one step, of the lines from the given vector of lines on.
+  llvm::Value* gather(llvm::Value* from, int vector) {
+    llvm::Value* v = llvm::PoisonValue::get(vector_of(from_));
+    for (int i = 0; i < lanes_; ++i) {
+      auto* x = b_.CreateAlignedLoad(from_, move(from, line_at(vector * lanes_ + i)), align_from());
+      v = b_.CreateInsertElement(v, x, b_.getInt64(i));
+    }
+    return convert(v);
+  }
+  llvm::Value* line_at(int i) const { return lines_at_[static_cast<std::size_t>(i)]; }
+
+  // The sums of lines times the vector, which are chains in the order of the steps. Several vectors
+  // of lines take turns, since a chain alone waits for each of its sums.
+  void multiply_panel(llvm::Value* from, llvm::Value* to) {
+    const llvm::Align align(static_cast<std::uint64_t>(size_of(packer_.to)));
+    const std::int64_t size_to = static_cast<std::int64_t>(size_of(packer_.to));
+    auto add = [&](llvm::Value* x, llvm::Value* of_step, llvm::Value* sum) {
+      auto* factor = b_.CreateVectorSplat(static_cast<unsigned>(lanes_),
+                                          b_.CreateAlignedLoad(to_, x, align));
+      if (host_isa().fused)
+        return static_cast<llvm::Value*>(
+            b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_of(to_)}, {factor, of_step, sum}));
+      return b_.CreateFAdd(sum, b_.CreateFMul(factor, of_step));
+    };
+    Values state{from, pointer(offsetof(PackArgs, vector))};
+    state.resize(2 + kVectorsOfLines, llvm::Constant::getNullValue(vector_of(to_)));
+    const auto lanes = static_cast<std::uint64_t>(lanes_);
+    state = loop(b_.CreateUDiv(steps_, b_.getInt64(lanes)), state, [&](Values here) {
+      for (int v = 0; v < kVectorsOfLines; ++v) {
+        const Values steps = transposed(here[0], v);
+        for (int i = 0; i < lanes_; ++i)
+          here[static_cast<std::size_t>(2 + v)] =
+              add(move(here[1], b_.getInt64(i * size_to)), steps[static_cast<std::size_t>(i)],
+                  here[static_cast<std::size_t>(2 + v)]);
+      }
+      here[0] = move(here[0], b_.getInt64(lanes_ * size()));
+      here[1] = move(here[1], b_.getInt64(lanes_ * size_to));
+      return here;
+    });
+    state = loop(b_.CreateURem(steps_, b_.getInt64(lanes)), state, [&](Values here) {
+      for (int v = 0; v < kVectorsOfLines; ++v)
+        here[static_cast<std::size_t>(2 + v)] =
+            add(here[1], gather(here[0], v), here[static_cast<std::size_t>(2 + v)]);
+      here[0] = move(here[0], from_step_);
+      here[1] = move(here[1], b_.getInt64(size_to));
+      return here;
+    });
+    std::vector<llvm::Constant*> numbers;
+    for (int v = 0; v < kVectorsOfLines; ++v) {
+      numbers.clear();
+      for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(v * lanes_ + i));
+      auto* exists =
+          b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
+                           b_.CreateVectorSplat(static_cast<unsigned>(lanes_), lines_));
+      b_.CreateMaskedStore(state[static_cast<std::size_t>(2 + v)],
+                           move(to, b_.getInt64(v * lanes_ * size_to)), align, exists);
+    }
   }
 
   // The lines of a step, as whole vectors where all of them exist.
@@ -200,12 +257,13 @@ class PackEmitter {
     return shuffle(x, y, lanes);
   }
 
-  // A square of as many lines as steps. Each stage works in groups that are twice as large: within
-  // the 16 bytes in which processors shuffle cheaply, and then with these as units.
-  Values transpose(llvm::Value* from, llvm::Value* to) {
+  // A square of as many lines as steps, as a vector for each step. Each stage works in groups that
+  // are twice as large: within the 16 bytes in which processors shuffle cheaply, and then with these
+  // as units.
+  Values transposed(llvm::Value* from, int vector) {
     Values rows;
     for (int i = 0; i < lanes_; ++i) {
-      auto* line = move(from, lines_at_[static_cast<std::size_t>(i)]);
+      auto* line = move(from, line_at(vector * lanes_ + i));
       rows.push_back(convert(b_.CreateAlignedLoad(vector_of(from_), line, align_from())));
       b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
                          {move(line, b_.getInt64(kBytesAhead)), b_.getInt32(0), b_.getInt32(3),
@@ -239,11 +297,7 @@ class PackEmitter {
       for (int g = 0; g < units; ++g)
         steps[static_cast<std::size_t>(g * unit + r)] = of_group[static_cast<std::size_t>(g)];
     }
-    for (int i = 0; i < lanes_; ++i) {
-      store(steps[static_cast<std::size_t>(i)], to);
-      to = move(to, to_step_);
-    }
-    return {move(from, b_.getInt64(lanes_ * size())), to};
+    return steps;
   }
   // Vectors of as many units as there are vectors: a square of units, transposed.
   Values transpose_units(const Values& x, int unit) {
@@ -276,9 +330,10 @@ class PackEmitter {
 }  // namespace
 
 PackKernel pack_kernel(const Packer& packer) {
-  const std::string key = "matrix pack 2 " + std::to_string(static_cast<int>(packer.from)) + " " +
+  const std::string key = "matrix pack 3 " + std::to_string(static_cast<int>(packer.from)) + " " +
                           std::to_string(static_cast<int>(packer.to)) + " " +
-                          std::to_string(static_cast<int>(packer.adjacent));
+                          std::to_string(static_cast<int>(packer.adjacent)) +
+                          (packer.multiply ? " times vector" : "");
   return reinterpret_cast<PackKernel>(
       shared_function(key, [&](llvm::Module& module, const std::string& name) {
         PackEmitter(packer, module, name).emit();

@@ -21,7 +21,11 @@ enum class Adjacent {
 struct Packer {
   DType from = DType::float32, to = DType::float32;  // `to` is float32 or float64
   Adjacent adjacent = Adjacent::lines;
+  /// The lines are not stored: they are multiplied by a vector. Then a panel is kVectorsOfLines
+  /// vectors of lines, of which only the sums of those that exist are written.
+  bool multiply = false;
 };
+inline constexpr int kVectorsOfLines = 2;
 
 /// Arguments of a packing loop, which copies `panels` panels of one vector of lines. Distances are
 /// in bytes. If `lines` is smaller than a vector, the vector's other elements are unspecified.
@@ -31,6 +35,7 @@ struct PackArgs {
   std::int64_t from_step, from_line, from_panel;
   std::int64_t to_step, to_panel;
   std::int64_t steps, panels, lines;
+  const void* vector = nullptr;  // with an element per step, if the loop multiplies
 };
 using PackKernel = void (*)(const PackArgs*);
 

@@ -21,6 +21,10 @@ constexpr std::int64_t kStreamedSteps = 8, kStreamedPack = 128;
 constexpr std::int64_t kPackedSteps = 16;
 // Rows of B that are read in place are fetched so many steps ahead.
 constexpr std::int64_t kStepsAhead = 8;
+// Lines that are a multiple of a page apart share a few sets of a cache.
+constexpr std::int64_t kPage = 4096;
+// With at most so many rows, reading B in place costs less than packing it.
+constexpr std::int64_t kRowsInPlace = 128;
 // Panels of A, and columns of B, that are packed before they are multiplied: few enough that they
 // stay in a cache, and many enough that the other operand is not read often.
 constexpr std::int64_t kPanelsTogether = 36, kColumnsTogether = 2048;
@@ -98,30 +102,30 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
   const Adjacent a = adjacent_in(p.a), b = adjacent_in(p.b);
   const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * size());
   const bool packs_b = widens || b != Adjacent::lines;
-  streaming_ = few_rows && (packs_b ? m <= 4 : bytes_of_b > machine::kProductBytes);
+  constexpr std::int64_t kFew = 3;
+  const auto far = [&](std::int64_t distance) { return distance * size() % kPage == 0; };
+  by_lines_ = m == 1 && b == Adjacent::steps && p.a.step == 1 && !widens;
+  streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
+               (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
   vectors_ = packs_b && m <= 4 ? kTileVectors : most_vectors(static_cast<int>(heights.of(0)));
   const std::int64_t chunk = chunk_of(p.k);
 
-  auto far = [&](std::int64_t distance) { return distance * size() % 4096 == 0; };
   if (!streaming_) {
-    const bool rereads = static_cast<double>(std::min(p.k, chunk)) *
-                             static_cast<double>(p.b.step * size()) >
-                         machine::kProductBytes;
-    if (packs_b || (m > 2 * most_rows() && (far(p.b.step) || rereads || m > 256)))
+    if (packs_b || (m > 2 * most_rows() && (far(p.b.step) || m > kRowsInPlace)))
       b_ = p.m > p.row_block && p.column_block % width() == 0 ? How::shared : How::in_task;
   } else if (packs_b) {
     b_ = How::in_task;
   }
   column_group_ = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk * size() * width()));
-  column_group_ *= width();
+  column_group_ = streaming_ ? p.n + width() : column_group_ * width();
   if (widens || a == Adjacent::neither ||
       (!few_rows && (a == Adjacent::lines ? p.k * p.a.step * size() > 65536 : far(p.a.line))))
     a_ = How::in_task;
-  if (getenv("FA")) a_ = atoi(getenv("FA")) ? How::in_task : How::in_place;
-  if (getenv("FB")) b_ = atoi(getenv("FB")) ? How::in_task : How::in_place;
-  if (getenv("ST")) streaming_=atoi(getenv("ST"));
-  if (getenv("PB")) column_group_=atoi(getenv("PB"))/(chunk*size()*width())*width();
+  if (by_lines_) {
+    pack_b_ = pack_kernel({p.operand, p.dtype, b, true});
+    return;
+  }
   if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.dtype, a});
   if (b_ != How::in_place) pack_b_ = pack_kernel({p.operand, p.dtype, b});
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
@@ -278,6 +282,7 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
 }
 
 void Product::run(const Part& part) const {
+  if (by_lines_) return run_by_lines(part);
   if (streaming_) return run_streaming(part);
   const std::int64_t chunk = chunk_of(part.k);
   const Distances& d = problem_.b;
@@ -304,6 +309,38 @@ void Product::run(const Part& part) const {
                     step ? End::add : End::store);
     }
   }
+}
+
+// A vector times lines of B: a few lines at a time, in whole chunks.
+void Product::run_by_lines(const Part& part) const {
+  const std::int64_t chunk = chunk_of(part.k), together = kVectorsOfLines * lanes_;
+  PackArgs args{};
+  args.from_line = problem_.b.line * size();
+  args.from_step = size();
+  args.from_panel = together * args.from_line;
+  args.to_panel = together * size();
+  for (std::int64_t first = 0; first < part.k; first += chunk) {
+    args.steps = std::min(chunk, part.k - first);
+    args.vector = static_cast<const char*>(part.a) + first * size();
+    char* sums = first ? packed_memory(static_cast<std::size_t>(part.n * size()), 2)
+                       : static_cast<char*>(part.c);
+    for (std::int64_t line = 0; line < part.n; line += args.panels * together) {
+      args.from = static_cast<const char*>(part.b) + line * args.from_line + first * size();
+      args.to = sums + line * size();
+      args.panels = std::max<std::int64_t>(1, (part.n - line) / together);
+      args.lines = std::min(together, part.n - line);
+      pack_b_(&args);
+    }
+    if (first) add(part.c, 0, sums, 0, 1, part.n);
+  }
+}
+
+void Product::add(void* to, std::int64_t to_row, const void* from, std::int64_t from_row,
+                  std::int64_t m, std::int64_t n) const {
+  if (size() == 8)
+    add_to<double>(to, to_row, from, from_row, m, n);
+  else
+    add_to<float>(to, to_row, from, from_row, m, n);
 }
 
 // With few rows, a product takes the time in which B is read once. So B is read a few long lines at
@@ -336,11 +373,7 @@ void Product::run_streaming(const Part& part) const {
         multiply_rows(part, panels, step, steps, columns, sums, row,
                       step > first ? Begin::result : Begin::zero, End::store);
       }
-      if (!first) continue;
-      if (size() == 8)
-        add_to<double>(c, part.c_row, sums, strip, part.m, columns);
-      else
-        add_to<float>(c, part.c_row, sums, strip, part.m, columns);
+      if (first) add(c, part.c_row, sums, strip, part.m, columns);
     }
   }
 }

@@ -79,6 +79,9 @@ class Product {
   void multiply_rows(const Part& part, const Panels& b, std::int64_t first_step, std::int64_t steps,
                      std::int64_t n, char* c, std::int64_t c_row, Begin begin, End end) const;
   void run_streaming(const Part& part) const;
+  void run_by_lines(const Part& part) const;
+  void add(void* to, std::int64_t to_row, const void* from, std::int64_t from_row, std::int64_t m,
+           std::int64_t n) const;
 
   const Problem problem_;
   const int lanes_;
@@ -86,6 +89,7 @@ class Product {
   How a_ = How::in_place, b_ = How::in_place;
   /// B is read once, a few steps at a time over many columns.
   bool streaming_ = false;
+  bool by_lines_ = false;  // the same for one row and lines of B
   std::int64_t column_group_ = 0;  // columns whose panels stay in the second-level cache
   PackKernel pack_a_ = nullptr, pack_b_ = nullptr;
   /// By the height of a tile: for whole tiles, and for the last one of a row, by its vectors less
