@@ -13,6 +13,7 @@
 #include "codegen/calls/onednn.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/reduce_shape.h"
+#include "codegen/matrix/product.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
 
@@ -46,8 +47,19 @@ struct DotSchedule {
   std::shared_ptr<const onednn::Matmul> prepared[2][2];
   std::int64_t together = 1;
   std::size_t prepared_scratch = 0, prepared_stride = 0;  // per task
+  // The product by kernels of our own, if it is used. A product with one column is computed as the
+  // product of the transposed operands, which has one row.
+  std::shared_ptr<const matrix::Product> own;
+  bool turned = false;
+  std::size_t shared = 0;  // offset of the right operands that `own` packs for all tasks
   bool as_it_is = false;  // the processor multiplies bfloat16 directly
 
+  matrix::Distances lhs_distances() const {
+    return lhs.transposed ? matrix::Distances{lhs.leading, 1} : matrix::Distances{1, lhs.leading};
+  }
+  matrix::Distances rhs_distances() const {
+    return rhs.transposed ? matrix::Distances{1, rhs.leading} : matrix::Distances{rhs.leading, 1};
+  }
   std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
   std::int64_t column_parts() const { return (n + column_block - 1) / column_block; }
   std::int64_t batch_parts() const { return (batch + batch_block - 1) / batch_block; }
@@ -145,18 +157,21 @@ void cut(DotSchedule& p) {
         std::max<std::int64_t>(1, p.batch / tasks_for(flops * static_cast<double>(p.batch)));
     return;
   }
-  // Each block packs its rows of one operand and its columns of the other again, so there are few
-  // blocks, cut so as to repeat the least packing.
   auto tasks = static_cast<std::int64_t>(std::clamp(flops / machine::kProductBlock, 8.0, 32.0));
   std::int64_t parts =
       std::min(tasks, static_cast<std::int64_t>(flops / machine::kLeastProductBlock) + 1);
   parts = static_cast<std::int64_t>(
       std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, parts / p.batch))));
-  std::int64_t row_parts = 1, packed = std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t r = 1; r <= parts; r *= 2)
-    if (std::int64_t cost = r * p.n + parts / r * p.m; cost < packed) row_parts = r, packed = cost;
+  // Blocks of rows share a right operand that is packed once, so rows are cut as long as a block has
+  // enough of them to be worth reading that operand. Then columns are cut, for which each block packs
+  // its rows again.
+  constexpr std::int64_t kRowsOfBlock = 128, kColumnsOfBlock = 64;
+  std::int64_t row_parts = 1;
+  while (row_parts < parts && (p.m / row_parts >= 2 * kRowsOfBlock ||
+                               p.n * row_parts < kColumnsOfBlock * parts))
+    row_parts *= 2;
   auto block = [](std::int64_t extent, std::int64_t count) {
-    constexpr std::int64_t kRound = 16;
+    constexpr std::int64_t kRound = 32;
     std::int64_t each = (extent + count - 1) / count;
     return std::min(extent, (each + kRound - 1) / kRound * kRound);
   };
@@ -215,15 +230,31 @@ bool better_as_loops(const DotSchedule& p) {
   return p.batch >= 8 && p.m * p.n * p.k <= 4096;
 }
 
+// The product by our own kernels, or nullptr where the library is faster: with few rows and a right
+// operand whose steps of k are adjacent. Our kernels keep the order of additions, so they would have
+// to transpose what they read.
+std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p) {
+  constexpr std::int64_t kFewRows = 16;
+  p.turned = p.n == 1 && p.m > 1;
+  const std::int64_t rows = p.turned ? 1 : p.m;
+  if (rows <= kFewRows && (p.turned ? !p.lhs.transposed : p.rhs.transposed && p.n > 1))
+    return nullptr;
+  p.most_terms = std::numeric_limits<std::int64_t>::max();
+  p.partial = p.halvings;
+  const matrix::Distances l = p.lhs_distances(), r = p.rhs_distances();
+  return std::make_shared<const matrix::Product>(
+      p.turned ? matrix::Problem{dtype, dtype, 1, p.m, p.k, r, l, 1, p.row_block}
+               : matrix::Problem{dtype, dtype, p.m, p.n, p.k, l, r, p.row_block, p.column_block});
+}
+
 Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
   auto at = [operand, offset = x.scratch](const RoutineArgs& args) {
     return Widening{args.inputs[operand],
                     reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset)};
   };
-  if (!x.packed && !x.spread_from) return widening_stage(p.operand, x.elements(), at);
+  if (!x.packed) return widening_stage(p.operand, x.elements(), at);
   constexpr std::int64_t kElements = 1 << 16;  // per task
-  const std::int64_t each = x.spread_from ? x.line() : x.rows() * x.columns();
-  const std::int64_t count = x.batch.count() * (x.spread_from ? x.lines() : 1);
+  const std::int64_t each = x.rows() * x.columns(), count = x.batch.count();
   const std::int64_t block = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each));
   Stage stage;
   stage.tasks = std::max<std::int64_t>(1, (count + block - 1) / block);
@@ -232,7 +263,6 @@ Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
                   const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     const auto [from, to] = at(args);
     const std::int64_t first = begin * block, last = std::min(count, end * block);
-    if (x.spread_from) return copy_spread(x, static_cast<const float*>(from), to, first, last);
     pack(dtype, packing, x, from, to, first, last);
   };
   return stage;
@@ -293,14 +323,6 @@ bool try_several(DotSchedule& p, std::size_t most_scratch) {
   return true;
 }
 
-// float32 products for which sgemm is slower.
-void prepare_small(DotSchedule& p) {
-  if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
-  if (p.batch == 1 && !p.rhs.transposed) return;
-  if (p.lhs.transposed && p.m >= 256) return;
-  try_several(p, machine::kSmallProductScratch);
-}
-
 // Whether bfloat16 is multiplied directly. Products with a narrow side or a vector are bound by
 // memory and have their own summation.
 bool prepare_bfloat16(DotSchedule& p) {
@@ -315,26 +337,6 @@ bool prepare_bfloat16(DotSchedule& p) {
                    : try_several(p, machine::kBfloat16Scratch);
   if (!p.as_it_is) p.operand_of_product = p.result_of_product = DType::float32;
   return p.as_it_is;
-}
-
-// Without AVX-512, oneDNN reads large operands in place, down the columns of the right operand and
-// of a transposed left one. If the lines are a multiple of half a page apart, the elements of a
-// column map to a few lines of the first-level cache, and the product takes up to three times as
-// long. With AVX-512 this affects a transposed left operand, to a lesser degree. Copying an operand
-// with its lines 16 elements further apart costs as much as about 20 rows of the product. The bits
-// are the same.
-void spread_operands(DotSchedule& p) {
-  constexpr std::int64_t kHalfPage = 2048 / sizeof(float), kWorth = 128,
-                         kMostElements = 1 << 24;  // of a copy, 64 MB
-  if (p.narrow_side || p.operand != DType::float32) return;
-  auto consider = [&](Matrix& x, bool down_columns, std::int64_t least, std::int64_t others) {
-    if (x.packed || !down_columns || x.leading % least || others < kWorth) return;
-    if (x.lines() < kWorth || x.elements() > kMostElements) return;
-    x.spread(16);
-  };
-  const bool avx512 = host_isa().avx512;
-  consider(p.lhs, p.lhs.transposed, avx512 ? 2 * kHalfPage : kHalfPage, p.n);
-  if (!avx512) consider(p.rhs, !p.rhs.transposed, 2 * kHalfPage, p.m);
 }
 
 Stage multiply_prepared_stage(const DotSchedule& p) {
@@ -365,6 +367,8 @@ Stage multiply_prepared_stage(const DotSchedule& p) {
 
 struct Factors {
   const char *lhs, *rhs;
+  const char* shared;  // the packed right operand of all tasks, or nullptr
+  std::int64_t column;
 };
 
 // out[m][n] = the product over rows [first, first + k), with rows of `out` `leading` elements
@@ -378,6 +382,13 @@ void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, s
     multiply(p, x, m, n, first + half, k - half, halvings - 1, sums, n, sums + m * n);
     return add_rows(out, leading, sums, m, n);
   }
+  if (p.own) {
+    const std::int64_t size = sizeof(T);
+    const char *l = x.lhs + first * p.lhs_distances().step * size,
+               *r = x.rhs + first * p.rhs_distances().step * size;
+    if (p.turned) return p.own->run({r, l, out, m, 1, m, k});
+    return p.own->run({l, r, out, leading, m, n, k, first ? nullptr : x.shared, x.column});
+  }
   const T* lhs = reinterpret_cast<const T*>(x.lhs) + first * (p.lhs.transposed ? p.lhs.leading : 1);
   const T* rhs = reinterpret_cast<const T*>(x.rhs) + first * (p.rhs.transposed ? 1 : p.rhs.leading);
   if constexpr (std::is_same_v<T, double>)
@@ -388,6 +399,23 @@ void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, s
                   p.rhs.leading, out, leading);
 }
 
+// Packs the right operands once for all tasks.
+Stage share_stage(const DotSchedule& p) {
+  Stage stage;
+  stage.tasks = p.batch * p.own->shared_tasks();
+  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    const char* r = operand_bytes(args, p.rhs, 1);
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t b = task / p.own->shared_tasks();
+      p.own->share(r + rhs_offset(p, b, 0) * (p.operand == DType::float64 ? 8 : 4),
+                   static_cast<char*>(args.scratch) + p.shared +
+                       static_cast<std::size_t>(b) * p.own->shared_bytes(),
+                   task % p.own->shared_tasks());
+    }
+  };
+  return stage;
+}
+
 Stage multiply_stage(const DotSchedule& p) {
   Stage stage;
   stage.tasks = p.tasks();
@@ -395,13 +423,18 @@ Stage multiply_stage(const DotSchedule& p) {
     const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
+    const char* shared = p.own && p.own->shares_b()
+                             ? static_cast<const char*>(args.scratch) + p.shared
+                             : nullptr;
     std::int64_t size = p.operand == DType::float64 ? 8 : 4;
     for (std::int64_t task = begin; task < end; ++task) {
       const Block block = block_of(p, task);
       for (std::int64_t b = block.first; b < block.last; ++b) {
         std::int64_t oo = (b * p.m + block.row) * p.n + block.column;
         Factors x{l + lhs_offset(p, b, block.row) * size,
-                  r + rhs_offset(p, b, block.column) * size};
+                  r + rhs_offset(p, b, block.column) * size,
+                  shared ? shared + static_cast<std::size_t>(b) * p.own->shared_bytes() : nullptr,
+                  block.column};
         char *to = out + oo * size, *sums = static_cast<char*>(args.scratch) + p.sums_scratch +
                                             static_cast<std::size_t>(task) * p.sums_stride;
         auto run = [&]<class T>(T) {
@@ -448,10 +481,7 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   cut_long_sums(p);
   if (better_as_loops(p)) return nullptr;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
-  if (!prepare_bfloat16(p) && acc == DType::float32) {
-    if (!p.narrow_side) prepare_small(p);
-    if (!p.prepared[1][1]) spread_operands(p);
-  }
+  if (!prepare_bfloat16(p)) p.own = own_product(acc, p);
   p.narrow = acc == DType::float32 && result != DType::float32 && !p.as_it_is;
   ScratchPlan scratch;
   auto routine = std::make_shared<Routine>();
@@ -459,9 +489,9 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   const std::int64_t size = p.as_it_is ? 2 : acc == DType::float64 ? 8 : 4;
   int index = 0;
   for (Matrix* x : {&p.lhs, &p.rhs}) {
-    x->in_scratch = x->packed || x->spread_from || (narrow_operand && !p.as_it_is);
+    x->in_scratch = x->packed || (narrow_operand && !p.as_it_is);
     if (x->in_scratch) {
-      x->scratch = scratch.add(static_cast<std::size_t>(x->scratch_elements() * size));
+      x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * size));
       routine->stages.push_back(prepare_stage(p, *x, index));
     }
     ++index;
@@ -474,6 +504,10 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   }
   if (prepared)
     p.prepared_scratch = scratch.add(p.prepared_stride * static_cast<std::size_t>(p.tasks()));
+  if (p.own && p.own->shares_b()) {
+    p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
+    routine->stages.push_back(share_stage(p));
+  }
   routine->stages.push_back(prepared ? multiply_prepared_stage(p) : multiply_stage(p));
   routine->scratch_bytes = scratch.size();
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
