@@ -6,8 +6,8 @@
 //
 //   OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 matrix_bench [f32|f64] [transpositions, "NN,TN"] [m]
 #include "codegen/matrix/micro_kernel.h"
-#include "ir/op.h"
 #include "ir/host_array.h"
+#include "ir/op.h"
 #include "ops/contraction/dot_dims.h"
 #include "runtime/host/pool.h"
 
@@ -29,12 +29,12 @@ namespace {
 struct Product {
   std::int64_t batch, m, k, n;
 };
-const Product kProducts[] = {
-    {1, 256, 256, 256},  {1, 512, 512, 512},   {1, 1024, 1024, 1024}, {1, 2048, 2048, 2048},
-    {1, 64, 256, 256},   {1, 128, 768, 3072},  {12, 512, 64, 512},    {12, 512, 512, 64},
-    {1, 32, 784, 512},   {1, 8, 768, 768},     {1, 1, 768, 768},      {1, 768, 768, 1},
-    {1, 1, 4096, 4096},  {1, 4096, 4096, 1},   {1, 4096, 16, 64},     {1, 4096, 64, 16},
-    {96, 64, 64, 64},    {1, 1000, 1000, 1000}};
+const Product kProducts[] = {{1, 256, 256, 256},    {1, 512, 512, 512}, {1, 1024, 1024, 1024},
+                             {1, 2048, 2048, 2048}, {1, 64, 256, 256},  {1, 128, 768, 3072},
+                             {12, 512, 64, 512},    {12, 512, 512, 64}, {1, 32, 784, 512},
+                             {1, 8, 768, 768},      {1, 1, 768, 768},   {1, 768, 768, 1},
+                             {1, 1, 4096, 4096},    {1, 4096, 4096, 1}, {1, 4096, 16, 64},
+                             {1, 4096, 64, 16},     {96, 64, 64, 64},   {1, 1000, 1000, 1000}};
 
 // The seconds of one call: the least of several tries of some milliseconds each.
 template <class F>
@@ -78,12 +78,11 @@ void library(char ta, char tb, const Product& p, const float* a, const float* b,
 }
 void library(char ta, char tb, const Product& p, const double* a, const double* b, double* c) {
   for (std::int64_t i = 0; i < p.batch; ++i)
-    cblas_dgemm(CblasRowMajor, ta == 'T' ? CblasTrans : CblasNoTrans,
-                tb == 'T' ? CblasTrans : CblasNoTrans, static_cast<int>(p.m),
-                static_cast<int>(p.n), static_cast<int>(p.k), 1, a + i * p.m * p.k,
-                static_cast<int>(ta == 'T' ? p.m : p.k), b + i * p.k * p.n,
-                static_cast<int>(tb == 'T' ? p.k : p.n), 0, c + i * p.m * p.n,
-                static_cast<int>(p.n));
+    cblas_dgemm(
+        CblasRowMajor, ta == 'T' ? CblasTrans : CblasNoTrans, tb == 'T' ? CblasTrans : CblasNoTrans,
+        static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), 1, a + i * p.m * p.k,
+        static_cast<int>(ta == 'T' ? p.m : p.k), b + i * p.k * p.n,
+        static_cast<int>(tb == 'T' ? p.k : p.n), 0, c + i * p.m * p.n, static_cast<int>(p.n));
 }
 
 template <class T>
@@ -99,8 +98,7 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
           {dtype, tb ? ts::Shape{p.batch, p.n, p.k} : ts::Shape{p.batch, p.k, p.n}}};
       const ts::Type result{dtype, {p.batch, p.m, p.n}};
       const ts::Op& op = ts::Registry::get().at("dot_general");
-      const ts::Attrs attrs =
-          ts::ops::dot_attrs({{ta ? 1 : 2}, {tb ? 2 : 1}, {0}, {0}}, dtype);
+      const ts::Attrs attrs = ts::ops::dot_attrs({{ta ? 1 : 2}, {tb ? 2 : 1}, {0}, {0}}, dtype);
       const auto routine = op.call({op, attrs, types, {&result, 1}});
       if (!routine) continue;
       std::vector<T> a(static_cast<std::size_t>(types[0].shape.count()), T(0.5)),
@@ -109,8 +107,8 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
       std::vector<char> memory(routine->scratch_bytes + 64);
       const void* in[] = {a.data(), b.data()};
       void* out[] = {c.data()};
-      const ts::RoutineArgs args{in, out, memory.data() + 64 - reinterpret_cast<std::uintptr_t>(
-                                                                  memory.data()) % 64};
+      const ts::RoutineArgs args{
+          in, out, memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64};
       const double one = seconds([&] {
         for (const ts::Stage& s : routine->stages) s.run(args, 0, s.tasks);
       });
@@ -123,12 +121,13 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
           });
         }
       });
-      const double theirs =
-          seconds([&] { library(t[0], t[1], p, a.data(), b.data(), c.data()); });
+      const double theirs = seconds([&] { library(t[0], t[1], p, a.data(), b.data(), c.data()); });
       const double work = 2e-9 * static_cast<double>(p.batch * p.m * p.n * p.k);
-      std::printf("%3ld x %4ld x %4ld x %4ld %s  ours %6.1f  library %6.1f  ratio %4.2f  peak %3.0f %%  all cores %6.1f\n",
-                  p.batch, p.m, p.k, p.n, t, work / one, work / theirs, theirs / one,
-                  100 * work / one / most, work / all);
+      std::printf(
+          "%3ld x %4ld x %4ld x %4ld %s  ours %6.1f  library %6.1f  ratio %4.2f  peak %3.0f %%  "
+          "all cores %6.1f\n",
+          p.batch, p.m, p.k, p.n, t, work / one, work / theirs, theirs / one,
+          100 * work / one / most, work / all);
       std::fflush(stdout);
     }
 }
@@ -136,8 +135,7 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string dtype = argc > 1 ? argv[1] : "f32",
-                    which = argc > 2 ? argv[2] : "NN,NT,TN,TT";
+  const std::string dtype = argc > 1 ? argv[1] : "f32", which = argc > 2 ? argv[2] : "NN,NT,TN,TT";
   const std::int64_t only = argc > 3 ? std::atol(argv[3]) : 0;
   if (dtype == "f64")
     measure<double>(ts::DType::float64, which, only);

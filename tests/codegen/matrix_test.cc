@@ -40,8 +40,8 @@ struct Operand {
   Operand(DType dtype, std::int64_t steps, std::int64_t lines, bool lines_adjacent, const Shapes& s,
           bool gaps)
       : distances(place(steps, lines, lines_adjacent, s.padding, gaps ? 2 : 1)),
-        memory(dtype,
-               Shape{(steps - 1) * distances.step + (lines - 1) * distances.line + 1}, s.at_end) {}
+        memory(dtype, Shape{(steps - 1) * distances.step + (lines - 1) * distances.line + 1},
+               s.at_end) {}
   static matrix::Distances place(std::int64_t steps, std::int64_t lines, bool lines_adjacent,
                                  std::int64_t padding, std::int64_t apart) {
     return lines_adjacent ? matrix::Distances{lines * apart + padding, apart}
@@ -153,9 +153,7 @@ void check(Shapes s) {
 TEST(MatrixProduct, AddsInTheOrderThatItPromises) {
   std::mt19937 random(11);
   const std::int64_t rows = matrix::most_rows(), columns = 2 * matrix::lanes_of(DType::float32);
-  auto one_of = [&](std::vector<std::int64_t> values) {
-    return values[random() % values.size()];
-  };
+  auto one_of = [&](std::vector<std::int64_t> values) { return values[random() % values.size()]; };
   for (int trial = 0; trial < 400; ++trial) {
     Shapes s{};
     // Sizes around the edges of tiles and vectors, and of chunks of k.
@@ -176,10 +174,14 @@ TEST(MatrixProduct, AddsInTheOrderThatItPromises) {
 
 // Shapes for which operands are packed for all tasks, or read past the sums of a few rows.
 TEST(MatrixProduct, LargeAndNarrowShapes) {
-  for (const auto& [m, n, k, row_block, column_block] :
-       std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>>{
-           {150, 96, 600, 75, 64}, {300, 70, 40, 300, 70}, {1, 700, 600, 1, 256},
-           {2, 300, 1030, 2, 300}, {3, 2048, 40, 3, 2048}, {9, 1024, 130, 9, 512},
+  for (const auto& [m, n, k, row_block, column_block] : std::vector<
+           std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>>{
+           {150, 96, 600, 75, 64},
+           {300, 70, 40, 300, 70},
+           {1, 700, 600, 1, 256},
+           {2, 300, 1030, 2, 300},
+           {3, 2048, 40, 3, 2048},
+           {9, 1024, 130, 9, 512},
            {140, 1024, 20, 70, 1024}})
     for (int a : {0, 1})
       for (int b : {0, 1}) {

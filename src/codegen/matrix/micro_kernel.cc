@@ -99,7 +99,8 @@ class TileEmitter {
     const llvm::Align align(static_cast<std::uint64_t>(size()));
     llvm::Value* from = at(p, vector * lanes_ * size());
     if (masked(vector))
-      return b_.CreateMaskedLoad(vector_, from, align, mask_, llvm::Constant::getNullValue(vector_));
+      return b_.CreateMaskedLoad(vector_, from, align, mask_,
+                                 llvm::Constant::getNullValue(vector_));
     return b_.CreateAlignedLoad(vector_, from, align);
   }
   // Fetches the cache line in which a vector begins, if no vector before it lies in the same line.
@@ -146,8 +147,7 @@ class TileEmitter {
         b_.CreateAlignedLoad(element_, from, llvm::Align(static_cast<std::uint64_t>(size()))));
   }
   llvm::Value* multiply_add(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
-    if (host_isa().fused)
-      return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum});
+    if (host_isa().fused) return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum});
     return b_.CreateFAdd(sum, b_.CreateFMul(x, y));
   }
   // Adds the terms of `steps` steps, and moves the pointers behind them.

@@ -23,7 +23,7 @@ enum class ReadA {
 struct Tile {
   DType dtype = DType::float32;
   int rows = 1;
-  int vectors = 1;      // in a row of the tile
+  int vectors = 1;       // in a row of the tile
   bool partial = false;  // only the first `lanes` elements of a row's last vector exist
   ReadA read_a = ReadA::by_rows;
 };
@@ -37,10 +37,10 @@ enum class End : std::int64_t { store, add };
 struct TileArgs {
   const void *a, *b;
   void* c;
-  std::int64_t a_step;           // see ReadA
-  std::int64_t b_step, b_tile;   // from one step of k, and from one tile, to the next
-  /// How far ahead B is fetched. Processors foresee the next lines of a packed panel, but not those of
-  /// rows that are far apart.
+  std::int64_t a_step;          // see ReadA
+  std::int64_t b_step, b_tile;  // from one step of k, and from one tile, to the next
+  /// How far ahead B is fetched. Processors foresee the next lines of a packed panel, but not those
+  /// of rows that are far apart.
   std::int64_t b_ahead;
   std::int64_t c_row;
   std::int64_t k, tiles;

@@ -174,8 +174,8 @@ class PackEmitter {
     const llvm::Align align(static_cast<std::uint64_t>(size_of(packer_.to)));
     const std::int64_t size_to = static_cast<std::int64_t>(size_of(packer_.to));
     auto add = [&](llvm::Value* x, llvm::Value* of_step, llvm::Value* sum) {
-      auto* factor = b_.CreateVectorSplat(static_cast<unsigned>(lanes_),
-                                          b_.CreateAlignedLoad(to_, x, align));
+      auto* factor =
+          b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.CreateAlignedLoad(to_, x, align));
       if (host_isa().fused)
         return static_cast<llvm::Value*>(
             b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_of(to_)}, {factor, of_step, sum}));
@@ -208,9 +208,8 @@ class PackEmitter {
     for (int v = 0; v < kVectorsOfLines; ++v) {
       numbers.clear();
       for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(v * lanes_ + i));
-      auto* exists =
-          b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
-                           b_.CreateVectorSplat(static_cast<unsigned>(lanes_), lines_));
+      auto* exists = b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
+                                      b_.CreateVectorSplat(static_cast<unsigned>(lanes_), lines_));
       b_.CreateMaskedStore(state[static_cast<std::size_t>(2 + v)],
                            move(to, b_.getInt64(v * lanes_ * size_to)), align, exists);
     }
@@ -218,10 +217,19 @@ class PackEmitter {
 
   // The lines of a step, as whole vectors where all of them exist.
   void copy(llvm::Value* from, llvm::Value* to) {
-    auto steps = [&](auto load) {
-      loop(steps_, {from, to}, [&](Values here) {
-        store(convert(load(here[0])), here[1]);
-        return Values{move(here[0], from_step_), move(here[1], to_step_)};
+    constexpr int kUnrolled = 4;
+    const std::int64_t from_bytes = lanes_ * size(),
+                       to_bytes = lanes_ * static_cast<std::int64_t>(size_of(packer_.to));
+    auto steps = [&](llvm::Value* turns, int unrolled, const Values& starts, auto load) {
+      return loop(turns, starts, [&](Values here) {
+        for (int i = 0; i < unrolled; ++i) {
+          for (int v = 0; v < packer_.vectors; ++v)
+            store(convert(load(move(here[0], b_.getInt64(v * from_bytes)))),
+                  move(here[1], b_.getInt64(v * to_bytes)));
+          here[0] = move(here[0], from_step_);
+          here[1] = move(here[1], to_step_);
+        }
+        return here;
       });
     };
     llvm::LLVMContext& context = function_->getContext();
@@ -231,13 +239,19 @@ class PackEmitter {
     llvm::BasicBlock *whole = block("whole"), *part = block("part"), *done = block("done");
     b_.CreateCondBr(all_, whole, part);
     b_.SetInsertPoint(whole);
-    steps([&](llvm::Value* p) { return b_.CreateAlignedLoad(vector_of(from_), p, align_from()); });
+    auto load = [&](llvm::Value* p) {
+      return b_.CreateAlignedLoad(vector_of(from_), p, align_from());
+    };
+    const Values rest =
+        steps(b_.CreateUDiv(steps_, b_.getInt64(kUnrolled)), kUnrolled, {from, to}, load);
+    steps(b_.CreateURem(steps_, b_.getInt64(kUnrolled)), 1, rest, load);
     b_.CreateBr(done);
     b_.SetInsertPoint(part);
-    steps([&](llvm::Value* p) {
-      return b_.CreateMaskedLoad(vector_of(from_), p, align_from(), mask_,
-                                 llvm::Constant::getNullValue(vector_of(from_)));
-    });
+    if (packer_.vectors == 1)
+      steps(steps_, 1, {from, to}, [&](llvm::Value* p) {
+        return b_.CreateMaskedLoad(vector_of(from_), p, align_from(), mask_,
+                                   llvm::Constant::getNullValue(vector_of(from_)));
+      });
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
   }
@@ -252,22 +266,21 @@ class PackEmitter {
     for (int g = 0; g < lanes_; g += group)
       for (int i = 0; i < group / 2; i += unit)
         for (int of : {0, lanes_})
-          for (int u = 0; u < unit; ++u)
-            lanes.push_back(of + g + (upper ? group / 2 : 0) + i + u);
+          for (int u = 0; u < unit; ++u) lanes.push_back(of + g + (upper ? group / 2 : 0) + i + u);
     return shuffle(x, y, lanes);
   }
 
   // A square of as many lines as steps, as a vector for each step. Each stage works in groups that
-  // are twice as large: within the 16 bytes in which processors shuffle cheaply, and then with these
-  // as units.
+  // are twice as large: within the 16 bytes in which processors shuffle cheaply, and then with
+  // these as units.
   Values transposed(llvm::Value* from, int vector) {
     Values rows;
     for (int i = 0; i < lanes_; ++i) {
       auto* line = move(from, line_at(vector * lanes_ + i));
       rows.push_back(convert(b_.CreateAlignedLoad(vector_of(from_), line, align_from())));
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {move(line, b_.getInt64(kBytesAhead)), b_.getInt32(0), b_.getInt32(3),
-                          b_.getInt32(1)});
+      b_.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+          {move(line, b_.getInt64(kBytesAhead)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     }
     const int unit = 16 / static_cast<int>(size_of(packer_.to)), units = lanes_ / unit;
     // Transposes `unit` x `unit` elements: afterwards row `r` of a group of rows has, in 16-byte
@@ -292,7 +305,8 @@ class PackEmitter {
     Values steps(static_cast<std::size_t>(lanes_));
     for (int r = 0; r < unit; ++r) {
       Values of_group;
-      for (int g = 0; g < units; ++g) of_group.push_back(rows[static_cast<std::size_t>(g * unit + r)]);
+      for (int g = 0; g < units; ++g)
+        of_group.push_back(rows[static_cast<std::size_t>(g * unit + r)]);
       of_group = transpose_units(of_group, unit);
       for (int g = 0; g < units; ++g)
         steps[static_cast<std::size_t>(g * unit + r)] = of_group[static_cast<std::size_t>(g)];
@@ -301,7 +315,8 @@ class PackEmitter {
   }
   // Vectors of as many units as there are vectors: a square of units, transposed.
   Values transpose_units(const Values& x, int unit) {
-    auto pick = [&](llvm::Value* u, llvm::Value* v, std::vector<int> from_u, std::vector<int> from_v) {
+    auto pick = [&](llvm::Value* u, llvm::Value* v, std::vector<int> from_u,
+                    std::vector<int> from_v) {
       std::vector<int> lanes;
       for (int i : from_u)
         for (int e = 0; e < unit; ++e) lanes.push_back(i * unit + e);
@@ -330,10 +345,10 @@ class PackEmitter {
 }  // namespace
 
 PackKernel pack_kernel(const Packer& packer) {
-  const std::string key = "matrix pack 3 " + std::to_string(static_cast<int>(packer.from)) + " " +
+  const std::string key = "matrix pack 4 " + std::to_string(static_cast<int>(packer.from)) + " " +
                           std::to_string(static_cast<int>(packer.to)) + " " +
-                          std::to_string(static_cast<int>(packer.adjacent)) +
-                          (packer.multiply ? " times vector" : "");
+                          std::to_string(static_cast<int>(packer.adjacent)) + " " +
+                          std::to_string(packer.vectors) + (packer.multiply ? " times vector" : "");
   return reinterpret_cast<PackKernel>(
       shared_function(key, [&](llvm::Module& module, const std::string& name) {
         PackEmitter(packer, module, name).emit();

@@ -23,8 +23,8 @@ constexpr std::int64_t kPackedSteps = 16;
 constexpr std::int64_t kStepsAhead = 8;
 // Lines that are a multiple of a page apart share a few sets of a cache.
 constexpr std::int64_t kPage = 4096;
-// With at most so many rows, reading B in place costs less than packing it.
-constexpr std::int64_t kRowsInPlace = 128;
+// With at most so many rows, in so many panels, reading B in place costs less than packing it.
+constexpr std::int64_t kRowsInPlace = 128, kPanelsInPlace = 5;
 // Panels of A, and columns of B, that are packed before they are multiplied: few enough that they
 // stay in a cache, and many enough that the other operand is not read often.
 constexpr std::int64_t kPanelsTogether = 36, kColumnsTogether = 2048;
@@ -89,7 +89,7 @@ struct Product::Panels {
 };
 
 struct Product::Packing {
-  PackKernel kernel;
+  PackKernel kernel, two_vectors;
   Distances distances;
   std::int64_t each, width;
 };
@@ -111,7 +111,8 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
   const std::int64_t chunk = chunk_of(p.k);
 
   if (!streaming_) {
-    if (packs_b || (m > 2 * most_rows() && (far(p.b.step) || m > kRowsInPlace)))
+    if (packs_b || (m > 2 * most_rows() &&
+                    (far(p.b.step) || m > kRowsInPlace || heights.panels > kPanelsInPlace)))
       b_ = p.m > p.row_block && p.column_block % width() == 0 ? How::shared : How::in_task;
   } else if (packs_b) {
     b_ = How::in_task;
@@ -119,15 +120,19 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
   column_group_ = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk * size() * width()));
   column_group_ = streaming_ ? p.n + width() : column_group_ * width();
+  const std::int64_t columns = std::min(p.n, p.column_block);
   if (widens || a == Adjacent::neither ||
-      (!few_rows && (a == Adjacent::lines ? p.k * p.a.step * size() > 65536 : far(p.a.line))))
+      (!few_rows && columns > 2 * width() && far(std::max(p.a.line, p.a.step))))
     a_ = How::in_task;
   if (by_lines_) {
-    pack_b_ = pack_kernel({p.operand, p.dtype, b, true});
+    pack_b_ = pack_kernel({p.operand, p.dtype, b, 1, true});
     return;
   }
   if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.dtype, a});
-  if (b_ != How::in_place) pack_b_ = pack_kernel({p.operand, p.dtype, b});
+  if (b_ != How::in_place) {
+    pack_b_ = pack_kernel({p.operand, p.dtype, b});
+    if (b == Adjacent::lines) pack_b2_ = pack_kernel({p.operand, p.dtype, b, 2});
+  }
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
   prepare_rows(m);
   if (p.m % p.row_block) prepare_rows(p.m % p.row_block);
@@ -178,7 +183,7 @@ void Product::share(const void* b, void* to, std::int64_t task) const {
                      chunk = chunk_of(p.k), padded = round_up(p.n, width());
   for (std::int64_t step = 0; step < p.k; step += chunk) {
     const std::int64_t steps = std::min(chunk, p.k - step);
-    pack({pack_b_, p.b, width(), width()},
+    pack({pack_b_, pack_b2_, p.b, width(), width()},
          static_cast<const char*>(b) + (step * p.b.step + first * p.b.line) * operand_size(),
          last - first, parts_of(last - first, width()), steps,
          static_cast<char*>(to) + (step * padded + first * steps) * size());
@@ -186,8 +191,8 @@ void Product::share(const void* b, void* to, std::int64_t task) const {
 }
 
 // Copies lines into panels of `width` lines, one panel after the other, in each the steps one after
-// the other. A panel begins `each` lines behind the one before it; of `available` lines, those behind
-// its own may be copied as well.
+// the other. A panel begins `each` lines behind the one before it; of `available` lines, those
+// behind its own may be copied as well.
 void Product::pack(const Packing& p, const void* from, std::int64_t available, std::int64_t panels,
                    std::int64_t steps, void* to) const {
   PackArgs args{};
@@ -200,27 +205,34 @@ void Product::pack(const Packing& p, const void* from, std::int64_t available, s
   for (std::int64_t step = 0; step < steps; step += together) {
     args.steps = std::min(together, steps - step);
     for (std::int64_t lane = 0; lane < p.each; lane += lanes_) {
-      const char* first =
-          static_cast<const char*>(from) + step * args.from_step + lane * args.from_line;
-      char* packed = static_cast<char*>(to) + step * args.to_step + lane * size();
+      // Two vectors of lines are copied side by side in the panels that have both.
+      const bool two = p.two_vectors && lane + 2 * lanes_ <= p.each;
+      const std::int64_t width = (two ? 2 : 1) * lanes_;
       const std::int64_t whole =
-          available < lane + lanes_ ? 0 : std::min(panels, (available - lane - lanes_) / p.each + 1);
-      for (std::int64_t panel = 0; panel < panels; panel += args.panels) {
-        args.from = first + panel * args.from_panel;
-        args.to = packed + panel * args.to_panel;
-        args.panels = panel < whole ? whole : 1;
-        args.lines = std::min<std::int64_t>(lanes_, available - panel * p.each - lane);
-        if (args.lines > 0) p.kernel(&args);
-      }
+          available < lane + width ? 0 : std::min(panels, (available - lane - width) / p.each + 1);
+      auto at = [&](PackKernel kernel, std::int64_t panel, std::int64_t count, std::int64_t line) {
+        args.from = static_cast<const char*>(from) + step * args.from_step + line * args.from_line +
+                    panel * args.from_panel;
+        args.to =
+            static_cast<char*>(to) + step * args.to_step + line * size() + panel * args.to_panel;
+        args.panels = count;
+        args.lines = std::min<std::int64_t>(lanes_, available - panel * p.each - line);
+        if (args.lines > 0) kernel(&args);
+      };
+      if (whole) at(two ? p.two_vectors : p.kernel, 0, whole, lane);
+      for (std::int64_t panel = whole; panel < panels; ++panel)
+        for (std::int64_t line = lane; line < lane + width; line += lanes_)
+          at(p.kernel, panel, 1, line);
+      if (two) lane += lanes_;
     }
   }
 }
 
-// Multiplies steps of some panels of rows by columns of B, in groups of columns whose panels stay in
-// the second-level cache.
-void Product::multiply(const Heights& heights, std::int64_t first, std::int64_t last, const Panels& a,
-                       const Panels& b, std::int64_t steps, std::int64_t n, char* c,
-                       std::int64_t c_row, Begin begin, End end) const {
+// Multiplies steps of some panels of rows by columns of B, in groups of columns whose panels stay
+// in the second-level cache.
+void Product::multiply(const Heights& heights, std::int64_t first, std::int64_t last,
+                       const Panels& a, const Panels& b, std::int64_t steps, std::int64_t n,
+                       char* c, std::int64_t c_row, Begin begin, End end) const {
   TileArgs args{};
   args.a_step = a.step;
   args.b_step = b.step;
@@ -265,15 +277,16 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
   }
   // Packed panels have room for the tallest tile, in whole vectors.
   const std::int64_t rows = round_up(heights.of(0), lanes_), panel = rows * steps * size();
-  char* packed = packed_memory(
-      static_cast<std::size_t>(std::min(heights.panels, kPanelsTogether) * panel), 0);
+  char* packed =
+      packed_memory(static_cast<std::size_t>(std::min(heights.panels, kPanelsTogether) * panel), 0);
   for (std::int64_t first = 0; first < heights.panels; first += kPanelsTogether) {
     const std::int64_t last = std::min(heights.panels, first + kPanelsTogether),
                        row = heights.first_row(first);
     for (std::int64_t i = first; i < last;) {
       const std::int64_t alike = i < heights.higher ? std::min(last, heights.higher) : last;
-      pack({pack_a_, d, heights.of(i), rows}, from + heights.first_row(i) * d.line * operand_size(),
-           part.m - heights.first_row(i), alike - i, steps, packed + (i - first) * panel);
+      pack({pack_a_, nullptr, d, heights.of(i), rows},
+           from + heights.first_row(i) * d.line * operand_size(), part.m - heights.first_row(i),
+           alike - i, steps, packed + (i - first) * panel);
       i = alike;
     }
     multiply(heights, first, last, {packed, rows * size(), panel}, b, steps, n,
@@ -296,12 +309,14 @@ void Product::run(const Part& part) const {
       if (b_ == How::in_place) {
         panels = {from, d.step * size(), width() * size(), kStepsAhead * d.step * size()};
       } else if (b_ == How::shared && part.shared) {
-        panels.at = static_cast<const char*>(part.shared) +
-                    (step * round_up(problem_.n, width()) + (part.column + column) * steps) * size();
+        panels.at =
+            static_cast<const char*>(part.shared) +
+            (step * round_up(problem_.n, width()) + (part.column + column) * steps) * size();
       } else {
-        char* to = packed_memory(
-            static_cast<std::size_t>(round_up(columns, width()) * steps * size()), 1);
-        pack({pack_b_, d, width(), width()}, from, columns, parts_of(columns, width()), steps, to);
+        char* to =
+            packed_memory(static_cast<std::size_t>(round_up(columns, width()) * steps * size()), 1);
+        pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, parts_of(columns, width()),
+             steps, to);
         panels.at = to;
       }
       multiply_rows(part, panels, step, steps, columns,
@@ -351,8 +366,8 @@ void Product::run_streaming(const Part& part) const {
   const bool packs = b_ != How::in_place;
   const std::int64_t together = packs ? kStreamedPack : kStreamedSteps,
                      strip = packs ? width()
-                                   : std::max(width(), machine::kProductStrip /
-                                                           (part.m * size()) / width() * width());
+                                   : std::max(width(), machine::kProductStrip / (part.m * size()) /
+                                                           width() * width());
   for (std::int64_t column = 0; column < part.n; column += strip) {
     const std::int64_t columns = std::min(strip, part.n - column);
     char* c = static_cast<char*>(part.c) + column * size();
@@ -362,12 +377,12 @@ void Product::run_streaming(const Part& part) const {
       const std::int64_t last = std::min(part.k, first + chunk);
       for (std::int64_t step = first; step < last; step += together) {
         const std::int64_t steps = std::min(together, last - step);
-        const char* from = static_cast<const char*>(part.b) +
-                           (step * d.step + column * d.line) * operand_size();
+        const char* from =
+            static_cast<const char*>(part.b) + (step * d.step + column * d.line) * operand_size();
         Panels panels{from, d.step * size(), width() * size()};
         if (packs) {
           char* to = packed_memory(static_cast<std::size_t>(width() * together * size()), 1);
-          pack({pack_b_, d, width(), width()}, from, columns, 1, steps, to);
+          pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, 1, steps, to);
           panels = {to, width() * size(), 0};
         }
         multiply_rows(part, panels, step, steps, columns, sums, row,

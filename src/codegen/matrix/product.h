@@ -66,9 +66,7 @@ class Product {
   struct Packing;
 
   std::int64_t size() const { return static_cast<std::int64_t>(size_of(problem_.dtype)); }
-  std::int64_t operand_size() const {
-    return static_cast<std::int64_t>(size_of(problem_.operand));
-  }
+  std::int64_t operand_size() const { return static_cast<std::int64_t>(size_of(problem_.operand)); }
   std::int64_t width() const { return vectors_ * lanes_; }
   void prepare_rows(std::int64_t m);
   void pack(const Packing& packing, const void* from, std::int64_t available, std::int64_t panels,
@@ -89,9 +87,10 @@ class Product {
   How a_ = How::in_place, b_ = How::in_place;
   /// B is read once, a few steps at a time over many columns.
   bool streaming_ = false;
-  bool by_lines_ = false;  // the same for one row and lines of B
+  bool by_lines_ = false;          // the same for one row and lines of B
   std::int64_t column_group_ = 0;  // columns whose panels stay in the second-level cache
   PackKernel pack_a_ = nullptr, pack_b_ = nullptr;
+  PackKernel pack_b2_ = nullptr;  // of two vectors of lines, if lines are adjacent
   /// By the height of a tile: for whole tiles, and for the last one of a row, by its vectors less
   /// one and whether the last one is partial.
   struct OfHeight {
