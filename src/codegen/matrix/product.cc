@@ -300,8 +300,9 @@ void Product::run(const Part& part) const {
   const std::int64_t chunk = chunk_of(part.k);
   const Distances& d = problem_.b;
   const auto* b = static_cast<const char*>(part.b);
-  for (std::int64_t column = 0; column < part.n; column += kColumnsTogether) {
-    const std::int64_t columns = std::min(kColumnsTogether, part.n - column);
+  const std::int64_t together = kColumnsTogether / width() * width();
+  for (std::int64_t column = 0; column < part.n; column += together) {
+    const std::int64_t columns = std::min(together, part.n - column);
     for (std::int64_t step = 0; step < part.k; step += chunk) {
       const std::int64_t steps = std::min(chunk, part.k - step);
       const char* from = b + (step * d.step + column * d.line) * operand_size();
