@@ -125,6 +125,7 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
       (!few_rows && columns > 2 * width() && far(std::max(p.a.line, p.a.step))))
     a_ = How::in_task;
   if (by_lines_) {
+    b_ = How::in_place;
     pack_b_ = pack_kernel({p.operand, p.dtype, b, 1, true});
     return;
   }
