@@ -161,9 +161,9 @@ bool better_as_loops(const DotSchedule& p) {
 
 // With few rows and a right operand whose steps of k are adjacent, our kernels have to transpose
 // what they read, since they keep the order of additions. A library adds several partial sums
-// instead. A single row waits for memory, which the library reads slightly faster. The rows may be a
-// batch that is divided over devices, so the choice is the same for all numbers of rows that such a
-// division promises bits for.
+// instead. A single row waits for memory, which the library reads slightly faster. The rows may be
+// a batch that is divided over devices, so the choice is the same for all numbers of rows that such
+// a division promises bits for.
 bool library_is_faster(DType dtype, const DotSchedule& p) {
   if (dtype == DType::float64) return false;
   if (p.n == 1 && p.m > 1) return !p.lhs.transposed;
