@@ -44,10 +44,24 @@ inline constexpr double kConvolutionTask = 3e6;
 /// The work of a leaf of a weight gradient, in total and per element of the weights. Row cnn/4.
 inline constexpr double kGradientLeaf = 2e7, kGradientLeafPerWeight = 1200;
 
+// --- products of our own
+
+/// As kLeastProductToDivide and kLeastProductBlock, but smaller, since operands are not packed
+/// again for each block. matrix_bench, 4096 x 16 x 64 and 256 x 256 x 256.
+inline constexpr double kLeastOwnProductToDivide = 6e6, kLeastOwnProductBlock = 8e6;
+
+/// The terms of a sum that are added one after the other. It decides bits. More terms need fewer
+/// passes over the result, and less accurate sums. matrix_bench.
+inline constexpr std::int64_t kProductChunk = 512;
+/// Bytes of an operand that a core keeps near while it reads them many times: a quarter of a
+/// second-level cache of 1 MiB, and half of the smaller ones. With 128 KiB, products of 1024 take
+/// 3 % longer on Zen 5; 512 KiB makes no difference. matrix_bench.
+inline constexpr double kProductBytes = 1 << 18;
+/// Bytes of sums that stay in the first-level cache while an operand is read past them.
+inline constexpr std::int64_t kProductStrip = 1 << 14;
+
 // --- scratch memory of library products, in bytes
 
-/// Small float32 products, whose operands should stay in the nearer caches. Row op/many_small.
-inline constexpr std::size_t kSmallProductScratch = std::size_t{1} << 17;
 /// Products of bfloat16. Row op/product_bfloat16.
 inline constexpr std::size_t kBfloat16Scratch = std::size_t{1} << 23;
 

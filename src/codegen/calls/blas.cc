@@ -44,12 +44,4 @@ OneThread::~OneThread() {
   if (--inside == 0 && before != 1) openblas_set_num_threads(before);
 }
 
-void dgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
-           std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {
-  OneThread guard;
-  auto i = [](std::int64_t v) { return static_cast<blasint>(v); };
-  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, i(m),
-              i(n), i(k), 1.0, a, i(lda), b, i(ldb), 0.0, c, i(ldc));
-}
-
 }  // namespace tessera::inline v0::codegen

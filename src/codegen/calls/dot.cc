@@ -1,78 +1,26 @@
-// Matrix products: dot_general as products of oneDNN (float32) and OpenBLAS (float64), one batch at
-// a time.
+// Matrix products: dot_general by our own kernels (codegen/matrix), or by oneDNN where that is
+// faster.
 //
 // An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
-// contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied directly
-// if the processor supports it. Otherwise it is widened like float16, multiplied in float32 and
-// rounded once.
+// contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied
+// directly, by oneDNN, if the processor supports it. Otherwise it is widened like float16,
+// multiplied in float32 and rounded once.
 #include "base/machine.h"
 #include "codegen/calls/add.h"
-#include "codegen/calls/blas.h"
+#include "codegen/calls/dot_schedule.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/matrix_operand.h"
 #include "codegen/calls/onednn.h"
-#include "codegen/kernel/isa.h"
-#include "codegen/kernel/reduce_shape.h"
+#include "codegen/matrix/product.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 namespace tessera::inline v0::codegen {
 namespace {
-
-struct DotSchedule {
-  Matrix lhs, rhs;
-  DType operand, result;
-  DType operand_of_product = DType::float32, result_of_product = DType::float32;
-  std::int64_t m, n, k, batch;
-  std::int64_t row_block, column_block;  // size of a task's part of the result
-  std::int64_t batch_block;
-  std::size_t result_scratch = 0;
-  bool narrow = false;
-  bool over_rows = false;    // contracts the leading dimensions of both operands
-  bool narrow_side = false;  // see cut_narrow
-  int halvings = 0;          // of the rows that are summed
-  // limit on the terms that one call sums
-  std::int64_t most_terms = std::numeric_limits<std::int64_t>::max();
-  int partial = 0;  // partial results of each task that wait to be added
-  std::size_t sums_scratch = 0, sums_stride = 0;
-  // oneDNN's prepared products, if they are used: one per block shape, indexed by whether the block
-  // is the last of its rows and of its columns. Small matrices are multiplied `together` at a time.
-  std::shared_ptr<const onednn::Matmul> prepared[2][2];
-  std::int64_t together = 1;
-  std::size_t prepared_scratch = 0, prepared_stride = 0;  // per task
-  bool as_it_is = false;  // the processor multiplies bfloat16 directly
-
-  std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
-  std::int64_t column_parts() const { return (n + column_block - 1) / column_block; }
-  std::int64_t batch_parts() const { return (batch + batch_block - 1) / batch_block; }
-  std::int64_t tasks() const { return row_parts() * column_parts() * batch_parts(); }
-};
-
-// A task's part of the result.
-struct Block {
-  std::int64_t row, column, m, n, first, last;  // `first` and `last` are positions in the batch
-  bool last_row, last_column;
-};
-
-Block block_of(const DotSchedule& p, std::int64_t task) {
-  const std::int64_t columns = p.column_parts(), parts = p.row_parts() * columns;
-  Block b;
-  b.row = task % parts / columns * p.row_block;
-  b.column = task % columns * p.column_block;
-  b.m = std::min(p.row_block, p.m - b.row);
-  b.n = std::min(p.column_block, p.n - b.column);
-  b.first = task / parts * p.batch_block;
-  b.last = std::min(p.batch, b.first + p.batch_block);
-  b.last_row = b.row + b.m == p.m;
-  b.last_column = b.column + b.n == p.n;
-  return b;
-}
 
 // Offset in elements to matrix `b` of the batch, and in it to a row of the left or a column of the
 // right operand.
@@ -88,142 +36,14 @@ const char* operand_bytes(const RoutineArgs& args, const Matrix& x, int i) {
                       : static_cast<const char*>(args.inputs[i]);
 }
 
-// Chooses the order of the contracted dimensions for which the fewest elements must be packed.
-DotSchedule arrange(const CallArgs& a) {
-  ops::DotDims d = ops::dot_dims(a.attrs);
-  const Shape &l = a.inputs[0].shape, &r = a.inputs[1].shape;
-  Ints lhs_free = ops::free_dims(l.rank(), d.lhs_contracting, d.lhs_batch),
-       rhs_free = ops::free_dims(r.rank(), d.rhs_contracting, d.rhs_batch);
-  auto with_order = [&](const Ints& keys) {
-    Ints order(d.lhs_contracting.size()), lc, rc;
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::int64_t x, std::int64_t y) { return keys[x] < keys[y]; });
-    for (std::int64_t i : order)
-      lc.push_back(d.lhs_contracting[i]), rc.push_back(d.rhs_contracting[i]);
-    DotSchedule p;
-    p.lhs.batch = group(l, d.lhs_batch);
-    p.lhs.outer = group(l, lhs_free);
-    p.lhs.inner = group(l, lc);
-    p.rhs.batch = group(r, d.rhs_batch);
-    p.rhs.outer = group(r, rc);
-    p.rhs.inner = group(r, rhs_free);
-    p.lhs.settle();
-    p.rhs.settle();
-    return p;
-  };
-  auto cost = [](const DotSchedule& p) {
-    return (p.lhs.packed ? p.lhs.elements() : 0) + (p.rhs.packed ? p.rhs.elements() : 0);
-  };
-  DotSchedule by_lhs = with_order(d.lhs_contracting), by_rhs = with_order(d.rhs_contracting);
-  DotSchedule p = cost(by_rhs) < cost(by_lhs) ? by_rhs : by_lhs;
-  p.operand = a.inputs[0].dtype;
-  p.result = a.outputs[0].dtype;
-  p.m = p.lhs.rows();
-  p.n = p.rhs.columns();
-  p.k = p.lhs.columns();
-  p.batch = p.lhs.batch.count();
-  auto leading = [](const Ints& dims) {
-    for (std::size_t i = 0; i < dims.size(); ++i)
-      if (!std::count(dims.begin(), dims.end(), static_cast<std::int64_t>(i))) return false;
-    return true;
-  };
-  p.over_rows = d.lhs_batch.empty() && leading(d.lhs_contracting) && leading(d.rhs_contracting);
-  return p;
-}
-
-// Cuts the result into blocks by shape alone: several whole matrices if they are small, else parts
-// of one.
-void cut(DotSchedule& p) {
-  double flops =
-      2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  p.row_block = p.m;
-  p.column_block = p.n;
-  p.batch_block = 1;
-  if (flops < machine::kLeastProductToDivide) {
-    p.batch_block =
-        std::max<std::int64_t>(1, p.batch / tasks_for(flops * static_cast<double>(p.batch)));
-    return;
-  }
-  // Each block packs its rows of one operand and its columns of the other again, so there are few
-  // blocks, cut so as to repeat the least packing.
-  auto tasks = static_cast<std::int64_t>(std::clamp(flops / machine::kProductBlock, 8.0, 32.0));
-  std::int64_t parts =
-      std::min(tasks, static_cast<std::int64_t>(flops / machine::kLeastProductBlock) + 1);
-  parts = static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, parts / p.batch))));
-  std::int64_t row_parts = 1, packed = std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t r = 1; r <= parts; r *= 2)
-    if (std::int64_t cost = r * p.n + parts / r * p.m; cost < packed) row_parts = r, packed = cost;
-  auto block = [](std::int64_t extent, std::int64_t count) {
-    constexpr std::int64_t kRound = 16;
-    std::int64_t each = (extent + count - 1) / count;
-    return std::min(extent, (each + kRound - 1) / kRound * kRound);
-  };
-  p.row_block = block(p.m, row_parts);
-  p.column_block = block(p.n, parts / row_parts);
-}
-
-// Handles products with a narrow side, such as a classifier's last layer. Their rows may be a batch
-// that is divided over devices, and the bits should not depend on the division. In a forward
-// product oneDNN gets few rows at a time, since it may treat the last rows differently. A product
-// that contracts the leading dimensions of both operands, such as a weight gradient, is a sum over
-// rows and uses the tree of codegen/kernel/reduce_shape.h; a leaf costs a call and a pass over the
-// results. Both are cheap for a narrow product, which waits for memory anyway. They are too
-// expensive for a wide one, which is left to oneDNN, as is a sum whose partial results for each
-// halving would need too much memory.
-void cut_narrow(DotSchedule& p) {
-  constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18, kVector = 256;
-  auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
-    std::int64_t rows = kLeafRows;
-    while (2.0 * static_cast<double>(of_weights * rows) < flops) rows *= 2;
-    return rows;
-  };
-  if (p.batch > 1) return;
-  p.narrow_side = std::min(p.n, p.over_rows ? p.m : p.k) <= kNarrow &&
-                  (!p.over_rows || p.m * p.n <= kMostResults);
-  if (!p.narrow_side) return;
-  p.row_block = p.m;
-  p.column_block = p.n;
-  if (p.over_rows) {
-    auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
-    // A product with a vector is bound by reading its matrix, so smaller parts are worthwhile.
-    const std::int64_t narrow = std::min(p.m, p.n),
-                       most = narrow == 1 ? kVector : kMostOfBlock / narrow;
-    cut = std::min(cut, most);
-    p.partial = p.halvings =
-        halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, machine::kNarrowLeaf));
-  } else {
-    p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, machine::kNarrowBlock));
-  }
-}
-
-// oneDNN sums a product with a vector one term after the other, with an error that grows with the
-// number of terms, so it gets a limited number at a time. Wider products are blocked internally.
-void cut_long_sums(DotSchedule& p) {
-  constexpr std::int64_t kMostTerms = 1024;
-  if (p.m != 1 && p.n != 1) return;
-  p.most_terms = kMostTerms;
-  p.partial = p.halvings;
-  for (std::int64_t k = p.k >> p.halvings; k > kMostTerms; k = (k + 1) / 2) ++p.partial;
-}
-
-// For many tiny matrices, and for inner products, a library call costs more than the op's own
-// loops.
-bool better_as_loops(const DotSchedule& p) {
-  if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
-  return p.batch >= 8 && p.m * p.n * p.k <= 4096;
-}
-
 Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
   auto at = [operand, offset = x.scratch](const RoutineArgs& args) {
     return Widening{args.inputs[operand],
                     reinterpret_cast<float*>(static_cast<char*>(args.scratch) + offset)};
   };
-  if (!x.packed && !x.spread_from) return widening_stage(p.operand, x.elements(), at);
+  if (!x.packed) return widening_stage(p.operand, x.elements(), at);
   constexpr std::int64_t kElements = 1 << 16;  // per task
-  const std::int64_t each = x.spread_from ? x.line() : x.rows() * x.columns();
-  const std::int64_t count = x.batch.count() * (x.spread_from ? x.lines() : 1);
+  const std::int64_t each = x.rows() * x.columns(), count = x.batch.count();
   const std::int64_t block = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each));
   Stage stage;
   stage.tasks = std::max<std::int64_t>(1, (count + block - 1) / block);
@@ -232,7 +52,6 @@ Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
                   const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     const auto [from, to] = at(args);
     const std::int64_t first = begin * block, last = std::min(count, end * block);
-    if (x.spread_from) return copy_spread(x, static_cast<const float*>(from), to, first, last);
     pack(dtype, packing, x, from, to, first, last);
   };
   return stage;
@@ -293,14 +112,6 @@ bool try_several(DotSchedule& p, std::size_t most_scratch) {
   return true;
 }
 
-// float32 products for which sgemm is slower.
-void prepare_small(DotSchedule& p) {
-  if (p.row_block < p.m || p.column_block < p.n || p.m == 1 || p.n == 1) return;
-  if (p.batch == 1 && !p.rhs.transposed) return;
-  if (p.lhs.transposed && p.m >= 256) return;
-  try_several(p, machine::kSmallProductScratch);
-}
-
 // Whether bfloat16 is multiplied directly. Products with a narrow side or a vector are bound by
 // memory and have their own summation.
 bool prepare_bfloat16(DotSchedule& p) {
@@ -315,26 +126,6 @@ bool prepare_bfloat16(DotSchedule& p) {
                    : try_several(p, machine::kBfloat16Scratch);
   if (!p.as_it_is) p.operand_of_product = p.result_of_product = DType::float32;
   return p.as_it_is;
-}
-
-// Without AVX-512, oneDNN reads large operands in place, down the columns of the right operand and
-// of a transposed left one. If the lines are a multiple of half a page apart, the elements of a
-// column map to a few lines of the first-level cache, and the product takes up to three times as
-// long. With AVX-512 this affects a transposed left operand, to a lesser degree. Copying an operand
-// with its lines 16 elements further apart costs as much as about 20 rows of the product. The bits
-// are the same.
-void spread_operands(DotSchedule& p) {
-  constexpr std::int64_t kHalfPage = 2048 / sizeof(float), kWorth = 128,
-                         kMostElements = 1 << 24;  // of a copy, 64 MB
-  if (p.narrow_side || p.operand != DType::float32) return;
-  auto consider = [&](Matrix& x, bool down_columns, std::int64_t least, std::int64_t others) {
-    if (x.packed || !down_columns || x.leading % least || others < kWorth) return;
-    if (x.lines() < kWorth || x.elements() > kMostElements) return;
-    x.spread(16);
-  };
-  const bool avx512 = host_isa().avx512;
-  consider(p.lhs, p.lhs.transposed, avx512 ? 2 * kHalfPage : kHalfPage, p.n);
-  if (!avx512) consider(p.rhs, !p.rhs.transposed, 2 * kHalfPage, p.m);
 }
 
 Stage multiply_prepared_stage(const DotSchedule& p) {
@@ -365,6 +156,8 @@ Stage multiply_prepared_stage(const DotSchedule& p) {
 
 struct Factors {
   const char *lhs, *rhs;
+  const char* shared;  // the packed right operand of all tasks, or nullptr
+  std::int64_t column;
 };
 
 // out[m][n] = the product over rows [first, first + k), with rows of `out` `leading` elements
@@ -378,14 +171,35 @@ void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, s
     multiply(p, x, m, n, first + half, k - half, halvings - 1, sums, n, sums + m * n);
     return add_rows(out, leading, sums, m, n);
   }
+  if (p.own) {
+    const std::int64_t size = sizeof(T);
+    const char *l = x.lhs + first * p.lhs_distances().step * size,
+               *r = x.rhs + first * p.rhs_distances().step * size;
+    if (p.turned) return p.own->run({r, l, out, m, 1, m, k});
+    return p.own->run({l, r, out, leading, m, n, k, first ? nullptr : x.shared, x.column});
+  }
   const T* lhs = reinterpret_cast<const T*>(x.lhs) + first * (p.lhs.transposed ? p.lhs.leading : 1);
   const T* rhs = reinterpret_cast<const T*>(x.rhs) + first * (p.rhs.transposed ? 1 : p.rhs.leading);
-  if constexpr (std::is_same_v<T, double>)
-    dgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, lhs, p.lhs.leading, rhs, p.rhs.leading, out,
-          leading);
-  else
+  if constexpr (std::is_same_v<T, float>)
     onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, lhs, p.lhs.leading, rhs,
                   p.rhs.leading, out, leading);
+}
+
+// Packs the right operands once for all tasks.
+Stage share_stage(const DotSchedule& p) {
+  Stage stage;
+  stage.tasks = p.batch * p.own->shared_tasks();
+  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    const char* r = operand_bytes(args, p.rhs, 1);
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t b = task / p.own->shared_tasks();
+      p.own->share(r + rhs_offset(p, b, 0) * (p.operand == DType::float64 ? 8 : 4),
+                   static_cast<char*>(args.scratch) + p.shared +
+                       static_cast<std::size_t>(b) * p.own->shared_bytes(),
+                   task % p.own->shared_tasks());
+    }
+  };
+  return stage;
 }
 
 Stage multiply_stage(const DotSchedule& p) {
@@ -395,13 +209,16 @@ Stage multiply_stage(const DotSchedule& p) {
     const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
+    const char* shared =
+        p.own && p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
     std::int64_t size = p.operand == DType::float64 ? 8 : 4;
     for (std::int64_t task = begin; task < end; ++task) {
       const Block block = block_of(p, task);
       for (std::int64_t b = block.first; b < block.last; ++b) {
         std::int64_t oo = (b * p.m + block.row) * p.n + block.column;
-        Factors x{l + lhs_offset(p, b, block.row) * size,
-                  r + rhs_offset(p, b, block.column) * size};
+        Factors x{l + lhs_offset(p, b, block.row) * size, r + rhs_offset(p, b, block.column) * size,
+                  shared ? shared + static_cast<std::size_t>(b) * p.own->shared_bytes() : nullptr,
+                  block.column};
         char *to = out + oo * size, *sums = static_cast<char*>(args.scratch) + p.sums_scratch +
                                             static_cast<std::size_t>(task) * p.sums_stride;
         auto run = [&]<class T>(T) {
@@ -443,15 +260,13 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   if (ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
     return nullptr;
   DotSchedule p = arrange(a);
-  cut(p);
-  cut_narrow(p);
+  const bool by_library = library_is_faster(acc, p);
+  cut(p, !by_library && (operand != DType::bfloat16 || !onednn::multiplies_bfloat16()));
+  cut_narrow(p, by_library);
   cut_long_sums(p);
   if (better_as_loops(p)) return nullptr;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
-  if (!prepare_bfloat16(p) && acc == DType::float32) {
-    if (!p.narrow_side) prepare_small(p);
-    if (!p.prepared[1][1]) spread_operands(p);
-  }
+  if (!prepare_bfloat16(p) && !by_library) p.own = own_product(acc, p);
   p.narrow = acc == DType::float32 && result != DType::float32 && !p.as_it_is;
   ScratchPlan scratch;
   auto routine = std::make_shared<Routine>();
@@ -459,9 +274,9 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   const std::int64_t size = p.as_it_is ? 2 : acc == DType::float64 ? 8 : 4;
   int index = 0;
   for (Matrix* x : {&p.lhs, &p.rhs}) {
-    x->in_scratch = x->packed || x->spread_from || (narrow_operand && !p.as_it_is);
+    x->in_scratch = x->packed || (narrow_operand && !p.as_it_is);
     if (x->in_scratch) {
-      x->scratch = scratch.add(static_cast<std::size_t>(x->scratch_elements() * size));
+      x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * size));
       routine->stages.push_back(prepare_stage(p, *x, index));
     }
     ++index;
@@ -474,6 +289,10 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   }
   if (prepared)
     p.prepared_scratch = scratch.add(p.prepared_stride * static_cast<std::size_t>(p.tasks()));
+  if (p.own && p.own->shares_b()) {
+    p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
+    routine->stages.push_back(share_stage(p));
+  }
   routine->stages.push_back(prepared ? multiply_prepared_stage(p) : multiply_stage(p));
   routine->scratch_bytes = scratch.size();
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *

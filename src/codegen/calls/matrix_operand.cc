@@ -26,22 +26,6 @@ void Matrix::settle() {
   });
 }
 
-void Matrix::spread(std::int64_t by) {
-  spread_from = leading;
-  from_offsets = offsets;
-  leading = line() + by;
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    offsets[i] = static_cast<std::int64_t>(i) * lines() * leading;
-}
-
-void copy_spread(const Matrix& x, const float* from, float* to, std::int64_t begin,
-                 std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t matrix = i / x.lines(), at = i % x.lines();
-    std::copy_n(from + x.from_offsets[matrix] + at * x.spread_from, x.line(), to + i * x.leading);
-  }
-}
-
 namespace {
 
 template <class T>

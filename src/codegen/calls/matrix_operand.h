@@ -41,19 +41,12 @@ struct Matrix {
   bool transposed = false;
   std::int64_t leading = 1;
   Ints offsets;             // of the matrices, in elements
-  std::size_t scratch = 0;  // offset of the packed, widened or spread operand
+  std::size_t scratch = 0;  // offset of the packed or widened operand
   bool in_scratch = false;
-  // For a spread operand, the distance of its lines in the original array (else 0), and the offsets
-  // of its matrices there.
-  std::int64_t spread_from = 0;
-  Ints from_offsets;
 
   std::int64_t rows() const { return outer.count(); }
   std::int64_t columns() const { return inner.count(); }
   std::int64_t elements() const { return batch.count() * rows() * columns(); }
-  std::int64_t scratch_elements() const {
-    return spread_from ? batch.count() * lines() * leading : elements();
-  }
 
   // Whether a product can read the operand in place; sets `transposed` and `leading`.
   bool place() {
@@ -71,13 +64,6 @@ struct Matrix {
     return leading <= std::numeric_limits<std::int32_t>::max();
   }
   void settle();
-
-  /// The number of contiguous lines in memory: rows, or columns if transposed. `line` is their
-  /// length.
-  std::int64_t lines() const { return transposed ? columns() : rows(); }
-  std::int64_t line() const { return transposed ? rows() : columns(); }
-  /// Requests that the matrices, otherwise read in place, be copied with their lines further apart.
-  void spread(std::int64_t by);
 };
 
 /// Copies matrices [begin, end) of the batch row by row, unchanged or widened from 16-bit floats to
@@ -85,9 +71,5 @@ struct Matrix {
 enum class Packing { as_is, widened };
 void pack(DType dtype, Packing packing, const Matrix& x, const void* from, void* to,
           std::int64_t begin, std::int64_t end);
-
-/// Copies lines [begin, end) of a spread operand, counted over all matrices.
-void copy_spread(const Matrix& x, const float* from, float* to, std::int64_t begin,
-                 std::int64_t end);
 
 }  // namespace tessera::inline v0::codegen

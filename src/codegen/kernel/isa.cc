@@ -29,8 +29,9 @@ const Isa& host_isa() {
     i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] &&
                features["avx512bw"];
     i.bfloat16 = i.avx512 && features["avx512bf16"];
+    i.fused = i.avx2;
     if (i.avx512)
-      i.vector_bytes = 64, i.math32 = 16, i.math64 = 8;
+      i.vector_registers = 32, i.vector_bytes = 64, i.math32 = 16, i.math64 = 8;
     else if (i.avx2)
       i.vector_bytes = 32, i.math32 = 8, i.math64 = 4;
     return i;

@@ -11,6 +11,8 @@ struct Isa {
   int math32 = 4, math64 = 2;  // lanes of the vector math functions
   bool avx512 = false, avx2 = false;
   bool bfloat16 = false;  // has dot products of bfloat16 pairs with float32 sums
+  bool fused = false;     // has fused multiply-adds
+  int vector_registers = 16;
 };
 
 /// The processor this process runs on.

@@ -1,0 +1,77 @@
+// How a matrix product is computed: where its operands lie, and how the result, the batch and the
+// sum are cut. Everything follows from shapes. Private to the matrix product.
+#pragma once
+
+#include "codegen/calls/matrix_operand.h"
+#include "codegen/calls/onednn.h"
+#include "codegen/matrix/product.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+namespace tessera::inline v0::codegen {
+
+struct DotSchedule {
+  Matrix lhs, rhs;
+  DType operand, result;
+  DType operand_of_product = DType::float32, result_of_product = DType::float32;
+  std::int64_t m, n, k, batch;
+  std::int64_t row_block, column_block;  // size of a task's part of the result
+  std::int64_t batch_block;
+  std::size_t result_scratch = 0;
+  bool narrow = false;
+  bool over_rows = false;    // contracts the leading dimensions of both operands
+  bool narrow_side = false;  // see cut_narrow
+  int halvings = 0;          // of the rows that are summed
+  // limit on the terms that one call sums
+  std::int64_t most_terms = std::numeric_limits<std::int64_t>::max();
+  int partial = 0;  // partial results of each task that wait to be added
+  std::size_t sums_scratch = 0, sums_stride = 0;
+  // oneDNN's prepared products, if they are used: one per block shape, indexed by whether the block
+  // is the last of its rows and of its columns. Small matrices are multiplied `together` at a time.
+  std::shared_ptr<const onednn::Matmul> prepared[2][2];
+  std::int64_t together = 1;
+  std::size_t prepared_scratch = 0, prepared_stride = 0;  // per task
+  // The product by kernels of our own, if it is used. A product with one column is computed as the
+  // product of the transposed operands, which has one row.
+  std::shared_ptr<const matrix::Product> own;
+  bool turned = false;
+  std::size_t shared = 0;  // offset of the right operands that `own` packs for all tasks
+  bool as_it_is = false;   // the processor multiplies bfloat16 directly
+
+  matrix::Distances lhs_distances() const {
+    return lhs.transposed ? matrix::Distances{lhs.leading, 1} : matrix::Distances{1, lhs.leading};
+  }
+  matrix::Distances rhs_distances() const {
+    return rhs.transposed ? matrix::Distances{1, rhs.leading} : matrix::Distances{rhs.leading, 1};
+  }
+  std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
+  std::int64_t column_parts() const { return (n + column_block - 1) / column_block; }
+  std::int64_t batch_parts() const { return (batch + batch_block - 1) / batch_block; }
+  std::int64_t tasks() const { return row_parts() * column_parts() * batch_parts(); }
+};
+
+// A task's part of the result.
+struct Block {
+  std::int64_t row, column, m, n, first, last;  // `first` and `last` are positions in the batch
+  bool last_row, last_column;
+};
+
+Block block_of(const DotSchedule& p, std::int64_t task);
+
+/// The schedule without the parts that `cut` and the functions after it decide.
+DotSchedule arrange(const CallArgs& a);
+/// Whether a library is faster than our own kernels, for products that are summed in `dtype`.
+bool library_is_faster(DType dtype, const DotSchedule& p);
+/// `own`: our own kernels are used, which need no large blocks.
+void cut(DotSchedule& p, bool own);
+void cut_narrow(DotSchedule& p, bool by_library);
+void cut_long_sums(DotSchedule& p);
+bool better_as_loops(const DotSchedule& p);
+/// The product by our own kernels, whose blocks are cut already.
+std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p);
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,358 @@
+#include "codegen/matrix/packing.h"
+
+#include "codegen/kernel/isa.h"
+#include "codegen/kernel/llvm_ir.h"
+#include "codegen/kernel/shared_code.h"
+#include "codegen/matrix/micro_kernel.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tessera::inline v0::codegen::matrix {
+
+namespace {
+
+using Values = std::vector<llvm::Value*>;
+
+// Lines that are transposed are fetched this far ahead.
+constexpr int kBytesAhead = 512;
+
+class PackEmitter {
+ public:
+  PackEmitter(const Packer& packer, llvm::Module& module, const std::string& name)
+      : packer_(packer), b_(module.getContext()), lanes_(lanes_of(packer.to)) {
+    llvm::LLVMContext& context = module.getContext();
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
+    from_ = type_of(packer.from);
+    to_ = type_of(packer.to);
+  }
+
+  void emit() {
+    args_ = function_->getArg(0);
+    auto* from = pointer(offsetof(PackArgs, from));
+    auto* to = pointer(offsetof(PackArgs, to));
+    from_step_ = number(offsetof(PackArgs, from_step));
+    from_line_ = number(offsetof(PackArgs, from_line));
+    to_step_ = number(offsetof(PackArgs, to_step));
+    auto* from_panel = number(offsetof(PackArgs, from_panel));
+    auto* to_panel = number(offsetof(PackArgs, to_panel));
+    steps_ = number(offsetof(PackArgs, steps));
+    lines_ = number(offsetof(PackArgs, lines));
+    if (packer_.adjacent == Adjacent::lines) {
+      std::vector<llvm::Constant*> numbers;
+      for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(i));
+      mask_ = b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
+                               b_.CreateVectorSplat(static_cast<unsigned>(lanes_), lines_));
+      all_ = b_.CreateICmpUGE(lines_, b_.getInt64(lanes_));
+    } else {
+      // Lines that do not exist are copies of the last one.
+      auto* last = b_.CreateSub(lines_, b_.getInt64(1));
+      for (int i = 0; i < lanes_ * (packer_.multiply ? kVectorsOfLines : 1); ++i) {
+        auto* line = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.getInt64(i), last);
+        lines_at_.push_back(b_.CreateMul(line, from_line_));
+      }
+    }
+    loop(number(offsetof(PackArgs, panels)), {from, to}, [&](Values at) {
+      packer_.multiply ? multiply_panel(at[0], at[1]) : emit_panel(at[0], at[1]);
+      return Values{move(at[0], from_panel), move(at[1], to_panel)};
+    });
+    b_.CreateRetVoid();
+  }
+
+ private:
+  llvm::Type* type_of(DType dtype) {
+    switch (dtype) {
+      case DType::bfloat16: return b_.getBFloatTy();
+      case DType::float16: return b_.getHalfTy();
+      case DType::float64: return b_.getDoubleTy();
+      default: return b_.getFloatTy();
+    }
+  }
+  llvm::Type* vector_of(llvm::Type* element) {
+    return llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(size_of(packer_.from)); }
+  llvm::Align align_from() const { return llvm::Align(static_cast<std::uint64_t>(size())); }
+  llvm::Value* move(llvm::Value* p, llvm::Value* bytes) {
+    return b_.CreateGEP(b_.getInt8Ty(), p, bytes);
+  }
+  llvm::Value* argument(llvm::Type* type, std::size_t offset) {
+    auto* at = move(args_, b_.getInt64(static_cast<std::int64_t>(offset)));
+    return b_.CreateLoad(type, at);
+  }
+  llvm::Value* pointer(std::size_t offset) { return argument(b_.getPtrTy(), offset); }
+  llvm::Value* number(std::size_t offset) { return argument(b_.getInt64Ty(), offset); }
+
+  // Runs `body` the given number of times with values that it carries; returns the last ones.
+  template <class Body>
+  Values loop(llvm::Value* turns, const Values& starts, Body body) {
+    llvm::LLVMContext& context = function_->getContext();
+    llvm::BasicBlock *before = b_.GetInsertBlock(),
+                     *in = llvm::BasicBlock::Create(context, "loop", function_),
+                     *after = llvm::BasicBlock::Create(context, "after", function_);
+    b_.CreateCondBr(b_.CreateICmpNE(turns, b_.getInt64(0)), in, after);
+    b_.SetInsertPoint(in);
+    auto* left = b_.CreatePHI(b_.getInt64Ty(), 2);
+    left->addIncoming(turns, before);
+    std::vector<llvm::PHINode*> carried;
+    for (llvm::Value* v : starts) {
+      carried.push_back(b_.CreatePHI(v->getType(), 2));
+      carried.back()->addIncoming(v, before);
+    }
+    const Values ends = body(Values(carried.begin(), carried.end()));
+    auto* fewer = b_.CreateSub(left, b_.getInt64(1));
+    llvm::BasicBlock* end = b_.GetInsertBlock();
+    left->addIncoming(fewer, end);
+    for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(ends[i], end);
+    b_.CreateCondBr(b_.CreateICmpNE(fewer, b_.getInt64(0)), in, after);
+    b_.SetInsertPoint(after);
+    Values results;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      auto* v = b_.CreatePHI(starts[i]->getType(), 2);
+      v->addIncoming(starts[i], before);
+      v->addIncoming(ends[i], end);
+      results.push_back(v);
+    }
+    return results;
+  }
+
+  llvm::Value* convert(llvm::Value* v) {
+    llvm::Type* to = v->getType()->isVectorTy() ? vector_of(to_) : to_;
+    if (from_ == to_) return v;
+    if (packer_.from != DType::bfloat16) return b_.CreateFPExt(v, to);
+    // The bits of a bfloat16 are the upper half of a float32.
+    auto bits = [&](int width) -> llvm::Type* {
+      llvm::Type* element = b_.getIntNTy(static_cast<unsigned>(width));
+      return v->getType()->isVectorTy() ? vector_of(element) : element;
+    };
+    auto* wide = b_.CreateZExt(b_.CreateBitCast(v, bits(16)), bits(32));
+    return b_.CreateBitCast(b_.CreateShl(wide, 16), to);
+  }
+  void store(llvm::Value* v, llvm::Value* to) {
+    b_.CreateAlignedStore(v, to, llvm::Align(static_cast<std::uint64_t>(size_of(packer_.to))));
+  }
+
+  void emit_panel(llvm::Value* from, llvm::Value* to) {
+    if (packer_.adjacent == Adjacent::lines) return copy(from, to);
+    Values at{from, to};
+    auto* rest = steps_;
+    if (packer_.adjacent == Adjacent::steps) {
+      const auto lanes = static_cast<std::uint64_t>(lanes_);
+      at = loop(b_.CreateUDiv(steps_, b_.getInt64(lanes)), at, [&](Values here) {
+        llvm::Value* out = here[1];
+        for (llvm::Value* v : transposed(here[0], 0)) {
+          store(v, out);
+          out = move(out, to_step_);
+        }
+        return Values{move(here[0], b_.getInt64(lanes_ * size())), out};
+      });
+      rest = b_.CreateURem(steps_, b_.getInt64(lanes));
+    }
+    loop(rest, at, [&](Values here) {
+      store(gather(here[0], 0), here[1]);
+      return Values{move(here[0], from_step_), move(here[1], to_step_)};
+    });
+  }
+  // The elements of one step, of the lines from the given vector of lines on.
+  llvm::Value* gather(llvm::Value* from, int vector) {
+    llvm::Value* v = llvm::PoisonValue::get(vector_of(from_));
+    for (int i = 0; i < lanes_; ++i) {
+      auto* x = b_.CreateAlignedLoad(from_, move(from, line_at(vector * lanes_ + i)), align_from());
+      v = b_.CreateInsertElement(v, x, b_.getInt64(i));
+    }
+    return convert(v);
+  }
+  llvm::Value* line_at(int i) const { return lines_at_[static_cast<std::size_t>(i)]; }
+
+  // The sums of lines times the vector, which are chains in the order of the steps. Several vectors
+  // of lines take turns, since a chain alone waits for each of its sums.
+  void multiply_panel(llvm::Value* from, llvm::Value* to) {
+    const llvm::Align align(static_cast<std::uint64_t>(size_of(packer_.to)));
+    const std::int64_t size_to = static_cast<std::int64_t>(size_of(packer_.to));
+    auto add = [&](llvm::Value* x, llvm::Value* of_step, llvm::Value* sum) {
+      auto* factor =
+          b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.CreateAlignedLoad(to_, x, align));
+      if (host_isa().fused)
+        return static_cast<llvm::Value*>(
+            b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_of(to_)}, {factor, of_step, sum}));
+      return b_.CreateFAdd(sum, b_.CreateFMul(factor, of_step));
+    };
+    Values state{from, pointer(offsetof(PackArgs, vector))};
+    state.resize(2 + kVectorsOfLines, llvm::Constant::getNullValue(vector_of(to_)));
+    const auto lanes = static_cast<std::uint64_t>(lanes_);
+    state = loop(b_.CreateUDiv(steps_, b_.getInt64(lanes)), state, [&](Values here) {
+      for (int v = 0; v < kVectorsOfLines; ++v) {
+        const Values steps = transposed(here[0], v);
+        for (int i = 0; i < lanes_; ++i)
+          here[static_cast<std::size_t>(2 + v)] =
+              add(move(here[1], b_.getInt64(i * size_to)), steps[static_cast<std::size_t>(i)],
+                  here[static_cast<std::size_t>(2 + v)]);
+      }
+      here[0] = move(here[0], b_.getInt64(lanes_ * size()));
+      here[1] = move(here[1], b_.getInt64(lanes_ * size_to));
+      return here;
+    });
+    state = loop(b_.CreateURem(steps_, b_.getInt64(lanes)), state, [&](Values here) {
+      for (int v = 0; v < kVectorsOfLines; ++v)
+        here[static_cast<std::size_t>(2 + v)] =
+            add(here[1], gather(here[0], v), here[static_cast<std::size_t>(2 + v)]);
+      here[0] = move(here[0], from_step_);
+      here[1] = move(here[1], b_.getInt64(size_to));
+      return here;
+    });
+    std::vector<llvm::Constant*> numbers;
+    for (int v = 0; v < kVectorsOfLines; ++v) {
+      numbers.clear();
+      for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(v * lanes_ + i));
+      auto* exists = b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
+                                      b_.CreateVectorSplat(static_cast<unsigned>(lanes_), lines_));
+      b_.CreateMaskedStore(state[static_cast<std::size_t>(2 + v)],
+                           move(to, b_.getInt64(v * lanes_ * size_to)), align, exists);
+    }
+  }
+
+  // The lines of a step, as whole vectors where all of them exist.
+  void copy(llvm::Value* from, llvm::Value* to) {
+    constexpr int kUnrolled = 4;
+    const std::int64_t from_bytes = lanes_ * size(),
+                       to_bytes = lanes_ * static_cast<std::int64_t>(size_of(packer_.to));
+    auto steps = [&](llvm::Value* turns, int unrolled, const Values& starts, auto load) {
+      return loop(turns, starts, [&](Values here) {
+        for (int i = 0; i < unrolled; ++i) {
+          for (int v = 0; v < packer_.vectors; ++v)
+            store(convert(load(move(here[0], b_.getInt64(v * from_bytes)))),
+                  move(here[1], b_.getInt64(v * to_bytes)));
+          here[0] = move(here[0], from_step_);
+          here[1] = move(here[1], to_step_);
+        }
+        return here;
+      });
+    };
+    llvm::LLVMContext& context = function_->getContext();
+    auto block = [&](const char* name) {
+      return llvm::BasicBlock::Create(context, name, function_);
+    };
+    llvm::BasicBlock *whole = block("whole"), *part = block("part"), *done = block("done");
+    b_.CreateCondBr(all_, whole, part);
+    b_.SetInsertPoint(whole);
+    auto load = [&](llvm::Value* p) {
+      return b_.CreateAlignedLoad(vector_of(from_), p, align_from());
+    };
+    const Values rest =
+        steps(b_.CreateUDiv(steps_, b_.getInt64(kUnrolled)), kUnrolled, {from, to}, load);
+    steps(b_.CreateURem(steps_, b_.getInt64(kUnrolled)), 1, rest, load);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(part);
+    if (packer_.vectors == 1)
+      steps(steps_, 1, {from, to}, [&](llvm::Value* p) {
+        return b_.CreateMaskedLoad(vector_of(from_), p, align_from(), mask_,
+                                   llvm::Constant::getNullValue(vector_of(from_)));
+      });
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+  }
+
+  llvm::Value* shuffle(llvm::Value* x, llvm::Value* y, const std::vector<int>& lanes) {
+    return b_.CreateShuffleVector(x, y, lanes);
+  }
+  // The elements of x and y alternately, from the lower or upper halves of each group of `group`
+  // elements, in units of `unit` elements.
+  llvm::Value* interleave(llvm::Value* x, llvm::Value* y, int group, int unit, bool upper) {
+    std::vector<int> lanes;
+    for (int g = 0; g < lanes_; g += group)
+      for (int i = 0; i < group / 2; i += unit)
+        for (int of : {0, lanes_})
+          for (int u = 0; u < unit; ++u) lanes.push_back(of + g + (upper ? group / 2 : 0) + i + u);
+    return shuffle(x, y, lanes);
+  }
+
+  // A square of as many lines as steps, as a vector for each step. Each stage works in groups that
+  // are twice as large: within the 16 bytes in which processors shuffle cheaply, and then with
+  // these as units.
+  Values transposed(llvm::Value* from, int vector) {
+    Values rows;
+    for (int i = 0; i < lanes_; ++i) {
+      auto* line = move(from, line_at(vector * lanes_ + i));
+      rows.push_back(convert(b_.CreateAlignedLoad(vector_of(from_), line, align_from())));
+      b_.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+          {move(line, b_.getInt64(kBytesAhead)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    }
+    const int unit = 16 / static_cast<int>(size_of(packer_.to)), units = lanes_ / unit;
+    // Transposes `unit` x `unit` elements: afterwards row `r` of a group of rows has, in 16-byte
+    // unit g, the elements of all rows of the group at step g * unit + r.
+    for (int first = 0; first < lanes_; first += unit) {
+      llvm::Value** x = &rows[static_cast<std::size_t>(first)];
+      if (unit == 2) {
+        llvm::Value *low = interleave(x[0], x[1], 2, 1, false),
+                    *high = interleave(x[0], x[1], 2, 1, true);
+        x[0] = low, x[1] = high;
+      } else {
+        llvm::Value *ab = interleave(x[0], x[1], 4, 1, false),
+                    *ab_upper = interleave(x[0], x[1], 4, 1, true),
+                    *cd = interleave(x[2], x[3], 4, 1, false),
+                    *cd_upper = interleave(x[2], x[3], 4, 1, true);
+        x[0] = interleave(ab, cd, 4, 2, false);
+        x[1] = interleave(ab, cd, 4, 2, true);
+        x[2] = interleave(ab_upper, cd_upper, 4, 2, false);
+        x[3] = interleave(ab_upper, cd_upper, 4, 2, true);
+      }
+    }
+    Values steps(static_cast<std::size_t>(lanes_));
+    for (int r = 0; r < unit; ++r) {
+      Values of_group;
+      for (int g = 0; g < units; ++g)
+        of_group.push_back(rows[static_cast<std::size_t>(g * unit + r)]);
+      of_group = transpose_units(of_group, unit);
+      for (int g = 0; g < units; ++g)
+        steps[static_cast<std::size_t>(g * unit + r)] = of_group[static_cast<std::size_t>(g)];
+    }
+    return steps;
+  }
+  // Vectors of as many units as there are vectors: a square of units, transposed.
+  Values transpose_units(const Values& x, int unit) {
+    auto pick = [&](llvm::Value* u, llvm::Value* v, std::vector<int> from_u,
+                    std::vector<int> from_v) {
+      std::vector<int> lanes;
+      for (int i : from_u)
+        for (int e = 0; e < unit; ++e) lanes.push_back(i * unit + e);
+      for (int i : from_v)
+        for (int e = 0; e < unit; ++e) lanes.push_back(lanes_ + i * unit + e);
+      return shuffle(u, v, lanes);
+    };
+    if (x.size() == 1) return x;
+    if (x.size() == 2) return {pick(x[0], x[1], {0}, {0}), pick(x[0], x[1], {1}, {1})};
+    llvm::Value *a = pick(x[0], x[1], {0, 1}, {0, 1}), *b = pick(x[2], x[3], {0, 1}, {0, 1}),
+                *c = pick(x[0], x[1], {2, 3}, {2, 3}), *d = pick(x[2], x[3], {2, 3}, {2, 3});
+    return {pick(a, b, {0, 2}, {0, 2}), pick(a, b, {1, 3}, {1, 3}), pick(c, d, {0, 2}, {0, 2}),
+            pick(c, d, {1, 3}, {1, 3})};
+  }
+
+  const Packer packer_;
+  IrBuilder b_;
+  const int lanes_;
+  llvm::Function* function_;
+  llvm::Type *from_, *to_;
+  llvm::Value *args_, *from_step_, *from_line_, *to_step_, *steps_, *lines_;
+  llvm::Value *mask_ = nullptr, *all_ = nullptr;
+  Values lines_at_;  // distances of the lines from the first
+};
+
+}  // namespace
+
+PackKernel pack_kernel(const Packer& packer) {
+  const std::string key = "matrix pack 4 " + std::to_string(static_cast<int>(packer.from)) + " " +
+                          std::to_string(static_cast<int>(packer.to)) + " " +
+                          std::to_string(static_cast<int>(packer.adjacent)) + " " +
+                          std::to_string(packer.vectors) + (packer.multiply ? " times vector" : "");
+  return reinterpret_cast<PackKernel>(
+      shared_function(key, [&](llvm::Module& module, const std::string& name) {
+        PackEmitter(packer, module, name).emit();
+      }));
+}
+
+}  // namespace tessera::inline v0::codegen::matrix

@@ -1,0 +1,49 @@
+// Copies of operands in the order in which a product reads them: panels of a few rows of A, or
+// columns of B ("lines"), in which the elements of one step of k are adjacent.
+//
+// Conversions to the type that is multiplied happen on the way. The loops are compiled for this
+// processor, as those of the products are.
+#pragma once
+
+#include "ir/program.h"
+
+#include <cstdint>
+
+namespace tessera::inline v0::codegen::matrix {
+
+/// Which elements of the operand are adjacent in memory.
+enum class Adjacent {
+  lines,   // those of one step of k: copied vector by vector
+  steps,   // those of one line: transposed in registers
+  neither  // gathered one by one
+};
+
+struct Packer {
+  DType from = DType::float32, to = DType::float32;  // `to` is float32 or float64
+  Adjacent adjacent = Adjacent::lines;
+  /// The vectors of lines that are copied side by side; more than one only if lines are adjacent,
+  /// and only if all of their lines exist.
+  int vectors = 1;
+  /// The lines are not stored: they are multiplied by a vector. Then a panel is kVectorsOfLines
+  /// vectors of lines, of which only the sums of those that exist are written.
+  bool multiply = false;
+};
+inline constexpr int kVectorsOfLines = 2;
+
+/// Arguments of a packing loop, which copies `panels` panels of `vectors` vectors of
+/// lines. Distances are
+/// in bytes. If `lines` is smaller than a vector, the vector's other elements are unspecified.
+struct PackArgs {
+  const void* from;
+  void* to;
+  std::int64_t from_step, from_line, from_panel;
+  std::int64_t to_step, to_panel;
+  std::int64_t steps, panels, lines;
+  const void* vector = nullptr;  // with an element per step, if the loop multiplies
+};
+using PackKernel = void (*)(const PackArgs*);
+
+/// Compiles the loop, or finds it. Thread-safe.
+PackKernel pack_kernel(const Packer& packer);
+
+}  // namespace tessera::inline v0::codegen::matrix
