@@ -26,8 +26,8 @@ void place_results(Compiled& c, const stablehlo::Signature& signature,
                    const std::vector<stablehlo::NamedType>& outputs, const Program& program);
 
 /// Decides which arguments each call takes: those whose memory a result is declared to use. If the
-/// caller leaves open which result may use an argument's memory, it is taken if there is a result of
-/// its size that no other argument serves.
+/// caller leaves open which result may use an argument's memory, the argument is taken if there is
+/// a result of its size that no other argument serves.
 void take_arguments(Compiled& c, const stablehlo::Signature& signature);
 
 }  // namespace tessera::inline v0::pjrt
