@@ -154,7 +154,8 @@ TEST(DotCall, LargeEnoughToBeCut) {
                      dot_attrs(d, result)));
 }
 
-// Operands whose lines are a multiple of half a page apart are copied to other distances first.
+// The lines of these operands are a multiple of half a page apart, so that the elements of a column
+// map to a few lines of the first-level cache.
 TEST(DotCall, OperandsWhoseLinesShareCacheSets) {
   for (const auto& [l, r, d] : std::vector<std::tuple<Shape, Shape, DotDims>>{
            {{150, 200}, {200, 1024}, {{1}, {0}, {}, {}}},
