@@ -7,7 +7,7 @@
 #include "ops/linalg/fft.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <utility>
 
 namespace tessera::inline v0::codegen {
 namespace {
@@ -184,23 +184,24 @@ INLINE FftPoint<P>* run_all(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>
 template <class P, int bytes>
 struct Square {
   typedef P Vector __attribute__((vector_size(bytes), may_alias));
-  typedef std::conditional_t<sizeof(P) == 4, std::int32_t, std::int64_t> Order
-      __attribute__((vector_size(bytes)));
   static constexpr int kRows = bytes / static_cast<int>(sizeof(P));
   Vector rows[kRows];
 
+  // The elements of two rows in turn, from position `first` onwards.
+  template <int first, int... i>
+  INLINE static void interleave(const Vector& a, const Vector& b, Vector& to,
+                                std::integer_sequence<int, i...>) {
+    to = __builtin_shufflevector(a, b, (first + i / 2 + i % 2 * kRows)...);
+  }
+
   // Interleaving the halves of the rows as often as the number of rows can be halved transposes it.
   INLINE void transpose() {
-    Order low, high;
-    for (int i = 0; i < kRows / 2; ++i) {
-      low[2 * i] = i, low[2 * i + 1] = kRows + i;
-      high[2 * i] = kRows / 2 + i, high[2 * i + 1] = kRows + kRows / 2 + i;
-    }
+    constexpr std::make_integer_sequence<int, kRows> kLanes;
     for (int round = 1; round < kRows; round *= 2) {
       Vector next[kRows];
       for (int i = 0; i < kRows / 2; ++i) {
-        next[2 * i] = __builtin_shuffle(rows[i], rows[i + kRows / 2], low);
-        next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + kRows / 2], high);
+        interleave<0>(rows[i], rows[i + kRows / 2], next[2 * i], kLanes);
+        interleave<kRows / 2>(rows[i], rows[i + kRows / 2], next[2 * i + 1], kLanes);
       }
       for (int i = 0; i < kRows; ++i) rows[i] = next[i];
     }
