@@ -294,18 +294,18 @@ void wait_a_moment(runtime::Completion& pending) {
     std::mutex mutex;
     std::condition_variable changed;
     bool is_there = false;
+    std::unique_ptr<PJRT_Error> error;
   };
   const auto end = std::make_shared<End>();
-  pending.then([end](const std::exception_ptr&) {
+  pending.then([end](const std::exception_ptr& error) {
     const std::lock_guard lock(end->mutex);
+    if (error) end->error.reset(error_of(error));
     end->is_there = true;
     end->changed.notify_one();
   });
   std::unique_lock lock(end->mutex);
-  if (!end->changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return end->is_there; }))
-    return;
-  lock.unlock();
-  pending.wait();
+  end->changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return end->is_there; });
+  if (end->error) throw Failure(end->error->code, end->error->text);
 }
 
 }  // namespace
