@@ -28,7 +28,7 @@ struct Tile {
   ReadA read_a = ReadA::by_rows;
 };
 
-/// What a sum begins with, and what is done with it.
+/// The value with which a sum begins, and whether it replaces the result or is added to it.
 enum class Begin : std::int64_t { zero, result };
 enum class End : std::int64_t { store, add };
 
