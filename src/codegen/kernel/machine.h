@@ -35,7 +35,7 @@ using KernelFn = void (*)(const void* const* inputs, void* const* outputs, void*
 
 using SymbolNames = std::span<const std::string>;
 
-/// What make_machines compiles.
+/// A machine that make_machines compiles.
 struct MachineRequest {
   /// Machines of equal keys have the same schedule and code.
   std::string key;
