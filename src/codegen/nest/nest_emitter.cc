@@ -148,7 +148,7 @@ struct NestEmitter::Carry {
   llvm::Value* output = nullptr;
   bool moves = false;            // else `from` and `to` are the same place, or it is passed on
   llvm::Value* spare = nullptr;  // if it takes turns in two places
-  // Where it takes turns, the places in this iteration, which are `first` in the first one.
+  // The places of a carry that takes turns: in this iteration, and in the first one.
   llvm::PHINode *reads = nullptr, *writes = nullptr;
   llvm::Value *first_read = nullptr, *first_write = nullptr;
 };
@@ -260,7 +260,7 @@ void NestEmitter::scan(const NestLoop& loop, const Pointers& in, const Pointers&
   t->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(unsigned_of(loop.length))), turn, after);
   b_.SetInsertPoint(after);
-  // What takes turns ends in its output.
+  // A carry that takes turns ends in its output.
   for (Carry& c : carries) c.moves = c.moves && !c.spare;
   finish_carries(carries);
 }
