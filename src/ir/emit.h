@@ -180,7 +180,7 @@ struct Write {
   Lane value;
   Lane inside;
 };
-/// What `eqn` writes for the element `at` of the operand `Op::written`.
+/// Returns the element that `eqn` writes for the element `at` of the operand `Op::written`.
 using WriteRule = std::function<Write(Emitter& e, const Equation& eqn, std::span<const Index> at)>;
 
 }  // namespace tessera::inline v0

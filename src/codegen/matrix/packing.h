@@ -30,8 +30,9 @@ struct Packer {
 };
 inline constexpr int kVectorsOfLines = 2;
 
-/// Arguments of a packing loop, which copies `panels` panels of `vectors` vectors of lines. Distances
-/// are in bytes. If `lines` is smaller than a vector, the vector's other elements are unspecified.
+/// Arguments of a packing loop, which copies `panels` panels of `vectors` vectors of lines.
+/// Distances are in bytes. If `lines` is smaller than a vector, the vector's other elements are
+/// unspecified.
 struct PackArgs {
   const void* from;
   void* to;
