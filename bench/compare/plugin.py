@@ -25,7 +25,7 @@ import session
 import sides
 import table
 
-PACKAGES = {"jax": "jax==0.12.0.1", "flax": "flax", "optax": "optax"}
+PACKAGES = {"jax": ["jax==0.12.0.1"], "flax": ["flax"], "optax": ["optax"]}
 DEVICES = 8
 LEVEL = 0.97  # from this ratio of jaxlib's time to ours on, they count as equal
 

@@ -12,8 +12,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # The packages that an environment gets, and the modules of them that are imported.
-JAX = {"jax": "jax==0.10.2", "flatbuffers": "flatbuffers"}  # without the second, JAX cannot read exported functions
-TORCH = {"torch": "torch==2.15.0"}
+# The newest JAX needs Python 3.12, and an older Python gets the last JAX that runs there. Without flatbuffers, JAX cannot read exported functions.
+JAX = {"jax": ["jax==0.12.0.1; python_version >= '3.12'", "jax==0.10.2; python_version < '3.12'"], "flatbuffers": ["flatbuffers"]}
+TORCH = {"torch": ["torch==2.15.0"]}
 
 
 class Failed(Exception):
@@ -190,15 +191,24 @@ def clean_environment():
     return dict(kept, TESSERA_CACHE="off", JAX_PLATFORMS="cpu")
 
 
+def newest_python():
+    """The newest interpreter here that can make virtual environments, 3.13 at most: later ones may lack wheels. Else this one."""
+    for name in ("python3.13", "python3.12"):
+        found = shutil.which(name)
+        if found and not subprocess.run([found, "-c", "import ensurepip, venv"], capture_output=True).returncode:
+            return found
+    return sys.executable
+
+
 def python_with(packages, python, venv):
     """An interpreter that has the packages: the given one, or that of a virtual environment made here."""
     if python:
         return str(python)
     made = venv / "bin/python"
     if not made.exists():
-        run([sys.executable, "-m", "venv", venv])
+        run([newest_python(), "-m", "venv", venv])
     if subprocess.run([made, "-c", "import " + ", ".join(packages)], capture_output=True).returncode:
-        run([made, "-m", "pip", "install", "--quiet", *packages.values()])
+        run([made, "-m", "pip", "install", "--quiet", *(p for some in packages.values() for p in some)])
     return str(made)
 
 
