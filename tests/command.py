@@ -39,7 +39,42 @@ assert run("--version")[0] == f"tessera {version}\n"
 _, err = run(code=2)
 assert err.startswith("usage: tessera COMMAND"), err
 _, err = run("fly", code=2)
-assert err == "tessera: there is no command 'fly'; there are check, run, print, bench, explain and checkpoint\ntry: tessera --help\n", err
+assert err == "tessera: there is no command 'fly'; there are check, run, print, bench, explain, checkpoint and new\ntry: tessera --help\n", err
+
+# The project that `tessera new` writes is built by the test `package`; here are its files, and what is refused.
+out, _ = run("new", "work/two-spirals/")
+assert out == """Made work/two-spirals. To build it, run it and test it:
+
+    cd work/two-spirals
+    cmake -B build
+    cmake --build build
+    ./build/two-spirals
+    ctest --test-dir build
+""", out
+template = source / "tools" / "project"
+names = sorted(str(f.relative_to(template)) for f in template.rglob("*") if f.is_file())
+assert names == [".clangd", ".gitignore", ".vscode/settings.json", "CMakeLists.txt", "README.md", "main.cc", "model.h", "model_test.cc"], names
+for name in names:
+    assert (work / "work/two-spirals" / name).read_text() == (template / name).read_text().replace("@project@", "two-spirals"), name
+(work / "file").write_text("somebody's")
+refused = {
+    "work/two-spirals": "'work/two-spirals' exists already; nothing was written",
+    "file": "'file' exists already; nothing was written",
+    "file/inside": "the folder 'file/inside' cannot be made: Not a directory",
+    "test": "'test' is the name of another CMake target",
+    "2d": "a project's name begins with a letter and consists of letters, digits, '_' and '-', and '2d' does not",
+    "a b": "a project's name begins with a letter and consists of letters, digits, '_' and '-', and 'a b' does not",
+    "": "a project's name begins with a letter and consists of letters, digits, '_' and '-', and '' does not",
+}
+for folder, problem in refused.items():
+    _, err = run("new", folder, code=2)
+    assert err == f"tessera: {problem}\ntry: tessera --help\n", err
+assert (work / "file").read_text() == "somebody's" and not (work / "test").exists()
+_, err = run("new", code=2)
+assert err == "tessera: new takes the folder of the project, and gets 0 arguments\ntry: tessera --help\n", err
+_, err = run("--cmake-dir", code=2)
+assert err == "tessera: there is no CMake package beside this program, which is not an installed one\ntry: tessera --help\n", err
+
 _, err = run("check", code=2)
 assert err == "tessera: check takes files\ntry: tessera --help\n", err
 _, err = run("run", "f.mlir", "--arg", code=2)

@@ -43,5 +43,8 @@ int print(const Words& arguments);
 int bench(const Words& arguments);
 int explain(const Words& arguments);
 int checkpoint(const Words& arguments);
+/// `tessera new` and `tessera --cmake-dir`.
+int make_project(const Words& arguments);
+int print_package_folder();
 
 }  // namespace command

@@ -1,5 +1,5 @@
 // The command `tessera`: runs, checks, prints, measures and explains StableHLO modules, and lists,
-// verifies and compares checkpoints.
+// verifies and compares checkpoints, and begins projects.
 #include "command.h"
 #include "output.h"
 
@@ -55,8 +55,14 @@ constexpr const char* kUsage = R"(usage: tessera COMMAND ...
       Compares two steps: the last two of a folder, the newest of two folders, or those that are
       named. Exit code 1 where they differ.
 
+  tessera new FOLDER
+      Writes a project that trains a small network: a CMake file, a program, a test and settings for
+      editors. The folder's name is the project's.
+
   tessera --help
   tessera --version
+  tessera --cmake-dir
+      Prints the folder of the CMake package, for cmake -Dtessera_DIR=...
 
 Exit codes: 0 all is well, 1 a check failed, 2 the command line or a file cannot be used, or the
 output cannot be written.
@@ -76,6 +82,7 @@ int dispatch(const command::Words& words) {
                   TESSERA_VERSION_PATCH);
     return command::kWell;
   }
+  if (words[0] == "--cmake-dir") return command::print_package_folder();
   const command::Words rest(words.begin() + 1, words.end());
   // The evaluator is chosen by the environment, which is read at the first computation.
   for (const std::string& w : rest)
@@ -86,8 +93,9 @@ int dispatch(const command::Words& words) {
   if (words[0] == "bench") return command::bench(rest);
   if (words[0] == "explain") return command::explain(rest);
   if (words[0] == "checkpoint") return command::checkpoint(rest);
+  if (words[0] == "new") return command::make_project(rest);
   throw command::Unusable{"there is no command '" + words[0] +
-                          "'; there are check, run, print, bench, explain and checkpoint"};
+                          "'; there are check, run, print, bench, explain, checkpoint and new"};
 }
 
 void complain(const std::string& text) {

@@ -32,6 +32,29 @@ if(NOT out MATCHES "NEEDED[^\n]*lib(LLVM|tessera)" OR out MATCHES "NEEDED[^\n]*l
   message(FATAL_ERROR "a program of the core is linked with\n${out}")
 endif()
 
+# The project that the installed command writes builds, runs and passes its tests with the line that the command prints.
+file(GLOB command ${WORK}/prefix/bin/tessera)
+if(NOT command)
+  message(FATAL_ERROR "the command is not installed")
+endif()
+step(${CMAKE_COMMAND} -E chdir ${WORK} ${command} new two_spirals)
+if(NOT out MATCHES "\n    cmake -B build -Dtessera_DIR='([^'\n]*)'\n")
+  message(FATAL_ERROR "tessera new printed\n${out}")
+endif()
+set(package ${CMAKE_MATCH_1})
+step(${command} --cmake-dir)
+if(NOT out STREQUAL "${package}\n")
+  message(FATAL_ERROR "tessera --cmake-dir printed '${out}', and tessera new '${package}'")
+endif()
+set(project ${WORK}/two_spirals)
+step(${CMAKE_COMMAND} -S ${project} -B ${project}/build -G Ninja -Dtessera_DIR=${package} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug)
+step(${CMAKE_COMMAND} --build ${project}/build)
+step(${CMAKE_COMMAND} -E chdir ${project} ${project}/build/two_spirals)
+if(NOT out MATCHES "^step   0  loss 0\\.[0-9]+\n.*\naccuracy (1\\.000|0\\.99[0-9])\nsaved spirals.safetensors\n$" OR NOT EXISTS ${project}/spirals.safetensors)
+  message(FATAL_ERROR "the project printed\n${out}")
+endif()
+step(${CMAKE_CTEST_COMMAND} --test-dir ${project}/build)
+
 # Asking for a component that does not exist makes the whole request fail.
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/wrong_component -B ${WORK}/wrong_component -G Ninja
   -DCMAKE_PREFIX_PATH=${WORK}/prefix RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE errors)
