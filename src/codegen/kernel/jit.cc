@@ -42,6 +42,11 @@
 
 namespace tessera::inline v0::codegen {
 
+bool unoptimized() {
+  static const bool set = settings::flag("TESSERA_UNOPTIMIZED");
+  return set;
+}
+
 namespace {
 
 void initialize_llvm() {
@@ -50,11 +55,6 @@ void initialize_llvm() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
-}
-
-bool unoptimized() {
-  static const bool set = settings::flag("TESSERA_UNOPTIMIZED");
-  return set;
 }
 
 llvm::TargetMachine& machine() {

@@ -8,6 +8,7 @@
 // give the same bits.
 #pragma once
 
+#include "codegen/kernel/shared_code.h"
 #include "ir/program.h"
 
 #include <cstdint>
@@ -58,6 +59,8 @@ int most_rows();
 /// The most vectors that a tile of so few rows may have in a row.
 int most_vectors(int rows);
 
+/// The kernel of a tile, which is a TileKernel.
+SharedFunction tile_function(const Tile& tile);
 /// Compiles the kernel of a tile, or finds it. Thread-safe.
 TileKernel tile_kernel(const Tile& tile);
 
