@@ -12,7 +12,7 @@ inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"],
     "stablehlo": ["text", "bytecode", "emit", "import", "functions"],
     "spmd": ["place", "region", "propagate", "reshard", "partition"],
-    "codegen": ["kernel", "matrix", "nest", "calls", "fuse", "tape"],
+    "codegen": ["kernel", "matrix", "ahead", "nest", "calls", "fuse", "tape"],
     "runtime": ["host", "cpu"],
     "api": ["array", "trace", "numpy", "linalg", "special", "random", "control", "devices", "transform", "interop"],
 }

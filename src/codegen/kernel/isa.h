@@ -1,9 +1,14 @@
 // Properties of the processor that the kernel compiler uses.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace tessera::inline v0::codegen {
+
+/// Instruction sets for which functions are compiled when the library is built. All processors that
+/// have an extension also have what older extensions brought.
+enum class Level { sse4, avx2, avx512 };
 
 struct Isa {
   std::string triple, cpu, features;
@@ -13,9 +18,16 @@ struct Isa {
   bool bfloat16 = false;  // has dot products of bfloat16 pairs with float32 sums
   bool fused = false;     // has fused multiply-adds
   int vector_registers = 16;
+  /// The level whose code runs here and has the sizes above; none if this processor lacks a part.
+  std::optional<Level> level;
 };
 
 /// The processor this process runs on.
 const Isa& host_isa();
+/// The least processor of a level.
+Isa isa_of(Level level);
+/// From now on host_isa() is the least processor of this level. For the program that compiles
+/// functions for other processors, before anything else asks.
+void pretend_isa(Level level);
 
 }  // namespace tessera::inline v0::codegen

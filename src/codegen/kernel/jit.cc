@@ -42,6 +42,11 @@
 
 namespace tessera::inline v0::codegen {
 
+bool unoptimized() {
+  static const bool set = settings::flag("TESSERA_UNOPTIMIZED");
+  return set;
+}
+
 namespace {
 
 void initialize_llvm() {
@@ -50,11 +55,6 @@ void initialize_llvm() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
-}
-
-bool unoptimized() {
-  static const bool set = settings::flag("TESSERA_UNOPTIMIZED");
-  return set;
 }
 
 llvm::TargetMachine& machine() {
@@ -207,7 +207,7 @@ std::string compile_object(llvm::Module& module, Effort effort) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
-  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile, kUnverified))
     throw InternalError("LLVM cannot write object files for this machine");
   codegen.run(module);
   return std::string(bytes.begin(), bytes.end());

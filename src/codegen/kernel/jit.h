@@ -31,6 +31,8 @@ class LinkedCode {
 /// Thread-safe.
 std::unique_ptr<const LinkedCode> link_object(const std::string& object,
                                               std::span<const std::string> names);
+/// Whether TESSERA_UNOPTIMIZED asks for code as it is emitted.
+bool unoptimized();
 /// The version of LLVM, such as "19.1.4".
 std::string compiler_version();
 

@@ -151,7 +151,10 @@ int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer
   int width = std::min(32, 64 / widest);
   // Wide vectors read memory in longer pieces. Several reductions together read several operands,
   // so less of each will do, and each of them takes the compiler as long as its vectors are wide.
-  if (over_rows) width *= static_cast<int>(std::max(4u, 16u / std::bit_ceil(over_rows)));
+  // So does every operation around them, and its values do not fit the registers.
+  constexpr unsigned kAround = 4;
+  const unsigned pieces = std::max(over_rows, static_cast<unsigned>(t.around) / kAround);
+  if (over_rows) width *= static_cast<int>(std::max(4u, 16u / std::bit_ceil(std::max(1u, pieces))));
   std::int64_t n = s.dims.back();
   while (width > 1 && width / 2 >= n && !s.any_length) width /= 2;
   return std::max(width, 2);

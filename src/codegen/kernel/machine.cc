@@ -59,14 +59,14 @@ MachinePtr make_machine(const MachineRequest& request) {
   if (object) {
     try {
       m->code = link_object(*object, names);
-      ++cache().from_disk;
+      if (request.counted) ++cache().from_disk;
     } catch (const InternalError&) {
       object.reset();  // ignore a damaged file
     }
   }
   if (!object) {
     object = compile(request, *m, names);
-    ++cache().compiled;
+    if (request.counted) ++cache().compiled;
     write_cached(id, m->key, *object);
     m->code = link_object(*object, names);
   }
@@ -99,11 +99,11 @@ std::vector<MachinePtr> make_machines(std::vector<MachineRequest> requests) {
       std::promise<MachinePtr> there;
       there.set_value(std::move(made));
       coming[i] = there.get_future().share();
-      ++cache().from_memory;
+      if (requests[i].counted) ++cache().from_memory;
       continue;
     }
     if (entry.coming.valid()) {
-      ++cache().from_memory;
+      if (requests[i].counted) ++cache().from_memory;
     } else {
       jobs.push_back({std::move(requests[i]), {}});
       entry.coming = jobs.back().promise.get_future().share();

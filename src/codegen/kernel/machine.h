@@ -44,6 +44,8 @@ struct MachineRequest {
   /// Writes the functions, under these names.
   std::function<void(const Machine&, llvm::Module&, SymbolNames)> emit;
   Effort effort = Effort::kernel;
+  /// Whether kernel_stats() counts it.
+  bool counted = true;
 };
 
 /// Returns a machine per request. Those that are new to the process and the disk cache are compiled

@@ -1,29 +1,27 @@
 #include "codegen/kernel/shared_code.h"
 
-#include "base/message.h"
 #include "base/process.h"
-#include "codegen/kernel/disk_cache.h"
+#include "codegen/kernel/built_table.h"
+#include "codegen/kernel/isa.h"
 #include "codegen/kernel/jit.h"
-#include "codegen/kernel/llvm_ir.h"
+#include "codegen/kernel/machine.h"
 
-#include <memory>
+#include <algorithm>
 #include <mutex>
-#include <optional>
+#include <span>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace tessera::inline v0::codegen {
 
 namespace {
 
-struct SharedFunction {
-  std::mutex compiling;
-  std::unique_ptr<const LinkedCode> code;
-};
-
 // Never destroyed: routines may run until the process ends.
 struct SharedFunctions {
   std::mutex mutex;
-  std::unordered_map<std::string, std::unique_ptr<SharedFunction>> by_key;
+  std::unordered_map<std::string, MachinePtr> compiled;
 };
 
 SharedFunctions& shared_functions() {
@@ -31,38 +29,51 @@ SharedFunctions& shared_functions() {
   return all;
 }
 
+std::span<const BuiltFunction> built_functions() {
+#ifdef TESSERA_BUILT_FUNCTIONS
+  if (const auto level = host_isa().level) {
+    const BuiltTable& table = *level == Level::avx512 ? tessera_built_avx512
+                              : *level == Level::avx2 ? tessera_built_avx2
+                                                      : tessera_built_sse4;
+    return {table.functions, static_cast<std::size_t>(table.count)};
+  }
+#endif
+  return {};
+}
+
 }  // namespace
 
-void* shared_function(const std::string& key,
-                      const std::function<void(llvm::Module&, const std::string&)>& emit) {
-  const Inside inside;
-  SharedFunction* function = nullptr;
+void* built_function(const std::string& key) {
+  if (unoptimized()) return nullptr;
+  const std::span<const BuiltFunction> all = built_functions();
+  const auto at = std::lower_bound(
+      all.begin(), all.end(), key,
+      [](const BuiltFunction& f, const std::string& k) { return std::string_view(f.key) < k; });
+  return at != all.end() && at->key == key ? at->address : nullptr;
+}
+
+void* shared_function(const SharedFunction& function) {
+  if (void* built = built_function(function.key)) return built;
   {
-    std::lock_guard lock(shared_functions().mutex);
-    auto& entry = shared_functions().by_key[key];
-    if (!entry) entry = std::make_unique<SharedFunction>();
-    function = entry.get();
+    Locked lock(shared_functions().mutex);
+    auto& compiled = shared_functions().compiled;
+    if (auto at = compiled.find(function.key); at != compiled.end())
+      return at->second->code->addresses[0];
   }
-  std::lock_guard lock(function->compiling);
-  if (function->code) return function->code->addresses[0];
-  const std::string id = cache_id(key);
-  const std::string names[] = {"tessera_" + id};
-  if (std::optional<std::string> object = read_cached(id, key)) {
-    try {
-      function->code = link_object(*object, names);
-      return function->code->addresses[0];
-    } catch (const InternalError&) {
-      // A damaged file is ignored, and the function is compiled again.
-    }
-  }
-  llvm::LLVMContext context;
-  llvm::Module module(names[0], context);
-  configure_module(module);
-  emit(module, names[0]);
-  const std::string object = compile_object(module);
-  write_cached(id, key, object);
-  function->code = link_object(object, names);
-  return function->code->addresses[0];
+  MachineRequest request;
+  request.key = function.key;
+  request.plan = [](Machine&) { return std::size_t{1}; };
+  request.emit = [&](const Machine&, llvm::Module& module, SymbolNames names) {
+    function.emit(module, names[0]);
+  };
+  request.counted = false;
+  std::vector<MachineRequest> requests;
+  requests.push_back(std::move(request));
+  MachinePtr machine = make_machines(std::move(requests)).at(0);
+  void* address = machine->code->addresses[0];
+  Locked lock(shared_functions().mutex);
+  shared_functions().compiled.try_emplace(function.key, std::move(machine));
+  return address;
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -1,6 +1,6 @@
-// Functions that do not belong to one program, such as the inner loops of matrix products. They are
-// compiled when they are first asked for and stay for the life of the process; the cache on disk
-// keeps them between processes.
+// Functions that do not belong to one program, such as the inner loops of matrix products. They stay
+// for the life of the process. Common ones were compiled when the library was built; the others are
+// compiled when they are first asked for, and the cache on disk keeps them between processes.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,18 @@ class Module;
 
 namespace tessera::inline v0::codegen {
 
-/// The address of the function with this key, which `emit` writes into a module under the name that
-/// it is given. The key must say everything on which the code depends, except the processor.
-/// Thread-safe; other keys may be compiled meanwhile.
-void* shared_function(const std::string& key,
-                      const std::function<void(llvm::Module&, const std::string& name)>& emit);
+struct SharedFunction {
+  /// Says everything on which the code depends, except the processor.
+  std::string key;
+  /// Writes the function into a module under this name.
+  std::function<void(llvm::Module&, const std::string& name)> emit;
+};
+
+/// The function's address. Thread-safe.
+void* shared_function(const SharedFunction& function);
+
+/// The address of the function with this key if it was compiled for this processor's level when the
+/// library was built, else null. TESSERA_UNOPTIMIZED finds none.
+void* built_function(const std::string& key);
 
 }  // namespace tessera::inline v0::codegen

@@ -95,12 +95,12 @@ Index Tracer::index(const Lane& number, std::int64_t lo, std::int64_t hi) {
 }
 
 Lane Tracer::unary(Arith op, Lane x) {
-  (is_math(op) ? math : ops) += times_;
+  count(is_math(op) ? math : ops);
   const bool part = op == Arith::real || op == Arith::imag || op == Arith::abs;
   return {nullptr, op == Arith::is_finite ? DType::boolean : part ? real_dtype(x.dtype) : x.dtype};
 }
 Lane Tracer::binary(Arith op, Lane x, Lane) {
-  (is_math(op) ? math : ops) += times_;
+  count(is_math(op) ? math : ops);
   if (op == Arith::complex) return {nullptr, complex_dtype(x.dtype)};
   return {nullptr, op >= Arith::eq ? DType::boolean : x.dtype};
 }
@@ -138,7 +138,9 @@ Lane Tracer::reduce(std::span<const std::int64_t> extents, Lane init,
   if (!at_.empty())
     reductions.push_back({eqn_, at_.back().first, at_.back().second,
                           reduce_shape(program_, *eqn_, extents), init.dtype});
+  ++reducing_;
   Lane x = combine(init, element(at));
+  --reducing_;
   times_ = outer;
   loops_.resize(loops);
   return x;
@@ -152,7 +154,9 @@ std::vector<Lane> Tracer::fold(
   std::size_t loops = loops_.size();
   std::vector<Index> at = enter(extents);
   folds = true;
+  ++reducing_;
   std::vector<Lane> x = step(at, init);
+  --reducing_;
   times_ = outer;
   loops_.resize(loops);
   return x;

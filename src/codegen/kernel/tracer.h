@@ -41,8 +41,8 @@ class Tracer : public Composer {
   Index index(const Lane& number, std::int64_t lo, std::int64_t hi) override;
   Lane unary(Arith op, Lane x) override;
   Lane binary(Arith op, Lane x, Lane y) override;
-  Lane select(Lane, Lane on_true, Lane) override { return ops += times_, on_true; }
-  Lane convert(Lane, DType to) override { return ops += times_, Lane{nullptr, to}; }
+  Lane select(Lane, Lane on_true, Lane) override { return count(ops), on_true; }
+  Lane convert(Lane, DType to) override { return count(ops), Lane{nullptr, to}; }
   Lane bitcast(Lane, DType to) override { return {nullptr, to}; }
   Lane guarded(std::span<const Bound> bounds, const std::function<Lane()>& inside,
                Lane outside) override;
@@ -67,12 +67,17 @@ class Tracer : public Composer {
   std::vector<Reduction> reductions;
   double ops = 0;   // cheap operations per output element
   double math = 0;  // vector function calls per output element
+  int around = 0;   // operations of the machine code outside reductions and folds
   int widest = 1;   // bytes of the widest element type that is computed
   bool folds = false;
 
  private:
   const std::unordered_set<Var>& buffers_;
   std::unordered_map<ValueKey, Lane, ValueKeyHash> known_;
+  void count(double& kind) {
+    kind += times_;
+    around += reducing_ == 0;
+  }
   struct Loop {
     const Atom* atom;
     double extent;
@@ -87,7 +92,7 @@ class Tracer : public Composer {
   std::unordered_map<const Atom*, std::size_t> data_depth_;
   double elements_ = 1;
   double times_ = 1;
-  int guards_ = 0;
+  int guards_ = 0, reducing_ = 0;
   std::vector<std::pair<Var, std::vector<Index>>> at_;  // the rules that are running
 };
 

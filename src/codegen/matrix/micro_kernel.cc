@@ -2,11 +2,11 @@
 
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
-#include "codegen/kernel/shared_code.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0::codegen::matrix {
@@ -292,15 +292,18 @@ int most_vectors(int rows) {
   return std::clamp((host_isa().vector_registers - 2) / (rows + 1), kTileVectors, kMost);
 }
 
-TileKernel tile_kernel(const Tile& tile) {
+SharedFunction tile_function(const Tile& tile) {
   std::string key = "matrix tile 4 " + std::to_string(static_cast<int>(tile.dtype)) + " " +
                     std::to_string(tile.rows) + " " + std::to_string(tile.vectors) + " " +
                     std::to_string(tile.partial) + " " +
                     std::to_string(static_cast<int>(tile.read_a));
-  return reinterpret_cast<TileKernel>(
-      shared_function(key, [&](llvm::Module& module, const std::string& name) {
-        TileEmitter(tile, module, name).emit();
-      }));
+  return {std::move(key), [tile](llvm::Module& module, const std::string& name) {
+            TileEmitter(tile, module, name).emit();
+          }};
+}
+
+TileKernel tile_kernel(const Tile& tile) {
+  return reinterpret_cast<TileKernel>(shared_function(tile_function(tile)));
 }
 
 }  // namespace tessera::inline v0::codegen::matrix

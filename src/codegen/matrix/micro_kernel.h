@@ -1,13 +1,14 @@
 // The inner loop of matrix products: a tile of the result stays in registers while the terms of a
 // stretch of k are added to it.
 //
-// A tile is described as data, and compiled for this processor when it is first needed. All sizes
-// that belong to a product (k, strides, the number of tiles in a row) are arguments, so a few
-// kernels serve all products. The sum of one element is a chain of fused multiply-adds in the order
-// of k. It does not depend on the tile, so all kernels and all processors with fused multiply-adds
-// give the same bits.
+// A tile is described as data. Those of float32 are compiled when the library is built (common.h),
+// the others for this processor when they are first needed. All sizes that belong to a product (k,
+// strides, the number of tiles in a row) are arguments, so a few kernels serve all products. The sum
+// of one element is a chain of fused multiply-adds in the order of k. It does not depend on the
+// tile, so all kernels and all processors with fused multiply-adds give the same bits.
 #pragma once
 
+#include "codegen/kernel/shared_code.h"
 #include "ir/program.h"
 
 #include <cstdint>
@@ -58,6 +59,8 @@ int most_rows();
 /// The most vectors that a tile of so few rows may have in a row.
 int most_vectors(int rows);
 
+/// The kernel of a tile, which is a TileKernel.
+SharedFunction tile_function(const Tile& tile);
 /// Compiles the kernel of a tile, or finds it. Thread-safe.
 TileKernel tile_kernel(const Tile& tile);
 

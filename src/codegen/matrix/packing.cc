@@ -2,11 +2,11 @@
 
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
-#include "codegen/kernel/shared_code.h"
 #include "codegen/matrix/micro_kernel.h"
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0::codegen::matrix {
@@ -344,15 +344,18 @@ class PackEmitter {
 
 }  // namespace
 
+SharedFunction pack_function(const Packer& packer) {
+  std::string key = "matrix pack 4 " + std::to_string(static_cast<int>(packer.from)) + " " +
+                    std::to_string(static_cast<int>(packer.to)) + " " +
+                    std::to_string(static_cast<int>(packer.adjacent)) + " " +
+                    std::to_string(packer.vectors) + (packer.multiply ? " times vector" : "");
+  return {std::move(key), [packer](llvm::Module& module, const std::string& name) {
+            PackEmitter(packer, module, name).emit();
+          }};
+}
+
 PackKernel pack_kernel(const Packer& packer) {
-  const std::string key = "matrix pack 4 " + std::to_string(static_cast<int>(packer.from)) + " " +
-                          std::to_string(static_cast<int>(packer.to)) + " " +
-                          std::to_string(static_cast<int>(packer.adjacent)) + " " +
-                          std::to_string(packer.vectors) + (packer.multiply ? " times vector" : "");
-  return reinterpret_cast<PackKernel>(
-      shared_function(key, [&](llvm::Module& module, const std::string& name) {
-        PackEmitter(packer, module, name).emit();
-      }));
+  return reinterpret_cast<PackKernel>(shared_function(pack_function(packer)));
 }
 
 }  // namespace tessera::inline v0::codegen::matrix

@@ -5,6 +5,7 @@
 // processor, as those of the products are.
 #pragma once
 
+#include "codegen/kernel/shared_code.h"
 #include "ir/program.h"
 
 #include <cstdint>
@@ -43,6 +44,8 @@ struct PackArgs {
 };
 using PackKernel = void (*)(const PackArgs*);
 
+/// The loop, which is a PackKernel.
+SharedFunction pack_function(const Packer& packer);
 /// Compiles the loop, or finds it. Thread-safe.
 PackKernel pack_kernel(const Packer& packer);
 
