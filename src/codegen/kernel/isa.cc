@@ -29,6 +29,7 @@ const Isa& host_isa() {
     i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] &&
                features["avx512bw"];
     i.bfloat16 = i.avx512 && features["avx512bf16"];
+    i.int8 = i.avx512 ? features["avx512vnni"] : i.avx2 && features["avxvnni"];
     i.fused = i.avx2;
     if (i.avx512)
       i.vector_registers = 32, i.vector_bytes = 64, i.math32 = 16, i.math64 = 8;
