@@ -1,10 +1,16 @@
-// Measures products of matrices, as programs run them, beside the libraries: oneDNN's sgemm and
-// OpenBLAS's dgemm, called directly. Prints for each shape and each transposition (N: row-major, T:
-// transposed) the GFLOP/s of ours and of the library's on one core, their ratio, the share of the
-// peak of fused multiply-adds that is measured in the same run, and the GFLOP/s of ours on all cores.
-// A batch is a loop over the library's products.
+// Measures products of matrices, as programs run them, beside the libraries: oneDNN's sgemm, matmul
+// of bfloat16 and gemm of int8, and OpenBLAS's dgemm, cgemm and zgemm, called directly. Prints for
+// each shape and each transposition (N: row-major, T: transposed) the GFLOP/s of ours and of the
+// library's on one core, their ratio, the share of the peak of the instructions that are used,
+// measured in the same run, the GB/s at which the larger operand is read, and the GFLOP/s of ours on
+// all cores. An operation of complex numbers counts as four. A batch is a loop over the library's
+// products.
 //
-//   OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 matrix_bench [f32|f64] [transpositions, "NN,TN"] [m]
+//   OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 matrix_bench [dtype] [transpositions, "NN,TN"] [m]
+//
+// Dtypes are f32, f64, bf16, f16, s8, u8, s16, s32, c64 and c128. Results of bf16 and f16 are
+// float32, those of integers int32.
+#include "codegen/calls/onednn.h"
 #include "codegen/matrix/micro_kernel.h"
 #include "ir/host_array.h"
 #include "ir/op.h"
@@ -16,8 +22,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,42 +62,108 @@ double seconds(F f) {
   return best;
 }
 
+namespace matrix = ts::codegen::matrix;
+
 // A tile in the nearest cache that is far from every limit but the multipliers'.
-template <class T>
-double peak(ts::DType dtype) {
-  namespace matrix = ts::codegen::matrix;
-  const int rows = std::min(8, matrix::most_rows()), lanes = matrix::lanes_of(dtype);
+double peak(const matrix::Kind& kind) {
+  const int rows = std::min(8, matrix::most_rows()), lanes = matrix::lanes_of(kind.sum),
+            parts = matrix::parts_in(kind), vectors = 2 / parts;
   constexpr std::int64_t kSteps = 128;
-  std::vector<T> a(kSteps * 16, T(1)), b(static_cast<std::size_t>(kSteps * 2 * lanes), T(1)),
-      c(static_cast<std::size_t>(rows * 2 * lanes));
-  const auto kernel = matrix::tile_kernel({dtype, rows, 2, false, matrix::ReadA::by_steps});
-  const std::int64_t size = sizeof(T), row = 2 * lanes * size;
-  const matrix::TileArgs args{a.data(), b.data(), c.data(), 16 * size, row, 0, 0, row, kSteps, 64};
-  matrix::TileArgs one = args;
-  one.tiles = 1;
+  const std::int64_t size = static_cast<std::int64_t>(ts::size_of(kind.sum)),
+                     row = vectors * lanes * size;
+  std::vector<char> a(static_cast<std::size_t>(kSteps * 16 * size)),
+      b(static_cast<std::size_t>(kSteps * row)), c(static_cast<std::size_t>(rows * row));
+  const std::int32_t minus[16] = {};
+  const auto kernel = matrix::tile_kernel({kind, rows, vectors, false, matrix::ReadA::by_steps});
+  matrix::TileArgs one{a.data(), b.data(), c.data(), 16 * size, row, 0, 0, row, kSteps, 1};
+  one.minus = minus;
   const double s = seconds([&] {
     for (int i = 0; i < 64; ++i) kernel(&one);
   });
-  return 64.0 * 2 * rows * 2 * lanes * kSteps / s * 1e-9;
+  return 64.0 * 2 * rows * vectors * lanes * kSteps * matrix::steps_of(kind.terms) *
+         (parts == 2 ? 4 : 1) / s * 1e-9;
 }
 
-void library(char ta, char tb, const Product& p, const float* a, const float* b, float* c) {
-  for (std::int64_t i = 0; i < p.batch; ++i)
-    dnnl_sgemm(ta, tb, p.m, p.n, p.k, 1, a + i * p.m * p.k, ta == 'T' ? p.m : p.k,
-               b + i * p.k * p.n, tb == 'T' ? p.k : p.n, 0, c + i * p.m * p.n, p.n);
-}
-void library(char ta, char tb, const Product& p, const double* a, const double* b, double* c) {
-  for (std::int64_t i = 0; i < p.batch; ++i)
-    cblas_dgemm(
-        CblasRowMajor, ta == 'T' ? CblasTrans : CblasNoTrans, tb == 'T' ? CblasTrans : CblasNoTrans,
-        static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), 1, a + i * p.m * p.k,
-        static_cast<int>(ta == 'T' ? p.m : p.k), b + i * p.k * p.n,
-        static_cast<int>(tb == 'T' ? p.k : p.n), 0, c + i * p.m * p.n, static_cast<int>(p.n));
+struct Call {
+  char ta, tb;
+  Product p;
+  const void *a, *b;
+  void* c;
+};
+// A library's product of one matrix of the batch, or nothing if there is none.
+std::function<void(const Call&, std::int64_t)> library_of(ts::DType dtype, const Call& call) {
+  const auto turned = [](char t) { return t == 'T' ? CblasTrans : CblasNoTrans; };
+  const auto lda = [](const Call& x) { return x.ta == 'T' ? x.p.m : x.p.k; };
+  const auto ldb = [](const Call& x) { return x.tb == 'T' ? x.p.k : x.p.n; };
+  const auto blas = [=](auto gemm, auto element, const auto& one, const auto& zero) {
+    using T = decltype(element);
+    return [=](const Call& x, std::int64_t i) {
+      gemm(CblasRowMajor, turned(x.ta), turned(x.tb), static_cast<int>(x.p.m),
+           static_cast<int>(x.p.n), static_cast<int>(x.p.k), one(),
+           static_cast<const T*>(x.a) + i * x.p.m * x.p.k, static_cast<int>(lda(x)),
+           static_cast<const T*>(x.b) + i * x.p.k * x.p.n, static_cast<int>(ldb(x)), zero(),
+           static_cast<T*>(x.c) + i * x.p.m * x.p.n, static_cast<int>(x.p.n));
+    };
+  };
+  static const std::complex<float> kOne32 = 1, kZero32 = 0;
+  static const std::complex<double> kOne64 = 1, kZero64 = 0;
+  switch (dtype) {
+    case ts::DType::float32:
+      return [=](const Call& x, std::int64_t i) {
+        dnnl_sgemm(x.ta, x.tb, x.p.m, x.p.n, x.p.k, 1,
+                   static_cast<const float*>(x.a) + i * x.p.m * x.p.k, lda(x),
+                   static_cast<const float*>(x.b) + i * x.p.k * x.p.n, ldb(x), 0,
+                   static_cast<float*>(x.c) + i * x.p.m * x.p.n, x.p.n);
+      };
+    case ts::DType::float64:
+      return blas(
+          cblas_dgemm, double{}, [] { return 1.0; }, [] { return 0.0; });
+    case ts::DType::complex64:
+      return blas(
+          cblas_cgemm, std::complex<float>{}, [] { return &kOne32; }, [] { return &kZero32; });
+    case ts::DType::complex128:
+      return blas(
+          cblas_zgemm, std::complex<double>{}, [] { return &kOne64; }, [] { return &kZero64; });
+    case ts::DType::int8:
+      return [=](const Call& x, std::int64_t i) {
+        const std::int32_t zero = 0;
+        dnnl_gemm_s8s8s32(x.ta, x.tb, 'F', x.p.m, x.p.n, x.p.k, 1,
+                          static_cast<const std::int8_t*>(x.a) + i * x.p.m * x.p.k, lda(x), 0,
+                          static_cast<const std::int8_t*>(x.b) + i * x.p.k * x.p.n, ldb(x), 0, 0,
+                          static_cast<std::int32_t*>(x.c) + i * x.p.m * x.p.n, x.p.n, &zero);
+      };
+    case ts::DType::bfloat16: {
+      const Product& p = call.p;
+      using Operand = ts::codegen::onednn::Matmul::Operand;
+      const auto made =
+          ts::codegen::onednn::Matmul::make({dtype, ts::DType::float32, 1, 1, p.m, p.n, p.k,
+                                             call.ta == 'T' ? Operand{p.m * p.k, p.m * p.k, 1, p.m}
+                                                            : Operand{p.m * p.k, p.m * p.k, p.k, 1},
+                                             call.tb == 'T' ? Operand{p.k * p.n, p.k * p.n, 1, p.k}
+                                                            : Operand{p.k * p.n, p.k * p.n, p.n, 1},
+                                             p.n});
+      if (!made) return nullptr;
+      auto scratch = std::make_shared<std::vector<char>>(made->scratch_bytes() + 4096);
+      return [=](const Call& x, std::int64_t i) {
+        made->run(static_cast<const ts::bfloat16_t*>(x.a) + i * x.p.m * x.p.k,
+                  static_cast<const ts::bfloat16_t*>(x.b) + i * x.p.k * x.p.n,
+                  static_cast<float*>(x.c) + i * x.p.m * x.p.n,
+                  scratch->data() + 64 - reinterpret_cast<std::uintptr_t>(scratch->data()) % 64);
+      };
+    }
+    default: return nullptr;
+  }
 }
 
-template <class T>
 void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
-  const double most = peak<T>(dtype);
+  const ts::DType sum = ts::is_complex(dtype) || dtype == ts::DType::float64 ? dtype
+                        : ts::is_integer(dtype)                              ? ts::DType::int32
+                                                                             : ts::DType::float32;
+  const matrix::Kind kind = ts::is_integer(dtype) ? matrix::integer_kind(dtype, sum)
+                            : dtype == ts::DType::bfloat16 && matrix::has_bfloat16_pairs()
+                                ? matrix::Kind{sum, matrix::Terms::pairs_bfloat16}
+                                : matrix::Kind{sum};
+  const double most = peak(kind);
   std::printf("peak of one core: %.1f GFLOP/s\n", most);
   for (const Product& p : kProducts)
     for (const char* t : {"NN", "NT", "TN", "TT"}) {
@@ -96,14 +172,15 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
       const ts::Type types[] = {
           {dtype, ta ? ts::Shape{p.batch, p.k, p.m} : ts::Shape{p.batch, p.m, p.k}},
           {dtype, tb ? ts::Shape{p.batch, p.n, p.k} : ts::Shape{p.batch, p.k, p.n}}};
-      const ts::Type result{dtype, {p.batch, p.m, p.n}};
+      const ts::Type result{sum, {p.batch, p.m, p.n}};
       const ts::Op& op = ts::Registry::get().at("dot_general");
-      const ts::Attrs attrs = ts::ops::dot_attrs({{ta ? 1 : 2}, {tb ? 2 : 1}, {0}, {0}}, dtype);
+      const ts::Attrs attrs = ts::ops::dot_attrs({{ta ? 1 : 2}, {tb ? 2 : 1}, {0}, {0}}, sum);
       const auto routine = op.call({op, attrs, types, {&result, 1}});
       if (!routine) continue;
-      std::vector<T> a(static_cast<std::size_t>(types[0].shape.count()), T(0.5)),
-          b(static_cast<std::size_t>(types[1].shape.count()), T(0.25)),
-          c(static_cast<std::size_t>(result.shape.count()));
+      // These bytes are ordinary numbers of every dtype.
+      std::vector<char> a(static_cast<std::size_t>(types[0].bytes()), 0x3f),
+          b(static_cast<std::size_t>(types[1].bytes()), 0x3f),
+          c(static_cast<std::size_t>(result.bytes()));
       std::vector<char> memory(routine->scratch_bytes + 64);
       const void* in[] = {a.data(), b.data()};
       void* out[] = {c.data()};
@@ -121,13 +198,21 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
           });
         }
       });
-      const double theirs = seconds([&] { library(t[0], t[1], p, a.data(), b.data(), c.data()); });
-      const double work = 2e-9 * static_cast<double>(p.batch * p.m * p.n * p.k);
+      const Call call{t[0], t[1], p, a.data(), b.data(), c.data()};
+      const auto library = library_of(dtype, call);
+      const double theirs = library ? seconds([&] {
+        for (std::int64_t i = 0; i < p.batch; ++i) library(call, i);
+      })
+                                    : 0;
+      const double work =
+          (ts::is_complex(dtype) ? 8e-9 : 2e-9) * static_cast<double>(p.batch * p.m * p.n * p.k);
       std::printf(
           "%3ld x %4ld x %4ld x %4ld %s  ours %6.1f  library %6.1f  ratio %4.2f  peak %3.0f %%  "
-          "all cores %6.1f\n",
-          p.batch, p.m, p.k, p.n, t, work / one, work / theirs, theirs / one,
-          100 * work / one / most, work / all);
+          "%5.1f GB/s  all cores %6.1f\n",
+          p.batch, p.m, p.k, p.n, t, work / one, library ? work / theirs : 0, theirs / one,
+          100 * work / one / most,
+          1e-9 * static_cast<double>(std::max(types[0].bytes(), types[1].bytes())) / one,
+          work / all);
       std::fflush(stdout);
     }
 }
@@ -137,8 +222,10 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
 int main(int argc, char** argv) {
   const std::string dtype = argc > 1 ? argv[1] : "f32", which = argc > 2 ? argv[2] : "NN,NT,TN,TT";
   const std::int64_t only = argc > 3 ? std::atol(argv[3]) : 0;
-  if (dtype == "f64")
-    measure<double>(ts::DType::float64, which, only);
-  else
-    measure<float>(ts::DType::float32, which, only);
+  const std::map<std::string, ts::DType> dtypes = {
+      {"f32", ts::DType::float32},    {"f64", ts::DType::float64}, {"bf16", ts::DType::bfloat16},
+      {"f16", ts::DType::float16},    {"s8", ts::DType::int8},     {"u8", ts::DType::uint8},
+      {"s16", ts::DType::int16},      {"s32", ts::DType::int32},   {"c64", ts::DType::complex64},
+      {"c128", ts::DType::complex128}};
+  measure(dtypes.at(dtype), which, only);
 }

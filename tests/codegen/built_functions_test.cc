@@ -128,7 +128,7 @@ TEST(BuiltFunctions, AllThatAreListedAreBuiltForThisLevelAndHaveTheSameBits) {
     for (int vectors = 1; vectors <= matrix::most_vectors(rows); ++vectors)
       for (bool partial : {false, true})
         for (matrix::ReadA read_a : {matrix::ReadA::by_rows, matrix::ReadA::by_steps}) {
-          tiles.push_back({DType::float32, rows, vectors, partial, read_a});
+          tiles.push_back({{DType::float32}, rows, vectors, partial, read_a});
           functions.push_back(matrix::tile_function(tiles.back()));
         }
   std::size_t listed = 0;
@@ -148,7 +148,7 @@ TEST(BuiltFunctions, AllThatAreListedAreBuiltForThisLevelAndHaveTheSameBits) {
       for (matrix::Begin begin : {matrix::Begin::zero, matrix::Begin::result})
         for (matrix::End end : {matrix::End::store, matrix::End::add}) {
           const std::int64_t lanes =
-              tiles[i].partial ? 1 + k % (matrix::lanes_of(tiles[i].dtype) - 1) : 0;
+              tiles[i].partial ? 1 + k % (matrix::lanes_of(tiles[i].kind.sum) - 1) : 0;
           EXPECT_TRUE(same_bits(
               result_of(reinterpret_cast<matrix::TileKernel>(built), begin, end, k, lanes),
               result_of(reinterpret_cast<matrix::TileKernel>(now->code->addresses[i]), begin, end,
@@ -174,7 +174,7 @@ TEST(BuiltFunctions, ProductsOfFloat32CompileNothing) {
                                            : b == 1 ? matrix::Distances{1, k}
                                                     : matrix::Distances{2 * n, 2};
             const matrix::Product product(
-                {DType::float32, DType::float32, m, n, k, of_a, of_b, m, n});
+                {DType::float32, {DType::float32}, m, n, k, of_a, of_b, m, n});
             product.run({operand.data(), operand.data(), c.data(), n, m, n, k, nullptr, 0});
           }
   EXPECT_EQ(cache.files(), 0);
@@ -184,7 +184,7 @@ TEST(BuiltFunctions, WhatIsNotBuiltIsCompiledOnceAndKeptOnDisk) {
   const EmptyCache cache;
   int emitted = 0;
   const codegen::SharedFunction tile =
-      matrix::tile_function({DType::float64, 1, 1, true, matrix::ReadA::by_rows});
+      matrix::tile_function({{DType::float64}, 1, 1, true, matrix::ReadA::by_rows});
   const codegen::SharedFunction product{"a function of this test",
                                         [&](llvm::Module& module, const std::string& name) {
                                           ++emitted;

@@ -1,16 +1,22 @@
 // Products of matrices by generated kernels, against the order of additions that they promise
 // (codegen/matrix/product.h), bit by bit. The model is the same for every instruction set with fused
 // multiply-adds, for every division into blocks and for every layout, so all of them agree. Sums are
-// also compared with exact ones. Operands lie between pages that must not be read.
+// also compared with exact ones. Integers are compared with sums modulo 2^64. Operands lie between
+// pages that must not be read.
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/product.h"
 #include "codegen/run.h"
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <numeric>
 #include <ostream>
 #include <random>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace tessera::testing {
 namespace {
@@ -53,43 +59,156 @@ struct Operand {
   }
 };
 
+// A product's kind, and the type of the elements of its operands and of its sums.
+template <class From, class To, matrix::Terms kTerms = matrix::Terms::single>
+struct Case {
+  using Element = From;
+  using Sum = To;
+  static constexpr matrix::Terms terms = kTerms;
+  static matrix::Kind kind() { return {dtype_of<To>(), kTerms}; }
+};
+
 template <class T>
-T promised_sum(Operand<T>& a, Operand<T>& b, std::int64_t row, std::int64_t column,
-               std::int64_t k) {
-  const std::int64_t chunk = matrix::chunk_of(k);
-  T total = 0;
-  for (std::int64_t first = 0; first < k; first += chunk) {
-    T sum = 0;
-    for (std::int64_t i = first; i < std::min(k, first + chunk); ++i) {
-      const T x = a.at(i, row), y = b.at(i, column);
-      if (codegen::host_isa().fused) {
-        sum = std::fma(x, y, sum);
-      } else {
-        const T product = x * y;
-        sum = sum + product;
+T multiply_add(T x, T y, T sum) {
+  if (codegen::host_isa().fused) return std::fma(x, y, sum);
+  const T product = x * y;
+  return sum + product;
+}
+template <class T>
+std::complex<T> multiply_add(std::complex<T> x, std::complex<T> y, std::complex<T> sum) {
+  const T re = multiply_add(x.real(), y.real(), sum.real()),
+          im = multiply_add(x.real(), y.imag(), sum.imag());
+  return {multiply_add(-x.imag(), y.imag(), re), multiply_add(x.imag(), y.real(), im)};
+}
+#if defined(__x86_64__)
+__attribute__((target("avx512bf16,avx512vl"))) float add_pair(const bfloat16_t* x,
+                                                              const bfloat16_t* y, float sum) {
+  std::uint32_t of_x = 0, of_y = 0;
+  std::memcpy(&of_x, x, sizeof of_x);
+  std::memcpy(&of_y, y, sizeof of_y);
+  return _mm_cvtss_f32(_mm_dpbf16_ps(_mm_set_ss(sum),
+                                     (__m128bh)_mm_set1_epi32(static_cast<int>(of_x)),
+                                     (__m128bh)_mm_set1_epi32(static_cast<int>(of_y))));
+}
+#else
+float add_pair(const bfloat16_t*, const bfloat16_t*, float sum) { return sum; }
+#endif
+
+template <class C, class E = typename C::Element>
+typename C::Sum promised_sum(Operand<E>& a, Operand<E>& b, std::int64_t row, std::int64_t column,
+                             std::int64_t k) {
+  using T = typename C::Sum;
+  if constexpr (std::is_integral_v<T>) {
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < k; ++i)
+      sum += static_cast<std::uint64_t>(a.at(i, row)) * static_cast<std::uint64_t>(b.at(i, column));
+    return static_cast<T>(sum);
+  } else {
+    const std::int64_t chunk = matrix::chunk_of(k, C::terms), each = matrix::steps_of(C::terms);
+    T total = 0;
+    for (std::int64_t first = 0; first < k; first += chunk) {
+      T sum = 0;
+      const std::int64_t last = std::min(k, first + chunk);
+      for (std::int64_t i = first; i < last; i += each) {
+        if constexpr (C::terms == matrix::Terms::pairs_bfloat16) {
+          const bool two = i + 1 < last;
+          const bfloat16_t x[] = {a.at(i, row), two ? a.at(i + 1, row) : bfloat16_t(0)},
+                           y[] = {b.at(i, column), two ? b.at(i + 1, column) : bfloat16_t(0)};
+          sum = add_pair(x, y, sum);
+        } else {
+          sum = multiply_add(static_cast<T>(a.at(i, row)), static_cast<T>(b.at(i, column)), sum);
+        }
       }
+      total = first ? total + sum : sum;
     }
-    total = first ? total + sum : sum;
+    return total;
   }
-  return total;
+}
+
+template <class T>
+struct Drawn {
+  std::mt19937 random;
+  T operator()() {
+    if constexpr (std::is_integral_v<T>) {
+      // The ends of the range are as likely as a tenth of what lies between.
+      const unsigned which = random() % 20;
+      if (which < 2) return which ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+      return static_cast<T>(std::uniform_int_distribution<std::int64_t>(
+          std::numeric_limits<std::int64_t>::min())(random));
+    } else if constexpr (is_complex_v<T>) {
+      using R = typename T::value_type;
+      std::uniform_real_distribution<R> number(-1, 1);
+      const R re = number(random);
+      return {re, number(random)};
+    } else {
+      using R = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      return T(std::uniform_real_distribution<R>(-1, 1)(random));
+    }
+  }
+};
+
+// Whether a sum of terms is further from the exact one than so many roundings explain. A rounding is
+// at most half a unit in the last place of a partial sum, and no partial sum exceeds the sum of the
+// absolute values by more than the factor (1 + epsilon)^roundings.
+template <class T, class Term>
+bool too_far(T got, std::int64_t k, double roundings, Term term) {
+  if constexpr (std::is_integral_v<T>) {
+    return false;
+  } else if constexpr (is_complex_v<T>) {
+    // Two terms of each part for a product.
+    return too_far(got.real(), k, 2 * roundings,
+                   [&](std::int64_t i, bool size) { return term(i, size).real(); }) ||
+           too_far(got.imag(), k, 2 * roundings,
+                   [&](std::int64_t i, bool size) { return term(i, size).imag(); });
+  } else {
+    long double exact = 0, size = 0;
+    for (std::int64_t i = 0; i < k; ++i) exact += term(i, false), size += term(i, true);
+    const long double bound = 0.51L * roundings * std::numeric_limits<T>::epsilon() * size;
+    return std::abs(exact - static_cast<long double>(got)) > bound;
+  }
+}
+
+// The product of two elements, or of their absolute values.
+template <class T>
+auto exact_product(T x, T y, bool size) {
+  if constexpr (is_complex_v<T>) {
+    const long double a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    using C = std::complex<long double>;
+    return size ? C(std::abs(a * c) + std::abs(b * d), std::abs(a * d) + std::abs(b * c))
+                : C(a * c - b * d, a * d + b * c);
+  } else {
+    using R = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const long double product =
+        static_cast<long double>(static_cast<R>(x)) * static_cast<long double>(static_cast<R>(y));
+    return size ? std::abs(product) : product;
+  }
+}
+
+template <class T>
+std::string text_of(T x) {
+  if constexpr (is_complex_v<T>)
+    return std::to_string(x.real()) + " + " + std::to_string(x.imag()) + "i";
+  else
+    return std::to_string(x);
 }
 
 // Returns what is wrong with a product, or nothing.
-template <class T>
+template <class C>
 std::string fault(const Shapes& s) {
-  const DType dtype = sizeof(T) == 8 ? DType::float64 : DType::float32;
-  Operand<T> a(dtype, s.k, s.m, s.a == 1, s, s.a == 2), b(dtype, s.k, s.n, s.b != 1, s, s.b == 2);
-  std::mt19937 random(static_cast<unsigned>(s.m * 31 + s.n * 7 + s.k));
-  std::uniform_real_distribution<T> number(-1, 1);
+  using E = typename C::Element;
+  using T = typename C::Sum;
+  const DType dtype = dtype_of<E>();
+  Operand<E> a(dtype, s.k, s.m, s.a == 1, s, s.a == 2), b(dtype, s.k, s.n, s.b != 1, s, s.b == 2);
+  Drawn<E> drawn{std::mt19937(static_cast<unsigned>(s.m * 31 + s.n * 7 + s.k))};
   for (std::int64_t i = 0; i < s.k; ++i) {
-    for (std::int64_t row = 0; row < s.m; ++row) a.at(i, row) = number(random);
-    for (std::int64_t column = 0; column < s.n; ++column) b.at(i, column) = number(random);
+    for (std::int64_t row = 0; row < s.m; ++row) a.at(i, row) = drawn();
+    for (std::int64_t column = 0; column < s.n; ++column) b.at(i, column) = drawn();
   }
-  run::Fenced result(dtype, {s.m, s.n}, s.at_end);
+  run::Fenced result(dtype_of<T>(), {s.m, s.n}, s.at_end);
   T* c = reinterpret_cast<T*>(result.array.bytes);
-  std::fill_n(c, s.m * s.n, std::numeric_limits<T>::quiet_NaN());
+  std::memset(static_cast<void*>(c), 0xff, static_cast<std::size_t>(s.m * s.n) * sizeof(T));
   const matrix::Product product(
-      {dtype, dtype, s.m, s.n, s.k, a.distances, b.distances, s.row_block, s.column_block});
+      {dtype, C::kind(), s.m, s.n, s.k, a.distances, b.distances, s.row_block, s.column_block});
   std::vector<T> shared;
   if (product.shares_b()) {
     shared.resize(product.shared_bytes() / sizeof(T));
@@ -102,26 +221,18 @@ std::string fault(const Shapes& s) {
                    std::min(s.row_block, s.m - row), std::min(s.column_block, s.n - column), s.k,
                    shared.empty() ? nullptr : shared.data(), column});
   if (!result.untouched()) return "wrote outside the result";
-  const double terms = static_cast<double>(std::min(s.k, matrix::chunk_of(s.k))),
+  const double terms = static_cast<double>(std::min(s.k, matrix::chunk_of(s.k, C::terms))),
                chunks = std::ceil(static_cast<double>(s.k) / terms),
                roundings = codegen::host_isa().fused ? terms + chunks : 2 * terms + chunks;
   for (std::int64_t row = 0; row < s.m; ++row)
     for (std::int64_t column = 0; column < s.n; ++column) {
-      const T got = c[row * s.n + column], promised = promised_sum(a, b, row, column, s.k);
+      const T got = c[row * s.n + column], promised = promised_sum<C>(a, b, row, column, s.k);
       if (std::memcmp(&got, &promised, sizeof got) != 0)
         return "element " + std::to_string(row) + ", " + std::to_string(column) + " is " +
-               std::to_string(got) + ", not " + std::to_string(promised);
-      // A rounding is at most half a unit in the last place of a partial sum, and no partial sum
-      // exceeds the sum of the absolute values by more than the factor (1 + epsilon)^roundings.
-      long double exact = 0, size = 0;
-      for (std::int64_t i = 0; i < s.k; ++i) {
-        const long double term =
-            static_cast<long double>(a.at(i, row)) * static_cast<long double>(b.at(i, column));
-        exact += term;
-        size += std::abs(term);
-      }
-      const long double bound = 0.51L * roundings * std::numeric_limits<T>::epsilon() * size;
-      if (std::abs(exact - static_cast<long double>(got)) > bound)
+               text_of(got) + ", not " + text_of(promised);
+      if (too_far(got, s.k, roundings, [&](std::int64_t i, bool size) {
+            return exact_product(a.at(i, row), b.at(i, column), size);
+          }))
         return "element " + std::to_string(row) + ", " + std::to_string(column) +
                " is further from the exact sum than roundings explain";
     }
@@ -129,9 +240,9 @@ std::string fault(const Shapes& s) {
 }
 
 // Reports a product that is wrong in the smallest form that is found.
-template <class T>
+template <class C>
 void check(Shapes s) {
-  std::string wrong = fault<T>(s);
+  std::string wrong = fault<C>(s);
   if (wrong.empty()) return;
   for (bool smaller = true; smaller;) {
     smaller = false;
@@ -141,20 +252,50 @@ void check(Shapes s) {
         Shapes t = s;
         t.*extent -= by;
         if (by == 0 || t.*extent < (extent == &Shapes::padding ? 0 : 1)) continue;
-        const std::string still = fault<T>(t);
+        const std::string still = fault<C>(t);
         if (still.empty()) continue;
         s = t, wrong = still, smaller = true;
         break;
       }
   }
-  ADD_FAILURE() << (sizeof(T) == 8 ? "float64 " : "float32 ") << s << ": " << wrong;
+  ADD_FAILURE() << name_of(dtype_of<typename C::Element>()) << ", terms "
+                << static_cast<int>(C::terms) << ", " << s << ": " << wrong;
+}
+
+using matrix::Terms;
+using Float32 = Case<float, float>;
+using Float64 = Case<double, double>;
+
+// Calls `f` with every kind of product that this processor has.
+template <class F>
+void for_each_case(F f) {
+  f(Float32{});
+  f(Float64{});
+  f(Case<bfloat16_t, float>{});
+  if (codegen::host_isa().avx2) f(Case<float16_t, float>{});
+  if (matrix::has_bfloat16_pairs()) f(Case<bfloat16_t, float, Terms::pairs_bfloat16>{});
+  f(Case<std::complex<float>, std::complex<float>>{});
+  f(Case<std::complex<double>, std::complex<double>>{});
+  f(Case<std::int32_t, std::int32_t>{});
+  f(Case<std::uint16_t, std::int32_t>{});
+  f(Case<std::int8_t, std::int32_t>{});
+  f(Case<std::int64_t, std::int64_t>{});
+  const auto has = [](DType operand, Terms terms) {
+    return matrix::integer_kind(operand, DType::int32).terms == terms;
+  };
+  if (has(DType::int8, Terms::quads_int8)) f(Case<std::int8_t, std::int32_t, Terms::quads_int8>{});
+  if (has(DType::int16, Terms::pairs_int16)) {
+    f(Case<std::int8_t, std::int32_t, Terms::pairs_int16>{});
+    f(Case<std::uint8_t, std::int32_t, Terms::pairs_int16>{});
+    f(Case<std::int16_t, std::int32_t, Terms::pairs_int16>{});
+  }
 }
 
 TEST(MatrixProduct, AddsInTheOrderThatItPromises) {
   std::mt19937 random(11);
   const std::int64_t rows = matrix::most_rows(), columns = 2 * matrix::lanes_of(DType::float32);
   auto one_of = [&](std::vector<std::int64_t> values) { return values[random() % values.size()]; };
-  for (int trial = 0; trial < 400; ++trial) {
+  for (int trial = 0; trial < 200; ++trial) {
     Shapes s{};
     // Sizes around the edges of tiles and vectors, and of chunks of k.
     s.m = one_of({1, 2, 3, 4, 5, rows - 1, rows, rows + 1, 2 * rows + 1, 3 * rows, 40});
@@ -173,7 +314,11 @@ TEST(MatrixProduct, AddsInTheOrderThatItPromises) {
     s.b = static_cast<int>(random() % 3);
     s.padding = one_of({0, 0, 1, 3, 16});
     s.at_end = random() % 2;
-    trial % 3 ? check<float>(s) : check<double>(s);
+    int turn = 0;
+    for_each_case([&]<class C>(C) {
+      // Every case has a fifth of the shapes.
+      if ((turn++ + trial) % 5 == 0) check<C>(s);
+    });
     if (HasFailure()) return;
   }
 }
@@ -193,8 +338,11 @@ TEST(MatrixProduct, LargeAndNarrowShapes) {
            {140, 1024, 20, 70, 1024}})
     for (int a : {0, 1})
       for (int b : {0, 1}) {
-        check<float>({m, n, k, row_block, column_block, a, b, 0, true});
-        check<double>({m, n, k, row_block, column_block, a, b, 0, false});
+        for_each_case(
+            [&, m = m, n = n, k = k, rows = row_block, columns = column_block]<class C>(C) {
+              check<C>({m, n, k, rows, columns, a, b, 0, (a + b) % 2 == 0});
+            });
+        if (HasFailure()) return;
       }
 }
 

@@ -3,14 +3,15 @@
 //
 // An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
 // contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied
-// directly, by oneDNN, if the processor supports it. Otherwise it is widened like float16,
-// multiplied in float32 and rounded once.
+// directly, by oneDNN, if the processor supports it. Otherwise it is widened like float16 where it
+// is read, multiplied in float32 and rounded once.
 #include "base/machine.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/dot_schedule.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/matrix_operand.h"
 #include "codegen/calls/onednn.h"
+#include "codegen/kernel/isa.h"
 #include "codegen/matrix/product.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace tessera::inline v0::codegen {
 namespace {
@@ -48,7 +50,7 @@ Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
   Stage stage;
   stage.tasks = std::max<std::int64_t>(1, (count + block - 1) / block);
   stage.run = [x, block, count, at, dtype = p.operand,
-               packing = p.as_it_is ? Packing::as_is : Packing::widened](
+               packing = p.widened ? Packing::widened : Packing::as_is](
                   const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     const auto [from, to] = at(args);
     const std::int64_t first = begin * block, last = std::min(count, end * block);
@@ -160,29 +162,51 @@ struct Factors {
   std::int64_t column;
 };
 
+// Adds sums of the dtype of `p`, which is a floating or complex one.
+void add_sums(const DotSchedule& p, char* out, std::int64_t leading, const char* sums,
+              std::int64_t m, std::int64_t n) {
+  const std::int64_t parts = matrix::parts_in(p.kind);
+  if (p.sum_size() / parts == 8)
+    add_rows(reinterpret_cast<double*>(out), leading * parts, reinterpret_cast<const double*>(sums),
+             m, n * parts);
+  else
+    add_rows(reinterpret_cast<float*>(out), leading * parts, reinterpret_cast<const float*>(sums),
+             m, n * parts);
+}
+
 // out[m][n] = the product over rows [first, first + k), with rows of `out` `leading` elements
 // apart. The second half of the rows goes to `sums`, which holds m * n elements per halving.
-template <class T>
 void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
-              std::int64_t k, int halvings, T* out, std::int64_t leading, T* sums) {
+              std::int64_t k, int halvings, char* out, std::int64_t leading, char* sums) {
   if (halvings > 0 || k > p.most_terms) {
     const std::int64_t half = (k + 1) / 2;
     multiply(p, x, m, n, first, half, halvings - 1, out, leading, sums);
-    multiply(p, x, m, n, first + half, k - half, halvings - 1, sums, n, sums + m * n);
-    return add_rows(out, leading, sums, m, n);
+    multiply(p, x, m, n, first + half, k - half, halvings - 1, sums, n,
+             sums + m * n * p.sum_size());
+    return add_sums(p, out, leading, sums, m, n);
   }
+  const std::int64_t size = p.operand_size();
+  const char *l = x.lhs + first * p.lhs_distances().step * size,
+             *r = x.rhs + first * p.rhs_distances().step * size;
   if (p.own) {
-    const std::int64_t size = sizeof(T);
-    const char *l = x.lhs + first * p.lhs_distances().step * size,
-               *r = x.rhs + first * p.rhs_distances().step * size;
     if (p.turned) return p.own->run({r, l, out, m, 1, m, k});
     return p.own->run({l, r, out, leading, m, n, k, first ? nullptr : x.shared, x.column});
   }
-  const T* lhs = reinterpret_cast<const T*>(x.lhs) + first * (p.lhs.transposed ? p.lhs.leading : 1);
-  const T* rhs = reinterpret_cast<const T*>(x.rhs) + first * (p.rhs.transposed ? 1 : p.rhs.leading);
-  if constexpr (std::is_same_v<T, float>)
-    onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, lhs, p.lhs.leading, rhs,
-                  p.rhs.leading, out, leading);
+  onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, reinterpret_cast<const float*>(l),
+                p.lhs.leading, reinterpret_cast<const float*>(r), p.rhs.leading,
+                reinterpret_cast<float*>(out), leading);
+}
+
+void narrow_sums(const DotSchedule& p, const char* from, char* to, std::int64_t count) {
+  if (is_floating(p.result))
+    return narrow_to(p.result, reinterpret_cast<const float*>(from), to, count);
+  // Sums modulo 2^32 are right modulo every power below.
+  auto keep_low = [&]<class To>(To) {
+    const auto* sums = reinterpret_cast<const std::uint32_t*>(from);
+    auto* out = reinterpret_cast<To*>(to);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(sums[i]);
+  };
+  size_of(p.result) == 1 ? keep_low(std::uint8_t{}) : keep_low(std::uint16_t{});
 }
 
 // Packs the right operands once for all tasks.
@@ -193,7 +217,7 @@ Stage share_stage(const DotSchedule& p) {
     const char* r = operand_bytes(args, p.rhs, 1);
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t b = task / p.own->shared_tasks();
-      p.own->share(r + rhs_offset(p, b, 0) * (p.operand == DType::float64 ? 8 : 4),
+      p.own->share(r + rhs_offset(p, b, 0) * p.operand_size(),
                    static_cast<char*>(args.scratch) + p.shared +
                        static_cast<std::size_t>(b) * p.own->shared_bytes(),
                    task % p.own->shared_tasks());
@@ -211,7 +235,8 @@ Stage multiply_stage(const DotSchedule& p) {
                          : static_cast<char*>(args.outputs[0]);
     const char* shared =
         p.own && p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
-    std::int64_t size = p.operand == DType::float64 ? 8 : 4;
+    const std::int64_t size = p.operand_size(), sum_size = p.sum_size(),
+                       result_size = static_cast<std::int64_t>(size_of(p.result));
     for (std::int64_t task = begin; task < end; ++task) {
       const Block block = block_of(p, task);
       for (std::int64_t b = block.first; b < block.last; ++b) {
@@ -219,23 +244,29 @@ Stage multiply_stage(const DotSchedule& p) {
         Factors x{l + lhs_offset(p, b, block.row) * size, r + rhs_offset(p, b, block.column) * size,
                   shared ? shared + static_cast<std::size_t>(b) * p.own->shared_bytes() : nullptr,
                   block.column};
-        char *to = out + oo * size, *sums = static_cast<char*>(args.scratch) + p.sums_scratch +
-                                            static_cast<std::size_t>(task) * p.sums_stride;
-        auto run = [&]<class T>(T) {
-          multiply(p, x, block.m, block.n, 0, p.k, p.halvings, reinterpret_cast<T*>(to), p.n,
-                   reinterpret_cast<T*>(sums));
-        };
-        size == 8 ? run(double{}) : run(float{});
+        multiply(p, x, block.m, block.n, 0, p.k, p.halvings, out + oo * sum_size, p.n,
+                 static_cast<char*>(args.scratch) + p.sums_scratch +
+                     static_cast<std::size_t>(task) * p.sums_stride);
         if (!p.narrow) continue;
-        for (std::int64_t i = 0; i < block.m; ++i) {
-          std::int64_t at = oo + i * p.n;
-          narrow_to(p.result, reinterpret_cast<const float*>(out) + at,
-                    static_cast<char*>(args.outputs[0]) + 2 * at, block.n);
+        const bool whole_rows = block.n == p.n;
+        for (std::int64_t i = 0; i < (whole_rows ? 1 : block.m); ++i) {
+          const std::int64_t at = oo + i * p.n;
+          narrow_sums(p, out + at * sum_size,
+                      static_cast<char*>(args.outputs[0]) + at * result_size,
+                      whole_rows ? block.m * block.n : block.n);
         }
       }
     }
   };
   return stage;
+}
+
+// The operations of one core per second, by their size; a complex product is four real ones.
+double rate_of(const DotSchedule& p) {
+  if (is_complex(p.operand))
+    return (p.sum_size() == 16 ? machine::kProductFlops64 : machine::kProductFlops) / 4;
+  if (p.as_it_is || p.kind.terms != matrix::Terms::single) return machine::kProductFlops16;
+  return p.sum_size() == 8 ? machine::kProductFlops64 : machine::kProductFlops;
 }
 
 std::shared_ptr<const Routine> zeros(const Type& type) {
@@ -248,43 +279,60 @@ std::shared_ptr<const Routine> zeros(const Type& type) {
   return routine;
 }
 
+// What is added, and in which dtype; nothing if the op's own loops multiply these dtypes.
+std::optional<matrix::Kind> kind_of(DType operand, DType result) {
+  if (is_complex(operand))
+    return operand == result ? std::optional(matrix::Kind{result}) : std::nullopt;
+  if (is_integer(operand)) {
+    const bool wide = size_of(result) == 8;
+    if (wide != (size_of(operand) == 8)) return std::nullopt;
+    return matrix::integer_kind(operand, wide ? DType::int64 : DType::int32);
+  }
+  if (!is_floating(operand)) return std::nullopt;
+  const DType sum = ops::accumulator_of(operand, result);
+  if (sum == DType::float64 && (operand != DType::float64 || result != DType::float64))
+    return std::nullopt;
+  return matrix::Kind{sum};
+}
+
 std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
-  DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
-  DType acc = ops::accumulator_of(operand, result);
-  bool narrow_operand = operand == DType::bfloat16 || operand == DType::float16;
-  if (!is_floating(operand)) return nullptr;
-  if (acc == DType::float64 && (operand != DType::float64 || result != DType::float64))
-    return nullptr;
+  const DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
+  const std::optional<matrix::Kind> kind = kind_of(operand, result);
+  if (!kind) return nullptr;
   if (a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0) return zeros(a.outputs[0]);
 
   if (ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
     return nullptr;
   DotSchedule p = arrange(a);
-  const bool by_library = library_is_faster(acc, p);
+  p.kind = *kind;
+  const bool by_library = library_is_faster(p);
   cut(p, !by_library && (operand != DType::bfloat16 || !onednn::multiplies_bfloat16()));
-  cut_narrow(p, by_library);
+  // Integer sums have the same bits in every order.
+  if (!is_integer(operand)) cut_narrow(p, by_library);
   cut_long_sums(p);
   if (better_as_loops(p)) return nullptr;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
-  if (!prepare_bfloat16(p) && !by_library) p.own = own_product(acc, p);
-  p.narrow = acc == DType::float32 && result != DType::float32 && !p.as_it_is;
+  p.widened = operand == DType::float16 && !host_isa().avx2;
+  if (!prepare_bfloat16(p) && !by_library) p.own = own_product(p);
+  p.narrow = size_of(result) < size_of(p.kind.sum) && !p.as_it_is;
   ScratchPlan scratch;
   auto routine = std::make_shared<Routine>();
   routine->name = "dot_general";
-  const std::int64_t size = p.as_it_is ? 2 : acc == DType::float64 ? 8 : 4;
   int index = 0;
   for (Matrix* x : {&p.lhs, &p.rhs}) {
-    x->in_scratch = x->packed || (narrow_operand && !p.as_it_is);
+    x->in_scratch = x->packed || p.widened;
     if (x->in_scratch) {
-      x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * size));
+      x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * p.operand_size()));
       routine->stages.push_back(prepare_stage(p, *x, index));
     }
     ++index;
   }
-  if (p.narrow) p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * 4));
+  if (p.narrow)
+    p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
   const bool prepared = p.prepared[1][1] != nullptr;
   if (p.partial && !prepared) {
-    p.sums_stride = static_cast<std::size_t>(p.partial * p.row_block * p.column_block) * 8;
+    p.sums_stride =
+        static_cast<std::size_t>(p.partial * p.row_block * p.column_block * p.sum_size());
     p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
   }
   if (prepared)
@@ -297,10 +345,7 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   routine->scratch_bytes = scratch.size();
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                  static_cast<double>(p.n) * static_cast<double>(p.k);
-  const double rate = p.as_it_is              ? machine::kProductFlops16
-                      : acc == DType::float64 ? machine::kProductFlops64
-                                              : machine::kProductFlops;
-  routine->seconds = machine::kProductCall + flops / rate;
+  routine->seconds = machine::kProductCall + flops / rate_of(p);
   return routine;
 }
 

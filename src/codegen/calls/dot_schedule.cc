@@ -164,20 +164,22 @@ bool better_as_loops(const DotSchedule& p) {
 // instead. A single row waits for memory, which the library reads slightly faster. The rows may be
 // a batch that is divided over devices, so the choice is the same for all numbers of rows that such
 // a division promises bits for.
-bool library_is_faster(DType dtype, const DotSchedule& p) {
-  if (dtype == DType::float64) return false;
+bool library_is_faster(const DotSchedule& p) {
+  if (p.operand != DType::float32) return false;
   if (p.n == 1 && p.m > 1) return !p.lhs.transposed;
   return p.n > 1 && (p.m == 1 || (p.m < kLeafRows && p.rhs.transposed));
 }
 
-std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p) {
+std::shared_ptr<const matrix::Product> own_product(DotSchedule& p) {
   p.turned = p.n == 1 && p.m > 1;
   p.most_terms = std::numeric_limits<std::int64_t>::max();
   p.partial = p.halvings;
   const matrix::Distances l = p.lhs_distances(), r = p.rhs_distances();
+  const DType operand = p.widened ? p.kind.sum : p.operand;
   return std::make_shared<const matrix::Product>(
-      p.turned ? matrix::Problem{dtype, dtype, 1, p.m, p.k, r, l, 1, p.row_block}
-               : matrix::Problem{dtype, dtype, p.m, p.n, p.k, l, r, p.row_block, p.column_block});
+      p.turned
+          ? matrix::Problem{operand, p.kind, 1, p.m, p.k, r, l, 1, p.row_block}
+          : matrix::Problem{operand, p.kind, p.m, p.n, p.k, l, r, p.row_block, p.column_block});
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -17,6 +17,7 @@ namespace tessera::inline v0::codegen {
 struct DotSchedule {
   Matrix lhs, rhs;
   DType operand, result;
+  matrix::Kind kind;  // of the sums, and of the terms if they are our own
   DType operand_of_product = DType::float32, result_of_product = DType::float32;
   std::int64_t m, n, k, batch;
   std::int64_t row_block, column_block;  // size of a task's part of the result
@@ -40,13 +41,21 @@ struct DotSchedule {
   std::shared_ptr<const matrix::Product> own;
   bool turned = false;
   std::size_t shared = 0;  // offset of the right operands that `own` packs for all tasks
-  bool as_it_is = false;   // the processor multiplies bfloat16 directly
+  bool as_it_is = false;   // oneDNN multiplies bfloat16 directly
+  bool widened = false;    // operands are converted to the dtype of the sums before anything else
 
   matrix::Distances lhs_distances() const {
     return lhs.transposed ? matrix::Distances{lhs.leading, 1} : matrix::Distances{1, lhs.leading};
   }
   matrix::Distances rhs_distances() const {
     return rhs.transposed ? matrix::Distances{1, rhs.leading} : matrix::Distances{rhs.leading, 1};
+  }
+  /// The size of an element of the operands that are multiplied, and of the products.
+  std::int64_t operand_size() const {
+    return static_cast<std::int64_t>(size_of(widened ? kind.sum : operand));
+  }
+  std::int64_t sum_size() const {
+    return static_cast<std::int64_t>(size_of(as_it_is ? result_of_product : kind.sum));
   }
   std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
   std::int64_t column_parts() const { return (n + column_block - 1) / column_block; }
@@ -64,14 +73,14 @@ Block block_of(const DotSchedule& p, std::int64_t task);
 
 /// The schedule without the parts that `cut` and the functions after it decide.
 DotSchedule arrange(const CallArgs& a);
-/// Whether a library is faster than our own kernels, for products that are summed in `dtype`.
-bool library_is_faster(DType dtype, const DotSchedule& p);
+/// Whether a library is faster than our own kernels.
+bool library_is_faster(const DotSchedule& p);
 /// `own`: our own kernels are used, which need no large blocks.
 void cut(DotSchedule& p, bool own);
 void cut_narrow(DotSchedule& p, bool by_library);
 void cut_long_sums(DotSchedule& p);
 bool better_as_loops(const DotSchedule& p);
 /// The product by our own kernels, whose blocks are cut already.
-std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p);
+std::shared_ptr<const matrix::Product> own_product(DotSchedule& p);
 
 }  // namespace tessera::inline v0::codegen

@@ -1,6 +1,7 @@
 #include "codegen/calls/matrix_operand.h"
 
 #include <algorithm>
+#include <complex>
 
 namespace tessera::inline v0::codegen {
 
@@ -67,13 +68,16 @@ void pack(DType dtype, Packing packing, const Matrix& x, const void* from, void*
   auto copy = [&]<class From, class To>(From, To) {
     pack_typed(x, static_cast<const From*>(from), static_cast<To*>(to), begin, end);
   };
-  const bool as_is = packing == Packing::as_is;
-  switch (dtype) {
-    case DType::bfloat16:
-      return as_is ? copy(bfloat16_t{}, bfloat16_t{}) : copy(bfloat16_t{}, float{});
-    case DType::float16: return as_is ? copy(float16_t{}, float16_t{}) : copy(float16_t{}, float{});
-    case DType::float32: return copy(float{}, float{});
-    default: return copy(double{}, double{});
+  if (packing == Packing::widened) {
+    if (dtype == DType::float16) return copy(float16_t{}, float{});
+    if (dtype == DType::bfloat16) return copy(bfloat16_t{}, float{});
+  }
+  switch (size_of(dtype)) {
+    case 1: return copy(std::uint8_t{}, std::uint8_t{});
+    case 2: return copy(std::uint16_t{}, std::uint16_t{});
+    case 4: return copy(std::uint32_t{}, std::uint32_t{});
+    case 8: return copy(std::uint64_t{}, std::uint64_t{});
+    default: return copy(std::complex<double>{}, std::complex<double>{});
   }
 }
 

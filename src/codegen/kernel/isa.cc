@@ -79,6 +79,7 @@ const Isa& host_isa() {
     i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] &&
                features["avx512bw"];
     i.bfloat16 = i.avx512 && features["avx512bf16"];
+    i.int8 = i.avx512 ? features["avx512vnni"] : i.avx2 && features["avxvnni"];
     measure(i);
     i.level = level_of(i, features);
     return i;

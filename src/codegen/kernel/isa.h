@@ -16,6 +16,7 @@ struct Isa {
   int math32 = 4, math64 = 2;  // lanes of the vector math functions
   bool avx512 = false, avx2 = false;
   bool bfloat16 = false;  // has dot products of bfloat16 pairs with float32 sums
+  bool int8 = false;      // has dot products of int8 quadruples and int16 pairs with int32 sums
   bool fused = false;     // has fused multiply-adds
   int vector_registers = 16;
   /// The level whose code runs here and has the sizes above; none if this processor lacks a part.

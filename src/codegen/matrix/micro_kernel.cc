@@ -2,6 +2,7 @@
 
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
+#include "codegen/matrix/terms_ir.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -27,10 +28,13 @@ constexpr int kRowsOfPointer = 3;
 class TileEmitter {
  public:
   TileEmitter(const Tile& tile, llvm::Module& module, const std::string& name)
-      : tile_(tile), b_(module.getContext()), lanes_(lanes_of(tile.dtype)) {
+      : tile_(tile),
+        b_(module.getContext()),
+        terms_(b_, tile.kind, tile.b_element, true),
+        lanes_(terms_.lanes()),
+        parts_(parts_in(tile.kind)) {
     llvm::LLVMContext& context = module.getContext();
-    element_ = tile.dtype == DType::float64 ? b_.getDoubleTy() : b_.getFloatTy();
-    vector_ = llvm::FixedVectorType::get(element_, static_cast<unsigned>(lanes_));
+    vector_ = terms_.vector_of(terms_.sum());
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -48,6 +52,7 @@ class TileEmitter {
     auto* b_tile = number(offsetof(TileArgs, b_tile));
     c_row_ = number(offsetof(TileArgs, c_row));
     k_ = number(offsetof(TileArgs, k));
+    if (tile_.kind.terms == Terms::quads_int8) minus_ = pointer(offsetof(TileArgs, minus));
     auto* tiles = number(offsetof(TileArgs, tiles));
     from_result_ = b_.CreateICmpNE(number(offsetof(TileArgs, begin)), b_.getInt64(0));
     adds_ = b_.CreateICmpNE(number(offsetof(TileArgs, end)), b_.getInt64(0));
@@ -72,7 +77,9 @@ class TileEmitter {
   }
 
  private:
-  std::int64_t size() const { return static_cast<std::int64_t>(size_of(tile_.dtype)); }
+  // Of an element of the result, and of a word.
+  std::int64_t size() const { return static_cast<std::int64_t>(size_of(tile_.kind.sum)); }
+  std::int64_t element_size() const { return static_cast<std::int64_t>(size_of(tile_.b_element)); }
   llvm::BasicBlock* block(const char* name) {
     return llvm::BasicBlock::Create(function_->getContext(), name, function_);
   }
@@ -95,27 +102,81 @@ class TileEmitter {
   }
 
   bool masked(int vector) const { return tile_.partial && vector == tile_.vectors - 1; }
-  llvm::Value* load(llvm::Value* p, int vector) {
-    const llvm::Align align(static_cast<std::uint64_t>(size()));
-    llvm::Value* from = at(p, vector * lanes_ * size());
-    if (masked(vector))
-      return b_.CreateMaskedLoad(vector_, from, align, mask_,
-                                 llvm::Constant::getNullValue(vector_));
-    return b_.CreateAlignedLoad(vector_, from, align);
+  static llvm::Align aligned(std::int64_t bytes) {
+    return llvm::Align(static_cast<std::uint64_t>(bytes));
   }
-  // Fetches the cache line in which a vector begins, if no vector before it lies in the same line.
-  void prefetch(llvm::Value* row, int vector) {
+  // A vector of as many elements as there are lanes, which have one or two parts each.
+  llvm::Value* load(llvm::Value* from, llvm::Type* part, int parts, std::int64_t align,
+                    bool masked) {
+    llvm::Type* type = terms_.vector_of(part, parts);
+    if (!masked) return b_.CreateAlignedLoad(type, from, aligned(align));
+    return b_.CreateMaskedLoad(type, from, aligned(align), mask_of_parts(parts),
+                               llvm::Constant::getNullValue(type));
+  }
+  llvm::Value* mask_of_parts(int parts) {
+    if (parts == 1) return mask_;
+    std::vector<int> lanes;
+    for (int i = 0; i < lanes_; ++i) lanes.insert(lanes.end(), static_cast<std::size_t>(parts), i);
+    return b_.CreateShuffleVector(mask_, lanes);
+  }
+  // Complex numbers as a vector of real and one of imaginary parts, and back.
+  Values split(llvm::Value* v) {
+    if (parts_ == 1) return {v};
+    Values out;
+    for (int part = 0; part < 2; ++part) {
+      std::vector<int> lanes;
+      for (int i = 0; i < lanes_; ++i) lanes.push_back(2 * i + part);
+      out.push_back(b_.CreateShuffleVector(v, lanes));
+    }
+    return out;
+  }
+  llvm::Value* join(llvm::Value* const* parts) {
+    if (parts_ == 1) return parts[0];
+    std::vector<int> lanes;
+    for (int i = 0; i < lanes_; ++i) lanes.insert(lanes.end(), {i, lanes_ + i});
+    return b_.CreateShuffleVector(parts[0], parts[1], lanes);
+  }
+
+  // The words of a row of B, for each vector and each part.
+  Values row_of_b(llvm::Value* row) {
+    Values words;
+    for (int v = 0; v < tile_.vectors; ++v) {
+      if (tile_.read_b == ReadB::words) {
+        const std::int64_t part = size() / parts_;
+        for (int i = 0; i < parts_; ++i)
+          words.push_back(
+              load(at(row, (v * parts_ + i) * lanes_ * part), terms_.word(), 1, part, masked(v)));
+        continue;
+      }
+      Values rows;
+      for (int i = 0; i < terms_.steps(); ++i) {
+        llvm::Value* from = i ? at(row, b_.CreateMul(b_step_, b_.getInt64(i))) : row;
+        rows.push_back(load(at(from, v * lanes_ * element_size()), terms_.from(), parts_,
+                            element_size() / parts_, masked(v)));
+      }
+      const Values of_vector = parts_ == 2 ? split(rows[0]) : Values{terms_.words_of_rows(rows)};
+      words.insert(words.end(), of_vector.begin(), of_vector.end());
+    }
+    return words;
+  }
+  // Fetches the rows from which the words of a later row of B are made.
+  void prefetch_b(llvm::Value* row) {
+    const bool in_place = tile_.read_b == ReadB::elements;
+    for (int i = 0; i < (in_place ? terms_.steps() : 1); ++i)
+      prefetch(i ? at(row, b_.CreateMul(b_step_, b_.getInt64(i))) : row,
+               tile_.vectors * lanes_ * (in_place ? element_size() : size()));
+  }
+  // Fetches the cache lines that begin in so many bytes.
+  void prefetch(llvm::Value* row, std::int64_t bytes) {
     constexpr std::int64_t kLine = 64;
-    const std::int64_t bytes = vector * lanes_ * size();
-    if (bytes % kLine) return;
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                       {at(row, bytes), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+    for (std::int64_t i = 0; i < bytes; i += kLine)
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {at(row, i), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
   }
-  void store(llvm::Value* v, llvm::Value* p, int vector) {
-    const llvm::Align align(static_cast<std::uint64_t>(size()));
-    llvm::Value* to = at(p, vector * lanes_ * size());
+  void store(llvm::Value* v, llvm::Value* to, int vector) {
+    const llvm::Align align = aligned(size() / parts_);
     if (masked(vector))
-      b_.CreateMaskedStore(v, to, align, mask_);
+      b_.CreateMaskedStore(v, to, align, mask_of_parts(parts_));
     else
       b_.CreateAlignedStore(v, to, align);
   }
@@ -132,7 +193,8 @@ class TileEmitter {
         p.a.push_back(at(a_, b_.CreateMul(a_step_, b_.getInt64(row))));
     return p;
   }
-  llvm::Value* element_of_a(const Position& p, int row, int step) {
+  // A word of A in all lanes, for each part.
+  Values word_of_a(const Position& p, int row, int step) {
     llvm::Value* from;
     if (tile_.read_a == ReadA::by_rows) {
       const int behind = row % kRowsOfPointer;
@@ -142,30 +204,37 @@ class TileEmitter {
     } else {
       from = at(p.a[0], row * size());
     }
-    return b_.CreateVectorSplat(
-        static_cast<unsigned>(lanes_),
-        b_.CreateAlignedLoad(element_, from, llvm::Align(static_cast<std::uint64_t>(size()))));
+    // Words of a matrix in place are aligned as its elements are.
+    const std::int64_t part = size() / parts_;
+    Values parts;
+    for (int i = 0; i < parts_; ++i)
+      parts.push_back(b_.CreateVectorSplat(
+          static_cast<unsigned>(lanes_),
+          b_.CreateAlignedLoad(terms_.word(), at(from, i * part), aligned(part / terms_.steps()))));
+    return parts;
   }
-  llvm::Value* multiply_add(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
-    if (host_isa().fused) return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum});
-    return b_.CreateFAdd(sum, b_.CreateFMul(x, y));
+  // Adds the products of a word of A and a vector of words of B.
+  void multiply_add(const Values& x, llvm::Value* const* y, llvm::Value** sums) {
+    sums[0] = terms_.add_products(x[0], y[0], sums[0]);
+    if (parts_ == 1) return;
+    sums[1] = terms_.add_products(x[0], y[1], sums[1]);
+    sums[0] = terms_.add_products(b_.CreateFNeg(x[1]), y[1], sums[0]);
+    sums[1] = terms_.add_products(x[1], y[0], sums[1]);
   }
-  // Adds the terms of `steps` steps, and moves the pointers behind them.
+  // Adds the terms of `steps` words, and moves the pointers behind them.
   void add_terms(Position& p, Values& sums, int steps) {
     for (int step = 0; step < steps; ++step) {
-      Values row_of_b;
-      for (int v = 0; v < tile_.vectors; ++v) {
-        row_of_b.push_back(load(p.b, v));
-        if (tile_.rows >= kRowsToFetch) prefetch(at(p.b, b_ahead_), v);
-      }
+      const Values words = row_of_b(p.b);
+      if (tile_.rows >= kRowsToFetch) prefetch_b(at(p.b, b_ahead_));
       for (int row = 0; row < tile_.rows; ++row) {
-        llvm::Value* x = element_of_a(p, row, step);
-        for (int v = 0; v < tile_.vectors; ++v) {
-          llvm::Value*& sum = sums[static_cast<std::size_t>(row * tile_.vectors + v)];
-          sum = multiply_add(x, row_of_b[static_cast<std::size_t>(v)], sum);
-        }
+        const Values x = word_of_a(p, row, step);
+        for (int v = 0; v < tile_.vectors; ++v)
+          multiply_add(x, &words[static_cast<std::size_t>(v * parts_)],
+                       &sums[static_cast<std::size_t>((row * tile_.vectors + v) * parts_)]);
       }
-      p.b = at(p.b, b_step_);
+      p.b = at(p.b, tile_.read_b == ReadB::elements && terms_.steps() > 1
+                        ? b_.CreateMul(b_step_, b_.getInt64(terms_.steps()))
+                        : b_step_);
       if (tile_.read_a == ReadA::by_steps) p.a[0] = at(p.a[0], a_step_);
     }
     if (tile_.read_a == ReadA::by_rows)
@@ -237,48 +306,65 @@ class TileEmitter {
     for (int row = 0; row < tile_.rows; ++row) {
       llvm::Value* of_row = row ? at(c, b_.CreateMul(c_row_, b_.getInt64(row))) : c;
       for (int v = 0; v < tile_.vectors; ++v)
-        f(static_cast<std::size_t>(row * tile_.vectors + v), of_row, v);
+        f(static_cast<std::size_t>((row * tile_.vectors + v) * parts_),
+          at(of_row, v * lanes_ * size()), v);
     }
   }
   Values load_result(llvm::Value* c) {
     Values sums;
-    for_each_vector(c, [&](std::size_t, llvm::Value* row, int v) { sums.push_back(load(row, v)); });
+    for_each_vector(c, [&](std::size_t, llvm::Value* from, int v) {
+      for (llvm::Value* x : split(load(from, terms_.sum(), parts_, size() / parts_, masked(v))))
+        sums.push_back(x);
+    });
     return sums;
+  }
+  // For Terms::quads_int8: see TileArgs::minus.
+  void subtract(Values& sums) {
+    const auto each = static_cast<std::size_t>(tile_.vectors * parts_);
+    for (std::size_t row = 0; row < static_cast<std::size_t>(tile_.rows); ++row) {
+      auto* minus = b_.CreateVectorSplat(
+          static_cast<unsigned>(lanes_),
+          b_.CreateAlignedLoad(terms_.sum(), at(minus_, static_cast<std::int64_t>(row) * size()),
+                               aligned(size())));
+      for (std::size_t i = 0; i < each; ++i)
+        sums[row * each + i] = b_.CreateSub(sums[row * each + i], minus);
+    }
   }
 
   void emit_tile(llvm::Value* b, llvm::Value* c) {
     // The result is needed only when the sums are finished, so it is fetched meanwhile.
-    for_each_vector(c, [&](std::size_t, llvm::Value* row, int v) { prefetch(row, v); });
-    const Values zeros(static_cast<std::size_t>(tile_.rows * tile_.vectors),
+    for (int row = 0; row < tile_.rows; ++row)
+      prefetch(row ? at(c, b_.CreateMul(c_row_, b_.getInt64(row))) : c,
+               tile_.vectors * lanes_ * size());
+    const Values zeros(static_cast<std::size_t>(tile_.rows * tile_.vectors * parts_),
                        llvm::Constant::getNullValue(vector_));
     Values sums = choose(from_result_, zeros, [&] { return load_result(c); });
+    if (minus_) subtract(sums);
     Position p = position(b);
     loop(b_.CreateLShr(k_, b_.getInt64(2)), kUnrolled, p, sums);
     loop(b_.CreateAnd(k_, b_.getInt64(kUnrolled - 1)), 1, p, sums);
     sums = choose(adds_, sums, [&] {
       Values total = load_result(c);
-      for (std::size_t i = 0; i < sums.size(); ++i) total[i] = b_.CreateFAdd(total[i], sums[i]);
+      for (std::size_t i = 0; i < sums.size(); ++i) total[i] = terms_.add(total[i], sums[i]);
       return total;
     });
-    for_each_vector(c, [&](std::size_t i, llvm::Value* row, int v) { store(sums[i], row, v); });
+    for_each_vector(c,
+                    [&](std::size_t i, llvm::Value* to, int v) { store(join(&sums[i]), to, v); });
   }
 
   const Tile tile_;
   IrBuilder b_;
-  const int lanes_;
+  TermsIr terms_;
+  const int lanes_, parts_;
   llvm::Function* function_;
-  llvm::Type *element_, *vector_;
+  llvm::Type* vector_;
   llvm::Value *args_, *a_, *a_step_, *b_step_, *b_ahead_, *c_row_, *k_, *from_result_, *adds_;
-  llvm::Value* mask_ = nullptr;
+  llvm::Value *mask_ = nullptr, *minus_ = nullptr;
 };
 
 static_assert(kUnrolled == 4);
 
 }  // namespace
-
-int lanes_of(DType dtype) {
-  return host_isa().vector_bytes / static_cast<int>(dtype == DType::float64 ? 8 : 4);
-}
 
 int most_rows() {
   // Beside the sums, registers hold a row of B, an element of A and, without fused multiply-adds, a
@@ -287,16 +373,19 @@ int most_rows() {
   return (host_isa().vector_registers - others) / kTileVectors;
 }
 
-int most_vectors(int rows) {
+int most_vectors(int rows, int parts) {
   constexpr int kMost = 8;
-  return std::clamp((host_isa().vector_registers - 2) / (rows + 1), kTileVectors, kMost);
+  return std::clamp((host_isa().vector_registers - 2) / ((rows + 1) * parts), kTileVectors / parts,
+                    kMost / parts);
 }
 
 SharedFunction tile_function(const Tile& tile) {
-  std::string key = "matrix tile 4 " + std::to_string(static_cast<int>(tile.dtype)) + " " +
-                    std::to_string(tile.rows) + " " + std::to_string(tile.vectors) + " " +
-                    std::to_string(tile.partial) + " " +
-                    std::to_string(static_cast<int>(tile.read_a));
+  std::string key = "matrix tile 5";
+  for (int part :
+       {static_cast<int>(tile.kind.sum), static_cast<int>(tile.kind.terms), tile.rows, tile.vectors,
+        int{tile.partial}, static_cast<int>(tile.read_a), static_cast<int>(tile.read_b),
+        tile.read_b == ReadB::elements ? static_cast<int>(tile.b_element) : 0})
+    key += " " + std::to_string(part);
   return {std::move(key), [tile](llvm::Module& module, const std::string& name) {
             TileEmitter(tile, module, name).emit();
           }};

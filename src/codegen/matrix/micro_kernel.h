@@ -4,29 +4,37 @@
 // A tile is described as data. Those of float32 are compiled when the library is built (common.h),
 // the others for this processor when they are first needed. All sizes that belong to a product (k,
 // strides, the number of tiles in a row) are arguments, so a few kernels serve all products. The sum
-// of one element is a chain of fused multiply-adds in the order of k. It does not depend on the
-// tile, so all kernels and all processors with fused multiply-adds give the same bits.
+// of one element is a chain of multiply-adds in the order of k. It does not depend on the tile, so
+// all kernels give the same bits, and with Terms::single all processors with fused multiply-adds as
+// well.
 #pragma once
 
 #include "codegen/kernel/shared_code.h"
-#include "ir/program.h"
+#include "codegen/matrix/terms.h"
 
 #include <cstdint>
 
 namespace tessera::inline v0::codegen::matrix {
 
-/// How a kernel finds the elements of A. It reads one at a time and multiplies a row of B by it.
+/// How a kernel finds the words of A. It reads one at a time and multiplies a row of B by it.
 enum class ReadA {
   by_rows,  // steps of k are adjacent, rows `a_step` apart: a row-major matrix in place
   by_steps  // rows are adjacent, steps of k `a_step` apart: a packed panel or a transposed matrix
 };
+/// How a kernel finds the words of B.
+enum class ReadB {
+  words,    // adjacent columns are adjacent words: a packed panel
+  elements  // a row-major matrix in place, whose elements are made into words in registers
+};
 
 struct Tile {
-  DType dtype = DType::float32;
+  Kind kind;
   int rows = 1;
   int vectors = 1;       // in a row of the tile
   bool partial = false;  // only the first `lanes` elements of a row's last vector exist
   ReadA read_a = ReadA::by_rows;
+  ReadB read_b = ReadB::words;
+  DType b_element = DType::float32;  // of B in place
 };
 
 /// The value with which a sum begins, and whether it replaces the result or is added to it.
@@ -39,25 +47,27 @@ struct TileArgs {
   const void *a, *b;
   void* c;
   std::int64_t a_step;          // see ReadA
-  std::int64_t b_step, b_tile;  // from one step of k, and from one tile, to the next
+  std::int64_t b_step, b_tile;  // from one row of words or elements, and one tile, to the next
   /// How far ahead B is fetched. Processors foresee the next lines of a packed panel, but not those
   /// of rows that are far apart.
   std::int64_t b_ahead;
   std::int64_t c_row;
-  std::int64_t k, tiles;
+  std::int64_t k, tiles;  // `k` counts words
   Begin begin = Begin::zero;
   End end = End::store;
   std::int64_t lanes = 0;
+  /// What is subtracted from each row's sums: 128 times the sum of the row of A, or zeros. Only for
+  /// Terms::quads_int8, where 128 is added to the elements of B.
+  const std::int32_t* minus = nullptr;
 };
 using TileKernel = void (*)(const TileArgs*);
 
-/// The number of elements of a vector register.
-int lanes_of(DType dtype);
 /// The shape of the tile for large products: as many rows, of two vectors, as the registers hold.
+/// The vectors are one of complex numbers, which have two parts.
 inline constexpr int kTileVectors = 2;
 int most_rows();
 /// The most vectors that a tile of so few rows may have in a row.
-int most_vectors(int rows);
+int most_vectors(int rows, int parts = 1);
 
 /// The kernel of a tile, which is a TileKernel.
 SharedFunction tile_function(const Tile& tile);

@@ -2,7 +2,7 @@
 
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
-#include "codegen/matrix/micro_kernel.h"
+#include "codegen/matrix/terms_ir.h"
 
 #include <cstddef>
 #include <string>
@@ -21,14 +21,18 @@ constexpr int kBytesAhead = 512;
 class PackEmitter {
  public:
   PackEmitter(const Packer& packer, llvm::Module& module, const std::string& name)
-      : packer_(packer), b_(module.getContext()), lanes_(lanes_of(packer.to)) {
+      : packer_(packer),
+        b_(module.getContext()),
+        terms_(b_, packer.kind, packer.from, packer.right),
+        lanes_(terms_.lanes()),
+        parts_(parts_in(packer.kind)) {
     llvm::LLVMContext& context = module.getContext();
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     b_.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
-    from_ = type_of(packer.from);
-    to_ = type_of(packer.to);
+    from_ = terms_.from();
+    to_ = terms_.word();
   }
 
   void emit() {
@@ -44,9 +48,11 @@ class PackEmitter {
     lines_ = number(offsetof(PackArgs, lines));
     if (packer_.adjacent == Adjacent::lines) {
       std::vector<llvm::Constant*> numbers;
-      for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(i));
-      mask_ = b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
-                               b_.CreateVectorSplat(static_cast<unsigned>(lanes_), lines_));
+      for (int i = 0; i < lanes_; ++i)
+        numbers.insert(numbers.end(), static_cast<std::size_t>(parts_), b_.getInt64(i));
+      mask_ =
+          b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
+                           b_.CreateVectorSplat(static_cast<unsigned>(lanes_ * parts_), lines_));
       all_ = b_.CreateICmpUGE(lines_, b_.getInt64(lanes_));
     } else {
       // Lines that do not exist are copies of the last one.
@@ -64,19 +70,12 @@ class PackEmitter {
   }
 
  private:
-  llvm::Type* type_of(DType dtype) {
-    switch (dtype) {
-      case DType::bfloat16: return b_.getBFloatTy();
-      case DType::float16: return b_.getHalfTy();
-      case DType::float64: return b_.getDoubleTy();
-      default: return b_.getFloatTy();
-    }
-  }
-  llvm::Type* vector_of(llvm::Type* element) {
-    return llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-  }
+  llvm::Type* vector_of(llvm::Type* element) { return terms_.vector_of(element); }
   std::int64_t size() const { return static_cast<std::int64_t>(size_of(packer_.from)); }
-  llvm::Align align_from() const { return llvm::Align(static_cast<std::uint64_t>(size())); }
+  std::int64_t word_size() const { return static_cast<std::int64_t>(size_of(packer_.kind.sum)); }
+  llvm::Align align_from() const {
+    return llvm::Align(static_cast<std::uint64_t>(size() / parts_));
+  }
   llvm::Value* move(llvm::Value* p, llvm::Value* bytes) {
     return b_.CreateGEP(b_.getInt8Ty(), p, bytes);
   }
@@ -120,42 +119,86 @@ class PackEmitter {
     return results;
   }
 
-  llvm::Value* convert(llvm::Value* v) {
-    llvm::Type* to = v->getType()->isVectorTy() ? vector_of(to_) : to_;
-    if (from_ == to_) return v;
-    if (packer_.from != DType::bfloat16) return b_.CreateFPExt(v, to);
-    // The bits of a bfloat16 are the upper half of a float32.
-    auto bits = [&](int width) -> llvm::Type* {
-      llvm::Type* element = b_.getIntNTy(static_cast<unsigned>(width));
-      return v->getType()->isVectorTy() ? vector_of(element) : element;
-    };
-    auto* wide = b_.CreateZExt(b_.CreateBitCast(v, bits(16)), bits(32));
-    return b_.CreateBitCast(b_.CreateShl(wide, 16), to);
-  }
   void store(llvm::Value* v, llvm::Value* to) {
-    b_.CreateAlignedStore(v, to, llvm::Align(static_cast<std::uint64_t>(size_of(packer_.to))));
+    b_.CreateAlignedStore(v, to, llvm::Align(static_cast<std::uint64_t>(word_size() / parts_)));
   }
+  llvm::Value* move(llvm::Value* p, std::int64_t bytes) { return move(p, b_.getInt64(bytes)); }
 
   void emit_panel(llvm::Value* from, llvm::Value* to) {
     if (packer_.adjacent == Adjacent::lines) return copy(from, to);
+    const int steps = terms_.steps();
+    auto* words = b_.CreateUDiv(steps_, b_.getInt64(static_cast<std::uint64_t>(steps)));
     Values at{from, to};
-    auto* rest = steps_;
-    if (packer_.adjacent == Adjacent::steps) {
+    const bool adjacent = packer_.adjacent == Adjacent::steps;
+    if (adjacent && parts_ == 1) {
       const auto lanes = static_cast<std::uint64_t>(lanes_);
-      at = loop(b_.CreateUDiv(steps_, b_.getInt64(lanes)), at, [&](Values here) {
+      at = loop(b_.CreateUDiv(words, b_.getInt64(lanes)), at, [&](Values here) {
         llvm::Value* out = here[1];
         for (llvm::Value* v : transposed(here[0], 0)) {
           store(v, out);
           out = move(out, to_step_);
         }
-        return Values{move(here[0], b_.getInt64(lanes_ * size())), out};
+        return Values{move(here[0], lanes_ * steps * size()), out};
       });
-      rest = b_.CreateURem(steps_, b_.getInt64(lanes));
+      words = b_.CreateURem(words, b_.getInt64(lanes));
     }
-    loop(rest, at, [&](Values here) {
-      store(gather(here[0], 0), here[1]);
-      return Values{move(here[0], from_step_), move(here[1], to_step_)};
+    auto* word_step = b_.CreateMul(from_step_, b_.getInt64(steps));
+    at = loop(words, at, [&](Values here) {
+      gather_word(here[0], here[1], nullptr);
+      return Values{move(here[0], word_step), move(here[1], to_step_)};
     });
+    last_word(at, [&](llvm::Value* rest) { gather_word(at[0], at[1], rest); });
+  }
+  // Writes a word that has `rest` steps, if there is one.
+  template <class F>
+  void last_word(const Values& at, F write) {
+    if (terms_.steps() == 1) return;
+    auto* rest = b_.CreateURem(steps_, b_.getInt64(static_cast<std::uint64_t>(terms_.steps())));
+    loop(b_.CreateZExt(b_.CreateICmpNE(rest, b_.getInt64(0)), b_.getInt64Ty()), at,
+         [&](Values here) {
+           write(rest);
+           return here;
+         });
+  }
+  // The elements of the steps of one word: `load` finds those of a step at a distance in bytes.
+  // Steps from `rest` on, if it is given, are zeros and not read.
+  template <class F>
+  llvm::Value* words_of_steps(llvm::Value* rest, F load) {
+    Values rows;
+    for (int i = 0; i < terms_.steps(); ++i) {
+      llvm::Value* step = b_.getInt64(i);
+      if (!rest) {
+        rows.push_back(load(b_.CreateMul(step, from_step_)));
+        continue;
+      }
+      auto* last = b_.CreateSub(rest, b_.getInt64(1));
+      llvm::Value* row = load(
+          b_.CreateMul(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, step, last), from_step_));
+      rows.push_back(b_.CreateSelect(b_.CreateICmpULT(step, rest), row,
+                                     llvm::Constant::getNullValue(row->getType())));
+    }
+    return terms_.words_of_rows(rows);
+  }
+  // Gathers and stores the words of some steps.
+  void gather_word(llvm::Value* from, llvm::Value* to, llvm::Value* rest) {
+    Values words;
+    for (int part = 0; part < parts_; ++part)
+      words.push_back(words_of_steps(rest, [&](llvm::Value* step) {
+        return gather(move(move(from, step), part * size() / parts_), 0);
+      }));
+    if (parts_ == 1) return store(words[0], to);
+    std::vector<int> lanes;
+    for (int i = 0; i < lanes_; ++i) lanes.insert(lanes.end(), {i, lanes_ + i});
+    store_complex(b_.CreateShuffleVector(words[0], words[1], lanes), to);
+  }
+  // Stores complex numbers, in B as a vector of real and one of imaginary parts.
+  void store_complex(llvm::Value* v, llvm::Value* to) {
+    if (!packer_.right) return store(v, to);
+    for (int part = 0; part < 2; ++part) {
+      std::vector<int> lanes;
+      for (int i = 0; i < lanes_; ++i) lanes.push_back(2 * i + part);
+      store(b_.CreateShuffleVector(v, lanes), move(to, part * lanes_ * word_size() / 2));
+    }
   }
   // The elements of one step, of the lines from the given vector of lines on.
   llvm::Value* gather(llvm::Value* from, int vector) {
@@ -164,15 +207,15 @@ class PackEmitter {
       auto* x = b_.CreateAlignedLoad(from_, move(from, line_at(vector * lanes_ + i)), align_from());
       v = b_.CreateInsertElement(v, x, b_.getInt64(i));
     }
-    return convert(v);
+    return v;
   }
   llvm::Value* line_at(int i) const { return lines_at_[static_cast<std::size_t>(i)]; }
 
   // The sums of lines times the vector, which are chains in the order of the steps. Several vectors
   // of lines take turns, since a chain alone waits for each of its sums.
   void multiply_panel(llvm::Value* from, llvm::Value* to) {
-    const llvm::Align align(static_cast<std::uint64_t>(size_of(packer_.to)));
-    const std::int64_t size_to = static_cast<std::int64_t>(size_of(packer_.to));
+    const std::int64_t size_to = word_size();
+    const llvm::Align align(static_cast<std::uint64_t>(size_to));
     auto add = [&](llvm::Value* x, llvm::Value* of_step, llvm::Value* sum) {
       auto* factor =
           b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.CreateAlignedLoad(to_, x, align));
@@ -215,18 +258,26 @@ class PackEmitter {
     }
   }
 
-  // The lines of a step, as whole vectors where all of them exist.
+  // The words of some steps, as whole vectors where all of their lines exist.
   void copy(llvm::Value* from, llvm::Value* to) {
-    constexpr int kUnrolled = 4;
-    const std::int64_t from_bytes = lanes_ * size(),
-                       to_bytes = lanes_ * static_cast<std::int64_t>(size_of(packer_.to));
-    auto steps = [&](llvm::Value* turns, int unrolled, const Values& starts, auto load) {
+    const int steps = terms_.steps(), unrolled = steps == 1 ? 4 : 2;
+    const std::int64_t from_bytes = lanes_ * size(), to_bytes = lanes_ * word_size();
+    auto* word_step = b_.CreateMul(from_step_, b_.getInt64(steps));
+    auto copy_word = [&](llvm::Value* in, llvm::Value* out, llvm::Value* rest, auto load) {
+      for (int v = 0; v < packer_.vectors; ++v) {
+        llvm::Value *at = move(in, v * from_bytes), *there = move(out, v * to_bytes);
+        if (parts_ == 2)
+          store_complex(load(at), there);
+        else
+          store(words_of_steps(rest, [&](llvm::Value* step) { return load(move(at, step)); }),
+                there);
+      }
+    };
+    auto words = [&](llvm::Value* turns, int each, const Values& starts, auto load) {
       return loop(turns, starts, [&](Values here) {
-        for (int i = 0; i < unrolled; ++i) {
-          for (int v = 0; v < packer_.vectors; ++v)
-            store(convert(load(move(here[0], b_.getInt64(v * from_bytes)))),
-                  move(here[1], b_.getInt64(v * to_bytes)));
-          here[0] = move(here[0], from_step_);
+        for (int i = 0; i < each; ++i) {
+          copy_word(here[0], here[1], nullptr, load);
+          here[0] = move(here[0], word_step);
           here[1] = move(here[1], to_step_);
         }
         return here;
@@ -237,21 +288,25 @@ class PackEmitter {
       return llvm::BasicBlock::Create(context, name, function_);
     };
     llvm::BasicBlock *whole = block("whole"), *part = block("part"), *done = block("done");
+    llvm::Type* type = terms_.vector_of(from_, parts_);
+    auto* count = b_.CreateUDiv(steps_, b_.getInt64(static_cast<std::uint64_t>(steps)));
     b_.CreateCondBr(all_, whole, part);
     b_.SetInsertPoint(whole);
-    auto load = [&](llvm::Value* p) {
-      return b_.CreateAlignedLoad(vector_of(from_), p, align_from());
-    };
-    const Values rest =
-        steps(b_.CreateUDiv(steps_, b_.getInt64(kUnrolled)), kUnrolled, {from, to}, load);
-    steps(b_.CreateURem(steps_, b_.getInt64(kUnrolled)), 1, rest, load);
+    auto load = [&](llvm::Value* p) { return b_.CreateAlignedLoad(type, p, align_from()); };
+    auto* several = b_.getInt64(static_cast<std::uint64_t>(unrolled));
+    Values rest = words(b_.CreateUDiv(count, several), unrolled, {from, to}, load);
+    rest = words(b_.CreateURem(count, several), 1, rest, load);
+    last_word(rest, [&](llvm::Value* last) { copy_word(rest[0], rest[1], last, load); });
     b_.CreateBr(done);
     b_.SetInsertPoint(part);
-    if (packer_.vectors == 1)
-      steps(steps_, 1, {from, to}, [&](llvm::Value* p) {
-        return b_.CreateMaskedLoad(vector_of(from_), p, align_from(), mask_,
-                                   llvm::Constant::getNullValue(vector_of(from_)));
-      });
+    if (packer_.vectors == 1) {
+      auto load_some = [&](llvm::Value* p) {
+        return static_cast<llvm::Value*>(
+            b_.CreateMaskedLoad(type, p, align_from(), mask_, llvm::Constant::getNullValue(type)));
+      };
+      rest = words(count, 1, {from, to}, load_some);
+      last_word(rest, [&](llvm::Value* last) { copy_word(rest[0], rest[1], last, load_some); });
+    }
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
   }
@@ -277,12 +332,13 @@ class PackEmitter {
     Values rows;
     for (int i = 0; i < lanes_; ++i) {
       auto* line = move(from, line_at(vector * lanes_ + i));
-      rows.push_back(convert(b_.CreateAlignedLoad(vector_of(from_), line, align_from())));
+      rows.push_back(terms_.words_of_steps(
+          b_.CreateAlignedLoad(terms_.vector_of(from_, terms_.steps()), line, align_from())));
       b_.CreateIntrinsic(
           llvm::Intrinsic::prefetch, {b_.getPtrTy()},
           {move(line, b_.getInt64(kBytesAhead)), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
     }
-    const int unit = 16 / static_cast<int>(size_of(packer_.to)), units = lanes_ / unit;
+    const int unit = 16 / static_cast<int>(word_size()), units = lanes_ / unit;
     // Transposes `unit` x `unit` elements: afterwards row `r` of a group of rows has, in 16-byte
     // unit g, the elements of all rows of the group at step g * unit + r.
     for (int first = 0; first < lanes_; first += unit) {
@@ -334,7 +390,8 @@ class PackEmitter {
 
   const Packer packer_;
   IrBuilder b_;
-  const int lanes_;
+  TermsIr terms_;
+  const int lanes_, parts_;
   llvm::Function* function_;
   llvm::Type *from_, *to_;
   llvm::Value *args_, *from_step_, *from_line_, *to_step_, *steps_, *lines_;
@@ -345,10 +402,14 @@ class PackEmitter {
 }  // namespace
 
 SharedFunction pack_function(const Packer& packer) {
-  std::string key = "matrix pack 4 " + std::to_string(static_cast<int>(packer.from)) + " " +
-                    std::to_string(static_cast<int>(packer.to)) + " " +
-                    std::to_string(static_cast<int>(packer.adjacent)) + " " +
-                    std::to_string(packer.vectors) + (packer.multiply ? " times vector" : "");
+  // Only these operands are packed differently on both sides.
+  const bool right =
+      packer.right && (packer.kind.terms == Terms::quads_int8 || is_complex(packer.kind.sum));
+  std::string key = "matrix pack 5";
+  for (int part : {static_cast<int>(packer.from), static_cast<int>(packer.kind.sum),
+                   static_cast<int>(packer.kind.terms), int{right},
+                   static_cast<int>(packer.adjacent), packer.vectors, int{packer.multiply}})
+    key += " " + std::to_string(part);
   return {std::move(key), [packer](llvm::Module& module, const std::string& name) {
             PackEmitter(packer, module, name).emit();
           }};

@@ -1,12 +1,12 @@
 // Copies of operands in the order in which a product reads them: panels of a few rows of A, or
-// columns of B ("lines"), in which the elements of one step of k are adjacent.
+// columns of B ("lines"), in which the words of the same steps of k are adjacent.
 //
-// Conversions to the type that is multiplied happen on the way. The loops are compiled for this
+// Elements are converted and made into words (terms.h) on the way. The loops are compiled for this
 // processor, as those of the products are.
 #pragma once
 
 #include "codegen/kernel/shared_code.h"
-#include "ir/program.h"
+#include "codegen/matrix/terms.h"
 
 #include <cstdint>
 
@@ -20,7 +20,10 @@ enum class Adjacent {
 };
 
 struct Packer {
-  DType from = DType::float32, to = DType::float32;  // `to` is float32 or float64
+  DType from = DType::float32;
+  Kind kind;
+  /// B, to whose int8 elements 128 is added, and whose complex numbers are split into parts.
+  bool right = false;
   Adjacent adjacent = Adjacent::lines;
   /// The vectors of lines that are copied side by side; more than one only if lines are adjacent,
   /// and only if all of their lines exist.
@@ -32,15 +35,15 @@ struct Packer {
 inline constexpr int kVectorsOfLines = 2;
 
 /// Arguments of a packing loop, which copies `panels` panels of `vectors` vectors of lines.
-/// Distances are in bytes. If `lines` is smaller than a vector, the vector's other elements are
+/// Distances are in bytes, those of steps in `to` between words. If `lines` is smaller than a vector, the vector's other elements are
 /// unspecified.
 struct PackArgs {
   const void* from;
   void* to;
   std::int64_t from_step, from_line, from_panel;
   std::int64_t to_step, to_panel;
-  std::int64_t steps, panels, lines;
-  const void* vector = nullptr;  // with an element per step, if the loop multiplies
+  std::int64_t steps, panels, lines;  // a last word that has too few steps is filled with zeros
+  const void* vector = nullptr;       // with an element per step, if the loop multiplies
 };
 using PackKernel = void (*)(const PackArgs*);
 

@@ -5,6 +5,8 @@
 #include "codegen/kernel/isa.h"
 
 #include <algorithm>
+#include <array>
+#include <complex>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -38,7 +40,7 @@ char* packed_memory(std::size_t bytes, int which) {
     std::unique_ptr<char, void (*)(void*)> memory{nullptr, std::free};
     std::size_t bytes = 0;
   };
-  thread_local const ThreadKept<Memory> kept[3];
+  thread_local const ThreadKept<Memory> kept[4];
   Memory& m = *kept[which];
   if (m.bytes < bytes) {
     m.bytes = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(bytes), 4096));
@@ -63,10 +65,11 @@ Adjacent adjacent_in(const Distances& d) {
 
 }  // namespace
 
-std::int64_t chunk_of(std::int64_t k) {
-  if (k <= machine::kProductChunk) return std::max<std::int64_t>(1, k);
+std::int64_t chunk_of(std::int64_t k, Terms terms) {
+  const std::int64_t most = machine::kProductChunk * steps_of(terms);
+  if (k <= most) return std::max<std::int64_t>(1, k);
   constexpr std::int64_t kRound = 16;
-  return round_up(parts_of(k, parts_of(k, machine::kProductChunk)), kRound);
+  return round_up(parts_of(k, parts_of(k, most)), kRound);
 }
 
 // Rows are divided evenly into panels: the first ones are one row higher than the others.
@@ -94,21 +97,27 @@ struct Product::Packing {
   std::int64_t each, width;
 };
 
-Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(problem.dtype)) {
+Product::Product(const Problem& problem)
+    : problem_(problem),
+      lanes_(lanes_of(problem.kind.sum)),
+      vectors_(kTileVectors / parts_in(problem.kind)) {
   const Problem& p = problem_;
   const std::int64_t m = std::min(p.m, p.row_block);
   const Heights heights(m);
-  const bool widens = p.operand != p.dtype, few_rows = heights.panels == 1;
   const Adjacent a = adjacent_in(p.a), b = adjacent_in(p.b);
-  const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * size());
-  const bool packs_b = widens || b != Adjacent::lines;
+  const bool few_rows = heights.panels == 1, converts = p.operand != p.kind.sum,
+             whole_words = p.k % steps_of(p.kind.terms) == 0;
+  const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * operand_size());
+  // Words are made of elements in registers if few rows read them.
+  const bool packs_b = b != Adjacent::lines || (converts && !(few_rows && whole_words));
   constexpr std::int64_t kFew = 3;
-  const auto far = [&](std::int64_t distance) { return distance * size() % kPage == 0; };
-  by_lines_ = m == 1 && b == Adjacent::steps && p.a.step == 1 && !widens;
+  const auto far = [&](std::int64_t distance) { return distance * operand_size() % kPage == 0; };
+  by_lines_ =
+      m == 1 && b == Adjacent::steps && p.a.step == 1 && !converts && is_floating(p.operand);
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
                (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
-  vectors_ = packs_b && m <= 4 ? kTileVectors : most_vectors(static_cast<int>(heights.of(0)));
-  const std::int64_t chunk = chunk_of(p.k);
+  if (!packs_b || m > 4) vectors_ = most_vectors(static_cast<int>(heights.of(0)), parts_in(p.kind));
+  const std::int64_t chunk = words(chunk_of(p.k, p.kind.terms));
 
   if (!streaming_) {
     if (packs_b || (m > 2 * most_rows() &&
@@ -121,18 +130,24 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
       1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk * size() * width()));
   column_group_ = streaming_ ? p.n + width() : column_group_ * width();
   const std::int64_t columns = std::min(p.n, p.column_block);
-  if (widens || a == Adjacent::neither ||
+  // Words of several steps are read in place if rows of A are whole words.
+  const bool words_in_a =
+      p.kind.terms == Terms::single
+          ? !converts
+          : whole_words && p.a.step == 1 && size() == operand_size() * steps_of(p.kind.terms);
+  if (!words_in_a || a == Adjacent::neither ||
       (!few_rows && columns > 2 * width() && far(std::max(p.a.line, p.a.step))))
     a_ = How::in_task;
   if (by_lines_) {
     b_ = How::in_place;
-    pack_b_ = pack_kernel({p.operand, p.dtype, b, 1, true});
+    pack_b_ = pack_kernel({p.operand, p.kind, true, b, 1, true});
     return;
   }
-  if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.dtype, a});
+  if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.kind, false, a});
   if (b_ != How::in_place) {
-    pack_b_ = pack_kernel({p.operand, p.dtype, b});
-    if (b == Adjacent::lines) pack_b2_ = pack_kernel({p.operand, p.dtype, b, 2});
+    pack_b_ = pack_kernel({p.operand, p.kind, true, b});
+    if (b == Adjacent::lines && vectors_ > 1)
+      pack_b2_ = pack_kernel({p.operand, p.kind, true, b, 2});
   }
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
   prepare_rows(m);
@@ -145,8 +160,15 @@ void Product::prepare_rows(std::int64_t m) {
   for (std::int64_t panel : {std::int64_t{0}, heights.panels - 1}) {
     const std::int64_t height = heights.of(panel);
     OfHeight& k = kernels_[static_cast<std::size_t>(height)];
-    Tile tile{problem_.dtype, static_cast<int>(height), vectors_, false,
-              packed || problem_.a.step != 1 ? ReadA::by_steps : ReadA::by_rows};
+    const bool elements = b_ == How::in_place &&
+                          (problem_.operand != problem_.kind.sum || is_complex(problem_.kind.sum));
+    Tile tile{problem_.kind,
+              static_cast<int>(height),
+              vectors_,
+              false,
+              packed || problem_.a.step != 1 ? ReadA::by_steps : ReadA::by_rows,
+              elements ? ReadB::elements : ReadB::words,
+              problem_.operand};
     const std::int64_t n = std::min(problem_.n, problem_.column_block);
     if (n >= width() && !k.whole) k.whole = tile_kernel(tile);
     for (std::int64_t columns : {n, problem_.n % problem_.column_block}) {
@@ -161,11 +183,15 @@ void Product::prepare_rows(std::int64_t m) {
         k.whole = tile_kernel(tile);
       }
     }
+    if (problem_.kind.terms == Terms::quads_int8 && !k.sums) {
+      tile.vectors = 1, tile.partial = true, tile.read_b = ReadB::words;
+      k.sums = tile_kernel(tile);
+    }
   }
 }
 
 std::size_t Product::shared_bytes() const {
-  return static_cast<std::size_t>(problem_.k * round_up(problem_.n, width()) * size());
+  return static_cast<std::size_t>(words(problem_.k) * round_up(problem_.n, width()) * size());
 }
 
 // A task packs some panels, of all chunks.
@@ -181,13 +207,13 @@ void Product::share(const void* b, void* to, std::int64_t task) const {
   const Problem& p = problem_;
   const std::int64_t columns = round_up(std::max<std::int64_t>(1, kSharedElements / p.k), width()),
                      first = task * columns, last = std::min(p.n, first + columns),
-                     chunk = chunk_of(p.k), padded = round_up(p.n, width());
+                     chunk = chunk_of(p.k, p.kind.terms), padded = round_up(p.n, width());
   for (std::int64_t step = 0; step < p.k; step += chunk) {
     const std::int64_t steps = std::min(chunk, p.k - step);
     pack({pack_b_, pack_b2_, p.b, width(), width()},
          static_cast<const char*>(b) + (step * p.b.step + first * p.b.line) * operand_size(),
          last - first, parts_of(last - first, width()), steps,
-         static_cast<char*>(to) + (step * padded + first * steps) * size());
+         static_cast<char*>(to) + (words(step) * padded + first * words(steps)) * size());
   }
 }
 
@@ -201,7 +227,7 @@ void Product::pack(const Packing& p, const void* from, std::int64_t available, s
   args.from_line = p.distances.line * operand_size();
   args.from_panel = p.each * args.from_line;
   args.to_step = p.width * size();
-  args.to_panel = steps * args.to_step;
+  args.to_panel = words(steps) * args.to_step;
   const std::int64_t together = p.distances.line == 1 ? kPackedSteps : steps;
   for (std::int64_t step = 0; step < steps; step += together) {
     args.steps = std::min(together, steps - step);
@@ -214,8 +240,8 @@ void Product::pack(const Packing& p, const void* from, std::int64_t available, s
       auto at = [&](PackKernel kernel, std::int64_t panel, std::int64_t count, std::int64_t line) {
         args.from = static_cast<const char*>(from) + step * args.from_step + line * args.from_line +
                     panel * args.from_panel;
-        args.to =
-            static_cast<char*>(to) + step * args.to_step + line * size() + panel * args.to_panel;
+        args.to = static_cast<char*>(to) + words(step) * args.to_step + line * size() +
+                  panel * args.to_panel;
         args.panels = count;
         args.lines = std::min<std::int64_t>(lanes_, available - panel * p.each - line);
         if (args.lines > 0) kernel(&args);
@@ -235,12 +261,14 @@ void Product::multiply(const Heights& heights, std::int64_t first, std::int64_t 
                        const Panels& a, const Panels& b, std::int64_t steps, std::int64_t n,
                        char* c, std::int64_t c_row, Begin begin, End end) const {
   TileArgs args{};
+  const bool shifted = problem_.kind.terms == Terms::quads_int8;
+  const std::int32_t* sums = shifted ? sums_of_rows(heights, first, last, a, steps) : nullptr;
   args.a_step = a.step;
   args.b_step = b.step;
   args.b_tile = b.panel;
   args.b_ahead = b.ahead;
   args.c_row = c_row * size();
-  args.k = steps;
+  args.k = words(steps);
   args.begin = begin;
   args.end = end;
   for (std::int64_t column = 0; column < n; column += column_group_) {
@@ -252,6 +280,7 @@ void Product::multiply(const Heights& heights, std::int64_t first, std::int64_t 
       const OfHeight& kernels = kernels_[static_cast<std::size_t>(heights.of(i))];
       const std::int64_t row = heights.first_row(i) - heights.first_row(first);
       args.a = a.at + (a.panel ? (i - first) * a.panel : row * a.line);
+      if (shifted) args.minus = sums + row;
       args.b = panels_of_b;
       args.c = c + row * args.c_row + column * size();
       args.tiles = tiles;
@@ -265,6 +294,35 @@ void Product::multiply(const Heights& heights, std::int64_t first, std::int64_t 
   }
 }
 
+// 128 times the sums of rows of A: their products with the bytes to which zeros become in B.
+const std::int32_t* Product::sums_of_rows(const Heights& heights, std::int64_t first,
+                                          std::int64_t last, const Panels& a,
+                                          std::int64_t steps) const {
+  alignas(64) static constexpr auto kShiftedZeros = [] {
+    std::array<std::uint32_t, 16> words{};
+    words.fill(0x80808080u);
+    return words;
+  }();
+  alignas(64) static constexpr std::int32_t kNothing[16] = {};
+  const std::int64_t rows = heights.first_row(last) - heights.first_row(first);
+  auto* sums = reinterpret_cast<std::int32_t*>(
+      packed_memory(static_cast<std::size_t>(rows) * sizeof(std::int32_t), 3));
+  TileArgs args{};
+  args.a_step = a.step;
+  args.b = kShiftedZeros.data();
+  args.c_row = sizeof(std::int32_t);
+  args.k = words(steps);
+  args.tiles = args.lanes = 1;
+  args.minus = kNothing;
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t row = heights.first_row(i) - heights.first_row(first);
+    args.a = a.at + (a.panel ? (i - first) * a.panel : row * a.line);
+    args.c = sums + row;
+    kernels_[static_cast<std::size_t>(heights.of(i))].sums(&args);
+  }
+  return sums;
+}
+
 // Multiplies `steps` steps of all rows of a part by columns of B.
 void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t first_step,
                             std::int64_t steps, std::int64_t n, char* c, std::int64_t c_row,
@@ -273,11 +331,12 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
   const Heights heights(part.m);
   const auto* from = static_cast<const char*>(part.a) + first_step * d.step * operand_size();
   if (a_ == How::in_place) {
-    const Panels a{from, (d.step == 1 ? d.line : d.step) * size(), 0, 0, d.line * size()};
+    const Panels a{from, (d.step == 1 ? d.line : d.step) * operand_size(), 0, 0,
+                   d.line * operand_size()};
     return multiply(heights, 0, heights.panels, a, b, steps, n, c, c_row, begin, end);
   }
   // Packed panels have room for the tallest tile, in whole vectors.
-  const std::int64_t rows = round_up(heights.of(0), lanes_), panel = rows * steps * size();
+  const std::int64_t rows = round_up(heights.of(0), lanes_), panel = rows * words(steps) * size();
   char* packed =
       packed_memory(static_cast<std::size_t>(std::min(heights.panels, kPanelsTogether) * panel), 0);
   for (std::int64_t first = 0; first < heights.panels; first += kPanelsTogether) {
@@ -298,7 +357,7 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
 void Product::run(const Part& part) const {
   if (by_lines_) return run_by_lines(part);
   if (streaming_) return run_streaming(part);
-  const std::int64_t chunk = chunk_of(part.k);
+  const std::int64_t chunk = chunk_of(part.k, problem_.kind.terms);
   const Distances& d = problem_.b;
   const auto* b = static_cast<const char*>(part.b);
   const std::int64_t together = kColumnsTogether / width() * width();
@@ -307,16 +366,18 @@ void Product::run(const Part& part) const {
     for (std::int64_t step = 0; step < part.k; step += chunk) {
       const std::int64_t steps = std::min(chunk, part.k - step);
       const char* from = b + (step * d.step + column * d.line) * operand_size();
-      Panels panels{from, width() * size(), width() * steps * size()};
+      Panels panels{from, width() * size(), width() * words(steps) * size()};
       if (b_ == How::in_place) {
-        panels = {from, d.step * size(), width() * size(), kStepsAhead * d.step * size()};
+        panels = {from, d.step * operand_size(), width() * operand_size(),
+                  kStepsAhead * d.step * operand_size()};
       } else if (b_ == How::shared && part.shared) {
         panels.at =
             static_cast<const char*>(part.shared) +
-            (step * round_up(problem_.n, width()) + (part.column + column) * steps) * size();
+            (words(step) * round_up(problem_.n, width()) + (part.column + column) * words(steps)) *
+                size();
       } else {
-        char* to =
-            packed_memory(static_cast<std::size_t>(round_up(columns, width()) * steps * size()), 1);
+        char* to = packed_memory(
+            static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
         pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, parts_of(columns, width()),
              steps, to);
         panels.at = to;
@@ -354,19 +415,24 @@ void Product::run_by_lines(const Part& part) const {
 
 void Product::add(void* to, std::int64_t to_row, const void* from, std::int64_t from_row,
                   std::int64_t m, std::int64_t n) const {
-  if (size() == 8)
-    add_to<double>(to, to_row, from, from_row, m, n);
-  else
-    add_to<float>(to, to_row, from, from_row, m, n);
+  switch (problem_.kind.sum) {
+    case DType::int32: return add_to<std::uint32_t>(to, to_row, from, from_row, m, n);
+    case DType::int64: return add_to<std::uint64_t>(to, to_row, from, from_row, m, n);
+    case DType::float64: return add_to<double>(to, to_row, from, from_row, m, n);
+    case DType::complex64: return add_to<std::complex<float>>(to, to_row, from, from_row, m, n);
+    case DType::complex128: return add_to<std::complex<double>>(to, to_row, from, from_row, m, n);
+    default: return add_to<float>(to, to_row, from, from_row, m, n);
+  }
 }
 
 // With few rows, a product takes the time in which B is read once. So B is read a few long lines at
 // a time, while the sums of a strip of columns stay in the nearest cache.
 void Product::run_streaming(const Part& part) const {
-  const std::int64_t chunk = chunk_of(part.k);
+  const std::int64_t chunk = chunk_of(part.k, problem_.kind.terms);
   const Distances& d = problem_.b;
   const bool packs = b_ != How::in_place;
-  const std::int64_t together = packs ? kStreamedPack : kStreamedSteps,
+  const std::int64_t each = steps_of(problem_.kind.terms),
+                     together = each * (packs ? kStreamedPack : kStreamedSteps),
                      strip = packs ? width()
                                    : std::max(width(), machine::kProductStrip / (part.m * size()) /
                                                            width() * width());
@@ -381,9 +447,9 @@ void Product::run_streaming(const Part& part) const {
         const std::int64_t steps = std::min(together, last - step);
         const char* from =
             static_cast<const char*>(part.b) + (step * d.step + column * d.line) * operand_size();
-        Panels panels{from, d.step * size(), width() * size()};
+        Panels panels{from, d.step * operand_size(), width() * operand_size()};
         if (packs) {
-          char* to = packed_memory(static_cast<std::size_t>(width() * together * size()), 1);
+          char* to = packed_memory(static_cast<std::size_t>(width() * words(together) * size()), 1);
           pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, 1, steps, to);
           panels = {to, width() * size(), 0};
         }

@@ -5,7 +5,8 @@
 // whose length follows from k alone. The terms of a chunk are added in order, by fused
 // multiply-adds that begin with zero, and the sums of the chunks are added in order. So an element
 // has the same bits in a product of one row and of a thousand, in each batch, on any number of
-// workers, and on all processors with fused multiply-adds.
+// workers, and on all processors with fused multiply-adds. Pairs of bfloat16 are added in the same
+// order, a pair at a time. Integers are exact, modulo the width of the sum.
 #pragma once
 
 #include "codegen/matrix/micro_kernel.h"
@@ -17,8 +18,8 @@
 
 namespace tessera::inline v0::codegen::matrix {
 
-/// The length of the chunks into which `k` terms are cut.
-std::int64_t chunk_of(std::int64_t k);
+/// The length of the chunks into which `k` terms are cut: so many words that are added in order.
+std::int64_t chunk_of(std::int64_t k, Terms terms = Terms::single);
 
 /// Distances in an operand between elements: of steps of k, and of lines (rows of A, columns of B).
 struct Distances {
@@ -28,7 +29,7 @@ struct Distances {
 /// A product C = A B of row-major C, of which tasks compute blocks.
 struct Problem {
   DType operand = DType::float32;  // of A and B in memory
-  DType dtype = DType::float32;    // of C, and that in which products and sums are computed
+  Kind kind;                       // C has the dtype of the sums
   std::int64_t m, n, k;
   Distances a, b;
   std::int64_t row_block, column_block;  // the largest blocks of tasks
@@ -65,8 +66,13 @@ class Product {
   struct Panels;
   struct Packing;
 
-  std::int64_t size() const { return static_cast<std::int64_t>(size_of(problem_.dtype)); }
+  // Of an element of C, and of a word.
+  std::int64_t size() const { return static_cast<std::int64_t>(size_of(problem_.kind.sum)); }
   std::int64_t operand_size() const { return static_cast<std::int64_t>(size_of(problem_.operand)); }
+  std::int64_t words(std::int64_t steps) const {
+    const std::int64_t each = steps_of(problem_.kind.terms);
+    return (steps + each - 1) / each;
+  }
   std::int64_t width() const { return vectors_ * lanes_; }
   void prepare_rows(std::int64_t m);
   void pack(const Packing& packing, const void* from, std::int64_t available, std::int64_t panels,
@@ -74,6 +80,8 @@ class Product {
   void multiply(const Heights& heights, std::int64_t first, std::int64_t last, const Panels& a,
                 const Panels& b, std::int64_t steps, std::int64_t n, char* c, std::int64_t c_row,
                 Begin begin, End end) const;
+  const std::int32_t* sums_of_rows(const Heights& heights, std::int64_t first, std::int64_t last,
+                                   const Panels& a, std::int64_t steps) const;
   void multiply_rows(const Part& part, const Panels& b, std::int64_t first_step, std::int64_t steps,
                      std::int64_t n, char* c, std::int64_t c_row, Begin begin, End end) const;
   void run_streaming(const Part& part) const;
@@ -83,7 +91,7 @@ class Product {
 
   const Problem problem_;
   const int lanes_;
-  int vectors_ = kTileVectors;
+  int vectors_;
   How a_ = How::in_place, b_ = How::in_place;
   /// B is read once, a few steps at a time over many columns.
   bool streaming_ = false;
@@ -96,6 +104,7 @@ class Product {
   struct OfHeight {
     TileKernel whole = nullptr;
     TileKernel last[8][2] = {};
+    TileKernel sums = nullptr;  // of the rows of A, for Terms::quads_int8
   };
   std::vector<OfHeight> kernels_;
 };
