@@ -1,7 +1,9 @@
-// Measures convolutions and their gradients, as programs run them, beside oneDNN, called directly on
-// packed weights and images in place or packed. Prints for each shape the GFLOP/s of ours and of
-// oneDNN's on one core, their ratio, and the share of the peak of fused multiply-adds that is
-// measured in the same run. Shapes are those of ResNet-50 and of the rows of rows_bench.
+// Measures convolutions and their gradients, as programs run them, beside oneDNN, called directly.
+// Prints for each shape the GFLOP/s on one core: of ours, of the last stage of ours (for which
+// weights are packed), of oneDNN on arrays in its own layouts, and of oneDNN with the copies from
+// and to ours. The ratio is that of the whole calls, and the share is that of the peak of fused
+// multiply-adds, which is measured in the same run. Shapes are those of ResNet-50 and of the rows of
+// rows_bench.
 //
 //   OMP_NUM_THREADS=1 conv_bench [forward,data,weights] [nhwc|nchw] [batches, "1,8"] [name]
 #include "codegen/calls/conv_problem.h"
@@ -99,14 +101,34 @@ struct Memory {
   void* at() { return bytes.data() + 64 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 64; }
 };
 
-// oneDNN alone, on tensors in its own layouts, all images in one call.
-double library(const onednn::ConvSpec& s) {
+// oneDNN with all images in one call: on tensors in its own layouts, and with copies between them and
+// ours.
+struct Library {
+  double alone = 1e9, with_copies = 1e9;
+};
+Library library(const onednn::ConvSpec& s, std::vector<float>& x, std::vector<float>& w,
+                std::vector<float>& y) {
   using Tensor = onednn::Convolution::Tensor;
   const auto c = onednn::Convolution::make(s);
-  if (!c) return 1e9;
-  Memory source(c->bytes(Tensor::source)), weights(c->bytes(Tensor::weights)),
-      destination(c->bytes(Tensor::destination)), scratch(c->scratch_bytes());
-  return seconds([&] { c->run(source.at(), weights.at(), destination.at(), scratch.at()); });
+  if (!c) return {};
+  const Tensor tensors[] = {Tensor::source, Tensor::weights, Tensor::destination};
+  std::vector<float>* plain[] = {&x, &w, &y};
+  const int result = s.kind == onednn::ConvKind::forward         ? 2
+                     : s.kind == onednn::ConvKind::backward_data ? 0
+                                                                 : 1;
+  std::vector<Memory> own;
+  for (Tensor t : tensors) own.emplace_back(c->bytes(t));
+  Memory scratch(c->scratch_bytes());
+  auto run = [&] { c->run(own[0].at(), own[1].at(), own[2].at(), scratch.at()); };
+  return {seconds(run), seconds([&] {
+            for (int i = 0; i < 3; ++i)
+              if (i != result && !c->in_place(tensors[i]))
+                c->pack(tensors[i], plain[i]->data(), own[static_cast<std::size_t>(i)].at());
+            run();
+            if (!c->in_place(tensors[result]))
+              c->unpack(tensors[result], own[static_cast<std::size_t>(result)].at(),
+                        plain[result]->data());
+          })};
 }
 
 void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool last, double most) {
@@ -170,12 +192,17 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
     const ts::Stage& s = routine->stages.back();
     s.run(args, 0, s.tasks);
   });
-  const double theirs = library(problem->spec);
+  std::vector<float>* arrays[] = {&a, &b, &c};
+  const Library theirs = library(problem->spec, *arrays[problem->source],
+                                 *arrays[problem->weights], *arrays[problem->destination]);
   const double work = 2e-9 * static_cast<double>(batch * out * out * l.window * l.window *
                                                  in_group * l.outputs);
-  std::printf("%-8s %2ld x %-20s ours %6.1f  packed %6.1f  oneDNN %6.1f  ratio %4.2f  peak %3.0f %%  packed %3.0f %%\n",
-              kind.c_str(), batch, l.name, work / ours, work / main, work / theirs, theirs / ours,
-              100 * work / ours / most, 100 * work / main / most);
+  std::printf(
+      "%-8s %2ld x %-20s ours %6.1f  packed %6.1f  oneDNN %6.1f  copies %6.1f  ratio %5.2f  peak "
+      "%3.0f %%  packed %3.0f %%\n",
+      kind.c_str(), batch, l.name, work / ours, work / main, work / theirs.alone,
+      work / theirs.with_copies, theirs.with_copies / ours, 100 * work / ours / most,
+      100 * work / main / most);
   std::fflush(stdout);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/machine.h"
 #include "codegen/matrix/convolution.h"
+#include "codegen/matrix/product.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,13 +22,14 @@ struct ConvPass {
   std::shared_ptr<const matrix::Convolution> convolution;
   std::int64_t destination = 0;  // offset of the first output in elements
   std::size_t packed = 0;        // offset of the packed weights in scratch
+  std::size_t turned = 0;        // and of the source with adjacent channels, if there is one
 };
 
 struct ProductPlan {
   std::vector<ConvPass> passes;
   std::int64_t groups = 1, crop = 0, size = 4;
   std::int64_t source_group, weights_group, destination_group;  // distances in elements
-  std::size_t packed_group = 0;                                 // in bytes
+  std::size_t scratch_group = 0;                                 // in bytes
   int source = 0, destination = 2;
 };
 
@@ -78,6 +80,68 @@ void set_taps(ConvAxis& a, const ConvProblem& p, std::size_t dim, std::int64_t r
   }
 }
 
+// With a single tap, the rows that are skipped need not be seen.
+void skip_rows(ConvAxis& a) {
+  if (a.taps.size() != 1 || a.taps[0].offset != 0 || (a.out - 1) * a.step >= a.in) return;
+  a.in = a.out;
+  a.source *= a.step;
+  a.step = 1;
+}
+
+// A window of one point over images whose pixels are adjacent, in the source and in the result: the
+// weights times the image is a product whose rows are channels, and nothing is turned over. Fewer
+// pixels would leave lanes empty.
+std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan,
+                                             double flops) {
+  constexpr std::int64_t kLeastPanels = 4, kLeastRows = 8;
+  std::int64_t pixels = 1;
+  for (int i = 2; i >= 0; --i) {
+    const ConvAxis& a = s.axes[i];
+    if (a.taps.size() != 1 || a.taps[0].offset != 0 || a.in != a.out || a.step != 1) return nullptr;
+    if (a.out > 1 && (a.source != pixels || a.destination != pixels)) return nullptr;
+    pixels *= a.out;
+  }
+  const std::int64_t width = matrix::kTileVectors * matrix::lanes_of(s.dtype);
+  if (s.source_channel == 1 || pixels < kLeastPanels * width) return nullptr;
+  const std::int64_t images = s.batch * plan.groups,
+                     tasks = tasks_for(flops, machine::kConvolutionTask),
+                     pieces = std::clamp<std::int64_t>(tasks / images, 1, pixels / (2 * width)),
+                     columns = (pixels / pieces + width - 1) / width * width,
+                     column_pieces = (pixels + columns - 1) / columns,
+                     row_pieces = std::clamp<std::int64_t>(
+                         tasks / (images * column_pieces), 1,
+                         std::max<std::int64_t>(1, s.outputs / (kLeastRows * matrix::most_rows()))),
+                     rows = (s.outputs + row_pieces - 1) / row_pieces;
+  matrix::Problem problem{s.dtype, s.dtype, s.outputs, pixels, s.inputs,
+                          {s.weights_input, s.weights_output}, {s.source_channel, 1}, rows, columns};
+  auto product = std::make_shared<const matrix::Product>(problem);
+  auto routine = std::make_shared<Routine>();
+  routine->name = "convolution";
+  Stage run;
+  const std::int64_t of_image = column_pieces * ((s.outputs + rows - 1) / rows);
+  run.tasks = images * of_image;
+  run.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t image = task / of_image / plan.groups, group = task / of_image % plan.groups,
+                         column = task % of_image % column_pieces * columns,
+                         row = task % of_image / column_pieces * rows;
+      const auto* a = static_cast<const char*>(args.inputs[1]) +
+                      (group * plan.weights_group + row * s.weights_output) * plan.size;
+      const auto* b = static_cast<const char*>(args.inputs[0]) +
+                      (plan.crop + group * plan.source_group + image * s.source_image + column) *
+                          plan.size;
+      auto* c = static_cast<char*>(args.outputs[0]) +
+                (group * plan.destination_group + image * s.destination_image +
+                 row * s.destination_channel + column) *
+                    plan.size;
+      product->run({a, b, c, s.destination_channel, std::min(rows, s.outputs - row),
+                    std::min(columns, pixels - column), s.inputs});
+    }
+  };
+  routine->stages.push_back(std::move(run));
+  return routine;
+}
+
 // Whether our products take less time than oneDNN. Narrow groups and depthwise convolutions leave
 // most of a tile empty, whereas oneDNN has kernels for them whose lanes are groups.
 bool quicker_than_library(const ConvShape& s, std::int64_t groups) {
@@ -109,6 +173,9 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   plan.weights_group = s.weights.strides[0];
   if (forward) plan.crop = crop_offset(problem);
 
+  const double seconds =
+      machine::kConvolutionCall +
+      flops / (dtype == DType::float64 ? machine::kProductFlops64 : machine::kProductFlops);
   const std::size_t space = s.strides.size();
   const std::int64_t most = tasks_for(flops, machine::kConvolutionTask);
   ScratchPlan scratch;
@@ -127,12 +194,20 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
       outputs *= std::max<std::int64_t>(0, a.out);
     }
     if (outputs == 0) continue;
+    skip_rows(shape.axes[0]);
+    skip_rows(shape.axes[1]);
+    if (all == 1)
+      if (auto routine = image_product(shape, plan, flops)) {
+        routine->seconds = seconds;
+        return routine;
+      }
     const std::int64_t tasks = std::max<std::int64_t>(1, most / (all * plan.groups));
     pass.convolution = std::make_shared<const matrix::Convolution>(shape, tasks);
     pass.packed = scratch.add(pass.convolution->packed_bytes());
+    pass.turned = scratch.add(pass.convolution->turned_bytes());
     plan.passes.push_back(std::move(pass));
   }
-  plan.packed_group = scratch.size();
+  plan.scratch_group = scratch.size();
   if (!forward) plan.source = 0;
 
   auto routine = std::make_shared<Routine>();
@@ -152,13 +227,24 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   };
   auto packed_at = [shared](const RoutineArgs& args, const ConvPass& pass, std::int64_t group) {
     return static_cast<char*>(args.scratch) + pass.packed +
-           static_cast<std::size_t>(group) * shared->packed_group;
+           static_cast<std::size_t>(group) * shared->scratch_group;
+  };
+  auto turned_at = [shared](const RoutineArgs& args, const ConvPass& pass, std::int64_t group) {
+    return static_cast<char*>(args.scratch) + pass.turned +
+           static_cast<std::size_t>(group) * shared->scratch_group;
   };
   auto weights_at = [shared](const RoutineArgs& args, std::int64_t group) {
     return static_cast<const char*>(args.inputs[1]) + group * shared->weights_group * shared->size;
   };
+  auto source_at = [shared](const RoutineArgs& args, std::int64_t group) {
+    return static_cast<const char*>(args.inputs[0]) +
+           (shared->crop + group * shared->source_group) * shared->size;
+  };
   Stage pack, run;
-  auto pack_tasks = [](const ConvPass& pass) { return pass.convolution->pack_tasks(); };
+  // Turns over images after it has packed weights.
+  auto pack_tasks = [batch = problem.spec.source.dims[0]](const ConvPass& pass) {
+    return pass.convolution->pack_tasks() + (pass.convolution->turned_bytes() ? batch : 0);
+  };
   auto run_tasks = [](const ConvPass& pass) { return pass.convolution->tasks(); };
   pack.tasks = run.tasks = 0;
   for (const ConvPass& pass : shared->passes) {
@@ -167,23 +253,25 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   }
   pack.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     each(pack_tasks, begin, end, [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
-      pass.convolution->pack(weights_at(args, group), packed_at(args, pass, group), task);
+      const std::int64_t image = task - pass.convolution->pack_tasks();
+      if (image < 0)
+        pass.convolution->pack(weights_at(args, group), packed_at(args, pass, group), task);
+      else
+        pass.convolution->turn(source_at(args, group), turned_at(args, pass, group), image);
     });
   };
   run.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     each(run_tasks, begin, end, [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
-      const auto* from = static_cast<const char*>(args.inputs[0]) +
-                         (shared->crop + group * shared->source_group) * shared->size;
       auto* out = static_cast<char*>(args.outputs[0]) +
                   (pass.destination + group * shared->destination_group) * shared->size;
-      pass.convolution->run(from, weights_at(args, group), packed_at(args, pass, group), out, task);
+      pass.convolution->run(source_at(args, group),
+                            pass.convolution->turned_bytes() ? turned_at(args, pass, group) : nullptr,
+                            weights_at(args, group), packed_at(args, pass, group), out, task);
     });
   };
-  routine->stages.push_back(std::move(pack));
+  if (pack.tasks) routine->stages.push_back(std::move(pack));
   routine->stages.push_back(std::move(run));
-  const double rate =
-      dtype == DType::float64 ? machine::kProductFlops64 : machine::kProductFlops;
-  routine->seconds = machine::kConvolutionCall + flops / rate;
+  routine->seconds = seconds;
   return routine;
 }
 

@@ -15,6 +15,9 @@ namespace tessera::inline v0::codegen::matrix {
 namespace {
 
 constexpr std::int64_t kLine = 64;
+// Rows of weights that are read in place are fetched so many steps ahead; with at most so many
+// pixels that costs less than packing them.
+constexpr std::int64_t kStepsAhead = 8, kPixelsInPlace = 128, kPanelsInPlace = 5;
 // Copied rows that stay in the second-level cache beside panels of weights, in bytes.
 constexpr std::int64_t kCopiedBytes = 1 << 17;
 // Which of the thread's memories hold copied rows and sums.
@@ -73,6 +76,16 @@ void Convolution::find_layouts() {
   const std::int64_t row = even(a[2].source, a[1].source, a[0].source, s.source_image);
   in_place_ = whole && row >= s.inputs && row * size_ % kPage != 0;
   if (in_place_) a_row_ = row * size_;
+  weights_in_place_ = s.weights_output == 1 && terms_ > 0 && pixels_ <= kPixelsInPlace &&
+                      parts_of(pixels_, most_rows()) <= kPanelsInPlace &&
+                      (s.weights_input * size_ % kPage != 0 || pixels_ <= 2 * most_rows());
+  std::int64_t steps = 0;  // the steps of all taps lie evenly
+  for (const ConvTap& z : a[0].taps)
+    for (const ConvTap& y : a[1].taps)
+      for (const ConvTap& x : a[2].taps)
+        weights_in_place_ &= z.window * a[0].weights + y.window * a[1].weights +
+                                 x.window * a[2].weights ==
+                             s.inputs * s.weights_input * steps++;
   direct_row_ = even(a[2].destination, a[1].destination, a[0].destination, s.destination_image);
   direct_ = s.destination_channel == 1 && direct_row_ >= s.outputs && terms_ > 0;
 }
@@ -186,17 +199,24 @@ void Convolution::advance(Position& p) const {
   ++p.image;
 }
 
-void Convolution::run(const void* source, const void* weights, const void* packed,
-                      void* destination, std::int64_t task) const {
+void Convolution::run(const void* source, const void* turned, const void* weights,
+                      const void* packed, void* destination, std::int64_t task) const {
   const std::int64_t column = task % column_pieces_ * column_piece_,
                      columns = std::min(column_piece_, shape_.outputs - column),
                      piece = task / column_pieces_;
   const auto* from = static_cast<const char*>(source);
-  const auto* panels = static_cast<const char*>(packed) + column * terms_ * size_;
+  Panels panels{static_cast<const char*>(packed) + column * terms_ * size_, width() * size_,
+                terms_ * width() * size_, 0};
+  if (weights_in_place_) {
+    panels = {static_cast<const char*>(weights) + column * size_, shape_.weights_input * size_,
+              width() * size_, kStepsAhead * shape_.weights_input * size_};
+  }
   auto* to = static_cast<char*>(destination);
   const auto* odd = reinterpret_cast<const std::int64_t*>(
-      static_cast<const char*>(packed) + round_up(shape_.outputs, width()) * terms_ * size_);
-  const bool finite = !pads_ || std::all_of(odd, odd + pack_tasks(), [](std::int64_t o) { return !o; });
+      static_cast<const char*>(packed) + panel_bytes());
+  const bool finite =
+      !pads_ || std::all_of(odd, odd + pack_tasks(),
+                            [](std::int64_t o) { return !o; });
   auto rows = [&](const Source& s, std::int64_t first, std::int64_t count) {
     run_rows(s, panels, to, first, count, column, columns);
     if (finite) return;
@@ -213,6 +233,19 @@ void Convolution::run(const void* source, const void* weights, const void* packe
                  a[2].source * size_},
                 first, std::min(piece_, pixels_ - first));
   }
+  if (turned) {
+    const std::int64_t of_image = parts_of(image_pixels_, piece_), image = piece / of_image,
+                       in_image = piece % of_image * piece_;
+    const Source whole{static_cast<const char*>(turned), shape_.axes[0].in * plane_ * size_,
+                       plane_ * size_, row_ * size_, pixel_ * size_};
+    if (images_) {
+      const std::int64_t first = piece * images_, last = std::min(shape_.batch, first + images_);
+      for (std::int64_t i = first; i < last; ++i) rows(whole, i * image_pixels_, image_pixels_);
+      return;
+    }
+    return rows(whole, image * image_pixels_ + in_image,
+                std::min(piece_, image_pixels_ - in_image));
+  }
   if (images_) {
     for (std::int64_t image = piece * images_;
          image < std::min(shape_.batch, (piece + 1) * images_); ++image)
@@ -227,7 +260,7 @@ void Convolution::run(const void* source, const void* weights, const void* packe
   rows(turn_source(from, first, count), first, count);
 }
 
-void Convolution::run_rows(const Source& source, const char* packed, char* destination,
+void Convolution::run_rows(const Source& source, const Panels& panels, char* destination,
                            std::int64_t first, std::int64_t rows, std::int64_t column,
                            std::int64_t columns) const {
   const std::int64_t block = block_of(rows), sums_row = round_up(columns, lanes_) + lanes_;
@@ -244,37 +277,37 @@ void Convolution::run_rows(const Source& source, const char* packed, char* desti
         copy_rows(source, chunk, pixel, count, copied);
         a = copied;
       }
-      multiply(a, a_row_, packed, chunk, count, columns, c, c_row);
+      multiply(a, panels, chunk, count, columns, c, c_row);
     }
     if (!direct_) write_rows(c, c_row, destination, pixel, count, column, columns);
   }
 }
 
 // As Product::multiply, with the packed weights of all chunks of a panel behind each other.
-void Convolution::multiply(const char* a, std::int64_t a_row, const char* packed,
-                           const Chunk& chunk, std::int64_t rows, std::int64_t columns, char* c,
-                           std::int64_t c_row) const {
+void Convolution::multiply(const char* a, const Panels& b, const Chunk& chunk, std::int64_t rows,
+                           std::int64_t columns, char* c, std::int64_t c_row) const {
   const Heights heights(rows);
   TileArgs args{};
-  args.a_step = a_row;
-  args.b_step = width() * size_;
-  args.b_tile = terms_ * args.b_step;
+  args.a_step = a_row_;
+  args.b_step = b.step;
+  args.b_tile = b.panel;
+  args.b_ahead = b.ahead;
   args.c_row = c_row;
   args.k = chunk.terms;
   args.end = chunk.first ? End::add : End::store;
   const std::int64_t group =
-      std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk.terms * args.b_step)) *
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(machine::kProductBytes) /
+                                    (chunk.terms * width() * size_)) *
       width();
   for (std::int64_t column = 0; column < columns; column += group) {
     const std::int64_t some = std::min(group, columns - column), tiles = some / width(),
                        rest = some % width();
-    const char* panels = packed + (column * terms_ + chunk.first * width()) * size_;
+    const char* panels = b.at + column / width() * b.panel + chunk.first * b.step;
     args.lanes = rest % lanes_;
     for (std::int64_t i = 0; i < heights.panels; ++i) {
       const OfHeight& kernels = kernels_[static_cast<std::size_t>(heights.of(i))];
       const std::int64_t row = heights.first_row(i);
-      args.a = a + row * a_row;
+      args.a = a + row * a_row_;
       args.b = panels;
       args.c = c + row * c_row + column * size_;
       args.tiles = tiles;

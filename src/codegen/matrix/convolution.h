@@ -48,15 +48,21 @@ class Convolution {
   /// Divides the work into about `tasks` tasks.
   Convolution(const ConvShape& shape, std::int64_t tasks);
 
-  /// The size of the packed weights, and the tasks into which packing is divided.
+  /// The size of the packed weights, and the tasks into which packing is divided: none for a few
+  /// pixels, for which weights are read where they are.
   std::size_t packed_bytes() const;
   std::int64_t pack_tasks() const;
   void pack(const void* weights, void* to, std::int64_t task) const;
 
   std::int64_t tasks() const { return pieces_ * column_pieces_; }
   /// `weights` are read again only if some are infinite or NaN and windows reach into the padding.
-  void run(const void* source, const void* weights, const void* packed, void* destination,
-           std::int64_t task) const;
+  void run(const void* source, const void* turned, const void* weights, const void* packed,
+           void* destination, std::int64_t task) const;
+
+  /// The size of a copy of the source with adjacent channels, if it should be made once for all
+  /// tasks, and the images that are copied in a task each. Its address is `turned` in run.
+  std::size_t turned_bytes() const;
+  void turn(const void* source, void* turned, std::int64_t image) const;
 
  private:
   // Adjacent elements of the rows of a chunk, in bytes: those of one window row, or of one position.
@@ -87,6 +93,7 @@ class Convolution {
   };
 
   std::int64_t width() const { return kTileVectors * lanes_; }
+  std::int64_t panel_bytes() const;
   Position position(std::int64_t pixel) const;
   void advance(Position& p) const;
   void find_layouts();
@@ -96,15 +103,21 @@ class Convolution {
   void prepare_rows(std::int64_t rows);
   std::int64_t block_of(std::int64_t rows) const;
 
-  void pack_taps(const char* weights, char* to, std::int64_t first, std::int64_t columns) const;
-  void pack_windows(const char* weights, char* to, std::int64_t first, std::int64_t columns) const;
+  void pack_taps(const char* weights, char* to, std::int64_t columns) const;
+  void pack_windows(const char* weights, char* to, std::int64_t columns) const;
   Source turn_source(const char* source, std::int64_t first, std::int64_t rows) const;
-  void run_rows(const Source& source, const char* packed, char* destination, std::int64_t first,
+  void turn_rows(const char* from, std::int64_t rows, char* to) const;
+  // Weights that are packed or in place, from a task's first column on. Distances in bytes.
+  struct Panels {
+    const char* at;
+    std::int64_t step, panel, ahead;
+  };
+  void run_rows(const Source& source, const Panels& panels, char* destination, std::int64_t first,
                 std::int64_t rows, std::int64_t column, std::int64_t columns) const;
   void copy_rows(const Source& source, const Chunk& chunk, std::int64_t first, std::int64_t rows,
                  char* to) const;
-  void multiply(const char* a, std::int64_t a_row, const char* packed, const Chunk& chunk,
-                std::int64_t rows, std::int64_t columns, char* c, std::int64_t c_row) const;
+  void multiply(const char* a, const Panels& b, const Chunk& chunk, std::int64_t rows,
+                std::int64_t columns, char* c, std::int64_t c_row) const;
   void write_rows(const char* sums, std::int64_t sums_row, char* destination, std::int64_t first,
                   std::int64_t rows, std::int64_t column, std::int64_t columns) const;
   template <class T>
@@ -120,6 +133,7 @@ class Convolution {
   bool turns_source_ = false;              // copies it with adjacent channels
   std::int64_t pixel_ = 0, row_ = 0, plane_ = 0;  // distances in what is copied from, in elements
   bool in_place_ = false;                  // rows of the source are rows of the matrix
+  bool weights_in_place_ = false;          // rows of the weights are read without packing
   bool direct_ = false;                    // rows of the result lie evenly
   std::int64_t direct_row_ = 0;
   std::vector<Chunk> chunks_;

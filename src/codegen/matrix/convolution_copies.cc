@@ -58,32 +58,49 @@ void move_element(char* to, const char* from, std::int64_t size) {
   std::memcpy(to, from, static_cast<std::size_t>(size == 8 ? 8 : 4));
 }
 
-constexpr std::int64_t kPackedElements = 1 << 16;
+// The lines of `length` elements that a task packs.
+std::int64_t packed_together(std::int64_t length, std::int64_t multiple) {
+  constexpr std::int64_t kElements = 1 << 16;
+  return round_up(std::max<std::int64_t>(1, kElements / length), multiple);
+}
 
 }  // namespace
 
+std::int64_t Convolution::panel_bytes() const {
+  return weights_in_place_ ? 0 : round_up(shape_.outputs, width()) * terms_ * size_;
+}
+
+// A task packs some panels. Of weights in place, it looks at some steps.
 std::int64_t Convolution::pack_tasks() const {
-  const std::int64_t columns =
-      round_up(std::max<std::int64_t>(1, kPackedElements / std::max<std::int64_t>(1, terms_)), width());
-  return parts_of(shape_.outputs, columns);
+  if (terms_ == 0 || (weights_in_place_ && !pads_)) return 0;
+  if (weights_in_place_) return parts_of(terms_, packed_together(shape_.outputs, 1));
+  return parts_of(shape_.outputs, packed_together(terms_, width()));
 }
 
 std::size_t Convolution::packed_bytes() const {
-  return static_cast<std::size_t>(round_up(shape_.outputs, width()) * terms_ * size_ +
+  return static_cast<std::size_t>(panel_bytes() +
                                   pack_tasks() * std::int64_t{sizeof(std::int64_t)});
 }
 
 void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
   const ConvShape& s = shape_;
-  const std::int64_t columns =
-      round_up(std::max<std::int64_t>(1, kPackedElements / std::max<std::int64_t>(1, terms_)), width());
-  const std::int64_t first = task * columns, count = std::min(columns, s.outputs - first);
+  auto finite = [&](const char* x, std::int64_t count) {
+    return size_ == 8 ? all_finite(reinterpret_cast<const double*>(x), count)
+                      : all_finite(reinterpret_cast<const float*>(x), count);
+  };
+  auto* odd = reinterpret_cast<std::int64_t*>(static_cast<char*>(to) + panel_bytes());
+  odd[task] = 0;
+  if (weights_in_place_) {
+    const std::int64_t steps = packed_together(s.outputs, 1), begin = task * steps;
+    for (std::int64_t k = begin; k < std::min(terms_, begin + steps); ++k)
+      odd[task] |= !finite(static_cast<const char*>(weights) + k * s.weights_input * size_,
+                           s.outputs);
+    return;
+  }
+  const std::int64_t columns = packed_together(terms_, width()), first = task * columns,
+                     count = std::min(columns, s.outputs - first);
   auto* panels = static_cast<char*>(to) + first * terms_ * size_;
   const auto* from = static_cast<const char*>(weights) + first * s.weights_output * size_;
-  auto* odd = reinterpret_cast<std::int64_t*>(static_cast<char*>(to) +
-                                              round_up(s.outputs, width()) * terms_ * size_);
-  odd[task] = 0;
-  if (!terms_) return;
   const ConvAxis* a = s.axes;
   // The window of an output and input is one run in memory.
   const bool runs = taps_ > 1 && (a[2].window == 1 || a[2].weights == 1) &&
@@ -91,7 +108,7 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
                     (a[0].window == 1 || a[0].weights == a[2].window * a[1].window) &&
                     s.weights_input == a[0].window * a[1].window * a[2].window &&
                     s.outputs > 1;
-  runs ? pack_windows(from, panels, first, count) : pack_taps(from, panels, first, count);
+  runs ? pack_windows(from, panels, count) : pack_taps(from, panels, count);
   if (pads_)
     for (std::int64_t column = 0; column < count && !odd[task]; column += width()) {
       // The last panel may have columns that do not exist.
@@ -101,17 +118,14 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
       for (std::int64_t k = 0; k < terms_; k += step) {
         const char* x = panel + k * width() * size_;
         const std::int64_t n = step == 1 ? exist : step * width();
-        odd[task] |= !(size_ == 8 ? all_finite(reinterpret_cast<const double*>(x), n)
-                                  : all_finite(reinterpret_cast<const float*>(x), n));
+        odd[task] |= !finite(x, n);
       }
     }
 }
 
 // One tap after the other, or several whose steps lie evenly.
-void Convolution::pack_taps(const char* weights, char* to, std::int64_t first,
-                            std::int64_t columns) const {
+void Convolution::pack_taps(const char* weights, char* to, std::int64_t columns) const {
   const ConvShape& s = shape_;
-  (void)first;
   PackArgs args{};
   args.from_step = s.weights_input * size_;
   args.from_line = s.weights_output * size_;
@@ -158,10 +172,8 @@ void Convolution::pack_taps(const char* weights, char* to, std::int64_t first,
 
 // Windows that are runs in memory are transposed as they lie, some inputs at a time, and the rows of
 // the panel are put in order from there.
-void Convolution::pack_windows(const char* weights, char* to, std::int64_t first,
-                               std::int64_t columns) const {
+void Convolution::pack_windows(const char* weights, char* to, std::int64_t columns) const {
   const ConvShape& s = shape_;
-  (void)first;
   const std::int64_t window = s.weights_input, vector = lanes_ * size_;
   std::vector<std::int64_t> taps;  // positions in the window
   for (const ConvTap& z : s.axes[0].taps)
@@ -217,47 +229,70 @@ Convolution::Source Convolution::turn_source(const char* source, std::int64_t fi
           (std::max<std::int64_t>(0, z.second - z.first) * of_plane + slack) * size_),
       kTurnedMemory);
   const char* image = source + p.image * s.source_image * size_;
-  // Rows that follow each other are turned over as one.
-  const bool adjacent = a[1].source == a[2].in * a[2].source;
-  const std::int64_t rows_of = adjacent ? std::max<std::int64_t>(1, y.second - y.first) : 1;
   for (std::int64_t iz = z.first; iz < z.second; ++iz)
-    for (std::int64_t iy = y.first; iy < y.second; iy += rows_of) {
-      const char* from = image + (iz * a[0].source + iy * a[1].source) * size_;
-      char* out = to + ((iz - z.first) * of_plane + (iy - y.first) * row_) * size_;
-      const std::int64_t count = rows_of * a[2].in;
-      if (a[2].source == 1 && s.inputs >= lanes_) {
-        PackArgs args{};
-        args.from_step = size_;
-        args.from_line = s.source_channel * size_;
-        args.from_panel = lanes_ * args.from_line;
-        args.to_step = pixel_ * size_;
-        args.to_panel = lanes_ * size_;
-        // A few pixels at a time, of which all channels are written while their lines are near.
-        constexpr std::int64_t kPixels = 64;
-        for (std::int64_t i = 0; i < count; i += kPixels) {
-          args.steps = std::min(kPixels, count - i);
-          args.from = from + i * size_;
-          args.to = out + i * args.to_step;
-          args.panels = s.inputs / lanes_;
-          args.lines = lanes_;
-          pack_steps_(&args);
-          if (s.inputs % lanes_ == 0) continue;
-          args.from = static_cast<const char*>(args.from) + args.panels * args.from_panel;
-          args.to = static_cast<char*>(args.to) + args.panels * args.to_panel;
-          args.panels = 1;
-          args.lines = s.inputs % lanes_;
-          pack_steps_(&args);
-        }
-        continue;
-      }
-      for (std::int64_t i = 0; i < count; ++i)
-        for (std::int64_t c = 0; c < s.inputs; ++c)
-          move_element(out + (i * pixel_ + c) * size_,
-                       from + (i * a[2].source + c * s.source_channel) * size_, size_);
-    }
+    turn_rows(image + (iz * a[0].source + y.first * a[1].source) * size_,
+              std::max<std::int64_t>(0, y.second - y.first), to + (iz - z.first) * of_plane * size_);
   // Distances that make positions in the image positions in the copy.
   return {to - (z.first * of_plane + y.first * row_) * size_, 0, of_plane * size_, row_ * size_,
           pixel_ * size_};
+}
+
+std::size_t Convolution::turned_bytes() const {
+  // Tasks that read the same pixels would each turn them over.
+  if (!turns_source_ || column_pieces_ == 1) return 0;
+  return static_cast<std::size_t>(
+      (shape_.batch * shape_.axes[0].in * plane_ + lanes_) * size_);
+}
+
+void Convolution::turn(const void* source, void* turned, std::int64_t image) const {
+  const ConvAxis* a = shape_.axes;
+  for (std::int64_t z = 0; z < a[0].in; ++z)
+    turn_rows(static_cast<const char*>(source) +
+                  (image * shape_.source_image + z * a[0].source) * size_,
+              a[1].in,
+              static_cast<char*>(turned) + (image * a[0].in + z) * plane_ * size_);
+}
+
+// Some rows of a plane, with adjacent channels.
+void Convolution::turn_rows(const char* from, std::int64_t rows, char* to) const {
+  const ConvShape& s = shape_;
+  const ConvAxis* a = s.axes;
+  // Rows that follow each other are turned over as one.
+  const bool adjacent = a[1].source == a[2].in * a[2].source;
+  const std::int64_t together = adjacent ? std::max<std::int64_t>(1, rows) : 1,
+                     count = together * a[2].in;
+  for (std::int64_t row = 0; row < rows;
+       row += together, from += together * a[1].source * size_, to += together * row_ * size_) {
+    if (a[2].source == 1 && s.inputs >= lanes_) {
+      PackArgs args{};
+      args.from_step = size_;
+      args.from_line = s.source_channel * size_;
+      args.from_panel = lanes_ * args.from_line;
+      args.to_step = pixel_ * size_;
+      args.to_panel = lanes_ * size_;
+      // A few pixels at a time, of which all channels are written while their lines are near.
+      constexpr std::int64_t kPixels = 64;
+      for (std::int64_t i = 0; i < count; i += kPixels) {
+        args.steps = std::min(kPixels, count - i);
+        args.from = from + i * size_;
+        args.to = to + i * args.to_step;
+        args.panels = s.inputs / lanes_;
+        args.lines = lanes_;
+        pack_steps_(&args);
+        if (s.inputs % lanes_ == 0) continue;
+        args.from = static_cast<const char*>(args.from) + args.panels * args.from_panel;
+        args.to = static_cast<char*>(args.to) + args.panels * args.to_panel;
+        args.panels = 1;
+        args.lines = s.inputs % lanes_;
+        pack_steps_(&args);
+      }
+      continue;
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t c = 0; c < s.inputs; ++c)
+        move_element(to + (i * pixel_ + c) * size_,
+                     from + (i * a[2].source + c * s.source_channel) * size_, size_);
+  }
 }
 
 void Convolution::copy_rows(const Source& source, const Chunk& chunk, std::int64_t first,
