@@ -4,6 +4,7 @@
 #include "codegen/calls/add.h"
 #include "codegen/calls/conv_pixels.h"
 #include "codegen/calls/conv_problem.h"
+#include "codegen/calls/conv_product.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/onednn.h"
 #include "codegen/kernel/reduce_shape.h"
@@ -62,13 +63,6 @@ struct ConvSchedule {
     return static_cast<float*>(at(args, offset));
   }
 };
-
-// The number of elements that cropping skips at the start of the source.
-std::int64_t crop_offset(const ConvProblem& p) {
-  std::int64_t o = 0;
-  for (std::size_t i = 0; i < p.first.size(); ++i) o += p.first[i] * p.spec.source.strides[i + 2];
-  return o;
-}
 
 // Copies the kernel with its spatial dimensions reversed, in the same layout.
 template <class T>
@@ -290,7 +284,8 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
 
 std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   DType dtype = a.inputs[0].dtype;
-  if (dtype != DType::float32 && dtype != DType::bfloat16 && dtype != DType::float16)
+  if (dtype != DType::float32 && dtype != DType::float64 && dtype != DType::bfloat16 &&
+      dtype != DType::float16)
     return nullptr;
   ops::ConvDims d = ops::conv_dims(a.attrs);
   std::optional<ConvProblem> problem = recognise(a, d);
@@ -305,6 +300,8 @@ std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   ConvSpec& s = p.problem.spec;
   if (dtype == DType::float32)
     if (auto pixels = ConvPixels::make(s)) return pixels_routine(p.problem, pixels, flops);
+  if (auto product = product_routine(p.problem, dtype, flops)) return product;
+  if (dtype == DType::float64) return nullptr;
   std::int64_t batch = s.source.dims[0];
   bool gradient = s.kind == ConvKind::backward_weights;
   if (gradient) {

@@ -1,15 +1,13 @@
 #include "codegen/matrix/product.h"
 
 #include "base/machine.h"
-#include "base/thread_kept.h"
 #include "codegen/kernel/isa.h"
+#include "codegen/matrix/kept_memory.h"
+#include "codegen/matrix/sizes.h"
 
 #include <algorithm>
 #include <array>
 #include <complex>
-#include <cstdlib>
-#include <memory>
-#include <new>
 
 namespace tessera::inline v0::codegen::matrix {
 
@@ -23,32 +21,11 @@ constexpr std::int64_t kStreamedSteps = 8, kStreamedPack = 128;
 constexpr std::int64_t kPackedSteps = 16;
 // Rows of B that are read in place are fetched so many steps ahead.
 constexpr std::int64_t kStepsAhead = 8;
-// Lines that are a multiple of a page apart share a few sets of a cache.
-constexpr std::int64_t kPage = 4096;
 // With at most so many rows, in so many panels, reading B in place costs less than packing it.
 constexpr std::int64_t kRowsInPlace = 128, kPanelsInPlace = 5;
 // Panels of A, and columns of B, that are packed before they are multiplied: few enough that they
 // stay in a cache, and many enough that the other operand is not read often.
 constexpr std::int64_t kPanelsTogether = 36, kColumnsTogether = 2048;
-
-std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + each - 1) / each; }
-
-// Memory of this thread for packed operands; it stays in the thread's caches between products.
-char* packed_memory(std::size_t bytes, int which) {
-  struct Memory {
-    std::unique_ptr<char, void (*)(void*)> memory{nullptr, std::free};
-    std::size_t bytes = 0;
-  };
-  thread_local const ThreadKept<Memory> kept[4];
-  Memory& m = *kept[which];
-  if (m.bytes < bytes) {
-    m.bytes = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(bytes), 4096));
-    m.memory.reset(static_cast<char*>(std::aligned_alloc(4096, m.bytes)));
-    if (!m.memory) throw std::bad_alloc();
-  }
-  return m.memory.get();
-}
 
 template <class T>
 void add_to(void* to, std::int64_t to_row, const void* from, std::int64_t from_row, std::int64_t m,
@@ -71,18 +48,6 @@ std::int64_t chunk_of(std::int64_t k, Terms terms) {
   constexpr std::int64_t kRound = 16;
   return round_up(parts_of(k, parts_of(k, most)), kRound);
 }
-
-// Rows are divided evenly into panels: the first ones are one row higher than the others.
-struct Product::Heights {
-  std::int64_t panels, each = 0, higher = 0;
-  explicit Heights(std::int64_t m) : panels(parts_of(m, most_rows())) {
-    if (panels) each = m / panels, higher = m % panels;
-  }
-  std::int64_t of(std::int64_t panel) const { return each + (panel < higher); }
-  std::int64_t first_row(std::int64_t panel) const {
-    return panel * each + std::min(panel, higher);
-  }
-};
 
 // Where the panels of an operand lie. Distances are in bytes; those of rows in place have no
 // `panel`, but a distance of lines.
@@ -306,7 +271,7 @@ const std::int32_t* Product::sums_of_rows(const Heights& heights, std::int64_t f
   alignas(64) static constexpr std::int32_t kNothing[16] = {};
   const std::int64_t rows = heights.first_row(last) - heights.first_row(first);
   auto* sums = reinterpret_cast<std::int32_t*>(
-      packed_memory(static_cast<std::size_t>(rows) * sizeof(std::int32_t), 3));
+      kept_memory(static_cast<std::size_t>(rows) * sizeof(std::int32_t), 3));
   TileArgs args{};
   args.a_step = a.step;
   args.b = kShiftedZeros.data();
@@ -338,7 +303,7 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
   // Packed panels have room for the tallest tile, in whole vectors.
   const std::int64_t rows = round_up(heights.of(0), lanes_), panel = rows * words(steps) * size();
   char* packed =
-      packed_memory(static_cast<std::size_t>(std::min(heights.panels, kPanelsTogether) * panel), 0);
+      kept_memory(static_cast<std::size_t>(std::min(heights.panels, kPanelsTogether) * panel), 0);
   for (std::int64_t first = 0; first < heights.panels; first += kPanelsTogether) {
     const std::int64_t last = std::min(heights.panels, first + kPanelsTogether),
                        row = heights.first_row(first);
@@ -376,7 +341,7 @@ void Product::run(const Part& part) const {
             (words(step) * round_up(problem_.n, width()) + (part.column + column) * words(steps)) *
                 size();
       } else {
-        char* to = packed_memory(
+        char* to = kept_memory(
             static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
         pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, parts_of(columns, width()),
              steps, to);
@@ -400,7 +365,7 @@ void Product::run_by_lines(const Part& part) const {
   for (std::int64_t first = 0; first < part.k; first += chunk) {
     args.steps = std::min(chunk, part.k - first);
     args.vector = static_cast<const char*>(part.a) + first * size();
-    char* sums = first ? packed_memory(static_cast<std::size_t>(part.n * size()), 2)
+    char* sums = first ? kept_memory(static_cast<std::size_t>(part.n * size()), 2)
                        : static_cast<char*>(part.c);
     for (std::int64_t line = 0; line < part.n; line += args.panels * together) {
       args.from = static_cast<const char*>(part.b) + line * args.from_line + first * size();
@@ -440,7 +405,7 @@ void Product::run_streaming(const Part& part) const {
     const std::int64_t columns = std::min(strip, part.n - column);
     char* c = static_cast<char*>(part.c) + column * size();
     for (std::int64_t first = 0; first < part.k; first += chunk) {
-      char* sums = first ? packed_memory(static_cast<std::size_t>(part.m * strip * size()), 2) : c;
+      char* sums = first ? kept_memory(static_cast<std::size_t>(part.m * strip * size()), 2) : c;
       const std::int64_t row = first ? strip : part.c_row;
       const std::int64_t last = std::min(part.k, first + chunk);
       for (std::int64_t step = first; step < last; step += together) {
@@ -449,7 +414,7 @@ void Product::run_streaming(const Part& part) const {
             static_cast<const char*>(part.b) + (step * d.step + column * d.line) * operand_size();
         Panels panels{from, d.step * operand_size(), width() * operand_size()};
         if (packs) {
-          char* to = packed_memory(static_cast<std::size_t>(width() * words(together) * size()), 1);
+          char* to = kept_memory(static_cast<std::size_t>(width() * words(together) * size()), 1);
           pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, 1, steps, to);
           panels = {to, width() * size(), 0};
         }

@@ -46,6 +46,8 @@ struct Part {
   std::int64_t column = 0;
 };
 
+struct Heights;
+
 class Product {
  public:
   explicit Product(const Problem& problem);
@@ -62,7 +64,6 @@ class Product {
 
  private:
   enum class How { in_place, in_task, shared };
-  struct Heights;
   struct Panels;
   struct Packing;
 

@@ -1,0 +1,278 @@
+#include "codegen/calls/conv_product.h"
+
+#include "base/machine.h"
+#include "codegen/matrix/convolution.h"
+#include "codegen/matrix/product.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0::codegen {
+namespace {
+
+using matrix::ConvAxis;
+using matrix::ConvShape;
+using onednn::ConvKind;
+using onednn::ConvSpec;
+
+// Output pixels with the same taps. A forward convolution is one pass. A gradient with respect to the
+// source has one for each remainder of a position by the strides, since each meets other taps.
+struct ConvPass {
+  std::shared_ptr<const matrix::Convolution> convolution;
+  std::int64_t destination = 0;  // offset of the first output in elements
+  std::size_t packed = 0;        // offset of the packed weights in scratch
+  std::size_t turned = 0;        // and of the source with adjacent channels, if there is one
+};
+
+struct ProductPlan {
+  std::vector<ConvPass> passes;
+  std::int64_t groups = 1, crop = 0, size = 4;
+  std::int64_t source_group, weights_group, destination_group;  // distances in elements
+  std::size_t scratch_group = 0;                                 // in bytes
+  int source = 0, destination = 2;
+};
+
+// The extents and distances that do not depend on the kind. `from` is read, `to` is written.
+ConvShape conv_shape(const ConvSpec& s, DType dtype) {
+  const bool forward = s.kind == ConvKind::forward;
+  const onednn::Layout &from = forward ? s.source : s.destination,
+                       &to = forward ? s.destination : s.source;
+  const std::size_t out = forward ? 1 : 2, in = 3 - out, space = s.strides.size();
+  ConvShape shape;
+  shape.dtype = dtype;
+  shape.batch = from.dims[0];
+  shape.inputs = s.weights.dims[in];
+  shape.outputs = s.weights.dims[out];
+  shape.source_image = from.strides[0];
+  shape.source_channel = from.strides[1];
+  shape.destination_image = to.strides[0];
+  shape.destination_channel = to.strides[1];
+  shape.weights_input = s.weights.strides[in];
+  shape.weights_output = s.weights.strides[out];
+  for (std::size_t i = 0; i < space; ++i) {
+    ConvAxis& a = shape.axes[3 - space + i];
+    a.in = from.dims[i + 2];
+    a.out = to.dims[i + 2];
+    a.window = s.weights.dims[i + 3];
+    a.source = from.strides[i + 2];
+    a.weights = s.weights.strides[i + 3];
+    a.destination = to.strides[i + 2];
+  }
+  return shape;
+}
+
+// The taps of a spatial dimension whose outputs are `remainder`, `remainder` + stride, ...
+void set_taps(ConvAxis& a, const ConvProblem& p, std::size_t dim, std::int64_t remainder) {
+  const ConvSpec& s = p.spec;
+  const std::int64_t stride = s.strides[dim], dilation = s.dilations[dim], low = s.pad_low[dim];
+  a.taps.clear();
+  if (s.kind == ConvKind::forward) {
+    a.step = stride;
+    for (std::int64_t k = 0; k < a.window; ++k) a.taps.push_back({k * dilation - low, k});
+    return;
+  }
+  a.out = (a.out - remainder + stride - 1) / stride;
+  a.destination *= stride;
+  for (std::int64_t k = a.window; k-- > 0;) {
+    const std::int64_t at = remainder + low - k * dilation;
+    if (at % stride == 0) a.taps.push_back({at / stride, p.reversed ? a.window - 1 - k : k});
+  }
+}
+
+// With a single tap, the rows that are skipped need not be seen.
+void skip_rows(ConvAxis& a) {
+  if (a.taps.size() != 1 || a.taps[0].offset != 0 || (a.out - 1) * a.step >= a.in) return;
+  a.in = a.out;
+  a.source *= a.step;
+  a.step = 1;
+}
+
+// A window of one point over images whose pixels are adjacent, in the source and in the result: the
+// weights times the image is a product whose rows are channels, and nothing is turned over. Fewer
+// pixels would leave lanes empty.
+std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan,
+                                             double flops) {
+  constexpr std::int64_t kLeastPanels = 4, kLeastRows = 8;
+  std::int64_t pixels = 1;
+  for (int i = 2; i >= 0; --i) {
+    const ConvAxis& a = s.axes[i];
+    if (a.taps.size() != 1 || a.taps[0].offset != 0 || a.in != a.out || a.step != 1) return nullptr;
+    if (a.out > 1 && (a.source != pixels || a.destination != pixels)) return nullptr;
+    pixels *= a.out;
+  }
+  const std::int64_t width = matrix::kTileVectors * matrix::lanes_of(s.dtype);
+  if (s.source_channel == 1 || pixels < kLeastPanels * width) return nullptr;
+  const std::int64_t images = s.batch * plan.groups,
+                     tasks = tasks_for(flops, machine::kConvolutionTask),
+                     pieces = std::clamp<std::int64_t>(tasks / images, 1, pixels / (2 * width)),
+                     columns = (pixels / pieces + width - 1) / width * width,
+                     column_pieces = (pixels + columns - 1) / columns,
+                     row_pieces = std::clamp<std::int64_t>(
+                         tasks / (images * column_pieces), 1,
+                         std::max<std::int64_t>(1, s.outputs / (kLeastRows * matrix::most_rows()))),
+                     rows = (s.outputs + row_pieces - 1) / row_pieces;
+  matrix::Problem problem{s.dtype, s.dtype, s.outputs, pixels, s.inputs,
+                          {s.weights_input, s.weights_output}, {s.source_channel, 1}, rows, columns};
+  auto product = std::make_shared<const matrix::Product>(problem);
+  auto routine = std::make_shared<Routine>();
+  routine->name = "convolution";
+  Stage run;
+  const std::int64_t of_image = column_pieces * ((s.outputs + rows - 1) / rows);
+  run.tasks = images * of_image;
+  run.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t image = task / of_image / plan.groups, group = task / of_image % plan.groups,
+                         column = task % of_image % column_pieces * columns,
+                         row = task % of_image / column_pieces * rows;
+      const auto* a = static_cast<const char*>(args.inputs[1]) +
+                      (group * plan.weights_group + row * s.weights_output) * plan.size;
+      const auto* b = static_cast<const char*>(args.inputs[0]) +
+                      (plan.crop + group * plan.source_group + image * s.source_image + column) *
+                          plan.size;
+      auto* c = static_cast<char*>(args.outputs[0]) +
+                (group * plan.destination_group + image * s.destination_image +
+                 row * s.destination_channel + column) *
+                    plan.size;
+      product->run({a, b, c, s.destination_channel, std::min(rows, s.outputs - row),
+                    std::min(columns, pixels - column), s.inputs});
+    }
+  };
+  routine->stages.push_back(std::move(run));
+  return routine;
+}
+
+// Whether our products take less time than oneDNN. Narrow groups and depthwise convolutions leave
+// most of a tile empty, whereas oneDNN has kernels for them whose lanes are groups.
+bool quicker_than_library(const ConvShape& s, std::int64_t groups) {
+  return groups == 1 || s.outputs >= 2 * matrix::lanes_of(s.dtype);
+}
+
+}  // namespace
+
+std::int64_t crop_offset(const ConvProblem& p) {
+  std::int64_t o = 0;
+  for (std::size_t i = 0; i < p.first.size(); ++i) o += p.first[i] * p.spec.source.strides[i + 2];
+  return o;
+}
+
+std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType dtype,
+                                               double flops, bool always) {
+  const ConvSpec& s = problem.spec;
+  if ((dtype != DType::float32 && dtype != DType::float64) || s.kind == ConvKind::backward_weights)
+    return nullptr;
+  const bool forward = s.kind == ConvKind::forward;
+  ProductPlan plan;
+  plan.size = static_cast<std::int64_t>(size_of(dtype));
+  plan.groups = s.weights.dims[0];
+  if (!always && !quicker_than_library(conv_shape(s, dtype), plan.groups)) return nullptr;
+  const onednn::Layout &from = forward ? s.source : s.destination,
+                       &to = forward ? s.destination : s.source;
+  plan.source_group = conv_shape(s, dtype).inputs * from.strides[1];
+  plan.destination_group = conv_shape(s, dtype).outputs * to.strides[1];
+  plan.weights_group = s.weights.strides[0];
+  if (forward) plan.crop = crop_offset(problem);
+
+  const double seconds =
+      machine::kConvolutionCall +
+      flops / (dtype == DType::float64 ? machine::kProductFlops64 : machine::kProductFlops);
+  const std::size_t space = s.strides.size();
+  const std::int64_t most = tasks_for(flops, machine::kConvolutionTask);
+  ScratchPlan scratch;
+  Ints phases = forward ? Ints(space, 1) : s.strides;
+  const std::int64_t all = product(phases);
+  for (std::int64_t phase = 0; phase < all; ++phase) {
+    ConvShape shape = conv_shape(s, dtype);
+    ConvPass pass;
+    std::int64_t rest = phase, outputs = 1;
+    for (std::size_t i = space; i-- > 0;) {
+      const std::int64_t remainder = rest % phases[i];
+      rest /= phases[i];
+      ConvAxis& a = shape.axes[3 - space + i];
+      pass.destination += remainder * a.destination;
+      set_taps(a, problem, i, remainder);
+      outputs *= std::max<std::int64_t>(0, a.out);
+    }
+    if (outputs == 0) continue;
+    skip_rows(shape.axes[0]);
+    skip_rows(shape.axes[1]);
+    if (all == 1)
+      if (auto routine = image_product(shape, plan, flops)) {
+        routine->seconds = seconds;
+        return routine;
+      }
+    const std::int64_t tasks = std::max<std::int64_t>(1, most / (all * plan.groups));
+    pass.convolution = std::make_shared<const matrix::Convolution>(shape, tasks);
+    pass.packed = scratch.add(pass.convolution->packed_bytes());
+    pass.turned = scratch.add(pass.convolution->turned_bytes());
+    plan.passes.push_back(std::move(pass));
+  }
+  plan.scratch_group = scratch.size();
+  if (!forward) plan.source = 0;
+
+  auto routine = std::make_shared<Routine>();
+  routine->name = "convolution";
+  routine->scratch_bytes = scratch.size() * static_cast<std::size_t>(plan.groups);
+  auto shared = std::make_shared<const ProductPlan>(std::move(plan));
+  // Calls f(pass, group, task) for some tasks, of which `count` says how many a pass has.
+  auto each = [shared](auto count, std::int64_t begin, std::int64_t end, auto f) {
+    std::int64_t first = 0;
+    for (const ConvPass& pass : shared->passes)
+      for (std::int64_t group = 0; group < shared->groups; ++group) {
+        const std::int64_t tasks = count(pass);
+        for (std::int64_t t = std::max(begin, first); t < std::min(end, first + tasks); ++t)
+          f(pass, group, t - first);
+        first += tasks;
+      }
+  };
+  auto packed_at = [shared](const RoutineArgs& args, const ConvPass& pass, std::int64_t group) {
+    return static_cast<char*>(args.scratch) + pass.packed +
+           static_cast<std::size_t>(group) * shared->scratch_group;
+  };
+  auto turned_at = [shared](const RoutineArgs& args, const ConvPass& pass, std::int64_t group) {
+    return static_cast<char*>(args.scratch) + pass.turned +
+           static_cast<std::size_t>(group) * shared->scratch_group;
+  };
+  auto weights_at = [shared](const RoutineArgs& args, std::int64_t group) {
+    return static_cast<const char*>(args.inputs[1]) + group * shared->weights_group * shared->size;
+  };
+  auto source_at = [shared](const RoutineArgs& args, std::int64_t group) {
+    return static_cast<const char*>(args.inputs[0]) +
+           (shared->crop + group * shared->source_group) * shared->size;
+  };
+  Stage pack, run;
+  // Turns over images after it has packed weights.
+  auto pack_tasks = [batch = problem.spec.source.dims[0]](const ConvPass& pass) {
+    return pass.convolution->pack_tasks() + (pass.convolution->turned_bytes() ? batch : 0);
+  };
+  auto run_tasks = [](const ConvPass& pass) { return pass.convolution->tasks(); };
+  pack.tasks = run.tasks = 0;
+  for (const ConvPass& pass : shared->passes) {
+    pack.tasks += shared->groups * pack_tasks(pass);
+    run.tasks += shared->groups * run_tasks(pass);
+  }
+  pack.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    each(pack_tasks, begin, end, [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
+      const std::int64_t image = task - pass.convolution->pack_tasks();
+      if (image < 0)
+        pass.convolution->pack(weights_at(args, group), packed_at(args, pass, group), task);
+      else
+        pass.convolution->turn(source_at(args, group), turned_at(args, pass, group), image);
+    });
+  };
+  run.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    each(run_tasks, begin, end, [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
+      auto* out = static_cast<char*>(args.outputs[0]) +
+                  (pass.destination + group * shared->destination_group) * shared->size;
+      pass.convolution->run(source_at(args, group),
+                            pass.convolution->turned_bytes() ? turned_at(args, pass, group) : nullptr,
+                            weights_at(args, group), packed_at(args, pass, group), out, task);
+    });
+  };
+  if (pack.tasks) routine->stages.push_back(std::move(pack));
+  routine->stages.push_back(std::move(run));
+  routine->seconds = seconds;
+  return routine;
+}
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,18 @@
+// Convolutions and their gradients as products of our own (codegen/matrix/convolution.h).
+#pragma once
+
+#include "codegen/calls/conv_problem.h"
+
+#include <memory>
+
+namespace tessera::inline v0::codegen {
+
+/// A routine for a forward convolution or a gradient with respect to the source, of float32 or
+/// float64; nullptr for others, and, unless `always`, for those that oneDNN computes faster.
+std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType dtype,
+                                               double flops, bool always = false);
+
+/// The number of elements that cropping skips at the start of the source.
+std::int64_t crop_offset(const ConvProblem& p);
+
+}  // namespace tessera::inline v0::codegen

@@ -1,0 +1,29 @@
+// Sizes in panels and blocks.
+#pragma once
+
+#include "codegen/matrix/micro_kernel.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tessera::inline v0::codegen::matrix {
+
+inline std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+inline std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + each - 1) / each; }
+
+/// Lines that are a multiple of a page apart share a few sets of a cache.
+inline constexpr std::int64_t kPage = 4096;
+
+/// Rows are divided evenly into panels: the first ones are one row higher than the others.
+struct Heights {
+  std::int64_t panels, each = 0, higher = 0;
+  explicit Heights(std::int64_t m) : panels(parts_of(m, most_rows())) {
+    if (panels) each = m / panels, higher = m % panels;
+  }
+  std::int64_t of(std::int64_t panel) const { return each + (panel < higher); }
+  std::int64_t first_row(std::int64_t panel) const {
+    return panel * each + std::min(panel, higher);
+  }
+};
+
+}  // namespace tessera::inline v0::codegen::matrix
