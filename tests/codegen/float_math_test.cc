@@ -95,7 +95,7 @@ TEST(FloatMath, PowersHaveTheSpecialValuesOfTheCLibrary) {
   ts::Builder b;
   const ts::Value base = b.input({ts::f32, {n}}), exponent = b.input({ts::f32, {n}});
   const ts::ProgramPtr p = b.finish({{ops::pow(base, exponent)}});
-  const ts::HostArray out = run::compiled(p, {{bases}, {exponents}})[0];
+  const ts::HostArray out = run::compiled(p, {{bases, exponents}})[0];
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y[i]));
     const float got = out.data<float>()[i], rounded = static_cast<float>(exact);
