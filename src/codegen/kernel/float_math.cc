@@ -139,48 +139,76 @@ class FloatMath {
     return b_.CreateSelect(near, multiply_add(b_, x, p, x), sign_of(x, far));
   }
 
-  // If a register can hold a table, low-degree polynomials looked up in it replace one of high
-  // degree and a division. This takes two thirds of the instructions and rounds less often.
+  // Where lanes can look up a table in a register, low-degree polynomials replace one of high
+  // degree and a division. This takes half to two thirds of the instructions and rounds less often.
   llvm::Value* erfc(llvm::Value* x) {
-    return host_isa().avx512 ? erfc_by_table(x) : erfc_by_quotient(x);
+    return host_isa().avx2 ? erfc_by_table(x) : erfc_by_quotient(x);
   }
 
  private:
   // exp(-a^2) P(a) where a = |x|, subtracted from 2 for negative x. The exponent's remainder -a a -
-  // n ln 2 is rounded once, so a^2 loses no bits. The processor scales by 2^n with one rounding,
-  // down to subnormal numbers.
+  // n ln 2 is rounded once, so a^2 loses no bits.
   llvm::Value* erfc_by_table(llvm::Value* x) {
     llvm::Value* a = at_most(abs(x), 10.1);
-    llvm::Constant* shift = number(0x1.8p23);  // the last bit of floats of this size is worth 1
+    constexpr int bias = 127 + 24;                    // see scaled_down
+    llvm::Constant* shift = number(0x1.8p23 + bias);  // the last bit of such floats is worth 1
     llvm::Value* square = b_.CreateFMul(a, a);
-    llvm::Value* n = b_.CreateFSub(multiply_add(b_, square, number(-kLog2E), shift), shift);
+    llvm::Value* shifted = multiply_add(b_, square, number(-kLog2E), shift);
+    llvm::Value* n = b_.CreateFSub(shifted, shift);
     llvm::Value* r = multiply_add(b_, b_.CreateFNeg(a), a, b_.CreateFMul(n, number(-kLn2High)));
     r = multiply_add(b_, n, number(kLn2High - kLn2), r);
-    llvm::Value* p = near_expm1(r);
+    llvm::Value* q = host_isa().avx512
+                         ? scaled_erfc(a, kErfc, kErfcOffset, kErfcBits)
+                         : scaled_erfc(a, kErfcNarrow, kErfcNarrowOffset, kErfcNarrowBits);
+    llvm::Value* v = multiply_add(b_, near_expm1(r), q, q);
+    v = host_isa().avx512 ? scaled(v, n) : scaled_down(v, bits(shifted));
+    llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
+    return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
+  }
 
-    llvm::Value* place = bits(b_.CreateFAdd(a, number(kErfcOffset)));
-    llvm::Value* begin = floats(b_.CreateAnd(place, integer(-1 << 20)));
-    llvm::Value* d = b_.CreateFSub(a, b_.CreateFSub(begin, number(kErfcOffset)));  // both exact
-    llvm::Value* entry = b_.CreateLShr(place, integer(20));  // only the lowest five bits are used
+  // exp(a^2) erfc(a) by a table (erfc_table.h).
+  template <class Table>
+  llvm::Value* scaled_erfc(llvm::Value* a, const Table& table, double offset, int mantissa_bits) {
+    llvm::Value* place = bits(b_.CreateFAdd(a, number(offset)));
+    llvm::Value* begin = floats(b_.CreateAnd(place, integer(-1 << (23 - mantissa_bits))));
+    llvm::Value* d = b_.CreateFSub(a, b_.CreateFSub(begin, number(offset)));  // both exact
+    llvm::Value* entry = b_.CreateLShr(place, integer(23 - mantissa_bits));
     llvm::Value* q = nullptr;
-    for (const auto& row : kErfcTable) {
-      llvm::Constant* first = llvm::ConstantDataVector::get(b_.getContext(), row[0]);
-      llvm::Constant* second = llvm::ConstantDataVector::get(b_.getContext(), row[1]);
-      llvm::Value* c = in_pieces(b_, 16, {entry}, [&](const std::vector<llvm::Value*>& piece) {
-        return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
-                                  {first, piece[0], second});
-      });
+    for (const auto& row : table) {
+      llvm::Value* c = looked_up(row, entry);
       q = q ? multiply_add(b_, q, d, c) : c;
     }
-    llvm::Value* v = multiply_add(b_, p, q, q);
-    v = in_pieces(b_, 16, {v, n}, [&](const std::vector<llvm::Value*>& piece) {
+    return q;
+  }
+  // The entry of each lane; only the lowest five or three bits are used.
+  llvm::Value* looked_up(const float (&row)[2][16], llvm::Value* entry) {
+    llvm::Constant* first = llvm::ConstantDataVector::get(b_.getContext(), row[0]);
+    llvm::Constant* second = llvm::ConstantDataVector::get(b_.getContext(), row[1]);
+    return in_pieces(b_, 16, {entry}, [&](const std::vector<llvm::Value*>& piece) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
+                                {first, piece[0], second});
+    });
+  }
+  llvm::Value* looked_up(const float (&row)[8], llvm::Value* entry) {
+    llvm::Constant* all = llvm::ConstantDataVector::get(b_.getContext(), row);
+    return in_pieces(b_, 8, {entry}, [&](const std::vector<llvm::Value*>& piece) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permps, {}, {all, piece[0]});
+    });
+  }
+
+  // 2^n v with one rounding, down to subnormal numbers.
+  llvm::Value* scaled(llvm::Value* v, llvm::Value* n) {
+    return in_pieces(b_, 16, {v, n}, [&](const std::vector<llvm::Value*>& piece) {
       return b_.CreateIntrinsic(
           llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
           {piece[0], piece[1], llvm::Constant::getNullValue(piece[0]->getType()),
            b_.getInt16(0xffff), b_.getInt32(4)});  // 4: current rounding mode
     });
-    llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
-    return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
+  }
+  // The same where the lowest nine bits of `n` are n + 127 + 24: the product is kept 2^24 times too
+  // large until the end, where it could be subnormal.
+  llvm::Value* scaled_down(llvm::Value* v, llvm::Value* n) {
+    return b_.CreateFMul(b_.CreateFMul(v, power_of_two(n)), number(0x1p-24));
   }
 
   // exp(-a^2) R(a / (a + k)) / (a + k) where a = |x|, subtracted from 2 for negative x. This
@@ -188,31 +216,22 @@ class FloatMath {
   // x < oo" (1981), but uses the same divisor twice and hence one division. R(0) = k makes erfc(0)
   // = 1. R is a separate minimax fit, within 2^-26. A larger k would allow a lower degree, but R
   // falls from k to 0.56 and its terms would cancel more. The rounding error of a^2 is carried
-  // along, and the exponential is kept 2^24 times too large until the end, where it could be
-  // subnormal.
+  // along. For processors without fused multiply-add.
   llvm::Value* erfc_by_quotient(llvm::Value* x) {
     llvm::Value* a = at_most(abs(x), 10.1);
-    llvm::Value *square, *lost;
-    if (host_isa().avx2) {
-      square = b_.CreateFMul(a, a);
-      lost = multiply_add(b_, a, a, b_.CreateFNeg(square));
-    } else {
-      llvm::Value* high = floats(b_.CreateAnd(bits(a), integer(-1 << 12)));
-      llvm::Value *low = b_.CreateFSub(a, high), *most = b_.CreateFMul(high, high);  // exact
-      llvm::Value* rest = b_.CreateFMul(low, b_.CreateFAdd(a, high));
-      square = b_.CreateFAdd(most, rest);
-      lost = b_.CreateFAdd(b_.CreateFSub(most, square), rest);
-    }
+    llvm::Value* high = floats(b_.CreateAnd(bits(a), integer(-1 << 12)));
+    llvm::Value *low = b_.CreateFSub(a, high), *most = b_.CreateFMul(high, high);  // exact
+    llvm::Value* rest = b_.CreateFMul(low, b_.CreateFAdd(a, high));
+    llvm::Value* square = b_.CreateFAdd(most, rest);
+    llvm::Value* lost = b_.CreateFAdd(b_.CreateFSub(most, square), rest);
     Reduced e = reduce(b_.CreateFNeg(square), 127 + 24, lost);
-    llvm::Value* v = b_.CreateFMul(times_erfcx(a, e.p), power_of_two(e.n));
-    v = b_.CreateFMul(v, number(0x1p-24));
+    llvm::Value* v = scaled_down(times_erfcx(a, e.p), e.n);
     llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
     return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
   }
 
-  // (1 + p) R / (a + k) for a >= 0, with R and k of erfc_by_quotient. In plain float32 its rounding
-  // errors would make up half of erfc's error. With fused multiply-add these errors are computed in
-  // float32; otherwise the expression is evaluated in float64.
+  // (1 + p) R / (a + k) for a >= 0, with R and k of erfc_by_quotient. In float32 its rounding errors
+  // would make up half of erfc's error, so most of it is evaluated in float64.
   llvm::Value* times_erfcx(llvm::Value* a, llvm::Value* p) {
     constexpr double k = 1.125;
     const auto r = [&](llvm::Value* s) {  // (R - k) / s
@@ -221,28 +240,15 @@ class FloatMath {
           {0.151332021, -0.383346945, 0.201222107, 0.183489621, -0.329342246, 0.283109993,
            -0.0164381079, 0.0543981716, -0.0948421285, -0.307266355, -0.303107113});
     };
-    if (!host_isa().avx2) {
-      llvm::Type* wide = t_->getWithNewType(b_.getDoubleTy());
-      auto widened = [&](llvm::Value* v) { return b_.CreateFPExt(v, wide); };
-      auto constant = [&](double v) { return llvm::ConstantFP::get(wide, v); };
-      llvm::Value* sum = b_.CreateFAdd(widened(a), constant(k));
-      llvm::Value* inverse = b_.CreateFDiv(constant(1), sum);
-      llvm::Value* s = b_.CreateFMul(widened(a), inverse);
-      llvm::Value* top = b_.CreateFMul(s, widened(r(b_.CreateFPTrunc(s, t_))));
-      top = b_.CreateFMul(b_.CreateFAdd(top, constant(k)), b_.CreateFAdd(widened(p), constant(1)));
-      return b_.CreateFPTrunc(b_.CreateFMul(top, inverse), t_);
-    }
-    llvm::Value* sum = b_.CreateFAdd(a, number(k));
-    llvm::Value* sum_lost = b_.CreateFSub(a, b_.CreateFSub(sum, number(k)));
-    llvm::Value* inverse = b_.CreateFDiv(number(1), sum);
-    llvm::Value* s = multiply_add(b_, number(-k), inverse, number(1));
-    llvm::Value* slope = r(s);
-    llvm::Value* top = multiply_add(b_, s, slope, number(k));
-    llvm::Value* top_lost = multiply_add(b_, s, slope, b_.CreateFSub(number(k), top));
-    llvm::Value* q = b_.CreateFMul(top, inverse);
-    llvm::Value* left = multiply_add(b_, b_.CreateFNeg(q), sum, top);
-    left = b_.CreateFAdd(left, multiply_add(b_, b_.CreateFNeg(q), sum_lost, top_lost));
-    return b_.CreateFAdd(q, multiply_add(b_, left, inverse, b_.CreateFMul(q, p)));
+    llvm::Type* wide = t_->getWithNewType(b_.getDoubleTy());
+    auto widened = [&](llvm::Value* v) { return b_.CreateFPExt(v, wide); };
+    auto constant = [&](double v) { return llvm::ConstantFP::get(wide, v); };
+    llvm::Value* sum = b_.CreateFAdd(widened(a), constant(k));
+    llvm::Value* inverse = b_.CreateFDiv(constant(1), sum);
+    llvm::Value* s = b_.CreateFMul(widened(a), inverse);
+    llvm::Value* top = b_.CreateFMul(s, widened(r(b_.CreateFPTrunc(s, t_))));
+    top = b_.CreateFMul(b_.CreateFAdd(top, constant(k)), b_.CreateFAdd(widened(p), constant(1)));
+    return b_.CreateFPTrunc(b_.CreateFMul(top, inverse), t_);
   }
   llvm::Constant* number(double v) const { return llvm::ConstantFP::get(t_, v); }
   llvm::Constant* integer(int v) const { return llvm::ConstantInt::getSigned(i_, v); }

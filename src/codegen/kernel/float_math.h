@@ -2,8 +2,8 @@
 //
 // They take a half to a sixth of the time of SLEEF's functions. SLEEF corrects the last bit, which
 // the derivatives and losses of array programs do not need, and its calls spill every register.
-// XLA's approximations are about as accurate. Other functions, and all float64 functions, come from
-// SLEEF.
+// XLA's approximations are about as accurate. The tangent and the power are as accurate as SLEEF's,
+// but are computed in float64. Other functions, and all float64 functions, come from SLEEF.
 #pragma once
 
 #include "ir/emit.h"
@@ -29,6 +29,13 @@ llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x);
 /// Larger x give an arbitrary result, NaN gives NaN. For processors with fused multiply-add.
 inline constexpr double kSineRange = 1e5;
 llvm::Value* sine(IrBuilder& b, llvm::Value* x, int quarters);
+/// tan(x) for |x| < kTangentRange, within 0.51 units in the last place. Larger x give an arbitrary
+/// result, NaN gives NaN. For processors with fused multiply-add.
+inline constexpr double kTangentRange = 1e9;
+llvm::Value* tangent(IrBuilder& b, llvm::Value* x);
+/// x to the power y with the special values of IEEE pow, within 0.54 units in the last place. For
+/// processors with fused multiply-add.
+llvm::Value* power(IrBuilder& b, llvm::Value* x, llvm::Value* y);
 
 /// x y + z, rounded once if the processor has a fused multiply-add.
 llvm::Value* multiply_add(IrBuilder& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);

@@ -77,7 +77,7 @@ class LaneOps {
   llvm::Value* math_callee(Arith op, bool f64, int operands);
   llvm::Value* over_whole_range(Arith op, llvm::Value* x);
   llvm::Value* atan2_of_any(llvm::Value* y, llvm::Value* x, bool f64);
-  llvm::Value* sine_of_any(Arith op, llvm::Value* x);
+  llvm::Value* periodic_of_any(Arith op, llvm::Value* x);
   llvm::Value* erf_inv(llvm::Value* x, bool f64);
   llvm::Value* erf_inv_of_floats(llvm::Value* x, llvm::Value* w);
   llvm::Value* erf_inv_of_doubles(llvm::Value* x, llvm::Value* w);

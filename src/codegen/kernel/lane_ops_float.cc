@@ -161,7 +161,8 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
     case Arith::erf_inv: return erf_inv(v, f64);
     case Arith::sin:
     case Arith::cos:
-      return f64 || !host_isa().avx2 ? call_math(op, v, nullptr, f64) : sine_of_any(op, v);
+    case Arith::tan:
+      return f64 || !host_isa().avx2 ? call_math(op, v, nullptr, f64) : periodic_of_any(op, v);
     case Arith::sinh:
     case Arith::cosh:
     case Arith::asinh:
@@ -204,7 +205,7 @@ llvm::Value* LaneOps::float_binary(Arith op, llvm::Value* x, llvm::Value* y, boo
     case Arith::rem: return b_.CreateFRem(x, y);
     case Arith::max:
     case Arith::min: return extreme(op, x, y, f64);
-    case Arith::pow: return call_math(op, x, y, f64);
+    case Arith::pow: return f64 || !host_isa().avx2 ? call_math(op, x, y, f64) : power(b_, x, y);
     case Arith::atan2: return atan2_of_any(x, y, f64);
     default: break;
   }

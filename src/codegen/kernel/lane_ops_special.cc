@@ -82,11 +82,14 @@ llvm::Value* LaneOps::erf_inv(llvm::Value* x, bool f64) {
   return b_.CreateSelect(edge, infinite, inside);
 }
 
-// Sine or cosine inline. Lanes beyond the inline range are computed by SLEEF, if a vector has any.
-llvm::Value* LaneOps::sine_of_any(Arith op, llvm::Value* x) {
-  llvm::Value* near = sine(b_, x, op == Arith::cos ? 1 : 0);
+// Sine, cosine or tangent inline. Lanes beyond the inline range are computed by SLEEF, if a vector
+// has any.
+llvm::Value* LaneOps::periodic_of_any(Arith op, llvm::Value* x) {
+  const bool is_tangent = op == Arith::tan;
+  llvm::Value* near = is_tangent ? tangent(b_, x) : sine(b_, x, op == Arith::cos ? 1 : 0);
   llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-  llvm::Value* large = b_.CreateFCmpOGE(magnitude, number(x->getType(), kSineRange));
+  llvm::Value* large =
+      b_.CreateFCmpOGE(magnitude, number(x->getType(), is_tangent ? kTangentRange : kSineRange));
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::LLVMContext& c = b_.getContext();
   auto* far = llvm::BasicBlock::Create(c, "far", before->getParent());

@@ -2,16 +2,29 @@
 
     python make_erfc_table.py > erfc_table.h     # needs NumPy and mpmath
 
-The intervals are eighths of an octave of a + OFFSET, which makes the greatest errors of octaves about as large. On each the fit is
-minimax in the relative error, by Lawson's weights. Coefficients are rounded from the lowest power on, each before the next are fitted, so
-that these make up for what the rounding lost.
+There are two tables, for vectors of 16 and of 8 lanes. The intervals are equal parts of the octaves of a + offset, which makes the
+greatest errors of octaves about as large. On each the fit is minimax in the relative error, by Lawson's weights. Coefficients are
+rounded from the lowest power on, each before the next are fitted, so that these make up for what the rounding lost.
 """
+from typing import NamedTuple
+
 import mpmath
 import numpy as np
 
 mpmath.mp.dps = 40
 
-ENTRIES, PARTS, DEGREE, OFFSET, LAST = 32, 8, 4, 0.6875, 10.1
+LAST = 10.1
+
+
+class Layout(NamedTuple):
+    lanes: int
+    entries: int
+    parts: int  # of an octave
+    degree: int
+    offset: float
+
+
+WIDE, NARROW = Layout(16, 32, 8, 4, 0.6875), Layout(8, 8, 2, 7, 0.75)
 
 
 def scaled(a):
@@ -35,13 +48,13 @@ def minimax(x, y, weight, degree):
     return best[1] / scale ** np.arange(degree + 1)
 
 
-def fitted(base, width):
+def fitted(base, width, degree):
     nodes = (1 - np.cos(np.pi * (np.arange(400) + 0.5) / 400)) / 2 * width
     exact = [scaled(base + d) for d in nodes]
     weight = np.array([float(1 / f) for f in exact])
     rest, coefficients = exact, []
-    for k in range(DEGREE + 1):
-        c = mpmath.mpf(float(np.float32(minimax(nodes, np.array([float(r) for r in rest]), weight, DEGREE - k)[0])))
+    for k in range(degree + 1):
+        c = mpmath.mpf(float(np.float32(minimax(nodes, np.array([float(r) for r in rest]), weight, degree - k)[0])))
         if base == 0 and k == 0:
             c = mpmath.mpf(1)
         coefficients.append(float(c))
@@ -52,39 +65,50 @@ def fitted(base, width):
     return coefficients, float(error)
 
 
-def table():
-    """By entry, which is the exponent and the first bits of the mantissa of a + OFFSET, as far as they count."""
-    rows, worst = [[0.0] * (DEGREE + 1) for _ in range(ENTRIES)], 0.0
-    low = OFFSET
-    while low <= LAST + OFFSET:
-        width = 2.0 ** np.floor(np.log2(low)) / PARTS
-        entry = int(np.float32(low).view(np.uint32)) >> (24 - PARTS.bit_length()) & (ENTRIES - 1)
-        rows[entry], error = fitted(low - OFFSET, width)
+def table(layout):
+    """By entry, which is the exponent and the first bits of the mantissa of a + offset, as far as they count."""
+    rows, worst = [[0.0] * (layout.degree + 1) for _ in range(layout.entries)], 0.0
+    low = layout.offset
+    while low < LAST + layout.offset:
+        width = 2.0 ** np.floor(np.log2(low)) / layout.parts
+        entry = int(np.float32(low).view(np.uint32)) >> (24 - layout.parts.bit_length()) & (layout.entries - 1)
+        rows[entry], error = fitted(low - layout.offset, min(width, LAST + layout.offset - low), layout.degree)
         worst = max(worst, error)
         low += width
     return rows, worst
 
 
+def written(x):
+    return np.format_float_scientific(np.float32(x), trim="-") + "f" if x != int(x) else f"{x:.0f}"
+
+
+def print_table(name, layout):
+    rows, worst = table(layout)
+    vectors = layout.entries // layout.lanes
+    print()
+    print(f"/// For vectors of {layout.lanes} lanes: the exponent and the first bits of the mantissa, {layout.entries} entries, within")
+    print(f"/// 2^{np.log2(worst):.1f}, the coefficients' rounding included. The highest power first.")
+    print(f"inline constexpr double {name}Offset = {layout.offset};")
+    print(f"inline constexpr int {name}Bits = {layout.parts.bit_length() - 1};  // of the mantissa")
+    print(f"inline constexpr float {name}[{layout.degree + 1}]" + (f"[{vectors}]" if vectors > 1 else "") + f"[{layout.lanes}] = {{")
+    for k in reversed(range(layout.degree + 1)):
+        numbers = [written(row[k]) for row in rows]
+        parts = ["{" + ", ".join(numbers[v * layout.lanes:(v + 1) * layout.lanes]) + "}" for v in range(vectors)]
+        print("    " + (parts[0] if vectors == 1 else "{" + ", ".join(parts) + "}") + ",")
+    print("};")
+
+
 def main():
-    rows, worst = table()
     print("// Made by make_erfc_table.py.")
     print("//")
     print(f"// exp(a^2) erfc(a) for a from 0 to {LAST}: polynomials in the distance of a from the start of its interval. The")
-    print(f"// intervals are those of the floats a + {OFFSET} that share their exponent and the first three bits of their")
-    print("// mantissa, of which the lowest five bits number the entries. Within")
-    print(f"// 2^{np.log2(worst):.1f}, the coefficients' rounding included.")
+    print("// intervals are those of the floats a + offset that share their exponent and the first bits of their mantissa. The")
+    print("// lowest of these bits number the entries.")
     print("#pragma once")
     print()
     print("namespace tessera::inline v0::codegen {")
-    print()
-    print(f"inline constexpr double kErfcOffset = {OFFSET};")
-    print("/// The highest power first; the entries from 16 on behind the first.")
-    print(f"inline constexpr float kErfcTable[{DEGREE + 1}][2][{ENTRIES // 2}] = {{")
-    for k in reversed(range(DEGREE + 1)):
-        numbers = [np.format_float_scientific(np.float32(row[k]), trim="-") + "f"
-                   if row[k] != int(row[k]) else f"{row[k]:.0f}" for row in rows]
-        print("    {{" + ", ".join(numbers[:ENTRIES // 2]) + "}, {" + ", ".join(numbers[ENTRIES // 2:]) + "}},")
-    print("};")
+    print_table("kErfc", WIDE)
+    print_table("kErfcNarrow", NARROW)
     print()
     print("}  // namespace tessera::inline v0::codegen")
 
