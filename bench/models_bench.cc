@@ -3,10 +3,10 @@
 //
 //     models_bench FOLDER --serve
 //
-//   --serve: reads "time ROW SECONDS" lines and answers "ok WALL_US CPU_US" or "error TEXT";
+//   --serve: reads "time ROW SECONDS" lines and answers "ok WALL_US CPU_US" or "error TEXT". The
+//     error of a row whose results differ from the stored ones says by how much;
 //   --first ROW: loads the row, runs it once and prints the microseconds of loading and that call;
 //   --peak ROW: loads the row and runs it five times, to show its peak memory;
-//   --values ROW FILE: writes the results of the first call;
 //   --profile ROW FILE: profiles the third call, for chrome://tracing and Perfetto;
 //   --schedule ROW: prints the tape.
 #include "rows_timing.h"
@@ -64,6 +64,21 @@ class Model {
   decltype(jitted(ts::LoadedFunction())) jitted_ = jitted(function_);
 };
 
+// Throws if a result differs from the stored one by more than the file's tolerance, which is a share
+// of the result's largest absolute value.
+void check(const std::vector<Array>& results, const std::string& file) {
+  const ts::SafeTensors expected = ts::load_safetensors(file);
+  const float tolerance = std::stof(expected.metadata.at("tolerance"));
+  const auto largest = [](const Array& x) { return ts::max(ts::abs(x)).item<float>(); };
+  std::size_t i = 0;
+  for (const auto& [name, array] : expected.tensors) {
+    const Array want = array.astype(ts::f32), got = results.at(i++).astype(ts::f32);
+    const float difference = largest(got - want) / largest(want);
+    if (!(difference <= tolerance))
+      throw std::runtime_error("values differ by " + std::to_string(difference));
+  }
+}
+
 // One row is kept between requests, so that repeated rounds need no setup.
 int serve(const std::string& folder) {
   std::string current, line;
@@ -78,7 +93,7 @@ int serve(const std::string& folder) {
         model.reset();
         current.clear();
         model = std::make_unique<Model>(folder + "/" + name);
-        model->call();
+        check(model->call(), folder + "/" + name + "/expected.safetensors");
         model->call();
         current = name;
       }
@@ -102,16 +117,6 @@ int once(const std::string& folder, int calls) {
   return 0;
 }
 
-int values(const std::string& folder, const std::string& file) {
-  std::vector<Array> results = Model(folder).call();
-  ts::SafeTensors contents;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    contents.tensors[(i < 10 ? "r0" : "r") + std::to_string(i)] = results[i];
-  ts::save_safetensors(file, contents);
-  std::cout << "ok" << std::endl;
-  return 0;
-}
-
 int profile(const std::string& folder, const std::string& file) {
   Model model(folder);
   model.call();
@@ -131,11 +136,10 @@ int main(int argc, char** argv) try {
   if (mode == "--serve" && words.size() == 2) return serve(words[0]);
   if (mode == "--first" && words.size() == 3) return once(row, 1);
   if (mode == "--peak" && words.size() == 3) return once(row, 5);
-  if (mode == "--values" && words.size() == 4) return values(row, words[3]);
   if (mode == "--profile" && words.size() == 4) return profile(row, words[3]);
   if (mode == "--schedule" && words.size() == 3) return std::cout << Model(row).schedule(), 0;
-  std::cerr << "models_bench FOLDER --serve | --first ROW | --peak ROW | --values ROW FILE | "
-               "--profile ROW FILE | --schedule ROW\n";
+  std::cerr << "models_bench FOLDER --serve | --first ROW | --peak ROW | --profile ROW FILE | "
+               "--schedule ROW\n";
   return 2;
 } catch (const std::exception& e) {
   std::cerr << "error: " << e.what() << "\n";

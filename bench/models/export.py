@@ -69,8 +69,8 @@ def write(root, model, batch, tiny):
     results = [np.asarray(x) for x in jax.tree.leaves(lowered.compile()(*jax.tree.map(jnp.asarray, (weights, inputs, states))))]
     if not all(np.isfinite(x.astype(np.float32)).all() for x in results):
         raise SystemExit(f"error: {model.name} has results that are not finite")
-    parameters.save(folder / "expected.safetensors", {f"r{i:02}": x for i, x in enumerate(results)})
-    facts = {"flops": flops, "read": sum(x.nbytes for x in used(model, batch, weights, arrays)),
+    parameters.save(folder / "expected.safetensors", {f"r{i:02}": x for i, x in enumerate(results)}, tolerance=str(model.tolerance))
+    facts = {"flops": flops, "unit": "bf16" if model.dtype == "bfloat16" else "fma", "read": sum(x.nbytes for x in used(model, batch, weights, arrays)),
              "written": sum(x.nbytes for x in results[:len(results) - len(states)])
              + sum(x.nbytes // x.shape[1] for x in states.values()),
              "weights": sum(math.prod(shape) for shape, _ in specs.values()), "specs": specs}

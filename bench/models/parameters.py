@@ -43,9 +43,9 @@ def weights(specs, dtype):
     return dict(sorted(result.items()))
 
 
-def save(path, arrays):
-    """Writes the safetensors format."""
-    header, begin = {}, 0
+def save(path, arrays, **metadata):
+    """Writes the safetensors format; the metadata are texts."""
+    header, begin = {"__metadata__": metadata}, 0
     for name, x in sorted(arrays.items()):
         header[name] = {"dtype": NAMES[x.dtype], "shape": list(x.shape), "data_offsets": [begin, begin + x.nbytes]}
         begin += x.nbytes
@@ -68,3 +68,11 @@ def load(path):
             begin, end = (8 + length + x for x in entry["data_offsets"])
             result[name] = data[begin:end].view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
     return result
+
+
+def difference(results, path):
+    """The largest difference from the arrays of a file, as a share of the largest absolute value of each; infinite if shapes differ."""
+    expected = [np.asarray(x, np.float32) for x in load(path).values()]
+    if [tuple(x.shape) for x in results] != [x.shape for x in expected]:
+        return math.inf
+    return max(float(np.abs(np.asarray(x, np.float32) - y).max() / np.abs(y).max()) for x, y in zip(results, expected))
