@@ -225,6 +225,34 @@ TEST(Updates, OfADonatedArgumentNeedNoOtherMemory) {
       EXPECT_TRUE(same_bits(host(*got[k]), expected[k])) << k;
   }
 }
+// The caches of a decoder: the arguments are alike, and each result is the update of one of them,
+// whatever the order of the results is.
+TEST(Updates, OfSeveralDonatedArgumentsStayInTheirOwnMemory) {
+  const std::vector<int> order{2, 0, 3, 1};
+  auto p = program({kCache, kCache, kCache, kCache, kInt, kRow}, [&](ts::Builder&, ts::Values v) {
+    ts::Values next;
+    for (int i : {0, 1, 2, 3}) next.push_back(set(v[i], v[5], v[4]));
+    ts::Values results;
+    for (int i : order) results.push_back(next[i]);
+    return results;
+  });
+  std::vector<ts::HostArray> in;
+  std::vector<ArrayDataPtr> arrays;
+  std::vector<const std::byte*> memory;
+  for (std::size_t i = 0; i < p->inputs.size(); ++i) {
+    in.push_back(counted(p->types[p->inputs[i]], static_cast<int>(i)));
+    arrays.push_back(put(in.back()));
+    memory.push_back(arrays[i]->shards[0].buffer->host_data());
+  }
+  CompileOptions options;
+  options.donated = {true, true, true, true, false, false};
+  auto got = compile(p, options)->run(arrays);
+  auto expected = evaluate(*p, in);
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    EXPECT_EQ(got[k]->shards[0].buffer->host_data(), memory[order[k]]) << k;
+    EXPECT_TRUE(same_bits(host(*got[k]), expected[k])) << k;
+  }
+}
 TEST(Updates, OfTemporariesTakeTheirMemory) {
   Ran r = check(program({kCache, kRow}, [](ts::Builder& b, ts::Values v) {
     ts::Value x = ops::mul(v[0], v[0]);

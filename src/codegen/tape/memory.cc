@@ -40,8 +40,11 @@ bool dead_before(const Tape& tape, Mask lone, const std::vector<std::int64_t>& p
   return false;
 }
 
-// Finds results that may be written into the memory of a donated argument. Candidates are grouped
-// by size, axes and dtype, so that planning takes linear time even with thousands of arrays.
+// Finds results that may be written into the memory of a donated argument. A result first gets the
+// argument that its own step reads and may overwrite: an update of a few elements then writes
+// nothing else, whereas in the memory of another argument it would have to copy the whole array.
+// The other candidates are grouped by size, axes and dtype, so that planning takes linear time even
+// with thousands of arrays.
 void plan_donation(const TapeContext& ctx, Tape& tape, const std::vector<Life>& life) {
   constexpr std::size_t kMostTried = 256;
   const std::vector<bool>& donated = ctx.options.donated;
@@ -88,19 +91,47 @@ void plan_donation(const TapeContext& ctx, Tape& tape, const std::vector<Life>& 
     return dead_before(tape, lone, phase_starts, life[static_cast<std::size_t>(a.slot)], a.slot,
                        life[static_cast<std::size_t>(place)], place);
   };
-  for (Result& r : tape.results) {
-    if (r.slot < 0) continue;
+  // Devices that share one result would overwrite memory that belongs to a single device.
+  auto may_reuse = [&](const Result& r) {
+    if (r.slot < 0) return false;
     const Slot& slot = tape.slots[static_cast<std::size_t>(r.slot)];
     const std::vector<std::int64_t>* here = tape.instances_here(slot.mask);
-    // Devices that share one result would overwrite memory that belongs to a single device.
-    if (tape.stored(slot) != (here ? std::ssize(*here) : tape.instances(slot.mask))) continue;
+    return tape.stored(slot) == (here ? std::ssize(*here) : tape.instances(slot.mask));
+  };
+  auto give = [&](Result& r, std::vector<std::size_t>& candidates, std::size_t k) {
+    r.reuse = static_cast<int>(candidates[k]);
+    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(k));
+  };
+  std::vector<int> argument_at(tape.slots.size(), -1);
+  for (const auto& [form, candidates] : free)
+    for (std::size_t i : candidates)
+      argument_at[static_cast<std::size_t>(tape.arguments[i].slot)] = static_cast<int>(i);
+  for (Result& r : tape.results) {
+    if (!may_reuse(r)) continue;
+    const Life& made = life[static_cast<std::size_t>(tape.place(r.slot))];
+    if (made.phase < 0) continue;
+    const auto phase = static_cast<std::size_t>(made.phase);
+    if (tape.phases[phase].collective) continue;
+    const Step& step =
+        tape.phases[phase].steps[static_cast<std::size_t>(made.exact_first - phase_starts[phase])];
+    for (const Ref& read : step.inputs) {
+      const int i = argument_at[static_cast<std::size_t>(read.slot)];
+      if (i < 0 || form_of(read.slot) != form_of(r.slot)) continue;
+      std::vector<std::size_t>& candidates = free[form_of(r.slot)];
+      const auto it = std::find(candidates.begin(), candidates.end(), static_cast<std::size_t>(i));
+      if (it == candidates.end() || !fits(tape.arguments[*it], r)) continue;
+      give(r, candidates, static_cast<std::size_t>(it - candidates.begin()));
+      break;
+    }
+  }
+  for (Result& r : tape.results) {
+    if (r.reuse >= 0 || !may_reuse(r)) continue;
     auto same = free.find(form_of(r.slot));
     if (same == free.end()) continue;
     std::vector<std::size_t>& candidates = same->second;
     for (std::size_t k = 0; k < std::min(candidates.size(), kMostTried); ++k)
       if (fits(tape.arguments[candidates[k]], r)) {
-        r.reuse = static_cast<int>(candidates[k]);
-        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(k));
+        give(r, candidates, k);
         break;
       }
   }
