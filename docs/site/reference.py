@@ -244,7 +244,7 @@ class Reference:
 
     def topic_page(self):
         out = ["# Reference\n\nEvery public name of the library, by header. All names are in the namespace `tessera`, which programs usually abbreviate:"
-               " `namespace ts = tessera;`. `#include <tessera/tessera.h>` includes everything. There is also a list of [all names](names.md), and for"
+               " `namespace ts = tessera;`. `#include <tessera/tessera.h>` includes everything. There is also a list of [all names](all_names.md), and for"
                " readers who know JAX, Optax or Flax the [table of their names](../names.md). The defaulted parameter that captures the caller's source"
                " line is not shown."]
         for topic, hs in self.topics:
@@ -274,9 +274,9 @@ class Reference:
             target = pages / f"{page}.md"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(self.page(header))
-        (pages / "index.md").write_text(self.topic_page())
-        (pages / "names.md").write_text(self.name_page())
+        (pages / "topics.md").write_text(self.topic_page())
+        (pages / "all_names.md").write_text(self.name_page())
 
     def navigation(self):
-        return [{"By topic": "reference/index.md"}, {"All names": "reference/names.md"}] + [
+        return [{"By topic": "reference/topics.md"}, {"All names": "reference/all_names.md"}] + [
             {topic: [{h: f"reference/{self.pages[f'tessera/{h}.h']}.md"} for h in hs]} for topic, hs in self.topics]
