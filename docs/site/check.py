@@ -82,9 +82,9 @@ return [document.documentElement.scrollWidth > wide, beyond];"""
 
 def check_page(browser, path):
     shown, bad = path.relative_to(site), []
+    browser.go(path)
     for width in WIDTHS:
         browser.view(width, 1000)
-        browser.go(path)
         wide, beyond = browser.js(WIDE)
         if wide or beyond:
             bad.append(f"{shown} is wider than {width} pixels: {beyond}")

@@ -203,6 +203,7 @@ class Header:
                 path = path + name.split("::")[:-1]
                 scope, name = "::".join(path), name.split("::")[-1]
             self.add(begin, head_end, None, scope, name, "class", owner)
+            self.found[-1].last = self.line_of(self.closing(block))
             inner = path + [name]
             self.scope_of(block + 1, self.closing(block), inner, "::".join(inner), m[1] != "class")
             return
@@ -251,18 +252,19 @@ class Header:
             at += len(piece) + 1
 
     def share(self):
-        """A comment also describes the declarations directly below the one that it stands above, if it names them."""
+        """A comment also describes the declarations directly below the one that it stands above, if it names them or they give that type."""
         by_scope = {}
         for d in self.found:
             by_scope.setdefault((d.scope, d.owner), []).append(d)
         for group in by_scope.values():
-            run, before = "", None
+            run, before, first = "", None, None
             for d in group:
                 if d.doc:
-                    run = d.doc if self.above(d.line) else run
+                    run, first = (d.doc, d) if self.above(d.line) else (run, first)
                 elif before is None or not self.adjacent(before.last, d.line):
                     run = ""
-                if not d.doc and run and mentions(run, d.name):
+                gives = run and d.kind == "function" and first.kind in ("class", "alias") and mentions(d.text, first.name)
+                if not d.doc and run and (gives or mentions(run, d.name)):
                     d.shared = run
                 before = d
 
