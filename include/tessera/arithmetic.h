@@ -13,10 +13,13 @@ TESSERA_API Array asarray(Operand x, std::optional<DType> dtype = {});
 /// Rounds to this many decimal places, halves to even. Integers are returned unchanged; a negative
 /// `decimals` for them throws DTypeError.
 TESSERA_API Array around(Operand x, int decimals = 0);
-/// remainder and the bitwise operators as functions.
+/// The same as remainder.
 TESSERA_API Array mod(Operand x, Operand y);
+/// The bitwise and of integers, or the logical and of booleans; the operator & as a function.
 TESSERA_API Array bitwise_and(Operand x, Operand y);
+/// The bitwise or of integers, or the logical or of booleans; the operator | as a function.
 TESSERA_API Array bitwise_or(Operand x, Operand y);
+/// The bitwise exclusive or of integers or booleans; the operator ^ as a function.
 TESSERA_API Array bitwise_xor(Operand x, Operand y);
 
 /// |x| in floats. Throws DTypeError for complex numbers.
@@ -27,8 +30,9 @@ TESSERA_API Array signbit(Operand x);
 TESSERA_API Array copysign(Operand x, Operand y);
 /// x ** y in floats.
 TESSERA_API Array float_power(Operand x, Operand y);
-/// The larger (smaller) of two; if one is NaN, the other.
+/// The larger of two; if one is NaN, the other.
 TESSERA_API Array fmax(Operand x, Operand y);
+/// The smaller of two; if one is NaN, the other.
 TESSERA_API Array fmin(Operand x, Operand y);
 /// x - y * trunc(x / y), which has the sign of x; for integers 0 if y is 0.
 TESSERA_API Array fmod(Operand x, Operand y);
@@ -46,8 +50,9 @@ TESSERA_API Array ldexp(Operand x, Operand exponent);
 /// are 0, lcm if either is. Throws DTypeError for floats.
 TESSERA_API Array gcd(Operand x, Operand y);
 TESSERA_API Array lcm(Operand x, Operand y);
-/// Converts degrees to radians, and back, in floats.
+/// Converts degrees to radians, in floats.
 TESSERA_API Array deg2rad(Operand x);
+/// Converts radians to degrees, in floats.
 TESSERA_API Array rad2deg(Operand x);
 /// sin(pi x) / (pi x), and 1 at zero, in floats. All derivatives exist at zero.
 TESSERA_API Array sinc(Operand x);

@@ -54,9 +54,12 @@ template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16_t> ||
     std::is_same_v<T, bfloat16_t> || is_complex_v<T>;
 
+/// The numbers that are neither boolean nor complex.
 template <class T>
 concept RealNumber = Number<T> && !std::is_same_v<T, bool> && !is_complex_v<T>;
 
+/// A handle to an immutable n-dimensional array. The comment at the head of this header describes
+/// its states.
 class TESSERA_API Array {
  public:
   /// An empty array.
@@ -405,6 +408,8 @@ struct Operand {
   Operand(const std::vector<T>& values, std::source_location l = std::source_location::current());
 };
 
+/// Visits the entries x[0], x[1], ... of the first axis, each of which is an Array with one axis
+/// less.
 class Array::Iterator {
  public:
   using value_type = Array;

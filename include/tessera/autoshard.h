@@ -25,6 +25,7 @@
 
 namespace tessera::inline v0 {
 
+/// What autoshard may choose from, and by which figures it judges.
 struct AutoshardOptions {
   /// The default is the mesh of the scope (use_mesh).
   Mesh mesh = {};
@@ -67,6 +68,7 @@ struct AutoshardGroup {
   bool operator==(const AutoshardGroup&) const = default;
 };
 
+/// The shardings that autoshard found, with the figures of their plan.
 struct AutoShardings {
   std::string name;
   Mesh mesh;

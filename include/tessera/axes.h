@@ -20,8 +20,11 @@ namespace tessera::inline v0 {
 
 /// Marks a value that is the same for every member of the mapped axis.
 struct Replicated {};
+/// The value that marks an argument or a result as replicated, as in `.in_axes = {replicated, 0}`.
 inline constexpr Replicated replicated{};
 
+/// The mapped axes of a tree: one axis for all its leaves, `replicated`, or a list with an entry
+/// for each child.
 class TESSERA_API Axes {
  public:
   enum class Kind { axis, replicated, list };

@@ -27,7 +27,9 @@ TESSERA_API Array reduce_precision(Operand x, int exponent_bits, int mantissa_bi
 /// match.
 TESSERA_API Array bitcast_convert_type(Operand x, DType dtype);
 
+/// The counter-based generators of rng_bit_generator.
 enum class BitGenerator { three_fry, philox };
+/// The next state of the generator, and the random bits.
 struct RandomBits {
   Array state, bits;
 };

@@ -27,11 +27,13 @@ TESSERA_API std::int64_t cache_limit();
 TESSERA_API void set_cache_limit(std::int64_t bytes,
                                  std::source_location loc = std::source_location::current());
 
+/// How full the cache is.
 struct CacheStats {
   std::int64_t bytes = 0;    // estimated
   std::int64_t entries = 0;  // traced functions and compiled programs
   std::int64_t evicted = 0;  // entries evicted because of the limit, since the process began
 };
+/// Returns the current figures of the cache. It may be called from any thread.
 TESSERA_API CacheStats cache_stats();
 
 }  // namespace tessera::inline v0

@@ -44,6 +44,7 @@ namespace checkpoints {
 class Job;  // src/checkpoints/job.h
 }
 
+/// The options of checkpoint::save, checkpoint::save_async and CheckpointManager::save.
 struct CheckpointSaveOptions {
   detail::Named named = detail::Named();
   /// Metrics of the step; a CheckpointManager keeps the best steps by one of them.
@@ -57,6 +58,7 @@ struct CheckpointSaveOptions {
   bool force = false;
 };
 
+/// The options of checkpoint::restore and CheckpointManager::restore.
 struct CheckpointRestoreOptions {
   detail::Named named = detail::Named();
   /// The step to restore. The default is the newest.

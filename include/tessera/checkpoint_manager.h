@@ -21,8 +21,10 @@
 
 namespace tessera::inline v0 {
 
+/// Whether the smallest or the largest metric is the best.
 enum class BestMode { min, max };
 
+/// Which steps a CheckpointManager saves, how, and which it keeps.
 struct CheckpointManagerOptions {
   detail::Named named = detail::Named();
   /// Keep only this many of the newest steps, besides those that the next two options keep. The

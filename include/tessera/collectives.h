@@ -41,8 +41,11 @@ class AxisNames {
  private:
   std::vector<std::string> names_;
 };
+/// Lists of members that communicate among each other only: {{0, 1}, {2, 3}}. An empty list is one
+/// group of all members.
 using AxisGroups = std::vector<std::vector<std::int64_t>>;
 
+/// The options of all_gather and psum_scatter. `groups` restricts them to groups of members.
 struct GatherOptions {
   /// The axis of the result for all_gather, and of the operand for psum_scatter; it may be
   /// negative.
@@ -54,11 +57,14 @@ struct GatherOptions {
   /// out_spec requires.
   bool invariant = false;
 };
+/// The options of all_to_all and pswapaxes. With `tiled`, slabs of an existing axis are exchanged;
+/// `groups` restricts the exchange to groups of members.
 struct ExchangeOptions {
   bool tiled = false;
   AxisGroups groups = {};
 };
 
+/// The options of pcast.
 struct CastOptions {
   /// Must be "varying".
   std::string to = {};
@@ -72,9 +78,9 @@ struct CastOptions {
 TESSERA_API Array psum(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
 /// psum divided by the number of members (all groups have the same size). Integers give floats.
 TESSERA_API Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
-/// The elementwise maximum or minimum over the members; a NaN on any member gives NaN. Not
-/// differentiable.
+/// The elementwise maximum over the members; a NaN on any member gives NaN. Not differentiable.
 TESSERA_API Array pmax(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
+/// The elementwise minimum over the members; a NaN on any member gives NaN. Not differentiable.
 TESSERA_API Array pmin(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
 /// Returns all members' x, in order, on each of them: stacked along a new axis, or concatenated if
 /// tiled.

@@ -2,11 +2,15 @@
 // TESSERA_API.
 #pragma once
 
+/// The first number of the version.
 #define TESSERA_VERSION_MAJOR 0
+/// The second number of the version.
 #define TESSERA_VERSION_MINOR 1
+/// The third number of the version.
 #define TESSERA_VERSION_PATCH 0
 
 #if defined(TESSERA_STATIC)
+/// Exports a declaration from the shared library; it is empty if TESSERA_STATIC is defined.
 #define TESSERA_API
 #elif defined(_WIN32)
 #error "Tessera supports ELF platforms only"

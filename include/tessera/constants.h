@@ -7,8 +7,11 @@
 
 namespace tessera::inline v0 {
 
+/// The ratio of a circle's circumference to its diameter.
 inline constexpr double pi = std::numbers::pi;
+/// Positive infinity.
 inline constexpr double inf = __builtin_inf();
+/// A quiet NaN.
 inline constexpr double nan = __builtin_nan("");
 
 }  // namespace tessera::inline v0

@@ -20,16 +20,20 @@
 
 namespace tessera::inline v0 {
 
+/// The options of scan.
 struct ScanOptions {
   /// The number of steps; -1 infers it from the inputs.
   std::int64_t length = -1;
   /// Steps from the last input to the first. Each result is stored at the position of its input.
   bool reverse = false;
 };
+/// The options of map.
 struct MapOptions {
   /// The number of elements that are processed together, by vmap; 0 processes them one at a time.
   std::int64_t batch_size = 0;
 };
+/// The options of associative_scan: the axis of the elements, and whether suffixes are combined in
+/// place of prefixes.
 struct AssociativeScanOptions {
   bool reverse = false;
   int axis = 0;

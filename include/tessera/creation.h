@@ -62,16 +62,21 @@ Array array(const std::vector<std::vector<T>>& rows,
   return Array(flat).reshape(Shape{rows.size(), rows.empty() ? 0 : rows[0].size()});
 }
 
+/// An array of zeros.
 TESSERA_API Array zeros(const Shape& shape, DType dtype = DType::float32,
                         std::source_location loc = std::source_location::current());
+/// An array of ones.
 TESSERA_API Array ones(const Shape& shape, DType dtype = DType::float32,
                        std::source_location loc = std::source_location::current());
 TESSERA_SHAPE_IN_BRACES_(zeros, "zeros({2, 3})");
 TESSERA_SHAPE_IN_BRACES_(ones, "ones({2, 3})");
 /// An array filled with `value`, by default in its own dtype (int32 or float32 for bare numbers).
 TESSERA_API Array full(const Shape& shape, Operand value, std::optional<DType> dtype = {});
+/// Zeros with the shape and dtype of x.
 TESSERA_API Array zeros_like(Operand x);
+/// Ones with the shape and dtype of x.
 TESSERA_API Array ones_like(Operand x);
+/// An array with the shape and dtype of x in which every element is `value`.
 TESSERA_API Array full_like(Operand x, Operand value);
 
 namespace detail {

@@ -108,6 +108,7 @@ struct Cotangents<Types<P>> {
 
 }  // namespace detail
 
+/// The callable that custom_jvp returns: it computes f, and its derivatives follow the rule.
 template <class F, class Rule>
 class CustomJvp {
  public:
@@ -151,6 +152,8 @@ CustomJvp<std::decay_t<F>, std::decay_t<Rule>> custom_jvp(
   return {std::forward<F>(f), std::forward<Rule>(rule), loc};
 }
 
+/// The callable that custom_vjp returns: it computes f, and its reverse derivative follows the two
+/// functions.
 template <class F, class Fwd, class Bwd>
 class CustomVjp {
  public:

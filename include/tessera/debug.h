@@ -57,6 +57,7 @@ struct Printed {
   std::string file;
   int line = 0;
 };
+/// Receives each line that debug::print prints.
 using PrintHandler = std::function<void(const Printed&)>;
 /// Replaces the process's print handler and returns the previous one. An empty handler restores the
 /// default, which writes lines to stdout: "[step 3, i=2] loss 0.25". Handlers may be called on any

@@ -38,6 +38,7 @@ namespace detail {
 struct ChosenDevice;
 }  // namespace detail
 
+/// A device of a platform. Devices are compared by platform and number.
 struct Device {
   int id = 0;  // unique within its platform
   /// The string lives as long as the process.
@@ -68,6 +69,7 @@ TESSERA_API void set_device_count(int n,
 /// values are computed at compile time and keep their subnormals. Default: off, or the value of
 /// TESSERA_FLUSH_DENORMAL.
 TESSERA_API void set_flush_denormal(bool on);
+/// Whether programs that start now flush subnormal numbers to zero.
 TESSERA_API bool flush_denormal();
 
 /// The device on which this thread places new arrays, and on which it runs computations whose

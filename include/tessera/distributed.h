@@ -34,6 +34,7 @@ TESSERA_API Array process_allgather(Operand x);
 
 namespace distributed {
 
+/// The options of distributed::initialize.
 struct InitializeOptions {
   detail::Named named = detail::Named();
   /// How many seconds processes wait for one that does not reach a common operation, including this

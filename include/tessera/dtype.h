@@ -17,6 +17,7 @@
 
 namespace tessera::inline v0 {
 
+/// The element types of arrays. An enumerator has the name of NumPy's dtype, except for `boolean`.
 enum class DType : std::uint8_t {
   boolean,
   int8,
@@ -36,45 +37,80 @@ enum class DType : std::uint8_t {
 };
 
 // The dtypes under their short names and NumPy's names.
+/// Booleans, one byte each.
 inline constexpr DType bool_ = DType::boolean;
+/// 8-bit signed integers.
 inline constexpr DType i8 = DType::int8;
+/// 16-bit signed integers.
 inline constexpr DType i16 = DType::int16;
+/// 32-bit signed integers, the default for bare C++ integers.
 inline constexpr DType i32 = DType::int32;
+/// 64-bit signed integers.
 inline constexpr DType i64 = DType::int64;
+/// 8-bit unsigned integers.
 inline constexpr DType u8 = DType::uint8;
+/// 16-bit unsigned integers.
 inline constexpr DType u16 = DType::uint16;
+/// 32-bit unsigned integers.
 inline constexpr DType u32 = DType::uint32;
+/// 64-bit unsigned integers.
 inline constexpr DType u64 = DType::uint64;
+/// IEEE half precision: 11 bits of precision, up to 65504.
 inline constexpr DType f16 = DType::float16;
+/// The upper half of a float32: 8 bits of precision, with the range of float32.
 inline constexpr DType bf16 = DType::bfloat16;
+/// IEEE single precision, the default for bare C++ floats.
 inline constexpr DType f32 = DType::float32;
+/// IEEE double precision.
 inline constexpr DType f64 = DType::float64;
+/// Complex numbers of two float32.
 inline constexpr DType c64 = DType::complex64;
+/// Complex numbers of two float64.
 inline constexpr DType c128 = DType::complex128;
+/// 8-bit signed integers, as i8.
 inline constexpr DType int8 = DType::int8;
+/// 16-bit signed integers, as i16.
 inline constexpr DType int16 = DType::int16;
+/// 32-bit signed integers, as i32.
 inline constexpr DType int32 = DType::int32;
+/// 64-bit signed integers, as i64.
 inline constexpr DType int64 = DType::int64;
+/// 8-bit unsigned integers, as u8.
 inline constexpr DType uint8 = DType::uint8;
+/// 16-bit unsigned integers, as u16.
 inline constexpr DType uint16 = DType::uint16;
+/// 32-bit unsigned integers, as u32.
 inline constexpr DType uint32 = DType::uint32;
+/// 64-bit unsigned integers, as u64.
 inline constexpr DType uint64 = DType::uint64;
+/// IEEE half precision, as f16.
 inline constexpr DType float16 = DType::float16;
+/// The upper half of a float32, as bf16.
 inline constexpr DType bfloat16 = DType::bfloat16;
+/// IEEE single precision, as f32.
 inline constexpr DType float32 = DType::float32;
+/// IEEE double precision, as f64.
 inline constexpr DType float64 = DType::float64;
+/// Complex numbers of two float32, as c64.
 inline constexpr DType complex64 = DType::complex64;
+/// Complex numbers of two float64, as c128.
 inline constexpr DType complex128 = DType::complex128;
+/// The number of dtypes.
 inline constexpr int kDTypeCount = 15;
 
 /// is_floating covers real floats only; is_inexact also covers complex numbers.
 constexpr bool is_floating(DType d) { return d >= DType::float16 && d <= DType::float64; }
+/// Whether the dtype is complex64 or complex128.
 constexpr bool is_complex(DType d) { return d >= DType::complex64; }
+/// Whether the dtype is a real or a complex float.
 constexpr bool is_inexact(DType d) { return d >= DType::float16; }
 /// Whether values of this dtype have derivatives.
 constexpr bool is_differentiable(DType d) { return is_inexact(d); }
+/// Whether the dtype is an integer from int8 to int64.
 constexpr bool is_signed_integer(DType d) { return d >= DType::int8 && d <= DType::int64; }
+/// Whether the dtype is an integer from uint8 to uint64.
 constexpr bool is_unsigned_integer(DType d) { return d >= DType::uint8 && d <= DType::uint64; }
+/// Whether the dtype is a signed or an unsigned integer; boolean is not.
 constexpr bool is_integer(DType d) { return d >= DType::int8 && d <= DType::uint64; }
 
 /// The size of one element in bytes.
@@ -119,6 +155,7 @@ TESSERA_API std::string_view short_name_of(DType d);
 TESSERA_API std::string to_string(DType d);
 TESSERA_API std::ostream& operator<<(std::ostream& out, DType d);
 
+/// A dtype, and whether it is weak, that is, whether it came from a bare C++ number.
 struct Promoted {
   DType dtype;
   bool weak;
@@ -182,6 +219,7 @@ concept Element = detail::is_one_of<T, bool, std::int8_t, std::int16_t, std::int
                                     long long, unsigned long long, float16_t, bfloat16_t, float,
                                     double, std::complex<float>, std::complex<double>>;
 
+/// The dtype whose elements have the C++ type T.
 template <Element T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, bool>) return DType::boolean;

@@ -39,6 +39,7 @@ struct FftnOptions {
 
 /// Transforms along one axis.
 TESSERA_API Array fft(Operand x, const FftOptions& o = {});
+/// The inverse transform along one axis; with the default norm it divides by the number of points.
 TESSERA_API Array ifft(Operand x, const FftOptions& o = {});
 /// The transform of a real operand: the first n / 2 + 1 points, which determine the others by
 /// conjugation.
@@ -52,14 +53,22 @@ TESSERA_API Array ihfft(Operand x, const FftOptions& o = {});
 
 /// Transforms along the last two axes, or those given.
 TESSERA_API Array fft2(Operand x, const FftnOptions& o = {});
+/// The inverse of fft2.
 TESSERA_API Array ifft2(Operand x, const FftnOptions& o = {});
+/// The transform of real numbers along two axes, which keeps the non-negative frequencies of the
+/// last one: n / 2 + 1 points.
 TESSERA_API Array rfft2(Operand x, const FftnOptions& o = {});
+/// The inverse of rfft2, with real results.
 TESSERA_API Array irfft2(Operand x, const FftnOptions& o = {});
 
 /// Transforms along several axes. The real ones halve the last axis.
 TESSERA_API Array fftn(Operand x, const FftnOptions& o = {});
+/// The inverse of fftn.
 TESSERA_API Array ifftn(Operand x, const FftnOptions& o = {});
+/// The transform of real numbers along several axes, which keeps the non-negative frequencies of
+/// the last one.
 TESSERA_API Array rfftn(Operand x, const FftnOptions& o = {});
+/// The inverse of rfftn, with real results.
 TESSERA_API Array irfftn(Operand x, const FftnOptions& o = {});
 
 /// The frequencies of the n points of fft, in cycles per unit of the spacing `d`: 0 first, then the
@@ -69,8 +78,9 @@ TESSERA_API Array fftfreq(std::int64_t n, double d = 1.0, DType dtype = DType::f
 /// The frequencies of rfft.
 TESSERA_API Array rfftfreq(std::int64_t n, double d = 1.0, DType dtype = DType::float32,
                            std::source_location loc = std::source_location::current());
-/// Shifts frequency 0 to the middle of the axes (by default all), and back.
+/// Shifts frequency 0 to the middle of the axes (by default all).
 TESSERA_API Array fftshift(Operand x, const AxisList& axes = {});
+/// Shifts frequency 0 back from the middle to the front of the axes.
 TESSERA_API Array ifftshift(Operand x, const AxisList& axes = {});
 
 }  // namespace tessera::inline v0::fft

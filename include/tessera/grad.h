@@ -28,6 +28,7 @@
 
 namespace tessera::inline v0 {
 
+/// The callable that grad and value_and_grad return. It takes the arguments of F.
 template <bool WithValue, class F, int... I>
 class GradOf {
  public:

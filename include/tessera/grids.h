@@ -46,11 +46,13 @@ TESSERA_API Array identity(std::int64_t n, DType dtype = DType::float32,
 TESSERA_API Array tri(std::int64_t n, std::optional<std::int64_t> m = {}, std::int64_t k = 0,
                       DType dtype = DType::float32,
                       std::source_location loc = std::source_location::current());
-/// Rows and columns of the elements on and below (tril) or on and above (triu) diagonal k of an n
-/// by m array.
+/// Rows and columns of the elements on and below diagonal k of an n by m array (by default n by n),
+/// as int32.
 TESSERA_API std::array<Array, 2> tril_indices(
     std::int64_t n, std::int64_t k = 0, std::optional<std::int64_t> m = {},
     std::source_location loc = std::source_location::current());
+/// Rows and columns of the elements on and above diagonal k of an n by m array (by default n by n),
+/// as int32.
 TESSERA_API std::array<Array, 2> triu_indices(
     std::int64_t n, std::int64_t k = 0, std::optional<std::int64_t> m = {},
     std::source_location loc = std::source_location::current());

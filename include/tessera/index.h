@@ -33,6 +33,7 @@ struct All {
 inline constexpr All all{};
 /// In an index, a new axis of one element.
 struct NewAxis {};
+/// The index that inserts an axis of one element: x(all, newaxis).
 inline constexpr NewAxis newaxis{};
 
 /// start:stop:step, as in Python: negative positions count from the end, absent ones mean "to the

@@ -9,6 +9,7 @@
 
 namespace tessera::inline v0 {
 
+/// A vector of trivially copyable T that keeps up to N elements in the object itself.
 template <class T, std::size_t N>
 class InlineVector {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -9,6 +9,8 @@
 
 namespace tessera::inline v0 {
 
+/// The options of map_coordinates: the order of the splines (0 or 1), what lies outside of x
+/// (`mode`), and the constant `cval` for the mode "constant".
 struct MapCoordinatesOptions {
   detail::Named named = detail::Named();
   std::int64_t order = 1;

@@ -43,6 +43,8 @@
 
 namespace tessera::inline v0 {
 
+/// The options of jit: the mesh and the shardings of a partitioned program, donated arguments, and
+/// a name.
 struct JitOptions {
   /// The mesh of the specs below and of sharding constraints in the function. The default is the
   /// mesh of the scope (use_mesh) in which the jit is made, or else of the one in which it is
@@ -147,6 +149,7 @@ class Compiled : public Lowered {
  private:
   std::shared_ptr<F> f_;
 };
+/// What jit(f).lower(args...) returns: the lowered program, which compile() makes callable.
 template <class F>
 class LoweredFunction : public Lowered {
  public:

@@ -76,6 +76,7 @@ struct SVD {
   Array u, s, vh;
 };
 TESSERA_API SVD svd(Operand a, bool full_matrices = true);
+/// The singular values s alone, in descending order: (..., min(m, n)).
 TESSERA_API Array svdvals(Operand a);
 
 /// A = V diag(w) V^H for a Hermitian matrix, w real and ascending, the columns of V the
@@ -87,6 +88,7 @@ struct Eigh {
   Array eigenvalues, eigenvectors;
 };
 TESSERA_API Eigh eigh(Operand a);
+/// The eigenvalues of a Hermitian matrix alone, real and ascending: (..., n).
 TESSERA_API Array eigvalsh(Operand a);
 /// A V = V diag(w) for any square matrix. The result is complex and in no particular order; the
 /// columns of V have length 1, and their largest element is real. Derivatives assume distinct
@@ -95,6 +97,7 @@ struct Eig {
   Array eigenvalues, eigenvectors;
 };
 TESSERA_API Eig eig(Operand a);
+/// The eigenvalues of a square matrix alone, complex and in no particular order: (..., n).
 TESSERA_API Array eigvals(Operand a);
 
 // --- equations and inverses
@@ -122,7 +125,9 @@ TESSERA_API Array triangular_solve(Operand a, Operand b, const TriangularSolveOp
 
 /// Solves A x = b, where b is a vector (n) or has columns (..., n, k). Batch dimensions broadcast.
 TESSERA_API Array solve(Operand a, Operand b);
+/// The inverse of a square matrix (..., n, n). A singular matrix gives infinities or NaN.
 TESSERA_API Array inv(Operand a);
+/// The determinant of a square matrix (..., n, n), with the shape (...).
 TESSERA_API Array det(Operand a);
 /// The sign of the determinant (of magnitude 1, or 0) and the logarithm of its magnitude.
 struct SlogDet {
@@ -141,6 +146,8 @@ TESSERA_API Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond = {});
 /// The pseudo-inverse, using the singular values above rcond times the largest; the default rcond
 /// is 10 eps max(m, n).
 TESSERA_API Array pinv(Operand a, std::optional<double> rcond = {}, bool hermitian = false);
+/// The inverse of x as a linear map from its last axes to its first `ind` ones, whose sizes must
+/// have equal products.
 TESSERA_API Array tensorinv(Operand a, int ind = 2);
 /// Solves tensordot(a, x, x.ndim()) = b.
 TESSERA_API Array tensorsolve(Operand a, Operand b);
@@ -159,10 +166,15 @@ TESSERA_API Array multi_dot(const std::vector<Array>& arrays,
 
 // --- norms and other numbers of a matrix
 
+/// The same as matmul of the library's namespace.
 using v0::matmul;
+/// The same as norm of the library's namespace.
 using v0::norm;
+/// The same as outer of the library's namespace.
 using v0::outer;
+/// The same as tensordot of the library's namespace.
 using v0::tensordot;
+/// The same as trace of the library's namespace.
 using v0::trace;
 
 /// The number of singular values above `rtol` times the largest; the default rtol is eps max(m, n).
@@ -172,6 +184,8 @@ TESSERA_API Array matrix_rank(Operand a, std::optional<double> rtol = {});
 TESSERA_API Array cond(Operand a, double ord = 2);
 TESSERA_API Array cond(Operand a, const std::string& ord);
 
+/// The options of vector_norm: the axes (by default all), whether they are kept with one element,
+/// and the order of the norm.
 struct VectorNormOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -180,6 +194,8 @@ struct VectorNormOptions {
 };
 /// The norm of x along the axes, flattened to vectors; of all of x if no axis is given.
 TESSERA_API Array vector_norm(Operand x, const VectorNormOptions& o = {});
+/// The options of matrix_norm, whose comment lists the values of `ord`. With `keepdims` the two
+/// axes are kept with one element.
 struct MatrixNormOptions {
   detail::Named named = detail::Named();
   bool keepdims = false;

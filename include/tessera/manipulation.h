@@ -9,16 +9,21 @@ namespace tessera::inline v0 {
 
 /// The same elements in row-major order with another shape; one extent may be -1 and is inferred.
 TESSERA_API Array reshape(Operand x, const Shape& shape);
+/// The elements in row-major order as a vector.
 TESSERA_API Array ravel(Operand x);
 /// Permutes the axes: axis i of the result is axis permutation[i] of x. Without a permutation the
 /// axes are reversed.
 TESSERA_API Array transpose(Operand x, const std::vector<std::int64_t>& permutation = {});
+/// Exchanges the axes a and b.
 TESSERA_API Array swapaxes(Operand x, std::int64_t a, std::int64_t b);
+/// Moves one axis to another position; the others keep their order.
 TESSERA_API Array moveaxis(Operand x, std::int64_t source, std::int64_t destination);
 /// Inserts axes of one element at these positions of the result.
 TESSERA_API Array expand_dims(Operand x, AxisList axis);
 /// Removes axes of one element: all of them, or those given.
 TESSERA_API Array squeeze(Operand x, AxisList axis = {});
+/// Repeats x along new leading axes and along axes of one element, so that it has this shape.
+/// Throws ShapeError if the shapes do not broadcast.
 TESSERA_API Array broadcast_to(Operand x, const Shape& shape);
 TESSERA_LATER_SHAPE_IN_BRACES_(broadcast_to, "broadcast_to(x, {2, 3})");
 TESSERA_LATER_SHAPE_IN_BRACES_(reshape, "reshape(x, {2, 3})");
@@ -43,6 +48,7 @@ TESSERA_API Array repeat(Operand x, std::int64_t n, std::optional<std::int64_t> 
 /// Puts `widths[i].first` copies of `value` before and `widths[i].second` after x along axis i.
 TESSERA_API Array pad(Operand x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths,
                       Operand value = 0);
+/// Reverses the order of the elements along these axes, by default along all of them.
 TESSERA_API Array flip(Operand x, AxisList axis = {});
 /// Shifts elements along `axis` (or in the flattened array); those pushed out re-enter at the other
 /// end.
@@ -68,6 +74,8 @@ TESSERA_API Array one_hot(Operand labels, std::int64_t classes, DType dtype = DT
 /// The block of `sizes` that starts at `starts` (integer scalars; negative ones count from the
 /// end), moved inside the array if it would reach outside.
 TESSERA_API Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes);
+/// Returns x with the block that starts at `starts` replaced by `update`; the block is moved inside
+/// the array if it would reach outside.
 TESSERA_API Array dynamic_update_slice(Operand x, Operand update, const std::vector<Array>& starts);
 
 /// Sorts in ascending order, stably, with NaN last.

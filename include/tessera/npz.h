@@ -12,6 +12,7 @@
 
 namespace tessera::inline v0 {
 
+/// The options of save_npz.
 struct NpzOptions {
   bool compressed = false;  // with deflate, like savez_compressed
 };

@@ -36,6 +36,7 @@ TESSERA_API Array operator>>(Operand x, Operand y);
 TESSERA_API Array operator&&(const Array& x, Operand y);
 TESSERA_API Array operator||(const Array& x, Operand y);
 TESSERA_API Array operator!(const Array& x);
+/// One of the two is an Array and the other a C++ number.
 template <class X, class Y>
 concept ArrayAndNumber = (std::same_as<X, Array> && Number<Y>) ||
                          (Number<X> && std::same_as<Y, Array>);

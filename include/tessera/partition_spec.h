@@ -30,11 +30,15 @@ namespace tessera::inline v0 {
 
 /// A dimension that is not sharded.
 struct None {};
+/// The value that marks a dimension as not sharded, as in P(none, "model").
 inline constexpr None none{};
 /// A dimension or array whose sharding is left to the compiler.
 struct Unconstrained {};
+/// The value that leaves a dimension or an array to the compiler.
 inline constexpr Unconstrained unconstrained{};
 
+/// The mesh axes over which each dimension of an array is sharded, such as P("data", none).
+/// Dimensions beyond the last entry are not sharded.
 class TESSERA_API PartitionSpec {
  public:
   /// One dimension: mesh axes, major first, or `none`, or `unconstrained`.

@@ -90,6 +90,7 @@ TESSERA_API std::ostream& operator<<(std::ostream& out, const PipelineSchedule& 
 /// The same drawing as SVG, with forward and backward passes in two colours.
 TESSERA_API std::string schedule_svg(const PipelineSchedule& schedule);
 
+/// The options of pipeline and pipeline_value_and_grad.
 struct PipelineOptions {
   /// The mesh whose devices run the pipeline. The default is the mesh of the scope (use_mesh) at
   /// the call.
@@ -139,6 +140,7 @@ inline constexpr bool keeps_activation =
                 "an activation of the same type")
 }  // namespace detail
 
+/// The callable that pipeline returns: it applies the layers to a batch.
 template <class F>
 class Pipeline {
  public:
@@ -179,6 +181,8 @@ Pipeline<std::decay_t<F>> pipeline(F&& layer, const PipelineOptions& options,
   return {std::forward<F>(layer), options, loc};
 }
 
+/// The callable that pipeline_value_and_grad returns: it gives the mean loss of a batch and its
+/// gradients.
 template <class F, class G, int... I>
 class PipelineGrad {
  public:

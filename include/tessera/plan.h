@@ -73,6 +73,7 @@ TESSERA_API PlanOptions calibrate_links(const Mesh& mesh,
 TESSERA_API PlanOptions load_links(const std::string& path,
                                    std::source_location loc = std::source_location::current());
 
+/// A mesh axis of a plan, and what is communicated along it.
 struct PlannedAxis {
   std::string name;
   std::int64_t size = 1;

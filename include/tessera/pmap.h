@@ -26,6 +26,7 @@
 
 namespace tessera::inline v0 {
 
+/// The options of pmap.
 struct PmapOptions {
   /// The name of the mapped axis in collectives. If empty, there can be no collectives over it.
   std::string axis_name = "i";

@@ -10,15 +10,16 @@ namespace tessera::inline v0 {
 /// Evaluates the polynomial with the coefficient vector p at each x. Throws ShapeError if p is not
 /// a vector.
 TESSERA_API Array polyval(Operand p, Operand x);
-/// The coefficients of the sum and the difference, where the shorter operand is zero-padded in
-/// front, and of the product, in floats.
+/// The coefficients of p + q, where the shorter operand is zero-padded in front, in floats.
 TESSERA_API Array polyadd(Operand p, Operand q);
+/// The coefficients of p - q, where the shorter operand is zero-padded in front, in floats.
 TESSERA_API Array polysub(Operand p, Operand q);
+/// The coefficients of the product, in floats.
 TESSERA_API Array polymul(Operand p, Operand q);
-/// The m-th derivative and the m-th integral, in floats. `k` holds the integration constants, one
-/// for all or one per integration. Throws ShapeError for a negative m and for another number of
-/// constants.
+/// The m-th derivative, in floats. Throws ShapeError for a negative m.
 TESSERA_API Array polyder(Operand p, std::int64_t m = 1);
+/// The m-th integral, in floats, with the integration constants `k`, one for all or one per
+/// integration. Throws ShapeError for a negative m and for another number of constants.
 TESSERA_API Array polyint(Operand p, std::int64_t m = 1, std::optional<Array> k = {});
 
 /// `w` (n) are weights of the equations. Singular values below rcond times the largest count as

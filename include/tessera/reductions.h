@@ -24,6 +24,9 @@ struct ReduceOptions {
   std::optional<Array> initial = {};
   std::optional<Array> where = {};
 };
+/// The options of mean and similar reductions. `axis` is all axes by default, `keepdims` keeps them
+/// with one element, `dtype` is that of the result and of the accumulation, and `where` selects the
+/// elements that count.
 struct MeanOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -40,6 +43,8 @@ struct VarOptions {
   int ddof = 0;
   std::optional<Array> where = {};
 };
+/// The options of any and all: `axis` is all axes by default, `keepdims` keeps them with one
+/// element, and `where` selects the elements that count.
 struct LogicOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -55,16 +60,21 @@ struct NormOptions {
   bool keepdims = false;
   std::optional<double> ord = {};
 };
+/// The options of argmax and argmin: without `axis` they search the flattened array; `keepdims`
+/// keeps the axis with one element.
 struct ArgOptions {
   detail::Named named = detail::Named();
   std::optional<std::int64_t> axis = {};
   bool keepdims = false;
 };
+/// The options of cumsum and cumprod: without `axis` they run over the flattened array; `dtype` is
+/// that of the result.
 struct CumulativeOptions {
   detail::Named named = detail::Named();
   std::optional<std::int64_t> axis = {};
   std::optional<DType> dtype = {};
 };
+/// The option of cummax and cummin, their axis.
 struct CumulativeExtremumOptions {
   detail::Named named = detail::Named();
   std::int64_t axis = 0;
@@ -102,18 +112,28 @@ struct CumulativeExtremumOptions {
   }                                                         \
   TESSERA_NO_OPTION_(name, options)
 
+/// The sum of the elements over the axes; 0 if there are none. ReduceOptions says which dtype it
+/// has.
 TESSERA_REDUCE_(sum, ReduceOptions, "axis, keepdims, dtype, initial, where");
+/// The product of the elements over the axes; 1 if there are none. ReduceOptions says which dtype
+/// it has.
 TESSERA_REDUCE_(prod, ReduceOptions, "axis, keepdims, dtype, initial, where");
 /// sum / count, in floats.
 TESSERA_REDUCE_(mean, MeanOptions, "axis, keepdims, dtype, where");
-/// mean(|x - mean(x)|^2), and its root.
+/// The variance, mean(|x - mean(x)|^2); VarOptions says what the sum of squares is divided by.
 TESSERA_REDUCE_(var, VarOptions, "axis, keepdims, dtype, ddof, where");
+/// The standard deviation, the root of var.
 TESSERA_REDUCE_(std, VarOptions, "axis, keepdims, dtype, ddof, where");
-/// NaN if any element is NaN. Tied elements share the derivative equally. Throws ShapeError for a
-/// reduction over no elements without `initial`, and for `where` without it.
+/// The largest element over the axes; NaN if any element is NaN. Tied elements share the derivative
+/// equally. Throws ShapeError for a reduction over no elements without `initial`, and for `where`
+/// without it.
 TESSERA_REDUCE_(max, ReduceOptions, "axis, keepdims, dtype, initial, where");
+/// The smallest element over the axes; NaN if any element is NaN. Tied elements share the
+/// derivative equally. Throws ShapeError for a reduction over no elements without `initial`, and
+/// for `where` without it.
 TESSERA_REDUCE_(min, ReduceOptions, "axis, keepdims, dtype, initial, where");
 // `all` is an object, declared in tessera/index.h.
+/// Whether any element is not zero, as booleans; false if there are none.
 TESSERA_REDUCE_(any, LogicOptions, "axis, keepdims, where");
 /// The number of non-zero elements, as int32, or int64 if 2^31 elements or more are counted.
 TESSERA_REDUCE_(count_nonzero, LogicOptions, "axis, keepdims, where");
@@ -140,9 +160,11 @@ template <class = void>
 TESSERA_UNAVAILABLE_("axes are named: norm(x, {.axis = {0, 1}})")
 Array norm(Operand, const detail::BracedAxes&);
 
-/// The position of the first largest (smallest) element along an axis, or in the flattened array:
-/// int32, or int64 if there are 2^31 elements or more. NaN counts as the extremum.
+/// The position of the first largest element along an axis, or in the flattened array: int32, or
+/// int64 if there are 2^31 elements or more. NaN counts as the largest.
 TESSERA_ALONG_(argmax, ArgOptions, NamesAxis, "axis, keepdims");
+/// The position of the first smallest element along an axis, or in the flattened array: int32, or
+/// int64 if there are 2^31 elements or more. NaN counts as the smallest.
 TESSERA_ALONG_(argmin, ArgOptions, NamesAxis, "axis, keepdims");
 template <NamesAxis A, std::same_as<bool> K>
 Array argmax(Operand x, A axis, K keepdims) {
@@ -152,11 +174,13 @@ template <NamesAxis A, std::same_as<bool> K>
 Array argmin(Operand x, A axis, K keepdims) {
   return argmin(std::move(x), ArgOptions{.axis = axis, .keepdims = keepdims});
 }
-/// The running sum, product or extremum along an axis; cumsum and cumprod default to the flattened
-/// array.
+/// The running sum along an axis, by default of the flattened array.
 TESSERA_ALONG_(cumsum, CumulativeOptions, NamesAxis, "axis, dtype");
+/// The running product along an axis, by default of the flattened array.
 TESSERA_ALONG_(cumprod, CumulativeOptions, NamesAxis, "axis, dtype");
+/// The running maximum along an axis, by default the first.
 TESSERA_ALONG_(cummax, CumulativeExtremumOptions, Position, "axis");
+/// The running minimum along an axis, by default the first.
 TESSERA_ALONG_(cummin, CumulativeExtremumOptions, Position, "axis");
 
 #undef TESSERA_ALONG_
@@ -169,6 +193,8 @@ TESSERA_API Array array_equal(Operand x, Operand y);
 /// different devices.
 TESSERA_API Array allclose(Operand x, Operand y, double rtol = 1e-5, double atol = 1e-8,
                            bool equal_nan = false);
+/// Whether |x - y| <= atol + rtol * |y| for each pair of elements, as booleans. With `equal_nan`
+/// two NaN are close.
 TESSERA_API Array isclose(Operand x, Operand y, double rtol = 1e-5, double atol = 1e-8,
                           bool equal_nan = false);
 

@@ -17,6 +17,7 @@
 namespace tessera::inline v0 {
 
 struct RematPolicy;
+/// A policy: which values of the forward pass are kept for the reverse one.
 using RematPolicyPtr = std::shared_ptr<const RematPolicy>;
 
 /// Policies for what the forward pass may keep.
@@ -30,12 +31,13 @@ TESSERA_API RematPolicyPtr dots_saveable();
 /// Keeps the results of contractions without batch dimensions, which are typically those with
 /// weights.
 TESSERA_API RematPolicyPtr dots_with_no_batch_dims_saveable();
-/// Keeps values marked by checkpoint_name, with one of these names or with any other name
-/// respectively.
+/// Keeps values marked by checkpoint_name with one of these names.
 TESSERA_API RematPolicyPtr save_only_these_names(std::vector<std::string> names);
+/// Keeps values marked by checkpoint_name with any name but these.
 TESSERA_API RematPolicyPtr save_any_names_but_these(std::vector<std::string> names);
 }  // namespace policies
 
+/// The options of remat.
 struct RematOptions {
   /// The default is nothing_saveable.
   RematPolicyPtr policy = nullptr;
@@ -45,6 +47,8 @@ namespace detail {
 TESSERA_API Outcome remat(Call& call, const RematPolicyPtr& policy, std::source_location loc);
 }
 
+/// The callable that remat returns: it computes f, and its reverse pass computes again what the
+/// policy does not keep.
 template <class F>
 class Remat {
  public:

@@ -12,6 +12,8 @@
 
 namespace tessera::inline v0 {
 
+/// The options of functions whose number of results depends on values: inside traced functions
+/// `size` fixes it, and `fill_value` is the value of results that are missing.
 struct SizeOptions {
   detail::Named named = detail::Named();
   std::optional<std::int64_t> size = {};
@@ -21,13 +23,16 @@ struct SizeOptions {
 TESSERA_API std::vector<Array> nonzero(Operand x, const SizeOptions& options = {});
 /// The positions where a condition holds, as nonzero returns them.
 TESSERA_API std::vector<Array> where(Operand condition, const SizeOptions& options = {});
-/// The positions of the non-zero elements in the flattened array, and as rows of positions.
+/// The positions of the non-zero elements in the flattened array.
 TESSERA_API Array flatnonzero(Operand x, const SizeOptions& options = {});
+/// The positions of the non-zero elements as rows, (count, ndim).
 TESSERA_API Array argwhere(Operand x, const SizeOptions& options = {});
 /// The elements of the flattened array where the flattened condition holds. The default fill is 0.
 /// Throws ShapeError if the operands have different sizes.
 TESSERA_API Array extract(Operand condition, Operand x, const SizeOptions& options = {});
 
+/// The options of unique: the axis whose slices are compared (by default the flattened elements),
+/// the fixed number of results with the value of missing ones, and whether all NaN are one value.
 struct UniqueOptions {
   detail::Named named = detail::Named();
   std::optional<std::int64_t> axis = {};
@@ -47,11 +52,16 @@ TESSERA_API UniqueAll unique_all(Operand x, const UniqueOptions& options = {});
 
 /// Whether each element of x is among those of `test`; NaN never is.
 TESSERA_API Array isin(Operand x, Operand test, bool invert = false);
-/// The intersection, union, difference and symmetric difference of the values of the flattened
-/// arrays, in ascending order. The default fill is the first value, and 0 for setdiff1d.
+/// The values that both arrays have, flattened, in ascending order. The default fill is the first
+/// value.
 TESSERA_API Array intersect1d(Operand x, Operand y, const SizeOptions& options = {});
+/// The values that either array has, flattened, in ascending order. The default fill is the first
+/// value.
 TESSERA_API Array union1d(Operand x, Operand y, const SizeOptions& options = {});
+/// The values of x that y does not have, flattened, in ascending order. The default fill is 0.
 TESSERA_API Array setdiff1d(Operand x, Operand y, const SizeOptions& options = {});
+/// The values that exactly one of the arrays has, flattened, in ascending order. The default fill
+/// is the first value.
 TESSERA_API Array setxor1d(Operand x, Operand y, const SizeOptions& options = {});
 
 }  // namespace tessera::inline v0

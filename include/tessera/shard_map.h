@@ -42,6 +42,7 @@
 
 namespace tessera::inline v0 {
 
+/// The options of shard_map.
 struct ShardMapOptions {
   /// The mesh whose devices run the function. The default is the mesh of the scope (use_mesh) in
   /// which the shard_map is made, or else of the one in which it is called.

@@ -22,6 +22,7 @@
 
 namespace tessera::inline v0 {
 
+/// How an array lies on devices: a mesh and a spec. It is immutable and cheap to copy.
 class TESSERA_API Sharding {
  public:
   /// An empty sharding.
@@ -55,6 +56,7 @@ class TESSERA_API Sharding {
   Mesh mesh_;
   PartitionSpec spec_;
 };
+/// JAX's name of Sharding.
 using NamedSharding = Sharding;
 
 /// "SingleDevice(CpuDevice(id=0))", "NamedSharding(Mesh('i': 4), P('i'))".
@@ -140,6 +142,7 @@ TESSERA_API Array make_array_from_single_device_arrays(
 TESSERA_API Array make_array_from_process_local_data(const Sharding& sharding, Operand local_data,
                                                      const std::optional<Shape>& global_shape = {});
 
+/// The options of visualize_sharding.
 struct VisualizeOptions {
   /// The dimensions drawn vertically and horizontally.
   std::vector<int> dims = {0, 1};

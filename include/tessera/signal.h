@@ -14,10 +14,13 @@ namespace tessera::inline v0 {
 /// the other. Throws ShapeError unless both are non-empty, have the same number of axes (at least
 /// 1), and one is at least as large as the other along every axis; Error for any other mode.
 TESSERA_API Array convolve(Operand x, Operand y, const std::string& mode = "full");
+/// The same as convolve, under SciPy's name for matrices.
 TESSERA_API Array convolve2d(Operand x, Operand y, const std::string& mode = "full");
 /// The cross-correlation of vectors: sums of products of x and conj(y), which is not reversed.
 TESSERA_API Array correlate(Operand x, Operand y, const std::string& mode = "valid");
 
+/// The options of conv_transpose: strides for each spatial axis (by default 1), the padding, and
+/// whether the kernel is that of the forward convolution.
 struct ConvTransposeOptions {
   detail::Named named = detail::Named();
   std::vector<std::int64_t> strides = {};

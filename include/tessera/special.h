@@ -45,12 +45,15 @@ TESSERA_API Array multigammaln(Operand a, std::int64_t d);
 /// at s = 1 and at q = 0, NaN below.
 TESSERA_API Array zeta(Operand s, Operand q);
 
-/// The regularised lower and upper incomplete gamma functions for a >= 0 and x >= 0; NaN elsewhere.
+/// The regularised lower incomplete gamma function for a >= 0 and x >= 0; NaN elsewhere.
 /// Differentiable in both arguments, but only once in a.
 TESSERA_API Array gammainc(Operand a, Operand x);
+/// The regularised upper incomplete gamma function, 1 - gammainc(a, x), accurate where that is
+/// close to 0.
 TESSERA_API Array gammaincc(Operand a, Operand x);
-/// The same functions under the names of jax.lax.
+/// The same as gammainc, under its name in jax.lax.
 TESSERA_API Array igamma(Operand a, Operand x);
+/// The same as gammaincc, under its name in jax.lax.
 TESSERA_API Array igammac(Operand a, Operand x);
 /// The regularised incomplete beta function for a, b > 0 and 0 <= x <= 1; its limit if one of a and
 /// b is 0 or infinite, and NaN elsewhere. Differentiable in all arguments, but only once in a and
@@ -122,23 +125,28 @@ TESSERA_API Array sph_harm_y(Operand n, Operand m, Operand theta, Operand phi,
 /// exp(-|x|).
 TESSERA_API Array i0(Operand x);
 TESSERA_API Array i0e(Operand x);
+/// The modified Bessel function of the first kind of order 1.
 TESSERA_API Array i1(Operand x);
+/// i1(x) exp(-|x|)
 TESSERA_API Array i1e(Operand x);
 
-/// The cumulative distribution function of the standard normal distribution, its logarithm,
-/// accurate in both tails, and its inverse.
+/// The cumulative distribution function of the standard normal distribution.
 TESSERA_API Array ndtr(Operand x);
+/// The logarithm of ndtr, accurate in both tails.
 TESSERA_API Array log_ndtr(Operand x);
+/// The inverse of ndtr: the quantile of p in [0, 1], and NaN outside.
 TESSERA_API Array ndtri(Operand p);
 /// log(x / (1 - x)).
 TESSERA_API Array logit(Operand x);
 
-/// (x ** power - 1) / power and ((1 + x) ** power - 1) / power; the logarithm if the power is 0.
+/// (x ** power - 1) / power, or log(x) if the power is 0.
 TESSERA_API Array boxcox(Operand x, Operand power);
+/// ((1 + x) ** power - 1) / power, or log(1 + x) if the power is 0.
 TESSERA_API Array boxcox1p(Operand x, Operand power);
 
-/// x log(y) and x log(1 + y); 0 if x is 0.
+/// x log(y), and 0 if x is 0.
 TESSERA_API Array xlogy(Operand x, Operand y);
+/// x log(1 + y), and 0 if x is 0.
 TESSERA_API Array xlog1py(Operand x, Operand y);
 /// -x log(x); 0 at zero, -infinity below.
 TESSERA_API Array entr(Operand x);

@@ -51,6 +51,7 @@ struct ArrayType {
   bool operator==(const ArrayType&) const = default;
 };
 
+/// The options of load_stablehlo. `function` is the name of the module's function that is loaded.
 struct LoadOptions {
   std::string function = "main";
   /// Whether to keep meshes and shardings of the module if there are as many devices as it needs;
@@ -93,6 +94,7 @@ class TESSERA_API LoadedFunction {
   std::shared_ptr<const detail::LoadedModule> module_;
 };
 
+/// A loaded function with one result as a callable on Arrays, for grad, vmap and the like.
 class LoadedFunction::Single {
  public:
   explicit Single(LoadedFunction function) : function_(std::move(function)) {}

@@ -10,10 +10,12 @@
 
 namespace tessera::inline v0 {
 
-/// x with at least this many axes: a scalar becomes one element, a vector a row, and a matrix (n,
-/// m, 1).
+/// x with at least one axis: a scalar becomes one element.
 TESSERA_API Array atleast_1d(Operand x);
+/// x with at least two axes: a scalar becomes (1, 1), and a vector a row.
 TESSERA_API Array atleast_2d(Operand x);
+/// x with at least three axes: a scalar becomes (1, 1, 1), a vector (1, n, 1), and a matrix (n, m,
+/// 1).
 TESSERA_API Array atleast_3d(Operand x);
 
 /// Join arrays along the first axis, with vectors as rows (vstack); along the second, or for

@@ -27,6 +27,7 @@
 
 namespace tessera::inline v0 {
 
+/// An array whose values belong to the signature of a traced function.
 class TESSERA_API StaticArray {
  public:
   /// Holds no array. All such objects are equal.

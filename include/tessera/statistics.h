@@ -9,6 +9,8 @@
 
 namespace tessera::inline v0 {
 
+/// The options of average: the axes (by default all), and weights with the shape of x, or with that
+/// of the axes.
 struct AverageOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -32,10 +34,14 @@ struct QuantileOptions {
 /// functions ignore NaN, and return NaN only if nothing remains. Throws ShapeError if there are no
 /// elements, and Error for any other method.
 TESSERA_API Array quantile(Operand x, Operand q, const QuantileOptions& options = {});
+/// quantile of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanquantile(Operand x, Operand q, const QuantileOptions& options = {});
 /// The quantiles of q / 100.
 TESSERA_API Array percentile(Operand x, Operand q, const QuantileOptions& options = {});
+/// percentile of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanpercentile(Operand x, Operand q, const QuantileOptions& options = {});
+/// The options of reductions that have no others: the axes (by default all), and whether they are
+/// kept with one element.
 struct OverOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -43,6 +49,7 @@ struct OverOptions {
 };
 /// The middle one of the sorted elements, or the mean of the two middle ones.
 TESSERA_API Array median(Operand x, const OverOptions& options = {});
+/// The median of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanmedian(Operand x, const OverOptions& options = {});
 /// max - min, in x's dtype.
 TESSERA_API Array ptp(Operand x, const OverOptions& options = {});
@@ -50,13 +57,21 @@ TESSERA_API Array ptp(Operand x, const OverOptions& options = {});
 /// Reductions that ignore NaN. Without other elements sums are 0, products 1, and the others NaN,
 /// except that nanargmax and nanargmin are -1. Integers are reduced as usual.
 TESSERA_API Array nansum(Operand x, const ReduceOptions& options = {});
+/// The product of the elements that are not NaN; 1 if there are none.
 TESSERA_API Array nanprod(Operand x, const ReduceOptions& options = {});
+/// The largest element that is not NaN; NaN if there is none.
 TESSERA_API Array nanmax(Operand x, const OverOptions& options = {});
+/// The smallest element that is not NaN; NaN if there is none.
 TESSERA_API Array nanmin(Operand x, const OverOptions& options = {});
+/// The mean of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanmean(Operand x, const MeanOptions& options = {});
+/// The variance of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanvar(Operand x, const VarOptions& options = {});
+/// The standard deviation of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanstd(Operand x, const VarOptions& options = {});
+/// The position of the largest element that is not NaN, as argmax gives it; -1 if there is none.
 TESSERA_API Array nanargmax(Operand x, const ArgOptions& options = {});
+/// The position of the smallest element that is not NaN, as argmin gives it; -1 if there is none.
 TESSERA_API Array nanargmin(Operand x, const ArgOptions& options = {});
 
 /// Variables are the rows of x, and of y, and observations the columns; without `rowvar` the
@@ -71,6 +86,8 @@ struct CovOptions {
 /// The covariance matrix of the variables, a scalar if there is only one. Throws ShapeError for
 /// more than two axes.
 TESSERA_API Array cov(Operand x, const CovOptions& options = {});
+/// The options of corrcoef: further variables `y`, and whether the rows are the variables, or else
+/// the columns.
 struct CorrcoefOptions {
   detail::Named named = detail::Named();
   std::optional<Array> y = {};
@@ -89,12 +106,14 @@ struct HistogramOptions {
   std::optional<Array> weights = {};
   bool density = false;
 };
+/// The bins of a histogram: their counts (n), and their edges (n + 1).
 struct Histogram {
   Array counts, edges;
 };
 /// The number of elements (or the sum of weights) in each bin, in floats. The last bin includes its
 /// right edge. Throws ShapeError for less than one bin, and for weights of another shape.
 TESSERA_API Histogram histogram(Operand x, const HistogramOptions& options = {});
+/// The edges of the bins that histogram uses, n + 1 in ascending order.
 TESSERA_API Array histogram_bin_edges(Operand x, const HistogramOptions& options = {});
 
 /// `length` is the number of counts. It is required in traced functions; elsewhere the default is

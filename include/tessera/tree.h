@@ -76,6 +76,7 @@ Array call_on_row(F& f, std::span<const Array> row, std::index_sequence<I...>) {
 
 namespace tree {
 
+/// The structure of a tree: everything but its leaves. Equal structures compare equal.
 template <class T>
 TreeDef structure(const T& x) {
   return detail::describe(&detail::walk_erased<T>, &x);
@@ -95,10 +96,12 @@ std::vector<std::string> paths(const T& x) {
   return structure(x).paths();
 }
 
+/// A tree in two parts: its leaves, including empty ones, and its structure.
 struct Flat {
   std::vector<Array> leaves;
   TreeDef def;
 };
+/// The leaves and the structure of a tree.
 template <class T>
 Flat flatten(const T& x) {
   return {leaves(x), structure(x)};
@@ -251,6 +254,7 @@ bool allclose(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-8,
 
 /// The total number of elements of all leaves.
 TESSERA_API std::int64_t element_count(std::span<const Array> leaves);
+/// The total number of elements of all leaves of a tree.
 template <class T>
 std::int64_t size(const T& x) {
   return element_count(leaves(x));

@@ -18,6 +18,7 @@
 
 namespace tessera::inline v0 {
 
+/// The options of vmap.
 struct VmapOptions {
   /// The mapped axis of each leaf of the arguments: one for all, or a list with one entry per
   /// argument. Entries for parameters left to their defaults are ignored.
@@ -36,6 +37,8 @@ namespace detail {
 TESSERA_API Outcome vmap(Call& call, const VmapOptions& options, std::source_location loc);
 }
 
+/// The callable that vmap returns. It takes the arguments of F with one more axis where `in_axes`
+/// maps one.
 template <class F>
 class Vmap {
  public:

@@ -8,6 +8,7 @@
 
 namespace tessera::inline v0 {
 
+/// Receives the text of each warning, without a newline at its end.
 using WarningHandler = std::function<void(const std::string& message)>;
 /// Replaces the process's warning handler and returns the previous one. An empty handler prints to
 /// stderr. It may be called from any thread.

@@ -6,7 +6,6 @@ PLAN_PAGES writes pages and their JSON into FOLDER. `structure` checks what does
 Chromium through its driver, and checks that the console is empty, that figures and rows are those of the JSON, sorting, search, the link from
 a collective to its equation, zoom, folding, a narrow window, and the light and dark themes. Without a browser it ends with exit code 77,
 which ctest shows as skipped."""
-import base64
 import html.parser
 import json
 import pathlib
@@ -14,9 +13,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import urllib.error
-import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from browser import Browser
 
 mode, program, folder = sys.argv[1:4]
 folder = pathlib.Path(folder)
@@ -95,60 +94,6 @@ def check_structure(name):
         if abs(end - plan["seconds"]) > 1e-9 * plan["seconds"]:
             sys.exit(f"{name}: the timeline ends at {end}, not at {plan['seconds']}")
     return plan
-
-
-class Browser:
-    """The part of the driver's protocol that this test needs."""
-
-    def __init__(self, chromium, driver):
-        self.profile = tempfile.TemporaryDirectory()
-        self.process = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.address, self.session = None, None
-        for line in self.process.stdout:
-            if m := re.search(r"successfully on port (\d+)", line):
-                self.address = f"http://127.0.0.1:{m[1]}"
-                break
-        if not self.address:
-            sys.exit(f"{driver} does not start")
-        options = {"binary": chromium, "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1440,1000",
-                                                f"--user-data-dir={self.profile.name}"]}
-        made = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
-        self.session = f"/session/{made['sessionId']}"
-
-    def ask(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
-                return json.loads(answer.read())["value"]
-        except urllib.error.HTTPError as error:
-            sys.exit(f"the driver says of {path}: {error.read().decode()[:2000]}")
-
-    def go(self, path):
-        self.ask("POST", self.session + "/url", {"url": path.resolve().as_uri()})
-
-    def js(self, script, *args):
-        return self.ask("POST", self.session + "/execute/sync", {"script": script, "args": list(args)})
-
-    def later(self, script):
-        """Runs `script` and returns the value that it passes to done()."""
-        return self.ask("POST", self.session + "/execute/async", {"script": f"const done = arguments[0];\n{script}", "args": []})
-
-    def console(self):
-        return [e["message"] for e in self.ask("POST", self.session + "/se/log", {"type": "browser"})]
-
-    def size(self, width, height):
-        self.ask("POST", self.session + "/window/rect", {"width": width, "height": height})
-
-    def picture(self, path):
-        path.write_bytes(base64.b64decode(self.ask("GET", self.session + "/screenshot")))
-
-    def end(self):
-        if self.session:
-            self.ask("DELETE", self.session)
-        self.process.terminate()
-        self.process.wait()
-        self.profile.cleanup()
 
 
 def grouped(plan):

@@ -10,6 +10,7 @@ namespace tessera::inline v0::nn {
 
 /// max(x, 0); its derivative at 0 is 0.
 TESSERA_API Array relu(Operand x);
+/// x for x >= 0, and slope * x otherwise.
 TESSERA_API Array leaky_relu(Operand x, double slope = 0.01);
 /// x * Phi(x), using tanh (the approximation of Hendrycks and Gimpel 2016) or erf.
 TESSERA_API Array gelu(Operand x, bool approximate = true);
@@ -21,7 +22,9 @@ TESSERA_API Array elu(Operand x, double alpha = 1.0);
 TESSERA_API Array log_sigmoid(Operand x);
 /// log(1 + exp(x))
 TESSERA_API Array softplus(Operand x);
+/// exp(x) divided by its sum along the axis, without overflow.
 TESSERA_API Array softmax(Operand x, std::int64_t axis = -1);
+/// The logarithm of softmax along the axis, without overflow.
 TESSERA_API Array log_softmax(Operand x, std::int64_t axis = -1);
 
 /// x for x > 0, alpha * (exp(x / alpha) - 1) otherwise (Barron 2017). Throws Error if alpha is 0 or
@@ -35,8 +38,9 @@ TESSERA_API Array relu6(Operand x);
 TESSERA_API Array hard_tanh(Operand x);
 /// relu6(x + 3) / 6
 TESSERA_API Array hard_sigmoid(Operand x);
-/// x * hard_sigmoid(x), under two names.
+/// x * hard_sigmoid(x)
 TESSERA_API Array hard_silu(Operand x);
+/// x * hard_sigmoid(x), the same as hard_silu.
 TESSERA_API Array hard_swish(Operand x);
 /// x * sigmoid(x), another name for silu.
 TESSERA_API Array swish(Operand x);

@@ -60,6 +60,8 @@ struct KvCache {
   Array key, value, length;
 };
 
+/// The optional arguments of a call of MultiHeadAttention: a boolean mask that is true where a
+/// query may attend to a key, a bias that is added to the scores, and whether attention is causal.
 struct AttentionCall {
   std::optional<Array> mask = {}, bias = {};
   bool is_causal = false;
@@ -84,6 +86,8 @@ struct MultiHeadAttention {
   /// the last one.
   TESSERA_API std::pair<Array, KvCache> decode(Operand x, const KvCache& cache) const;
 };
+/// The options of multi_head_attention. `rotary_base` adds rotary position embeddings, `bias`
+/// biases in the projections; `init` initialises their weights, and `dtype` is the compute dtype.
 struct MultiHeadAttentionOptions {
   std::optional<std::int64_t> kv_heads = {};       // default: heads
   std::optional<std::int64_t> head_features = {};  // default: features / heads

@@ -41,24 +41,38 @@ class Initializer {
   Function function_;
 };
 
+/// Truncated normal with variance 1 / fan_in (LeCun et al. 1998).
 inline VarianceScaling lecun_normal() { return {1.0, "in", "truncated_normal"}; }
+/// Truncated normal with variance 2 / fan_in (He et al. 2015).
 inline VarianceScaling he_normal() { return {2.0, "in", "truncated_normal"}; }
+/// Uniform with variance 2 / fan_in.
 inline VarianceScaling he_uniform() { return {2.0, "in", "uniform"}; }
+/// Truncated normal with variance 2 / (fan_in + fan_out) (Glorot and Bengio 2010).
 inline VarianceScaling glorot_normal() { return {1.0, "average", "truncated_normal"}; }
+/// Uniform with variance 2 / (fan_in + fan_out).
 inline VarianceScaling glorot_uniform() { return {1.0, "average", "uniform"}; }
 
 namespace initializers {
 
+/// The same as nn::glorot_normal.
 using nn::glorot_normal;
+/// The same as nn::glorot_uniform.
 using nn::glorot_uniform;
+/// The same as nn::he_normal.
 using nn::he_normal;
+/// The same as nn::he_uniform.
 using nn::he_uniform;
+/// The same as nn::lecun_normal.
 using nn::lecun_normal;
+/// Uniform with variance 1 / fan_in.
 inline VarianceScaling lecun_uniform() { return {1.0, "in", "uniform"}; }
-/// The initialisers of He and Glorot, named after their first names.
+/// The same as he_normal.
 inline VarianceScaling kaiming_normal() { return he_normal(); }
+/// The same as he_uniform.
 inline VarianceScaling kaiming_uniform() { return he_uniform(); }
+/// The same as glorot_normal.
 inline VarianceScaling xavier_normal() { return glorot_normal(); }
+/// The same as glorot_uniform.
 inline VarianceScaling xavier_uniform() { return glorot_uniform(); }
 
 /// `mode` is "fan_in", "fan_out" or "fan_avg", and `distribution` "truncated_normal", "normal" or
@@ -66,9 +80,11 @@ inline VarianceScaling xavier_uniform() { return glorot_uniform(); }
 TESSERA_API VarianceScaling
 variance_scaling(double scale, const std::string& mode, const std::string& distribution,
                  std::source_location loc = std::source_location::current());
-/// Constant initialisers: `value`, 0 or 1 everywhere.
+/// Initialises to `value` everywhere.
 TESSERA_API Initializer constant(double value);
+/// Initialises to zeros.
 TESSERA_API Initializer zeros();
+/// Initialises to ones.
 TESSERA_API Initializer ones();
 /// Normal with this standard deviation.
 TESSERA_API Initializer normal(double stddev = 1e-2,

@@ -25,6 +25,8 @@ struct Linear {
   std::optional<DType> dtype;  // compute dtype
   TESSERA_API Array operator()(Operand x) const;
 };
+/// The options of linear: whether there is a bias, how the weight is initialised, and the compute
+/// dtype.
 struct LinearOptions {
   bool bias = true;
   Initializer init = VarianceScaling{};
@@ -44,6 +46,9 @@ struct Conv {
   std::optional<DType> dtype;
   TESSERA_API Array operator()(Operand x) const;
 };
+/// The options of conv, conv_transpose and depthwise_conv: strides and dilation for each spatial
+/// axis (by default 1), padding ("SAME" or "VALID"), groups of channels, the bias, the initialiser
+/// of the kernel, and the compute dtype.
 struct ConvLayerOptions {
   std::vector<std::int64_t> strides = {};
   std::string padding = "SAME";

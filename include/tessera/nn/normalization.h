@@ -29,6 +29,7 @@ struct BatchNorm {
   TESSERA_API std::pair<Array, BatchNorm> train(Operand x) const;
   TESSERA_API Array operator()(Operand x) const;
 };
+/// The options of batch_norm; BatchNorm explains them.
 struct BatchNormOptions {
   double momentum = 0.9, epsilon = 1e-5;
   std::string axis_name = {};

@@ -16,6 +16,7 @@ struct SimpleCell {
   TESSERA_API Carry initial(const Shape& batch, DType dtype = DType::float32) const;
   TESSERA_API std::pair<Array, Array> operator()(const Array& carry, Operand x) const;
 };
+/// The options of the recurrent cells: the initialiser of their weights, and the compute dtype.
 struct CellOptions {
   Initializer init = VarianceScaling{};
   std::optional<DType> dtype = {};
@@ -38,6 +39,7 @@ TESSERA_API GRUCell gru_cell(const Array& key, std::int64_t in, std::int64_t fea
                              const CellOptions& options = {},
                              std::source_location loc = std::source_location::current());
 
+/// The carry of an LSTM: c and h of the cell, (batch..., features).
 struct LSTMCarry {
   Array cell, hidden;
 };

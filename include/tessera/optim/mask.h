@@ -12,6 +12,7 @@
 
 namespace tessera::inline v0::optim {
 
+/// The leaves of a tree in order, including empty ones.
 using Leaves = std::vector<Array>;
 
 /// Selects leaves, by a list with one entry per leaf or by a predicate on each leaf.

@@ -35,6 +35,7 @@ TESSERA_API Optimizer adamw(Rate rate, double weight_decay, AdamOptions options,
 TESSERA_API Optimizer rmsprop(Rate rate, double decay = 0.9, double eps = 1e-8,
                               std::source_location loc = std::source_location::current());
 
+/// The options of adabelief, with Optax's names and defaults.
 struct AdaBeliefOptions {
   double b1 = 0.9, b2 = 0.999, eps = 1e-16, eps_root = 1e-16;
 };
@@ -45,6 +46,7 @@ TESSERA_API Optimizer adabelief(Rate rate, AdaBeliefOptions options = {},
 TESSERA_API Optimizer adadelta(Rate rate = 1.0, double rho = 0.9, double eps = 1e-6,
                                double weight_decay = 0.0,
                                std::source_location loc = std::source_location::current());
+/// The options of adafactor, with Optax's names and defaults.
 struct AdafactorOptions {
   std::int64_t min_dim_size_to_factor = 128;  // applies to the second largest axis
   double decay_rate = 0.8;                    // the average keeps 1 - t^-decay_rate
@@ -74,6 +76,7 @@ TESSERA_API Optimizer lamb(Rate rate, double weight_decay = 0.0,
 /// Only the weights selected by the mask decay, here and below.
 TESSERA_API Optimizer lamb(Rate rate, double weight_decay, AdamOptions options, const Mask& decayed,
                            std::source_location loc = std::source_location::current());
+/// The options of lars, with Optax's names and defaults.
 struct LarsOptions {
   double weight_decay = 0.0, trust_coefficient = 0.001, eps = 0.0, momentum = 0.9;
   bool nesterov = false;
@@ -96,6 +99,7 @@ TESSERA_API Optimizer nadamw(Rate rate, double weight_decay = 1e-4, AdamOptions 
 TESSERA_API Optimizer nadamw(Rate rate, double weight_decay, AdamOptions options,
                              const Mask& decayed,
                              std::source_location loc = std::source_location::current());
+/// The options of novograd, with Optax's names and defaults.
 struct NovogradOptions {
   double b1 = 0.9, b2 = 0.25, eps = 1e-6, eps_root = 0.0, weight_decay = 0.0;
 };

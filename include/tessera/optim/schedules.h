@@ -8,6 +8,7 @@
 
 namespace tessera::inline v0::optim {
 
+/// The same rate in each step.
 TESSERA_API Schedule constant(double value,
                               std::source_location loc = std::source_location::current());
 /// From `start` to `start * alpha` over `steps` along half a cosine (Loshchilov and Hutter 2017).
@@ -73,12 +74,14 @@ struct Cycle {
 TESSERA_API Schedule sgdr_schedule(const std::vector<Cycle>& cycles,
                                    std::source_location loc = std::source_location::current());
 
-/// Optax's names of constant, cosine_decay and warmup_cosine_decay.
+/// Optax's name of constant.
 TESSERA_API Schedule constant_schedule(double value,
                                        std::source_location loc = std::source_location::current());
+/// Optax's name of cosine_decay.
 TESSERA_API Schedule
 cosine_decay_schedule(double start, std::int64_t steps, double alpha = 0.0,
                       std::source_location loc = std::source_location::current());
+/// Optax's name of warmup_cosine_decay.
 TESSERA_API Schedule warmup_cosine_decay_schedule(
     double start, double peak, std::int64_t warmup, std::int64_t steps, double end = 0.0,
     std::source_location loc = std::source_location::current());

@@ -25,8 +25,11 @@ add_decayed_weights(double decay, std::source_location loc = std::source_locatio
 /// Adds the decay only to parameters selected by the mask.
 TESSERA_API Optimizer add_decayed_weights(
     double decay, const Mask& decayed, std::source_location loc = std::source_location::current());
+/// Multiplies updates by a constant.
 TESSERA_API Optimizer scale(double factor,
                             std::source_location loc = std::source_location::current());
+/// Divides averages of the gradients by the root of averages of their squares, as Adam does,
+/// without a rate.
 TESSERA_API Optimizer scale_by_adam(AdamOptions options = {},
                                     std::source_location loc = std::source_location::current());
 /// Multiplies by -rate.
@@ -48,8 +51,9 @@ scale_by_trust_ratio(double trust_coefficient = 1.0, double eps = 0.0,
 /// Multiplies by the schedule, without changing the sign.
 TESSERA_API Optimizer scale_by_schedule(Schedule schedule,
                                         std::source_location loc = std::source_location::current());
-/// Optax's names for scale_by_rate and clip_by_value.
+/// Optax's name of scale_by_rate.
 TESSERA_API Optimizer scale_by_learning_rate(Rate rate);
+/// Optax's name of clip_by_value.
 TESSERA_API Optimizer clip(double max_delta,
                            std::source_location loc = std::source_location::current());
 /// Adds normal noise of variance eta / count^gamma (Neelakantan et al. 2015), from a key that the

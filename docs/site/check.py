@@ -1,0 +1,165 @@
+"""Checks the finished site: check.py ROOT SITE [--pictures FOLDER].
+
+* Each link and anchor inside the site resolves, and nothing is loaded from elsewhere.
+* In Chromium, from a folder: a page's console is empty, it fits windows of 390 and of 1440 pixels in both themes, and with everything that it
+  loads before a search it weighs less than 500 kB.
+* The search finds the right page first for the terms of searches.tsv.
+
+Without Chromium only the links are checked, which the last line then says."""
+import html.parser
+import pathlib
+import shutil
+import sys
+import urllib.parse
+
+root, site = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]) / "html"
+pictures = pathlib.Path(sys.argv[4]) if "--pictures" in sys.argv else None
+sys.path.insert(0, str(root / "tests"))
+from browser import Browser
+
+HEAVIEST, WIDTHS = 500_000, (390, 1440)
+LEAST_PAGES, LEAST_LINKS, LEAST_TERMS = 250, 20_000, 30
+
+
+class Page(html.parser.HTMLParser):
+    """The ids of a page and the addresses that it has."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links, self.loaded = set(), [], []
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids |= {attrs[k] for k in ("id", "name") if attrs.get(k)}
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        elif attrs.get("src") or (tag == "link" and attrs.get("href")):
+            self.loaded.append(attrs.get("src") or attrs["href"])
+
+
+def broken_links():
+    pages = {p: Page(p) for p in sorted(site.rglob("*.html"))}
+    bad, count = [], 0
+    for path, page in pages.items():
+        shown = path.relative_to(site)
+        for address in page.links + page.loaded:
+            url = urllib.parse.urlsplit(address)
+            if url.scheme in ("mailto", "data", "javascript"):
+                continue
+            if url.scheme or url.netloc:
+                if address in page.loaded:
+                    bad.append(f"{shown} loads {address}")
+                continue
+            count += 1
+            target = (path.parent / urllib.parse.unquote(url.path)).resolve() if url.path else path
+            if target.is_dir():
+                bad.append(f"{shown}: {address} is a folder, which a browser would list")
+            elif not target.exists():
+                if path.name != "404.html":
+                    bad.append(f"{shown}: {address} does not exist")
+            elif url.fragment and target in pages and urllib.parse.unquote(url.fragment) not in pages[target].ids and not url.fragment.startswith("__"):
+                bad.append(f"{shown}: {address} has no such anchor")
+    if len(pages) < LEAST_PAGES or count < LEAST_LINKS:
+        bad.append(f"only {len(pages)} pages with {count} links were found")
+    print(f"{len(pages)} pages, {count} links")
+    return bad, pages
+
+
+def weight(browser, path):
+    loaded = browser.js("return performance.getEntriesByType('resource').map(e => e.name)")
+    files = {pathlib.Path(urllib.parse.unquote(urllib.parse.urlsplit(n).path)) for n in loaded if n.startswith("file:")} | {path}
+    outside = [n for n in loaded if not n.startswith(("file:", "data:"))]
+    return sum(f.stat().st_size for f in files if f.exists()), outside
+
+
+WIDE = """
+const wide = document.documentElement.clientWidth;
+const beyond = [...document.querySelectorAll('.md-content *')].filter(e => e.getBoundingClientRect().right > wide + 1 &&
+  !e.closest('pre, .md-typeset__table, .md-typeset__scrollwrap, svg, .highlight, code')).slice(0, 3).map(e => e.tagName + ' ' + e.textContent.slice(0, 40));
+return [document.documentElement.scrollWidth > wide, beyond];"""
+
+
+def check_page(browser, path):
+    shown, bad = path.relative_to(site), []
+    browser.go(path)
+    for width in WIDTHS:
+        browser.view(width, 1000)
+        wide, beyond = browser.js(WIDE)
+        if wide or beyond:
+            bad.append(f"{shown} is wider than {width} pixels: {beyond}")
+    heavy, outside = weight(browser, path)
+    bad += [f"{shown} weighs {heavy} bytes"] if heavy >= HEAVIEST else []
+    bad += [f"{shown} loads {n}" for n in outside]
+    bad += [f"{shown}: console: {m}" for m in browser.console()]
+    return bad, heavy
+
+
+SEARCH = """
+const [term, done] = arguments;
+document.getElementById('__search').click();
+const input = document.querySelector('.md-search__input');
+const result = () => document.querySelector('.md-search-result__item a');
+input.focus();
+input.value = term;
+input.dispatchEvent(new Event('input', {bubbles: true}));
+input.dispatchEvent(new Event('keyup', {bubbles: true}));
+const begin = Date.now();
+const look = () => {
+  const meta = document.querySelector('.md-search-result__meta');
+  if (result() || (meta && /^No matching/.test(meta.textContent))) {
+    const items = [...document.querySelectorAll('.md-search-result__item')].slice(0, 3);
+    done(items.map(i => [...i.querySelectorAll('a')].slice(0, 2).map(a => a.href.replace(/[?&]h=[^#]*/, ''))));
+  } else if (Date.now() - begin > 20000) done(null);
+  else setTimeout(look, 50);
+};
+look();"""
+
+
+def check_search(browser):
+    """Each term is searched on a fresh page. The right page is that of the first result; where an anchor is given, too, it is that of one of
+    the sections which the first result shows."""
+    rows = [line.split("\t") for line in (root / "docs/site/searches.tsv").read_text().splitlines() if line and not line.startswith("#")]
+    bad = [f"searches.tsv has {len(rows)} terms only"] if len(rows) < LEAST_TERMS else []
+    browser.view(1440, 1000)
+    for term, wanted in rows:
+        browser.go(site / "index.html")
+        found = browser.ask("POST", browser.session + "/execute/async", {"script": SEARCH, "args": [term]})
+        first = [urllib.parse.urlsplit(a) for a in (found or [[]])[0]]
+        page, _, anchor = wanted.partition("#")
+        good = first and first[0].path.endswith("/html/" + page) and (not anchor or anchor in [f.fragment for f in first])
+        if not good:
+            bad.append(f"a search for {term} should find {wanted} first and finds {[[a.partition('/html/')[2] for a in x] for x in found or []]}")
+    bad += [f"search: console: {m}" for m in browser.console()]
+    print(f"{len(rows)} searches")
+    return bad
+
+
+bad, pages = broken_links()
+chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+if chromium and driver:
+    browser = Browser(chromium, driver)
+    try:
+        looked = [p for p in pages if "source" not in p.relative_to(site).parts] + [site / "source/include/tessera/array.h.html"]
+        weights = []
+        for path in looked:
+            found, heavy = check_page(browser, path)
+            bad += found
+            weights.append((heavy, path.relative_to(site).as_posix()))
+        print(f"{len(looked)} pages opened; the heaviest is {max(weights)[1]} with {max(weights)[0] / 1000:.0f} kB")
+        bad += check_search(browser)
+        if pictures:
+            pictures.mkdir(parents=True, exist_ok=True)
+            for name in ("index", "tasks", "first_steps", "spmd", "glossary", "performance", "rooms/spmd", "reference/topics", "reference/all_names",
+                         "reference/collectives", "reference/array", "reference/elementwise", "reference/jit", "source/include/tessera/mesh.h"):
+                for width in WIDTHS:
+                    browser.view(width, 1400)
+                    browser.go(site / f"{name}.html")
+                    browser.js("document.body.setAttribute('data-md-color-scheme', arguments[0])", "slate" if name.endswith("jit") else "default")
+                    browser.picture(pictures / f"{name.replace('/', '_')}_{width}.png")
+    finally:
+        browser.end()
+print("\n".join(bad))
+what = "" if chromium and driver else "; no browser, Debian's packages chromium and chromium-driver, opened its pages"
+print(f"{len(bad)} mistakes" if bad else f"the site is in order{what}")
+sys.exit(bool(bad))
