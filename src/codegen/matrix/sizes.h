@@ -14,6 +14,11 @@ inline std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + ea
 /// Lines that are a multiple of a page apart share a few sets of a cache.
 inline constexpr std::int64_t kPage = 4096;
 
+/// Rows of B that are read in place are fetched so many steps ahead.
+inline constexpr std::int64_t kStepsAhead = 8;
+/// Reading B in place costs less than packing it for at most so many panels of A.
+inline constexpr std::int64_t kPanelsInPlace = 5;
+
 /// Rows are divided evenly into panels: the first ones are one row higher than the others.
 struct Heights {
   std::int64_t panels, each = 0, higher = 0;
