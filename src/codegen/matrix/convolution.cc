@@ -76,6 +76,7 @@ void Convolution::find_layouts() {
   const std::int64_t row = even(a[2].source, a[1].source, a[0].source, s.source_image);
   in_place_ = whole && row >= s.inputs && row * size_ % kPage != 0;
   if (in_place_) a_row_ = row * size_;
+  packs_steps_ = s.weights_output == 1 || s.outputs == 1;
   weights_in_place_ = s.weights_output == 1 && terms_ > 0 && pixels_ <= kPixelsInPlace &&
                       parts_of(pixels_, most_rows()) <= kPanelsInPlace &&
                       (s.weights_input * size_ % kPage != 0 || pixels_ <= 2 * most_rows());
@@ -155,14 +156,13 @@ void Convolution::find_kernels() {
       prepare_rows(std::min(block, rows));
       if (rows % block) prepare_rows(rows % block);
     }
-  const bool lines = shape_.weights_output == 1 || shape_.outputs == 1;
-  if (lines) {
+  if (packs_steps_) {
     pack_lines_ = pack_kernel({dtype, dtype, Adjacent::lines});
     pack_lines2_ = pack_kernel({dtype, dtype, Adjacent::lines, 2});
   } else {
     pack_neither_ = pack_kernel({dtype, dtype, Adjacent::neither});
   }
-  if (!lines || turns_source_ || !direct_)
+  if (!packs_steps_ || turns_source_ || !direct_)
     pack_steps_ = pack_kernel({dtype, dtype, Adjacent::steps});
 }
 

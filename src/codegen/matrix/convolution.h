@@ -103,7 +103,10 @@ class Convolution {
   void prepare_rows(std::int64_t rows);
   std::int64_t block_of(std::int64_t rows) const;
 
-  void pack_taps(const char* weights, char* to, std::int64_t columns) const;
+  template <class F>
+  void each_run(std::int64_t begin, std::int64_t end, F f) const;
+  void pack_run(const char* weights, char* to, std::int64_t k, std::int64_t steps,
+                std::int64_t columns) const;
   void pack_windows(const char* weights, char* to, std::int64_t columns) const;
   Source turn_source(const char* source, std::int64_t first, std::int64_t rows) const;
   void turn_rows(const char* from, std::int64_t rows, char* to) const;
@@ -134,6 +137,7 @@ class Convolution {
   std::int64_t pixel_ = 0, row_ = 0, plane_ = 0;  // distances in what is copied from, in elements
   bool in_place_ = false;                  // rows of the source are rows of the matrix
   bool weights_in_place_ = false;          // rows of the weights are read without packing
+  bool packs_steps_ = false;               // columns of a step of the weights are adjacent
   bool direct_ = false;                    // rows of the result lie evenly
   std::int64_t direct_row_ = 0;
   std::vector<Chunk> chunks_;
