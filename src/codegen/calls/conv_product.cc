@@ -93,7 +93,7 @@ void skip_rows(ConvAxis& a) {
 // pixels would leave lanes empty.
 std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan,
                                              double flops) {
-  constexpr std::int64_t kLeastPanels = 4, kLeastRows = 8;
+  constexpr std::int64_t kLeastPanels = 4, kColumns = 8, kLeastRows = 8;
   std::int64_t pixels = 1;
   for (int i = 2; i >= 0; --i) {
     const ConvAxis& a = s.axes[i];
@@ -105,7 +105,8 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   if (s.source_channel == 1 || pixels < kLeastPanels * width) return nullptr;
   const std::int64_t images = s.batch * plan.groups,
                      tasks = tasks_for(flops, machine::kConvolutionTask),
-                     pieces = std::clamp<std::int64_t>(tasks / images, 1, pixels / (2 * width)),
+                     pieces = std::clamp<std::int64_t>(
+                         tasks / images, 1, std::max<std::int64_t>(1, pixels / (kColumns * width))),
                      columns = (pixels / pieces + width - 1) / width * width,
                      column_pieces = (pixels + columns - 1) / columns,
                      row_pieces = std::clamp<std::int64_t>(

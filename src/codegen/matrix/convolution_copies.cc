@@ -406,10 +406,13 @@ void Convolution::write_rows(const char* sums, std::int64_t sums_row, char* dest
       pack_steps_(&args);
       done = args.panels * lanes_;
     }
-    for (; done < run; ++done)
+    // Some pixels at a time, so that neighbours in the result are written one after the other.
+    constexpr std::int64_t kTogether = 16;
+    for (; done < run; done += kTogether)
       for (std::int64_t c = 0; c < columns; ++c)
-        move_element(to + (done * pixel + c * s.destination_channel) * size_,
-                     from + done * sums_row + c * size_, size_);
+        for (std::int64_t i = done; i < std::min(run, done + kTogether); ++i)
+          move_element(to + (i * pixel + c * s.destination_channel) * size_,
+                       from + i * sums_row + c * size_, size_);
     p = position(first + r + run);
   }
 }
