@@ -304,7 +304,7 @@ TEST(Calls, TakeWhatNoLibraryTakesAsALoopNest) {
             By::loops);
   ConvDims d{.lhs_spec = {0, 2, 1}, .rhs_spec = {2, 1, 0}, .out_spec = {0, 2, 1}};
   EXPECT_EQ(
-      call("convolution", {integers(Type(f64, {2, 6, 3}), 1), integers(Type(f64, {2, 3, 4}), 2)},
+      call("convolution", {integers(Type(i32, {2, 6, 3}), 1), integers(Type(i32, {2, 3, 4}), 2)},
            conv_attrs(d)),
       By::loops);
 }

@@ -29,7 +29,7 @@ struct ProductPlan {
   std::vector<ConvPass> passes;
   std::int64_t groups = 1, crop = 0, size = 4;
   std::int64_t source_group, weights_group, destination_group;  // distances in elements
-  std::size_t scratch_group = 0;                                // in bytes
+  std::size_t scratch_group = 0;                                 // in bytes
   int source = 0, destination = 2;
 };
 
@@ -91,8 +91,9 @@ void skip_rows(ConvAxis& a) {
 // A window of one point over images whose pixels are adjacent, in the source and in the result: the
 // weights times the image is a product whose rows are channels, and nothing is turned over. Fewer
 // pixels would leave lanes empty.
-std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan, double flops) {
-  constexpr std::int64_t kLeastPanels = 4, kLeastRows = 8;
+std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan,
+                                             double flops) {
+  constexpr std::int64_t kLeastPanels = 4, kColumns = 8, kLeastRows = 8;
   std::int64_t pixels = 1;
   for (int i = 2; i >= 0; --i) {
     const ConvAxis& a = s.axes[i];
@@ -104,22 +105,16 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   if (s.source_channel == 1 || pixels < kLeastPanels * width) return nullptr;
   const std::int64_t images = s.batch * plan.groups,
                      tasks = tasks_for(flops, machine::kConvolutionTask),
-                     pieces = std::clamp<std::int64_t>(tasks / images, 1, pixels / (2 * width)),
+                     pieces = std::clamp<std::int64_t>(
+                         tasks / images, 1, std::max<std::int64_t>(1, pixels / (kColumns * width))),
                      columns = (pixels / pieces + width - 1) / width * width,
                      column_pieces = (pixels + columns - 1) / columns,
                      row_pieces = std::clamp<std::int64_t>(
                          tasks / (images * column_pieces), 1,
                          std::max<std::int64_t>(1, s.outputs / (kLeastRows * matrix::most_rows()))),
                      rows = (s.outputs + row_pieces - 1) / row_pieces;
-  matrix::Problem problem{s.dtype,
-                          {s.dtype},
-                          s.outputs,
-                          pixels,
-                          s.inputs,
-                          {s.weights_input, s.weights_output},
-                          {s.source_channel, 1},
-                          rows,
-                          columns};
+  matrix::Problem problem{s.dtype, {s.dtype}, s.outputs, pixels, s.inputs,
+                          {s.weights_input, s.weights_output}, {s.source_channel, 1}, rows, columns};
   auto product = std::make_shared<const matrix::Product>(problem);
   auto routine = std::make_shared<Routine>();
   routine->name = "convolution";
@@ -128,15 +123,14 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   run.tasks = images * of_image;
   run.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t image = task / of_image / plan.groups,
-                         group = task / of_image % plan.groups,
+      const std::int64_t image = task / of_image / plan.groups, group = task / of_image % plan.groups,
                          column = task % of_image % column_pieces * columns,
                          row = task % of_image / column_pieces * rows;
       const auto* a = static_cast<const char*>(args.inputs[1]) +
                       (group * plan.weights_group + row * s.weights_output) * plan.size;
-      const auto* b =
-          static_cast<const char*>(args.inputs[0]) +
-          (plan.crop + group * plan.source_group + image * s.source_image + column) * plan.size;
+      const auto* b = static_cast<const char*>(args.inputs[0]) +
+                      (plan.crop + group * plan.source_group + image * s.source_image + column) *
+                          plan.size;
       auto* c = static_cast<char*>(args.outputs[0]) +
                 (group * plan.destination_group + image * s.destination_image +
                  row * s.destination_channel + column) *
@@ -271,10 +265,9 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
     each(run_tasks, begin, end, [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
       auto* out = static_cast<char*>(args.outputs[0]) +
                   (pass.destination + group * shared->destination_group) * shared->size;
-      pass.convolution->run(
-          source_at(args, group),
-          pass.convolution->turned_bytes() ? turned_at(args, pass, group) : nullptr,
-          weights_at(args, group), packed_at(args, pass, group), out, task);
+      pass.convolution->run(source_at(args, group),
+                            pass.convolution->turned_bytes() ? turned_at(args, pass, group) : nullptr,
+                            weights_at(args, group), packed_at(args, pass, group), out, task);
     });
   };
   if (pack.tasks) routine->stages.push_back(std::move(pack));

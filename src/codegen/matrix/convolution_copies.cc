@@ -39,24 +39,39 @@ inline void clear_bytes(char* to, std::int64_t bytes) {
   std::memset(to, 0, static_cast<std::size_t>(bytes));
 }
 
+// Whether none of the elements is infinite or NaN, a vector at a time.
 template <class T>
 bool all_finite(const T* x, std::int64_t count) {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  using Bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  typedef Bits Lanes __attribute__((vector_size(16), aligned(4), may_alias));
+  constexpr std::int64_t kLanes = 16 / static_cast<std::int64_t>(sizeof(T));
   constexpr Bits kExponent =
-      sizeof(T) == 8 ? static_cast<Bits>(std::uint64_t{0x7ff} << 52) : Bits{0x7f800000};
-  Bits odd = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
+      sizeof(T) == 8 ? static_cast<Bits>(std::int64_t{0x7ff} << 52) : static_cast<Bits>(0x7f800000);
+  Lanes odd = {}, odd2 = {};
+  std::int64_t i = 0;
+  auto check = [&](std::int64_t at) {
+    return (*reinterpret_cast<const Lanes*>(x + at) & kExponent) == kExponent;
+  };
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    odd |= check(i);
+    odd2 |= check(i + kLanes);
+  }
+  odd |= odd2;
+  bool finite = true;
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) finite &= odd[lane] == 0;
+  for (; i < count; ++i) {
     Bits bits;
     std::memcpy(&bits, x + i, sizeof bits);
-    odd |= static_cast<Bits>((bits & kExponent) == kExponent);
+    finite &= (bits & kExponent) != kExponent;
   }
-  return !odd;
+  return finite;
 }
 
 // Moves an element from strided place to strided place, for layouts that no kernel knows.
 void move_element(char* to, const char* from, std::int64_t size) {
   std::memcpy(to, from, static_cast<std::size_t>(size == 8 ? 8 : 4));
 }
+
 
 // The lines of `length` elements that a task packs.
 std::int64_t packed_together(std::int64_t length, std::int64_t multiple) {
@@ -70,10 +85,11 @@ std::int64_t Convolution::panel_bytes() const {
   return weights_in_place_ ? 0 : round_up(shape_.outputs, width()) * terms_ * size_;
 }
 
-// A task packs some panels. Of weights in place, it looks at some steps.
+// A task packs some steps of all panels, where the columns of a step are adjacent in memory, and all
+// steps of some panels elsewhere. Of weights in place, it looks at some steps.
 std::int64_t Convolution::pack_tasks() const {
   if (terms_ == 0 || (weights_in_place_ && !pads_)) return 0;
-  if (weights_in_place_) return parts_of(terms_, packed_together(shape_.outputs, 1));
+  if (packs_steps_) return parts_of(terms_, packed_together(shape_.outputs, kPackedSteps));
   return parts_of(shape_.outputs, packed_together(terms_, width()));
 }
 
@@ -90,11 +106,20 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
   };
   auto* odd = reinterpret_cast<std::int64_t*>(static_cast<char*>(to) + panel_bytes());
   odd[task] = 0;
-  if (weights_in_place_) {
-    const std::int64_t steps = packed_together(s.outputs, 1), begin = task * steps;
-    for (std::int64_t k = begin; k < std::min(terms_, begin + steps); ++k)
-      odd[task] |=
-          !finite(static_cast<const char*>(weights) + k * s.weights_input * size_, s.outputs);
+  if (packs_steps_) {
+    const std::int64_t together = packed_together(s.outputs, kPackedSteps), begin = task * together,
+                       end = std::min(terms_, begin + together);
+    each_run(begin, end, [&](std::int64_t start, std::int64_t k, std::int64_t steps) {
+      const char* at = static_cast<const char*>(weights) + start * size_;
+      if (pads_)
+        for (std::int64_t i = 0; i < steps; ++i)
+          odd[task] |= !finite(at + i * s.weights_input * size_, s.outputs);
+      if (weights_in_place_) return;
+      // Rows of the weights are read in long pieces.
+      for (std::int64_t i = 0; i < steps; i += kPackedSteps)
+        pack_run(at + i * s.weights_input * size_, static_cast<char*>(to), k + i,
+                 std::min(kPackedSteps, steps - i), s.outputs);
+    });
     return;
   }
   const std::int64_t columns = packed_together(terms_, width()), first = task * columns,
@@ -106,8 +131,15 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
   const bool runs = taps_ > 1 && (a[2].window == 1 || a[2].weights == 1) &&
                     (a[1].window == 1 || a[1].weights == a[2].window) &&
                     (a[0].window == 1 || a[0].weights == a[2].window * a[1].window) &&
-                    s.weights_input == a[0].window * a[1].window * a[2].window && s.outputs > 1;
-  runs ? pack_windows(from, panels, count) : pack_taps(from, panels, count);
+                    s.weights_input == a[0].window * a[1].window * a[2].window &&
+                    s.outputs > 1;
+  if (runs) {
+    pack_windows(from, panels, count);
+  } else {
+    each_run(0, terms_, [&](std::int64_t start, std::int64_t k, std::int64_t steps) {
+      pack_run(from + start * size_, panels, k, steps, count);
+    });
+  }
   if (pads_)
     for (std::int64_t column = 0; column < count && !odd[task]; column += width()) {
       // The last panel may have columns that do not exist.
@@ -122,8 +154,32 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
     }
 }
 
-// One tap after the other, or several whose steps lie evenly.
-void Convolution::pack_taps(const char* weights, char* to, std::int64_t columns) const {
+// Calls f(start, k, steps) for steps in [begin, end) that lie evenly in the weights: those of a tap, or
+// of several that continue each other.
+template <class F>
+void Convolution::each_run(std::int64_t begin, std::int64_t end, F f) const {
+  const ConvShape& s = shape_;
+  std::int64_t k = 0, start = 0, steps = 0, first = 0;
+  auto flush = [&] {
+    const std::int64_t from = std::max(begin, first), to = std::min(end, first + steps);
+    if (from < to) f(start + (from - first) * s.weights_input, from, to - from);
+    steps = 0;
+  };
+  for (const ConvTap& z : s.axes[0].taps)
+    for (const ConvTap& y : s.axes[1].taps)
+      for (const ConvTap& x : s.axes[2].taps) {
+        const std::int64_t at = z.window * s.axes[0].weights + y.window * s.axes[1].weights +
+                                x.window * s.axes[2].weights;
+        if (steps && at != start + steps * s.weights_input) flush();
+        if (!steps) start = at, first = k;
+        steps += s.inputs, k += s.inputs;
+      }
+  if (steps) flush();
+}
+
+// Packs steps from the k-th on of some columns, whose first panel is at `to`.
+void Convolution::pack_run(const char* weights, char* to, std::int64_t k, std::int64_t steps,
+                           std::int64_t columns) const {
   const ConvShape& s = shape_;
   PackArgs args{};
   args.from_step = s.weights_input * size_;
@@ -131,42 +187,25 @@ void Convolution::pack_taps(const char* weights, char* to, std::int64_t columns)
   args.from_panel = width() * args.from_line;
   args.to_step = width() * size_;
   args.to_panel = terms_ * args.to_step;
+  args.steps = steps;
   const bool lines = pack_lines_ != nullptr;
-  PackKernel one = lines ? pack_lines_ : s.weights_input == 1 ? pack_steps_ : pack_neither_;
-  auto run = [&](std::int64_t start, std::int64_t k, std::int64_t steps) {
-    args.steps = steps;
-    auto call = [&](PackKernel kernel, std::int64_t column, std::int64_t panels,
-                    std::int64_t line_count) {
-      args.from = weights + (start + column * s.weights_output) * size_;
-      args.to = to + (column / width() * width() * terms_ + k * width() + column % width()) * size_;
-      args.panels = panels;
-      args.lines = line_count;
-      if (panels > 0 && line_count > 0) kernel(&args);
-    };
-    const std::int64_t whole = columns / width();
-    if (lines) {
-      call(pack_lines2_, 0, whole, lanes_);
-    } else {
-      call(one, 0, whole, lanes_);
-      call(one, lanes_, whole, lanes_);
-    }
-    for (std::int64_t column = whole * width(); column < columns; column += lanes_)
-      call(one, column, 1, std::min<std::int64_t>(lanes_, columns - column));
+  const PackKernel one = lines ? pack_lines_ : s.weights_input == 1 ? pack_steps_ : pack_neither_;
+  auto call = [&](PackKernel kernel, std::int64_t column, std::int64_t panels, std::int64_t count) {
+    args.from = weights + column * s.weights_output * size_;
+    args.to = to + (column / width() * width() * terms_ + k * width() + column % width()) * size_;
+    args.panels = panels;
+    args.lines = count;
+    if (panels > 0 && count > 0) kernel(&args);
   };
-  std::int64_t k = 0, start = 0, steps = 0, begin = 0;
-  for (const ConvTap& z : s.axes[0].taps)
-    for (const ConvTap& y : s.axes[1].taps)
-      for (const ConvTap& x : s.axes[2].taps) {
-        const std::int64_t at = z.window * s.axes[0].weights + y.window * s.axes[1].weights +
-                                x.window * s.axes[2].weights;
-        if (steps && at != start + steps * s.weights_input) {
-          run(start, begin, steps);
-          steps = 0;
-        }
-        if (!steps) start = at, begin = k;
-        steps += s.inputs, k += s.inputs;
-      }
-  if (steps) run(start, begin, steps);
+  const std::int64_t whole = columns / width();
+  if (lines) {
+    call(pack_lines2_, 0, whole, lanes_);
+  } else {
+    call(one, 0, whole, lanes_);
+    call(one, lanes_, whole, lanes_);
+  }
+  for (std::int64_t column = whole * width(); column < columns; column += lanes_)
+    call(one, column, 1, std::min<std::int64_t>(lanes_, columns - column));
 }
 
 // Windows that are runs in memory are transposed as they lie, some inputs at a time, and the rows of
@@ -181,8 +220,7 @@ void Convolution::pack_windows(const char* weights, char* to, std::int64_t colum
         taps.push_back(z.window * s.axes[0].weights + y.window * s.axes[1].weights +
                        x.window * s.axes[2].weights);
   constexpr std::int64_t kBytes = 1 << 15;
-  const std::int64_t together =
-      std::max<std::int64_t>(lanes_, kBytes / (window * vector) / lanes_ * lanes_);
+  const std::int64_t together = std::max<std::int64_t>(lanes_, kBytes / (window * vector) / lanes_ * lanes_);
   char* turned = kept_memory(static_cast<std::size_t>(together * window * vector), kPanelMemory);
   PackArgs args{};
   args.from_step = size_;
@@ -217,23 +255,21 @@ Convolution::Source Convolution::turn_source(const char* source, std::int64_t fi
   const Position p = position(first), last = position(first + rows - 1);
   auto range = [](const ConvAxis& axis, std::int64_t begin, std::int64_t end) {
     if (axis.taps.empty()) return std::pair<std::int64_t, std::int64_t>{0, 0};
-    return std::pair{
-        std::clamp<std::int64_t>(begin * axis.step + axis.taps.front().offset, 0, axis.in),
-        std::clamp<std::int64_t>(end * axis.step + axis.taps.back().offset + 1, 0, axis.in)};
+    return std::pair{std::clamp<std::int64_t>(begin * axis.step + axis.taps.front().offset, 0, axis.in),
+                     std::clamp<std::int64_t>(end * axis.step + axis.taps.back().offset + 1, 0, axis.in)};
   };
   const auto z = range(a[0], p.z, last.z);
   const auto y = p.z == last.z ? range(a[1], p.y, last.y) : range(a[1], 0, a[1].out - 1);
   const std::int64_t of_plane = std::max<std::int64_t>(0, y.second - y.first) * row_,
                      slack = lanes_;
-  char* to =
-      kept_memory(static_cast<std::size_t>(
-                      (std::max<std::int64_t>(0, z.second - z.first) * of_plane + slack) * size_),
-                  kTurnedMemory);
+  char* to = kept_memory(
+      static_cast<std::size_t>(
+          (std::max<std::int64_t>(0, z.second - z.first) * of_plane + slack) * size_),
+      kTurnedMemory);
   const char* image = source + p.image * s.source_image * size_;
   for (std::int64_t iz = z.first; iz < z.second; ++iz)
     turn_rows(image + (iz * a[0].source + y.first * a[1].source) * size_,
-              std::max<std::int64_t>(0, y.second - y.first),
-              to + (iz - z.first) * of_plane * size_);
+              std::max<std::int64_t>(0, y.second - y.first), to + (iz - z.first) * of_plane * size_);
   // Distances that make positions in the image positions in the copy.
   return {to - (z.first * of_plane + y.first * row_) * size_, 0, of_plane * size_, row_ * size_,
           pixel_ * size_};
@@ -242,15 +278,17 @@ Convolution::Source Convolution::turn_source(const char* source, std::int64_t fi
 std::size_t Convolution::turned_bytes() const {
   // Tasks that read the same pixels would each turn them over.
   if (!turns_source_ || column_pieces_ == 1) return 0;
-  return static_cast<std::size_t>((shape_.batch * shape_.axes[0].in * plane_ + lanes_) * size_);
+  return static_cast<std::size_t>(
+      (shape_.batch * shape_.axes[0].in * plane_ + lanes_) * size_);
 }
 
 void Convolution::turn(const void* source, void* turned, std::int64_t image) const {
   const ConvAxis* a = shape_.axes;
   for (std::int64_t z = 0; z < a[0].in; ++z)
-    turn_rows(
-        static_cast<const char*>(source) + (image * shape_.source_image + z * a[0].source) * size_,
-        a[1].in, static_cast<char*>(turned) + (image * a[0].in + z) * plane_ * size_);
+    turn_rows(static_cast<const char*>(source) +
+                  (image * shape_.source_image + z * a[0].source) * size_,
+              a[1].in,
+              static_cast<char*>(turned) + (image * a[0].in + z) * plane_ * size_);
 }
 
 // Some rows of a plane, with adjacent channels.
@@ -341,10 +379,10 @@ void Convolution::write_rows(const char* sums, std::int64_t sums_row, char* dest
   Position p = position(first);
   std::int64_t run = 1;
   for (std::int64_t r = 0; r < rows; r += run) {
-    char* to = destination +
-               (p.image * s.destination_image + p.z * a[0].destination + p.y * a[1].destination +
-                p.x * a[2].destination + column * s.destination_channel) *
-                   size_;
+    char* to = destination + (p.image * s.destination_image + p.z * a[0].destination +
+                              p.y * a[1].destination + p.x * a[2].destination +
+                              column * s.destination_channel) *
+                                 size_;
     const char* from = sums + r * sums_row;
     run = std::min(even - (first + r) % even, rows - r);
     std::int64_t done = 0;
@@ -366,10 +404,13 @@ void Convolution::write_rows(const char* sums, std::int64_t sums_row, char* dest
       pack_steps_(&args);
       done = args.panels * lanes_;
     }
-    for (; done < run; ++done)
+    // Some pixels at a time, so that neighbours in the result are written one after the other.
+    constexpr std::int64_t kTogether = 16;
+    for (; done < run; done += kTogether)
       for (std::int64_t c = 0; c < columns; ++c)
-        move_element(to + (done * pixel + c * s.destination_channel) * size_,
-                     from + done * sums_row + c * size_, size_);
+        for (std::int64_t i = done; i < std::min(run, done + kTogether); ++i)
+          move_element(to + (i * pixel + c * s.destination_channel) * size_,
+                       from + i * sums_row + c * size_, size_);
     p = position(first + r + run);
   }
 }

@@ -14,6 +14,9 @@ inline std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + ea
 /// Lines that are a multiple of a page apart share a few sets of a cache.
 inline constexpr std::int64_t kPage = 4096;
 
+/// Steps that are packed for all panels before the next ones, so that rows of B are read in long
+/// pieces.
+inline constexpr std::int64_t kPackedSteps = 16;
 /// Rows of B that are read in place are fetched so many steps ahead.
 inline constexpr std::int64_t kStepsAhead = 8;
 /// Reading B in place costs less than packing it for at most so many panels of A.

@@ -1,0 +1,329 @@
+// Convolutions as products of our own (codegen/matrix/convolution.h), against the order of additions
+// that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or vectors, so
+// results are equal for all of them; and the model itself is close to the evaluator. Operands lie
+// between pages that must not be touched.
+#include "codegen/calls/conv_product.h"
+#include "codegen/kernel/isa.h"
+#include "codegen/matrix/product.h"
+#include "codegen/run.h"
+#include "ops/contraction/conv_dims.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <type_traits>
+
+namespace tessera::testing {
+namespace {
+
+using ops::ConvDims;
+
+struct Dimension {
+  std::int64_t in = 1, window = 1, stride = 1, dilation = 1, holes = 1, low = 0, high = 0;
+};
+
+struct Geometry {
+  std::int64_t batch = 1, inputs = 1, outputs = 1, groups = 1;
+  std::vector<Dimension> dims;
+  int layout = 0;           // 0: channels last, 1: channels first, 2: others
+  double work = 1;          // that is announced, and decides the number of tasks
+  int special = 0;          // infinite weights and NaN
+  unsigned seed = 0;
+};
+
+std::ostream& operator<<(std::ostream& out, const Geometry& g) {
+  out << "batch " << g.batch << ", " << g.inputs << " to " << g.outputs << " channels in " << g.groups
+      << " groups, layout " << g.layout << ", work " << g.work << ", special " << g.special
+      << ", seed " << g.seed;
+  for (const Dimension& d : g.dims)
+    out << "; in " << d.in << " window " << d.window << " stride " << d.stride << " dilation "
+        << d.dilation << " holes " << d.holes << " padding " << d.low << " " << d.high;
+  return out;
+}
+
+std::int64_t outputs_of(const Dimension& d) {
+  return ops::window_count(ops::dilated(d.in, d.holes) + d.low + d.high,
+                           ops::dilated(d.window, d.dilation), d.stride);
+}
+
+Shape arranged(const Ints& spec, const Ints& extents) {
+  Shape s(extents);
+  for (std::size_t i = 0; i < spec.size(); ++i) s[spec[i]] = extents[i];
+  return s;
+}
+
+struct Case {
+  ConvDims dims;
+  Attrs attrs;
+  Shape lhs, rhs, out;
+};
+
+Case case_of(const Geometry& g) {
+  Case c;
+  const auto space = static_cast<std::int64_t>(g.dims.size());
+  Ints last{0, space + 1}, first{0, 1}, kernel_last{space + 1, space}, kernel_first{0, 1},
+      mixed{space + 1, 0}, kernel_mixed{space, space + 1};
+  Ints lhs{g.batch, g.inputs * g.groups}, rhs{g.outputs * g.groups, g.inputs},
+      out{g.batch, g.outputs * g.groups};
+  for (std::int64_t i = 0; i < space; ++i) {
+    const Dimension& d = g.dims[static_cast<std::size_t>(i)];
+    c.dims.strides.push_back(d.stride);
+    c.dims.pad_low.push_back(d.low);
+    c.dims.pad_high.push_back(d.high);
+    c.dims.lhs_dilation.push_back(d.holes);
+    c.dims.rhs_dilation.push_back(d.dilation);
+    last.push_back(i + 1), mixed.push_back(i + 1), first.push_back(i + 2);
+    kernel_last.push_back(i), kernel_mixed.push_back(i), kernel_first.push_back(i + 2);
+    lhs.push_back(d.in), rhs.push_back(d.window), out.push_back(outputs_of(d));
+  }
+  c.dims.lhs_spec = g.layout == 0 ? last : g.layout == 1 ? first : mixed;
+  c.dims.rhs_spec = g.layout == 0 ? kernel_last : g.layout == 1 ? kernel_first : kernel_mixed;
+  c.dims.out_spec = g.layout == 0 ? last : first;
+  c.dims.feature_groups = g.groups;
+  c.lhs = arranged(c.dims.lhs_spec, lhs);
+  c.rhs = arranged(c.dims.rhs_spec, rhs);
+  c.out = arranged(c.dims.out_spec, out);
+  c.attrs = ops::conv_attrs(c.dims);
+  return c;
+}
+
+// An element of an array by batch (or output), channel (or input) and position.
+template <class T>
+T& element(const HostArray& a, const Ints& spec, std::int64_t first, std::int64_t second,
+           const Shape& at) {
+  Shape index(Ints(spec.size()));
+  index[spec[0]] = first, index[spec[1]] = second;
+  for (std::size_t i = 0; i + 2 < spec.size(); ++i)
+    index[spec[i + 2]] = at[static_cast<std::int64_t>(i)];
+  return reinterpret_cast<T*>(a.bytes)[flat_index(index, a.shape.strides())];
+}
+
+// The promised sum: window positions in order, and in each the input channels. Positions between the
+// elements of a dilated operand are not terms. Padding is a term that adds nothing.
+template <class T>
+T promised_sum(const Case& c, const Geometry& g, const HostArray& lhs, const HostArray& rhs,
+               std::int64_t image, std::int64_t channel, const Shape& at, double* magnitude) {
+  struct Term {
+    bool exists;
+    T x, w;
+  };
+  std::vector<Term> terms;
+  Ints window;
+  for (const Dimension& d : g.dims) window.push_back(d.window);
+  for_each_index(Shape(window), [&](const Shape& k) {
+    Ints from(g.dims.size());
+    bool counts = true, inside = true;
+    for (std::size_t i = 0; i < g.dims.size(); ++i) {
+      const Dimension& d = g.dims[i];
+      const auto dim = static_cast<std::int64_t>(i);
+      const std::int64_t position = at[dim] * d.stride + k[dim] * d.dilation - d.low;
+      counts &= position % d.holes == 0;
+      from[i] = position / d.holes;
+      inside &= position >= 0 && from[i] < d.in;
+    }
+    if (!counts) return;
+    for (std::int64_t i = 0; i < g.inputs; ++i) {
+      if (!inside) {
+        terms.push_back({false, T(0), T(0)});
+        continue;
+      }
+      terms.push_back({true,
+                       element<T>(lhs, c.dims.lhs_spec, image,
+                                  channel / g.outputs * g.inputs + i, Shape(from)),
+                       element<T>(rhs, c.dims.rhs_spec, channel, i, k)});
+    }
+  });
+  const auto count = static_cast<std::int64_t>(terms.size()),
+             chunk = codegen::matrix::chunk_of(count);
+  T total = 0;
+  *magnitude = 0;
+  for (std::int64_t first = 0; first < count; first += chunk) {
+    T sum = 0;
+    for (std::int64_t t = first; t < std::min(count, first + chunk); ++t) {
+      const Term& term = terms[static_cast<std::size_t>(t)];
+      if (!term.exists) continue;
+      if (codegen::host_isa().fused) {
+        sum = std::fma(term.x, term.w, sum);
+      } else {
+        const T product = term.x * term.w;
+        sum = sum + product;
+      }
+      *magnitude += std::abs(static_cast<double>(term.x) * static_cast<double>(term.w));
+    }
+    total = first ? total + sum : sum;
+  }
+  return total;
+}
+
+// Returns what is wrong with a convolution, or nothing.
+template <class T>
+std::string fault(const Geometry& g) {
+  for (const Dimension& d : g.dims)
+    if (outputs_of(d) <= 0) return {};
+  const Case c = case_of(g);
+  const DType dtype = std::is_same_v<T, double> ? f64 : f32;
+  const Op& op = Registry::get().at("convolution");
+  const std::vector<Type> in{Type(dtype, c.lhs), Type(dtype, c.rhs)}, out{Type(dtype, c.out)};
+  const auto problem = codegen::recognise({op, c.attrs, in, out}, c.dims);
+  if (!problem || problem->spec.kind == codegen::onednn::ConvKind::backward_weights) return {};
+  const auto routine = codegen::product_routine(*problem, dtype, g.work, true);
+  if (!routine) return "no routine";
+
+  std::mt19937 random(g.seed);
+  std::normal_distribution<T> normal;
+  std::vector<HostArray> arrays{HostArray(dtype, c.lhs), HostArray(dtype, c.rhs)};
+  for (const HostArray& a : arrays)
+    for (std::int64_t i = 0; i < a.shape.count(); ++i)
+      reinterpret_cast<T*>(a.bytes)[i] = normal(random);
+  for (int i = 0; i < g.special; ++i)
+    reinterpret_cast<T*>(arrays[1].bytes)[random() % static_cast<unsigned>(c.rhs.count())] =
+        i % 2 ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::infinity();
+
+  Builder b;
+  ops::convolution(b.input(in[0]), b.input(in[1]), c.dims);
+  Program program = b.so_far();
+  program.outputs = program.equations.back().outputs;
+  std::vector<std::vector<HostArray>> results;
+  for (bool at_end : {true, false}) results.push_back(run::fenced(*routine, program, arrays, at_end));
+  results.push_back(run::routine(*routine, program, arrays, 1, true));
+  results.push_back(run::routine(*routine, program, arrays, 3));
+
+  HostArray oracle(dtype, c.out);
+  op.evaluate({c.attrs, arrays, {&oracle, 1}});
+  double terms = static_cast<double>(g.inputs);
+  Ints positions;
+  for (const Dimension& d : g.dims) {
+    terms *= static_cast<double>(d.window);
+    positions.push_back(outputs_of(d));
+  }
+  std::ostringstream wrong;
+  for (std::int64_t image = 0; image < g.batch; ++image)
+    for (std::int64_t channel = 0; channel < g.outputs * g.groups; ++channel)
+      for_each_index(Shape(positions), [&](const Shape& at) {
+        double magnitude = 0;
+        const T expected =
+            promised_sum<T>(c, g, arrays[0], arrays[1], image, channel, at, &magnitude);
+        auto same = [](T x, T y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+        if (!wrong.str().empty()) return;
+        for (std::size_t r = 0; r < results.size(); ++r) {
+          const T got = element<T>(results[r][0], c.dims.out_spec, image, channel, at);
+          if (!same(got, expected))
+            wrong << "run " << r << ": image " << image << " channel " << channel << ": " << got
+                  << " and not " << expected;
+        }
+        // Each of the terms and sums is rounded by at most half a unit, in both.
+        const T plain = element<T>(oracle, c.dims.out_spec, image, channel, at);
+        const double bound =
+            (terms + 2) * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
+        const double apart = std::abs(static_cast<double>(plain) - static_cast<double>(expected));
+        if (!same(plain, expected) && !(apart <= bound))
+          wrong << "the evaluator has " << plain << " and the model " << expected;
+      });
+  return wrong.str();
+}
+
+// The smallest case near `g` that still fails.
+template <class T>
+Geometry shrunk(Geometry g) {
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    auto attempt = [&](const Geometry& candidate) {
+      if (smaller || fault<T>(candidate).empty()) return;
+      g = candidate;
+      smaller = true;
+    };
+    for (auto member : {&Geometry::batch, &Geometry::inputs, &Geometry::outputs, &Geometry::groups})
+      for (std::int64_t to : {std::int64_t{1}, g.*member / 2, g.*member - 1}) {
+        Geometry candidate = g;
+        if (to < 1 || to >= g.*member) continue;
+        candidate.*member = to;
+        attempt(candidate);
+      }
+    for (std::size_t i = 0; i < g.dims.size(); ++i) {
+      for (auto member : {&Dimension::in, &Dimension::window, &Dimension::stride,
+                          &Dimension::dilation, &Dimension::holes}) {
+        Geometry candidate = g;
+        if (g.dims[i].*member == 1) continue;
+        --(candidate.dims[i].*member);
+        attempt(candidate);
+      }
+      for (auto member : {&Dimension::low, &Dimension::high}) {
+        Geometry candidate = g;
+        if (g.dims[i].*member == 0) continue;
+        candidate.dims[i].*member = 0;
+        attempt(candidate);
+      }
+    }
+  }
+  return g;
+}
+
+template <class T>
+void check(const Geometry& g) {
+  if (fault<T>(g).empty()) return;
+  const Geometry small = shrunk<T>(g);
+  FAIL() << fault<T>(small) << "\n" << small << "\ndrawn: " << g;
+}
+
+Geometry drawn(std::mt19937& random) {
+  auto between = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  Geometry g;
+  g.seed = static_cast<unsigned>(random());
+  g.batch = between(1, 3);
+  g.groups = between(0, 4) ? 1 : between(2, 3);
+  g.inputs = between(0, 2) ? between(1, 9) : between(10, 70);
+  g.outputs = between(0, 2) ? between(1, 20) : between(20, 70);
+  g.layout = static_cast<int>(between(0, 2));
+  g.work = between(0, 1) ? 1 : static_cast<double>(between(1, 40)) * 1e7;
+  g.special = between(0, 3) ? 0 : 2;
+  const bool dilated = between(0, 2) == 0;
+  const std::int64_t space = between(0, 6) ? 2 : between(1, 3), most = space == 2 ? 14 : 7;
+  for (std::int64_t i = 0; i < space; ++i) {
+    Dimension d;
+    d.in = between(1, most);
+    d.window = between(1, between(0, 4) ? 3 : 7);
+    d.dilation = between(0, 2) ? 1 : 2;
+    const std::int64_t reach = ops::dilated(d.window, d.dilation);
+    if (dilated) {
+      d.holes = between(1, 3);
+      d.low = between(0, reach - 1);
+      d.high = between(0, reach + 1);
+    } else {
+      d.stride = between(1, 3);
+      d.low = between(-2, reach);
+      d.high = between(-2, reach);
+    }
+    g.dims.push_back(d);
+  }
+  return g;
+}
+
+TEST(ConvolutionProduct, AddsInTheOrderThatItPromises) {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 250; ++trial) {
+    const Geometry g = drawn(random);
+    trial % 4 ? check<float>(g) : check<double>(g);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Sums of several chunks, tiles that run on over short rows, and images cut into tasks.
+TEST(ConvolutionProduct, LayersOfNetworks) {
+  const Dimension same{14, 3, 1, 1, 1, 1, 1}, strided{15, 3, 2, 1, 1, 1, 1}, point{14},
+      skipped{13, 1, 2}, small{7, 3, 1, 1, 1, 1, 1}, gradient{7, 3, 1, 1, 2, 1, 2};
+  for (const Dimension& d : {same, strided, point, skipped, small, gradient})
+    for (int layout : {0, 1})
+      for (double work : {1.0, 1e8}) {
+        Geometry g{2, 130, 70, 1, {d, d}, layout, work, 0, 3};
+        check<float>(g);
+        g.batch = 1, g.inputs = 520, g.outputs = 33;
+        if (d.window == 1) check<float>(g);
+        if (HasFatalFailure()) return;
+      }
+}
+
+}  // namespace
+}  // namespace tessera::testing
