@@ -207,7 +207,7 @@ std::string compile_object(llvm::Module& module, Effort effort) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
-  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile, kUnverified))
+  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
     throw InternalError("LLVM cannot write object files for this machine");
   codegen.run(module);
   return std::string(bytes.begin(), bytes.end());
