@@ -6,10 +6,49 @@
 #include <map>
 #include <queue>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace tessera::inline v0::codegen {
 
 namespace {
+
+// The equations of a kernel in the order in which its results need them, each after its operands.
+// The program may compute them in any order; kernels that compute the same are equal then, and are
+// compiled once.
+std::vector<std::size_t> as_needed(const FuseGraph& graph, int id,
+                                   const std::vector<std::size_t>& members) {
+  const std::unordered_set<std::size_t> inside(members.begin(), members.end());
+  std::unordered_set<std::size_t> reached;
+  std::vector<std::size_t> ordered;
+  // Equations whose operands are being visited, with the next operand.
+  std::vector<std::pair<std::size_t, std::size_t>> open;
+  auto visit = [&](std::size_t from) {
+    if (!reached.insert(from).second) return;
+    open.emplace_back(from, 0);
+    while (!open.empty()) {
+      auto& [k, next] = open.back();
+      const std::vector<Var>& operands = graph.program.equations[k].inputs;
+      if (next == operands.size()) {
+        ordered.push_back(k);
+        open.pop_back();
+        continue;
+      }
+      const int producer = graph.producer[operands[next++]];
+      const auto needed = static_cast<std::size_t>(producer);
+      if (producer != kNone && inside.contains(needed) && reached.insert(needed).second)
+        open.emplace_back(needed, 0);
+    }
+  };
+  for (std::size_t k : graph.groups[static_cast<std::size_t>(id)].equations) {
+    const std::vector<Var>& results = graph.program.equations[k].outputs;
+    if (std::any_of(results.begin(), results.end(),
+                    [&](Var v) { return graph.escapes(v, id, kNoEquation); }))
+      visit(k);
+  }
+  for (std::size_t k : members) visit(k);
+  return ordered;
+}
 
 Cluster cluster_of(const FuseGraph& graph, int id) {
   const Group& g = graph.groups[static_cast<std::size_t>(id)];
@@ -35,6 +74,7 @@ Cluster cluster_of(const FuseGraph& graph, int id) {
     }
   std::sort(members.begin(), members.end());
   c.equations = members;
+  members = as_needed(graph, id, members);
   auto kernel = std::make_shared<Program>();
   kernel->name = "kernel";
   std::map<Var, Var> local;

@@ -197,17 +197,21 @@ std::string compile_object(llvm::Module& module, Effort effort) {
     f.addFnAttr("min-legal-vector-width", width);
   }
 #ifdef TESSERA_VERIFY_PASSES
+  constexpr bool kUnverified = false;
   std::string problem;
   llvm::raw_string_ostream out(problem);
   if (llvm::verifyModule(module, &out))
     throw InternalError("emitted code is malformed: " + problem);
+#else
+  constexpr bool kUnverified = true;
 #endif
   if (settings::flag("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
   if (!unoptimized()) optimize(module, tm, effort);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
-  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
+                             kUnverified))
     throw InternalError("LLVM cannot write object files for this machine");
   codegen.run(module);
   return std::string(bytes.begin(), bytes.end());

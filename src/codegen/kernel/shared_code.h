@@ -1,6 +1,7 @@
-// Functions that do not belong to one program, such as the inner loops of matrix products. They stay
-// for the life of the process. Common ones were compiled when the library was built; the others are
-// compiled when they are first asked for, and the cache on disk keeps them between processes.
+// Functions that do not belong to one program, such as the inner loops of matrix products. They
+// stay for the life of the process. Common ones were compiled when the library was built. The
+// others are compiled when they are first asked for, and the cache on disk keeps them between
+// processes.
 #pragma once
 
 #include <functional>
