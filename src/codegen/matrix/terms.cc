@@ -151,7 +151,8 @@ llvm::Value* TermsIr::add_products(llvm::Value* x, llvm::Value* y, llvm::Value* 
                   {sum, y, x});
   }
   if (!sum_->isFloatingPointTy()) return b_.CreateAdd(sum, b_.CreateMul(x, y));
-  if (host_isa().fused) return b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
+  if (host_isa().fused)
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
   return b_.CreateFAdd(sum, b_.CreateFMul(x, y));
 }
 
