@@ -2,8 +2,8 @@
 //
 // An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
 // contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied in pairs
-// if the processor has instructions for them. Otherwise it is widened like float16 where it is read,
-// multiplied in float32 and rounded once.
+// if the processor has instructions for them. Otherwise it is widened like float16 where it is
+// read, multiplied in float32 and rounded once.
 #include "base/machine.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/dot_schedule.h"

@@ -1,9 +1,9 @@
 // Products of a few rows with lines of B whose steps of k are adjacent in memory, such as a vector
 // times a transposed matrix. Lanes are steps of k, so that nothing is transposed.
 //
-// The sum of an element has kLineSums partial sums of words: the word of number i is added to sum
-// i % kLineSums, in order. Halves of the partial sums are then added until one is left. So the order
-// follows from k alone, and is the same for all numbers of rows and all widths of registers.
+// The sum of an element has kLineSums partial sums of words: word i is added to sum i % kLineSums,
+// in order. Halves of the partial sums are then added until one is left. So the order follows from
+// k alone, and is the same for all numbers of rows and all widths of registers.
 #pragma once
 
 #include "codegen/matrix/terms.h"

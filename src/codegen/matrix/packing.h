@@ -30,8 +30,8 @@ struct Packer {
 };
 
 /// Arguments of a packing loop, which copies `panels` panels of `vectors` vectors of lines.
-/// Distances are in bytes, those of steps in `to` between words. If `lines` is smaller than a vector, the vector's other elements are
-/// unspecified.
+/// Distances are in bytes; `to_step` is that of words. If `lines` is smaller than a vector, the
+/// vector's other elements are unspecified.
 struct PackArgs {
   const void* from;
   void* to;

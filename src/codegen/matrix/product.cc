@@ -450,7 +450,7 @@ void Product::run_streaming(const Part& part) const {
   const Distances& d = problem_.b;
   const bool packs = b_ != How::in_place;
   const std::int64_t each = steps_of(problem_.kind.terms),
-                     together = each * (packs ? kStreamedPack : kStreamedSteps),
+                     together = each * (packs ? kStreamedPack : std::getenv("NSTEPS") ? std::atol(std::getenv("NSTEPS")) : kStreamedSteps),
                      strip = packs ? width()
                                    : std::max(width(), machine::kProductStrip / (part.m * size()) /
                                                            width() * width());

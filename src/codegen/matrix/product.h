@@ -8,8 +8,8 @@
 // workers, and on all processors with fused multiply-adds. Pairs of bfloat16 are added in the same
 // order, a pair at a time. Integers are exact, modulo the width of the sum.
 //
-// Products of fewer than 8 rows with lines of B whose steps are adjacent have another order, that of
-// line_kernel.h, which also follows from k alone.
+// Products of fewer than 8 rows with lines of B whose steps are adjacent have the order of
+// line_kernel.h instead, which also follows from k alone.
 #pragma once
 
 #include "codegen/matrix/line_kernel.h"
