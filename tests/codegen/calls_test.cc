@@ -1,7 +1,7 @@
 // Library routines against the evaluators. Data are small integers, so that every order of
 // summation gives the same bits.
 #include "codegen/calls/internal.h"
-#include "codegen/calls/onednn.h"
+#include "codegen/matrix/terms.h"
 #include "ops/contraction/conv_dims.h"
 #include "ops/contraction/dot_dims.h"
 #include "ops/op_check.h"
@@ -72,7 +72,9 @@ By call(const std::string& name, const std::vector<HostArray>& inputs, const Att
   for (How how : {How::at_once, How::one_by_one_backwards, How::on_two_threads}) {
     HostArray got = execute(*routine, inputs, outputs, how).at(0);
     for (std::int64_t i = 0; i < got.count(); ++i)
-      if (got.number(i) != expected.number(i)) {
+      if (got.dtype == DType::complex64
+              ? got.data<std::complex<float>>()[i] != expected.data<std::complex<float>>()[i]
+              : got.number(i) != expected.number(i)) {
         ADD_FAILURE() << name << " of " << to_string(types[0]) << " and " << to_string(types[1])
                       << ", element " << i << ": " << got.number(i) << ", not "
                       << expected.number(i);
@@ -107,9 +109,12 @@ TEST(DotCall, RandomLayouts) {
     DotDims d;
     deal(batch + contracting, lhs_free, shared, d.lhs_batch, d.lhs_contracting, l);
     deal(batch + contracting, rhs_free, shared, d.rhs_batch, d.rhs_contracting, r);
-    for (DType t : {f32, f64, bf16, f16})
+    for (DType t : {f32, f64, bf16, f16, i8, u8, i16, u16, i32, i64, c64})
       call("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)},
            dot_attrs(d, t), false);
+    for (DType t : {i8, u8, i16})
+      call("dot_general", {integers(Type(t, l), trial), integers(Type(t, r), trial + 1)},
+           dot_attrs(d, i32), false);
     call("dot_general", {integers(Type(bf16, l), trial), integers(Type(bf16, r), trial + 1)},
          dot_attrs(d, f32), false);
   }
@@ -148,10 +153,36 @@ TEST(DotCall, LargeEnoughToBeCut) {
            {{700, 300}, {300, 810}, {{1}, {0}, {}, {}}},
            {{40, 50, 60}, {40, 60, 70}, {{2}, {1}, {0}, {0}}},
            {{2, 310, 200}, {2, 200, 310}, {{2}, {1}, {0}, {0}}}})
-    for (auto [operand, result] : {std::pair{f32, f32}, {bf16, bf16}, {bf16, f32}})
+    for (auto [operand, result] : {std::pair{f32, f32},
+                                   {bf16, bf16},
+                                   {bf16, f32},
+                                   {f16, f32},
+                                   {i8, i32},
+                                   {u8, u32},
+                                   {i8, i8},
+                                   {i32, i32},
+                                   {c64, c64}})
       EXPECT_EQ(By::library,
                 call("dot_general", {integers(Type(operand, l), 1), integers(Type(operand, r), 2)},
                      dot_attrs(d, result)));
+}
+
+// A few rows times weights, in either layout, as when a model writes one token after the other.
+TEST(DotCall, FewRows) {
+  for (std::int64_t m : {1, 2, 5, 7, 8})
+    for (auto [operand, result] : {std::pair{f32, f32}, {bf16, bf16}, {i8, i32}, {i8, i8}})
+      for (bool transposed : {false, true})
+        EXPECT_EQ(By::library,
+                  call("dot_general",
+                       {integers(Type(operand, {m, 530}), 1),
+                        integers(Type(operand, transposed ? Shape{70, 530} : Shape{530, 70}), 2)},
+                       dot_attrs({{1}, {transposed ? 1 : 0}, {}, {}}, result)));
+  // A matrix times a vector.
+  for (auto [operand, result] : {std::pair{f32, f32}, {bf16, bf16}, {i8, i32}})
+    EXPECT_EQ(By::library,
+              call("dot_general",
+                   {integers(Type(operand, {70, 530}), 1), integers(Type(operand, {530}), 2)},
+                   dot_attrs({{1}, {0}, {}, {}}, result)));
 }
 
 // The lines of these operands are a multiple of half a page apart, so that the elements of a column
@@ -173,7 +204,7 @@ TEST(DotCall, Bfloat16AtItsEdges) {
   const float infinity = std::numeric_limits<float>::infinity(), tiny = std::ldexp(1.0f, -130);
   const std::vector<std::pair<float, float>> cases = {
       {infinity, infinity},
-      {tiny, codegen::onednn::multiplies_bfloat16() ? 0.0f : tiny},
+      {tiny, codegen::matrix::has_bfloat16_pairs() ? 0.0f : tiny},
       {256.0f, 256.0f}};
   for (auto [x, expected] : cases) {
     HostArray a(bf16, {40, 40}), b(bf16, {40, 40});

@@ -94,10 +94,30 @@ __attribute__((target("avx512bf16,avx512vl"))) float add_pair(const bfloat16_t* 
 float add_pair(const bfloat16_t*, const bfloat16_t*, float sum) { return sum; }
 #endif
 
+// The order of codegen/matrix/line_kernel.h.
+template <class T, class E>
+T sum_by_lines(Operand<E>& a, Operand<E>& b, std::int64_t row, std::int64_t column,
+               std::int64_t k) {
+  T total = 0;
+  for (std::int64_t first = 0; first < k; first += matrix::kLineChunk) {
+    T sums[matrix::kLineSums] = {};
+    for (std::int64_t i = first; i < std::min(k, first + matrix::kLineChunk); ++i) {
+      T& sum = sums[(i - first) % matrix::kLineSums];
+      sum = multiply_add(static_cast<T>(a.at(i, row)), static_cast<T>(b.at(i, column)), sum);
+    }
+    for (int half = matrix::kLineSums / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) sums[i] += sums[half + i];
+    total = first ? total + sums[0] : sums[0];
+  }
+  return total;
+}
+
 template <class C, class E = typename C::Element>
 typename C::Sum promised_sum(Operand<E>& a, Operand<E>& b, std::int64_t row, std::int64_t column,
-                             std::int64_t k) {
+                             std::int64_t k, bool by_lines) {
   using T = typename C::Sum;
+  if constexpr (!std::is_integral_v<T>)
+    if (by_lines) return sum_by_lines<T>(a, b, row, column, k);
   if constexpr (std::is_integral_v<T>) {
     std::uint64_t sum = 0;
     for (std::int64_t i = 0; i < k; ++i)
@@ -207,8 +227,10 @@ std::string fault(const Shapes& s) {
   run::Fenced result(dtype_of<T>(), {s.m, s.n}, s.at_end);
   T* c = reinterpret_cast<T*>(result.array.bytes);
   std::memset(static_cast<void*>(c), 0xff, static_cast<std::size_t>(s.m * s.n) * sizeof(T));
-  const matrix::Product product(
-      {dtype, C::kind(), s.m, s.n, s.k, a.distances, b.distances, s.row_block, s.column_block});
+  const matrix::Problem problem{dtype,       C::kind(),   s.m,         s.n,           s.k,
+                                a.distances, b.distances, s.row_block, s.column_block};
+  const matrix::Product product(problem);
+  const bool by_lines = matrix::adds_by_lines(problem);
   std::vector<T> shared;
   if (product.shares_b()) {
     shared.resize(product.shared_bytes() / sizeof(T));
@@ -226,7 +248,8 @@ std::string fault(const Shapes& s) {
                roundings = codegen::host_isa().fused ? terms + chunks : 2 * terms + chunks;
   for (std::int64_t row = 0; row < s.m; ++row)
     for (std::int64_t column = 0; column < s.n; ++column) {
-      const T got = c[row * s.n + column], promised = promised_sum<C>(a, b, row, column, s.k);
+      const T got = c[row * s.n + column],
+              promised = promised_sum<C>(a, b, row, column, s.k, by_lines);
       if (std::memcmp(&got, &promised, sizeof got) != 0)
         return "element " + std::to_string(row) + ", " + std::to_string(column) + " is " +
                text_of(got) + ", not " + text_of(promised);
@@ -330,6 +353,8 @@ TEST(MatrixProduct, LargeAndNarrowShapes) {
            {150, 96, 600, 75, 64},
            {300, 70, 40, 300, 70},
            {1, 700, 600, 1, 256},
+           {1, 9, 8200, 1, 9},
+           {7, 12, 8193, 4, 5},
            {2, 300, 1030, 2, 300},
            {3, 2048, 40, 3, 2048},
            {9, 1024, 130, 9, 512},

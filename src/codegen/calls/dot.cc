@@ -1,17 +1,16 @@
-// Matrix products: dot_general by our own kernels (codegen/matrix), or by oneDNN where that is
-// faster.
+// Matrix products: dot_general by kernels of our own (codegen/matrix).
 //
 // An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
-// contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied
-// directly, by oneDNN, if the processor supports it. Otherwise it is widened like float16 where it
-// is read, multiplied in float32 and rounded once.
+// contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied in pairs
+// if the processor has instructions for them. Otherwise it is widened like float16 where it is
+// read, multiplied in float32 and rounded once.
 #include "base/machine.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/dot_schedule.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/matrix_operand.h"
-#include "codegen/calls/onednn.h"
 #include "codegen/kernel/isa.h"
+#include "codegen/kernel/reduce_shape.h"
 #include "codegen/matrix/product.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
@@ -59,103 +58,6 @@ Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
   return stage;
 }
 
-// The strides of a batch that is traversed in two loops, the inner one over `inner` matrices.
-onednn::Matmul::Operand strides_of(const DotSchedule& p, const Matrix& x, std::int64_t outer,
-                                   std::int64_t inner) {
-  const std::int64_t size = x.rows() * x.columns();
-  const std::int64_t step = inner > 1 ? x.offsets[1] - x.offsets[0] : size,
-                     far = outer > 1 ? x.offsets[inner] - x.offsets[0] : p.batch * size;
-  return x.transposed ? onednn::Matmul::Operand{far, step, 1, x.leading}
-                      : onednn::Matmul::Operand{far, step, x.leading, 1};
-}
-
-// Prepares oneDNN products of outer x inner matrices for each block shape. Returns whether all
-// exist, each with at most `most_scratch` bytes of scratch memory.
-bool prepare(DotSchedule& p, std::int64_t outer, std::int64_t inner,
-             const onednn::Matmul::Operand& lhs, const onednn::Matmul::Operand& rhs,
-             std::size_t most_scratch) {
-  std::shared_ptr<const onednn::Matmul> made[2][2];
-  std::size_t scratch = 0;
-  for (std::int64_t task = 0; task < p.row_parts() * p.column_parts(); ++task) {
-    const Block block = block_of(p, task);
-    auto& product = made[block.last_row][block.last_column];
-    if (product) continue;
-    product = onednn::Matmul::make({p.operand_of_product, p.result_of_product, outer, inner,
-                                    block.m, block.n, p.k, lhs, rhs, p.n});
-    if (!product || product->scratch_bytes() > most_scratch) return false;
-    scratch = std::max(scratch, product->scratch_bytes());
-  }
-  for (int i = 0; i < 4; ++i) p.prepared[i / 2][i % 2] = made[i / 2][i % 2];
-  p.prepared_stride = (scratch + 63) / 64 * 64;
-  return true;
-}
-
-// Multiplies several matrices at once along the innermost batch dimensions, for products that are
-// not cut within a matrix. This also helps with a transposed right operand, which sgemm would copy
-// first.
-bool try_several(DotSchedule& p, std::size_t most_scratch) {
-  double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
-                 static_cast<double>(p.n) * static_cast<double>(p.k);
-  const Ints& extents = p.lhs.batch.extents;
-  std::int64_t inner = extents.empty() ? 1 : extents.back(),
-               outer = extents.size() < 2 ? 1 : extents[extents.size() - 2];
-  std::int64_t parts = tasks_for(flops),
-               together = dividing_chunk(inner, std::max<std::int64_t>(1, parts * inner / p.batch));
-  std::int64_t rounds =
-      together == inner
-          ? dividing_chunk(outer, std::max<std::int64_t>(1, parts * inner * outer / p.batch))
-          : 1;
-  if (!prepare(p, rounds, together, strides_of(p, p.lhs, outer, inner),
-               strides_of(p, p.rhs, outer, inner), most_scratch))
-    return false;
-  p.together = together * rounds;
-  const std::int64_t calls = p.batch / p.together;
-  p.batch_block = p.together * std::max<std::int64_t>(1, calls / parts);
-  return true;
-}
-
-// Whether bfloat16 is multiplied directly. Products with a narrow side or a vector are bound by
-// memory and have their own summation.
-bool prepare_bfloat16(DotSchedule& p) {
-  if (p.operand != DType::bfloat16 || p.narrow_side || p.m == 1 || p.n == 1) return false;
-  if (p.result != DType::bfloat16 && p.result != DType::float32) return false;
-  if (!onednn::multiplies_bfloat16()) return false;
-  p.operand_of_product = DType::bfloat16;
-  p.result_of_product = p.result;
-  const bool cut = p.row_block < p.m || p.column_block < p.n;
-  p.as_it_is = cut ? prepare(p, 1, 1, strides_of(p, p.lhs, 1, 1), strides_of(p, p.rhs, 1, 1),
-                             machine::kBfloat16Scratch)
-                   : try_several(p, machine::kBfloat16Scratch);
-  if (!p.as_it_is) p.operand_of_product = p.result_of_product = DType::float32;
-  return p.as_it_is;
-}
-
-Stage multiply_prepared_stage(const DotSchedule& p) {
-  Stage stage;
-  stage.tasks = p.tasks();
-  stage.run = [p](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
-    char* scratch = static_cast<char*>(args.scratch);
-    const auto size = static_cast<std::int64_t>(size_of(p.operand_of_product)),
-               result_size = static_cast<std::int64_t>(size_of(p.result_of_product));
-    const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
-    char* out = p.narrow ? scratch + p.result_scratch : static_cast<char*>(args.outputs[0]);
-    for (std::int64_t task = begin; task < end; ++task) {
-      const Block block = block_of(p, task);
-      const onednn::Matmul& product = *p.prepared[block.last_row][block.last_column];
-      for (std::int64_t b = block.first; b < block.last; b += p.together)
-        product.run(
-            l + lhs_offset(p, b, block.row) * size, r + rhs_offset(p, b, block.column) * size,
-            out + ((b * p.m + block.row) * p.n + block.column) * result_size,
-            scratch + p.prepared_scratch + static_cast<std::size_t>(task) * p.prepared_stride);
-      std::int64_t from = block.first * p.m * p.n, to = block.last * p.m * p.n;
-      if (p.narrow)
-        narrow_to(p.result, reinterpret_cast<const float*>(out) + from,
-                  static_cast<char*>(args.outputs[0]) + 2 * from, to - from);
-    }
-  };
-  return stage;
-}
-
 struct Factors {
   const char *lhs, *rhs;
   const char* shared;  // the packed right operand of all tasks, or nullptr
@@ -178,7 +80,7 @@ void add_sums(const DotSchedule& p, char* out, std::int64_t leading, const char*
 // apart. The second half of the rows goes to `sums`, which holds m * n elements per halving.
 void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
               std::int64_t k, int halvings, char* out, std::int64_t leading, char* sums) {
-  if (halvings > 0 || k > p.most_terms) {
+  if (halvings > 0) {
     const std::int64_t half = (k + 1) / 2;
     multiply(p, x, m, n, first, half, halvings - 1, out, leading, sums);
     multiply(p, x, m, n, first + half, k - half, halvings - 1, sums, n,
@@ -188,13 +90,8 @@ void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, s
   const std::int64_t size = p.operand_size();
   const char *l = x.lhs + first * p.lhs_distances().step * size,
              *r = x.rhs + first * p.rhs_distances().step * size;
-  if (p.own) {
-    if (p.turned) return p.own->run({r, l, out, m, 1, m, k});
-    return p.own->run({l, r, out, leading, m, n, k, first ? nullptr : x.shared, x.column});
-  }
-  onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, k, reinterpret_cast<const float*>(l),
-                p.lhs.leading, reinterpret_cast<const float*>(r), p.rhs.leading,
-                reinterpret_cast<float*>(out), leading);
+  if (p.turned) return p.own->run({r, l, out, m, 1, m, k});
+  p.own->run({l, r, out, leading, m, n, k, first ? nullptr : x.shared, x.column});
 }
 
 void narrow_sums(const DotSchedule& p, const char* from, char* to, std::int64_t count) {
@@ -234,7 +131,7 @@ Stage multiply_stage(const DotSchedule& p) {
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
     const char* shared =
-        p.own && p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
+        p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
     const std::int64_t size = p.operand_size(), sum_size = p.sum_size(),
                        result_size = static_cast<std::int64_t>(size_of(p.result));
     for (std::int64_t task = begin; task < end; ++task) {
@@ -265,7 +162,7 @@ Stage multiply_stage(const DotSchedule& p) {
 double rate_of(const DotSchedule& p) {
   if (is_complex(p.operand))
     return (p.sum_size() == 16 ? machine::kProductFlops64 : machine::kProductFlops) / 4;
-  if (p.as_it_is || p.kind.terms != matrix::Terms::single) return machine::kProductFlops16;
+  if (p.kind.terms != matrix::Terms::single) return machine::kProductFlops16;
   return p.sum_size() == 8 ? machine::kProductFlops64 : machine::kProductFlops;
 }
 
@@ -295,6 +192,12 @@ std::optional<matrix::Kind> kind_of(DType operand, DType result) {
   return matrix::Kind{sum};
 }
 
+// Whether bfloat16 is multiplied in pairs, which take subnormal numbers for zeros. Products with a
+// narrow side or few rows wait for memory, and have the sums of float32.
+bool multiplies_pairs(const DotSchedule& p) {
+  return matrix::has_bfloat16_pairs() && !p.narrow_side && p.m >= kLeafRows && p.n > 1;
+}
+
 std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   const DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
   const std::optional<matrix::Kind> kind = kind_of(operand, result);
@@ -305,16 +208,16 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
     return nullptr;
   DotSchedule p = arrange(a);
   p.kind = *kind;
-  const bool by_library = library_is_faster(p);
-  cut(p, !by_library && (operand != DType::bfloat16 || !onednn::multiplies_bfloat16()));
+  cut(p);
   // Integer sums have the same bits in every order.
-  if (!is_integer(operand)) cut_narrow(p, by_library);
-  cut_long_sums(p);
+  if (!is_integer(operand)) cut_narrow(p);
   if (better_as_loops(p)) return nullptr;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  if (operand == DType::bfloat16 && multiplies_pairs(p))
+    p.kind.terms = matrix::Terms::pairs_bfloat16;
   p.widened = operand == DType::float16 && !host_isa().avx2;
-  if (!prepare_bfloat16(p) && !by_library) p.own = own_product(p);
-  p.narrow = size_of(result) < size_of(p.kind.sum) && !p.as_it_is;
+  p.own = own_product(p);
+  p.narrow = size_of(result) < size_of(p.kind.sum);
   ScratchPlan scratch;
   auto routine = std::make_shared<Routine>();
   routine->name = "dot_general";
@@ -329,19 +232,16 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   }
   if (p.narrow)
     p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
-  const bool prepared = p.prepared[1][1] != nullptr;
-  if (p.partial && !prepared) {
+  if (p.halvings) {
     p.sums_stride =
-        static_cast<std::size_t>(p.partial * p.row_block * p.column_block * p.sum_size());
+        static_cast<std::size_t>(p.halvings * p.row_block * p.column_block * p.sum_size());
     p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
   }
-  if (prepared)
-    p.prepared_scratch = scratch.add(p.prepared_stride * static_cast<std::size_t>(p.tasks()));
-  if (p.own && p.own->shares_b()) {
+  if (p.own->shares_b()) {
     p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
     routine->stages.push_back(share_stage(p));
   }
-  routine->stages.push_back(prepared ? multiply_prepared_stage(p) : multiply_stage(p));
+  routine->stages.push_back(multiply_stage(p));
   routine->scratch_bytes = scratch.size();
   double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                  static_cast<double>(p.n) * static_cast<double>(p.k);

@@ -72,22 +72,20 @@ DotSchedule arrange(const CallArgs& a) {
 
 // Cuts the result into blocks by shape alone: several whole matrices if they are small, else parts
 // of one.
-void cut(DotSchedule& p, bool own) {
+void cut(DotSchedule& p) {
   double flops =
       2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   p.row_block = p.m;
   p.column_block = p.n;
   p.batch_block = 1;
-  if (flops < (own ? machine::kLeastOwnProductToDivide : machine::kLeastProductToDivide)) {
+  if (flops < machine::kLeastOwnProductToDivide) {
     p.batch_block =
         std::max<std::int64_t>(1, p.batch / tasks_for(flops * static_cast<double>(p.batch)));
     return;
   }
   auto tasks = static_cast<std::int64_t>(std::clamp(flops / machine::kProductBlock, 8.0, 32.0));
   std::int64_t parts =
-      std::min(tasks, static_cast<std::int64_t>(flops / (own ? machine::kLeastOwnProductBlock
-                                                             : machine::kLeastProductBlock)) +
-                          1);
+      std::min(tasks, static_cast<std::int64_t>(flops / machine::kLeastOwnProductBlock) + 1);
   parts = static_cast<std::int64_t>(
       std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, parts / p.batch))));
   // Blocks of rows share a right operand that is packed once, so rows are cut as long as a block
@@ -109,14 +107,13 @@ void cut(DotSchedule& p, bool own) {
 
 // Handles products with a narrow side, such as a classifier's last layer. Their rows may be a batch
 // that is divided over devices, and the bits should not depend on the division. In a forward
-// product the library gets few rows at a time, since it may treat the last rows differently; our
-// own kernels treat all rows alike. A product that contracts the leading dimensions of both
+// product all rows are treated alike. A product that contracts the leading dimensions of both
 // operands, such as a weight gradient, is a sum over rows and uses the tree of
 // codegen/kernel/reduce_shape.h; a leaf costs a call and a pass over the results. Both are cheap
 // for a narrow product, which waits for memory anyway. They are too expensive for a wide one, and
 // for a sum whose partial results for each halving would need too much memory: those are added in
 // the order of the rows.
-void cut_narrow(DotSchedule& p, bool by_library) {
+void cut_narrow(DotSchedule& p) {
   constexpr std::int64_t kNarrow = 16, kMostOfBlock = 32768, kMostResults = 1 << 18, kVector = 256;
   auto rows_worth_a_call = [](std::int64_t of_weights, double flops) {
     std::int64_t rows = kLeafRows;
@@ -126,30 +123,16 @@ void cut_narrow(DotSchedule& p, bool by_library) {
   if (p.batch > 1) return;
   p.narrow_side = std::min(p.n, p.over_rows ? p.m : p.k) <= kNarrow &&
                   (!p.over_rows || p.m * p.n <= kMostResults);
-  if (!p.narrow_side || (!p.over_rows && !by_library)) return;
+  if (!p.narrow_side || !p.over_rows) return;
   p.row_block = p.m;
   p.column_block = p.n;
-  if (p.over_rows) {
-    auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
-    // A product with a vector is bound by reading its matrix, so smaller parts are worthwhile.
-    const std::int64_t narrow = std::min(p.m, p.n),
-                       most = narrow == 1 ? kVector : kMostOfBlock / narrow;
-    cut = std::min(cut, most);
-    p.partial = p.halvings =
-        halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, machine::kNarrowLeaf));
-  } else {
-    p.row_block = std::min(p.m, rows_worth_a_call(p.n * p.k, machine::kNarrowBlock));
-  }
-}
-
-// oneDNN sums a product with a vector one term after the other, with an error that grows with the
-// number of terms, so it gets a limited number at a time. Wider products are blocked internally.
-void cut_long_sums(DotSchedule& p) {
-  constexpr std::int64_t kMostTerms = 1024;
-  if (p.m != 1 && p.n != 1) return;
-  p.most_terms = kMostTerms;
-  p.partial = p.halvings;
-  for (std::int64_t k = p.k >> p.halvings; k > kMostTerms; k = (k + 1) / 2) ++p.partial;
+  auto& cut = p.m < p.n ? p.column_block : p.row_block;  // the long side
+  // A product with a vector is bound by reading its matrix, so smaller parts are worthwhile.
+  const std::int64_t narrow = std::min(p.m, p.n),
+                     most = narrow == 1 ? kVector : kMostOfBlock / narrow;
+  cut = std::min(cut, most);
+  p.halvings =
+      halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, machine::kNarrowLeaf));
 }
 
 // For many tiny matrices, and for inner products, a library call costs more than the op's own
@@ -159,21 +142,8 @@ bool better_as_loops(const DotSchedule& p) {
   return p.batch >= 8 && p.m * p.n * p.k <= 4096;
 }
 
-// With few rows and a right operand whose steps of k are adjacent, our kernels have to transpose
-// what they read, since they keep the order of additions. A library adds several partial sums
-// instead. A single row waits for memory, which the library reads slightly faster. The rows may be
-// a batch that is divided over devices, so the choice is the same for all numbers of rows that such
-// a division promises bits for.
-bool library_is_faster(const DotSchedule& p) {
-  if (p.operand != DType::float32) return false;
-  if (p.n == 1 && p.m > 1) return !p.lhs.transposed;
-  return p.n > 1 && (p.m == 1 || (p.m < kLeafRows && p.rhs.transposed));
-}
-
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p) {
   p.turned = p.n == 1 && p.m > 1;
-  p.most_terms = std::numeric_limits<std::int64_t>::max();
-  p.partial = p.halvings;
   const matrix::Distances l = p.lhs_distances(), r = p.rhs_distances();
   const DType operand = p.widened ? p.kind.sum : p.operand;
   return std::make_shared<const matrix::Product>(

@@ -3,13 +3,11 @@
 #pragma once
 
 #include "codegen/calls/matrix_operand.h"
-#include "codegen/calls/onednn.h"
 #include "codegen/matrix/product.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 namespace tessera::inline v0::codegen {
@@ -17,8 +15,7 @@ namespace tessera::inline v0::codegen {
 struct DotSchedule {
   Matrix lhs, rhs;
   DType operand, result;
-  matrix::Kind kind;  // of the sums, and of the terms if they are our own
-  DType operand_of_product = DType::float32, result_of_product = DType::float32;
+  matrix::Kind kind;
   std::int64_t m, n, k, batch;
   std::int64_t row_block, column_block;  // size of a task's part of the result
   std::int64_t batch_block;
@@ -27,21 +24,12 @@ struct DotSchedule {
   bool over_rows = false;    // contracts the leading dimensions of both operands
   bool narrow_side = false;  // see cut_narrow
   int halvings = 0;          // of the rows that are summed
-  // limit on the terms that one call sums
-  std::int64_t most_terms = std::numeric_limits<std::int64_t>::max();
-  int partial = 0;  // partial results of each task that wait to be added
   std::size_t sums_scratch = 0, sums_stride = 0;
-  // oneDNN's prepared products, if they are used: one per block shape, indexed by whether the block
-  // is the last of its rows and of its columns. Small matrices are multiplied `together` at a time.
-  std::shared_ptr<const onednn::Matmul> prepared[2][2];
-  std::int64_t together = 1;
-  std::size_t prepared_scratch = 0, prepared_stride = 0;  // per task
-  // The product by kernels of our own, if it is used. A product with one column is computed as the
-  // product of the transposed operands, which has one row.
+  // A product with one column is computed as the product of the transposed operands, which has one
+  // row.
   std::shared_ptr<const matrix::Product> own;
   bool turned = false;
   std::size_t shared = 0;  // offset of the right operands that `own` packs for all tasks
-  bool as_it_is = false;   // oneDNN multiplies bfloat16 directly
   bool widened = false;    // operands are converted to the dtype of the sums before anything else
 
   matrix::Distances lhs_distances() const {
@@ -54,9 +42,7 @@ struct DotSchedule {
   std::int64_t operand_size() const {
     return static_cast<std::int64_t>(size_of(widened ? kind.sum : operand));
   }
-  std::int64_t sum_size() const {
-    return static_cast<std::int64_t>(size_of(as_it_is ? result_of_product : kind.sum));
-  }
+  std::int64_t sum_size() const { return static_cast<std::int64_t>(size_of(kind.sum)); }
   std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
   std::int64_t column_parts() const { return (n + column_block - 1) / column_block; }
   std::int64_t batch_parts() const { return (batch + batch_block - 1) / batch_block; }
@@ -73,12 +59,8 @@ Block block_of(const DotSchedule& p, std::int64_t task);
 
 /// The schedule without the parts that `cut` and the functions after it decide.
 DotSchedule arrange(const CallArgs& a);
-/// Whether a library is faster than our own kernels.
-bool library_is_faster(const DotSchedule& p);
-/// `own`: our own kernels are used, which need no large blocks.
-void cut(DotSchedule& p, bool own);
-void cut_narrow(DotSchedule& p, bool by_library);
-void cut_long_sums(DotSchedule& p);
+void cut(DotSchedule& p);
+void cut_narrow(DotSchedule& p);
 bool better_as_loops(const DotSchedule& p);
 /// The product by our own kernels, whose blocks are cut already.
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p);

@@ -1,5 +1,6 @@
 #include "codegen/matrix/common.h"
 
+#include "codegen/matrix/line_kernel.h"
 #include "codegen/matrix/micro_kernel.h"
 #include "codegen/matrix/packing.h"
 
@@ -13,13 +14,11 @@ std::vector<SharedFunction> common_functions() {
       for (bool partial : {false, true})
         for (ReadA read_a : {ReadA::by_rows, ReadA::by_steps})
           all.push_back(tile_function({kind, rows, vectors, partial, read_a}));
-  const auto pack = [&](Adjacent adjacent, int vectors, bool multiply) {
-    all.push_back(pack_function({DType::float32, kind, true, adjacent, vectors, multiply}));
-  };
+  for (int rows = 1; rows <= kLineRows; ++rows)
+    all.push_back(line_function({kind, DType::float32, rows}));
   for (Adjacent adjacent : {Adjacent::lines, Adjacent::steps, Adjacent::neither})
-    pack(adjacent, 1, false);
-  pack(Adjacent::lines, 2, false);
-  pack(Adjacent::steps, 1, true);
+    all.push_back(pack_function({DType::float32, kind, true, adjacent}));
+  all.push_back(pack_function({DType::float32, kind, true, Adjacent::lines, 2}));
   return all;
 }
 

@@ -57,13 +57,13 @@ class PackEmitter {
     } else {
       // Lines that do not exist are copies of the last one.
       auto* last = b_.CreateSub(lines_, b_.getInt64(1));
-      for (int i = 0; i < lanes_ * (packer_.multiply ? kVectorsOfLines : 1); ++i) {
+      for (int i = 0; i < lanes_; ++i) {
         auto* line = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.getInt64(i), last);
         lines_at_.push_back(b_.CreateMul(line, from_line_));
       }
     }
     loop(number(offsetof(PackArgs, panels)), {from, to}, [&](Values at) {
-      packer_.multiply ? multiply_panel(at[0], at[1]) : emit_panel(at[0], at[1]);
+      emit_panel(at[0], at[1]);
       return Values{move(at[0], from_panel), move(at[1], to_panel)};
     });
     b_.CreateRetVoid();
@@ -134,7 +134,7 @@ class PackEmitter {
       const auto lanes = static_cast<std::uint64_t>(lanes_);
       at = loop(b_.CreateUDiv(words, b_.getInt64(lanes)), at, [&](Values here) {
         llvm::Value* out = here[1];
-        for (llvm::Value* v : transposed(here[0], 0)) {
+        for (llvm::Value* v : transposed(here[0])) {
           store(v, out);
           out = move(out, to_step_);
         }
@@ -184,7 +184,7 @@ class PackEmitter {
     Values words;
     for (int part = 0; part < parts_; ++part)
       words.push_back(words_of_steps(rest, [&](llvm::Value* step) {
-        return gather(move(move(from, step), part * size() / parts_), 0);
+        return gather(move(move(from, step), part * size() / parts_));
       }));
     if (parts_ == 1) return store(words[0], to);
     std::vector<int> lanes;
@@ -200,63 +200,16 @@ class PackEmitter {
       store(b_.CreateShuffleVector(v, lanes), move(to, part * lanes_ * word_size() / 2));
     }
   }
-  // The elements of one step, of the lines from the given vector of lines on.
-  llvm::Value* gather(llvm::Value* from, int vector) {
+  // The elements of one step of all lines.
+  llvm::Value* gather(llvm::Value* from) {
     llvm::Value* v = llvm::PoisonValue::get(vector_of(from_));
     for (int i = 0; i < lanes_; ++i) {
-      auto* x = b_.CreateAlignedLoad(from_, move(from, line_at(vector * lanes_ + i)), align_from());
+      auto* x = b_.CreateAlignedLoad(from_, move(from, line_at(i)), align_from());
       v = b_.CreateInsertElement(v, x, b_.getInt64(i));
     }
     return v;
   }
   llvm::Value* line_at(int i) const { return lines_at_[static_cast<std::size_t>(i)]; }
-
-  // The sums of lines times the vector, which are chains in the order of the steps. Several vectors
-  // of lines take turns, since a chain alone waits for each of its sums.
-  void multiply_panel(llvm::Value* from, llvm::Value* to) {
-    const std::int64_t size_to = word_size();
-    const llvm::Align align(static_cast<std::uint64_t>(size_to));
-    auto add = [&](llvm::Value* x, llvm::Value* of_step, llvm::Value* sum) {
-      auto* factor =
-          b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.CreateAlignedLoad(to_, x, align));
-      if (host_isa().fused)
-        return static_cast<llvm::Value*>(
-            b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_of(to_)}, {factor, of_step, sum}));
-      return b_.CreateFAdd(sum, b_.CreateFMul(factor, of_step));
-    };
-    Values state{from, pointer(offsetof(PackArgs, vector))};
-    state.resize(2 + kVectorsOfLines, llvm::Constant::getNullValue(vector_of(to_)));
-    const auto lanes = static_cast<std::uint64_t>(lanes_);
-    state = loop(b_.CreateUDiv(steps_, b_.getInt64(lanes)), state, [&](Values here) {
-      for (int v = 0; v < kVectorsOfLines; ++v) {
-        const Values steps = transposed(here[0], v);
-        for (int i = 0; i < lanes_; ++i)
-          here[static_cast<std::size_t>(2 + v)] =
-              add(move(here[1], b_.getInt64(i * size_to)), steps[static_cast<std::size_t>(i)],
-                  here[static_cast<std::size_t>(2 + v)]);
-      }
-      here[0] = move(here[0], b_.getInt64(lanes_ * size()));
-      here[1] = move(here[1], b_.getInt64(lanes_ * size_to));
-      return here;
-    });
-    state = loop(b_.CreateURem(steps_, b_.getInt64(lanes)), state, [&](Values here) {
-      for (int v = 0; v < kVectorsOfLines; ++v)
-        here[static_cast<std::size_t>(2 + v)] =
-            add(here[1], gather(here[0], v), here[static_cast<std::size_t>(2 + v)]);
-      here[0] = move(here[0], from_step_);
-      here[1] = move(here[1], b_.getInt64(size_to));
-      return here;
-    });
-    std::vector<llvm::Constant*> numbers;
-    for (int v = 0; v < kVectorsOfLines; ++v) {
-      numbers.clear();
-      for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(v * lanes_ + i));
-      auto* exists = b_.CreateICmpULT(llvm::ConstantVector::get(numbers),
-                                      b_.CreateVectorSplat(static_cast<unsigned>(lanes_), lines_));
-      b_.CreateMaskedStore(state[static_cast<std::size_t>(2 + v)],
-                           move(to, b_.getInt64(v * lanes_ * size_to)), align, exists);
-    }
-  }
 
   // The words of some steps, as whole vectors where all of their lines exist.
   void copy(llvm::Value* from, llvm::Value* to) {
@@ -328,10 +281,10 @@ class PackEmitter {
   // A square of as many lines as steps, as a vector for each step. Each stage works in groups that
   // are twice as large: within the 16 bytes in which processors shuffle cheaply, and then with
   // these as units.
-  Values transposed(llvm::Value* from, int vector) {
+  Values transposed(llvm::Value* from) {
     Values rows;
     for (int i = 0; i < lanes_; ++i) {
-      auto* line = move(from, line_at(vector * lanes_ + i));
+      auto* line = move(from, line_at(i));
       rows.push_back(terms_.words_of_steps(
           b_.CreateAlignedLoad(terms_.vector_of(from_, terms_.steps()), line, align_from())));
       b_.CreateIntrinsic(
@@ -408,7 +361,7 @@ SharedFunction pack_function(const Packer& packer) {
   std::string key = "matrix pack 5";
   for (int part : {static_cast<int>(packer.from), static_cast<int>(packer.kind.sum),
                    static_cast<int>(packer.kind.terms), int{right},
-                   static_cast<int>(packer.adjacent), packer.vectors, int{packer.multiply}})
+                   static_cast<int>(packer.adjacent), packer.vectors})
     key += " " + std::to_string(part);
   return {std::move(key), [packer](llvm::Module& module, const std::string& name) {
             PackEmitter(packer, module, name).emit();

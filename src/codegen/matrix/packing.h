@@ -28,15 +28,11 @@ struct Packer {
   /// The vectors of lines that are copied side by side; more than one only if lines are adjacent,
   /// and only if all of their lines exist.
   int vectors = 1;
-  /// The lines are not stored: they are multiplied by a vector. Then a panel is kVectorsOfLines
-  /// vectors of lines, of which only the sums of those that exist are written.
-  bool multiply = false;
 };
-inline constexpr int kVectorsOfLines = 2;
 
 /// Arguments of a packing loop, which copies `panels` panels of `vectors` vectors of lines.
-/// Distances are in bytes, those of steps in `to` between words. If `lines` is smaller than a vector, the vector's other elements are
-/// unspecified.
+/// Distances are in bytes; `to_step` is that of words. If `lines` is smaller than a vector, the
+/// vector's other elements are unspecified.
 struct PackArgs {
   const void* from;
   void* to;

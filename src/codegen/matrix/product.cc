@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <complex>
+#include <numeric>
 
 namespace tessera::inline v0::codegen::matrix {
 
@@ -57,6 +58,13 @@ struct Product::Packing {
   std::int64_t each, width;
 };
 
+bool adds_by_lines(const Problem& p) {
+  // Shorter lines leave too many lanes empty.
+  constexpr std::int64_t kLeastSteps = 2 * kLineSums;
+  return p.m <= kLineRows && p.b.step == 1 && p.b.line != 1 && p.k >= kLeastSteps &&
+         p.kind.terms != Terms::pairs_bfloat16 && !is_complex(p.kind.sum);
+}
+
 Product::Product(const Problem& problem)
     : problem_(problem),
       lanes_(lanes_of(problem.kind.sum)),
@@ -72,8 +80,7 @@ Product::Product(const Problem& problem)
   const bool packs_b = b != Adjacent::lines || (converts && !(few_rows && whole_words));
   constexpr std::int64_t kFew = 3;
   const auto far = [&](std::int64_t distance) { return distance * operand_size() % kPage == 0; };
-  by_lines_ =
-      m == 1 && b == Adjacent::steps && p.a.step == 1 && !converts && is_floating(p.operand);
+  by_lines_ = adds_by_lines(p);
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
                (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
   if (!packs_b || m > 4) vectors_ = most_vectors(static_cast<int>(heights.of(0)), parts_in(p.kind));
@@ -100,7 +107,8 @@ Product::Product(const Problem& problem)
     a_ = How::in_task;
   if (by_lines_) {
     b_ = How::in_place;
-    pack_b_ = pack_kernel({p.operand, p.kind, true, b, 1, true});
+    for (std::int64_t rows : {m, p.m % p.row_block})
+      if (rows) lines_[rows] = line_kernel({p.kind, p.operand, static_cast<int>(rows)});
     return;
   }
   if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.kind, false, a});
@@ -349,27 +357,37 @@ void Product::run(const Part& part) const {
   }
 }
 
-// A vector times lines of B: a few lines at a time, in whole chunks.
+// A few rows times lines of B, in whole chunks.
 void Product::run_by_lines(const Part& part) const {
-  const std::int64_t chunk = chunk_of(part.k), together = kVectorsOfLines * lanes_;
-  PackArgs args{};
-  args.from_line = problem_.b.line * size();
-  args.from_step = size();
-  args.from_panel = together * args.from_line;
-  args.to_panel = together * size();
+  const std::int64_t each = steps_of(problem_.kind.terms), turn = kLineSums * each,
+                     chunk = kLineChunk * each;
+  std::int32_t minus[kLineRows] = {};
+  LineArgs args{};
+  args.a_row = round_up(std::min(part.k, chunk), turn) / each * size();
+  args.b_line = problem_.b.line * operand_size();
+  args.c = part.c;
+  args.c_row = part.c_row * size();
+  args.lines = part.n;
+  args.minus = minus;
+  char* rows = kept_memory(static_cast<std::size_t>(part.m * args.a_row), 0);
   for (std::int64_t first = 0; first < part.k; first += chunk) {
-    args.steps = std::min(chunk, part.k - first);
-    args.vector = static_cast<const char*>(part.a) + first * size();
-    char* sums = first ? kept_memory(static_cast<std::size_t>(part.n * size()), 2)
-                       : static_cast<char*>(part.c);
-    for (std::int64_t line = 0; line < part.n; line += args.panels * together) {
-      args.from = static_cast<const char*>(part.b) + line * args.from_line + first * size();
-      args.to = sums + line * size();
-      args.panels = std::max<std::int64_t>(1, (part.n - line) / together);
-      args.lines = std::min(together, part.n - line);
-      pack_b_(&args);
+    const std::int64_t steps = std::min(chunk, part.k - first);
+    for (std::int64_t row = 0; row < part.m; ++row) {
+      char* to = rows + row * args.a_row;
+      copy_line(problem_.kind, problem_.operand,
+                static_cast<const char*>(part.a) +
+                    (first * problem_.a.step + row * problem_.a.line) * operand_size(),
+                problem_.a.step, steps, round_up(steps, turn), to);
+      if (problem_.kind.terms == Terms::quads_int8)
+        minus[row] = 128 * std::accumulate(reinterpret_cast<std::int8_t*>(to),
+                                           reinterpret_cast<std::int8_t*>(to) + steps, 0);
     }
-    if (first) add(part.c, 0, sums, 0, 1, part.n);
+    args.a = rows;
+    args.b = static_cast<const char*>(part.b) + first * operand_size();
+    args.turns = steps / turn;
+    args.rest = steps % turn;
+    args.add = first > 0;
+    lines_[part.m](&args);
   }
 }
 
@@ -392,7 +410,7 @@ void Product::run_streaming(const Part& part) const {
   const Distances& d = problem_.b;
   const bool packs = b_ != How::in_place;
   const std::int64_t each = steps_of(problem_.kind.terms),
-                     together = each * (packs ? kStreamedPack : kStreamedSteps),
+                     together = each * (packs ? kStreamedPack : std::getenv("NSTEPS") ? std::atol(std::getenv("NSTEPS")) : kStreamedSteps),
                      strip = packs ? width()
                                    : std::max(width(), machine::kProductStrip / (part.m * size()) /
                                                            width() * width());

@@ -7,8 +7,12 @@
 // has the same bits in a product of one row and of a thousand, in each batch, on any number of
 // workers, and on all processors with fused multiply-adds. Pairs of bfloat16 are added in the same
 // order, a pair at a time. Integers are exact, modulo the width of the sum.
+//
+// Products of fewer than 8 rows with lines of B whose steps are adjacent have the order of
+// line_kernel.h instead, which also follows from k alone.
 #pragma once
 
+#include "codegen/matrix/line_kernel.h"
 #include "codegen/matrix/micro_kernel.h"
 #include "codegen/matrix/packing.h"
 
@@ -45,6 +49,9 @@ struct Part {
   const void* shared = nullptr;
   std::int64_t column = 0;
 };
+
+/// Whether the product has the order of line_kernel.h.
+bool adds_by_lines(const Problem& problem);
 
 struct Heights;
 
@@ -96,8 +103,9 @@ class Product {
   How a_ = How::in_place, b_ = How::in_place;
   /// B is read once, a few steps at a time over many columns.
   bool streaming_ = false;
-  bool by_lines_ = false;          // the same for one row and lines of B
-  std::int64_t column_group_ = 0;  // columns whose panels stay in the second-level cache
+  bool by_lines_ = false;                 // see adds_by_lines
+  std::int64_t column_group_ = 0;         // columns whose panels stay in the second-level cache
+  LineKernel lines_[kLineRows + 1] = {};  // by rows
   PackKernel pack_a_ = nullptr, pack_b_ = nullptr;
   PackKernel pack_b2_ = nullptr;  // of two vectors of lines, if lines are adjacent
   /// By the height of a tile: for whole tiles, and for the last one of a row, by its vectors less

@@ -26,8 +26,8 @@ struct Kind {
   friend bool operator==(const Kind&, const Kind&) = default;
 };
 
-/// Of which a complex number has two: a word of a complex panel is a real part in one vector and an
-/// imaginary part in the next one.
+/// The parts of a number. A word of complex numbers has its real part in one vector of a panel of
+/// B, and its imaginary part in the next one.
 constexpr int parts_in(const Kind& kind) { return is_complex(kind.sum) ? 2 : 1; }
 /// Steps of k in a word.
 constexpr int steps_of(Terms terms) {
