@@ -1,7 +1,7 @@
 // The routine of scatters. Windows are applied one after another in the order of the index vectors.
 // Work is divided into tasks only so that every element of the result still sees its updates in
-// that order: by batching dimensions; by slabs of the result, where each task skips windows outside
-// its slab; or, if the result has few window positions, by columns of the windows.
+// that order: by batching dimensions; by columns of the windows, if these are wide or the result has
+// few window positions; or by slabs of the result, where each task skips windows outside its slab.
 #include "ops/combine.h"
 #include "ops/indexing/indexing.h"
 #include "ops/indexing/scatter_rules.h"
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace tessera::inline v0::ops {
 
@@ -84,6 +85,52 @@ struct Share {
   std::int64_t update_offset, operand_offset, from, to, first, last;
 };
 
+/// Starts to load a row, or the beginning of a long one. The processor itself goes on with the rest
+/// once it sees that lines are read in order.
+inline void prefetch(const void* row, std::int64_t bytes) {
+  constexpr std::int64_t kLine = 64, kMost = 4096;
+  for (std::int64_t i = 0; i < std::min(bytes, kMost); i += kLine)
+    __builtin_prefetch(static_cast<const std::byte*>(row) + i);
+}
+
+/// Combines windows with the operand two steps late, so that the memory of the next windows is on
+/// its way meanwhile. Windows are short and anywhere, which the processor cannot foresee.
+template <Combiner how, class T>
+class DelayedWindows {
+ public:
+  explicit DelayedWindows(const std::vector<Loop>& window)
+      : window_(window),
+        adjacent_(window.back().update == 1 && window.back().operand == 1
+                      ? window.back().extent * static_cast<std::int64_t>(sizeof(T))
+                      : 1) {}
+  ~DelayedWindows() {
+    finish(waiting_[0]);
+    finish(waiting_[1]);
+  }
+  DelayedWindows(const DelayedWindows&) = delete;
+  DelayedWindows& operator=(const DelayedWindows&) = delete;
+
+  void add(const T* update, T* out) {
+    prefetch(update, adjacent_);
+    prefetch(out, adjacent_);
+    finish(waiting_[0]);
+    waiting_[0] = std::exchange(waiting_[1], {update, out});
+  }
+
+ private:
+  struct Window {
+    const T* update = nullptr;
+    T* out = nullptr;
+  };
+  void finish(const Window& w) {
+    if (w.out) apply<how>(window_, 0, w.update, w.out);
+  }
+
+  const std::vector<Loop>& window_;
+  const std::int64_t adjacent_;  // bytes from the start of a window that lie together
+  Window waiting_[2];
+};
+
 template <Combiner how, class T>
 void run(const ScatterSchedule& p, const Share& s, const RoutineArgs& a) {
   const T* updates = static_cast<const T*>(a.inputs[2]) + s.update_offset;
@@ -97,6 +144,7 @@ void run(const ScatterSchedule& p, const Share& s, const RoutineArgs& a) {
   InlineVector<std::int64_t, 8> at;
   for (std::size_t d = 0; d < outer; ++d) at.push_back(begin(d));
   const Loop& inner = p.batch[outer];
+  DelayedWindows<how, T> windows(s.window);
   for (;;) {
     std::int64_t first = begin(outer), update = first * inner.update,
                  operand = first * inner.operand, vector = first * inner.index;
@@ -118,7 +166,7 @@ void run(const ScatterSchedule& p, const Share& s, const RoutineArgs& a) {
         if (single)
           out[place] = ops::combine<how>(out[place], updates[update]);
         else
-          apply<how>(s.window, 0, updates + update, out + place);
+          windows.add(updates + update, out + place);
       }
       update += inner.update;
       operand += inner.operand;
@@ -191,7 +239,8 @@ Stage scatter_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
     share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
       return Share{p.window, 0, 0, extent * b / n, extent * e / n, 0, all};
     };
-  } else if (!p.overlap && widest->extent >= 128 && all / elements < 4 * most) {
+  } else if (!p.overlap &&
+             (widest->extent >= 1024 || (widest->extent >= 128 && all / elements < 4 * most))) {
     auto level = static_cast<std::size_t>(widest - p.window.begin());
     stage.tasks = std::clamp<std::int64_t>(widest->extent / 256, 1, most);
     share = [=, n = stage.tasks, columns = widest->extent](std::int64_t b, std::int64_t e) {
@@ -202,8 +251,8 @@ Stage scatter_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
       return s;
     };
   } else {
-    // Rows stay whole, because memory is read fastest in long runs. Each slab reads all indices,
-    // but long rows outweigh that.
+    // Narrow rows stay whole, because memory is read fastest in long runs. Each slab reads all
+    // indices, but the rows outweigh that.
     stage.tasks = p.overlap ? 1 : std::min(most, std::max<std::int64_t>(4, elements / 64));
     share = [=, n = stage.tasks](std::int64_t b, std::int64_t e) {
       return Share{p.window, 0, 0, 0, extent, all * b / n, all * e / n};
