@@ -43,9 +43,10 @@ class Model:
     def tolerance(self):
         """The largest difference of two sides, as a share of the largest absolute value of a result. Sums in another order, other
         approximations of exp, erf and tanh, and reciprocals of square roots differ by a few 2^-24 at each of a hundred layers in a row,
-        which add up to less than 2^-12. Of bfloat16, each layer rounds to 2^-9, and 24 roundings in a random walk give 5 times that; the
-        largest of 32,000 logits may be 4 times as far off."""
-        return 0.04 if self.dtype == "bfloat16" else 2.0**-12
+        which add up to less than 2^-12. In bfloat16, each of some 15 results of a layer is rounded to 2^-9. The roundings of 12 layers are
+        independent, so together they are some 2^-9 sqrt(180) = 2^-5.2, and two sides, each of which rounds in other places, may be twice
+        as far apart as that."""
+        return 2.0**-4 if self.dtype == "bfloat16" else 2.0**-12
 
     def inputs(self, batch, tiny):
         return {n: drawn_input(f"{n}/{batch}", *spec, dtype=self.dtype)
