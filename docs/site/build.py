@@ -1,4 +1,5 @@
 """Builds the site: build.py ROOT SITE. scripts/site runs it in an environment that has MkDocs."""
+import json
 import os
 import pathlib
 import shutil
@@ -42,3 +43,38 @@ text = (tools / "mkdocs.yml").read_text()
 nav = filled(yaml.safe_load("nav:\n" + text.split("\nnav:\n")[1])["nav"])
 config = load_config(str(tools / "mkdocs.yml"), docs_dir=str(site / "pages"), site_dir=str(site / "html"), nav=nav)
 build(config)
+
+
+def tagged(entry, titles):
+    """An entry of the search index, with the public name of its section, or the navigation's title of its page, as a tag. A tag outweighs
+    everything else, so that a search for a name finds its section first."""
+    page, _, anchor = entry["location"].partition("#")
+    if anchor and anchor in sections.get(page, {}):
+        return {**entry, "tags": [sections[page][anchor]]}
+    return {**entry, "tags": [titles[page].lower()]} if not anchor and page in titles else entry
+
+
+def titles_of(entry):
+    """{address of a page: its title} of the documents in the navigation."""
+    if isinstance(entry, list):
+        return {k: v for e in entry for k, v in titles_of(e).items()}
+    return {k: v for title, value in entry.items() for k, v in ({value.replace(".md", ".html"): title} if isinstance(value, str) else titles_of(value)).items()} \
+        if isinstance(entry, dict) else {}
+
+
+# Of the names that differ only by their case or namespace, the one that is most probably meant has the tag.
+best = {}
+for d in names.shown:
+    if not d.owner and not d.name.startswith("operator"):
+        rank = (bool(d.scope), d.kind != "function", d.kind != "class")
+        key = d.name.lower()
+        best[key] = min(best.get(key, (rank, d.full)), (rank, d.full))
+sections = {}
+for key, (_, name) in best.items():
+    sections.setdefault(f"reference/{names.pages[names.where[name]]}.html", {})[reference.anchor(name)] = key
+titles = {page: title for page, title in titles_of(nav).items() if "/" not in page}
+index = json.loads((site / "html/search/search_index.json").read_text())
+index["docs"] = [tagged(entry, titles) for entry in index["docs"]]
+text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+(site / "html/search/search_index.json").write_text(text)
+(site / "html/search/search_index.js").write_text(f"var __index = {text}")

@@ -120,7 +120,9 @@ class Pages:
             text = self.with_terms(page, text)
         if page == "changelog.md":
             text = f"---\nsearch:\n  exclude: true\n---\n\n{text}"
-        elif not page.startswith(("rooms/", "performance", "conformance", "jax_", "names")):
+        elif page == "ops.md":
+            text = f"---\nsearch:\n  boost: 0.5\n---\n\n{text}"
+        elif not page.startswith(("examples", "rooms/", "performance", "conformance", "jax_", "names")):
             text = f"---\nsearch:\n  boost: 2\n---\n\n{text}"
         self.put(page, text)
 

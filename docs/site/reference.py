@@ -182,7 +182,9 @@ class Reference:
         bases = next((x[4] for x in self.doxygen.get(name, []) if x[4]), [])
         if bases and d.kind == "class" and ":" not in code.replace("::", ""):
             code += " : public " + ", ".join(b.replace("tessera::", "") for b in bases)
-        shown = name.replace("_", r"\_").replace("*", r"\*").replace("<", "&lt;").replace("[", r"\[")
+        parts = name.split("::")
+        shown = f"{parts[-1]} constructors" if len(parts) > 1 and parts[-1] == parts[-2] else name
+        shown = shown.replace("_", r"\_").replace("*", r"\*").replace("<", "&lt;").replace("[", r"\[")
         out = [f"{'#' * level} {shown} {{ #{anchor(name)} data-kind={kind} }}", f"```cpp\n{code}\n```", self.comments(page, group, name if d.kind == "class" else d.owner or d.scope),
                self.facts(page, name, group)]
         return "\n\n".join(x for x in out if x)
@@ -224,7 +226,7 @@ class Reference:
     def page(self, header):
         page, intro = self.pages[header], self.intro(header)
         title = header.removeprefix("tessera/").removesuffix(".h")
-        out = [f"---\ntitle: {title}\n---\n\n# {title}", f"`#include <{header}>`\n{{ .include }}", prose.markdown(intro, self.link(page))]
+        out = [f"---\ntitle: {title}\nsearch:\n  boost: 1.5\n---\n\n# {title}", f"`#include <{header}>`\n{{ .include }}", prose.markdown(intro, self.link(page))]
         groups = {}
         for d in self.shown:
             if home(d) == header and not d.owner:
@@ -243,7 +245,7 @@ class Reference:
         return "\n\n".join(x for x in out if x) + "\n"
 
     def topic_page(self):
-        out = ["# Reference\n\nEvery public name of the library, by header. All names are in the namespace `tessera`, which programs usually abbreviate:"
+        out = ["---\nsearch:\n  exclude: true\n---\n\n# Reference\n\nEvery public name of the library, by header. All names are in the namespace `tessera`, which programs usually abbreviate:"
                " `namespace ts = tessera;`. `#include <tessera/tessera.h>` includes everything. There is also a list of [all names](all_names.md), and for"
                " readers who know JAX, Optax or Flax the [table of their names](../names.md). The defaulted parameter that captures the caller's source"
                " line is not shown."]
@@ -257,7 +259,7 @@ class Reference:
         return "\n\n".join(out) + "\n"
 
     def name_page(self):
-        out = ["# All names\n\nThe public names in alphabetical order, without operators and members of classes."]
+        out = ["---\nsearch:\n  exclude: true\n---\n\n# All names\n\nThe public names in alphabetical order, without operators and members of classes."]
         letters = collections.defaultdict(list)
         tops = {d.full for d in self.shown if not d.owner and not d.name.startswith("operator")}
         for name in sorted(tops, key=lambda n: (n.split("::")[-1].lower(), n)):
@@ -265,7 +267,7 @@ class Reference:
         out[0] += "\n\n" + " ".join(f"[{x}](#{x.lower()})" for x in letters)
         for letter, names in letters.items():
             listed = "\n".join(f"* [{n.replace('_', chr(92) + '_')}]({self.pages[self.where[n]]}.md#{anchor(n)})" for n in names)
-            out.append(f"## {letter}\n\n<div class=\"names\" markdown data-search-exclude>\n\n{listed}\n\n</div>")
+            out.append(f"## {letter}\n\n<div class=\"names\" markdown>\n\n{listed}\n\n</div>")
         return "\n\n".join(out) + "\n"
 
     def write(self, pages):
