@@ -170,14 +170,16 @@ bool library_is_faster(DType dtype, const DotSchedule& p) {
   return p.n > 1 && (p.m == 1 || (p.m < kLeafRows && p.rhs.transposed));
 }
 
-std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p) {
+std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p,
+                                                   std::int64_t part_rows) {
   p.turned = p.n == 1 && p.m > 1;
   p.most_terms = std::numeric_limits<std::int64_t>::max();
   p.partial = p.halvings;
   const matrix::Distances l = p.lhs_distances(), r = p.rhs_distances();
   return std::make_shared<const matrix::Product>(
       p.turned ? matrix::Problem{dtype, dtype, 1, p.m, p.k, r, l, 1, p.row_block}
-               : matrix::Problem{dtype, dtype, p.m, p.n, p.k, l, r, p.row_block, p.column_block});
+               : matrix::Problem{dtype, dtype, p.m, p.n, p.k, l, r, p.row_block, p.column_block,
+                                 part_rows});
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -71,7 +71,8 @@ void cut(DotSchedule& p, bool own);
 void cut_narrow(DotSchedule& p, bool by_library);
 void cut_long_sums(DotSchedule& p);
 bool better_as_loops(const DotSchedule& p);
-/// The product by our own kernels, whose blocks are cut already.
-std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p);
+/// The product by our own kernels, whose blocks are cut already. `part_rows`: see Problem.
+std::shared_ptr<const matrix::Product> own_product(DType dtype, DotSchedule& p,
+                                                   std::int64_t part_rows = 0);
 
 }  // namespace tessera::inline v0::codegen

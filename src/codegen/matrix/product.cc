@@ -98,7 +98,8 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
   const Problem& p = problem_;
   const std::int64_t m = std::min(p.m, p.row_block);
   const Heights heights(m);
-  const bool widens = p.operand != p.dtype, few_rows = heights.panels == 1;
+  const bool widens = p.operand != p.dtype, few_rows = heights.panels == 1,
+             in_parts = p.part_rows && p.part_rows < m;
   const Adjacent a = adjacent_in(p.a), b = adjacent_in(p.b);
   const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * size());
   const bool packs_b = widens || b != Adjacent::lines;
@@ -107,13 +108,16 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
   by_lines_ = m == 1 && b == Adjacent::steps && p.a.step == 1 && !widens;
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
                (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
-  vectors_ = packs_b && m <= 4 ? kTileVectors : most_vectors(static_cast<int>(heights.of(0)));
+  vectors_ = packs_b && m <= 4 ? kTileVectors : most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)));
   const std::int64_t chunk = chunk_of(p.k);
 
   if (!streaming_) {
     if (packs_b || (m > 2 * most_rows() &&
                     (far(p.b.step) || m > kRowsInPlace || heights.panels > kPanelsInPlace)))
-      b_ = p.m > p.row_block && p.column_block % width() == 0 ? How::shared : How::in_task;
+      b_ = (p.m > p.row_block || in_parts) &&
+                   (p.column_block % width() == 0 || p.column_block >= p.n)
+               ? How::shared
+               : How::in_task;
   } else if (packs_b) {
     b_ = How::in_task;
   }
@@ -135,8 +139,15 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
     if (b == Adjacent::lines) pack_b2_ = pack_kernel({p.operand, p.dtype, b, 2});
   }
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
-  prepare_rows(m);
-  if (p.m % p.row_block) prepare_rows(p.m % p.row_block);
+  const auto prepare = [&](std::int64_t rows) {
+    if (in_parts) {
+      if (rows >= p.part_rows) prepare_rows(p.part_rows);
+      rows %= p.part_rows;
+    }
+    if (rows) prepare_rows(rows);
+  };
+  prepare(m);
+  prepare(p.m % p.row_block);
 }
 
 void Product::prepare_rows(std::int64_t m) {
