@@ -13,6 +13,7 @@
 #include "codegen/calls/matrix_operand.h"
 #include "codegen/calls/onednn.h"
 #include "codegen/matrix/product.h"
+#include "ir/panel_maker.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
 
@@ -359,7 +360,7 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   const bool prepared = p.prepared[1][1] != nullptr;
   // A single column, rounded results and sums in halves wait for the whole block.
   if (p.own && !p.turned && !p.narrow && !p.halvings && p.n > 1)
-    routine->in_panels = [acc, p, before = routine->stages, scratch] {
+    extras(routine).in_panels = [acc, p, before = routine->stages, scratch] {
       return panels_of(acc, p, before, scratch);
     };
   if (p.partial && !prepared) {

@@ -6,6 +6,7 @@
 #include "codegen/kernel/key.h"
 #include "codegen/kernel/llvm_ir.h"
 #include "codegen/kernel/machine.h"
+#include "ir/panel_maker.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -114,9 +115,9 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const MachinePtr& 
   std::shared_ptr<Routine> r = planned_kernel(p, machine->schedule, length);
   r->bytes = machine->code_bytes;
   if (panels.columns && length)
-    r->run_panel = run_panel_of_any_length(p, machine, length, panels.columns);
+    extras(r).run_panel = run_panel_of_any_length(p, machine, length, panels.columns);
   else if (panels.columns && !machine->schedule.panel_inputs.empty())
-    r->run_panel = run_panel_of_units(machine, panels);
+    extras(r).run_panel = run_panel_of_units(machine, panels);
   for (std::size_t i = 0; i < r->stages.size(); ++i) {
     StageSchedule s = machine->schedule.stages[i];
     if (length) set_length(s, length);

@@ -70,7 +70,7 @@ class PanelFinder {
  private:
   static const Routine* routine_in_panels(const Step& s) {
     const auto* work = std::get_if<RoutineStep>(&s.kind);
-    return work && work->routine && work->routine->in_panels ? work->routine.get() : nullptr;
+    return work && work->routine && extras(work->routine.get()).in_panels ? work->routine.get() : nullptr;
   }
 
   bool fits(PanelPair& pair, const ProgramPtr& program, const StepGraph& graph) const {
@@ -106,7 +106,7 @@ class PanelFinder {
       for (const Ref& in : maker.inputs)
         if (tape.place(out.slot) == tape.place(in.slot)) return false;
     if (!place(pair, graph)) return false;
-    pair.panels = routine->in_panels();
+    pair.panels = extras(routine).in_panels();
     pair.form = {pair.panels->columns, pair.panels->column_block};
     if (pair.panels->rows * pair.panels->columns == made.shape.count() &&
         codegen::runs_on_panels(program, pair.operand, pair.form))
@@ -164,7 +164,7 @@ std::shared_ptr<const Routine> joint_routine(const PanelPair& pair, const Routin
   }
   Stage stage;
   stage.tasks = pair.panels->tasks;
-  stage.run = [panels = pair.panels, kernel, maker_inputs, kernel_inputs, kernel_outputs, size,
+  stage.run = [panels = pair.panels, kernel, run_panel = extras(kernel.get()).run_panel, maker_inputs, kernel_inputs, kernel_outputs, size,
                operand = pair.operand, stored = pair.stored](
                   const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     InlineVector<const void*, 16> in;
@@ -186,7 +186,7 @@ std::shared_ptr<const Routine> joint_routine(const PanelPair& pair, const Routin
       return at;
     };
     const PanelMaker::Made made = [&](const Panel& p) {
-      kernel->run_panel({in.data(), args.outputs, nullptr}, p);
+      run_panel({in.data(), args.outputs, nullptr}, p);
     };
     for (std::int64_t task = begin; task < end; ++task) panels->run(args, task, place, made);
   };

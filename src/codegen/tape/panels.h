@@ -9,6 +9,7 @@
 
 #include "codegen/kernel/kernel_schedule.h"
 #include "codegen/tape/context.h"
+#include "ir/panel_maker.h"
 
 #include <cstddef>
 #include <memory>
