@@ -53,10 +53,10 @@ Value softmax(Value x) {
 /// A product of drawn shape with a chain behind it.
 ProgramPtr drawn(walk::Dice& dice) {
   const DType dtype = dice.of(std::vector{DType::float32, DType::float32, DType::float64});
-  const std::int64_t batch = dice.of(walk::Ints{1, 1, 3, 12}),
-                     m = dice.of(walk::Ints{64, 32, 100, 200, 511, 600}),
-                     n = dice.of(walk::Ints{256, 512, 384, 784, 129, 64}),
-                     k = dice.of(walk::Ints{16, 1, 64, 520});
+  const std::int64_t batch = dice.of(walk::Ints{1, 1, 2, 5}),
+                     m = dice.of(walk::Ints{64, 32, 100, 200, 311}),
+                     n = dice.of(walk::Ints{256, 160, 384, 129, 64}),
+                     k = dice.of(walk::Ints{16, 1, 24, 64});
   Builder b("panels");
   const bool batched = batch > 1, turned = dice.toss();
   ops::DotDims dims;
@@ -125,13 +125,13 @@ walk::Arrays apart(const ProgramPtr& p, const walk::Arrays& inputs) {
 
 TEST(Panels, ChainsBehindProductsKeepTheirBits) {
   int joint = 0;
-  check::check_many(60, 24, [&](const walk::Tape& tape) {
+  check::check_many(40, 24, [&](const walk::Tape& tape) {
     walk::Dice dice(tape);
     const ProgramPtr p = drawn(dice);
     joint += joined(p);
     return check::problem(p, inputs_of(*p), static_cast<std::uint64_t>(dice.below(1 << 12)));
   });
-  EXPECT_GE(joint, 20);
+  EXPECT_GE(joint, 15);
 }
 
 // Column blocks, row blocks, and parts of rows with a panel that is smaller than the others.
