@@ -89,9 +89,7 @@ ProgramPtr drawn(walk::Dice& dice) {
 }
 
 std::string planned(const ProgramPtr& p) { return to_string(*tape::make_tape(*p, {})); }
-bool joined(const ProgramPtr& p) {
-  return planned(p).find("dot_general+") != std::string::npos;
-}
+bool joined(const ProgramPtr& p) { return planned(p).find("dot_general+") != std::string::npos; }
 
 /// A dense layer: tanh(x @ w + bias) + residual.
 ProgramPtr dense(std::int64_t m, std::int64_t k, std::int64_t n, bool stored = false) {
@@ -102,8 +100,7 @@ ProgramPtr dense(std::int64_t m, std::int64_t k, std::int64_t n, bool stored = f
   ops::DotDims dims;
   dims.lhs_contracting = {1}, dims.rhs_contracting = {0};
   const Value y = ops::dot_general(x, w, dims);
-  Values results{
-      ops::add(ops::tanh(ops::add(y, along_rows(bias, y.type().shape))), residual)};
+  Values results{ops::add(ops::tanh(ops::add(y, along_rows(bias, y.type().shape))), residual)};
   if (stored) results.push_back(y);
   return b.finish(results);
 }

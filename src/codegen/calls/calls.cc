@@ -1,5 +1,4 @@
 #include "codegen/calls/internal.h"
-#include "ir/panel_maker.h"
 
 #include "base/hash.h"
 #include "base/process.h"
@@ -108,7 +107,6 @@ std::shared_ptr<const Routine> library_call(const CallArgs& a) {
   static const bool made = (onednn::make_variables(), true);
   (void)made;
   auto marked = std::make_shared<Routine>(*routine);
-  extras(marked) = extras(routine.get());
   marked->library = true;
   marked->bytes = a.op.library_bytes;
   return marked;

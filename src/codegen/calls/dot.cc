@@ -13,7 +13,6 @@
 #include "codegen/calls/matrix_operand.h"
 #include "codegen/calls/onednn.h"
 #include "codegen/matrix/product.h"
-#include "ir/panel_maker.h"
 #include "ops/accumulate.h"
 #include "ops/contraction/dot_dims.h"
 
@@ -305,11 +304,9 @@ std::shared_ptr<const PanelMaker> panels_of(DType acc, DotSchedule p, std::vecto
   maker->column_block = p.column_block;
   maker->scratch_bytes = scratch.size();
   maker->tasks = p.tasks();
-  maker->run = [p, rows = maker->panel_rows](const RoutineArgs& args, std::int64_t task,
-                                             const PanelMaker::Place& place,
-                                             const PanelMaker::Made& made) {
-    run_panels(p, rows, args, task, place, made);
-  };
+  maker->run = [p, rows = maker->panel_rows](
+                   const RoutineArgs& args, std::int64_t task, const PanelMaker::Place& place,
+                   const PanelMaker::Made& made) { run_panels(p, rows, args, task, place, made); };
   return maker;
 }
 
@@ -360,7 +357,7 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   const bool prepared = p.prepared[1][1] != nullptr;
   // A single column, rounded results and sums in halves wait for the whole block.
   if (p.own && !p.turned && !p.narrow && !p.halvings && p.n > 1)
-    extras(routine).in_panels = [acc, p, before = routine->stages, scratch] {
+    routine->in_panels = [acc, p, before = routine->stages, scratch] {
       return panels_of(acc, p, before, scratch);
     };
   if (p.partial && !prepared) {

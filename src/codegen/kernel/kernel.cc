@@ -6,7 +6,6 @@
 #include "codegen/kernel/key.h"
 #include "codegen/kernel/llvm_ir.h"
 #include "codegen/kernel/machine.h"
-#include "ir/panel_maker.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -74,8 +73,8 @@ std::function<void(const RoutineArgs&, const Panel&)> run_panel_of_any_length(
   for (Var v : p.inputs) inputs.push_back(size_in(v));
   for (Var v : p.outputs) outputs.push_back(size_in(v));
   return [machine, fn = reinterpret_cast<KernelFn>(machine->code->addresses[0]), inputs, outputs,
-          columns, block = machine->schedule.stages[0].block](const RoutineArgs& a,
-                                                              const Panel& panel) {
+          columns,
+          block = machine->schedule.stages[0].block](const RoutineArgs& a, const Panel& panel) {
     const bool whole = panel.n == columns;
     const std::int64_t count = whole ? panel.m * columns : panel.n;
     InlineVector<const void*, 16> in;
@@ -103,8 +102,8 @@ std::function<void(const RoutineArgs&, const Panel&)> run_panel_of_units(const M
       return fn(a.inputs, a.outputs, a.scratch, panel.row * units, (panel.row + panel.m) * units,
                 0);
     const std::int64_t first = panel.column / panels.column_block,
-                       last = (panel.column + panel.n + panels.column_block - 1) /
-                              panels.column_block;
+                       last =
+                           (panel.column + panel.n + panels.column_block - 1) / panels.column_block;
     for (std::int64_t row = panel.row; row < panel.row + panel.m; ++row)
       fn(a.inputs, a.outputs, a.scratch, row * units + first, row * units + last, 0);
   };
@@ -115,9 +114,9 @@ std::shared_ptr<const Routine> make_routine(const Program& p, const MachinePtr& 
   std::shared_ptr<Routine> r = planned_kernel(p, machine->schedule, length);
   r->bytes = machine->code_bytes;
   if (panels.columns && length)
-    extras(r).run_panel = run_panel_of_any_length(p, machine, length, panels.columns);
+    r->run_panel = run_panel_of_any_length(p, machine, length, panels.columns);
   else if (panels.columns && !machine->schedule.panel_inputs.empty())
-    extras(r).run_panel = run_panel_of_units(machine, panels);
+    r->run_panel = run_panel_of_units(machine, panels);
   for (std::size_t i = 0; i < r->stages.size(); ++i) {
     StageSchedule s = machine->schedule.stages[i];
     if (length) set_length(s, length);

@@ -78,8 +78,7 @@ struct Planner {
     std::size_t covered = 0, loops = 0;
     while (covered < rows) covered += static_cast<std::size_t>(s.groups[loops++]);
     if (covered != rows || s.unit_dims < loops) return;
-    if (!panels.whole_rows() &&
-        (s.block != panels.column_block || s.dims.back() != panels.columns))
+    if (!panels.whole_rows() && (s.block != panels.column_block || s.dims.back() != panels.columns))
       return;
     const Index here = flatten(at, s.shape);
     const Index row = flatten(at.first(rows), std::span(s.shape.data(), rows)) * panels.columns;

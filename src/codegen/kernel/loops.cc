@@ -82,7 +82,8 @@ void cut(StageSchedule& s, double per_element, const LoopsAsked& asked) {
     for (std::size_t d = 0; d < asked.panel_dims && rows < s.groups.size(); ++rows)
       d += static_cast<std::size_t>(s.groups[rows]);
     const auto inside_row = [&](std::size_t loop) { return !asked.panel_dims || loop > rows; };
-    while (inside_row(s.unit_dims) && s.unit_dims > 0 && (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target))
+    while (inside_row(s.unit_dims) && s.unit_dims > 0 &&
+           (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target))
       inside *= s.dims[--s.unit_dims];
   }
   s.units = 1;

@@ -108,7 +108,9 @@ Product::Product(const Problem& problem) : problem_(problem), lanes_(lanes_of(pr
   by_lines_ = m == 1 && b == Adjacent::steps && p.a.step == 1 && !widens;
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
                (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
-  vectors_ = packs_b && m <= 4 ? kTileVectors : most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)));
+  vectors_ = packs_b && m <= 4
+                 ? kTileVectors
+                 : most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)));
   const std::int64_t chunk = chunk_of(p.k);
 
   if (!streaming_) {

@@ -70,7 +70,7 @@ class PanelFinder {
  private:
   static const Routine* routine_in_panels(const Step& s) {
     const auto* work = std::get_if<RoutineStep>(&s.kind);
-    return work && work->routine && extras(work->routine.get()).in_panels ? work->routine.get() : nullptr;
+    return work && work->routine && work->routine->in_panels ? work->routine.get() : nullptr;
   }
 
   bool fits(PanelPair& pair, const ProgramPtr& program, const StepGraph& graph) const {
@@ -98,15 +98,14 @@ class PanelFinder {
     if (made.dtype != read.dtype || made.shape.count() != read.shape.count()) return false;
     if (made.bytes() < machine::kLeastPanelResult) return false;
     pair.stored = slot.space != Space::arena ||
-                  std::any_of(readers(r.slot).begin(), readers(r.slot).end(), [&](std::size_t i) {
-                    return i != pair.maker && i != pair.kernel;
-                  });
+                  std::any_of(readers(r.slot).begin(), readers(r.slot).end(),
+                              [&](std::size_t i) { return i != pair.maker && i != pair.kernel; });
     // A kernel that overwrites what the routine reads runs when the routine is complete.
     for (const Ref& out : kernel.outputs)
       for (const Ref& in : maker.inputs)
         if (tape.place(out.slot) == tape.place(in.slot)) return false;
     if (!place(pair, graph)) return false;
-    pair.panels = extras(routine).in_panels();
+    pair.panels = routine->in_panels();
     pair.form = {pair.panels->columns, pair.panels->column_block};
     if (pair.panels->rows * pair.panels->columns == made.shape.count() &&
         codegen::runs_on_panels(program, pair.operand, pair.form))
@@ -159,20 +158,18 @@ std::shared_ptr<const Routine> joint_routine(const PanelPair& pair, const Routin
   for (const auto& [in, out] : kernel->in_place) {
     const auto i = static_cast<std::size_t>(in);
     if (i != pair.operand)
-      joint->in_place.emplace_back(
-          static_cast<int>(maker_inputs + i - (i > pair.operand ? 1 : 0)), out);
+      joint->in_place.emplace_back(static_cast<int>(maker_inputs + i - (i > pair.operand ? 1 : 0)),
+                                   out);
   }
   Stage stage;
   stage.tasks = pair.panels->tasks;
-  stage.run = [panels = pair.panels, kernel, run_panel = extras(kernel.get()).run_panel, maker_inputs, kernel_inputs, kernel_outputs, size,
-               operand = pair.operand, stored = pair.stored](
-                  const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+  stage.run = [panels = pair.panels, kernel, maker_inputs, kernel_inputs, kernel_outputs, size,
+               operand = pair.operand, stored = pair.stored](const RoutineArgs& args,
+                                                             std::int64_t begin, std::int64_t end) {
     InlineVector<const void*, 16> in;
     for (std::size_t i = 0; i < kernel_inputs; ++i)
       in.push_back(i == operand ? nullptr : args.inputs[maker_inputs + i - (i > operand ? 1 : 0)]);
-    const auto offset = [&](const Panel& p) {
-      return (p.row * panels->columns + p.column) * size;
-    };
+    const auto offset = [&](const Panel& p) { return (p.row * panels->columns + p.column) * size; };
     const PanelMaker::Place place = [&](const Panel& p) -> void* {
       if (stored) {
         in[operand] = args.outputs[kernel_outputs];
@@ -186,7 +183,7 @@ std::shared_ptr<const Routine> joint_routine(const PanelPair& pair, const Routin
       return at;
     };
     const PanelMaker::Made made = [&](const Panel& p) {
-      run_panel({in.data(), args.outputs, nullptr}, p);
+      kernel->run_panel({in.data(), args.outputs, nullptr}, p);
     };
     for (std::int64_t task = begin; task < end; ++task) panels->run(args, task, place, made);
   };
@@ -262,8 +259,8 @@ std::vector<PanelPair> find_panels(TapeContext& ctx, const Program& p) {
   run.gave([&] {
     std::string text;
     for (const PanelPair& pair : found)
-      text += pair.draft->steps[pair.maker].name + " and " +
-              pair.draft->steps[pair.kernel].name + "\n";
+      text +=
+          pair.draft->steps[pair.maker].name + " and " + pair.draft->steps[pair.kernel].name + "\n";
     return text;
   });
   return found;

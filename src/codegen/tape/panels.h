@@ -9,7 +9,6 @@
 
 #include "codegen/kernel/kernel_schedule.h"
 #include "codegen/tape/context.h"
-#include "ir/panel_maker.h"
 
 #include <cstddef>
 #include <memory>
