@@ -57,6 +57,11 @@ inline constexpr std::int64_t kProductChunk = 512;
 /// second-level cache of 1 MiB, and half of the smaller ones. With 128 KiB, products of 1024 take
 /// 3 % longer on Zen 5; 512 KiB makes no difference. matrix_bench.
 inline constexpr double kProductBytes = 1 << 18;
+/// Bytes of a product's result that stay in the second-level cache until the kernel behind it has
+/// read them, beside the operand of kProductBytes. Row gpt/4.
+inline constexpr std::int64_t kProductPanel = std::int64_t{1} << 18;
+/// A smaller result is not worth a joint step with the kernel behind it, in bytes. Row mlp/1.
+inline constexpr std::int64_t kLeastPanelResult = std::int64_t{1} << 15;
 /// Bytes of sums that stay in the first-level cache while an operand is read past them.
 inline constexpr std::int64_t kProductStrip = 1 << 14;
 

@@ -36,6 +36,27 @@ struct Stage {
   TaskFn run;
 };
 
+/// Part of an array of equally long rows: the columns [column, column + n) of rows [row, row + m).
+struct Panel {
+  std::int64_t row = 0, column = 0, m = 0, n = 0;
+};
+
+/// A routine that makes its only result in panels, so that the step that reads the result can run
+/// on each panel while a cache holds it.
+struct PanelMaker {
+  std::int64_t rows = 0, columns = 0;  // of the whole result, in elements
+  std::int64_t column_block = 0;       // panels begin at multiples of it, and are no wider
+  std::int64_t panel_rows = 0;         // no panel has more rows
+  std::vector<Stage> before;           // stages that prepare operands
+  std::size_t scratch_bytes = 0;       // for all stages and tasks
+  std::int64_t tasks = 0;
+  /// Where a panel goes: the address of its first element. Its rows are `columns` elements apart.
+  using Place = std::function<void*(const Panel&)>;
+  /// Called when a panel is complete.
+  using Made = std::function<void(const Panel&)>;
+  std::function<void(const RoutineArgs&, std::int64_t task, const Place&, const Made&)> run;
+};
+
 struct Routine {
   std::string name;  // shown in profiles: "tanh+mul+add", "dot_general"
   std::vector<Stage> stages;
@@ -47,6 +68,10 @@ struct Routine {
   /// Pairs (input, output) that may share memory: every task reads that input only where it writes
   /// that output.
   std::vector<std::pair<int, int>> in_place;
+  /// Returns the routine in the form that makes its result in panels; null if it has none.
+  std::function<std::shared_ptr<const PanelMaker>()> in_panels;
+  /// Computes the panel of every result; null if the routine was not compiled for panels.
+  std::function<void(const RoutineArgs&, const Panel&)> run_panel;
 };
 
 /// The equation for which a routine is requested.

@@ -5,6 +5,7 @@
 // if the processor has instructions for them. Otherwise it is widened like float16 where it is
 // read, multiplied in float32 and rounded once.
 #include "base/machine.h"
+#include "base/thread_kept.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/dot_schedule.h"
 #include "codegen/calls/internal.h"
@@ -166,6 +167,78 @@ double rate_of(const DotSchedule& p) {
   return p.sum_size() == 8 ? machine::kProductFlops64 : machine::kProductFlops;
 }
 
+// Memory of this thread for the right operand of a task that computes its block in parts.
+char* task_memory(std::size_t bytes) {
+  thread_local const ThreadKept<std::vector<char>> kept;
+  constexpr std::size_t kLine = 64;
+  if (kept->size() < bytes + kLine) kept->resize(bytes + kLine);
+  const auto at = reinterpret_cast<std::uintptr_t>(kept->data());
+  return reinterpret_cast<char*>((at + kLine - 1) / kLine * kLine);
+}
+
+// Makes the panels of a task: parts of the rows of each matrix, or several small matrices at once.
+void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs& args,
+                std::int64_t task, const PanelMaker::Place& place, const PanelMaker::Made& made) {
+  const std::int64_t size = p.operand_size();
+  const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
+  const bool shares = p.own->shares_b(), in_task = shares && p.row_parts() * p.column_parts() == 1;
+  const Block block = block_of(p, task);
+  const std::int64_t together = std::max<std::int64_t>(1, most_rows / block.m);
+  for (std::int64_t b = block.first; b < block.last; b += together) {
+    const std::int64_t matrices = std::min(together, block.last - b);
+    for (std::int64_t row = 0; row < block.m; row += most_rows) {
+      const std::int64_t m = std::min(most_rows, block.m - row);
+      const Panel panel{b * p.m + block.row + row, block.column, m * matrices, block.n};
+      char* to = static_cast<char*>(place(panel));
+      for (std::int64_t i = b; i < b + matrices; ++i) {
+        const char* right = r + rhs_offset(p, i, 0) * size;
+        const char* shared = nullptr;
+        if (in_task) {
+          char* packed = task_memory(p.own->shared_bytes());
+          for (std::int64_t t = 0; row == 0 && t < p.own->shared_tasks(); ++t)
+            p.own->share(right, packed, t);
+          shared = packed;
+        } else if (shares) {
+          shared = static_cast<const char*>(args.scratch) + p.shared +
+                   static_cast<std::size_t>(i) * p.own->shared_bytes();
+        }
+        p.own->run({l + lhs_offset(p, i, block.row + row) * size,
+                    r + rhs_offset(p, i, block.column) * size,
+                    to + (i - b) * m * p.n * p.sum_size(), p.n, m, block.n, p.k, shared,
+                    block.column});
+      }
+      made(panel);
+    }
+  }
+}
+
+// The product in panels. `p` is complete, except for the right operand that tasks share.
+std::shared_ptr<const PanelMaker> panels_of(DotSchedule p, std::vector<Stage> before,
+                                            ScratchPlan scratch) {
+  const std::int64_t size = p.sum_size(), tallest = matrix::most_rows();
+  // Whole tiles, and enough rows that reading the right operand again costs little.
+  constexpr std::int64_t kLeastTiles = 4;
+  const std::int64_t tiles = std::max(
+      kLeastTiles, machine::kProductPanel / (std::min(p.n, p.column_block) * size * tallest));
+  auto maker = std::make_shared<PanelMaker>();
+  maker->panel_rows = tiles * tallest;
+  p.own = own_product(p, maker->panel_rows);
+  maker->before = std::move(before);
+  if (p.own->shares_b() && p.row_parts() * p.column_parts() > 1) {
+    p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
+    maker->before.push_back(share_stage(p));
+  }
+  maker->rows = p.batch * p.m;
+  maker->columns = p.n;
+  maker->column_block = p.column_block;
+  maker->scratch_bytes = scratch.size();
+  maker->tasks = p.tasks();
+  maker->run = [p, rows = maker->panel_rows](
+                   const RoutineArgs& args, std::int64_t task, const PanelMaker::Place& place,
+                   const PanelMaker::Made& made) { run_panels(p, rows, args, task, place, made); };
+  return maker;
+}
+
 std::shared_ptr<const Routine> zeros(const Type& type) {
   auto routine = std::make_shared<Routine>();
   routine->name = "dot_general";
@@ -232,6 +305,11 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   }
   if (p.narrow)
     p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
+  // A single column, rounded results and sums in halves wait for the whole block.
+  if (!p.turned && !p.narrow && !p.halvings && p.n > 1)
+    routine->in_panels = [p, before = routine->stages, scratch] {
+      return panels_of(p, before, scratch);
+    };
   if (p.halvings) {
     p.sums_stride =
         static_cast<std::size_t>(p.halvings * p.row_block * p.column_block * p.sum_size());

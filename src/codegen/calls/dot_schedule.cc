@@ -142,14 +142,14 @@ bool better_as_loops(const DotSchedule& p) {
   return p.batch >= 8 && p.m * p.n * p.k <= 4096;
 }
 
-std::shared_ptr<const matrix::Product> own_product(DotSchedule& p) {
+std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows) {
   p.turned = p.n == 1 && p.m > 1;
   const matrix::Distances l = p.lhs_distances(), r = p.rhs_distances();
   const DType operand = p.widened ? p.kind.sum : p.operand;
   return std::make_shared<const matrix::Product>(
-      p.turned
-          ? matrix::Problem{operand, p.kind, 1, p.m, p.k, r, l, 1, p.row_block}
-          : matrix::Problem{operand, p.kind, p.m, p.n, p.k, l, r, p.row_block, p.column_block});
+      p.turned ? matrix::Problem{operand, p.kind, 1, p.m, p.k, r, l, 1, p.row_block}
+               : matrix::Problem{operand, p.kind, p.m, p.n, p.k, l, r, p.row_block, p.column_block,
+                                 part_rows});
 }
 
 }  // namespace tessera::inline v0::codegen

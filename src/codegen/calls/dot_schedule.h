@@ -62,7 +62,7 @@ DotSchedule arrange(const CallArgs& a);
 void cut(DotSchedule& p);
 void cut_narrow(DotSchedule& p);
 bool better_as_loops(const DotSchedule& p);
-/// The product by our own kernels, whose blocks are cut already.
-std::shared_ptr<const matrix::Product> own_product(DotSchedule& p);
+/// The product by our own kernels, whose blocks are cut already. `part_rows`: see Problem.
+std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows = 0);
 
 }  // namespace tessera::inline v0::codegen

@@ -1,6 +1,7 @@
 // Compiles programs of emitted ops to machine code.
 #pragma once
 
+#include "codegen/kernel/kernel_schedule.h"
 #include "ir/program.h"
 #include "ir/routine.h"
 
@@ -16,11 +17,15 @@ namespace tessera::inline v0::codegen {
 /// buffers. Equal programs are compiled once. Programs that are new to the process and the disk
 /// cache are batched into modules and compiled on all cores. Thread-safe. `times`, if given: for
 /// each program, the number of devices whose results it writes before any of them is read. The
-/// total size decides whether results bypass the caches.
+/// total size decides whether results bypass the caches. `panels`, if given: for each program, the
+/// panels on which its routine should be able to run (`Routine::run_panel`).
 std::vector<std::shared_ptr<const Routine>> compile_kernels(
-    std::span<const ProgramPtr> kernels, std::span<const std::int64_t> times = {});
+    std::span<const ProgramPtr> kernels, std::span<const std::int64_t> times = {},
+    std::span<const PanelForm> panels = {});
+/// Whether a kernel that is compiled for these panels can run on them, and reads only the same
+/// panel of its input number `input`.
+bool runs_on_panels(const ProgramPtr& kernel, std::size_t input, PanelForm panels);
 
-struct KernelSchedule;
 /// The routine of a kernel before it is compiled: its stages have no code. `length`: of the arrays,
 /// if the schedule is for any length; else 0.
 std::shared_ptr<Routine> planned_kernel(const Program& p, const KernelSchedule& schedule,

@@ -17,12 +17,24 @@ std::vector<Index> space_of(const Shape& shape) {
   return at;
 }
 
+// The number of dimensions before the rows of `columns` elements; 0 if no dimension begins a row.
+std::size_t dims_before(const Shape& shape, std::int64_t columns) {
+  std::int64_t row = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    row *= shape[d];
+    if (row == columns) return d;
+    if (row > columns) break;
+  }
+  return 0;
+}
+
 int lane_bytes(DType d) { return std::max(size_of(d), is_floating(d) ? 4 : 1); }
 
 struct Planner {
   const Program& p;
   KernelSchedule plan;
   bool any_length;
+  PanelForm panels;
   std::unordered_set<Var> ready, stored, reduced;  // `ready` is the union of the other two
 
   StageSchedule stage(StageSchedule::Kind kind, std::vector<int> members,
@@ -47,9 +59,39 @@ struct Planner {
     if (chunks) at.insert(at.begin(), make_variable(std::max<std::int64_t>(2, chunks)));
     const bool inside = kind != StageSchedule::Kind::outputs &&
                         plan.splits[static_cast<std::size_t>(s.members[0])].shape.lanes;
-    choose_loops(s, at, t, {widest, chunks, inside, p.equations.size() <= 8});
+    const std::size_t rows = panels.columns && kind == StageSchedule::Kind::outputs
+                                 ? dims_before(space, panels.columns)
+                                 : 0;
+    choose_loops(s, at, t, {widest, chunks, inside, p.equations.size() <= 8, rows, panels});
+    if (rows) find_panel_inputs(s, at, t, rows);
     if (kind == StageSchedule::Kind::outputs) find_in_place(s, vars, at, t);
     return s;
+  }
+
+  // Inputs of which a panel of the results reads the same panel: the same elements or, if panels
+  // have whole rows, elements of the same row.
+  void find_panel_inputs(const StageSchedule& s, std::span<const Index> at, const Tracer& t,
+                         std::size_t rows) {
+    plan.panel_inputs.clear();
+    if (s.tile >= 0 || s.dims.empty()) return;
+    // A unit lies in one row.
+    std::size_t covered = 0, loops = 0;
+    while (covered < rows) covered += static_cast<std::size_t>(s.groups[loops++]);
+    if (covered != rows || s.unit_dims < loops) return;
+    if (!panels.whole_rows() && (s.block != panels.column_block || s.dims.back() != panels.columns))
+      return;
+    const Index here = flatten(at, s.shape);
+    const Index row = flatten(at.first(rows), std::span(s.shape.data(), rows)) * panels.columns;
+    for (const Var in : p.inputs) {
+      const bool fits = p.type(in).shape.count() == s.shape.count() &&
+                        std::all_of(t.reads.begin(), t.reads.end(), [&](const Access& a) {
+                          if (a.var != in || node_of(a.flat) == node_of(here)) return true;
+                          if (!panels.whole_rows()) return false;
+                          const Index::Node* inside = node_of(a.flat - row);
+                          return inside->lo >= 0 && inside->hi < panels.columns;
+                        });
+      plan.panel_inputs.push_back(fits);
+    }
   }
 
   void find_in_place(StageSchedule& s, const std::vector<Var>& vars, std::span<const Index> at,
@@ -205,14 +247,16 @@ struct Planner {
 
 }  // namespace
 
-KernelSchedule schedule_kernel(const Program& p, bool any_length) {
-  Planner planner{p, {}, any_length, {}, {}, {}};
+KernelSchedule schedule_kernel(const Program& p, bool any_length, PanelForm panels) {
+  Planner planner{p, {}, any_length, panels, {}, {}, {}};
   bool empty = std::all_of(p.outputs.begin(), p.outputs.end(),
                            [&](Var v) { return p.type(v).shape.count() == 0; });
   if (empty) return {};
   if (!any_length) planner.find_splits();
   planner.split_stages();
   planner.output_stages();
+  if (planner.plan.stages.size() != 1 || planner.plan.scratch_bytes)
+    planner.plan.panel_inputs.clear();
   return std::move(planner.plan);
 }
 

@@ -14,6 +14,15 @@
 
 namespace tessera::inline v0::codegen {
 
+/// The panels on which a kernel should be able to run (`Panel` in ir/routine.h): the rows of its
+/// results have so many elements, and panels begin at multiples of `column_block`. No columns: it
+/// needs not.
+struct PanelForm {
+  std::int64_t columns = 0, column_block = 0;
+  /// Whether panels have whole rows.
+  bool whole_rows() const { return column_block >= columns; }
+};
+
 /// A long reduction with few results: one stage computes its chunks into scratch memory, with
 /// layout [chunks, result...].
 struct SplitReduction {
@@ -70,11 +79,14 @@ struct KernelSchedule {
   /// Pairs (input, output) that may share memory: the input is read only at the index that is
   /// written.
   std::vector<std::pair<int, int>> in_place;
+  /// By input, whether a panel of the results needs only the same panel of it. Empty if the kernel
+  /// cannot run on panels.
+  std::vector<bool> panel_inputs;
 };
 
 /// `any_length`: the program is elementwise over one-dimensional operands of equal length, which
 /// the machine code takes as an argument.
-KernelSchedule schedule_kernel(const Program& p, bool any_length = false);
+KernelSchedule schedule_kernel(const Program& p, bool any_length = false, PanelForm panels = {});
 
 /// The index into an output of `shape` for the row at `row`, whose dimensions have these extents;
 /// empty if they do not match.

@@ -21,8 +21,9 @@ double seconds_per_element(const Tracer& t) {
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Collapses neighbouring dimensions if every index treats them as one.
-void collapse(StageSchedule& s, std::span<const Index> at, const Tracer& t, std::size_t first) {
-  // Dimensions `first` and `row_dims` start loops of their own.
+void collapse(StageSchedule& s, std::span<const Index> at, const Tracer& t, std::size_t first,
+              std::size_t panel_dims) {
+  // Dimensions `first`, `row_dims` and `panel_dims` start loops of their own.
   std::vector<const Index::Node*> nodes;
   for (const Access& a : t.reads) nodes.push_back(node_of(a.flat));
   for (const Index& i : t.linear) nodes.push_back(node_of(i));
@@ -30,7 +31,8 @@ void collapse(StageSchedule& s, std::span<const Index> at, const Tracer& t, std:
   s.groups.clear();
   for (std::size_t d = s.shape.size(); d-- > 0;) {
     // A dimension of size 1 is merged with its neighbour.
-    bool join = !s.dims.empty() && d >= first && (s.row_dims == 0 || d + 1 != s.row_dims);
+    bool join = !s.dims.empty() && d >= first && (s.row_dims == 0 || d + 1 != s.row_dims) &&
+                (panel_dims == 0 || d + 1 != panel_dims);
     if (join && s.shape[d] != 1 && s.dims.front() != 1) {
       std::size_t next = d + 1;
       while (s.shape[next] == 1) ++next;
@@ -54,7 +56,7 @@ void collapse(StageSchedule& s, std::span<const Index> at, const Tracer& t, std:
     covered += s.groups[i];
 }
 
-void cut(StageSchedule& s, double per_element) {
+void cut(StageSchedule& s, double per_element, const LoopsAsked& asked) {
   std::int64_t target = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(kTaskSeconds / per_element), 1, kTaskElements);
   std::int64_t inside = 1;
@@ -64,7 +66,9 @@ void cut(StageSchedule& s, double per_element) {
     std::int64_t n = s.dims.back();
     std::int64_t step = std::max<std::int64_t>(64, s.width);
     std::int64_t block = std::max(step, target / step * step);
-    if (n > 2 * block || s.any_length) {
+    const bool in_panels = asked.panel_dims && n == asked.panels.columns;
+    if (in_panels) block = asked.panels.column_block;
+    if (in_panels ? n > block : n > 2 * block || s.any_length) {
       s.block = inside = block;
       --s.unit_dims;
     }
@@ -73,7 +77,13 @@ void cut(StageSchedule& s, double per_element) {
     std::size_t whole = s.row_dims                   ? s.row_loops
                         : s.width && !s.dims.empty() ? s.dims.size() - 1
                                                      : s.dims.size();
-    while (s.unit_dims > 0 && (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target))
+    // A unit of a kernel for panels is at most a row.
+    std::size_t rows = 0;
+    for (std::size_t d = 0; d < asked.panel_dims && rows < s.groups.size(); ++rows)
+      d += static_cast<std::size_t>(s.groups[rows]);
+    const auto inside_row = [&](std::size_t loop) { return !asked.panel_dims || loop > rows; };
+    while (inside_row(s.unit_dims) && s.unit_dims > 0 &&
+           (s.unit_dims > whole || inside * s.dims[s.unit_dims - 1] <= target))
       inside *= s.dims[--s.unit_dims];
   }
   s.units = 1;
@@ -189,17 +199,18 @@ void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
   if (s.kind == StageSchedule::Kind::outputs) s.row_dims = row_start(s.shape, at, t);
   if (s.row_dims) s.cached = t.repeated(at.first(s.row_dims));
   if (s.cached.size() > 4) s.cached.clear();
-  collapse(s, at, t, asked.chunks ? 1 : 0);
+  collapse(s, at, t, asked.chunks ? 1 : 0, asked.panel_dims);
   // The chunks of a reduction along the minor dimension are vectorised internally.
   s.width = asked.vectorised_inside ? 0 : choose_width(s, at, t, asked.widest);
   double per_element = seconds_per_element(t);
-  if (!asked.chunks && s.width && !s.row_dims && !s.any_length) s.tile = tile_dim(s, at, t);
+  if (!asked.chunks && s.width && !s.row_dims && !s.any_length && !asked.panel_dims)
+    s.tile = tile_dim(s, at, t);
   if (s.kind == StageSchedule::Kind::partials) per_element /= static_cast<double>(asked.chunks);
   if (s.tile >= 0) {
     cut_tiles(s, per_element);
     s.tile_unrolled = asked.small && !t.math && s.width == s.tile_length && s.width <= 16;
   } else {
-    cut(s, per_element);
+    cut(s, per_element, asked);
   }
 }
 

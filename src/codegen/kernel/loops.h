@@ -19,6 +19,9 @@ struct LoopsAsked {
   std::int64_t chunks = 0;
   bool vectorised_inside = false;
   bool small = false;  // the program is small enough for unrolled tiles
+  // If nonzero, the dimension at which the rows of `panels` begin.
+  std::size_t panel_dims = 0;
+  PanelForm panels;
 };
 /// Sets the loops, rows, tiles, units and seconds of a StageSchedule from its kind and shape.
 void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,

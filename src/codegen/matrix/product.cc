@@ -74,7 +74,8 @@ Product::Product(const Problem& problem)
   const Heights heights(m);
   const Adjacent a = adjacent_in(p.a), b = adjacent_in(p.b);
   const bool few_rows = heights.panels == 1, converts = p.operand != p.kind.sum,
-             whole_words = p.k % steps_of(p.kind.terms) == 0;
+             whole_words = p.k % steps_of(p.kind.terms) == 0,
+             in_parts = p.part_rows && p.part_rows < m;
   const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * operand_size());
   // Words are made of elements in registers if few rows read them.
   const bool packs_b = b != Adjacent::lines || (converts && !(few_rows && whole_words));
@@ -83,13 +84,18 @@ Product::Product(const Problem& problem)
   by_lines_ = adds_by_lines(p);
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
                (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
-  if (!packs_b || m > 4) vectors_ = most_vectors(static_cast<int>(heights.of(0)), parts_in(p.kind));
+  if (!packs_b || m > 4)
+    vectors_ = most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)),
+                            parts_in(p.kind));
   const std::int64_t chunk = words(chunk_of(p.k, p.kind.terms));
 
   if (!streaming_) {
     if (packs_b || (m > 2 * most_rows() &&
                     (far(p.b.step) || m > kRowsInPlace || heights.panels > kPanelsInPlace)))
-      b_ = p.m > p.row_block && p.column_block % width() == 0 ? How::shared : How::in_task;
+      b_ = (p.m > p.row_block || in_parts) &&
+                   (p.column_block % width() == 0 || p.column_block >= p.n)
+               ? How::shared
+               : How::in_task;
   } else if (packs_b) {
     b_ = How::in_task;
   }
@@ -118,8 +124,15 @@ Product::Product(const Problem& problem)
       pack_b2_ = pack_kernel({p.operand, p.kind, true, b, 2});
   }
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
-  prepare_rows(m);
-  if (p.m % p.row_block) prepare_rows(p.m % p.row_block);
+  const auto prepare = [&](std::int64_t rows) {
+    if (in_parts) {
+      if (rows >= p.part_rows) prepare_rows(p.part_rows);
+      rows %= p.part_rows;
+    }
+    if (rows) prepare_rows(rows);
+  };
+  prepare(m);
+  prepare(p.m % p.row_block);
 }
 
 void Product::prepare_rows(std::int64_t m) {

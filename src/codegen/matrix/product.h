@@ -37,6 +37,8 @@ struct Problem {
   std::int64_t m, n, k;
   Distances a, b;
   std::int64_t row_block, column_block;  // the largest blocks of tasks
+  /// If nonzero, a task computes its block in parts of so many rows.
+  std::int64_t part_rows = 0;
 };
 
 /// Part of a product: m rows, n columns and k steps from the given positions on.

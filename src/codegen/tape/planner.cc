@@ -4,11 +4,14 @@
 #include "codegen/kernel/kernel.h"
 #include "codegen/tape/lives.h"
 #include "codegen/tape/native.h"
+#include "codegen/tape/panels.h"
 #include "codegen/tape/tape_verify.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace tessera::inline v0::tape {
 namespace {
@@ -33,8 +36,12 @@ std::vector<bool> read_at_once(const DraftTape& program) {
 
 void compile_pending(TapeContext& ctx, const Program& p) {
   std::vector<NativeLoop> native = find_native_loops(ctx, p);
+  const std::vector<PanelPair> pairs = find_panels(ctx, p);
+  std::map<std::pair<const DraftTape*, std::size_t>, codegen::PanelForm> form_of;
+  for (const PanelPair& pair : pairs) form_of[{pair.draft, pair.kernel}] = pair.form;
   std::vector<ProgramPtr> programs;
   std::vector<std::int64_t> times;
+  std::vector<codegen::PanelForm> panels;
   const Together& all = ctx.options.together;
   const std::int64_t most = all.count > 1 ? all.devices : ctx.instances(~Mask{0});
   const DraftTape& program = ctx.drafts.front();
@@ -42,6 +49,8 @@ void compile_pending(TapeContext& ctx, const Program& p) {
   for (const PendingKernel& k : ctx.kernels) {
     if (k.draft->native) continue;
     programs.push_back(k.program);
+    const auto form = form_of.find({k.draft, k.step});
+    panels.push_back(form == form_of.end() ? codegen::PanelForm{} : form->second);
     const Step& step = k.draft->steps[k.step];
     // The results of a body are read by its next iteration.
     const bool later = k.draft == &program &&
@@ -51,7 +60,7 @@ void compile_pending(TapeContext& ctx, const Program& p) {
     times.push_back(later ? std::min(ctx.instances(step.mask), most) : 1);
   }
   const std::vector<std::shared_ptr<const Routine>> routines =
-      codegen::compile_kernels(programs, times);
+      codegen::compile_kernels(programs, times, panels);
   auto next = routines.begin();
   for (const PendingKernel& k : ctx.kernels) {
     Step& step = k.draft->steps[k.step];
@@ -62,6 +71,7 @@ void compile_pending(TapeContext& ctx, const Program& p) {
     std::get<RoutineStep>(step.kind).routine = routine;
   }
   compile_native_loops(std::move(native));
+  join_panels(pairs);
 }
 
 // Values that are equal on all devices exist in every process of the program. All its meshes must
@@ -130,8 +140,8 @@ void finish(TapeContext& ctx, std::uint64_t signature) {
 }  // namespace
 
 std::span<const std::string_view> tape_passes() {
-  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse", "stretches",
-                                               "nests"};
+  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse",
+                                               "stretches",      "nests",   "panels"};
   return names;
 }
 

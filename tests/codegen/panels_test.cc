@@ -1,0 +1,193 @@
+// Kernels that run on panels of the product that they read: against the program without the pass,
+// to the bit, and against the evaluators.
+#include "codegen/tape/planner.h"
+#include "ops/build.h"
+#include "random/check_program.h"
+#include "random/shrink.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace tessera;
+
+namespace {
+
+HostArray numbers(const Type& type, int seed) {
+  HostArray a(type.dtype, type.shape);
+  for (std::int64_t i = 0; i < a.count(); ++i) {
+    const auto value = static_cast<double>((i * 7 + seed * 13 + i / 5) % 23 - 11) * 0.0625;
+    dispatch(type.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      if constexpr (!is_complex_v<T>) a.data<T>()[i] = static_cast<T>(value);
+    });
+  }
+  return a;
+}
+
+walk::Arrays inputs_of(const Program& p) {
+  walk::Arrays inputs;
+  for (std::size_t i = 0; i < p.inputs.size(); ++i)
+    inputs.push_back(numbers(p.type(p.inputs[i]), static_cast<int>(i)));
+  return inputs;
+}
+
+Value along_rows(Value row, const Shape& shape) {
+  return ops::broadcast_in_dim(row, shape.to_vector(),
+                               {static_cast<std::int64_t>(shape.rank()) - 1});
+}
+Value over_rows(Value column, const Shape& shape) {
+  Ints dims;
+  for (std::size_t d = 0; d + 1 < shape.rank(); ++d) dims.push_back(static_cast<std::int64_t>(d));
+  return ops::broadcast_in_dim(column, shape.to_vector(), dims);
+}
+Value softmax(Value x) {
+  const Shape shape = x.type().shape;
+  const Ints last{static_cast<std::int64_t>(shape.rank()) - 1};
+  const Value e = ops::exp(ops::sub(x, over_rows(ops::reduce_max(x, last), shape)));
+  return ops::div(e, over_rows(ops::reduce_sum(e, last), shape));
+}
+
+/// A product of drawn shape with a chain behind it.
+ProgramPtr drawn(walk::Dice& dice) {
+  const DType dtype = dice.of(std::vector{DType::float32, DType::float32, DType::float64});
+  const std::int64_t batch = dice.of(walk::Ints{1, 1, 2, 5}),
+                     m = dice.of(walk::Ints{64, 32, 100, 200, 311}),
+                     n = dice.of(walk::Ints{256, 160, 384, 129, 64}),
+                     k = dice.of(walk::Ints{16, 1, 24, 64});
+  Builder b("panels");
+  const bool batched = batch > 1, turned = dice.toss();
+  ops::DotDims dims;
+  Ints left{m, k}, right = turned ? Ints{n, k} : Ints{k, n};
+  const std::int64_t first = batched ? 1 : 0;
+  dims.lhs_contracting = {first + 1};
+  dims.rhs_contracting = {first + (turned ? 1 : 0)};
+  if (batched) {
+    left.insert(left.begin(), batch), right.insert(right.begin(), batch);
+    dims.lhs_batch = dims.rhs_batch = {0};
+  }
+  const Value x = b.input(Type(dtype, left)), w = b.input(Type(dtype, right));
+  const Value y = ops::dot_general(x, w, dims);
+  const Shape shape = y.type().shape;
+  const Value bias = b.input(Type(dtype, {n})), residual = b.input(Type(dtype, shape));
+  Value z = y;
+  for (std::int64_t links = dice.between(1, 4); links > 0; --links) switch (dice.below(7)) {
+      case 0: z = ops::add(z, along_rows(bias, shape)); break;
+      case 1: z = ops::tanh(z); break;
+      case 2: z = ops::add(z, residual); break;
+      case 3: z = ops::mul(z, z); break;
+      case 4: z = softmax(z); break;
+      case 5: z = ops::select(ops::gt(z, residual), z, residual); break;
+      default: z = ops::convert(ops::convert(z, DType::bfloat16), dtype); break;
+    }
+  Values results{z};
+  if (dice.once_in(3)) results.push_back(y);
+  if (dice.once_in(4)) results.push_back(ops::convert(z, DType::bfloat16));
+  return b.finish(results);
+}
+
+std::string planned(const ProgramPtr& p) { return to_string(*tape::make_tape(*p, {})); }
+bool joined(const ProgramPtr& p) { return planned(p).find("dot_general+") != std::string::npos; }
+
+/// A dense layer: tanh(x @ w + bias) + residual.
+ProgramPtr dense(std::int64_t m, std::int64_t k, std::int64_t n, bool stored = false) {
+  Builder b("dense");
+  const Value x = b.input(Type(DType::float32, {m, k})), w = b.input(Type(DType::float32, {k, n})),
+              bias = b.input(Type(DType::float32, {n})),
+              residual = b.input(Type(DType::float32, {m, n}));
+  ops::DotDims dims;
+  dims.lhs_contracting = {1}, dims.rhs_contracting = {0};
+  const Value y = ops::dot_general(x, w, dims);
+  Values results{ops::add(ops::tanh(ops::add(y, along_rows(bias, y.type().shape))), residual)};
+  if (stored) results.push_back(y);
+  return b.finish(results);
+}
+
+std::shared_ptr<const runtime::TapeExecutable> executable(const ProgramPtr& p,
+                                                          runtime::CompileOptions options = {}) {
+  return std::make_shared<const runtime::TapeExecutable>(p, std::move(options), tape::Apart{},
+                                                         false);
+}
+
+/// The results without the pass.
+walk::Arrays apart(const ProgramPtr& p, const walk::Arrays& inputs) {
+  const check::Setting off("TESSERA_DISABLE_PASSES", "panels");
+  EXPECT_FALSE(joined(p));
+  return check::compiled(*executable(p), inputs);
+}
+
+}  // namespace
+
+TEST(Panels, ChainsBehindProductsKeepTheirBits) {
+  int joint = 0;
+  check::check_many(40, 24, [&](const walk::Tape& tape) {
+    walk::Dice dice(tape);
+    const ProgramPtr p = drawn(dice);
+    joint += joined(p);
+    return check::problem(p, inputs_of(*p), static_cast<std::uint64_t>(dice.below(1 << 12)));
+  });
+  EXPECT_GE(joint, 15);
+}
+
+// Column blocks, row blocks, and parts of rows with a panel that is smaller than the others.
+TEST(Panels, AllWaysToCutGiveTheSame) {
+  for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{128, 768, 3072},
+                                {32, 784, 512},
+                                {1000, 64, 96},
+                                {517, 300, 1000},
+                                {2048, 16, 40}})
+    for (const bool stored : {false, true}) {
+      const ProgramPtr p = dense(m, k, n, stored);
+      EXPECT_TRUE(joined(p)) << m << " " << k << " " << n << "\n" << planned(p);
+      const walk::Arrays inputs = inputs_of(*p);
+      EXPECT_EQ(check::compare_bits(check::compiled(*executable(p), inputs), apart(p, inputs),
+                                    "in panels"),
+                "")
+          << m << " " << k << " " << n;
+    }
+}
+
+// The result of the product takes no memory if nothing else reads it.
+TEST(Panels, ResultsOfProductsAreNotStored) {
+  const ProgramPtr p = dense(256, 64, 512);
+  const std::int64_t with = tape::make_tape(*p, {})->temporaries;
+  const check::Setting off("TESSERA_DISABLE_PASSES", "panels");
+  EXPECT_LT(with + 256 * 512 * 4, tape::make_tape(*p, {})->temporaries + 256 * 512 * 4 + 1);
+}
+
+// A residual that is donated gives its memory to the result.
+TEST(Panels, DonatedResidualsAreReused) {
+  const ProgramPtr p = dense(256, 64, 512);
+  tape::TapeOptions options;
+  options.donated = {false, false, false, true};
+  EXPECT_EQ(tape::make_tape(*p, options)->results[0].reuse, 3);
+  runtime::CompileOptions compile;
+  compile.donated = options.donated;
+  const walk::Arrays inputs = inputs_of(*p);
+  EXPECT_EQ(check::compare_bits(check::compiled(*executable(p, compile), inputs), apart(p, inputs),
+                                "donated"),
+            "");
+}
+
+// A body may be called by several threads at a time.
+TEST(Panels, ThreadsHaveTheirOwnMemory) {
+  const ProgramPtr p = dense(300, 64, 512);
+  const auto run = executable(p);
+  std::vector<walk::Arrays> inputs, expected;
+  for (int i = 0; i < 2; ++i) {
+    inputs.push_back(inputs_of(*p));
+    inputs.back()[0] = numbers(p->type(p->inputs[0]), 5 + i);
+    expected.push_back(apart(p, inputs.back()));
+  }
+  std::string wrong[2];
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 2; ++i)
+    threads.emplace_back([&, i] {
+      for (int turn = 0; turn < 20 && wrong[i].empty(); ++turn)
+        wrong[i] = check::compare_bits(check::compiled(*run, inputs[i]), expected[i], "thread");
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong[0] + wrong[1], "");
+}
