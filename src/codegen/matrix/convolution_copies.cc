@@ -208,8 +208,8 @@ void Convolution::pack_run(const char* weights, char* to, std::int64_t k, std::i
     call(one, column, 1, std::min<std::int64_t>(lanes_, columns - column));
 }
 
-// Windows that are runs in memory are transposed as they lie, some inputs at a time, and the rows of
-// the panel are put in order from there.
+// Windows that are runs in memory are transposed as they lie, some inputs at a time, and the rows
+// of the panel are put in order from there.
 void Convolution::pack_windows(const char* weights, char* to, std::int64_t columns) const {
   const ConvShape& s = shape_;
   const std::int64_t window = s.weights_input, vector = lanes_ * size_;

@@ -3,10 +3,10 @@
 //
 // A tile is described as data. Those of float32 are compiled when the library is built (common.h),
 // the others for this processor when they are first needed. All sizes that belong to a product (k,
-// strides, the number of tiles in a row) are arguments, so a few kernels serve all products. The sum
-// of one element is a chain of multiply-adds in the order of k. It does not depend on the tile, so
-// all kernels give the same bits, and with Terms::single all processors with fused multiply-adds as
-// well.
+// strides, the number of tiles in a row) are arguments, so a few kernels serve all products. The
+// sum of one element is a chain of multiply-adds in the order of k. It does not depend on the tile,
+// so all kernels give the same bits, and with Terms::single all processors with fused multiply-adds
+// as well.
 #pragma once
 
 #include "codegen/kernel/shared_code.h"
