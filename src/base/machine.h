@@ -31,14 +31,8 @@ inline constexpr double kMemoryBandwidth = 1e10;
 
 // --- tasks of library products: the work that is worth a task, in operations
 
-/// A smaller product is not divided. Row matmul/256.
-inline constexpr double kLeastProductToDivide = 1.2e7;
-/// The work of a block of a divided product: at least, and preferably. Each block packs its
-/// operands again. Rows matmul/512, matmul/1024, matmul/2048.
-inline constexpr double kLeastProductBlock = 3e7, kProductBlock = 2e9;
-/// The work per call of a narrow product: of a leaf of a sum over rows, and of a block of rows. Row
-/// op/matrix_vector.
-inline constexpr double kNarrowLeaf = 6e4, kNarrowBlock = 9e4;
+/// The work of a leaf of the sum over rows of a narrow product. Row op/matrix_vector.
+inline constexpr double kNarrowLeaf = 6e4;
 /// The work of a task of a forward convolution: 20 to 30 microseconds of a core. Row op/conv_3x3.
 inline constexpr double kConvolutionTask = 3e6;
 /// The work of a leaf of a weight gradient, in total and per element of the weights. Row cnn/4.
@@ -46,9 +40,11 @@ inline constexpr double kGradientLeaf = 2e7, kGradientLeafPerWeight = 1200;
 
 // --- products of our own
 
-/// As kLeastProductToDivide and kLeastProductBlock, but smaller, since operands are not packed
-/// again for each block. matrix_bench, 4096 x 16 x 64 and 256 x 256 x 256.
-inline constexpr double kLeastOwnProductToDivide = 6e6, kLeastOwnProductBlock = 8e6;
+/// A smaller product is not divided. matrix_bench, 4096 x 16 x 64 and 256 x 256 x 256.
+inline constexpr double kLeastOwnProductToDivide = 6e6;
+/// The work of a block of a divided product: at least, and preferably. The same shapes, and rows
+/// matmul/1024 and matmul/2048.
+inline constexpr double kLeastOwnProductBlock = 8e6, kProductBlock = 2e9;
 
 /// The terms of a sum that are added one after the other. It decides bits. More terms need fewer
 /// passes over the result, and less accurate sums. matrix_bench.
@@ -64,11 +60,6 @@ inline constexpr std::int64_t kProductPanel = std::int64_t{1} << 18;
 inline constexpr std::int64_t kLeastPanelResult = std::int64_t{1} << 15;
 /// Bytes of sums that stay in the first-level cache while an operand is read past them.
 inline constexpr std::int64_t kProductStrip = 1 << 14;
-
-// --- scratch memory of library products, in bytes
-
-/// Products of bfloat16. Row op/product_bfloat16.
-inline constexpr std::size_t kBfloat16Scratch = std::size_t{1} << 23;
 
 // --- convolutions with pixels as lanes, against oneDNN 2.6
 

@@ -135,11 +135,20 @@ void cut_narrow(DotSchedule& p) {
       halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, machine::kNarrowLeaf));
 }
 
-// For many tiny matrices, and for inner products, a library call costs more than the op's own
-// loops.
+// A single row of float32 times a row-major matrix waits for memory, which the library reads 3 to
+// 15 % faster.
+bool library_is_faster(const DotSchedule& p) {
+  return p.operand == DType::float32 && p.m == 1 && p.n > 1 && !p.rhs.transposed && !p.halvings;
+}
+
+// For many tiny matrices, and for inner products, a call costs more than the op's own loops. Those
+// of integers give the same bits, so they also spare tiny products the tiles that are compiled
+// first.
 bool better_as_loops(const DotSchedule& p) {
+  constexpr std::int64_t kTiny = 4096;
+  if (is_integer(p.operand) && p.batch * p.m * p.n * p.k <= kTiny) return true;
   if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
-  return p.batch >= 8 && p.m * p.n * p.k <= 4096;
+  return p.batch >= 8 && p.m * p.n * p.k <= kTiny;
 }
 
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows) {

@@ -14,9 +14,9 @@ namespace tessera::inline v0::codegen::matrix {
 
 namespace {
 
-// The steps that a product with few rows adds at a time: rows of B that are read side by side, or
-// that are packed into the nearest cache.
-constexpr std::int64_t kStreamedSteps = 8, kStreamedPack = 128;
+// The words that a product with few rows adds at a time: of rows of B that are read side by side,
+// whose elements may be narrower than words, or that are packed into the nearest cache.
+constexpr std::int64_t kStreamedSteps = 8, kStreamedNarrow = 16, kStreamedPack = 128;
 // With at most so many rows, in so many panels, reading B in place costs less than packing it.
 constexpr std::int64_t kRowsInPlace = 128;
 // Panels of A, and columns of B, that are packed before they are multiplied: few enough that they
@@ -421,9 +421,11 @@ void Product::add(void* to, std::int64_t to_row, const void* from, std::int64_t 
 void Product::run_streaming(const Part& part) const {
   const std::int64_t chunk = chunk_of(part.k, problem_.kind.terms);
   const Distances& d = problem_.b;
-  const bool packs = b_ != How::in_place;
+  const bool packs = b_ != How::in_place, narrow = problem_.operand != problem_.kind.sum;
   const std::int64_t each = steps_of(problem_.kind.terms),
-                     together = each * (packs ? kStreamedPack : std::getenv("NSTEPS") ? std::atol(std::getenv("NSTEPS")) : kStreamedSteps),
+                     together = each * (packs    ? kStreamedPack
+                                        : narrow ? kStreamedNarrow
+                                                 : kStreamedSteps),
                      strip = packs ? width()
                                    : std::max(width(), machine::kProductStrip / (part.m * size()) /
                                                            width() * width());
