@@ -150,8 +150,8 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   ts::Type result{ts::f32, image(l.outputs, out)};
   if (kind == "data") {
     if (l.groups > 1) return;
-    const auto edges = ts::ops::lhs_gradient_padding({l.size, l.size}, {l.window, l.window},
-                                                     {out, out}, d);
+    const auto edges =
+        ts::ops::lhs_gradient_padding({l.size, l.size}, {l.window, l.window}, {out, out}, d);
     std::swap(types[0], result);
     d.lhs_dilation = d.strides;
     d.strides = {1, 1};
@@ -159,8 +159,8 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
     std::swap(d.rhs_spec[0], d.rhs_spec[1]);
   } else if (kind == "weights") {
     if (l.groups > 1) return;
-    const auto edges = ts::ops::rhs_gradient_padding({l.size, l.size}, {l.window, l.window},
-                                                     {out, out}, d);
+    const auto edges =
+        ts::ops::rhs_gradient_padding({l.size, l.size}, {l.window, l.window}, {out, out}, d);
     std::swap(types[1], result);
     d.rhs_dilation = d.strides;
     d.strides = {1, 1};
@@ -193,10 +193,10 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
     s.run(args, 0, s.tasks);
   });
   std::vector<float>* arrays[] = {&a, &b, &c};
-  const Library theirs = library(problem->spec, *arrays[problem->source],
-                                 *arrays[problem->weights], *arrays[problem->destination]);
-  const double work = 2e-9 * static_cast<double>(batch * out * out * l.window * l.window *
-                                                 in_group * l.outputs);
+  const Library theirs = library(problem->spec, *arrays[problem->source], *arrays[problem->weights],
+                                 *arrays[problem->destination]);
+  const double work =
+      2e-9 * static_cast<double>(batch * out * out * l.window * l.window * in_group * l.outputs);
   std::printf(
       "%-8s %2ld x %-20s ours %6.1f  packed %6.1f  oneDNN %6.1f  copies %6.1f  ratio %5.2f  peak "
       "%3.0f %%  packed %3.0f %%\n",
@@ -210,8 +210,8 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
 
 int main(int argc, char** argv) {
   const std::string kinds = argc > 1 ? argv[1] : "forward,data,weights",
-                    layouts = argc > 2 ? argv[2] : "nhwc,nchw", batches = argc > 3 ? argv[3] : "1,8",
-                    name = argc > 4 ? argv[4] : "";
+                    layouts = argc > 2 ? argv[2] : "nhwc,nchw",
+                    batches = argc > 3 ? argv[3] : "1,8", name = argc > 4 ? argv[4] : "";
   const double most = peak();
   std::printf("peak of one core: %.1f GFLOP/s\n", most);
   auto has = [](const std::string& list, const std::string& x) {
