@@ -1,7 +1,7 @@
-// Convolutions as products of our own (codegen/matrix/convolution.h), against the order of additions
-// that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or vectors, so
-// results are equal for all of them; and the model itself is close to the evaluator. Operands lie
-// between pages that must not be touched.
+// Convolutions as products of our own (codegen/matrix/convolution.h), against the order of
+// additions that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or
+// vectors, so results are equal for all of them; and the model itself is close to the evaluator.
+// Operands lie between pages that must not be touched.
 #include "codegen/calls/conv_product.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/product.h"
@@ -99,8 +99,8 @@ T& element(const HostArray& a, const Ints& spec, std::int64_t first, std::int64_
   return reinterpret_cast<T*>(a.bytes)[flat_index(index, a.shape.strides())];
 }
 
-// The promised sum: window positions in order, and in each the input channels. Positions between the
-// elements of a dilated operand are not terms. Padding is a term that adds nothing.
+// The promised sum: window positions in order, and in each the input channels. Positions between
+// the elements of a dilated operand are not terms. Padding is a term that adds nothing.
 template <class T>
 T promised_sum(const Case& c, const Geometry& g, const HostArray& lhs, const HostArray& rhs,
                std::int64_t image, std::int64_t channel, const Shape& at, double* magnitude) {

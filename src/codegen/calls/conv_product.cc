@@ -17,8 +17,8 @@ using matrix::ConvShape;
 using onednn::ConvKind;
 using onednn::ConvSpec;
 
-// Output pixels with the same taps. A forward convolution is one pass. A gradient with respect to the
-// source has one for each remainder of a position by the strides, since each meets other taps.
+// Output pixels with the same taps. A forward convolution is one pass. A gradient with respect to
+// the source has one for each remainder of a position by the strides, since each meets other taps.
 struct ConvPass {
   std::shared_ptr<const matrix::Convolution> convolution;
   std::int64_t destination = 0;  // offset of the first output in elements
@@ -151,8 +151,9 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   return routine;
 }
 
-// Whether our products take less time than oneDNN, with the copies that it needs; by bench/conv_bench
-// on Zen 5. It does not depend on the batch, so that devices that share one compute the same bits.
+// Whether our products take less time than oneDNN, with the copies that it needs; by
+// bench/conv_bench on Zen 5. It does not depend on the batch, so that devices that share one
+// compute the same bits.
 //
 // oneDNN keeps these classes:
 //  - grouped and depthwise convolutions, and few channels: most of a tile would be empty, and runs

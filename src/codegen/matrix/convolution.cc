@@ -15,9 +15,9 @@ namespace tessera::inline v0::codegen::matrix {
 namespace {
 
 constexpr std::int64_t kLine = 64;
-// Rows of weights that are read in place are fetched so many steps ahead; with at most so many
-// pixels that costs less than packing them.
-constexpr std::int64_t kStepsAhead = 8, kPixelsInPlace = 128, kPanelsInPlace = 5;
+// With at most so many pixels, in so many panels, reading weights in place costs less than packing
+// them.
+constexpr std::int64_t kPixelsInPlace = 128, kPanelsInPlace = 5;
 // Copied rows that stay in the second-level cache beside panels of weights, in bytes.
 constexpr std::int64_t kCopiedBytes = 1 << 17;
 // Which of the thread's memories hold copied rows and sums.

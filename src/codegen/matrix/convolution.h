@@ -5,9 +5,9 @@
 // caches, a chunk of k at a time, and multiplies them by the weights, which are packed once for all
 // tasks. A source whose channels are not adjacent is turned over first, and so is the result.
 //
-// The order of the sum of an element follows from the window and the number of input channels alone,
-// and its chunks are those of a product (product.h). So an element has the same bits whatever the
-// batch, the division into tasks and the vector length.
+// The order of the sum of an element follows from the window and the number of input channels
+// alone, and its chunks are those of a product (product.h). So an element has the same bits
+// whatever the batch, the division into tasks and the vector length.
 #pragma once
 
 #include "codegen/matrix/micro_kernel.h"
@@ -65,7 +65,8 @@ class Convolution {
   void turn(const void* source, void* turned, std::int64_t image) const;
 
  private:
-  // Adjacent elements of the rows of a chunk, in bytes: those of one window row, or of one position.
+  // Adjacent elements of the rows of a chunk, in bytes: those of one window row, or of one
+  // position.
   struct Segment {
     std::int64_t z, y;   // offsets of the window row in the source
     std::int64_t start;  // from the pixel's position in its row

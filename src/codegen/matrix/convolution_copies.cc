@@ -72,9 +72,6 @@ void move_element(char* to, const char* from, std::int64_t size) {
   std::memcpy(to, from, static_cast<std::size_t>(size == 8 ? 8 : 4));
 }
 
-// Steps that are packed for all panels before the next ones.
-constexpr std::int64_t kPackedSteps = 16;
-
 // The lines of `length` elements that a task packs.
 std::int64_t packed_together(std::int64_t length, std::int64_t multiple) {
   constexpr std::int64_t kElements = 1 << 16;
@@ -87,8 +84,8 @@ std::int64_t Convolution::panel_bytes() const {
   return weights_in_place_ ? 0 : round_up(shape_.outputs, width()) * terms_ * size_;
 }
 
-// A task packs some steps of all panels, where the columns of a step are adjacent in memory, and all
-// steps of some panels elsewhere. Of weights in place, it looks at some steps.
+// A task packs some steps of all panels, where the columns of a step are adjacent in memory, and
+// all steps of some panels elsewhere. Of weights in place, it looks at some steps.
 std::int64_t Convolution::pack_tasks() const {
   if (terms_ == 0 || (weights_in_place_ && !pads_)) return 0;
   if (packs_steps_) return parts_of(terms_, packed_together(shape_.outputs, kPackedSteps));
@@ -155,8 +152,8 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
     }
 }
 
-// Calls f(start, k, steps) for steps in [begin, end) that lie evenly in the weights: those of a tap, or
-// of several that continue each other.
+// Calls f(start, k, steps) for steps in [begin, end) that lie evenly in the weights: those of a
+// tap, or of several that continue each other.
 template <class F>
 void Convolution::each_run(std::int64_t begin, std::int64_t end, F f) const {
   const ConvShape& s = shape_;
@@ -209,8 +206,8 @@ void Convolution::pack_run(const char* weights, char* to, std::int64_t k, std::i
     call(one, column, 1, std::min<std::int64_t>(lanes_, columns - column));
 }
 
-// Windows that are runs in memory are transposed as they lie, some inputs at a time, and the rows of
-// the panel are put in order from there.
+// Windows that are runs in memory are transposed as they lie, some inputs at a time, and the rows
+// of the panel are put in order from there.
 void Convolution::pack_windows(const char* weights, char* to, std::int64_t columns) const {
   const ConvShape& s = shape_;
   const std::int64_t window = s.weights_input, vector = lanes_ * size_;

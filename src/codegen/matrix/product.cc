@@ -14,11 +14,6 @@ namespace {
 // The steps that a product with few rows adds at a time: rows of B that are read side by side, or
 // that are packed into the nearest cache.
 constexpr std::int64_t kStreamedSteps = 8, kStreamedPack = 128;
-// Steps that are packed for all panels before the next ones, so that rows of B are read in long
-// pieces.
-constexpr std::int64_t kPackedSteps = 16;
-// Rows of B that are read in place are fetched so many steps ahead.
-constexpr std::int64_t kStepsAhead = 8;
 // With at most so many rows, in so many panels, reading B in place costs less than packing it.
 constexpr std::int64_t kRowsInPlace = 128, kPanelsInPlace = 5;
 // Panels of A, and columns of B, that are packed before they are multiplied: few enough that they

@@ -14,6 +14,12 @@ inline std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + ea
 /// Lines that are a multiple of a page apart share a few sets of a cache.
 inline constexpr std::int64_t kPage = 4096;
 
+/// Steps that are packed for all panels before the next ones, so that rows of B are read in long
+/// pieces.
+inline constexpr std::int64_t kPackedSteps = 16;
+/// Rows of B that are read in place are fetched so many steps ahead.
+inline constexpr std::int64_t kStepsAhead = 8;
+
 /// Rows are divided evenly into panels: the first ones are one row higher than the others.
 struct Heights {
   std::int64_t panels, each = 0, higher = 0;
