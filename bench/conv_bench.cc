@@ -2,8 +2,8 @@
 // Prints for each shape the GFLOP/s on one core: of ours, of the last stage of ours (for which
 // weights are packed), of oneDNN on arrays in its own layouts, and of oneDNN with the copies from
 // and to ours. The ratio is that of the whole calls, and the share is that of the peak of fused
-// multiply-adds, which is measured in the same run. Shapes are those of ResNet-50 and of the rows of
-// rows_bench.
+// multiply-adds, which is measured in the same run. Shapes are those of ResNet-50 and of the rows
+// of rows_bench.
 //
 //   OMP_NUM_THREADS=1 conv_bench [forward,data,weights] [nhwc|nchw] [batches, "1,8"] [name]
 #include "codegen/calls/conv_problem.h"
@@ -101,8 +101,8 @@ struct Memory {
   void* at() { return bytes.data() + 64 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 64; }
 };
 
-// oneDNN with all images in one call: on tensors in its own layouts, and with copies between them and
-// ours.
+// oneDNN with all images in one call: on tensors in its own layouts, and with copies between them
+// and ours.
 struct Library {
   double alone = 1e9, with_copies = 1e9;
 };

@@ -1,7 +1,7 @@
-// Convolutions as products of our own (codegen/matrix/convolution.h), against the order of additions
-// that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or vectors, so
-// results are equal for all of them; and the model itself is close to the evaluator. Operands lie
-// between pages that must not be touched.
+// Convolutions as products of our own (codegen/matrix/convolution.h), against the order of
+// additions that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or
+// vectors, so results are equal for all of them; and the model itself is close to the evaluator.
+// Operands lie between pages that must not be touched.
 #include "codegen/calls/conv_product.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/product.h"
@@ -26,16 +26,16 @@ struct Dimension {
 struct Geometry {
   std::int64_t batch = 1, inputs = 1, outputs = 1, groups = 1;
   std::vector<Dimension> dims;
-  int layout = 0;           // 0: channels last, 1: channels first, 2: others
-  double work = 1;          // that is announced, and decides the number of tasks
-  int special = 0;          // infinite weights and NaN
+  int layout = 0;   // 0: channels last, 1: channels first, 2: others
+  double work = 1;  // that is announced, and decides the number of tasks
+  int special = 0;  // infinite weights and NaN
   unsigned seed = 0;
 };
 
 std::ostream& operator<<(std::ostream& out, const Geometry& g) {
-  out << "batch " << g.batch << ", " << g.inputs << " to " << g.outputs << " channels in " << g.groups
-      << " groups, layout " << g.layout << ", work " << g.work << ", special " << g.special
-      << ", seed " << g.seed;
+  out << "batch " << g.batch << ", " << g.inputs << " to " << g.outputs << " channels in "
+      << g.groups << " groups, layout " << g.layout << ", work " << g.work << ", special "
+      << g.special << ", seed " << g.seed;
   for (const Dimension& d : g.dims)
     out << "; in " << d.in << " window " << d.window << " stride " << d.stride << " dilation "
         << d.dilation << " holes " << d.holes << " padding " << d.low << " " << d.high;
@@ -99,8 +99,8 @@ T& element(const HostArray& a, const Ints& spec, std::int64_t first, std::int64_
   return reinterpret_cast<T*>(a.bytes)[flat_index(index, a.shape.strides())];
 }
 
-// The promised sum: window positions in order, and in each the input channels. Positions between the
-// elements of a dilated operand are not terms. Padding is a term that adds nothing.
+// The promised sum: window positions in order, and in each the input channels. Positions between
+// the elements of a dilated operand are not terms. Padding is a term that adds nothing.
 template <class T>
 T promised_sum(const Case& c, const Geometry& g, const HostArray& lhs, const HostArray& rhs,
                std::int64_t image, std::int64_t channel, const Shape& at, double* magnitude) {
@@ -128,10 +128,10 @@ T promised_sum(const Case& c, const Geometry& g, const HostArray& lhs, const Hos
         terms.push_back({false, T(0), T(0)});
         continue;
       }
-      terms.push_back({true,
-                       element<T>(lhs, c.dims.lhs_spec, image,
-                                  channel / g.outputs * g.inputs + i, Shape(from)),
-                       element<T>(rhs, c.dims.rhs_spec, channel, i, k)});
+      terms.push_back(
+          {true,
+           element<T>(lhs, c.dims.lhs_spec, image, channel / g.outputs * g.inputs + i, Shape(from)),
+           element<T>(rhs, c.dims.rhs_spec, channel, i, k)});
     }
   });
   const auto count = static_cast<std::int64_t>(terms.size()),
@@ -185,7 +185,8 @@ std::string fault(const Geometry& g) {
   Program program = b.so_far();
   program.outputs = program.equations.back().outputs;
   std::vector<std::vector<HostArray>> results;
-  for (bool at_end : {true, false}) results.push_back(run::fenced(*routine, program, arrays, at_end));
+  for (bool at_end : {true, false})
+    results.push_back(run::fenced(*routine, program, arrays, at_end));
   results.push_back(run::routine(*routine, program, arrays, 1, true));
   results.push_back(run::routine(*routine, program, arrays, 3));
 

@@ -1,6 +1,7 @@
 #include "codegen/calls/conv_product.h"
 
 #include "base/machine.h"
+#include "codegen/kernel/isa.h"
 #include "codegen/matrix/convolution.h"
 #include "codegen/matrix/product.h"
 
@@ -16,8 +17,8 @@ using matrix::ConvShape;
 using onednn::ConvKind;
 using onednn::ConvSpec;
 
-// Output pixels with the same taps. A forward convolution is one pass. A gradient with respect to the
-// source has one for each remainder of a position by the strides, since each meets other taps.
+// Output pixels with the same taps. A forward convolution is one pass. A gradient with respect to
+// the source has one for each remainder of a position by the strides, since each meets other taps.
 struct ConvPass {
   std::shared_ptr<const matrix::Convolution> convolution;
   std::int64_t destination = 0;  // offset of the first output in elements
@@ -29,7 +30,7 @@ struct ProductPlan {
   std::vector<ConvPass> passes;
   std::int64_t groups = 1, crop = 0, size = 4;
   std::int64_t source_group, weights_group, destination_group;  // distances in elements
-  std::size_t scratch_group = 0;                                 // in bytes
+  std::size_t scratch_group = 0;                                // in bytes
   int source = 0, destination = 2;
 };
 
@@ -91,8 +92,7 @@ void skip_rows(ConvAxis& a) {
 // A window of one point over images whose pixels are adjacent, in the source and in the result: the
 // weights times the image is a product whose rows are channels, and nothing is turned over. Fewer
 // pixels would leave lanes empty.
-std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan,
-                                             double flops) {
+std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan, double flops) {
   constexpr std::int64_t kLeastPanels = 4, kColumns = 8, kLeastRows = 8;
   std::int64_t pixels = 1;
   for (int i = 2; i >= 0; --i) {
@@ -113,8 +113,15 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
                          tasks / (images * column_pieces), 1,
                          std::max<std::int64_t>(1, s.outputs / (kLeastRows * matrix::most_rows()))),
                      rows = (s.outputs + row_pieces - 1) / row_pieces;
-  matrix::Problem problem{s.dtype, {s.dtype}, s.outputs, pixels, s.inputs,
-                          {s.weights_input, s.weights_output}, {s.source_channel, 1}, rows, columns};
+  matrix::Problem problem{s.dtype,
+                          s.dtype,
+                          s.outputs,
+                          pixels,
+                          s.inputs,
+                          {s.weights_input, s.weights_output},
+                          {s.source_channel, 1},
+                          rows,
+                          columns};
   auto product = std::make_shared<const matrix::Product>(problem);
   auto routine = std::make_shared<Routine>();
   routine->name = "convolution";
@@ -123,14 +130,15 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   run.tasks = images * of_image;
   run.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t image = task / of_image / plan.groups, group = task / of_image % plan.groups,
+      const std::int64_t image = task / of_image / plan.groups,
+                         group = task / of_image % plan.groups,
                          column = task % of_image % column_pieces * columns,
                          row = task % of_image / column_pieces * rows;
       const auto* a = static_cast<const char*>(args.inputs[1]) +
                       (group * plan.weights_group + row * s.weights_output) * plan.size;
-      const auto* b = static_cast<const char*>(args.inputs[0]) +
-                      (plan.crop + group * plan.source_group + image * s.source_image + column) *
-                          plan.size;
+      const auto* b =
+          static_cast<const char*>(args.inputs[0]) +
+          (plan.crop + group * plan.source_group + image * s.source_image + column) * plan.size;
       auto* c = static_cast<char*>(args.outputs[0]) +
                 (group * plan.destination_group + image * s.destination_image +
                  row * s.destination_channel + column) *
@@ -143,10 +151,34 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   return routine;
 }
 
-// Whether our products take less time than oneDNN. Narrow groups and depthwise convolutions leave
-// most of a tile empty, whereas oneDNN has kernels for them whose lanes are groups.
-bool quicker_than_library(const ConvShape& s, std::int64_t groups) {
-  return groups == 1 || s.outputs >= 2 * matrix::lanes_of(s.dtype);
+// Whether our products take less time than oneDNN, with the copies that it needs; by
+// bench/conv_bench on Zen 5. It does not depend on the batch, so that devices that share one
+// compute the same bits.
+//
+// oneDNN keeps these classes:
+//  - grouped and depthwise convolutions, and few channels: most of a tile would be empty, and runs
+//    of the copied rows short (ours take 1.2 to 3 times as long);
+//  - gradients of strided convolutions over large images whose pixels are adjacent: each remainder
+//    writes every other pixel (1.1 to 2 times);
+//  - windows of several points in images whose pixels are adjacent (up to 1.1 times), since both
+//    sides copy them;
+//  - with AVX-512, windows of several points over large images (1.1 times): oneDNN reads the source
+//    in place, and the time of our copies shows next to products that take half as long.
+bool quicker_than_library(const ConvProblem& p, const ConvShape& s) {
+  constexpr std::int64_t kFewChannels = 16, kManyChannels = 64, kFewPixels = 64,
+                         kStridedPixels = 196;
+  const ConvSpec& spec = p.spec;
+  if (spec.weights.dims[0] > 1 || s.inputs < kFewChannels || s.outputs < kFewChannels) return false;
+  const bool forward = spec.kind == ConvKind::forward, unstrided = all_equal(spec.strides, 1),
+             channels_last = s.source_channel == 1 && s.destination_channel == 1;
+  std::int64_t window = 1, read = 1, written = 1;
+  for (const ConvAxis& a : s.axes) window *= a.window, read *= a.in, written *= a.out;
+  if (!forward && !unstrided)
+    return channels_last || read <= (window == 1 ? kFewPixels : kStridedPixels);
+  if (window == 1) return true;
+  if (!channels_last) return false;
+  if (host_isa().avx512) return forward && written <= kFewPixels;
+  return s.inputs >= kManyChannels;
 }
 
 }  // namespace
@@ -166,7 +198,9 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   ProductPlan plan;
   plan.size = static_cast<std::int64_t>(size_of(dtype));
   plan.groups = s.weights.dims[0];
-  if (!always && !quicker_than_library(conv_shape(s, dtype), plan.groups)) return nullptr;
+  // The library has no float64.
+  if (!always && dtype == DType::float32 && !quicker_than_library(problem, conv_shape(s, dtype)))
+    return nullptr;
   const onednn::Layout &from = forward ? s.source : s.destination,
                        &to = forward ? s.destination : s.source;
   plan.source_group = conv_shape(s, dtype).inputs * from.strides[1];
@@ -265,9 +299,10 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
     each(run_tasks, begin, end, [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
       auto* out = static_cast<char*>(args.outputs[0]) +
                   (pass.destination + group * shared->destination_group) * shared->size;
-      pass.convolution->run(source_at(args, group),
-                            pass.convolution->turned_bytes() ? turned_at(args, pass, group) : nullptr,
-                            weights_at(args, group), packed_at(args, pass, group), out, task);
+      pass.convolution->run(
+          source_at(args, group),
+          pass.convolution->turned_bytes() ? turned_at(args, pass, group) : nullptr,
+          weights_at(args, group), packed_at(args, pass, group), out, task);
     });
   };
   if (pack.tasks) routine->stages.push_back(std::move(pack));

@@ -15,8 +15,8 @@ namespace tessera::inline v0::codegen::matrix {
 namespace {
 
 constexpr std::int64_t kLine = 64;
-// Rows of weights that are read in place are fetched so many steps ahead; with at most so many
-// pixels that costs less than packing them.
+// With at most so many pixels, in so many panels, reading weights in place costs less than packing
+// them.
 constexpr std::int64_t kPixelsInPlace = 128;
 // Copied rows that stay in the second-level cache beside panels of weights, in bytes.
 constexpr std::int64_t kCopiedBytes = 1 << 17;
@@ -26,7 +26,8 @@ constexpr int kRowsMemory = 0, kSumsMemory = 2;
 }  // namespace
 
 Convolution::Convolution(const ConvShape& shape, std::int64_t tasks)
-    : shape_(shape), lanes_(lanes_of(shape.dtype)),
+    : shape_(shape),
+      lanes_(lanes_of(shape.dtype)),
       size_(static_cast<std::int64_t>(size_of(shape.dtype))) {
   const ConvAxis* a = shape_.axes;
   image_pixels_ = a[0].out * a[1].out * a[2].out;
@@ -84,9 +85,9 @@ void Convolution::find_layouts() {
   for (const ConvTap& z : a[0].taps)
     for (const ConvTap& y : a[1].taps)
       for (const ConvTap& x : a[2].taps)
-        weights_in_place_ &= z.window * a[0].weights + y.window * a[1].weights +
-                                 x.window * a[2].weights ==
-                             s.inputs * s.weights_input * steps++;
+        weights_in_place_ &=
+            z.window * a[0].weights + y.window * a[1].weights + x.window * a[2].weights ==
+            s.inputs * s.weights_input * steps++;
   direct_row_ = even(a[2].destination, a[1].destination, a[0].destination, s.destination_image);
   direct_ = s.destination_channel == 1 && direct_row_ >= s.outputs && terms_ > 0;
 }
@@ -103,13 +104,15 @@ void Convolution::cut_chunks() {
   bool adjacent = pixel_ == s.inputs;
   for (std::size_t i = 1; i < columns.size(); ++i)
     adjacent &= columns[i].offset == columns[i - 1].offset + 1;
-  const std::int64_t run = adjacent ? s.inputs * static_cast<std::int64_t>(columns.size()) : s.inputs;
+  const std::int64_t run =
+      adjacent ? s.inputs * static_cast<std::int64_t>(columns.size()) : s.inputs;
   std::int64_t k = 0;
   for (const ConvTap& z : s.axes[0].taps)
     for (const ConvTap& y : s.axes[1].taps)
       for (std::size_t x = 0; x < columns.size(); x += adjacent ? columns.size() : 1, k += run)
         for (Chunk& c : chunks_) {
-          const std::int64_t first = std::max(k, c.first), last = std::min(k + run, c.first + c.terms);
+          const std::int64_t first = std::max(k, c.first),
+                             last = std::min(k + run, c.first + c.terms);
           if (first < last)
             c.segments.push_back({z.offset, y.offset,
                                   (columns[x].offset * pixel_ + first - k) * size_,
@@ -135,14 +138,15 @@ void Convolution::cut_tasks(std::int64_t tasks) {
     piece_ = round_up(parts_of(pixels_, row_tasks), most_rows());
     pieces_ = parts_of(pixels_, piece_);
   }
-  column_piece_ = round_up(
-      parts_of(shape_.outputs, std::max<std::int64_t>(1, tasks / pieces_)), width());
+  column_piece_ =
+      round_up(parts_of(shape_.outputs, std::max<std::int64_t>(1, tasks / pieces_)), width());
   column_pieces_ = parts_of(shape_.outputs, column_piece_);
 }
 
 std::int64_t Convolution::block_of(std::int64_t rows) const {
   const std::int64_t row = std::max<std::int64_t>(1, chunk_of(terms_) * size_),
-                     most = std::max<std::int64_t>(2, kCopiedBytes / row / most_rows()) * most_rows();
+                     most =
+                         std::max<std::int64_t>(2, kCopiedBytes / row / most_rows()) * most_rows();
   return round_up(parts_of(rows, parts_of(rows, most)), most_rows());
 }
 
@@ -212,11 +216,10 @@ void Convolution::run(const void* source, const void* turned, const void* weight
               width() * size_, kStepsAhead * shape_.weights_input * size_};
   }
   auto* to = static_cast<char*>(destination);
-  const auto* odd = reinterpret_cast<const std::int64_t*>(
-      static_cast<const char*>(packed) + panel_bytes());
+  const auto* odd =
+      reinterpret_cast<const std::int64_t*>(static_cast<const char*>(packed) + panel_bytes());
   const bool finite =
-      !pads_ || std::all_of(odd, odd + pack_tasks(),
-                            [](std::int64_t o) { return !o; });
+      !pads_ || std::all_of(odd, odd + pack_tasks(), [](std::int64_t o) { return !o; });
   auto rows = [&](const Source& s, std::int64_t first, std::int64_t count) {
     run_rows(s, panels, to, first, count, column, columns);
     if (finite) return;
@@ -266,8 +269,9 @@ void Convolution::run_rows(const Source& source, const Panels& panels, char* des
   const std::int64_t block = block_of(rows), sums_row = round_up(columns, lanes_) + lanes_;
   for (std::int64_t done = 0; done < rows; done += block) {
     const std::int64_t pixel = first + done, count = std::min(block, rows - done);
-    char* c = direct_ ? destination + (pixel * direct_row_ + column) * size_
-                      : kept_memory(static_cast<std::size_t>(count * sums_row * size_), kSumsMemory);
+    char* c = direct_
+                  ? destination + (pixel * direct_row_ + column) * size_
+                  : kept_memory(static_cast<std::size_t>(count * sums_row * size_), kSumsMemory);
     const std::int64_t c_row = (direct_ ? direct_row_ : sums_row) * size_;
     if (chunks_.empty()) std::memset(c, 0, static_cast<std::size_t>(count * c_row));
     for (const Chunk& chunk : chunks_) {
@@ -296,8 +300,8 @@ void Convolution::multiply(const char* a, const Panels& b, const Chunk& chunk, s
   args.k = chunk.terms;
   args.end = chunk.first ? End::add : End::store;
   const std::int64_t group =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(machine::kProductBytes) /
-                                    (chunk.terms * width() * size_)) *
+      std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(machine::kProductBytes) / (chunk.terms * width() * size_)) *
       width();
   for (std::int64_t column = 0; column < columns; column += group) {
     const std::int64_t some = std::min(group, columns - column), tiles = some / width(),

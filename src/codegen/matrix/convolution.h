@@ -5,9 +5,9 @@
 // caches, a chunk of k at a time, and multiplies them by the weights, which are packed once for all
 // tasks. A source whose channels are not adjacent is turned over first, and so is the result.
 //
-// The order of the sum of an element follows from the window and the number of input channels alone,
-// and its chunks are those of a product (product.h). So an element has the same bits whatever the
-// batch, the division into tasks and the vector length.
+// The order of the sum of an element follows from the window and the number of input channels
+// alone, and its chunks are those of a product (product.h). So an element has the same bits
+// whatever the batch, the division into tasks and the vector length.
 #pragma once
 
 #include "codegen/matrix/micro_kernel.h"
@@ -29,7 +29,7 @@ struct ConvTap {
 /// outside of the source are padding. Distances are in elements.
 struct ConvAxis {
   std::int64_t in = 1, out = 1, step = 1;
-  std::int64_t window = 1;  // the extent of the weights, of which `taps` may be a part
+  std::int64_t window = 1;            // the extent of the weights, of which `taps` may be a part
   std::vector<ConvTap> taps{{0, 0}};  // by offset
   std::int64_t source = 0, weights = 0, destination = 0;
 };
@@ -65,10 +65,11 @@ class Convolution {
   void turn(const void* source, void* turned, std::int64_t image) const;
 
  private:
-  // Adjacent elements of the rows of a chunk, in bytes: those of one window row, or of one position.
+  // Adjacent elements of the rows of a chunk, in bytes: those of one window row, or of one
+  // position.
   struct Segment {
-    std::int64_t z, y;    // offsets of the window row in the source
-    std::int64_t start;   // from the pixel's position in its row
+    std::int64_t z, y;   // offsets of the window row in the source
+    std::int64_t start;  // from the pixel's position in its row
     std::int64_t to, bytes;
   };
   struct Chunk {
@@ -129,21 +130,21 @@ class Convolution {
 
   const ConvShape shape_;
   const int lanes_;
-  const std::int64_t size_;                // of an element
-  std::int64_t image_pixels_, pixels_;     // of the result
-  std::int64_t taps_, terms_;              // of a window, and of a sum
-  bool pads_ = false;                      // some windows reach into padding
-  bool turns_source_ = false;              // copies it with adjacent channels
+  const std::int64_t size_;                       // of an element
+  std::int64_t image_pixels_, pixels_;            // of the result
+  std::int64_t taps_, terms_;                     // of a window, and of a sum
+  bool pads_ = false;                             // some windows reach into padding
+  bool turns_source_ = false;                     // copies it with adjacent channels
   std::int64_t pixel_ = 0, row_ = 0, plane_ = 0;  // distances in what is copied from, in elements
-  bool in_place_ = false;                  // rows of the source are rows of the matrix
-  bool weights_in_place_ = false;          // rows of the weights are read without packing
-  bool packs_steps_ = false;               // columns of a step of the weights are adjacent
-  bool direct_ = false;                    // rows of the result lie evenly
+  bool in_place_ = false;                         // rows of the source are rows of the matrix
+  bool weights_in_place_ = false;                 // rows of the weights are read without packing
+  bool packs_steps_ = false;                      // columns of a step of the weights are adjacent
+  bool direct_ = false;                           // rows of the result lie evenly
   std::int64_t direct_row_ = 0;
   std::vector<Chunk> chunks_;
-  std::int64_t a_row_ = 0;                 // distance of copied rows, in bytes
+  std::int64_t a_row_ = 0;  // distance of copied rows, in bytes
   std::int64_t pieces_ = 1, piece_ = 0, column_pieces_ = 1, column_piece_ = 0;
-  std::int64_t images_ = 0;                // in a piece, if the source is turned over by images
+  std::int64_t images_ = 0;  // in a piece, if the source is turned over by images
   std::vector<OfHeight> kernels_;
   PackKernel pack_lines_ = nullptr, pack_lines2_ = nullptr, pack_steps_ = nullptr,
              pack_neither_ = nullptr;

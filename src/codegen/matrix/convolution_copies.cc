@@ -72,7 +72,6 @@ void move_element(char* to, const char* from, std::int64_t size) {
   std::memcpy(to, from, static_cast<std::size_t>(size == 8 ? 8 : 4));
 }
 
-
 // The lines of `length` elements that a task packs.
 std::int64_t packed_together(std::int64_t length, std::int64_t multiple) {
   constexpr std::int64_t kElements = 1 << 16;
@@ -85,8 +84,8 @@ std::int64_t Convolution::panel_bytes() const {
   return weights_in_place_ ? 0 : round_up(shape_.outputs, width()) * terms_ * size_;
 }
 
-// A task packs some steps of all panels, where the columns of a step are adjacent in memory, and all
-// steps of some panels elsewhere. Of weights in place, it looks at some steps.
+// A task packs some steps of all panels, where the columns of a step are adjacent in memory, and
+// all steps of some panels elsewhere. Of weights in place, it looks at some steps.
 std::int64_t Convolution::pack_tasks() const {
   if (terms_ == 0 || (weights_in_place_ && !pads_)) return 0;
   if (packs_steps_) return parts_of(terms_, packed_together(shape_.outputs, kPackedSteps));
@@ -131,8 +130,7 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
   const bool runs = taps_ > 1 && (a[2].window == 1 || a[2].weights == 1) &&
                     (a[1].window == 1 || a[1].weights == a[2].window) &&
                     (a[0].window == 1 || a[0].weights == a[2].window * a[1].window) &&
-                    s.weights_input == a[0].window * a[1].window * a[2].window &&
-                    s.outputs > 1;
+                    s.weights_input == a[0].window * a[1].window * a[2].window && s.outputs > 1;
   if (runs) {
     pack_windows(from, panels, count);
   } else {
@@ -154,8 +152,8 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
     }
 }
 
-// Calls f(start, k, steps) for steps in [begin, end) that lie evenly in the weights: those of a tap, or
-// of several that continue each other.
+// Calls f(start, k, steps) for steps in [begin, end) that lie evenly in the weights: those of a
+// tap, or of several that continue each other.
 template <class F>
 void Convolution::each_run(std::int64_t begin, std::int64_t end, F f) const {
   const ConvShape& s = shape_;
@@ -220,7 +218,8 @@ void Convolution::pack_windows(const char* weights, char* to, std::int64_t colum
         taps.push_back(z.window * s.axes[0].weights + y.window * s.axes[1].weights +
                        x.window * s.axes[2].weights);
   constexpr std::int64_t kBytes = 1 << 15;
-  const std::int64_t together = std::max<std::int64_t>(lanes_, kBytes / (window * vector) / lanes_ * lanes_);
+  const std::int64_t together =
+      std::max<std::int64_t>(lanes_, kBytes / (window * vector) / lanes_ * lanes_);
   char* turned = kept_memory(static_cast<std::size_t>(together * window * vector), kPanelMemory);
   PackArgs args{};
   args.from_step = size_;
@@ -255,21 +254,23 @@ Convolution::Source Convolution::turn_source(const char* source, std::int64_t fi
   const Position p = position(first), last = position(first + rows - 1);
   auto range = [](const ConvAxis& axis, std::int64_t begin, std::int64_t end) {
     if (axis.taps.empty()) return std::pair<std::int64_t, std::int64_t>{0, 0};
-    return std::pair{std::clamp<std::int64_t>(begin * axis.step + axis.taps.front().offset, 0, axis.in),
-                     std::clamp<std::int64_t>(end * axis.step + axis.taps.back().offset + 1, 0, axis.in)};
+    return std::pair{
+        std::clamp<std::int64_t>(begin * axis.step + axis.taps.front().offset, 0, axis.in),
+        std::clamp<std::int64_t>(end * axis.step + axis.taps.back().offset + 1, 0, axis.in)};
   };
   const auto z = range(a[0], p.z, last.z);
   const auto y = p.z == last.z ? range(a[1], p.y, last.y) : range(a[1], 0, a[1].out - 1);
   const std::int64_t of_plane = std::max<std::int64_t>(0, y.second - y.first) * row_,
                      slack = lanes_;
-  char* to = kept_memory(
-      static_cast<std::size_t>(
-          (std::max<std::int64_t>(0, z.second - z.first) * of_plane + slack) * size_),
-      kTurnedMemory);
+  char* to =
+      kept_memory(static_cast<std::size_t>(
+                      (std::max<std::int64_t>(0, z.second - z.first) * of_plane + slack) * size_),
+                  kTurnedMemory);
   const char* image = source + p.image * s.source_image * size_;
   for (std::int64_t iz = z.first; iz < z.second; ++iz)
     turn_rows(image + (iz * a[0].source + y.first * a[1].source) * size_,
-              std::max<std::int64_t>(0, y.second - y.first), to + (iz - z.first) * of_plane * size_);
+              std::max<std::int64_t>(0, y.second - y.first),
+              to + (iz - z.first) * of_plane * size_);
   // Distances that make positions in the image positions in the copy.
   return {to - (z.first * of_plane + y.first * row_) * size_, 0, of_plane * size_, row_ * size_,
           pixel_ * size_};
@@ -278,17 +279,15 @@ Convolution::Source Convolution::turn_source(const char* source, std::int64_t fi
 std::size_t Convolution::turned_bytes() const {
   // Tasks that read the same pixels would each turn them over.
   if (!turns_source_ || column_pieces_ == 1) return 0;
-  return static_cast<std::size_t>(
-      (shape_.batch * shape_.axes[0].in * plane_ + lanes_) * size_);
+  return static_cast<std::size_t>((shape_.batch * shape_.axes[0].in * plane_ + lanes_) * size_);
 }
 
 void Convolution::turn(const void* source, void* turned, std::int64_t image) const {
   const ConvAxis* a = shape_.axes;
   for (std::int64_t z = 0; z < a[0].in; ++z)
-    turn_rows(static_cast<const char*>(source) +
-                  (image * shape_.source_image + z * a[0].source) * size_,
-              a[1].in,
-              static_cast<char*>(turned) + (image * a[0].in + z) * plane_ * size_);
+    turn_rows(
+        static_cast<const char*>(source) + (image * shape_.source_image + z * a[0].source) * size_,
+        a[1].in, static_cast<char*>(turned) + (image * a[0].in + z) * plane_ * size_);
 }
 
 // Some rows of a plane, with adjacent channels.
@@ -379,10 +378,10 @@ void Convolution::write_rows(const char* sums, std::int64_t sums_row, char* dest
   Position p = position(first);
   std::int64_t run = 1;
   for (std::int64_t r = 0; r < rows; r += run) {
-    char* to = destination + (p.image * s.destination_image + p.z * a[0].destination +
-                              p.y * a[1].destination + p.x * a[2].destination +
-                              column * s.destination_channel) *
-                                 size_;
+    char* to = destination +
+               (p.image * s.destination_image + p.z * a[0].destination + p.y * a[1].destination +
+                p.x * a[2].destination + column * s.destination_channel) *
+                   size_;
     const char* from = sums + r * sums_row;
     run = std::min(even - (first + r) % even, rows - r);
     std::int64_t done = 0;
