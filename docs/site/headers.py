@@ -361,10 +361,16 @@ def declarations(include):
     return [d for d in found if "detail" not in d.scope.split("::")]
 
 
+# Members that the language or the library asks for, not the user.
+ASKED_FOR = {"named", "value_type", "difference_type", "iterator", "const_iterator", "tessera_fields", "tessera_field_names"}
+
+
 def documented(all_declarations):
     """{(scope, name): declarations} of the names that need a comment, and the set of those that have one."""
     names = {}
     for d in all_declarations:
+        if d.owner and d.name in ASKED_FOR:
+            continue
         if not d.unavailable and not d.name.startswith(("operator", "~")) and not (d.owner and d.name == d.owner.split("::")[-1]):
             names.setdefault((d.scope, d.name), []).append(d)
     classes = {d.full: d.comment for d in all_declarations if d.kind in ("class", "enum") and d.comment}

@@ -36,7 +36,7 @@ class Pages:
             inside = p.parent.relative_to(self.root / "examples").as_posix()
             self.documents[p.relative_to(self.root).as_posix()] = f"examples/{'index' if inside == '.' else inside}.md"
             self.examples.append(f"examples/{'index' if inside == '.' else inside}.md")
-        self.documents |= {"python/README.md": "python.md", "tests/jax/README.md": "jax_plugin_tests.md"}
+        self.documents |= {"docs/site/README.md": "site.md", "python/README.md": "python.md", "tests/jax/README.md": "jax_plugin_tests.md"}
         self.terms = self.glossary_terms()
 
     def glossary_terms(self):

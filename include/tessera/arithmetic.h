@@ -38,6 +38,7 @@ TESSERA_API Array fmin(Operand x, Operand y);
 TESSERA_API Array fmod(Operand x, Operand y);
 /// floor_divide(x, y) and remainder(x, y).
 struct DivMod {
+  /// The quotients and the remainders.
   Array quotient, remainder;
 };
 TESSERA_API DivMod divmod(Operand x, Operand y);

@@ -59,7 +59,10 @@ template <class T>
 concept RealNumber = Number<T> && !std::is_same_v<T, bool> && !is_complex_v<T>;
 
 /// A handle to an immutable n-dimensional array. The comment at the head of this header describes
-/// its states.
+/// its states. The methods astype, T, swapaxes, flatten, ravel, squeeze, clip, round, dot, matmul,
+/// sum, prod, mean, var, std, max, min, any, all, argmax, argmin, cumsum and cumprod are the
+/// functions of these names with this array as the first argument; T is transpose, flatten is
+/// ravel.
 class TESSERA_API Array {
  public:
   /// An empty array.
@@ -106,17 +109,23 @@ class TESSERA_API Array {
   static Array adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner);
 
   // --- properties
+  /// Whether this array is empty, such as a leaf that is not there.
   bool is_empty() const { return impl_ == nullptr; }
+  /// Whether it has values, perhaps still being computed.
   bool is_concrete() const;
+  /// Whether it stands for a value of a function that is being traced.
   bool is_traced() const;
+  /// Whether it has only a dtype and a shape.
   bool is_abstract() const;
   /// The following throw TraceError on an empty array.
   DType dtype(std::source_location loc = std::source_location::current()) const;
+  /// Whether the dtype came from a bare C++ number and gives way to another one.
   bool weak_type(std::source_location loc = std::source_location::current()) const;
   const Shape& shape(std::source_location loc = std::source_location::current()) const;
   /// The extent of one axis, which may be negative to count from the end.
   std::int64_t shape(std::int64_t axis,
                      std::source_location loc = std::source_location::current()) const;
+  /// The number of axes.
   int ndim(std::source_location loc = std::source_location::current()) const {
     return shape(loc).rank();
   }
@@ -124,6 +133,7 @@ class TESSERA_API Array {
   std::int64_t size(std::source_location loc = std::source_location::current()) const {
     return shape(loc).count();
   }
+  /// The number of elements times the size of one, in bytes.
   std::int64_t nbytes(std::source_location loc = std::source_location::current()) const {
     return size(loc) * size_of(dtype(loc));
   }
@@ -179,12 +189,14 @@ class TESSERA_API Array {
   }
   /// Waits until the values are computed and returns this array.
   const Array& block_until_ready(std::source_location loc = std::source_location::current()) const;
+  /// Whether the values are computed, so that reading them does not wait.
   bool is_ready() const;
   /// Whether the array was donated. Reading its values then throws a TraceError that names the
   /// donating call, and it prints as "deleted". Its dtype, shape and sharding remain available.
   bool is_deleted() const;
 
   // --- placement (tessera/device.h)
+  /// The mesh and the spec by which the array lies on devices.
   Sharding sharding(std::source_location loc = std::source_location::current()) const;
   /// The shards on this process's devices, in the order of the sharding's mesh. Nothing is copied.
   std::vector<Shard> shards(std::source_location loc = std::source_location::current()) const;
@@ -194,6 +206,7 @@ class TESSERA_API Array {
   Array operator[](AxisIndex index) const;
   // One overload per number of indices, because a function with a parameter pack cannot capture the
   // caller's source line.
+  /// One index: a position, a range, `all`, `newaxis`, or an array of positions.
   using Index = const AxisIndex&;
   Array operator()(Index a) const { return get({a}, a.loc()); }
   Array operator()(Index a, Index b) const { return get({a, b}, a.loc()); }
@@ -203,6 +216,7 @@ class TESSERA_API Array {
   Array operator()(Index a, Index b, Index c, Index d, Index e, I&&... more) const {
     return get({a, b, c, d, e, AxisIndex(std::forward<I>(more))...}, a.loc());
   }
+  /// The elements that a list of indices selects, as operator() does.
   Array get(const std::vector<AxisIndex>& index,
             std::source_location loc = std::source_location::current()) const;
   /// Functional updates: x.at(0, all).set(y), .add(y), .multiply(y), .min(y), .max(y). The index
@@ -225,7 +239,9 @@ class TESSERA_API Array {
 
   /// Iterates over the first axis.
   class Iterator;
+  /// The first entry along the first axis.
   Iterator begin() const;
+  /// The position behind the last entry along the first axis.
   Iterator end() const;
 
   // --- method spellings of common functions
@@ -394,6 +410,7 @@ T item(const Array& x, std::source_location loc = std::source_location::current(
 /// from arrays and numbers.
 struct Operand {
   Array array;
+  /// The user's source line, for errors.
   std::source_location loc;
   Operand(const Array& a, std::source_location l = std::source_location::current())
       : array(a), loc(l) {}

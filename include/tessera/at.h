@@ -10,7 +10,8 @@
 
 namespace tessera::inline v0 {
 
-/// A pending functional update of the indexed elements.
+/// A pending functional update of the indexed elements. set replaces them; add, multiply, min and
+/// max combine them with the values; get reads them.
 class TESSERA_API At {
  public:
   At(Array array, std::vector<AxisIndex> index)

@@ -70,7 +70,9 @@ struct AutoshardGroup {
 
 /// The shardings that autoshard found, with the figures of their plan.
 struct AutoShardings {
+  /// The name of the function.
   std::string name;
+  /// The mesh of the specs.
   Mesh mesh;
   /// Specs for JitOptions. Results that carry state (those with the path and shape of an argument,
   /// as in a training step) are sharded like that argument; the others are unconstrained.
@@ -80,8 +82,11 @@ struct AutoShardings {
 
   /// Figures from the plan of a jit with these shardings.
   double seconds = 0;
+  /// Bytes on each device.
   std::int64_t argument_bytes = 0, result_bytes = 0, temporary_bytes = 0;
+  /// The bytes that each device needs, without packing.
   std::int64_t peak_bytes() const { return argument_bytes + result_bytes + temporary_bytes; }
+  /// The limit that was given, in bytes; 0 if there was none.
   std::int64_t memory_limit = 0;
 
   std::vector<AutoshardGroup> groups;

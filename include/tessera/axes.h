@@ -27,6 +27,10 @@ inline constexpr Replicated replicated{};
 /// for each child.
 class TESSERA_API Axes {
  public:
+  /// A list with an entry for each child.
+  /// An axis of each leaf.
+  /// The leaves are not mapped.
+  /// What a node is: an axis, `replicated`, or a list with entries for the children.
   enum class Kind { axis, replicated, list };
 
   /// Axis 0.
@@ -43,8 +47,10 @@ class TESSERA_API Axes {
   Axes& operator=(Axes&&) noexcept;
   ~Axes();
 
+  /// What this node is.
   Kind kind() const { return kind_; }
   int axis() const { return axis_; }
+  /// The entries of a list.
   const std::vector<Axes>& children() const { return children_; }
 
  private:

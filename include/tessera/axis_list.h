@@ -43,6 +43,7 @@ class AxisList {
   AxisList(const std::vector<I>& axes) : axes_(axes.begin(), axes.end()) {}
   template <Position I, std::size_t N>
   AxisList(const std::array<I, N>& axes) : axes_(axes.begin(), axes.end()) {}
+  /// The axes, which may be negative.
   std::span<const std::int64_t> get() const { return {axes_.data(), axes_.size()}; }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace tessera::inline v0 {
 
-/// The options of diff: how often it is applied, along which axis, and what is put before and
-/// behind x.
+/// The options of diff: it is applied `n` times along `axis`, after `prepend` and `append` are put
+/// before and behind x.
 struct DiffOptions {
   detail::Named named = detail::Named();
   std::int64_t n = 1;
@@ -19,7 +19,7 @@ struct DiffOptions {
 /// booleans, whether they differ. `prepend` and `append`, scalars or arrays, are concatenated to x
 /// first. Throws ShapeError for a negative n and for a scalar.
 TESSERA_API Array diff(Operand x, const DiffOptions& options = {});
-/// The options of ediff1d: values that are put before and behind the differences.
+/// The options of ediff1d: `to_begin` and `to_end` are put before and behind the differences.
 struct Ediff1dOptions {
   detail::Named named = detail::Named();
   std::optional<Array> to_end = {}, to_begin = {};
@@ -27,8 +27,8 @@ struct Ediff1dOptions {
 /// The differences of the flattened array, with `to_begin` before and `to_end` after them.
 TESSERA_API Array ediff1d(Operand x, const Ediff1dOptions& options = {});
 
-/// The options of gradient: the axes (by default all), and the spacing of the samples, one number
-/// for all axes or one for each (by default 1).
+/// The options of gradient: `axis` (by default all axes), and the `spacing` of the samples, one
+/// number for all axes or one for each (by default 1).
 struct GradientOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -68,8 +68,8 @@ TESSERA_API Array interp(Operand x, Operand xp, Operand fp, const InterpOptions&
 /// last element.
 TESSERA_API Array cumlogsumexp(Operand x, std::int64_t axis = 0, bool reverse = false);
 
-/// The options of unwrap: the period, the jump that counts as a discontinuity (by default half of
-/// the period), and the axis.
+/// The options of unwrap: the `period`, the jump `discont` that counts as a discontinuity (by
+/// default half of the period), and the `axis`.
 struct UnwrapOptions {
   detail::Named named = detail::Named();
   std::optional<double> discont = {};

@@ -85,7 +85,9 @@ struct CheckpointRestoreOptions {
 
 /// The description of a checkpoint.
 struct CheckpointInfo {
+  /// A leaf of the saved tree.
   struct Leaf {
+    /// The leaf's path in the tree: "model/layers/0/weight".
     std::string path;
     DType dtype{};
     Shape shape;
@@ -94,13 +96,18 @@ struct CheckpointInfo {
     PartitionSpec spec;
     std::size_t blocks = 0;
   };
+  /// A file of the step's folder.
   struct File {
+    /// The file's name within the folder.
     std::string name;
+    /// The file's size in bytes.
     std::uint64_t bytes = 0;
   };
+  /// The number of the step.
   std::int64_t step = 0;
   /// Seconds since 1970-01-01 UTC.
   std::int64_t time = 0;
+  /// How many processes saved it.
   int processes = 1;
   std::map<std::string, double> metrics;
   std::map<std::string, std::string> metadata;
@@ -125,6 +132,7 @@ class TESSERA_API CheckpointSaving {
   /// Returns when the step is published, or throws the reason why it was not. Throws Error if this
   /// object was moved from.
   void wait();
+  /// Whether the save has ended, successfully or not. It does not wait.
   bool is_done() const;
 
  private:

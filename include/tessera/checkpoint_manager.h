@@ -34,7 +34,9 @@ struct CheckpointManagerOptions {
   std::optional<std::int64_t> keep_period = {};
   /// Keep this many of the best steps, by a metric that is passed to save.
   int keep_best = 0;
+  /// The name of the metric, and whether its smallest or its largest value is the best.
   std::string best_metric = {};
+  /// Whether the smallest or the largest metric is the best.
   BestMode best_mode = BestMode::min;
   /// Only multiples of this number are saved, unless save is called with `force`.
   std::int64_t save_interval_steps = 1;
@@ -98,6 +100,7 @@ class TESSERA_API CheckpointManager {
   /// The steps that this process currently finds, in ascending order.
   std::vector<std::int64_t> all_steps(
       std::source_location loc = std::source_location::current()) const;
+  /// The newest step of the folder; none if there is no step.
   std::optional<std::int64_t> latest_step(
       std::source_location loc = std::source_location::current()) const;
   /// The best step by the metric; none if no step has the metric.

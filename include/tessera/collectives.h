@@ -36,6 +36,7 @@ class AxisNames {
   AxisNames(std::string name) : names_{std::move(name)} {}
   AxisNames(std::initializer_list<std::string> names) : names_(names) {}
   AxisNames(std::vector<std::string> names) : names_(std::move(names)) {}
+  /// The names, major first.
   const std::vector<std::string>& get() const { return names_; }
 
  private:

@@ -32,8 +32,8 @@ struct MapOptions {
   /// The number of elements that are processed together, by vmap; 0 processes them one at a time.
   std::int64_t batch_size = 0;
 };
-/// The options of associative_scan: the axis of the elements, and whether suffixes are combined in
-/// place of prefixes.
+/// The options of associative_scan: the `axis` of the elements; with `reverse` suffixes are
+/// combined in place of prefixes.
 struct AssociativeScanOptions {
   bool reverse = false;
   int axis = 0;

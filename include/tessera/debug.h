@@ -54,7 +54,9 @@ struct Printed {
   /// functions.
   std::int64_t step = -1;
   std::string scope;  // the names of the enclosing named_scopes
+  /// The file of the call of print.
   std::string file;
+  /// The line of the call of print.
   int line = 0;
 };
 /// Receives each line that debug::print prints.
@@ -70,7 +72,9 @@ TESSERA_API PrintHandler set_print_handler(PrintHandler handler);
 /// outside the bounds.
 struct CheckOptions {
   std::string name = {};  // the value's name in errors
+  /// Whether NaN is accepted.
   bool allow_nan = false;
+  /// Whether infinities are accepted.
   bool allow_inf = false;
   std::optional<double> min = {}, max = {};  // inclusive, for real numbers
 };

@@ -17,7 +17,9 @@
 
 namespace tessera::inline v0 {
 
-/// The element types of arrays. An enumerator has the name of NumPy's dtype, except for `boolean`.
+/// The element types of arrays. An enumerator has the name of NumPy's dtype, except for `boolean`:
+/// int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+/// complex64 and complex128.
 enum class DType : std::uint8_t {
   boolean,
   int8,
@@ -169,6 +171,7 @@ TESSERA_API Promoted promote(DType a, bool a_weak, DType b, bool b_weak);
 
 /// IEEE binary16, for storage and conversion; arithmetic goes through float.
 struct float16_t {
+  /// The bits of the IEEE format.
   std::uint16_t bits = 0;
   float16_t() = default;
   TESSERA_API explicit float16_t(float value);
@@ -179,6 +182,7 @@ struct float16_t {
 /// The upper half of a float32, for storage and conversion; arithmetic goes through float. Rounds
 /// to nearest even.
 struct bfloat16_t {
+  /// The upper 16 bits of the float32.
   std::uint16_t bits = 0;
   bfloat16_t() = default;
   explicit bfloat16_t(float value) {

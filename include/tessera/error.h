@@ -65,7 +65,8 @@ class TESSERA_API Error : public std::runtime_error {
   Error& operator=(const Error&) noexcept = default;
 
   const ErrorParts& parts() const noexcept { return *parts_; }
-  /// The parts by name, as ErrorParts describes them.
+  /// The parts by name, as ErrorParts describes them: function, problem, offenders, rule, at, file,
+  /// line, scope, advice, calls and the headline.
   const std::string& function() const noexcept { return parts_->function; }
   const std::string& problem() const noexcept { return parts_->problem; }
   const std::vector<std::string>& offenders() const noexcept { return parts_->offenders; }

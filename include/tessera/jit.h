@@ -75,6 +75,7 @@ struct JitOptions {
 
 /// Memory of one call, in bytes.
 struct MemoryUse {
+  /// Bytes of the arguments, of the outputs, and of the temporaries at their peak.
   std::int64_t arguments = 0, outputs = 0, temporaries = 0;
 };
 
@@ -113,6 +114,7 @@ class TESSERA_API Lowered {
   std::string partitioned() const;
   /// The tape: kernels, calls and collectives in order.
   std::string schedule() const;
+  /// The memory of one call, in bytes.
   MemoryUse memory() const;
   /// The collectives of one call in program order, each listed once with the number of times it
   /// runs.

@@ -184,8 +184,8 @@ TESSERA_API Array matrix_rank(Operand a, std::optional<double> rtol = {});
 TESSERA_API Array cond(Operand a, double ord = 2);
 TESSERA_API Array cond(Operand a, const std::string& ord);
 
-/// The options of vector_norm: the axes (by default all), whether they are kept with one element,
-/// and the order of the norm.
+/// The options of vector_norm: `axis` (by default all axes), `keepdims`, which keeps them with one
+/// element, and `ord`, the order of the norm.
 struct VectorNormOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};

@@ -83,8 +83,8 @@ TESSERA_API Array sort(Operand x, std::int64_t axis = -1);
 /// The positions that sort x stably; int32, or int64 along an axis of 2^31 elements or more.
 TESSERA_API Array argsort(Operand x, std::int64_t axis = -1);
 
-/// The k largest elements along the last axis, in descending order, and their int32 positions.
-/// Equal elements keep their order; NaN counts as greater than all numbers.
+/// The k largest elements along the last axis in descending order (values), and their int32
+/// positions (indices). Equal elements keep their order; NaN counts as greater than all numbers.
 struct TopK {
   Array values, indices;
 };

@@ -29,7 +29,9 @@ struct MeshData;  // src/api/devices/mesh_data.h
 /// A mesh is immutable and cheap to copy; equal meshes share one object.
 class TESSERA_API Mesh {
  public:
+  /// An axis with its name.
   struct Axis {
+    /// The name, as specs and collectives use it.
     std::string name;
     std::int64_t size = 1;  // devices along it
     bool operator==(const Axis&) const = default;
@@ -48,8 +50,11 @@ class TESSERA_API Mesh {
   static Mesh abstract(std::vector<Axis> axes,
                        std::source_location loc = std::source_location::current());
 
+  /// The axes, major first.
   const std::vector<Axis>& axes() const;
+  /// The names of the axes, major first.
   std::vector<std::string> axis_names() const;
+  /// The numbers of devices along the axes.
   std::vector<std::int64_t> axis_sizes() const;
   /// The total number of devices; 0 for an empty mesh.
   std::int64_t size() const;
@@ -58,7 +63,9 @@ class TESSERA_API Mesh {
                     std::source_location loc = std::source_location::current()) const;
   /// The devices in row-major order; none for an abstract mesh.
   const std::vector<Device>& devices() const;
+  /// Whether the mesh has no devices, for planning.
   bool is_abstract() const;
+  /// Whether the mesh has no axes.
   bool empty() const { return data_ == nullptr; }
   bool operator==(const Mesh& other) const { return data_ == other.data_; }
   /// The identity that equal meshes share; no other mesh has it while one of them lives.

@@ -41,8 +41,8 @@ struct SortedPairs {
 };
 TESSERA_API SortedPairs sort_key_val(Operand keys, Operand values, std::int64_t dimension = -1);
 
-/// The k largest (smallest) elements along an axis in descending (ascending) order, with their
-/// positions. The results are exact.
+/// The k largest or smallest elements along an axis in descending or ascending order (values), with
+/// their positions (indices). The results are exact.
 struct ExtremeK {
   Array values, indices;
 };

@@ -75,15 +75,19 @@ TESSERA_API PlanOptions load_links(const std::string& path,
 
 /// A mesh axis of a plan, and what is communicated along it.
 struct PlannedAxis {
+  /// The name of the axis, and the number of devices along it.
   std::string name;
+  /// The number of devices along the axis.
   std::int64_t size = 1;
   /// How many processes and machines the devices along this axis span; 1 if neighbouring devices
   /// along it are in the same one.
   std::int64_t processes = 1, machines = 1;
+  /// The speed of its links.
   LinkSpeed link;
   /// Totals over all collectives. A collective over several axes counts with its share along this
   /// one.
   std::int64_t moved_bytes = 0;  // received by each device
+  /// Predicted time of its communication.
   double seconds = 0;
   TESSERA_API bool operator==(const PlannedAxis&) const;
 };
@@ -215,6 +219,7 @@ struct Plan {
   double compute_seconds = 0;
   std::int64_t moved_bytes = 0;  // received by the device in all collectives
   double communication_seconds = 0;
+  /// The predicted time of one call.
   double seconds() const { return compute_seconds + communication_seconds; }
 
   /// The shards of arguments and captured arrays, and of results, as counted by memory_stats.
@@ -226,6 +231,7 @@ struct Plan {
   /// devices: the packed values that live across phases plus the largest phase's own temporaries.
   /// It is -1 if not planned.
   std::int64_t temporary_bytes = -1;
+  /// Bytes that each device needs for arguments, results and temporaries.
   std::int64_t peak_bytes() const {
     return argument_bytes + result_bytes - donated_bytes +
            (temporary_bytes > 0 ? temporary_bytes : 0);
@@ -274,12 +280,15 @@ TESSERA_API void save_trace(const Plan& plan, const std::string& path,
 
 /// The differences between two plans.
 struct PlanDiff {
+  /// A figure that differs, with its texts in both plans.
   struct Figure {
+    /// What the figure is, and its text in the plan before and in the one after.
     std::string name, before, after;
   };
   std::vector<Figure> figures;          // only those that differ
   std::vector<std::string> gone, came;  // collectives only in `before`, and only in `after`
   std::vector<std::string> placed;      // arguments and results whose sharding differs
+  /// Whether the plans are equal.
   bool empty() const { return figures.empty() && gone.empty() && came.empty() && placed.empty(); }
 };
 TESSERA_API PlanDiff diff(const Plan& before, const Plan& after);

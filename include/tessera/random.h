@@ -21,6 +21,7 @@ class TESSERA_API KeyPair : public Array {
  public:
   explicit KeyPair(Array keys) : Array(std::move(keys)) {}
   using Array::get;
+  /// One of the two keys.
   template <std::size_t I>
   Array get() const {
     return (*this)[static_cast<std::int64_t>(I)];

@@ -13,7 +13,7 @@
 
 namespace tessera::inline v0 {
 
-/// The contents of a file: arrays by name, and the metadata of its header.
+/// The contents of a file: `tensors` by name, and the `metadata` of its header.
 struct SafeTensors {
   std::map<std::string, Array> tensors;
   std::map<std::string, std::string> metadata;

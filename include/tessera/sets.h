@@ -31,8 +31,9 @@ TESSERA_API Array argwhere(Operand x, const SizeOptions& options = {});
 /// Throws ShapeError if the operands have different sizes.
 TESSERA_API Array extract(Operand condition, Operand x, const SizeOptions& options = {});
 
-/// The options of unique: the axis whose slices are compared (by default the flattened elements),
-/// the fixed number of results with the value of missing ones, and whether all NaN are one value.
+/// The options of unique: the `axis` whose slices are compared (by default the flattened elements),
+/// the fixed number `size` of results with the `fill_value` of missing ones, and with `equal_nan`
+/// all NaN are one value.
 struct UniqueOptions {
   detail::Named named = detail::Named();
   std::optional<std::int64_t> axis = {};
@@ -43,8 +44,8 @@ struct UniqueOptions {
 /// The distinct values in ascending order, of the flattened array or as slices along an axis. The
 /// default fill is the first value.
 TESSERA_API Array unique(Operand x, const UniqueOptions& options = {});
-/// unique together with the first position of each value, the position of each element's value, and
-/// the count of each value.
+/// unique with its `values`, the first position of each (`indices`), the position of each element's
+/// value (`inverse_indices`), and the `counts` of the values.
 struct UniqueAll {
   Array values, indices, inverse_indices, counts;
 };

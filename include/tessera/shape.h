@@ -18,6 +18,7 @@ namespace tessera::inline v0 {
 
 /// One extent. Any integer type converts to it, so `{n, 784}` works whatever the type of `n`.
 struct Dim {
+  /// The extent.
   std::int64_t value = 0;
   Dim() = default;
   template <Position I>
@@ -43,6 +44,7 @@ class Shape : public InlineVector<std::int64_t, 6> {
   requires requires(It i) { *i, ++i; }
   Shape(It first, It last) : InlineVector(first, last) {}
 
+  /// The number of dimensions.
   int rank() const { return static_cast<int>(size()); }
   /// The number of elements: the product of the extents, 1 for a scalar. Throws ShapeError if it
   /// exceeds 64 bits.
@@ -52,6 +54,7 @@ class Shape : public InlineVector<std::int64_t, 6> {
     for (std::int64_t d : *this) wraps |= __builtin_mul_overflow(n, d, &n);
     return wraps ? count_of_large() : n;
   }
+  /// The extents.
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
   /// The extents for a structured binding, which needs their number at compile time: auto [rows,
   /// columns] = x.shape().unpack<2>(). Throws ShapeError unless the rank is N.

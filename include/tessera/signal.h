@@ -19,8 +19,8 @@ TESSERA_API Array convolve2d(Operand x, Operand y, const std::string& mode = "fu
 /// The cross-correlation of vectors: sums of products of x and conj(y), which is not reversed.
 TESSERA_API Array correlate(Operand x, Operand y, const std::string& mode = "valid");
 
-/// The options of conv_transpose: strides for each spatial axis (by default 1), the padding, and
-/// whether the kernel is that of the forward convolution.
+/// The options of conv_transpose: `strides` for each spatial axis (by default 1), and the
+/// `padding`. With `transpose_kernel` the kernel is that of the forward convolution.
 struct ConvTransposeOptions {
   detail::Named named = detail::Named();
   std::vector<std::int64_t> strides = {};

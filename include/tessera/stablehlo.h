@@ -70,7 +70,9 @@ class TESSERA_API LoadedFunction {
   explicit LoadedFunction(std::shared_ptr<const detail::LoadedModule> module)
       : module_(std::move(module)) {}
 
+  /// The arguments that the function takes.
   const std::vector<ArrayType>& inputs() const;
+  /// The results that it returns.
   const std::vector<ArrayType>& outputs() const;
 
   /// Returns the results. A bare number takes the dtype of its parameter. Throws a ShapeError or
@@ -222,6 +224,10 @@ void save_stablehlo(const StableHloOptions& options, F&& f, A&&... args_and_path
 /// The result of running a module for the checks in it (custom calls and operations named
 /// `check.`).
 struct StableHloCheck {
+  /// A value is not as expected.
+  /// How a check ended.
+  /// The module cannot be read or run.
+  /// The values are as expected.
   enum Outcome { passed, failed, refused } outcome = passed;
   std::string module;      // "file.mlir", or "file.mlir, line 12" if the file has several
   std::size_t checks = 0;  // how many were made

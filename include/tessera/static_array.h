@@ -39,6 +39,7 @@ class TESSERA_API StaticArray {
   /// functions that use it while they are traced.
   const Array& array() const { return array_; }
   operator const Array&() const { return array_; }
+  /// The size of the values in bytes.
   std::int64_t nbytes() const { return bytes_; }
   /// Compares contents.
   bool operator==(const StaticArray& other) const { return content_ == other.content_; }

@@ -9,8 +9,8 @@
 
 namespace tessera::inline v0 {
 
-/// The options of average: the axes (by default all), and weights with the shape of x, or with that
-/// of the axes.
+/// The options of average: `axis` (by default all axes), `keepdims`, which keeps them with one
+/// element, and `weights` with the shape of x, or with that of the axes.
 struct AverageOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -40,8 +40,8 @@ TESSERA_API Array nanquantile(Operand x, Operand q, const QuantileOptions& optio
 TESSERA_API Array percentile(Operand x, Operand q, const QuantileOptions& options = {});
 /// percentile of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanpercentile(Operand x, Operand q, const QuantileOptions& options = {});
-/// The options of reductions that have no others: the axes (by default all), and whether they are
-/// kept with one element.
+/// The options of reductions that have no others: `axis` (by default all axes), and `keepdims`,
+/// which keeps them with one element.
 struct OverOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -86,7 +86,7 @@ struct CovOptions {
 /// The covariance matrix of the variables, a scalar if there is only one. Throws ShapeError for
 /// more than two axes.
 TESSERA_API Array cov(Operand x, const CovOptions& options = {});
-/// The options of corrcoef: further variables `y`, and whether the rows are the variables, or else
+/// The options of corrcoef: further variables `y`; the rows are the variables, or without `rowvar`
 /// the columns.
 struct CorrcoefOptions {
   detail::Named named = detail::Named();

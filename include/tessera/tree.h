@@ -96,7 +96,7 @@ std::vector<std::string> paths(const T& x) {
   return structure(x).paths();
 }
 
-/// A tree in two parts: its leaves, including empty ones, and its structure.
+/// A tree in two parts: its leaves, including empty ones, and its structure `def`.
 struct Flat {
   std::vector<Array> leaves;
   TreeDef def;

@@ -31,6 +31,7 @@ class TESSERA_API TreeDef {
   TreeDef();
   explicit TreeDef(std::vector<Node> nodes);
 
+  /// The number of leaves, including empty ones.
   std::size_t leaf_count() const;
   /// The path of each leaf, such as "layers/0/w", or "" for a tree that is a leaf. A `root` is
   /// prepended: "args[0]/layers/0/w".
@@ -40,6 +41,7 @@ class TESSERA_API TreeDef {
   const std::vector<Node>& nodes() const;
   /// The structure of child i of the root.
   TreeDef child(std::size_t i) const;
+  /// A hash of the structure; equal structures have equal hashes.
   std::uint64_t hash() const;
   bool operator==(const TreeDef& other) const;
 

@@ -50,12 +50,14 @@ TESSERA_API Array rotary_embedding(Operand x, const std::optional<Array>& positi
                                    double base = 10000.0);
 /// rotary_embedding as a layer.
 struct RotaryPositionalEmbedding {
+  /// The base of the wavelengths.
   double base = 10000.0;
   TESSERA_API Array operator()(Operand x, const std::optional<Array>& positions = {}) const;
 };
 
-/// The keys and values of previous positions for token-by-token decoding, (batch, longest, heads,
-/// h) each, and the number of positions filled, an int32 scalar. A tree like any other.
+/// The key and value arrays of previous positions for token-by-token decoding, (batch, longest,
+/// heads, h) each, and their length, the number of positions filled, an int32 scalar. A tree like
+/// any other.
 struct KvCache {
   Array key, value, length;
 };
@@ -70,6 +72,7 @@ struct AttentionCall {
 /// Attention with projections of queries, keys, values and results. Weights are (in, heads * h);
 /// keys and values have kv_heads.
 struct MultiHeadAttention {
+  /// The projections.
   Linear query, key, value, out;
   std::int64_t heads = 1, kv_heads = 1;
   std::optional<double> rotary_base;  // if set, queries and keys are rotated

@@ -25,8 +25,8 @@ struct Linear {
   std::optional<DType> dtype;  // compute dtype
   TESSERA_API Array operator()(Operand x) const;
 };
-/// The options of linear: whether there is a bias, how the weight is initialised, and the compute
-/// dtype.
+/// The options of linear: whether there is a `bias`, how the weight is initialised (`init`), and
+/// the compute `dtype`.
 struct LinearOptions {
   bool bias = true;
   Initializer init = VarianceScaling{};
@@ -46,9 +46,9 @@ struct Conv {
   std::optional<DType> dtype;
   TESSERA_API Array operator()(Operand x) const;
 };
-/// The options of conv, conv_transpose and depthwise_conv: strides and dilation for each spatial
-/// axis (by default 1), padding ("SAME" or "VALID"), groups of channels, the bias, the initialiser
-/// of the kernel, and the compute dtype.
+/// The options of conv, conv_transpose and depthwise_conv: `strides` and `dilation` for each
+/// spatial axis (by default 1), `padding` ("SAME" or "VALID"), `groups` of channels, the `bias`,
+/// the initialiser `init` of the kernel, and the compute `dtype`.
 struct ConvLayerOptions {
   std::vector<std::int64_t> strides = {};
   std::string padding = "SAME";
@@ -110,18 +110,21 @@ TESSERA_API Array min_pool(Operand x, const std::vector<std::int64_t>& window,
 TESSERA_API Array adaptive_avg_pool(Operand x, const std::vector<std::int64_t>& sizes);
 /// adaptive_avg_pool as a layer.
 struct AdaptiveAvgPool {
+  /// The extents of the result's spatial axes.
   std::vector<std::int64_t> sizes;
   TESSERA_API Array operator()(Operand x) const;
 };
 
 /// Dropout that zeroes whole slices: all elements along `broadcast_dims` share one draw.
 struct BroadcastDropout {
+  /// The probability of a zero.
   double rate = 0.5;
   std::vector<std::int64_t> broadcast_dims;
   TESSERA_API Array operator()(Operand x, const Array& key, bool train = true) const;
 };
 /// Dropout of whole channels of x (batch, spatial..., channels) (Tompson et al. 2015).
 struct SpatialDropout {
+  /// The probability of a zero.
   double rate = 0.5;
   TESSERA_API Array operator()(Operand x, const Array& key, bool train = true) const;
 };

@@ -48,7 +48,7 @@ TESSERA_API Array sigmoid_focal_loss(Operand logits, Operand labels, double alph
 /// is outside [0, 1].
 TESSERA_API Array smooth_labels(Operand labels, double alpha);
 
-/// The options of ctc_loss: the number of the blank label, and the value that stands for log(0).
+/// The options of ctc_loss: `blank_id` is the number of the blank label.
 struct CtcOptions {
   std::int64_t blank_id = 0;
   double log_epsilon = -1e5;  // used for log(0)

@@ -10,7 +10,9 @@
 namespace tessera::inline v0::nn {
 /// Normalises the last axis to mean 0 and variance 1, then scales and shifts (Ba et al. 2016).
 struct LayerNorm {
+  /// Float32 arrays of `features` elements.
   Array scale, bias;
+  /// What is added to the variance.
   double epsilon = 1e-5;
   TESSERA_API Array operator()(Operand x) const;
 };
@@ -21,15 +23,17 @@ TESSERA_API LayerNorm layer_norm(std::int64_t features, double epsilon = 1e-5,
 /// uses the batch's own statistics, averaged over the devices of `axis_name` if one is given, and
 /// returns the layer with updated running statistics, which evaluation uses.
 struct BatchNorm {
+  /// Float32 arrays of `channels` elements.
   Array scale, bias;
   Array mean, var;  // running statistics; no gradients flow to them
+  /// The share that the running statistics keep in a step, and what is added to the variance.
   double momentum = 0.9, epsilon = 1e-5;
   std::string axis_name;
   /// Returns (result, updated layer).
   TESSERA_API std::pair<Array, BatchNorm> train(Operand x) const;
   TESSERA_API Array operator()(Operand x) const;
 };
-/// The options of batch_norm; BatchNorm explains them.
+/// The options of batch_norm: momentum, epsilon and axis_name are those of BatchNorm.
 struct BatchNormOptions {
   double momentum = 0.9, epsilon = 1e-5;
   std::string axis_name = {};
@@ -39,6 +43,7 @@ TESSERA_API BatchNorm batch_norm(std::int64_t channels, const BatchNormOptions& 
 
 /// x / sqrt(mean(x^2) + epsilon) over the last axis, then scaled (Zhang and Sennrich 2019).
 struct RMSNorm {
+  /// A float32 array of `features` elements.
   Array scale;
   double epsilon = 1e-6;
   TESSERA_API Array operator()(Operand x) const;
@@ -49,8 +54,11 @@ TESSERA_API RMSNorm rms_norm(std::int64_t features, double epsilon = 1e-6,
 /// Normalises each group of channels of x (batch, ..., channels) over the group and all axes
 /// between the first and the last (Wu and He 2018).
 struct GroupNorm {
+  /// Float32 arrays of `channels` elements.
   Array scale, bias;
+  /// The number of groups of channels.
   std::int64_t groups = 32;
+  /// What is added to the variance.
   double epsilon = 1e-6;
   TESSERA_API Array operator()(Operand x) const;
 };
@@ -61,7 +69,9 @@ TESSERA_API GroupNorm group_norm(std::int64_t channels, std::int64_t groups = 32
 
 /// Normalises each channel of each example over all axes in between (Ulyanov et al. 2016).
 struct InstanceNorm {
+  /// Float32 arrays of `channels` elements.
   Array scale, bias;
+  /// What is added to the variance.
   double epsilon = 1e-6;
   TESSERA_API Array operator()(Operand x) const;
 };
@@ -74,6 +84,7 @@ struct SpectralNorm {
   Array u;      // (1, out), of length 1; receives no gradients
   Array sigma;  // the estimate of the last step
   std::int64_t steps = 1;
+  /// What is added to norms before they divide.
   double epsilon = 1e-12;
   /// Returns (normalised weight, updated layer).
   TESSERA_API std::pair<Array, SpectralNorm> train(Operand weight) const;
@@ -86,6 +97,7 @@ TESSERA_API SpectralNorm spectral_norm(const Array& key, std::int64_t out, std::
 /// scale * weight / |weight|, with one norm per entry of the last axis (Salimans and Kingma 2016).
 struct WeightNorm {
   Array scale;  // (out,)
+  /// What is added to norms before they divide.
   double epsilon = 1e-12;
   TESSERA_API Array operator()(Operand weight) const;
 };

@@ -11,12 +11,16 @@ namespace tessera::inline v0::nn {
 /// h' = tanh(x W + h U + b).
 struct SimpleCell {
   Linear input, hidden;
+  /// The number of features of the carry.
   std::int64_t features = 0;
+  /// The carry, h: (batch..., features).
   using Carry = Array;
+  /// A carry of zeros for this batch shape.
   TESSERA_API Carry initial(const Shape& batch, DType dtype = DType::float32) const;
   TESSERA_API std::pair<Array, Array> operator()(const Array& carry, Operand x) const;
 };
-/// The options of the recurrent cells: the initialiser of their weights, and the compute dtype.
+/// The options of the recurrent cells: the initialiser `init` of their weights, and the compute
+/// `dtype`.
 struct CellOptions {
   Initializer init = VarianceScaling{};
   std::optional<DType> dtype = {};
@@ -30,8 +34,11 @@ TESSERA_API SimpleCell simple_cell(const Array& key, std::int64_t in, std::int64
 struct GRUCell {
   Linear input, hidden;
   Array candidate_bias;  // c, the bias of h U in n
+  /// The number of features of the carry.
   std::int64_t features = 0;
+  /// The carry, h: (batch..., features).
   using Carry = Array;
+  /// A carry of zeros for this batch shape.
   TESSERA_API Carry initial(const Shape& batch, DType dtype = DType::float32) const;
   TESSERA_API std::pair<Array, Array> operator()(const Array& carry, Operand x) const;
 };
@@ -39,7 +46,7 @@ TESSERA_API GRUCell gru_cell(const Array& key, std::int64_t in, std::int64_t fea
                              const CellOptions& options = {},
                              std::source_location loc = std::source_location::current());
 
-/// The carry of an LSTM: c and h of the cell, (batch..., features).
+/// The carry of an LSTM: c (`cell`) and h (`hidden`), each (batch..., features).
 struct LSTMCarry {
   Array cell, hidden;
 };
@@ -48,8 +55,11 @@ struct LSTMCarry {
 /// h.
 struct LSTMCell {
   Linear input, hidden;
+  /// The number of features of the carry.
   std::int64_t features = 0;
+  /// The carry, c and h.
   using Carry = LSTMCarry;
+  /// A carry of zeros for this batch shape.
   TESSERA_API Carry initial(const Shape& batch, DType dtype = DType::float32) const;
   TESSERA_API std::pair<LSTMCarry, Array> operator()(const LSTMCarry& carry, Operand x) const;
 };

@@ -39,8 +39,11 @@ class Rate {
       : value_(value), is_constant_(true), loc_(loc) {}
   Rate(Schedule schedule, std::source_location loc = std::source_location::current())
       : schedule_(std::move(schedule)), loc_(loc) {}
+  /// Whether the rate is the same in each step.
   bool is_constant() const { return is_constant_; }
+  /// The constant rate.
   double value() const { return value_; }
+  /// The rate at a step, an int32 scalar.
   TESSERA_API Array at(const Array& count) const;
   /// Throws Error if the number is not a valid rate, or if the schedule is an empty function.
   TESSERA_API void check(const char* function) const;
@@ -52,7 +55,8 @@ class Rate {
   std::source_location loc_;
 };
 
-/// A stage maps gradients, its state and the parameters to updates.
+/// A stage maps gradients, its state and the parameters to updates: `init` makes the state, and
+/// `update` gives the updates and the next state.
 struct Stage {
   std::function<State::Stage(const Leaves& params)> init;
   std::function<Leaves(const Leaves& updates, const State::Stage& before, const Leaves& params,

@@ -17,6 +17,8 @@ TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = fals
                           std::source_location loc = std::source_location::current());
 /// With `nesterov` the mean looks one step ahead (Dozat 2016).
 struct AdamOptions {
+  /// The decay rates of the averages of gradients (b1) and of their squares (b2), and what is added
+  /// outside (eps) and inside (eps_root) of the square root.
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0;
   bool nesterov = false;
 };
@@ -35,7 +37,7 @@ TESSERA_API Optimizer adamw(Rate rate, double weight_decay, AdamOptions options,
 TESSERA_API Optimizer rmsprop(Rate rate, double decay = 0.9, double eps = 1e-8,
                               std::source_location loc = std::source_location::current());
 
-/// The options of adabelief, with Optax's names and defaults.
+/// The options of adabelief, with Optax's names and defaults: b1, b2, eps, eps_root.
 struct AdaBeliefOptions {
   double b1 = 0.9, b2 = 0.999, eps = 1e-16, eps_root = 1e-16;
 };
@@ -76,7 +78,8 @@ TESSERA_API Optimizer lamb(Rate rate, double weight_decay = 0.0,
 /// Only the weights selected by the mask decay, here and below.
 TESSERA_API Optimizer lamb(Rate rate, double weight_decay, AdamOptions options, const Mask& decayed,
                            std::source_location loc = std::source_location::current());
-/// The options of lars, with Optax's names and defaults.
+/// The options of lars, with Optax's names and defaults: weight_decay, trust_coefficient, eps,
+/// momentum, nesterov.
 struct LarsOptions {
   double weight_decay = 0.0, trust_coefficient = 0.001, eps = 0.0, momentum = 0.9;
   bool nesterov = false;
@@ -99,7 +102,7 @@ TESSERA_API Optimizer nadamw(Rate rate, double weight_decay = 1e-4, AdamOptions 
 TESSERA_API Optimizer nadamw(Rate rate, double weight_decay, AdamOptions options,
                              const Mask& decayed,
                              std::source_location loc = std::source_location::current());
-/// The options of novograd, with Optax's names and defaults.
+/// The options of novograd, with Optax's names and defaults: b1, b2, eps, eps_root, weight_decay.
 struct NovogradOptions {
   double b1 = 0.9, b2 = 0.25, eps = 1e-6, eps_root = 0.0, weight_decay = 0.0;
 };

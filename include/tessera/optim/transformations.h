@@ -106,6 +106,7 @@ class MultiSteps : public Optimizer {
 /// Fast and slow parameters, for lookahead.
 template <class Params>
 struct LookaheadParams {
+  /// The parameters that each step changes, and the slow ones that follow them.
   Params fast, slow;
 };
 template <class Params>
