@@ -154,7 +154,7 @@ TEST(Panels, ResultsOfProductsAreNotStored) {
   const ProgramPtr p = dense(256, 64, 512);
   const std::int64_t with = tape::make_tape(*p, {})->temporaries;
   const check::Setting off("TESSERA_DISABLE_PASSES", "panels");
-  EXPECT_LT(with + 256 * 512 * 4, tape::make_tape(*p, {})->temporaries + 256 * 512 * 4 + 1);
+  EXPECT_LT(with, tape::make_tape(*p, {})->temporaries);
 }
 
 // A residual that is donated gives its memory to the result.
