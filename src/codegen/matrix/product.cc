@@ -85,8 +85,8 @@ Product::Product(const Problem& problem)
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
                (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
   if (!packs_b || m > 4)
-    vectors_ = most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)),
-                            parts_in(p.kind));
+    vectors_ =
+        most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)), parts_in(p.kind));
   const std::int64_t chunk = words(chunk_of(p.k, p.kind.terms));
 
   if (!streaming_) {
