@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kLine = 64;
 // With at most so many pixels, in so many panels, reading weights in place costs less than packing
 // them.
-constexpr std::int64_t kPixelsInPlace = 128, kPanelsInPlace = 5;
+constexpr std::int64_t kPixelsInPlace = 128, kPixelPanels = 5;
 // Copied rows that stay in the second-level cache beside panels of weights, in bytes.
 constexpr std::int64_t kCopiedBytes = 1 << 17;
 // Which of the thread's memories hold copied rows and sums.
@@ -79,7 +79,7 @@ void Convolution::find_layouts() {
   if (in_place_) a_row_ = row * size_;
   packs_steps_ = s.weights_output == 1 || s.outputs == 1;
   weights_in_place_ = s.weights_output == 1 && terms_ > 0 && pixels_ <= kPixelsInPlace &&
-                      parts_of(pixels_, most_rows()) <= kPanelsInPlace &&
+                      parts_of(pixels_, most_rows()) <= kPixelPanels &&
                       (s.weights_input * size_ % kPage != 0 || pixels_ <= 2 * most_rows());
   std::int64_t steps = 0;  // the steps of all taps lie evenly
   for (const ConvTap& z : a[0].taps)
