@@ -114,7 +114,7 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
                          std::max<std::int64_t>(1, s.outputs / (kLeastRows * matrix::most_rows()))),
                      rows = (s.outputs + row_pieces - 1) / row_pieces;
   matrix::Problem problem{s.dtype,
-                          s.dtype,
+                          {s.dtype},
                           s.outputs,
                           pixels,
                           s.inputs,
