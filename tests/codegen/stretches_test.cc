@@ -33,6 +33,23 @@ Array rows(int n, int width) {
   return ts::arange(n * width).reshape(n, width).astype(ts::f32) * 0.125f;
 }
 
+// Programs write operands in any order; the kernel follows from what the results need.
+TEST(Stretches, KernelsThatComputeTheSameAreCompiledOnceInAnyOrderOfTheirEquations) {
+  const Array x = rows(37, 5), y = 1 - x;
+  const auto first = ts::jit([](Array x, Array y) {
+    const Array left = ts::cos(x), right = ts::exp(y);
+    return left * 3.0f - right;
+  });
+  const auto second = ts::jit([](Array x, Array y) {
+    const Array right = ts::exp(y), left = ts::cos(x);
+    return left * 3.0f - right;
+  });
+  std::vector<float> one, other;
+  EXPECT_EQ(kernels_of([&] { one = values(first(x, y)); }), 1);
+  EXPECT_EQ(kernels_of([&] { other = values(second(x, y)); }), 0);
+  EXPECT_EQ(one, other);
+}
+
 TEST(Stretches, RowsAreCompiledOnce) {
   constexpr int kRows = 700;
   const Array x = rows(kRows, 3);
