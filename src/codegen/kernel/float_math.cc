@@ -230,8 +230,8 @@ class FloatMath {
     return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
   }
 
-  // (1 + p) R / (a + k) for a >= 0, with R and k of erfc_by_quotient. In float32 its rounding errors
-  // would make up half of erfc's error, so most of it is evaluated in float64.
+  // (1 + p) R / (a + k) for a >= 0, with R and k of erfc_by_quotient. In float32 its rounding
+  // errors would make up half of erfc's error, so most of it is evaluated in float64.
   llvm::Value* times_erfcx(llvm::Value* a, llvm::Value* p) {
     constexpr double k = 1.125;
     const auto r = [&](llvm::Value* s) {  // (R - k) / s

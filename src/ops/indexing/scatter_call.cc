@@ -1,7 +1,8 @@
 // The routine of scatters. Windows are applied one after another in the order of the index vectors.
 // Work is divided into tasks only so that every element of the result still sees its updates in
-// that order: by batching dimensions; by columns of the windows, if these are wide or the result has
-// few window positions; or by slabs of the result, where each task skips windows outside its slab.
+// that order: by batching dimensions; by columns of the windows, if these are wide or the result
+// has few window positions; or by slabs of the result, where each task skips windows outside its
+// slab.
 #include "ops/combine.h"
 #include "ops/indexing/indexing.h"
 #include "ops/indexing/scatter_rules.h"
