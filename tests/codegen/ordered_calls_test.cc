@@ -156,6 +156,9 @@ TEST(OrderedCalls, RunningTotals) {
           if (d == bool_ && (std::string(name) == "cumsum" || std::string(name) == "cumprod"))
             continue;
           check(name, {Type(d, {3, 40, 330})}, {{"axis", axis}, {"reverse", reverse}}, -3, 3);
+          // Rows in groups, some of which are not full.
+          if (axis == 1)
+            check(name, {Type(d, {71, 300})}, {{"axis", axis}, {"reverse", reverse}}, -3, 3);
         }
 }
 
@@ -170,6 +173,9 @@ TEST(OrderedCalls, ScattersOfEveryCut) {
             scatter_attrs({{1}, {0}, {}, {}, {0}, 1}, "drop"), -1, 41);
     }
   for (const char* name : {"scatter", "scatter_add"}) {
+    // Scatters wide rows by columns although there are many of them.
+    check(name, {Type(f32, {300, 1500}), Type(i32, {500, 1}), Type(f32, {500, 1500})},
+          scatter_attrs({{1}, {0}, {}, {}, {0}, 1}, "drop"), -1, 301);
     // Scatters slabs, scalars and narrow windows, with several index components.
     check(name, {Type(f32, {30, 30}), Type(i64, {70000, 2}), Type(f32, {70000})},
           scatter_attrs({{}, {0, 1}, {}, {}, {1, 0}, 1}, "drop"), -1, 31);

@@ -1,5 +1,5 @@
-// The routine of running totals: one pass over each row, with several rows side by side if the axis
-// is not the last.
+// The routine of running totals: one pass over each row, with several rows side by side. The order
+// of a row's additions does not depend on the other rows.
 #include "ir/op.h"
 #include "ops/combine.h"
 #include "ops/reduction/cumulative.h"
@@ -52,28 +52,86 @@ class Runs {
 template <Combiner how, class T>
 inline constexpr bool kInRuns = how == Combiner::add&& std::is_floating_point_v<Total<T>>;
 
-/// Processes one row; `inner` is 1.
-template <Combiner how, class T>
-void run_row(const T* x, T* out, const CumulativeRows& r) {
-  using A = Total<T>;
-  std::int64_t step = r.reverse ? -1 : 1, at = r.reverse ? r.n - 1 : 0, k = 0;
-  if constexpr (kInRuns<how, T>) {
-    Runs<A, 1> runs;
-    while (k < r.n) {
-      A run = runs.kNothing;
-      for (std::int64_t end = std::min(r.n, k + runs.kRun); k < end; ++k, at += step) {
-        run += static_cast<A>(x[at]);
-        out[at] = static_cast<T>(runs.sum[0] + run);
+constexpr int kSideBySide = 4;  // rows
+
+/// Continues the totals of a run of four rows of floats by `steps` elements, a multiple of four,
+/// from `at` on. The rows become lanes, square by square.
+struct Lanes {
+  typedef float Vector __attribute__((vector_size(16)));
+  typedef float InMemory __attribute__((vector_size(16), aligned(4), may_alias));
+
+  static void transpose(Vector (&v)[4]) {
+    const Vector a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5),
+                 b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5),
+                 c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7),
+                 d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+  }
+
+  template <bool reverse>
+  static void run(const float* x, float* out, std::int64_t n, std::int64_t at, int steps,
+                  const float* before, float* run) {
+    Vector sums = *reinterpret_cast<const InMemory*>(before),
+           total = *reinterpret_cast<const InMemory*>(run);
+    for (int done = 0; done < steps; done += 4) {
+      const std::int64_t first = reverse ? at - done - 3 : at + done;
+      Vector v[4];
+      for (int j = 0; j < 4; ++j) v[j] = *reinterpret_cast<const InMemory*>(x + j * n + first);
+      transpose(v);
+      for (int i = 0; i < 4; ++i) {
+        Vector& element = v[reverse ? 3 - i : i];
+        total += element;
+        element = sums + total;
       }
-      if (k < r.n) runs.add(&run);
+      transpose(v);
+      for (int j = 0; j < 4; ++j) *reinterpret_cast<InMemory*>(out + j * n + first) = v[j];
+    }
+    *reinterpret_cast<InMemory*>(run) = total;
+  }
+};
+
+/// Processes `rows` rows; `inner` is 1. Each addition waits for the one before it in its row, so
+/// rows side by side take little longer than one.
+template <Combiner how, class T, int rows>
+void run_rows(const T* x, T* out, const CumulativeRows& r) {
+  using A = Total<T>;
+  const std::int64_t step = r.reverse ? -1 : 1, n = r.n;
+  std::int64_t at = r.reverse ? n - 1 : 0, k = 0;
+  if constexpr (kInRuns<how, T>) {
+    Runs<A, rows> runs;
+    while (k < n) {
+      const std::int64_t end = std::min(n, k + runs.kRun);
+      A run[rows], before[rows];
+      std::fill(run, run + rows, runs.kNothing);
+      std::copy(runs.sum, runs.sum + rows, before);
+      if constexpr (std::is_same_v<T, float> && rows == kSideBySide)
+        if (k + runs.kRun <= n) {
+          (r.reverse ? Lanes::run<true> : Lanes::run<false>)(x, out, n, at, runs.kRun, before, run);
+          k += runs.kRun;
+          at += step * runs.kRun;
+        }
+      for (; k < end; ++k, at += step)
+        for (int j = 0; j < rows; ++j) {
+          run[j] += static_cast<A>(x[j * n + at]);
+          out[j * n + at] = static_cast<T>(before[j] + run[j]);
+        }
+      if (k < n) runs.add(run);
     }
   } else {
-    auto total = static_cast<A>(x[at]);
-    out[at] = x[at];
-    for (k = 1; k < r.n; ++k) {
+    A total[rows];
+    for (int j = 0; j < rows; ++j) {
+      total[j] = static_cast<A>(x[j * n + at]);
+      out[j * n + at] = x[j * n + at];
+    }
+    for (k = 1; k < n; ++k) {
       at += step;
-      total = ops::combine<how, A>(total, static_cast<A>(x[at]));
-      out[at] = static_cast<T>(total);
+      for (int j = 0; j < rows; ++j) {
+        total[j] = ops::combine<how, A>(total[j], static_cast<A>(x[j * n + at]));
+        out[j * n + at] = static_cast<T>(total[j]);
+      }
     }
   }
 }
@@ -119,34 +177,41 @@ constexpr std::int64_t kTaskElements = 1 << 15;
 
 // The loops of one combiner and one type of elements; positions are those of elements.
 struct CumulativeLoops {
-  void (*row)(const RoutineArgs& a, std::int64_t at, const CumulativeRows& r);
+  /// From the row at `at` on, `count` rows.
+  void (*rows)(const RoutineArgs& a, std::int64_t at, const CumulativeRows& r, std::int64_t count);
   void (*columns)(const RoutineArgs& a, std::int64_t at, const CumulativeRows& r, std::int64_t c,
                   std::int64_t lanes);
 };
 CumulativeLoops cumulative_loops_of(Combiner how, DType dtype) {
   return with_combined(how, dtype, [](auto h, auto tag) {
     using T = decltype(tag);
-    return CumulativeLoops{[](const RoutineArgs& a, std::int64_t at, const CumulativeRows& r) {
-                             run_row<decltype(h)::value>(static_cast<const T*>(a.inputs[0]) + at,
-                                                         static_cast<T*>(a.outputs[0]) + at, r);
-                           },
-                           [](const RoutineArgs& a, std::int64_t at, const CumulativeRows& r,
-                              std::int64_t c, std::int64_t lanes) {
-                             run_columns<decltype(h)::value>(
-                                 static_cast<const T*>(a.inputs[0]) + at,
-                                 static_cast<T*>(a.outputs[0]) + at, r, c, lanes);
-                           }};
+    return CumulativeLoops{
+        [](const RoutineArgs& a, std::int64_t at, const CumulativeRows& r, std::int64_t count) {
+          const T* x = static_cast<const T*>(a.inputs[0]) + at;
+          T* out = static_cast<T*>(a.outputs[0]) + at;
+          std::int64_t k = 0;
+          for (; k + kSideBySide <= count; k += kSideBySide)
+            run_rows<decltype(h)::value, T, kSideBySide>(x + k * r.n, out + k * r.n, r);
+          for (; k < count; ++k) run_rows<decltype(h)::value, T, 1>(x + k * r.n, out + k * r.n, r);
+        },
+        [](const RoutineArgs& a, std::int64_t at, const CumulativeRows& r, std::int64_t c,
+           std::int64_t lanes) {
+          run_columns<decltype(h)::value>(static_cast<const T*>(a.inputs[0]) + at,
+                                          static_cast<T*>(a.outputs[0]) + at, r, c, lanes);
+        }};
   });
 }
 
 Stage stage(const CumulativeRows& r, const CumulativeLoops& loops) {
   Stage s;
   if (r.inner == 1) {
-    std::int64_t rows = std::max<std::int64_t>(1, kTaskElements / r.n);
+    constexpr std::int64_t kManyTasks = 16;
+    const std::int64_t least = std::clamp<std::int64_t>(r.outer / kManyTasks, 1, kSideBySide),
+                       rows = std::max(least, kTaskElements / r.n);
     s.tasks = (r.outer + rows - 1) / rows;
-    s.run = [r, rows, row = loops.row](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin * rows; k < std::min(r.outer, end * rows); ++k)
-        row(a, k * r.n, r);
+    s.run = [r, rows, f = loops.rows](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
+      const std::int64_t first = begin * rows;
+      f(a, first * r.n, r, std::min(r.outer, end * rows) - first);
     };
     return s;
   }
