@@ -66,7 +66,7 @@ def titles_of(entry):
 best = {}
 for d in names.shown:
     if not d.owner and not d.name.startswith("operator"):
-        rank = (bool(d.scope), d.kind != "function", d.kind != "class")
+        rank = (d.full.count("::"), d.kind != "function", d.kind != "class")
         key = d.name.lower()
         best[key] = min(best.get(key, (rank, d.full)), (rank, d.full))
 sections = {}

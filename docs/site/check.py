@@ -86,6 +86,7 @@ def check_page(browser, path):
     browser.go(path)
     for width in WIDTHS:
         browser.view(width, 1000)
+        browser.later("Promise.allSettled(document.getAnimations().map(a => a.finished)).then(() => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
         wide, beyond = browser.js(WIDE)
         if wide or beyond:
             bad.append(f"{shown} is wider than {width} pixels: {beyond}")

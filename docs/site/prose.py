@@ -7,8 +7,8 @@ SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"`({])")
 
 
 def escaped(text):
-    text = html.escape(text, quote=False)
-    return re.sub(r"([\\`*_\[\]{}|#~^=])", r"\\\1", text) if re.search(r"[\\`*_\[\]{}|#~^=]", text) else text
+    """The text with what Markdown would read as markup escaped; a bar would end a cell of a table."""
+    return re.sub(r"([\\`*_\[\]{}#])", r"\\\1", html.escape(text, quote=False)).replace("|", "&#124;").replace("~", "&#126;").replace("^", "&#94;")
 
 
 def code(text, address):

@@ -182,10 +182,12 @@ class Reference:
         bases = next((x[4] for x in self.doxygen.get(name, []) if x[4]), [])
         if bases and d.kind == "class" and ":" not in code.replace("::", ""):
             code += " : public " + ", ".join(b.replace("tessera::", "") for b in bases)
+        if d.kind == "class" and code in (f"{kind} {d.name}", f"{kind} {name}"):
+            code = ""
         parts = name.split("::")
         shown = f"{parts[-1]} constructors" if len(parts) > 1 and parts[-1] == parts[-2] else name
         shown = shown.replace("_", r"\_").replace("*", r"\*").replace("<", "&lt;").replace("[", r"\[")
-        out = [f"{'#' * level} {shown} {{ #{anchor(name)} data-kind={kind} }}", f"```cpp\n{code}\n```", self.comments(page, group, name if d.kind == "class" else d.owner or d.scope),
+        out = [f"{'#' * level} {shown} {{ #{anchor(name)} data-kind={kind} }}", code and f"```cpp\n{code}\n```", self.comments(page, group, name if d.kind == "class" else d.owner or d.scope),
                self.facts(page, name, group)]
         return "\n\n".join(x for x in out if x)
 
