@@ -1,5 +1,4 @@
-// Matrix products: dot_general by kernels of our own (codegen/matrix), or by oneDNN where that is
-// faster.
+// Matrix products: dot_general by kernels of our own (codegen/matrix).
 //
 // An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
 // contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied in pairs
@@ -11,7 +10,6 @@
 #include "codegen/calls/dot_schedule.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/matrix_operand.h"
-#include "codegen/calls/onednn.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/reduce_shape.h"
 #include "codegen/matrix/product.h"
@@ -83,7 +81,7 @@ void add_sums(const DotSchedule& p, char* out, std::int64_t leading, const char*
 // apart. The second half of the rows goes to `sums`, which holds m * n elements per halving.
 void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, std::int64_t first,
               std::int64_t k, int halvings, char* out, std::int64_t leading, char* sums) {
-  if (halvings > 0 || (p.by_library && k > kLibraryTerms)) {
+  if (halvings > 0) {
     const std::int64_t half = (k + 1) / 2;
     multiply(p, x, m, n, first, half, halvings - 1, out, leading, sums);
     multiply(p, x, m, n, first + half, k - half, halvings - 1, sums, n,
@@ -93,11 +91,6 @@ void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, s
   const std::int64_t size = p.operand_size();
   const char *l = x.lhs + first * p.lhs_distances().step * size,
              *r = x.rhs + first * p.rhs_distances().step * size;
-  if (p.by_library)
-    return onednn::sgemm(p.lhs.transposed, p.rhs.transposed, m, n, k,
-                         reinterpret_cast<const float*>(l), p.lhs.leading,
-                         reinterpret_cast<const float*>(r), p.rhs.leading,
-                         reinterpret_cast<float*>(out), leading);
   if (p.turned) return p.own->run({r, l, out, m, 1, m, k});
   p.own->run({l, r, out, leading, m, n, k, first ? nullptr : x.shared, x.column});
 }
@@ -139,7 +132,7 @@ Stage multiply_stage(const DotSchedule& p) {
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
     const char* shared =
-        p.own && p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
+        p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
     const std::int64_t size = p.operand_size(), sum_size = p.sum_size(),
                        result_size = static_cast<std::int64_t>(size_of(p.result));
     for (std::int64_t task = begin; task < end; ++task) {
@@ -296,12 +289,7 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   if (operand == DType::bfloat16 && multiplies_pairs(p))
     p.kind.terms = matrix::Terms::pairs_bfloat16;
   p.widened = operand == DType::float16 && !host_isa().avx2;
-  p.by_library = library_is_faster(p);
-  p.partial = p.halvings;
-  if (p.by_library)
-    for (std::int64_t k = p.k; k > kLibraryTerms; k = (k + 1) / 2) ++p.partial;
-  else
-    p.own = own_product(p);
+  p.own = own_product(p);
   p.narrow = size_of(result) < size_of(p.kind.sum);
   ScratchPlan scratch;
   auto routine = std::make_shared<Routine>();
@@ -318,16 +306,16 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   if (p.narrow)
     p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
   // A single column, rounded results and sums in halves wait for the whole block.
-  if (p.own && !p.turned && !p.narrow && !p.halvings && p.n > 1)
+  if (!p.turned && !p.narrow && !p.halvings && p.n > 1)
     routine->in_panels = [p, before = routine->stages, scratch] {
       return panels_of(p, before, scratch);
     };
-  if (p.partial) {
+  if (p.halvings) {
     p.sums_stride =
-        static_cast<std::size_t>(p.partial * p.row_block * p.column_block * p.sum_size());
+        static_cast<std::size_t>(p.halvings * p.row_block * p.column_block * p.sum_size());
     p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
   }
-  if (p.own && p.own->shares_b()) {
+  if (p.own->shares_b()) {
     p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
     routine->stages.push_back(share_stage(p));
   }

@@ -135,18 +135,16 @@ void cut_narrow(DotSchedule& p) {
       halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, machine::kNarrowLeaf));
 }
 
-// A single row of float32 times a row-major matrix waits for memory, which the library reads 3 to
-// 15 % faster.
-bool library_is_faster(const DotSchedule& p) {
-  return p.operand == DType::float32 && p.m == 1 && p.n > 1 && !p.rhs.transposed && !p.halvings;
-}
-
 // For many tiny matrices, and for inner products, a call costs more than the op's own loops. Those
 // of integers give the same bits, so they also spare tiny products the tiles that are compiled
 // first.
 bool better_as_loops(const DotSchedule& p) {
   constexpr std::int64_t kTiny = 4096;
   if (is_integer(p.operand) && p.batch * p.m * p.n * p.k <= kTiny) return true;
+  // The loops round each product of parts, so small complex products have the digits that a reader
+  // expects where parts cancel. The rows may be divided over devices and do not count.
+  constexpr std::int64_t kSmallComplex = 64;
+  if (is_complex(p.operand) && p.n * p.k <= kSmallComplex) return true;
   if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
   return p.batch >= 8 && p.m * p.n * p.k <= kTiny;
 }

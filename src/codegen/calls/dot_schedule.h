@@ -25,9 +25,7 @@ struct DotSchedule {
   bool narrow_side = false;  // see cut_narrow
   int halvings = 0;          // of the rows that are summed
   std::size_t sums_scratch = 0, sums_stride = 0;
-  bool by_library = false;  // see library_is_faster
-  int partial = 0;          // partial results of each task that wait to be added
-  // The product by kernels of our own, if it is used. A product with one column is computed as the
+  // A product with one column is computed as the
   // product of the transposed operands, which has one row.
   std::shared_ptr<const matrix::Product> own;
   bool turned = false;
@@ -63,11 +61,6 @@ Block block_of(const DotSchedule& p, std::int64_t task);
 DotSchedule arrange(const CallArgs& a);
 void cut(DotSchedule& p);
 void cut_narrow(DotSchedule& p);
-/// Whether a library is faster than our own kernels, when the blocks are cut.
-bool library_is_faster(const DotSchedule& p);
-/// The most terms that the library adds one after the other, with an error that grows with their
-/// number. Longer sums are halved.
-inline constexpr std::int64_t kLibraryTerms = 1024;
 bool better_as_loops(const DotSchedule& p);
 /// The product by our own kernels, whose blocks are cut already. `part_rows`: see Problem.
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows = 0);
