@@ -318,7 +318,8 @@ TEST(ConvolutionProduct, LayersOfNetworks) {
   for (const Dimension& d : {same, strided, point, skipped, small, gradient})
     for (int layout : {0, 1})
       for (double work : {1.0, 1e8}) {
-        Geometry g{2, 66, 40, 1, {d, d}, layout, work, 0, 3};
+        if (layout == 1 && work == 1) continue;
+        Geometry g{2, 58, 34, 1, {d, d}, layout, work, 0, 3};
         check<float>(g);
         g.batch = 1, g.inputs = 520, g.outputs = 33;
         if (d.window == 1) check<float>(g);

@@ -361,14 +361,12 @@ TEST(MatrixProduct, LargeAndNarrowShapes) {
            {8, 2100, 10, 8, 2100},
            {9, 2100, 10, 9, 2100},
            {140, 1024, 20, 70, 1024}})
-    for (int a : {0, 1})
-      for (int b : {0, 1}) {
-        for_each_case(
-            [&, m = m, n = n, k = k, rows = row_block, columns = column_block]<class C>(C) {
-              check<C>({m, n, k, rows, columns, a, b, 0, (a + b) % 2 == 0});
-            });
-        if (HasFailure()) return;
-      }
+    for (int b : {0, 1}) {
+      for_each_case([&, m = m, n = n, k = k, rows = row_block, columns = column_block]<class C>(C) {
+        check<C>({m, n, k, rows, columns, 1 - b, b, 0, b == 0});
+      });
+      if (HasFailure()) return;
+    }
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ class WideMath {
   llvm::Value* doubles(llvm::Value* v) { return b_.CreateBitCast(v, t_); }
 
   IrBuilder& b_;
-  llvm::Type *narrow_, *t_, *i_;
+  llvm::Type *t_, *i_;
 };
 
 }  // namespace
