@@ -2,6 +2,7 @@
 
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
+#include "codegen/matrix/loop_ir.h"
 #include "codegen/matrix/terms_ir.h"
 
 #include <algorithm>
@@ -77,34 +78,7 @@ class LineEmitter {
 
   template <class Body>
   Values loop(llvm::Value* turns, const Values& starts, Body body) {
-    llvm::LLVMContext& context = function_->getContext();
-    llvm::BasicBlock *before = b_.GetInsertBlock(),
-                     *in = llvm::BasicBlock::Create(context, "loop", function_),
-                     *after = llvm::BasicBlock::Create(context, "after", function_);
-    b_.CreateCondBr(b_.CreateICmpNE(turns, b_.getInt64(0)), in, after);
-    b_.SetInsertPoint(in);
-    auto* left = b_.CreatePHI(b_.getInt64Ty(), 2);
-    left->addIncoming(turns, before);
-    std::vector<llvm::PHINode*> carried;
-    for (llvm::Value* v : starts) {
-      carried.push_back(b_.CreatePHI(v->getType(), 2));
-      carried.back()->addIncoming(v, before);
-    }
-    const Values ends = body(Values(carried.begin(), carried.end()));
-    auto* fewer = b_.CreateSub(left, b_.getInt64(1));
-    llvm::BasicBlock* end = b_.GetInsertBlock();
-    left->addIncoming(fewer, end);
-    for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(ends[i], end);
-    b_.CreateCondBr(b_.CreateICmpNE(fewer, b_.getInt64(0)), in, after);
-    b_.SetInsertPoint(after);
-    Values results;
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-      auto* v = b_.CreatePHI(starts[i]->getType(), 2);
-      v->addIncoming(starts[i], before);
-      v->addIncoming(ends[i], end);
-      results.push_back(v);
-    }
-    return results;
+    return carrying_loop(b_, turns, starts, body);
   }
 
   // The products of all rows with `count` lines.

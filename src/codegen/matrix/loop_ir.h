@@ -1,0 +1,46 @@
+// A loop in IR that carries values. Private to the loops of matrix products.
+#pragma once
+
+#include "codegen/kernel/llvm_ir.h"
+
+#include <vector>
+
+namespace tessera::inline v0::codegen::matrix {
+
+/// Runs `body` `turns` times, which may be none, with values that it carries from turn to turn and
+/// that begin with `starts`. `body` takes them and returns the next ones. Returns the last ones.
+template <class Body>
+std::vector<llvm::Value*> carrying_loop(IrBuilder& b, llvm::Value* turns,
+                                        const std::vector<llvm::Value*>& starts, Body body) {
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  auto* in = llvm::BasicBlock::Create(function->getContext(), "loop", function);
+  auto* after = llvm::BasicBlock::Create(function->getContext(), "after", function);
+  b.CreateCondBr(b.CreateICmpNE(turns, b.getInt64(0)), in, after);
+  b.SetInsertPoint(in);
+  auto* left = b.CreatePHI(b.getInt64Ty(), 2);
+  left->addIncoming(turns, before);
+  std::vector<llvm::PHINode*> carried;
+  for (llvm::Value* v : starts) {
+    carried.push_back(b.CreatePHI(v->getType(), 2));
+    carried.back()->addIncoming(v, before);
+  }
+  const std::vector<llvm::Value*> ends =
+      body(std::vector<llvm::Value*>(carried.begin(), carried.end()));
+  auto* fewer = b.CreateSub(left, b.getInt64(1));
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  left->addIncoming(fewer, end);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(ends[i], end);
+  b.CreateCondBr(b.CreateICmpNE(fewer, b.getInt64(0)), in, after);
+  b.SetInsertPoint(after);
+  std::vector<llvm::Value*> results;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    auto* v = b.CreatePHI(starts[i]->getType(), 2);
+    v->addIncoming(starts[i], before);
+    v->addIncoming(ends[i], end);
+    results.push_back(v);
+  }
+  return results;
+}
+
+}  // namespace tessera::inline v0::codegen::matrix
