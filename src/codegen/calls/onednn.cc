@@ -223,59 +223,7 @@ class PreparedConvolution final : public Convolution {
   std::string implementation_;
 };
 
-class PreparedMatmul final : public Matmul {
- public:
-  explicit PreparedMatmul(const Spec& s) {
-    OneThread guard;
-    // Use four dimensions always: only then do the kernels support a batch that lies between rows
-    // and columns.
-    auto desc = [&](std::int64_t rows, std::int64_t columns, DType dtype, const Operand& o) {
-      return memory::desc({s.outer, s.batch, rows, columns}, type_of(dtype),
-                          Dims{o.outer_stride, o.batch_stride, o.row_stride, o.column_stride});
-    };
-    const std::int64_t size = s.m * s.result_leading;
-    a_ = desc(s.m, s.k, s.operand, s.a);
-    b_ = desc(s.k, s.n, s.operand, s.b);
-    c_ = desc(s.m, s.n, s.result, {s.batch * size, size, s.result_leading, 1});
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    dnnl::matmul::primitive_desc p({a_, b_, c_}, attr, engine());
-    // oneDNN's general float32 product is the one that `sgemm` calls with less overhead; for
-    // bfloat16 there is no such function.
-    const std::string implementation = p.impl_info_str();
-    fast_ = implementation.starts_with("brg") ||
-            (s.operand == DType::bfloat16 && implementation == "gemm:jit");
-    scratch_ = p.scratchpad_desc();
-    primitive_ = dnnl::matmul(p);
-  }
-  bool fast() const { return fast_; }
-  std::size_t scratch_bytes() const override { return scratch_.get_size(); }
-  void run(const void* a, const void* b, void* c, void* scratch) const override {
-    OneThread guard;
-    primitive_.execute(stream(), {{DNNL_ARG_SRC, memory(a_, engine(), const_cast<void*>(a))},
-                                  {DNNL_ARG_WEIGHTS, memory(b_, engine(), const_cast<void*>(b))},
-                                  {DNNL_ARG_DST, memory(c_, engine(), c)},
-                                  {DNNL_ARG_SCRATCHPAD, memory(scratch_, engine(), scratch)}});
-    stream().wait();
-  }
-
- private:
-  memory::desc a_, b_, c_, scratch_;
-  dnnl::primitive primitive_;
-  bool fast_ = false;
-};
-
 }  // namespace
-
-std::shared_ptr<const Matmul> Matmul::make(const Spec& spec) {
-  const LibraryBegins begins;
-  try {
-    auto made = std::make_shared<const PreparedMatmul>(spec);
-    return made->fast() ? made : nullptr;
-  } catch (const dnnl::error&) {
-    return nullptr;
-  }
-}
 
 bool multiplies_bfloat16() {
   OpenMp::get();
@@ -283,19 +231,15 @@ bool multiplies_bfloat16() {
   return host_isa().bfloat16 && (dnnl_get_effective_cpu_isa() & kUnits) == kUnits;
 }
 
-void sgemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
-           std::int64_t lda, const float* b, std::int64_t ldb, float* c, std::int64_t ldc) {
-  OneThread guard;
-  dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc);
-}
-
 void make_variables() {
   const LibraryBegins begins;
   // Rows, columns and single elements have separate kernels.
   const float x[4] = {};
   float product[4];
+  OneThread guard;
   for (int which = 0; which < 16; ++which)
-    sgemm(which & 1, which & 2, which & 4 ? 2 : 1, which & 8 ? 2 : 1, 1, x, 2, x, 2, product, 2);
+    dnnl_sgemm(which & 1 ? 'T' : 'N', which & 2 ? 'T' : 'N', which & 4 ? 2 : 1, which & 8 ? 2 : 1,
+               1, 1, x, 2, x, 2, 0, product, 2);
 }
 
 std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {

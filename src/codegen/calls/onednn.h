@@ -13,36 +13,11 @@
 
 namespace tessera::inline v0::codegen::onednn {
 
-/// c = a * b, row-major: c is m x n with leading dimension ldc; a is m x k, or k x m if
-/// `transpose_a`; b likewise.
-void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
-           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
-           std::int64_t ldc);
-
 /// Whether this processor multiplies bfloat16 natively (AVX512-BF16, AMX), at about twice the rate
 /// of float32, and TESSERA_ISA allows it. Sums are float32; subnormal numbers count as zero.
 bool multiplies_bfloat16();
 
 using Dims = std::vector<std::int64_t>;
-
-/// A batched product of outer x batch matrices, faster than single products if they are small.
-class Matmul {
- public:
-  struct Operand {
-    std::int64_t outer_stride, batch_stride, row_stride, column_stride;  // one of the last two is 1
-  };
-  struct Spec {
-    DType operand = DType::float32, result = DType::float32;  // or bfloat16
-    std::int64_t outer = 1, batch = 1, m = 1, n = 1, k = 1;
-    Operand a, b;
-    std::int64_t result_leading = 1;  // distance of rows; the matrices are adjacent
-  };
-  /// nullptr if oneDNN has no specialised kernel.
-  static std::shared_ptr<const Matmul> make(const Spec& spec);
-  virtual ~Matmul() = default;
-  virtual std::size_t scratch_bytes() const = 0;
-  virtual void run(const void* a, const void* b, void* c, void* scratch) const = 0;
-};
 
 /// An array with strides, in elements.
 struct Layout {
