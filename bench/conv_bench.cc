@@ -10,10 +10,10 @@
 #include "codegen/matrix/micro_kernel.h"
 #include "ir/host_array.h"
 #include "ir/op.h"
+#include "least_seconds.h"
 #include "ops/contraction/conv_dims.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -21,7 +21,6 @@
 
 namespace ts = tessera;
 namespace onednn = ts::codegen::onednn;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -58,22 +57,6 @@ const Layer kLayers[] = {{"stem", 224, 3, 64, 7, 2, 3},
                          {"grouped", 28, 256, 256, 3, 1, 1, 4},
                          {"cnn 1", 32, 3, 32, 3, 1, 1},
                          {"cnn 2", 16, 32, 64, 3, 1, 1}};
-
-// The seconds of one call: the least of several tries of some milliseconds each.
-template <class F>
-double seconds(F f) {
-  f();
-  double best = 1e9;
-  int calls = 1;
-  for (int i = 0; i < 7; ++i) {
-    const auto start = Clock::now();
-    for (int c = 0; c < calls; ++c) f();
-    const double s = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::min(best, s / calls);
-    calls = std::max(1, static_cast<int>(2e-3 / best));
-  }
-  return best;
-}
 
 // A tile in the nearest cache that is far from every limit but the multipliers'.
 double peak() {

@@ -10,18 +10,17 @@
 //
 // Dtypes are f32, f64, bf16, f16, s8, u8, s16, s32, c64 and c128. Results of bf16 and f16 are
 // float32, those of integers int32.
-#include "codegen/calls/onednn.h"
 #include "codegen/matrix/micro_kernel.h"
 #include "ir/host_array.h"
 #include "ir/op.h"
+#include "least_seconds.h"
 #include "ops/contraction/dot_dims.h"
 #include "runtime/host/pool.h"
 
 #include <cblas.h>
-#include <oneapi/dnnl/dnnl.h>
+#include <dnnl.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +31,6 @@
 #include <vector>
 
 namespace ts = tessera;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -45,22 +43,6 @@ const Product kProducts[] = {{1, 256, 256, 256},    {1, 512, 512, 512}, {1, 1024
                              {1, 8, 768, 768},      {1, 1, 768, 768},   {1, 768, 768, 1},
                              {1, 1, 4096, 4096},    {1, 4096, 4096, 1}, {1, 4096, 16, 64},
                              {1, 4096, 64, 16},     {96, 64, 64, 64},   {1, 1000, 1000, 1000}};
-
-// The seconds of one call: the least of several tries of some milliseconds each.
-template <class F>
-double seconds(F f) {
-  f();
-  double best = 1e9;
-  int calls = 1;
-  for (int i = 0; i < 9; ++i) {
-    const auto start = Clock::now();
-    for (int c = 0; c < calls; ++c) f();
-    const double s = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::min(best, s / calls);
-    calls = std::max(1, static_cast<int>(2e-3 / best));
-  }
-  return best;
-}
 
 namespace matrix = ts::codegen::matrix;
 
@@ -133,22 +115,28 @@ std::function<void(const Call&, std::int64_t)> library_of(ts::DType dtype, const
                           static_cast<std::int32_t*>(x.c) + i * x.p.m * x.p.n, x.p.n, &zero);
       };
     case ts::DType::bfloat16: {
+      using dnnl::memory;
       const Product& p = call.p;
-      using Operand = ts::codegen::onednn::Matmul::Operand;
-      const auto made =
-          ts::codegen::onednn::Matmul::make({dtype, ts::DType::float32, 1, 1, p.m, p.n, p.k,
-                                             call.ta == 'T' ? Operand{p.m * p.k, p.m * p.k, 1, p.m}
-                                                            : Operand{p.m * p.k, p.m * p.k, p.k, 1},
-                                             call.tb == 'T' ? Operand{p.k * p.n, p.k * p.n, 1, p.k}
-                                                            : Operand{p.k * p.n, p.k * p.n, p.n, 1},
-                                             p.n});
-      if (!made) return nullptr;
-      auto scratch = std::make_shared<std::vector<char>>(made->scratch_bytes() + 4096);
-      return [=](const Call& x, std::int64_t i) {
-        made->run(static_cast<const ts::bfloat16_t*>(x.a) + i * x.p.m * x.p.k,
-                  static_cast<const ts::bfloat16_t*>(x.b) + i * x.p.k * x.p.n,
-                  static_cast<float*>(x.c) + i * x.p.m * x.p.n,
-                  scratch->data() + 64 - reinterpret_cast<std::uintptr_t>(scratch->data()) % 64);
+      const auto matrix = [](std::int64_t rows, std::int64_t columns, memory::data_type type,
+                             char turned) {
+        return memory::desc({rows, columns}, type,
+                            turned == 'T' ? memory::dims{1, rows} : memory::dims{columns, 1});
+      };
+      const auto a = matrix(p.m, p.k, memory::data_type::bf16, call.ta),
+                 b = matrix(p.k, p.n, memory::data_type::bf16, call.tb),
+                 c = matrix(p.m, p.n, memory::data_type::f32, 'N');
+      const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+      const dnnl::matmul product(dnnl::matmul::primitive_desc({a, b, c}, engine));
+      return [=, stream = dnnl::stream(engine)](const Call& x, std::int64_t i) mutable {
+        const auto at = [&](const memory::desc& d, const void* data, std::int64_t elements,
+                            std::int64_t size) {
+          const char* first = static_cast<const char*>(data) + i * elements * size;
+          return memory(d, engine, const_cast<char*>(first));
+        };
+        product.execute(stream, {{DNNL_ARG_SRC, at(a, x.a, x.p.m * x.p.k, 2)},
+                                 {DNNL_ARG_WEIGHTS, at(b, x.b, x.p.k * x.p.n, 2)},
+                                 {DNNL_ARG_DST, at(c, x.c, x.p.m * x.p.n, 4)}});
+        stream.wait();
       };
     }
     default: return nullptr;
