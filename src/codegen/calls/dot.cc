@@ -249,7 +249,7 @@ std::shared_ptr<const Routine> zeros(const Type& type) {
   return routine;
 }
 
-// What is added, and in which dtype; nothing if the op's own loops multiply these dtypes.
+// Returns what is added and in which dtype, or nothing if the op's own loops multiply these dtypes.
 std::optional<matrix::Kind> kind_of(DType operand, DType result) {
   if (is_complex(operand))
     return operand == result ? std::optional(matrix::Kind{result}) : std::nullopt;

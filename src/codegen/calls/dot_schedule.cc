@@ -145,6 +145,12 @@ bool better_as_loops(const DotSchedule& p) {
   // expects where parts cancel. The rows may be divided over devices and do not count.
   constexpr std::int64_t kSmallComplex = 64;
   if (is_complex(p.operand) && p.n * p.k <= kSmallComplex) return true;
+  // The same product of one row is such a loop, too, so a small matrix that transforms points gives
+  // a point the same bits alone and among others.
+  constexpr std::int64_t kSmallMatrix = 16;
+  if (is_floating(p.operand) &&
+      (p.n * p.k <= kSmallMatrix || (p.m < kLeafRows && p.m * p.k <= kSmallMatrix)))
+    return true;
   if (p.m == 1 && p.n == 1) return p.batch >= 8 || p.k >= 4096;
   return p.batch >= 8 && p.m * p.n * p.k <= kTiny;
 }
