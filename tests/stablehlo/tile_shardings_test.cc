@@ -192,11 +192,13 @@ class TileShardings : public testing::Test {
 };
 
 TEST_F(TileShardings, ModulesLieAsTheySay) {
-  const Array a = ts::arange(32).astype(ts::f32).reshape({8, 4}), b = ts::cos(a.reshape({4, 8}));
+  // All sums are of small integers, which float32 adds exactly in any order, so the division of the
+  // contraction between devices must not change a bit.
+  const Array a = ts::arange(32).astype(ts::f32).reshape({8, 4}), b = a.reshape({4, 8}) - 13.0;
   const std::vector<Array> whole = ts::load_stablehlo_text(kModule, {.shardings = false})(a, b),
                            cut = ts::load_stablehlo_text(kModule)(a, b);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(ts::allclose(cut[i], whole[i], 1e-6).item<bool>()) << i;
+    EXPECT_TRUE(ts::all(cut[i] == whole[i]).item<bool>()) << i;
     EXPECT_EQ(whole[i].shards().size(), 1u);
     EXPECT_EQ(cut[i].shards().size(), 4u);
   }
