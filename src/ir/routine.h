@@ -47,14 +47,29 @@ struct PanelMaker {
   std::int64_t rows = 0, columns = 0;  // of the whole result, in elements
   std::int64_t column_block = 0;       // panels begin at multiples of it, and are no wider
   std::int64_t panel_rows = 0;         // no panel has more rows
-  std::vector<Stage> before;           // stages that prepare operands
-  std::size_t scratch_bytes = 0;       // for all stages and tasks
+  /// The rows consist of matrices of so many, and a task makes blocks of so many rows of a matrix,
+  /// in panels; or whole matrices. 0: the rows are cut in another way.
+  std::int64_t matrix_rows = 0, block_rows = 0;
+  std::vector<Stage> before;      // stages that prepare operands
+  std::size_t scratch_bytes = 0;  // for all stages and tasks
   std::int64_t tasks = 0;
   /// Where a panel goes: the address of its first element. Its rows are `columns` elements apart.
   using Place = std::function<void*(const Panel&)>;
   /// Called when a panel is complete.
   using Made = std::function<void(const Panel&)>;
   std::function<void(const RoutineArgs&, std::int64_t task, const Place&, const Made&)> run;
+};
+
+/// A routine that reads one of its operands in panels of whole rows, each of which is read once and
+/// decides a part of the result alone.
+struct PanelReader {
+  std::vector<Stage> before;      // stages that prepare the other operands
+  std::size_t scratch_bytes = 0;  // for all stages and tasks
+  /// Memory of the thread that keeps its contents from the first panel of a task to the last.
+  std::size_t task_bytes = 0;
+  /// Computes what follows from a panel. `operand` is where the whole operand would begin; its
+  /// place among the inputs is not read. A task's panels come in order.
+  std::function<void(const RoutineArgs&, const Panel&, const void* operand, void* task_memory)> run;
 };
 
 struct Routine {
@@ -70,6 +85,10 @@ struct Routine {
   std::vector<std::pair<int, int>> in_place;
   /// Returns the routine in the form that makes its result in panels; null if it has none.
   std::function<std::shared_ptr<const PanelMaker>()> in_panels;
+  /// Returns the routine in the form that reads an input in the panels that the maker makes; null
+  /// if it has none.
+  std::function<std::shared_ptr<const PanelReader>(std::size_t input, const PanelMaker&)>
+      reads_panels;
   /// Computes the panel of every result; null if the routine was not compiled for panels.
   std::function<void(const RoutineArgs&, const Panel&)> run_panel;
 };

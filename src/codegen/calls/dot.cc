@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 
 namespace tessera::inline v0::codegen {
@@ -231,12 +232,133 @@ std::shared_ptr<const PanelMaker> panels_of(DotSchedule p, std::vector<Stage> be
   maker->rows = p.batch * p.m;
   maker->columns = p.n;
   maker->column_block = p.column_block;
+  maker->matrix_rows = p.m;
+  maker->block_rows = p.row_block;
   maker->scratch_bytes = scratch.size();
   maker->tasks = p.tasks();
   maker->run = [p, rows = maker->panel_rows](
                    const RoutineArgs& args, std::int64_t task, const PanelMaker::Place& place,
                    const PanelMaker::Made& made) { run_panels(p, rows, args, task, place, made); };
   return maker;
+}
+
+// Whether the rows of the operand are the lines of its matrices, one after the other, with adjacent
+// steps of k.
+bool lines_are_rows(const Matrix& x, std::int64_t lines, std::int64_t k, bool transposed) {
+  if (x.in_scratch || (lines > 1 && k > 1 && x.transposed != transposed)) return false;
+  if (lines > 1 && (k > 1 ? x.leading != k : x.leading > 1)) return false;
+  for (std::size_t b = 0; b < x.offsets.size(); ++b)
+    if (x.offsets[b] != static_cast<std::int64_t>(b) * lines * k) return false;
+  return true;
+}
+
+// The product of an operand that comes in panels of its lines: rows of the left or columns of the
+// right operand, which are rows or columns of the result.
+struct PanelProduct {
+  DotSchedule p;
+  bool left = false;             // the operand
+  bool in_task = false;          // a task packs the other operand of a matrix for itself
+  std::size_t shared_bytes = 0;  // of that operand in the task's memory
+  std::int64_t lines = 0;        // of a matrix
+  std::map<std::int64_t, std::shared_ptr<const matrix::Product>> by_lines = {};  // of the right one
+
+  // Computes the part of the result for lines [line, line + count) of matrix b. `sums` is where
+  // narrow results are added.
+  void run(const RoutineArgs& args, const char* panel, std::int64_t b, std::int64_t line,
+           std::int64_t count, char* packed, char* sums) const {
+    const std::int64_t size = p.operand_size(), rows = left ? count : p.m,
+                       columns = left ? p.n : count, first_row = left ? line : 0,
+                       first_column = left ? 0 : line;
+    const std::int64_t at = (b * p.m + first_row) * p.n + first_column,
+                       result_size = static_cast<std::int64_t>(size_of(p.result));
+    char* const out = static_cast<char*>(args.outputs[0]) + at * result_size;
+    char* const c = p.narrow ? sums : out;
+    const std::int64_t c_row = p.narrow ? columns : p.n;
+    if (p.turned) {
+      // The only line of the right operand times the left one.
+      const char* l = operand_bytes(args, p.lhs, 0) + lhs_offset(p, b, 0) * size;
+      p.own->run({panel, l, c, p.m, 1, p.m, p.k});
+    } else if (left) {
+      const char* r = operand_bytes(args, p.rhs, 1) + rhs_offset(p, b, 0) * size;
+      const char* shared = nullptr;
+      if (in_task) {
+        for (std::int64_t t = 0; line == 0 && t < p.own->shared_tasks(); ++t)
+          p.own->share(r, packed, t);
+        shared = packed;
+      } else if (p.own->shares_b()) {
+        shared = static_cast<const char*>(args.scratch) + p.shared +
+                 static_cast<std::size_t>(b) * p.own->shared_bytes();
+      }
+      p.own->run({panel, r, c, c_row, rows, columns, p.k, shared, 0});
+    } else {
+      const char* l = operand_bytes(args, p.lhs, 0) + lhs_offset(p, b, 0) * size;
+      by_lines.at(count)->run({l, panel, c, c_row, rows, columns, p.k});
+    }
+    if (!p.narrow) return;
+    const bool together = columns == p.n || p.turned;
+    for (std::int64_t i = 0; i < (together ? 1 : rows); ++i)
+      narrow_sums(p, c + i * columns * p.sum_size(), out + i * p.n * result_size,
+                  together ? rows * columns : columns);
+  }
+};
+
+// The product that reads an operand in panels. `p` is complete, except for how it is cut and for
+// the right operand that tasks share.
+std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const PanelMaker& maker,
+                                             std::vector<Stage> before, ScratchPlan scratch) {
+  const std::int64_t lines = left ? p.m : p.n;
+  if (maker.columns != p.k || maker.matrix_rows != lines || maker.rows != p.batch * lines ||
+      maker.column_block < maker.columns ||
+      !lines_are_rows(left ? p.lhs : p.rhs, lines, p.k, !left))
+    return nullptr;
+  // The other operand is read again for each panel, which is worth it while that takes less time
+  // than to store the lines and to read them again.
+  constexpr std::int64_t kMostOfOther = 4;
+  if ((left ? p.n : p.m) > kMostOfOther * maker.panel_rows) return nullptr;
+  auto reader = std::make_shared<PanelReader>();
+  reader->before = std::move(before);
+  PanelProduct product{p, left, false, 0, lines};
+  DotSchedule& q = product.p;
+  const std::int64_t most = std::min(maker.panel_rows, maker.block_rows);
+  q.column_block = q.n, q.row_block = q.m;
+  if (left) {
+    q.row_block = maker.block_rows;
+    q.own = own_product(q, maker.panel_rows);
+    if (q.turned) return nullptr;
+    product.in_task = q.own->shares_b() && maker.block_rows >= lines;
+    if (product.in_task) {
+      product.shared_bytes = (q.own->shared_bytes() + 63) / 64 * 64;
+    } else if (q.own->shares_b()) {
+      q.shared = scratch.add(q.own->shared_bytes() * static_cast<std::size_t>(q.batch));
+      reader->before.push_back(share_stage(q));
+    }
+  } else if (!q.turned) {
+    // A block of the lines, and what remains of each kind of block.
+    for (const std::int64_t block : {maker.block_rows, lines % maker.block_rows})
+      for (const std::int64_t count : {std::min(block, maker.panel_rows), block % maker.panel_rows})
+        if (count && !product.by_lines.contains(count)) {
+          product.by_lines[count] = std::make_shared<const matrix::Product>(
+              matrix::Problem{q.operand, q.kind, q.m, count, q.k, q.lhs_distances(),
+                              q.rhs_distances(), q.m, count});
+        }
+  }
+  reader->scratch_bytes = scratch.size();
+  reader->task_bytes =
+      product.shared_bytes +
+      (q.narrow ? static_cast<std::size_t>(most * (left ? q.n : q.m) * q.sum_size()) : 0);
+  const std::int64_t row_bytes = p.k * p.operand_size();
+  reader->run = [product, row_bytes](const RoutineArgs& args, const Panel& panel,
+                                     const void* operand, void* memory) {
+    char* const packed = static_cast<char*>(memory);
+    for (std::int64_t row = panel.row; row < panel.row + panel.m;) {
+      const std::int64_t b = row / product.lines, line = row % product.lines,
+                         count = std::min(panel.row + panel.m - row, product.lines - line);
+      product.run(args, static_cast<const char*>(operand) + row * row_bytes, b, line, count, packed,
+                  packed + product.shared_bytes);
+      row += count;
+    }
+  };
+  return reader;
 }
 
 std::shared_ptr<const Routine> zeros(const Type& type) {
@@ -303,6 +425,11 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
     }
     ++index;
   }
+  if (!p.halvings)
+    routine->reads_panels = [p, before = routine->stages, scratch](std::size_t input,
+                                                                   const PanelMaker& maker) {
+      return reader_of(p, input == 0, maker, before, scratch);
+    };
   if (p.narrow)
     p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
   // A single column, rounded results and sums in halves wait for the whole block.

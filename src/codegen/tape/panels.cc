@@ -1,13 +1,11 @@
 #include "codegen/tape/panels.h"
 
 #include "base/machine.h"
-#include "base/thread_kept.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/tape/schedule.h"
 #include "transform/pass.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,15 +16,6 @@ namespace {
 
 constexpr std::size_t kMostStepsBetween = 8;
 
-// Memory of this thread for a panel of a result that is not stored.
-std::byte* panel_memory(std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
-  thread_local const ThreadKept<std::vector<std::byte>> kept;
-  if (kept->size() < bytes + kLine) kept->resize(bytes + kLine);
-  const auto at = reinterpret_cast<std::uintptr_t>(kept->data());
-  return reinterpret_cast<std::byte*>((at + kLine - 1) / kLine * kLine);
-}
-
 class PanelFinder {
  public:
   explicit PanelFinder(TapeContext& ctx) {
@@ -34,13 +23,14 @@ class PanelFinder {
       if (!k.draft->native) kernels_[k.draft][k.step] = k.program;
   }
 
-  void find(DraftTape& draft, std::vector<PanelPair>& found) {
+  void find(DraftTape& draft, std::vector<PanelChain>& found) {
     const auto kernels = kernels_.find(&draft);
     if (kernels == kernels_.end()) return;
     const bool any = std::any_of(draft.steps.begin(), draft.steps.end(),
                                  [](const Step& s) { return routine_in_panels(s) != nullptr; });
     if (!any) return;
     const StepGraph graph(draft);
+    draft_ = &draft, graph_ = &graph, programs_ = &kernels->second;
     readers_.assign(draft.tape->slots.size(), {});
     for (std::size_t i = 0; i < draft.steps.size(); ++i)
       for_each_ref(draft.steps[i], [&](const Ref& r) {
@@ -50,19 +40,26 @@ class PanelFinder {
     for (std::size_t i = 0; i < at_.size(); ++i) at_[i] = i;
     joined_.assign(draft.steps.size(), false);
     for (const auto& [step, program] : kernels->second) {
+      if (joined_[step]) continue;
       // The last operand that can be made in panels: the others are complete before it.
-      PanelPair best;
-      for (std::size_t i = 0; i < draft.steps[step].inputs.size(); ++i) {
-        PanelPair pair;
-        pair.draft = &draft;
-        pair.kernel = step;
-        pair.operand = i;
-        if (fits(pair, program, graph) && (!best.panels || pair.maker > best.maker))
-          best = std::move(pair);
+      PanelChain best;
+      for (const Ref& r : draft.steps[step].inputs) {
+        const int producer = draft.producer[static_cast<std::size_t>(r.slot)];
+        if (producer < 0 || (best.panels && static_cast<std::size_t>(producer) <= best.maker))
+          continue;
+        PanelChain chain;
+        if (begin(chain, static_cast<std::size_t>(producer)) && join(chain, step))
+          best = std::move(chain);
       }
       if (!best.panels) continue;
+      extend(best);
+      for (PanelValue& v : best.values)
+        v.stored = slot(v.slot).space != Space::arena ||
+                   std::any_of(readers(v.slot).begin(), readers(v.slot).end(),
+                               [&](std::size_t i) { return !best.has(i); });
       joined_[best.maker] = true;
-      at_[best.maker] = at_[best.kernel] = best.first ? best.maker : best.kernel;
+      at_[best.maker] = best.at;
+      for (const PanelMember& m : best.members) joined_[m.step] = true, at_[m.step] = best.at;
       found.push_back(std::move(best));
     }
   }
@@ -73,181 +70,190 @@ class PanelFinder {
     return work && work->routine && work->routine->in_panels ? work->routine.get() : nullptr;
   }
 
-  bool fits(PanelPair& pair, const ProgramPtr& program, const StepGraph& graph) const {
-    DraftTape& draft = *pair.draft;
-    const Tape& tape = *draft.tape;
-    const Step& kernel = draft.steps[pair.kernel];
-    const Ref& r = kernel.inputs[pair.operand];
-    const int producer = draft.producer[static_cast<std::size_t>(r.slot)];
-    if (producer < 0 || static_cast<std::size_t>(producer) >= pair.kernel) return false;
-    pair.maker = static_cast<std::size_t>(producer);
-    if (joined_[pair.maker]) return false;  // with another kernel
-    const Step& maker = draft.steps[pair.maker];
-    const Routine* routine = routine_in_panels(maker);
-    if (!routine || maker.mask != kernel.mask || maker.outputs.size() != 1) return false;
-    const Slot& slot = tape.slots[static_cast<std::size_t>(r.slot)];
-    const auto plain = [](const Ref& ref) {
-      return ref.offset == 0 && ref.cut.empty() && ref.absorbed == 0 && !ref.one;
-    };
-    if (!plain(r) || slot.mask != maker.mask || slot.over >= 0 || slot.overwritten) return false;
-    if (std::count_if(kernel.inputs.begin(), kernel.inputs.end(),
-                      [&](const Ref& x) { return x.slot == r.slot; }) != 1)
+  bool begin(PanelChain& chain, std::size_t maker) const {
+    const Step& step = draft_->steps[maker];
+    const Routine* routine = routine_in_panels(step);
+    if (!routine || joined_[maker] || step.outputs.size() != 1) return false;
+    const Type& made = std::get<RoutineStep>(step.kind).output_types[0];
+    if (made.bytes() < machine::kLeastPanelResult || !in_its_place(step.outputs[0], step))
       return false;
-    const Type& made = std::get<RoutineStep>(maker.kind).output_types[0];
-    const Type& read = program->type(program->inputs[pair.operand]);
-    if (made.dtype != read.dtype || made.shape.count() != read.shape.count()) return false;
-    if (made.bytes() < machine::kLeastPanelResult) return false;
-    pair.stored = slot.space != Space::arena ||
-                  std::any_of(readers(r.slot).begin(), readers(r.slot).end(),
-                              [&](std::size_t i) { return i != pair.maker && i != pair.kernel; });
-    // A kernel that overwrites what the routine reads runs when the routine is complete.
-    for (const Ref& out : kernel.outputs)
-      for (const Ref& in : maker.inputs)
-        if (tape.place(out.slot) == tape.place(in.slot)) return false;
-    if (!place(pair, graph)) return false;
-    pair.panels = routine->in_panels();
-    pair.form = {pair.panels->columns, pair.panels->column_block};
-    if (pair.panels->rows * pair.panels->columns == made.shape.count() &&
-        codegen::runs_on_panels(program, pair.operand, pair.form))
+    chain.draft = draft_;
+    chain.maker = maker;
+    chain.panels = routine->in_panels();
+    chain.form = {chain.panels->columns, chain.panels->column_block};
+    if (chain.panels->rows * chain.panels->columns != made.shape.count()) return false;
+    add_value(chain, step.outputs[0], made);
+    return true;
+  }
+
+  // Later steps join as well, as long as one reads what the chain makes.
+  void extend(PanelChain& chain) const {
+    constexpr std::size_t kMostMembers = 8;
+    for (std::size_t v = 0; v < chain.values.size(); ++v) {
+      const std::vector<std::size_t> users = readers(chain.values[v].slot);
+      for (const std::size_t i : users)
+        if (chain.members.size() < kMostMembers && i > chain.members.back().step && !joined_[i])
+          join(chain, i);
+    }
+  }
+
+  // Adds a step that reads what the chain makes, if it can run on panels.
+  bool join(PanelChain& chain, std::size_t i) const {
+    const Step& step = draft_->steps[i];
+    const auto* work = std::get_if<RoutineStep>(&step.kind);
+    if (!work || i <= chain.maker || step.mask != draft_->steps[chain.maker].mask) return false;
+    PanelChain longer = chain;
+    longer.members.push_back({i, nullptr});
+    const auto program = programs_->find(i);
+    if (program != programs_->end() ? !kernel_fits(longer, step, program->second)
+                                    : !reader_fits(longer, step, *work))
+      return false;
+    if (overwrites(longer) || !place(longer)) return false;
+    chain = std::move(longer);
+    return true;
+  }
+
+  bool kernel_fits(PanelChain& chain, const Step& step, const ProgramPtr& program) const {
+    const std::int64_t rows = chain.panels->rows, count = rows * chain.panels->columns;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      const PanelValue* v = chain.value(step.inputs[k].slot);
+      if (!v) continue;
+      const Type& read = program->type(program->inputs[k]);
+      if (!read_once(step, k) || size_of(read.dtype) != v->element_bytes ||
+          read.shape.count() != (v->whole ? count : rows) ||
+          !codegen::runs_on_panels(program, k, chain.form))
+        return false;
+    }
+    const auto& types = std::get<RoutineStep>(step.kind).output_types;
+    for (std::size_t k = 0; k < step.outputs.size(); ++k) {
+      const std::int64_t n = types[k].shape.count();
+      const bool of_rows = n == rows && chain.form.whole_rows();
+      if ((n != count && !of_rows) || !in_its_place(step.outputs[k], step)) return false;
+    }
+    for (std::size_t k = 0; k < step.outputs.size(); ++k)
+      add_value(chain, step.outputs[k], types[k]);
+    return true;
+  }
+
+  bool reader_fits(PanelChain& chain, const Step& step, const RoutineStep& work) const {
+    if (!work.routine || !work.routine->reads_panels || step.outputs.size() != 1) return false;
+    std::size_t operand = step.inputs.size();
+    for (std::size_t k = 0; k < step.inputs.size(); ++k)
+      if (chain.value(step.inputs[k].slot)) {
+        if (operand != step.inputs.size()) return false;
+        operand = k;
+      }
+    const PanelValue* v = chain.value(step.inputs[operand].slot);
+    const Type& read = work.input_types[operand];
+    if (!v->whole || !read_once(step, operand) || size_of(read.dtype) != v->element_bytes ||
+        read.shape.count() != chain.panels->rows * chain.panels->columns ||
+        !in_its_place(step.outputs[0], step))
+      return false;
+    chain.members.back().reader = work.routine->reads_panels(operand, *chain.panels);
+    return chain.members.back().reader != nullptr;
+  }
+
+  void add_value(PanelChain& chain, const Ref& r, const Type& type) const {
+    const std::int64_t rows = chain.panels->rows, element = size_of(type.dtype);
+    const bool whole = type.shape.count() == rows * chain.panels->columns;
+    chain.values.push_back({r.slot, element * (whole ? chain.panels->columns : 1), element, whole});
+  }
+
+  static bool plain(const Ref& r) {
+    return r.offset == 0 && r.cut.empty() && r.absorbed == 0 && !r.one;
+  }
+  bool in_its_place(const Ref& r, const Step& step) const {
+    const Slot& s = slot(r.slot);
+    return plain(r) && s.mask == step.mask && s.over < 0 && !s.overwritten;
+  }
+  static bool read_once(const Step& step, std::size_t input) {
+    const Ref& r = step.inputs[input];
+    return plain(r) && std::count_if(step.inputs.begin(), step.inputs.end(),
+                                     [&](const Ref& x) { return x.slot == r.slot; }) == 1;
+  }
+
+  // Whether a step of the chain overwrites what another one reads, which has to be complete before.
+  bool overwrites(const PanelChain& chain) const {
+    const Tape& tape = *draft_->tape;
+    const auto over = [&](std::size_t writer, std::size_t reader) {
+      if (writer == reader) return false;
+      for (const Ref& out : draft_->steps[writer].outputs)
+        for (const Ref& in : draft_->steps[reader].inputs)
+          if (in.slot != out.slot && tape.place(out.slot) == tape.place(in.slot)) return true;
+      return false;
+    };
+    const std::size_t added = chain.members.back().step;
+    if (over(added, chain.maker) || over(chain.maker, added)) return true;
+    return std::any_of(chain.members.begin(), chain.members.end(), [&](const PanelMember& m) {
+      return over(added, m.step) || over(m.step, added);
+    });
+  }
+
+  // Decides where the joint step runs. All that its steps wait for must be before it, and all that
+  // waits for them behind it. What they read should not be needed for longer than before, and
+  // remain dead behind a kernel where it was, so that results can take its memory.
+  bool place(PanelChain& chain) const {
+    std::vector<std::size_t> steps{chain.maker};
+    for (const PanelMember& m : chain.members) steps.push_back(m.step);
+    const auto possible = [&](std::size_t at) {
+      return std::all_of(steps.begin(), steps.end(), [&](std::size_t s) {
+        const std::vector<StepNumber>&before = graph_->before[s], &users = graph_->users[s];
+        return std::all_of(before.begin(), before.end(),
+                           [&](std::size_t i) { return chain.has(i) || at_[i] < at; }) &&
+               std::all_of(users.begin(), users.end(),
+                           [&](std::size_t i) { return chain.has(i) || at_[i] > at; });
+      });
+    };
+    const auto read_between = [&](const PanelMember& m) {
+      const Step& step = draft_->steps[m.step];
+      const auto between = [&](std::size_t i) {
+        return !chain.has(i) && at_[i] > chain.maker && at_[i] < m.step;
+      };
+      return !m.reader && std::any_of(step.inputs.begin(), step.inputs.end(), [&](const Ref& r) {
+        return !chain.value(r.slot) &&
+               std::any_of(readers(r.slot).begin(), readers(r.slot).end(), between);
+      });
+    };
+    chain.at = chain.maker;
+    if (possible(chain.at) &&
+        std::none_of(chain.members.begin(), chain.members.end(), read_between))
       return true;
-    pair.panels = nullptr;
+    if (steps.back() - chain.maker > kMostStepsBetween) return false;
+    for (std::size_t k = 1; k < steps.size(); ++k)
+      if (possible(chain.at = steps[k])) return true;
     return false;
   }
 
-  // Decides where the joint step runs. All that the two steps wait for must be before it, and all
-  // that waits for them behind it. What they read should not be needed for longer than before, and
-  // remain dead behind the kernel where it was, so that results can take its memory.
-  bool place(PanelPair& pair, const StepGraph& graph) const {
-    const DraftTape& draft = *pair.draft;
-    const auto between = [&](std::size_t i) { return at_[i] > pair.maker && at_[i] < pair.kernel; };
-    const std::vector<StepNumber>&before = graph.before[pair.kernel],
-          &after = graph.users[pair.maker];
-    const auto read_between = [&](const Ref& r) {
-      return std::any_of(readers(r.slot).begin(), readers(r.slot).end(), between);
-    };
-    const Step& kernel = draft.steps[pair.kernel];
-    pair.first = std::none_of(before.begin(), before.end(), between) &&
-                 std::none_of(kernel.inputs.begin(), kernel.inputs.end(), read_between);
-    return pair.first || (pair.kernel - pair.maker <= kMostStepsBetween &&
-                          std::none_of(after.begin(), after.end(), between));
-  }
-
+  const Slot& slot(int i) const { return draft_->tape->slots[static_cast<std::size_t>(i)]; }
   const std::vector<std::size_t>& readers(int slot) const {
     return readers_[static_cast<std::size_t>(slot)];
   }
 
   std::map<DraftTape*, std::map<std::size_t, ProgramPtr>> kernels_;
+  // Of the draft at hand.
+  DraftTape* draft_ = nullptr;
+  const StepGraph* graph_ = nullptr;
+  const std::map<std::size_t, ProgramPtr>* programs_ = nullptr;  // of its kernels
   std::vector<std::vector<std::size_t>> readers_;  // by slot; the steps that write it, too
   std::vector<std::size_t> at_;                    // by step: the step where it runs
   std::vector<bool> joined_;                       // by step
 };
 
-// The routine of a joint step. Its operands are those of the maker and the others of the kernel,
-// and its results are those of the kernel and, if it is stored, that of the maker.
-std::shared_ptr<const Routine> joint_routine(const PanelPair& pair, const Routine& maker,
-                                             const std::shared_ptr<const Routine>& kernel,
-                                             std::size_t maker_inputs, std::size_t kernel_inputs,
-                                             std::size_t kernel_outputs, std::int64_t size) {
-  auto joint = std::make_shared<Routine>();
-  joint->name = maker.name + "+" + kernel->name;
-  joint->stages = pair.panels->before;
-  joint->scratch_bytes = pair.panels->scratch_bytes;
-  joint->bytes = maker.bytes + kernel->bytes;
-  joint->library = maker.library || kernel->library;
-  joint->seconds = maker.seconds + kernel->seconds;
-  for (const auto& [in, out] : kernel->in_place) {
-    const auto i = static_cast<std::size_t>(in);
-    if (i != pair.operand)
-      joint->in_place.emplace_back(static_cast<int>(maker_inputs + i - (i > pair.operand ? 1 : 0)),
-                                   out);
-  }
-  Stage stage;
-  stage.tasks = pair.panels->tasks;
-  stage.run = [panels = pair.panels, kernel, maker_inputs, kernel_inputs, kernel_outputs, size,
-               operand = pair.operand, stored = pair.stored](const RoutineArgs& args,
-                                                             std::int64_t begin, std::int64_t end) {
-    InlineVector<const void*, 16> in;
-    for (std::size_t i = 0; i < kernel_inputs; ++i)
-      in.push_back(i == operand ? nullptr : args.inputs[maker_inputs + i - (i > operand ? 1 : 0)]);
-    const auto offset = [&](const Panel& p) { return (p.row * panels->columns + p.column) * size; };
-    const PanelMaker::Place place = [&](const Panel& p) -> void* {
-      if (stored) {
-        in[operand] = args.outputs[kernel_outputs];
-        return static_cast<std::byte*>(args.outputs[kernel_outputs]) + offset(p);
-      }
-      std::byte* const at =
-          panel_memory(static_cast<std::size_t>(((p.m - 1) * panels->columns + p.n) * size));
-      // Where the whole result would begin.
-      in[operand] = reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) -
-                                                  static_cast<std::uintptr_t>(offset(p)));
-      return at;
-    };
-    const PanelMaker::Made made = [&](const Panel& p) {
-      kernel->run_panel({in.data(), args.outputs, nullptr}, p);
-    };
-    for (std::int64_t task = begin; task < end; ++task) panels->run(args, task, place, made);
-  };
-  joint->stages.push_back(std::move(stage));
-  return joint;
-}
-
-Step joint_step(const PanelPair& pair) {
-  const Step& maker = pair.draft->steps[pair.maker];
-  const Step& kernel = pair.draft->steps[pair.kernel];
-  const auto& maker_kind = std::get<RoutineStep>(maker.kind);
-  const auto& kernel_kind = std::get<RoutineStep>(kernel.kind);
-  const Type& made = maker_kind.output_types[0];
-  RoutineStep kind;
-  Step step = maker;
-  step.outputs = kernel.outputs;
-  kind.input_types = maker_kind.input_types;
-  kind.output_types = kernel_kind.output_types;
-  for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
-    if (i == pair.operand) continue;
-    step.inputs.push_back(kernel.inputs[i]);
-    kind.input_types.push_back(kernel_kind.input_types[i]);
-  }
-  if (pair.stored) {
-    step.outputs.push_back(maker.outputs[0]);
-    kind.output_types.push_back(made);
-  }
-  kind.routine = joint_routine(pair, *maker_kind.routine, kernel_kind.routine, maker.inputs.size(),
-                               kernel.inputs.size(), kernel.outputs.size(), size_of(made.dtype));
-  step.seconds = kind.routine->seconds;
-  step.name = maker.name + "+" + kernel_kind.routine->name;
-  // What is stored is written once and not read; what is not stored is neither.
-  step.work = {maker.work.flops + kernel.work.flops,
-               std::max(0.0, maker.work.bytes + kernel.work.bytes -
-                                 (pair.stored ? 1 : 2) * static_cast<double>(made.bytes()))};
-  step.kind = std::move(kind);
-  return step;
-}
-
-// Removes steps of a draft. `into[i]` is the step that replaces step i: itself if it stays.
-void renumber(DraftTape& draft, const std::vector<std::size_t>& into) {
-  const std::size_t n = draft.steps.size();
-  std::vector<std::size_t> number(n);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    if (into[i] == i) number[i] = kept++;
-  for (std::size_t i = 0; i < n; ++i) number[i] = number[into[i]];
-  std::vector<std::vector<std::size_t>> after(kept);
-  for (std::size_t i = 0; i < n; ++i)
-    for (const std::size_t p : draft.after[i])
-      if (number[p] != number[i]) after[number[i]].push_back(number[p]);
-  draft.after = std::move(after);
-  for (int& p : draft.producer)
-    if (p >= 0) p = static_cast<int>(number[static_cast<std::size_t>(p)]);
-  std::vector<Step> steps;
-  for (std::size_t i = 0; i < n; ++i)
-    if (into[i] == i) steps.push_back(std::move(draft.steps[i]));
-  draft.steps = std::move(steps);
-}
-
 }  // namespace
 
-std::vector<PanelPair> find_panels(TapeContext& ctx, const Program& p) {
-  std::vector<PanelPair> found;
+bool PanelChain::has(std::size_t step) const {
+  return step == maker || std::any_of(members.begin(), members.end(),
+                                      [&](const PanelMember& m) { return m.step == step; });
+}
+
+const PanelValue* PanelChain::value(int slot) const {
+  const auto it = std::find_if(values.begin(), values.end(),
+                               [&](const PanelValue& v) { return v.slot == slot; });
+  return it == values.end() ? nullptr : &*it;
+}
+
+std::vector<PanelChain> find_panels(TapeContext& ctx, const Program& p) {
+  std::vector<PanelChain> found;
   if (ctx.options.evaluate) return found;
   PassRun run("panels", p);
   if (run.off()) return found;
@@ -258,27 +264,14 @@ std::vector<PanelPair> find_panels(TapeContext& ctx, const Program& p) {
   }
   run.gave([&] {
     std::string text;
-    for (const PanelPair& pair : found)
-      text +=
-          pair.draft->steps[pair.maker].name + " and " + pair.draft->steps[pair.kernel].name + "\n";
+    for (const PanelChain& chain : found) {
+      text += chain.draft->steps[chain.maker].name;
+      for (const PanelMember& m : chain.members) text += " and " + chain.draft->steps[m.step].name;
+      text += "\n";
+    }
     return text;
   });
   return found;
-}
-
-void join_panels(const std::vector<PanelPair>& pairs) {
-  for (std::size_t i = 0; i < pairs.size();) {
-    DraftTape& draft = *pairs[i].draft;
-    std::vector<std::size_t> into(draft.steps.size());
-    for (std::size_t s = 0; s < into.size(); ++s) into[s] = s;
-    for (; i < pairs.size() && pairs[i].draft == &draft; ++i) {
-      const PanelPair& pair = pairs[i];
-      const std::size_t stays = pair.first ? pair.maker : pair.kernel;
-      draft.steps[stays] = joint_step(pair);
-      into[pair.first ? pair.kernel : pair.maker] = stays;
-    }
-    renumber(draft, into);
-  }
 }
 
 }  // namespace tessera::inline v0::tape

@@ -36,9 +36,11 @@ std::vector<bool> read_at_once(const DraftTape& program) {
 
 void compile_pending(TapeContext& ctx, const Program& p) {
   std::vector<NativeLoop> native = find_native_loops(ctx, p);
-  const std::vector<PanelPair> pairs = find_panels(ctx, p);
+  const std::vector<PanelChain> chains = find_panels(ctx, p);
   std::map<std::pair<const DraftTape*, std::size_t>, codegen::PanelForm> form_of;
-  for (const PanelPair& pair : pairs) form_of[{pair.draft, pair.kernel}] = pair.form;
+  for (const PanelChain& chain : chains)
+    for (const PanelMember& m : chain.members)
+      if (!m.reader) form_of[{chain.draft, m.step}] = chain.form;
   std::vector<ProgramPtr> programs;
   std::vector<std::int64_t> times;
   std::vector<codegen::PanelForm> panels;
@@ -71,7 +73,7 @@ void compile_pending(TapeContext& ctx, const Program& p) {
     std::get<RoutineStep>(step.kind).routine = routine;
   }
   compile_native_loops(std::move(native));
-  join_panels(pairs);
+  join_panels(chains);
 }
 
 // Values that are equal on all devices exist in every process of the program. All its meshes must
