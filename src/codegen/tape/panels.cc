@@ -149,6 +149,8 @@ class PanelFinder {
         read.shape.count() != chain.panels->rows * chain.panels->columns ||
         !in_its_place(step.outputs[0], step))
       return false;
+    // A result that is larger than what need not be stored would only exist for longer.
+    if (work.output_types[0].bytes() > read.bytes()) return false;
     chain.members.back().reader = work.routine->reads_panels(operand, *chain.panels);
     return chain.members.back().reader != nullptr;
   }
