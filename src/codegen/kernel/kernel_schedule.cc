@@ -184,7 +184,8 @@ struct Planner {
     });
   }
 
-  // Whether computing the outputs `full` also computes the outputs `part`, one value per row.
+  // Whether computing the outputs `full` also computes the outputs `part`, one value per row, or all
+  // that these read and reduce.
   bool rows_of(const std::vector<int>& full, const std::vector<int>& part) {
     IndexArena arena;
     std::vector<Var> vars;
@@ -199,8 +200,10 @@ struct Planner {
     std::vector<Index> row =
         row_index(std::span(at).first(start), std::span(space.data(), start), shape);
     if (row.empty() && shape.rank()) return false;
-    return std::all_of(part.begin(), part.end(),
-                       [&](int o) { return t.asked(p.outputs[static_cast<std::size_t>(o)], row); });
+    const std::size_t reads = t.reads.size(), reductions = t.reductions.size();
+    t.folds = false;
+    for (const int o : part) t.value(p.outputs[static_cast<std::size_t>(o)], row);
+    return t.reads.size() == reads && t.reductions.size() == reductions && !t.folds;
   }
 
   void output_stages() {

@@ -178,11 +178,25 @@ Op make_bitwise() {
   return op;
 }
 
+// The sum over axes of size 1 begins with zero as well, which turns a negative zero into a positive
+// one. Kernels in front of it and behind it become one, as they do not over a reduction.
+std::optional<Values> sum_of_lone(const DecomposeArgs& a) {
+  const Value x = a.inputs[0];
+  for (const std::int64_t axis : a.attrs.ints("axes"))
+    if (x.shape()[static_cast<std::size_t>(axis)] != 1) return std::nullopt;
+  Shape shape;
+  for (const auto d : kept_dims(x.rank(), a.attrs.ints("axes")))
+    shape.push_back(x.shape()[static_cast<std::size_t>(d)]);
+  const Value y = reshape(x, shape);
+  return Values{add(y, like(y, 0))};
+}
+
 }  // namespace
 
 void register_reduce(Registry& r) {
   Op sum = make_sum(), prod = make_prod(), max = make_reduce_extremum<true>(),
      min = make_reduce_extremum<false>();
+  sum.decompose = sum_of_lone;
   Op and_op = make_bitwise<true>(), or_op = make_bitwise<false>();
   add_all(r, sum, prod, max, min, and_op, or_op);
 }
