@@ -18,12 +18,13 @@ std::vector<Index> space_of(const Shape& shape) {
 }
 
 // The number of dimensions before the rows of `columns` elements; 0 if no dimension begins a row.
+// Dimensions of size 1 belong to the rows, as they do in `row_start`.
 std::size_t dims_before(const Shape& shape, std::int64_t columns) {
   std::int64_t row = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
     row *= shape[d];
-    if (row == columns) return d;
     if (row > columns) break;
+    if (row == columns && (d <= 1 || shape[d - 1] > 1)) return d;
   }
   return 0;
 }
