@@ -1,8 +1,6 @@
 // Kernels that run on panels of the product that they read: against the program without the pass,
 // to the bit, and against the evaluators.
-#include "codegen/tape/planner.h"
-#include "ops/build.h"
-#include "random/check_program.h"
+#include "panel_programs.h"
 #include "random/shrink.h"
 
 #include <gtest/gtest.h>
@@ -11,44 +9,9 @@
 #include <thread>
 #include <vector>
 
-using namespace tessera;
+using namespace panels;
 
 namespace {
-
-HostArray numbers(const Type& type, int seed) {
-  HostArray a(type.dtype, type.shape);
-  for (std::int64_t i = 0; i < a.count(); ++i) {
-    const auto value = static_cast<double>((i * 7 + seed * 13 + i / 5) % 23 - 11) * 0.0625;
-    dispatch(type.dtype, [&](auto tag) {
-      using T = decltype(tag);
-      if constexpr (!is_complex_v<T>) a.data<T>()[i] = static_cast<T>(value);
-    });
-  }
-  return a;
-}
-
-walk::Arrays inputs_of(const Program& p) {
-  walk::Arrays inputs;
-  for (std::size_t i = 0; i < p.inputs.size(); ++i)
-    inputs.push_back(numbers(p.type(p.inputs[i]), static_cast<int>(i)));
-  return inputs;
-}
-
-Value along_rows(Value row, const Shape& shape) {
-  return ops::broadcast_in_dim(row, shape.to_vector(),
-                               {static_cast<std::int64_t>(shape.rank()) - 1});
-}
-Value over_rows(Value column, const Shape& shape) {
-  Ints dims;
-  for (std::size_t d = 0; d + 1 < shape.rank(); ++d) dims.push_back(static_cast<std::int64_t>(d));
-  return ops::broadcast_in_dim(column, shape.to_vector(), dims);
-}
-Value softmax(Value x) {
-  const Shape shape = x.type().shape;
-  const Ints last{static_cast<std::int64_t>(shape.rank()) - 1};
-  const Value e = ops::exp(ops::sub(x, over_rows(ops::reduce_max(x, last), shape)));
-  return ops::div(e, over_rows(ops::reduce_sum(e, last), shape));
-}
 
 /// A product of drawn shape with a chain behind it.
 ProgramPtr drawn(walk::Dice& dice) {
@@ -88,7 +51,6 @@ ProgramPtr drawn(walk::Dice& dice) {
   return b.finish(results);
 }
 
-std::string planned(const ProgramPtr& p) { return to_string(*tape::make_tape(*p, {})); }
 bool joined(const ProgramPtr& p) { return planned(p).find("dot_general+") != std::string::npos; }
 
 /// A dense layer: tanh(x @ w + bias) + residual.
@@ -103,19 +65,6 @@ ProgramPtr dense(std::int64_t m, std::int64_t k, std::int64_t n, bool stored = f
   Values results{ops::add(ops::tanh(ops::add(y, along_rows(bias, y.type().shape))), residual)};
   if (stored) results.push_back(y);
   return b.finish(results);
-}
-
-std::shared_ptr<const runtime::TapeExecutable> executable(const ProgramPtr& p,
-                                                          runtime::CompileOptions options = {}) {
-  return std::make_shared<const runtime::TapeExecutable>(p, std::move(options), tape::Apart{},
-                                                         false);
-}
-
-/// The results without the pass.
-walk::Arrays apart(const ProgramPtr& p, const walk::Arrays& inputs) {
-  const check::Setting off("TESSERA_DISABLE_PASSES", "panels");
-  EXPECT_FALSE(joined(p));
-  return check::compiled(*executable(p), inputs);
 }
 
 }  // namespace
