@@ -149,8 +149,9 @@ class PanelFinder {
         read.shape.count() != chain.panels->rows * chain.panels->columns ||
         !in_its_place(step.outputs[0], step))
       return false;
-    // A result that is larger than what need not be stored would only exist for longer.
-    if (work.output_types[0].bytes() > read.bytes()) return false;
+    // Where the result is not much smaller than the rows, to store them costs little beside the
+    // product, which had better be joined by the kernel behind it.
+    if (2 * work.output_types[0].bytes() > read.bytes()) return false;
     chain.members.back().reader = work.routine->reads_panels(operand, *chain.panels);
     return chain.members.back().reader != nullptr;
   }
