@@ -302,19 +302,67 @@ struct PanelProduct {
   }
 };
 
+// Whether the rows of the operand are steps of k, one after the other, with adjacent lines.
+bool steps_are_rows(const Matrix& x, std::int64_t lines, std::int64_t k, bool transposed) {
+  if (x.in_scratch || lines <= 1 || k <= 1 || x.transposed != transposed || x.leading != lines)
+    return false;
+  for (std::size_t b = 0; b < x.offsets.size(); ++b)
+    if (x.offsets[b] != static_cast<std::int64_t>(b) * lines * k) return false;
+  return true;
+}
+
+// The product of an operand that comes in panels of its steps, over which it sums: each panel adds
+// to the whole result of a matrix, in the order of the steps.
+std::shared_ptr<const PanelReader> summing_reader_of(DotSchedule p, bool left,
+                                                     const PanelMaker& maker,
+                                                     std::vector<Stage> before,
+                                                     ScratchPlan scratch) {
+  const std::int64_t lines = left ? p.m : p.n;
+  if (maker.columns != lines || maker.matrix_rows != p.k || maker.rows != p.batch * p.k ||
+      maker.block_rows < p.k || p.narrow || p.turned || p.halvings ||
+      matrix::steps_of(p.kind.terms) != 1 || !steps_are_rows(left ? p.lhs : p.rhs, lines, p.k, left))
+    return nullptr;
+  p.row_block = p.m, p.column_block = p.n;
+  p.own = own_product(p);
+  if (p.turned || p.own->by_lines()) return nullptr;
+  auto reader = std::make_shared<PanelReader>();
+  reader->before = std::move(before);
+  reader->scratch_bytes = scratch.size();
+  if (matrix::chunk_of(p.k, p.kind.terms) < p.k)
+    reader->task_bytes = static_cast<std::size_t>(p.m * p.n * p.sum_size());
+  reader->run = [p, left, lines](const RoutineArgs& args, const Panel& panel, const void* operand,
+                                 void* memory) {
+    const std::int64_t size = p.operand_size();
+    const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
+    for (std::int64_t row = panel.row; row < panel.row + panel.m;) {
+      const std::int64_t b = row / p.k, step = row % p.k,
+                         count = std::min(panel.row + panel.m - row, p.k - step);
+      const char* rows = static_cast<const char*>(operand) + row * lines * size;
+      const char* a = left ? rows : l + (lhs_offset(p, b, 0) + step * p.lhs_distances().step) * size;
+      const char* other =
+          left ? r + (rhs_offset(p, b, 0) + step * p.rhs_distances().step) * size : rows;
+      char* out = static_cast<char*>(args.outputs[0]) + b * p.m * p.n * p.sum_size();
+      p.own->run_stretch({a, other, out, p.n, p.m, p.n, count}, step, memory);
+      row += count;
+    }
+  };
+  return reader;
+}
+
 // The product that reads an operand in panels. `p` is complete, except for how it is cut and for
 // the right operand that tasks share.
 std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const PanelMaker& maker,
                                              std::vector<Stage> before, ScratchPlan scratch) {
   const std::int64_t lines = left ? p.m : p.n;
+  // The other operand, or the sums, are read again for each panel, which is worth it while that
+  // takes less time than to store the rows and to read them again.
+  constexpr std::int64_t kMostOfOther = 4;
+  if ((left ? p.n : p.m) > kMostOfOther * maker.panel_rows) return nullptr;
+  if (auto sums = summing_reader_of(p, left, maker, before, scratch)) return sums;
   if (maker.columns != p.k || maker.matrix_rows != lines || maker.rows != p.batch * lines ||
       maker.column_block < maker.columns ||
       !lines_are_rows(left ? p.lhs : p.rhs, lines, p.k, !left))
     return nullptr;
-  // The other operand is read again for each panel, which is worth it while that takes less time
-  // than to store the lines and to read them again.
-  constexpr std::int64_t kMostOfOther = 4;
-  if ((left ? p.n : p.m) > kMostOfOther * maker.panel_rows) return nullptr;
   auto reader = std::make_shared<PanelReader>();
   reader->before = std::move(before);
   PanelProduct product{p, left, false, 0, lines};

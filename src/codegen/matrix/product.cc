@@ -335,38 +335,65 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
   }
 }
 
+// Where the panels of some columns of B lie, for steps of a chunk. They are packed first unless they
+// are read in place or all tasks share them.
+Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::int64_t steps,
+                                     std::int64_t column, std::int64_t columns) const {
+  const Distances& d = problem_.b;
+  const char* from =
+      static_cast<const char*>(part.b) + (step * d.step + column * d.line) * operand_size();
+  if (b_ == How::in_place)
+    return {from, d.step * operand_size(), width() * operand_size(),
+            kStepsAhead * d.step * operand_size()};
+  Panels panels{from, width() * size(), width() * words(steps) * size()};
+  if (b_ == How::shared && part.shared) {
+    panels.at =
+        static_cast<const char*>(part.shared) +
+        (words(step) * round_up(problem_.n, width()) + (part.column + column) * words(steps)) *
+            size();
+    return panels;
+  }
+  char* to = kept_memory(
+      static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
+  pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, parts_of(columns, width()), steps,
+       to);
+  panels.at = to;
+  return panels;
+}
+
 void Product::run(const Part& part) const {
   if (by_lines_) return run_by_lines(part);
   if (streaming_) return run_streaming(part);
   const std::int64_t chunk = chunk_of(part.k, problem_.kind.terms);
-  const Distances& d = problem_.b;
-  const auto* b = static_cast<const char*>(part.b);
   const std::int64_t together = kColumnsTogether / width() * width();
   for (std::int64_t column = 0; column < part.n; column += together) {
     const std::int64_t columns = std::min(together, part.n - column);
     for (std::int64_t step = 0; step < part.k; step += chunk) {
       const std::int64_t steps = std::min(chunk, part.k - step);
-      const char* from = b + (step * d.step + column * d.line) * operand_size();
-      Panels panels{from, width() * size(), width() * words(steps) * size()};
-      if (b_ == How::in_place) {
-        panels = {from, d.step * operand_size(), width() * operand_size(),
-                  kStepsAhead * d.step * operand_size()};
-      } else if (b_ == How::shared && part.shared) {
-        panels.at =
-            static_cast<const char*>(part.shared) +
-            (words(step) * round_up(problem_.n, width()) + (part.column + column) * words(steps)) *
-                size();
-      } else {
-        char* to = kept_memory(
-            static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
-        pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, parts_of(columns, width()),
-             steps, to);
-        panels.at = to;
-      }
-      multiply_rows(part, panels, step, steps, columns,
+      multiply_rows(part, panels_of_b(part, step, steps, column, columns), step, steps, columns,
                     static_cast<char*>(part.c) + column * size(), part.c_row, Begin::zero,
                     step ? End::add : End::store);
     }
+  }
+}
+
+void Product::run_stretch(const Part& part, std::int64_t first, void* sums) const {
+  const std::int64_t chunk = chunk_of(problem_.k, problem_.kind.terms);
+  const std::int64_t together = kColumnsTogether / width() * width(), last = first + part.k;
+  for (std::int64_t step = first; step < last;) {
+    // The first chunk is added up in the result, and the others beside it.
+    const std::int64_t begin = step / chunk * chunk, end = std::min(begin + chunk, problem_.k),
+                       steps = std::min(end, last) - step;
+    char* const c = static_cast<char*>(begin ? sums : part.c);
+    const std::int64_t c_row = begin ? part.n : part.c_row;
+    for (std::int64_t column = 0; column < part.n; column += together) {
+      const std::int64_t columns = std::min(together, part.n - column);
+      multiply_rows(part, panels_of_b(part, step - first, steps, column, columns), step - first,
+                    steps, columns, c + column * size(), c_row,
+                    step > begin ? Begin::result : Begin::zero, End::store);
+    }
+    step += steps;
+    if (begin && step == end) add(part.c, part.c_row, c, c_row, part.m, part.n);
   }
 }
 

@@ -70,6 +70,12 @@ class Product {
 
   /// Computes a part on this thread.
   void run(const Part& part) const;
+  /// Computes whole sums from a stretch of their steps at a time, which `part` holds: steps `first`
+  /// and on. The stretches of a part come in order, from the first step to the last. `sums` is
+  /// memory for m * n sums that keeps its contents between them, or nullptr if all steps are one
+  /// chunk. A product by lines cannot do this.
+  void run_stretch(const Part& part, std::int64_t first, void* sums) const;
+  bool by_lines() const { return by_lines_; }
 
  private:
   enum class How { in_place, in_task, shared };
@@ -85,6 +91,8 @@ class Product {
   }
   std::int64_t width() const { return vectors_ * lanes_; }
   void prepare_rows(std::int64_t m);
+  Panels panels_of_b(const Part& part, std::int64_t step, std::int64_t steps, std::int64_t column,
+                     std::int64_t columns) const;
   void pack(const Packing& packing, const void* from, std::int64_t available, std::int64_t panels,
             std::int64_t steps, void* to) const;
   void multiply(const Heights& heights, std::int64_t first, std::int64_t last, const Panels& a,
