@@ -65,4 +65,29 @@ bool better_as_loops(const DotSchedule& p);
 /// The product by our own kernels, whose blocks are cut already. `part_rows`: see Problem.
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows = 0);
 
+/// Offset in elements to matrix `b` of the batch, and in it to a row of the left or a column of the
+/// right operand.
+inline std::int64_t lhs_offset(const DotSchedule& p, std::int64_t b, std::int64_t row) {
+  return p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
+}
+inline std::int64_t rhs_offset(const DotSchedule& p, std::int64_t b, std::int64_t column) {
+  return p.rhs.offsets[b] + column * (p.rhs.transposed ? p.rhs.leading : 1);
+}
+
+inline const char* operand_bytes(const RoutineArgs& args, const Matrix& x, int i) {
+  return x.in_scratch ? static_cast<const char*>(args.scratch) + x.scratch
+                      : static_cast<const char*>(args.inputs[i]);
+}
+
+/// Packs the right operands once for all tasks.
+Stage share_stage(const DotSchedule& p);
+/// Rounds sums to the dtype of the result.
+void narrow_sums(const DotSchedule& p, const char* from, char* to, std::int64_t count);
+
+/// The product that reads an operand, the left or the right one, in panels (dot_reader.cc). `p` is
+/// complete, except for how it is cut and for the right operand that tasks share. Null if it cannot
+/// do so, or if that would not pay.
+std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const PanelMaker& maker,
+                                             std::vector<Stage> before, ScratchPlan scratch);
+
 }  // namespace tessera::inline v0::codegen

@@ -353,8 +353,8 @@ Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::i
             size();
     return panels;
   }
-  char* to = kept_memory(
-      static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
+  char* to =
+      kept_memory(static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
   pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, parts_of(columns, width()), steps,
        to);
   panels.at = to;
