@@ -185,8 +185,8 @@ struct Planner {
     });
   }
 
-  // Whether computing the outputs `full` also computes the outputs `part`, one value per row, or all
-  // that these read and reduce.
+  // Whether computing the outputs `full` also computes the outputs `part`, one value per row, or
+  // all that these read and reduce.
   bool rows_of(const std::vector<int>& full, const std::vector<int>& part) {
     IndexArena arena;
     std::vector<Var> vars;

@@ -335,8 +335,8 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
   }
 }
 
-// Where the panels of some columns of B lie, for steps of a chunk. They are packed first unless they
-// are read in place or all tasks share them.
+// Where the panels of some columns of B lie, for steps of a chunk. They are packed first unless
+// they are read in place or all tasks share them.
 Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::int64_t steps,
                                      std::int64_t column, std::int64_t columns) const {
   const Distances& d = problem_.b;

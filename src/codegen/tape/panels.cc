@@ -233,7 +233,7 @@ class PanelFinder {
   }
 
   std::map<DraftTape*, std::map<std::size_t, ProgramPtr>> kernels_;
-  // Of the draft at hand.
+  // These belong to the draft at hand.
   DraftTape* draft_ = nullptr;
   const StepGraph* graph_ = nullptr;
   const std::map<std::size_t, ProgramPtr>* programs_ = nullptr;  // of its kernels
