@@ -1,5 +1,5 @@
-// Products of an operand that comes in panels: of its lines, which are rows or columns of the result,
-// or of its steps, over which the product sums.
+// Products of an operand that comes in panels: of its lines, which are rows or columns of the
+// result, or of its steps, over which the product sums.
 #include "codegen/calls/dot_schedule.h"
 
 #include <algorithm>
