@@ -414,8 +414,6 @@ struct Op {
   /// true.
   CallRule call;
   std::function<bool(const TypedArgs&)> prefers_call;
-  /// Absent if the routine reads all operands as they are stored.
-  ViewsRule takes_views;
   std::size_t library_bytes = 0;  // of code that a library generates for a call; 0: our own code
 
   /// "jvp", "transpose", "batch", "sharding", "updates", "evaluate", "emit", "cost" or "stablehlo":

@@ -74,32 +74,13 @@ struct Routine {
   std::function<void(const RoutineArgs&, const Panel&)> run_panel;
 };
 
-/// An operand that is not stored. Its elements are those of another array, in another order, possibly
-/// repeated, and converted to the dtype of the operand, which holds all their values exactly.
-struct OperandView {
-  struct Part {
-    std::int64_t extent = 1, stride = 0;
-    friend bool operator==(const Part&, const Part&) = default;
-  };
-  DType dtype = DType::float32;  // of the array
-  /// For each dimension of the operand, the dimensions into which it is split, outermost first.
-  /// Strides are distances in elements of the array.
-  std::vector<std::vector<Part>> dims;
-  std::int64_t first = 0;  // the element of the array that the operand's first element is
-};
-
 /// The equation for which a routine is requested.
 struct CallArgs {
   const Op& op;
   const Attrs& attrs;
   std::span<const Type> inputs;
   std::span<const Type> outputs;
-  /// Empty, or for each input how it is read. The routine then gets the array in place of the input.
-  std::span<const OperandView> views = {};
 };
-/// Whether the routine can read its inputs through the views, with the same bits as if they were
-/// stored, and without copying more of them.
-using ViewsRule = std::function<bool(const CallArgs&)>;
 /// Returns nullptr if there is no routine for these types.
 using CallRule = std::function<std::shared_ptr<const Routine>(const CallArgs&)>;
 

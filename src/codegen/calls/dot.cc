@@ -301,20 +301,21 @@ bool converts_in_product(const DotSchedule& p, DType from) {
   return from != DType::boolean && (from != DType::float16 || host_isa().avx2);
 }
 
-bool takes_views(const CallArgs& a) {
+bool takes_views(const CallArgs& a, OperandViews views) {
   if (is_empty(a)) return false;
   std::optional<DotSchedule> p = schedule_of(a);
   return p && !p->widened &&
-         std::all_of(a.views.begin(), a.views.end(),
-                          [&](const OperandView& v) { return converts_in_product(*p, v.dtype); }) &&
-         read_views(*p, a);
+         std::all_of(views.begin(), views.end(),
+                     [&](const OperandView& v) { return converts_in_product(*p, v.dtype); }) &&
+         read_views(*p, a, views);
 }
 
-std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
+// `views` may be empty: then all operands are stored.
+std::shared_ptr<const Routine> dot_routine(const CallArgs& a, OperandViews views) {
   if (!kind_of(a.inputs[0].dtype, a.outputs[0].dtype)) return nullptr;
   if (is_empty(a)) return zeros(a.outputs[0]);
   std::optional<DotSchedule> schedule = schedule_of(a);
-  if (!schedule || !read_views(*schedule, a)) return nullptr;
+  if (!schedule || (!views.empty() && !read_views(*schedule, a, views))) return nullptr;
   DotSchedule& p = *schedule;
   const DType result = p.result;
   p.own = own_product(p);
@@ -349,20 +350,26 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   }
   routine->stages.push_back(multiply_stage(p));
   routine->scratch_bytes = scratch.size();
-  double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
-                 static_cast<double>(p.n) * static_cast<double>(p.k);
-  routine->seconds = machine::kProductCall + flops / rate_of(p);
+  routine->seconds =
+      machine::kProductCall + static_cast<double>(p.batch) * p.seconds_of_one(rate_of(p));
   return routine;
 }
 
 }  // namespace
+
+const ViewRules* view_rules(const Op& op) {
+  using Factory = std::shared_ptr<const Routine> (*)(const CallArgs&);
+  static constexpr ViewRules kProducts{takes_views, dot_routine};
+  const Factory* factory = op.call.target<Factory>();
+  return factory && *factory == ops::dot_general_call ? &kProducts : nullptr;
+}
+
 }  // namespace tessera::inline v0::codegen
 
 namespace tessera::inline v0::ops {
 
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
-  return codegen::dot_routine(a);
+  return codegen::dot_routine(a, {});
 }
-bool dot_general_takes_views(const CallArgs& a) { return codegen::takes_views(a); }
 
 }  // namespace tessera::inline v0::ops

@@ -72,12 +72,19 @@ DotSchedule arrange(const CallArgs& a) {
   return p;
 }
 
-bool read_views(DotSchedule& p, const CallArgs& a) {
-  if (a.views.empty()) return true;
+double DotSchedule::seconds_of_one(double rate) const {
+  const auto rows = static_cast<double>(m), columns = static_cast<double>(n),
+             steps = static_cast<double>(k);
+  return std::max(2 * rows * columns * steps / rate,
+                  (rows + columns) * steps * static_cast<double>(size_of(operand)) /
+                      machine::kMemoryBandwidth);
+}
+
+bool read_views(DotSchedule& p, const CallArgs& a, OperandViews views) {
   const ops::DotDims d = ops::dot_dims(a.attrs);
   const bool by_lines = matrix::adds_by_lines(problem_of(p));
   for (bool left : {true, false}) {
-    const OperandView& view = a.views[left ? 0 : 1];
+    const OperandView& view = views[left ? 0 : 1];
     const Shape& shape = a.inputs[left ? 0 : 1].shape;
     Matrix& x = left ? p.lhs : p.rhs;
     const bool packed = x.packed;
@@ -102,8 +109,8 @@ bool read_views(DotSchedule& p, const CallArgs& a) {
 // Cuts the result into blocks by shape alone: several whole matrices if they are small, else parts
 // of one.
 void cut(DotSchedule& p) {
-  double flops =
-      2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  // A product of few rows takes the time in which its operands are read.
+  const double flops = machine::kProductFlops * p.seconds_of_one(machine::kProductFlops);
   p.row_block = p.m;
   p.column_block = p.n;
   p.batch_block = 1;

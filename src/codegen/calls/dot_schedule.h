@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/calls/matrix_operand.h"
+#include "codegen/calls/views.h"
 #include "codegen/matrix/product.h"
 
 #include <algorithm>
@@ -35,6 +36,8 @@ struct DotSchedule {
   bool in_order = false;   // see matrix::Problem
 
   bool turns() const { return n == 1 && m > 1; }
+  /// The time of a matrix of the batch on one core that does `rate` operations per second.
+  double seconds_of_one(double rate) const;
   matrix::Distances lhs_distances() const {
     return lhs.transposed ? matrix::Distances{lhs.leading, 1} : matrix::Distances{1, lhs.leading};
   }
@@ -65,7 +68,7 @@ Block block_of(const DotSchedule& p, std::int64_t task);
 DotSchedule arrange(const CallArgs& a);
 /// Places operands with views where they are in memory. Returns false if they cannot be read there,
 /// or with other bits.
-bool read_views(DotSchedule& p, const CallArgs& a);
+bool read_views(DotSchedule& p, const CallArgs& a, OperandViews views);
 void cut(DotSchedule& p);
 void cut_narrow(DotSchedule& p);
 bool better_as_loops(const DotSchedule& p);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/calls/internal.h"
+#include "codegen/kernel/operand_view.h"
 
 #include <cstddef>
 #include <cstdint>

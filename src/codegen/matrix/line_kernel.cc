@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::inline v0::codegen::matrix {
@@ -183,10 +184,16 @@ template <class From, class To>
 void copy(const void* from, std::int64_t step, std::int64_t count, std::int64_t padded, void* to) {
   const auto* in = static_cast<const From*>(from);
   auto* out = static_cast<To*>(to);
+  const auto number = [&](std::int64_t i) {
+    if constexpr (std::is_class_v<From>)
+      return static_cast<To>(static_cast<float>(in[i]));
+    else
+      return static_cast<To>(in[i]);
+  };
   if (step == 1)
-    for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(in[i]);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = number(i);
   else
-    for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(in[i * step]);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = number(i * step);
   for (std::int64_t i = count; i < padded; ++i) out[i] = To{};
 }
 

@@ -1,8 +1,7 @@
 #include "codegen/tape/operands.h"
 
-#include "codegen/calls/internal.h"
+#include "codegen/calls/views.h"
 #include "codegen/kernel/kernel.h"
-#include "codegen/kernel/operand_view.h"
 #include "transform/pass.h"
 
 #include <algorithm>
@@ -31,8 +30,8 @@ Program program_of(const Program& p, const Chain& chain) {
   return q;
 }
 
-OperandView stored(const Type& t) {
-  OperandView view;
+codegen::OperandView stored(const Type& t) {
+  codegen::OperandView view;
   view.dtype = t.dtype;
   const Shape strides = t.shape.strides();
   for (int d = 0; d < t.shape.rank(); ++d) view.dims.push_back({{t.shape[d], strides[d]}});
@@ -66,13 +65,13 @@ std::shared_ptr<const Routine> call_through_views(const CallArgs& a) {
   const Equation& last = body.equations.back();
   const std::vector<int> producer = producers_of(body);
   std::vector<Type> inputs;
-  std::vector<OperandView> views;
+  std::vector<codegen::OperandView> views;
   for (Var v : last.inputs) {
     inputs.push_back(body.type(v));
     const Chain chain = chain_to(body, producer, v, [](const Equation&) { return true; });
     views.push_back(chain.empty() ? stored(body.type(v)) : *codegen::view_of(program_of(body, chain)));
   }
-  return codegen::library_call({*last.op, last.attrs, inputs, a.outputs, views});
+  return codegen::view_rules(*last.op)->call({*last.op, last.attrs, inputs, a.outputs}, views);
 }
 
 // An equation of an op that takes views, with the equations that make its operands, as a body.
@@ -108,9 +107,10 @@ class ViewReader {
   void run() {
     for (std::size_t k = 0; k < p_.equations.size(); ++k) {
       const Equation& e = p_.equations[k];
-      if (!e.op->takes_views || e.outputs.size() != 1) continue;
+      const codegen::ViewRules* rules = codegen::view_rules(*e.op);
+      if (!rules || e.outputs.size() != 1) continue;
       std::vector<Type> inputs;
-      std::vector<OperandView> views;
+      std::vector<codegen::OperandView> views;
       for (Var v : e.inputs) {
         inputs.push_back(p_.type(v));
         views.push_back(stored(inputs.back()));
@@ -120,8 +120,8 @@ class ViewReader {
       bool any = false;
       for (std::size_t i = e.inputs.size(); i-- > 0;) {
         for (auto& [chain, view] : candidates(e.inputs[i])) {
-          const OperandView before = std::exchange(views[i], std::move(view));
-          if (e.op->takes_views({*e.op, e.attrs, inputs, outputs, views})) {
+          const codegen::OperandView before = std::exchange(views[i], std::move(view));
+          if (rules->takes({*e.op, e.attrs, inputs, outputs}, views)) {
             chains[i] = std::move(chain);
             any = true;
             break;
@@ -141,8 +141,8 @@ class ViewReader {
            !codegen::is_emitted(p_.equations[static_cast<std::size_t>(producer_[v])]);
   }
   // The views through which operand `v` may be read, from the farthest source on.
-  std::vector<std::pair<Chain, OperandView>> candidates(Var v) const {
-    std::vector<std::pair<Chain, OperandView>> found;
+  std::vector<std::pair<Chain, codegen::OperandView>> candidates(Var v) const {
+    std::vector<std::pair<Chain, codegen::OperandView>> found;
     const Chain whole = chain_to(p_, producer_, v, [](const Equation& e) {
       return codegen::is_emitted(e) && !e.op->barrier && !e.op->literal;
     });
@@ -151,7 +151,7 @@ class ViewReader {
       const Equation& first = p_.equations[whole[n - 1]];
       moves = moves || !(first.op->forwards || first.op->lowering == Lowering::view);
       Chain chain(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
-      const std::optional<OperandView> view = codegen::view_of(program_of(p_, chain));
+      const std::optional<codegen::OperandView> view = codegen::view_of(program_of(p_, chain));
       if (!view) break;
       // A source that a kernel computes is stored only for this product. Its conversion costs the
       // kernel nothing, and neither does leaving out what is not read.

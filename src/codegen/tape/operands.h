@@ -1,6 +1,6 @@
 // Operands that are read where they come from. A conversion, a repetition, a transpose or a slice in
 // front of a product needs no pass over memory of its own if the product's routine can read its
-// operand through it (OperandView in ir/routine.h).
+// operand through it (codegen/calls/views.h).
 #pragma once
 
 #include "codegen/tape/context.h"

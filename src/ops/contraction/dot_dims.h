@@ -18,10 +18,9 @@ Ints free_dims(int rank, const Ints& contracting, const Ints& batch);
 /// bits everywhere.
 bool multiplies_in_loops(const Type& lhs, const Type& rhs, const Type& result, const DotDims& dims);
 
-/// The routine, for the types that it supports, and whether it reads these views. Defined in codegen/calls/dot.cc, the only
+/// The library routine, for the types that it supports. Defined in codegen/calls/dot.cc, the only
 /// place that knows the libraries.
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a);
-bool dot_general_takes_views(const CallArgs& a);
 
 /// The cotangent of one operand of a contraction, given the cotangent of the result and the other
 /// operand.

@@ -341,7 +341,6 @@ void register_dot_general(Registry& r) {
   op.cheap = false;
   op.lowering = Lowering::called;
   op.call = dot_general_call;
-  op.takes_views = dot_general_takes_views;
   op.library_bytes = std::size_t{32} << 10;
   op.fuse = [](const TypedArgs& a) {
     return multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], dot_dims(a.attrs))
