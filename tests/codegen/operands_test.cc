@@ -1,5 +1,6 @@
 // Products that read operands through conversions, repetitions, transposes and slices: against the
 // program without the pass, to the bit, and against the evaluators.
+#include "codegen/kernel/isa.h"
 #include "codegen/kernel/operand_view.h"
 #include "codegen/tape/planner.h"
 #include "ops/build.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -57,14 +59,15 @@ std::string difference_to_stored(const ProgramPtr& p) {
 /// A value of the type, which is made of an argument in a drawn number of ways.
 Value drawn_operand(Builder& b, walk::Dice& dice, const Type& type) {
   static const std::map<DType, std::vector<DType>> narrower = {
-      {DType::float64, {DType::float32, DType::bfloat16, DType::float16, DType::int8, DType::int32}},
-      {DType::float32, {DType::int8, DType::bfloat16, DType::float16, DType::uint8, DType::int16,
-                        DType::uint16}},
+      {DType::float64,
+       {DType::float32, DType::bfloat16, DType::float16, DType::int8, DType::int32}},
+      {DType::float32,
+       {DType::int8, DType::bfloat16, DType::float16, DType::uint8, DType::int16, DType::uint16}},
       {DType::bfloat16, {DType::int8, DType::uint8}},
       {DType::int32, {DType::int8, DType::uint8, DType::int16, DType::uint16}},
       {DType::int16, {DType::int8}}};
   const Shape& shape = type.shape;
-  if (dice.once_in(4)) return b.input(type);
+  if (dice.ended() || dice.once_in(4)) return b.input(type);
   const bool converts = dice.toss();
   switch (dice.below(6)) {
     case 0: {  // a permutation
@@ -118,9 +121,9 @@ Value drawn_operand(Builder& b, walk::Dice& dice, const Type& type) {
 }
 
 ProgramPtr drawn(walk::Dice& dice) {
-  const DType dtype = dice.of(std::vector{DType::float32, DType::float32, DType::float32,
-                                          DType::float64, DType::bfloat16, DType::int32,
-                                          DType::int16}),
+  const DType dtype =
+                  dice.of(std::vector{DType::float32, DType::float32, DType::float32,
+                                      DType::float64, DType::bfloat16, DType::int32, DType::int16}),
               result = dtype == DType::bfloat16 ? DType::float32
                        : dtype == DType::int16  ? DType::int32
                                                 : dtype;
@@ -145,7 +148,8 @@ ProgramPtr drawn(walk::Dice& dice) {
   dims.lhs_contracting = {left[1]};
   dims.rhs_contracting = {right[1]};
   if (batched) dims.lhs_batch = {left[2]}, dims.rhs_batch = {right[2]};
-  const Value x = drawn_operand(b, dice, Type(dtype, l)), y = drawn_operand(b, dice, Type(dtype, r));
+  const Value x = drawn_operand(b, dice, Type(dtype, l)),
+              y = drawn_operand(b, dice, Type(dtype, r));
   Values results{ops::dot_general(x, y, dims, result)};
   if (dice.once_in(5)) results.push_back(y);
   if (dice.once_in(5)) results.push_back(ops::add(x, x));
@@ -186,7 +190,8 @@ TEST(Operands, ProgramsGiveWhatTheirEquationsGive) {
 }
 
 TEST(Operands, NarrowWeightsAreNotStoredWide) {
-  for (const DType dtype : {DType::int8, DType::uint8, DType::int16, DType::bfloat16, DType::float16})
+  for (const DType dtype :
+       {DType::int8, DType::uint8, DType::int16, DType::bfloat16, DType::float16})
     for (const std::int64_t m : {1, 3, 7, 8, 40})
       for (const bool tied : {false, true}) {
         const ProgramPtr p = weights(dtype, m, 300, 700, tied);
@@ -230,8 +235,7 @@ TEST(Operands, OperandsThatAreResultsAreStored) {
   Builder b("kept");
   const Value x = b.input(Type(DType::float32, {1, 64})), w = b.input(Type(DType::int8, {64, 96})),
               wide = ops::convert(w, DType::float32);
-  const ProgramPtr p =
-      b.finish(Values{wide, ops::dot_general(x, wide, {{1}, {0}, {}, {}})});
+  const ProgramPtr p = b.finish(Values{wide, ops::dot_general(x, wide, {{1}, {0}, {}, {}})});
   EXPECT_EQ(difference_to_stored(p), "");
 }
 
@@ -260,9 +264,9 @@ TEST(Operands, ViewsOfPrograms) {
   EXPECT_EQ(part->dims, (std::vector<Parts>{{{3, 2}}, {{2, 10}}}));
   // Rounding, arithmetic, other values and dimensions that are cut anew.
   const Type t(DType::float32, {6, 4});
-  EXPECT_FALSE(view([](Value x) { return ops::convert(ops::convert(x, DType::bfloat16), DType::float32); }, t));
+  EXPECT_FALSE(view(
+      [](Value x) { return ops::convert(ops::convert(x, DType::bfloat16), DType::float32); }, t));
   EXPECT_FALSE(view([](Value x) { return ops::neg(x); }, t));
   EXPECT_FALSE(view([](Value x) { return ops::reverse(x, {0}); }, t));
-  EXPECT_FALSE(
-      view([](Value x) { return ops::reshape(ops::transpose(x, {1, 0}), {3, 8}); }, t));
+  EXPECT_FALSE(view([](Value x) { return ops::reshape(ops::transpose(x, {1, 0}), {3, 8}); }, t));
 }

@@ -274,18 +274,22 @@ bool is_empty(const CallArgs& a) {
   return a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0;
 }
 
+void cut_all(DotSchedule& p) {
+  cut(p);
+  // Integer sums have the same bits in every order.
+  if (!is_integer(p.operand)) cut_narrow(p);
+}
+
 // Returns nothing if the op's own loops multiply.
 std::optional<DotSchedule> schedule_of(const CallArgs& a) {
   const DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
   const std::optional<matrix::Kind> kind = kind_of(operand, result);
-  if (!kind || ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0],
-                                        ops::dot_dims(a.attrs)))
+  if (!kind ||
+      ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
     return std::nullopt;
   DotSchedule p = arrange(a);
   p.kind = *kind;
-  cut(p);
-  // Integer sums have the same bits in every order.
-  if (!is_integer(operand)) cut_narrow(p);
+  cut_all(p);
   if (better_as_loops(p)) return std::nullopt;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
   if (operand == DType::bfloat16 && multiplies_pairs(p))
@@ -315,7 +319,11 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a, OperandViews views
   if (!kind_of(a.inputs[0].dtype, a.outputs[0].dtype)) return nullptr;
   if (is_empty(a)) return zeros(a.outputs[0]);
   std::optional<DotSchedule> schedule = schedule_of(a);
-  if (!schedule || (!views.empty() && !read_views(*schedule, a, views))) return nullptr;
+  if (!schedule) return nullptr;
+  if (!views.empty()) {
+    if (!read_views(*schedule, a, views)) return nullptr;
+    cut_all(*schedule);  // by what is read; this decides no bits
+  }
   DotSchedule& p = *schedule;
   const DType result = p.result;
   p.own = own_product(p);

@@ -76,7 +76,7 @@ double DotSchedule::seconds_of_one(double rate) const {
   const auto rows = static_cast<double>(m), columns = static_cast<double>(n),
              steps = static_cast<double>(k);
   return std::max(2 * rows * columns * steps / rate,
-                  (rows + columns) * steps * static_cast<double>(size_of(operand)) /
+                  steps * (rows * size_of(lhs.element) + columns * size_of(rhs.element)) /
                       machine::kMemoryBandwidth);
 }
 
@@ -138,7 +138,15 @@ void cut(DotSchedule& p) {
     return std::min(extent, (each + kRound - 1) / kRound * kRound);
   };
   p.row_block = block(p.m, row_parts);
-  p.column_block = block(p.n, parts / row_parts);
+  std::int64_t column_parts = parts / row_parts;
+  if (p.m < kLeafRows && !p.rhs.transposed) {
+    // Lines are read in pieces that are not too short, but always by two tasks.
+    constexpr std::int64_t kLeastPiece = 1024;
+    const auto pieces = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(2, p.n * size_of(p.rhs.element) / kLeastPiece));
+    column_parts = std::min(column_parts, static_cast<std::int64_t>(std::bit_floor(pieces)));
+  }
+  p.column_block = block(p.n, column_parts);
 }
 
 // Handles products with a narrow side, such as a classifier's last layer. Their rows may be a batch
@@ -196,10 +204,21 @@ matrix::Problem problem_of(const DotSchedule& p, std::int64_t part_rows) {
   const DType operand = p.widened ? p.kind.sum : p.operand;
   const auto element = [&](const Matrix& x) { return p.widened ? operand : x.element; };
   if (p.turns())
-    return {operand, p.kind,      1, p.m, p.k, r, l, 1, p.row_block, 0, element(p.rhs), element(p.lhs),
-            p.in_order};
-  return {operand,      p.kind,    p.m, p.n, p.k, l, r, p.row_block, p.column_block, part_rows, element(p.lhs),
-          element(p.rhs), p.in_order};
+    return {operand,        p.kind,         1,         p.m, p.k, r, l, 1, p.row_block, 0,
+            element(p.rhs), element(p.lhs), p.in_order};
+  return {operand,
+          p.kind,
+          p.m,
+          p.n,
+          p.k,
+          l,
+          r,
+          p.row_block,
+          p.column_block,
+          part_rows,
+          element(p.lhs),
+          element(p.rhs),
+          p.in_order};
 }
 
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows) {

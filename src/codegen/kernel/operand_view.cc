@@ -51,10 +51,9 @@ class ViewFinder : public Composer {
               const std::function<Lane(Lane, Lane)>&) override {
     return fail(init.dtype);
   }
-  std::vector<Lane> fold(
-      std::span<const std::int64_t>, std::vector<Lane> init,
-      const std::function<std::vector<Lane>(std::span<const Index>, std::span<const Lane>)>&)
-      override {
+  std::vector<Lane> fold(std::span<const std::int64_t>, std::vector<Lane> init,
+                         const std::function<std::vector<Lane>(std::span<const Index>,
+                                                               std::span<const Lane>)>&) override {
     failed_ = true;
     return init;
   }

@@ -81,19 +81,18 @@ Product::Product(const Problem& problem)
   const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * b_size());
   // Words are made of elements in registers if few rows read them.
   const bool packs_b = b != Adjacent::lines || (b_converts && !(few_rows && whole_words));
-  constexpr std::int64_t kFew = 3;
   const auto far = [](std::int64_t bytes) { return bytes % kPage == 0; };
   by_lines_ = adds_by_lines(p);
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
-               (packs_b ? m <= kFew : m <= kFew || far(p.b.step * b_size()));
+               (packs_b ? m <= kRowsStreamed : m <= kRowsStreamed || far(p.b.step * b_size()));
   if (!packs_b || m > 4)
     vectors_ =
         most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)), parts_in(p.kind));
   const std::int64_t chunk = words(chunk_of(p.k, p.kind.terms));
 
   if (!streaming_) {
-    if (packs_b || (m > 2 * most_rows() &&
-                    (far(p.b.step * b_size()) || m > kRowsInPlace || heights.panels > kPanelsInPlace)))
+    if (packs_b || (m > 2 * most_rows() && (far(p.b.step * b_size()) || m > kRowsInPlace ||
+                                            heights.panels > kPanelsInPlace)))
       b_ = (p.m > p.row_block || in_parts) &&
                    (p.column_block % width() == 0 || p.column_block >= p.n)
                ? How::shared
@@ -143,8 +142,8 @@ void Product::prepare_rows(std::int64_t m) {
   for (std::int64_t panel : {std::int64_t{0}, heights.panels - 1}) {
     const std::int64_t height = heights.of(panel);
     OfHeight& k = kernels_[static_cast<std::size_t>(height)];
-    const bool elements = b_ == How::in_place &&
-                          (problem_.b_element != problem_.kind.sum || is_complex(problem_.kind.sum));
+    const bool elements = b_ == How::in_place && (problem_.b_element != problem_.kind.sum ||
+                                                  is_complex(problem_.kind.sum));
     Tile tile{problem_.kind,
               static_cast<int>(height),
               vectors_,
@@ -153,7 +152,13 @@ void Product::prepare_rows(std::int64_t m) {
               elements ? ReadB::elements : ReadB::words,
               problem_.b_element};
     const std::int64_t n = std::min(problem_.n, problem_.column_block);
-    if (n >= width() && !k.whole) k.whole = tile_kernel(tile);
+    const auto whole = [&] {
+      tile.vectors = vectors_, tile.partial = false;
+      tile.fetches = streaming_ && b_ == How::in_place;
+      if (!k.whole) k.whole = tile_kernel(tile);
+      tile.fetches = false;
+    };
+    if (n >= width()) whole();
     for (std::int64_t columns : {n, problem_.n % problem_.column_block}) {
       const std::int64_t rest = columns % width();
       if (!rest) continue;
@@ -161,10 +166,7 @@ void Product::prepare_rows(std::int64_t m) {
       tile.partial = rest % lanes_ != 0;
       TileKernel& last = k.last[tile.vectors - 1][tile.partial];
       if (!last) last = tile_kernel(tile);
-      if (columns >= width() && !k.whole) {
-        tile.vectors = vectors_, tile.partial = false;
-        k.whole = tile_kernel(tile);
-      }
+      if (columns >= width()) whole();
     }
     if (problem_.kind.terms == Terms::quads_int8 && !k.sums) {
       tile.vectors = 1, tile.partial = true, tile.read_b = ReadB::words;
@@ -314,8 +316,7 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
   const Heights heights(part.m);
   const auto* from = static_cast<const char*>(part.a) + first_step * d.step * a_size();
   if (a_ == How::in_place) {
-    const Panels a{from, (d.step == 1 ? d.line : d.step) * a_size(), 0, 0,
-                   d.line * a_size()};
+    const Panels a{from, (d.step == 1 ? d.line : d.step) * a_size(), 0, 0, d.line * a_size()};
     return multiply(heights, 0, heights.panels, a, b, steps, n, c, c_row, begin, end);
   }
   // Packed panels have room for the tallest tile, in whole vectors.
@@ -351,8 +352,7 @@ void Product::run(const Part& part) const {
       const char* from = b + (step * d.step + column * d.line) * b_size();
       Panels panels{from, width() * size(), width() * words(steps) * size()};
       if (b_ == How::in_place) {
-        panels = {from, d.step * b_size(), width() * b_size(),
-                  kStepsAhead * d.step * b_size()};
+        panels = {from, d.step * b_size(), width() * b_size(), kStepsAhead * d.step * b_size()};
       } else if (b_ == How::shared && part.shared) {
         panels.at =
             static_cast<const char*>(part.shared) +
@@ -361,8 +361,8 @@ void Product::run(const Part& part) const {
       } else {
         char* to = kept_memory(
             static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
-        pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns, parts_of(columns, width()),
-             steps, to);
+        pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns,
+             parts_of(columns, width()), steps, to);
         panels.at = to;
       }
       multiply_rows(part, panels, step, steps, columns,
@@ -442,7 +442,9 @@ void Product::run_streaming(const Part& part) const {
         const std::int64_t steps = std::min(together, last - step);
         const char* from =
             static_cast<const char*>(part.b) + (step * d.step + column * d.line) * b_size();
-        Panels panels{from, d.step * b_size(), width() * b_size()};
+        // Processors do not foresee the next lines of a strip. They are fetched while the same columns
+        // of the lines before them are multiplied.
+        Panels panels{from, d.step * b_size(), width() * b_size(), together * d.step * b_size()};
         if (packs) {
           char* to = kept_memory(static_cast<std::size_t>(width() * words(together) * size()), 1);
           pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns, 1, steps, to);

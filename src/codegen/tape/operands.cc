@@ -69,7 +69,8 @@ std::shared_ptr<const Routine> call_through_views(const CallArgs& a) {
   for (Var v : last.inputs) {
     inputs.push_back(body.type(v));
     const Chain chain = chain_to(body, producer, v, [](const Equation&) { return true; });
-    views.push_back(chain.empty() ? stored(body.type(v)) : *codegen::view_of(program_of(body, chain)));
+    views.push_back(chain.empty() ? stored(body.type(v))
+                                  : *codegen::view_of(program_of(body, chain)));
   }
   return codegen::view_rules(*last.op)->call({*last.op, last.attrs, inputs, a.outputs}, views);
 }
@@ -156,8 +157,8 @@ class ViewReader {
       // A source that a kernel computes is stored only for this product. Its conversion costs the
       // kernel nothing, and neither does leaving out what is not read.
       const Type &source = p_.type(first.inputs[0]), &operand = p_.type(v);
-      if (moves && (is_stored(first.inputs[0]) || (source.dtype == operand.dtype &&
-                                                   source.bytes() <= operand.bytes())))
+      if (moves && (is_stored(first.inputs[0]) ||
+                    (source.dtype == operand.dtype && source.bytes() <= operand.bytes())))
         found.emplace_back(std::move(chain), *view);
     }
     std::reverse(found.begin(), found.end());
