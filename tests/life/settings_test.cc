@@ -46,7 +46,8 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
       twice(
           "TESSERA_DISABLE_PASSES: 'cse,unroll' is no list of its names: there is no 'unroll'\n"
           "  rule: names with commas between them, of cancel, fold, join_slices, ends, decompose, "
-          "small_branches, hoist, cse, dead_code, joint_products, updates, fuse, stretches, "
+          "small_branches, hoist, cse, dead_code, joint_products, operands, updates, fuse, "
+          "stretches, "
           "nests or panels\n"
           "  try: TESSERA_DISABLE_PASSES=cse,fold in the environment\n"));
 }

@@ -35,7 +35,7 @@ Stage prepare_stage(const DotSchedule& p, const Matrix& x, int operand) {
   const std::int64_t block = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each));
   Stage stage;
   stage.tasks = std::max<std::int64_t>(1, (count + block - 1) / block);
-  stage.run = [x, block, count, at, dtype = p.operand,
+  stage.run = [x, block, count, at, dtype = x.element,
                packing = p.widened ? Packing::widened : Packing::as_is](
                   const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     const auto [from, to] = at(args);
@@ -74,9 +74,8 @@ void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, s
              sums + m * n * p.sum_size());
     return add_sums(p, out, leading, sums, m, n);
   }
-  const std::int64_t size = p.operand_size();
-  const char *l = x.lhs + first * p.lhs_distances().step * size,
-             *r = x.rhs + first * p.rhs_distances().step * size;
+  const char *l = x.lhs + first * p.lhs_distances().step * p.size_in(p.lhs),
+             *r = x.rhs + first * p.rhs_distances().step * p.size_in(p.rhs);
   if (p.turned) return p.own->run({r, l, out, m, 1, m, k});
   p.own->run({l, r, out, leading, m, n, k, first ? nullptr : x.shared, x.column});
 }
@@ -103,7 +102,7 @@ Stage share_stage(const DotSchedule& p) {
     const char* r = operand_bytes(args, p.rhs, 1);
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t b = task / p.own->shared_tasks();
-      p.own->share(r + rhs_offset(p, b, 0) * p.operand_size(),
+      p.own->share(r + rhs_offset(p, b, 0) * p.size_in(p.rhs),
                    static_cast<char*>(args.scratch) + p.shared +
                        static_cast<std::size_t>(b) * p.own->shared_bytes(),
                    task % p.own->shared_tasks());
@@ -123,13 +122,14 @@ Stage multiply_stage(const DotSchedule& p) {
                          : static_cast<char*>(args.outputs[0]);
     const char* shared =
         p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
-    const std::int64_t size = p.operand_size(), sum_size = p.sum_size(),
+    const std::int64_t sum_size = p.sum_size(),
                        result_size = static_cast<std::int64_t>(size_of(p.result));
     for (std::int64_t task = begin; task < end; ++task) {
       const Block block = block_of(p, task);
       for (std::int64_t b = block.first; b < block.last; ++b) {
         std::int64_t oo = (b * p.m + block.row) * p.n + block.column;
-        Factors x{l + lhs_offset(p, b, block.row) * size, r + rhs_offset(p, b, block.column) * size,
+        Factors x{l + lhs_offset(p, b, block.row) * p.size_in(p.lhs),
+                  r + rhs_offset(p, b, block.column) * p.size_in(p.rhs),
                   shared ? shared + static_cast<std::size_t>(b) * p.own->shared_bytes() : nullptr,
                   block.column};
         multiply(p, x, block.m, block.n, 0, p.k, p.halvings, out + oo * sum_size, p.n,
@@ -169,7 +169,6 @@ char* task_memory(std::size_t bytes) {
 // Makes the panels of a task: parts of the rows of each matrix, or several small matrices at once.
 void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs& args,
                 std::int64_t task, const PanelMaker::Place& place, const PanelMaker::Made& made) {
-  const std::int64_t size = p.operand_size();
   const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
   const bool shares = p.own->shares_b(), in_task = shares && p.row_parts() * p.column_parts() == 1;
   const Block block = block_of(p, task);
@@ -181,7 +180,7 @@ void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs&
       const Panel panel{b * p.m + block.row + row, block.column, m * matrices, block.n};
       char* to = static_cast<char*>(place(panel));
       for (std::int64_t i = b; i < b + matrices; ++i) {
-        const char* right = r + rhs_offset(p, i, 0) * size;
+        const char* right = r + rhs_offset(p, i, 0) * p.size_in(p.rhs);
         const char* shared = nullptr;
         if (in_task) {
           char* packed = task_memory(p.own->shared_bytes());
@@ -192,8 +191,8 @@ void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs&
           shared = static_cast<const char*>(args.scratch) + p.shared +
                    static_cast<std::size_t>(i) * p.own->shared_bytes();
         }
-        p.own->run({l + lhs_offset(p, i, block.row + row) * size,
-                    r + rhs_offset(p, i, block.column) * size,
+        p.own->run({l + lhs_offset(p, i, block.row + row) * p.size_in(p.lhs),
+                    r + rhs_offset(p, i, block.column) * p.size_in(p.rhs),
                     to + (i - b) * m * p.n * p.sum_size(), p.n, m, block.n, p.k, shared,
                     block.column});
       }
@@ -263,24 +262,62 @@ bool multiplies_pairs(const DotSchedule& p) {
   return matrix::has_bfloat16_pairs() && !p.narrow_side && p.m >= kLeafRows && p.n > 1;
 }
 
-std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
-  const DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
-  const std::optional<matrix::Kind> kind = kind_of(operand, result);
-  if (!kind) return nullptr;
-  if (a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0) return zeros(a.outputs[0]);
+bool is_empty(const CallArgs& a) {
+  return a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0;
+}
 
-  if (ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
-    return nullptr;
-  DotSchedule p = arrange(a);
-  p.kind = *kind;
+void cut_all(DotSchedule& p) {
   cut(p);
   // Integer sums have the same bits in every order.
-  if (!is_integer(operand)) cut_narrow(p);
-  if (better_as_loops(p)) return nullptr;
-  if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return nullptr;
+  if (!is_integer(p.operand)) cut_narrow(p);
+}
+
+// Returns nothing if the op's own loops multiply.
+std::optional<DotSchedule> schedule_of(const CallArgs& a) {
+  const DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
+  const std::optional<matrix::Kind> kind = kind_of(operand, result);
+  if (!kind ||
+      ops::multiplies_in_loops(a.inputs[0], a.inputs[1], a.outputs[0], ops::dot_dims(a.attrs)))
+    return std::nullopt;
+  DotSchedule p = arrange(a);
+  p.kind = *kind;
+  cut_all(p);
+  if (better_as_loops(p)) return std::nullopt;
+  if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
   if (operand == DType::bfloat16 && multiplies_pairs(p))
     p.kind.terms = matrix::Terms::pairs_bfloat16;
   p.widened = operand == DType::float16 && !host_isa().avx2;
+  return p;
+}
+
+// Whether elements of `from` can be converted to those of `operand` where they are packed or read.
+bool converts_in_product(const DotSchedule& p, DType from) {
+  if (from == p.operand) return true;
+  if (p.kind.terms != matrix::Terms::single || is_complex(p.operand)) return false;
+  return from != DType::boolean && (from != DType::float16 || host_isa().avx2);
+}
+
+bool takes_views(const CallArgs& a, OperandViews views) {
+  if (is_empty(a)) return false;
+  std::optional<DotSchedule> p = schedule_of(a);
+  return p && !p->widened &&
+         std::all_of(views.begin(), views.end(),
+                     [&](const OperandView& v) { return converts_in_product(*p, v.dtype); }) &&
+         read_views(*p, a, views);
+}
+
+// `views` may be empty: then all operands are stored.
+std::shared_ptr<const Routine> dot_routine(const CallArgs& a, OperandViews views) {
+  if (!kind_of(a.inputs[0].dtype, a.outputs[0].dtype)) return nullptr;
+  if (is_empty(a)) return zeros(a.outputs[0]);
+  std::optional<DotSchedule> schedule = schedule_of(a);
+  if (!schedule) return nullptr;
+  if (!views.empty()) {
+    if (!read_views(*schedule, a, views)) return nullptr;
+    cut_all(*schedule);  // by what is read; this decides no bits
+  }
+  DotSchedule& p = *schedule;
+  const DType result = p.result;
   p.own = own_product(p);
   p.narrow = size_of(result) < size_of(p.kind.sum);
   ScratchPlan scratch;
@@ -290,7 +327,7 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   for (Matrix* x : {&p.lhs, &p.rhs}) {
     x->in_scratch = x->packed || p.widened;
     if (x->in_scratch) {
-      x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * p.operand_size()));
+      x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * p.size_in(*x)));
       routine->stages.push_back(prepare_stage(p, *x, index));
     }
     ++index;
@@ -318,19 +355,26 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   }
   routine->stages.push_back(multiply_stage(p));
   routine->scratch_bytes = scratch.size();
-  double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
-                 static_cast<double>(p.n) * static_cast<double>(p.k);
-  routine->seconds = machine::kProductCall + flops / rate_of(p);
+  routine->seconds =
+      machine::kProductCall + static_cast<double>(p.batch) * p.seconds_of_one(rate_of(p));
   return routine;
 }
 
 }  // namespace
+
+const ViewRules* view_rules(const Op& op) {
+  using Factory = std::shared_ptr<const Routine> (*)(const CallArgs&);
+  static constexpr ViewRules kProducts{takes_views, dot_routine};
+  const Factory* factory = op.call.target<Factory>();
+  return factory && *factory == ops::dot_general_call ? &kProducts : nullptr;
+}
+
 }  // namespace tessera::inline v0::codegen
 
 namespace tessera::inline v0::ops {
 
 std::shared_ptr<const Routine> dot_general_call(const CallArgs& a) {
-  return codegen::dot_routine(a);
+  return codegen::dot_routine(a, {});
 }
 
 }  // namespace tessera::inline v0::ops

@@ -33,9 +33,8 @@ struct PanelProduct {
   // narrow results are added.
   void run(const RoutineArgs& args, const char* panel, std::int64_t b, std::int64_t line,
            std::int64_t count, char* packed, char* sums) const {
-    const std::int64_t size = p.operand_size(), rows = left ? count : p.m,
-                       columns = left ? p.n : count, first_row = left ? line : 0,
-                       first_column = left ? 0 : line;
+    const std::int64_t rows = left ? count : p.m, columns = left ? p.n : count,
+                       first_row = left ? line : 0, first_column = left ? 0 : line;
     const std::int64_t at = (b * p.m + first_row) * p.n + first_column,
                        result_size = static_cast<std::int64_t>(size_of(p.result));
     char* const out = static_cast<char*>(args.outputs[0]) + at * result_size;
@@ -43,10 +42,10 @@ struct PanelProduct {
     const std::int64_t c_row = p.narrow ? columns : p.n;
     if (p.turned) {
       // The only line of the right operand times the left one.
-      const char* l = operand_bytes(args, p.lhs, 0) + lhs_offset(p, b, 0) * size;
+      const char* l = operand_bytes(args, p.lhs, 0) + lhs_offset(p, b, 0) * p.size_in(p.lhs);
       p.own->run({panel, l, c, p.m, 1, p.m, p.k});
     } else if (left) {
-      const char* r = operand_bytes(args, p.rhs, 1) + rhs_offset(p, b, 0) * size;
+      const char* r = operand_bytes(args, p.rhs, 1) + rhs_offset(p, b, 0) * p.size_in(p.rhs);
       const char* shared = nullptr;
       if (in_task) {
         for (std::int64_t t = 0; line == 0 && t < p.own->shared_tasks(); ++t)
@@ -58,7 +57,7 @@ struct PanelProduct {
       }
       p.own->run({panel, r, c, c_row, rows, columns, p.k, shared, 0});
     } else {
-      const char* l = operand_bytes(args, p.lhs, 0) + lhs_offset(p, b, 0) * size;
+      const char* l = operand_bytes(args, p.lhs, 0) + lhs_offset(p, b, 0) * p.size_in(p.lhs);
       by_lines.at(count)->run({l, panel, c, c_row, rows, columns, p.k});
     }
     if (!p.narrow) return;
@@ -100,16 +99,16 @@ std::shared_ptr<const PanelReader> summing_reader_of(DotSchedule p, bool left,
     reader->task_bytes = static_cast<std::size_t>(p.m * p.n * p.sum_size());
   reader->run = [p, left, lines](const RoutineArgs& args, const Panel& panel, const void* operand,
                                  void* memory) {
-    const std::int64_t size = p.operand_size();
+    const std::int64_t l_size = p.size_in(p.lhs), r_size = p.size_in(p.rhs);
     const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
     for (std::int64_t row = panel.row; row < panel.row + panel.m;) {
       const std::int64_t b = row / p.k, step = row % p.k,
                          count = std::min(panel.row + panel.m - row, p.k - step);
-      const char* rows = static_cast<const char*>(operand) + row * lines * size;
+      const char* rows = static_cast<const char*>(operand) + row * lines * (left ? l_size : r_size);
       const char* a =
-          left ? rows : l + (lhs_offset(p, b, 0) + step * p.lhs_distances().step) * size;
+          left ? rows : l + (lhs_offset(p, b, 0) + step * p.lhs_distances().step) * l_size;
       const char* other =
-          left ? r + (rhs_offset(p, b, 0) + step * p.rhs_distances().step) * size : rows;
+          left ? r + (rhs_offset(p, b, 0) + step * p.rhs_distances().step) * r_size : rows;
       char* out = static_cast<char*>(args.outputs[0]) + b * p.m * p.n * p.sum_size();
       p.own->run_stretch({a, other, out, p.n, p.m, p.n, count}, step, memory);
       row += count;
@@ -156,14 +155,15 @@ std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const Pan
         if (count && !product.by_lines.contains(count)) {
           product.by_lines[count] = std::make_shared<const matrix::Product>(
               matrix::Problem{q.operand, q.kind, q.m, count, q.k, q.lhs_distances(),
-                              q.rhs_distances(), q.m, count});
+                              q.rhs_distances(), q.m, count, 0, q.lhs.element, q.rhs.element,
+                              q.in_order});
         }
   }
   reader->scratch_bytes = scratch.size();
   reader->task_bytes =
       product.shared_bytes +
       (q.narrow ? static_cast<std::size_t>(most * (left ? q.n : q.m) * q.sum_size()) : 0);
-  const std::int64_t row_bytes = p.k * p.operand_size();
+  const std::int64_t row_bytes = p.k * p.size_in(left ? p.lhs : p.rhs);
   reader->run = [product, row_bytes](const RoutineArgs& args, const Panel& panel,
                                      const void* operand, void* memory) {
     char* const packed = static_cast<char*>(memory);

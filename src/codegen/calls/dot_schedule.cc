@@ -40,6 +40,8 @@ DotSchedule arrange(const CallArgs& a) {
     for (std::int64_t i : order)
       lc.push_back(d.lhs_contracting[i]), rc.push_back(d.rhs_contracting[i]);
     DotSchedule p;
+    p.lhs_contracting = lc;
+    p.rhs_contracting = rc;
     p.lhs.batch = group(l, d.lhs_batch);
     p.lhs.outer = group(l, lhs_free);
     p.lhs.inner = group(l, lc);
@@ -55,7 +57,7 @@ DotSchedule arrange(const CallArgs& a) {
   };
   DotSchedule by_lhs = with_order(d.lhs_contracting), by_rhs = with_order(d.rhs_contracting);
   DotSchedule p = cost(by_rhs) < cost(by_lhs) ? by_rhs : by_lhs;
-  p.operand = a.inputs[0].dtype;
+  p.operand = p.lhs.element = p.rhs.element = a.inputs[0].dtype;
   p.result = a.outputs[0].dtype;
   p.m = p.lhs.rows();
   p.n = p.rhs.columns();
@@ -70,11 +72,45 @@ DotSchedule arrange(const CallArgs& a) {
   return p;
 }
 
+double DotSchedule::seconds_of_one(double rate) const {
+  const auto rows = static_cast<double>(m), columns = static_cast<double>(n),
+             steps = static_cast<double>(k);
+  return std::max(2 * rows * columns * steps / rate,
+                  steps * (rows * size_of(lhs.element) + columns * size_of(rhs.element)) /
+                      machine::kMemoryBandwidth);
+}
+
+bool read_views(DotSchedule& p, const CallArgs& a, OperandViews views) {
+  const ops::DotDims d = ops::dot_dims(a.attrs);
+  const bool by_lines = matrix::adds_by_lines(problem_of(p));
+  for (bool left : {true, false}) {
+    const OperandView& view = views[left ? 0 : 1];
+    const Shape& shape = a.inputs[left ? 0 : 1].shape;
+    Matrix& x = left ? p.lhs : p.rhs;
+    const bool packed = x.packed;
+    const Ints &batch = left ? d.lhs_batch : d.rhs_batch,
+               &contracting = left ? p.lhs_contracting : p.rhs_contracting,
+               free = ops::free_dims(shape.rank(), contracting, batch);
+    x.batch = group(shape, batch, &view);
+    x.outer = group(shape, left ? free : contracting, &view);
+    x.inner = group(shape, left ? contracting : free, &view);
+    x.element = view.dtype;
+    x.first = view.first;
+    x.settle();
+    if (x.packed && !packed) return false;
+  }
+  // The order of the sums is that of stored operands. Lines that are not adjacent as theirs are can
+  // only be added in order.
+  const bool now = matrix::adds_by_lines(problem_of(p));
+  p.in_order = now && !by_lines;
+  return now || !by_lines;
+}
+
 // Cuts the result into blocks by shape alone: several whole matrices if they are small, else parts
 // of one.
 void cut(DotSchedule& p) {
-  double flops =
-      2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  // A product of few rows takes the time in which its operands are read.
+  const double flops = machine::kProductFlops * p.seconds_of_one(machine::kProductFlops);
   p.row_block = p.m;
   p.column_block = p.n;
   p.batch_block = 1;
@@ -102,7 +138,15 @@ void cut(DotSchedule& p) {
     return std::min(extent, (each + kRound - 1) / kRound * kRound);
   };
   p.row_block = block(p.m, row_parts);
-  p.column_block = block(p.n, parts / row_parts);
+  std::int64_t column_parts = parts / row_parts;
+  if (p.m < kLeafRows && !p.rhs.transposed) {
+    // Lines are read in pieces that are not too short, but always by two tasks.
+    constexpr std::int64_t kLeastPiece = 1024;
+    const auto pieces = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(2, p.n * size_of(p.rhs.element) / kLeastPiece));
+    column_parts = std::min(column_parts, static_cast<std::int64_t>(std::bit_floor(pieces)));
+  }
+  p.column_block = block(p.n, column_parts);
 }
 
 // Handles products with a narrow side, such as a classifier's last layer. Their rows may be a batch
@@ -155,14 +199,31 @@ bool better_as_loops(const DotSchedule& p) {
   return p.batch >= 8 && p.m * p.n * p.k <= kTiny;
 }
 
-std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows) {
-  p.turned = p.n == 1 && p.m > 1;
+matrix::Problem problem_of(const DotSchedule& p, std::int64_t part_rows) {
   const matrix::Distances l = p.lhs_distances(), r = p.rhs_distances();
   const DType operand = p.widened ? p.kind.sum : p.operand;
-  return std::make_shared<const matrix::Product>(
-      p.turned ? matrix::Problem{operand, p.kind, 1, p.m, p.k, r, l, 1, p.row_block}
-               : matrix::Problem{operand, p.kind, p.m, p.n, p.k, l, r, p.row_block, p.column_block,
-                                 part_rows});
+  const auto element = [&](const Matrix& x) { return p.widened ? operand : x.element; };
+  if (p.turns())
+    return {operand,        p.kind,         1,         p.m, p.k, r, l, 1, p.row_block, 0,
+            element(p.rhs), element(p.lhs), p.in_order};
+  return {operand,
+          p.kind,
+          p.m,
+          p.n,
+          p.k,
+          l,
+          r,
+          p.row_block,
+          p.column_block,
+          part_rows,
+          element(p.lhs),
+          element(p.rhs),
+          p.in_order};
+}
+
+std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows) {
+  p.turned = p.turns();
+  return std::make_shared<const matrix::Product>(problem_of(p, part_rows));
 }
 
 }  // namespace tessera::inline v0::codegen

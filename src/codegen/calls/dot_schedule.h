@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/calls/matrix_operand.h"
+#include "codegen/calls/views.h"
 #include "codegen/matrix/product.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace tessera::inline v0::codegen {
 
 struct DotSchedule {
   Matrix lhs, rhs;
+  Ints lhs_contracting, rhs_contracting;  // in the order in which they are traversed
   DType operand, result;
   matrix::Kind kind;
   std::int64_t m, n, k, batch;
@@ -31,16 +33,20 @@ struct DotSchedule {
   bool turned = false;
   std::size_t shared = 0;  // offset of the right operands that `own` packs for all tasks
   bool widened = false;    // operands are converted to the dtype of the sums before anything else
+  bool in_order = false;   // see matrix::Problem
 
+  bool turns() const { return n == 1 && m > 1; }
+  /// The time of a matrix of the batch on one core that does `rate` operations per second.
+  double seconds_of_one(double rate) const;
   matrix::Distances lhs_distances() const {
     return lhs.transposed ? matrix::Distances{lhs.leading, 1} : matrix::Distances{1, lhs.leading};
   }
   matrix::Distances rhs_distances() const {
     return rhs.transposed ? matrix::Distances{1, rhs.leading} : matrix::Distances{rhs.leading, 1};
   }
-  /// The size of an element of the operands that are multiplied, and of the products.
-  std::int64_t operand_size() const {
-    return static_cast<std::int64_t>(size_of(widened ? kind.sum : operand));
+  /// The size of an element of an operand that is multiplied, and of the products.
+  std::int64_t size_in(const Matrix& x) const {
+    return static_cast<std::int64_t>(size_of(widened ? kind.sum : x.element));
   }
   std::int64_t sum_size() const { return static_cast<std::int64_t>(size_of(kind.sum)); }
   std::int64_t row_parts() const { return (m + row_block - 1) / row_block; }
@@ -57,11 +63,16 @@ struct Block {
 
 Block block_of(const DotSchedule& p, std::int64_t task);
 
-/// The schedule without the parts that `cut` and the functions after it decide.
+/// The schedule without the parts that `cut` and the functions after it decide. Operands with views
+/// are arranged as if they were stored.
 DotSchedule arrange(const CallArgs& a);
+/// Places operands with views where they are in memory. Returns false if they cannot be read there,
+/// or with other bits.
+bool read_views(DotSchedule& p, const CallArgs& a, OperandViews views);
 void cut(DotSchedule& p);
 void cut_narrow(DotSchedule& p);
 bool better_as_loops(const DotSchedule& p);
+matrix::Problem problem_of(const DotSchedule& p, std::int64_t part_rows = 0);
 /// The product by our own kernels, whose blocks are cut already. `part_rows`: see Problem.
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows = 0);
 

@@ -5,10 +5,17 @@
 
 namespace tessera::inline v0::codegen {
 
-DimGroup group(const Shape& shape, const Ints& dims) {
+DimGroup group(const Shape& shape, const Ints& dims, const OperandView* view) {
   DimGroup g;
   Shape strides = shape.strides();
   for (std::int64_t d : dims) {
+    if (view) {
+      for (const OperandView::Part& part : view->dims[static_cast<std::size_t>(d)]) {
+        g.extents.push_back(part.extent);
+        g.strides.push_back(part.stride);
+      }
+      continue;
+    }
     g.extents.push_back(shape[d]);
     g.strides.push_back(strides[d]);
   }
@@ -22,7 +29,7 @@ void Matrix::settle() {
   std::int64_t next = 0;
   Shape strides(batch.strides);
   for_each_index(Shape(batch.extents), [&](const Shape& i) {
-    offsets.push_back(packed ? next : flat_index(i, strides));
+    offsets.push_back(packed ? next : first + flat_index(i, strides));
     next += rows() * columns();
   });
 }
@@ -46,7 +53,7 @@ void pack_typed(const Matrix& x, const T* from, auto* to, std::int64_t batch_beg
   for (std::int64_t i = batch_begin; i < batch_end; ++i) {
     std::int64_t rest = i;
     for (int d = batches.rank(); d-- > 0; rest /= batches[d]) b[d] = rest % batches[d];
-    const T* matrix = from + flat_index(b, batch_strides);
+    const T* matrix = from + x.first + flat_index(b, batch_strides);
     auto* out = to + i * x.rows() * x.columns();
     for_each_index(rows, [&](const Shape& r) {
       const T* row = matrix + flat_index(r, row_strides);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/calls/internal.h"
+#include "codegen/kernel/operand_view.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,12 +32,15 @@ struct DimGroup {
   }
 };
 
-DimGroup group(const Shape& shape, const Ints& dims);
+/// `view`: how the operand is read, or nullptr if it is stored.
+DimGroup group(const Shape& shape, const Ints& dims, const OperandView* view = nullptr);
 
 // One operand as a batch of matrices with `outer` rows (lhs: free, rhs: contracting) and `inner`
 // columns.
 struct Matrix {
   DimGroup batch, outer, inner;
+  DType element;           // in memory
+  std::int64_t first = 0;  // the position of the first element
   bool packed = false;
   bool transposed = false;
   std::int64_t leading = 1;

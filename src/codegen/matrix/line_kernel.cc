@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::inline v0::codegen::matrix {
@@ -183,32 +184,44 @@ template <class From, class To>
 void copy(const void* from, std::int64_t step, std::int64_t count, std::int64_t padded, void* to) {
   const auto* in = static_cast<const From*>(from);
   auto* out = static_cast<To*>(to);
+  const auto number = [&](std::int64_t i) {
+    if constexpr (std::is_class_v<From>)
+      return static_cast<To>(static_cast<float>(in[i]));
+    else
+      return static_cast<To>(in[i]);
+  };
   if (step == 1)
-    for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(in[i]);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = number(i);
   else
-    for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(in[i * step]);
+    for (std::int64_t i = 0; i < count; ++i) out[i] = number(i * step);
   for (std::int64_t i = count; i < padded; ++i) out[i] = To{};
 }
 
 using Copy = void (*)(const void*, std::int64_t, std::int64_t, std::int64_t, void*);
-Copy copy_of(const Kind& kind, DType element) {
-  const bool halves = kind.terms == Terms::pairs_int16;
+template <class Word>
+Copy copy_to(DType element) {
   switch (element) {
-    case DType::bfloat16: return copy<bfloat16_t, float>;
-    case DType::float16: return copy<float16_t, float>;
-    case DType::float32: return copy<float, float>;
-    case DType::float64: return copy<double, double>;
-    case DType::uint8:
-      return halves ? copy<std::uint8_t, std::int16_t> : copy<std::uint8_t, std::int32_t>;
-    case DType::int8:
-      if (kind.terms == Terms::quads_int8) return copy<std::int8_t, std::int8_t>;
-      return halves ? copy<std::int8_t, std::int16_t> : copy<std::int8_t, std::int32_t>;
-    case DType::int16:
-      return halves ? copy<std::int16_t, std::int16_t> : copy<std::int16_t, std::int32_t>;
-    case DType::uint16: return copy<std::uint16_t, std::int32_t>;
-    case DType::int32:
-    case DType::uint32: return copy<std::int32_t, std::int32_t>;
-    default: return copy<std::int64_t, std::int64_t>;
+    case DType::bfloat16: return copy<bfloat16_t, Word>;
+    case DType::float16: return copy<float16_t, Word>;
+    case DType::float32: return copy<float, Word>;
+    case DType::float64: return copy<double, Word>;
+    case DType::int8: return copy<std::int8_t, Word>;
+    case DType::uint8: return copy<std::uint8_t, Word>;
+    case DType::int16: return copy<std::int16_t, Word>;
+    case DType::uint16: return copy<std::uint16_t, Word>;
+    case DType::int32: return copy<std::int32_t, Word>;
+    case DType::uint32: return copy<std::uint32_t, Word>;
+    default: return copy<std::int64_t, Word>;
+  }
+}
+Copy copy_of(const Kind& kind, DType element) {
+  if (kind.terms == Terms::quads_int8) return copy<std::int8_t, std::int8_t>;
+  if (kind.terms == Terms::pairs_int16) return copy_to<std::int16_t>(element);
+  switch (kind.sum) {
+    case DType::float32: return copy_to<float>(element);
+    case DType::float64: return copy_to<double>(element);
+    case DType::int32: return copy_to<std::int32_t>(element);
+    default: return copy_to<std::int64_t>(element);
   }
 }
 

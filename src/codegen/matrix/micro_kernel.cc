@@ -18,8 +18,8 @@ using Values = std::vector<llvm::Value*>;
 
 // Steps of k in one turn of the inner loop.
 constexpr int kUnrolled = 4;
-// B is fetched ahead by tiles of at least so many rows. With fewer rows, a product is limited by
-// loads, and reads long lines, which processors foresee.
+// B is fetched ahead by tiles of at least so many rows. With fewer rows, a product of what is in a
+// cache is limited by loads.
 constexpr int kRowsToFetch = 4;
 // With rows as far apart as a register says, an x86 address reaches three rows from one pointer:
 // at 0, 1 and 2 times the distance.
@@ -225,7 +225,7 @@ class TileEmitter {
   void add_terms(Position& p, Values& sums, int steps) {
     for (int step = 0; step < steps; ++step) {
       const Values words = row_of_b(p.b);
-      if (tile_.rows >= kRowsToFetch) prefetch_b(at(p.b, b_ahead_));
+      if (tile_.rows >= kRowsToFetch || tile_.fetches) prefetch_b(at(p.b, b_ahead_));
       for (int row = 0; row < tile_.rows; ++row) {
         const Values x = word_of_a(p, row, step);
         for (int v = 0; v < tile_.vectors; ++v)
@@ -380,11 +380,12 @@ int most_vectors(int rows, int parts) {
 }
 
 SharedFunction tile_function(const Tile& tile) {
-  std::string key = "matrix tile 5";
+  std::string key = "matrix tile 6";
   for (int part :
        {static_cast<int>(tile.kind.sum), static_cast<int>(tile.kind.terms), tile.rows, tile.vectors,
         int{tile.partial}, static_cast<int>(tile.read_a), static_cast<int>(tile.read_b),
-        tile.read_b == ReadB::elements ? static_cast<int>(tile.b_element) : 0})
+        tile.read_b == ReadB::elements ? static_cast<int>(tile.b_element) : 0,
+        int{tile.fetches && tile.rows < kRowsToFetch}})
     key += " " + std::to_string(part);
   return {std::move(key), [tile](llvm::Module& module, const std::string& name) {
             TileEmitter(tile, module, name).emit();

@@ -35,6 +35,8 @@ struct Tile {
   ReadA read_a = ReadA::by_rows;
   ReadB read_b = ReadB::words;
   DType b_element = DType::float32;  // of B in place
+  /// B is fetched ahead although there are few rows: it is in no cache.
+  bool fetches = false;
 };
 
 /// The value with which a sum begins, and whether it replaces the result or is added to it.

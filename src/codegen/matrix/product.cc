@@ -55,13 +55,14 @@ struct Product::Panels {
 struct Product::Packing {
   PackKernel kernel, two_vectors;
   Distances distances;
+  std::int64_t element;  // size in bytes
   std::int64_t each, width;
 };
 
 bool adds_by_lines(const Problem& p) {
   // Shorter lines leave too many lanes empty.
   constexpr std::int64_t kLeastSteps = 2 * kLineSums;
-  return p.m <= kLineRows && p.b.step == 1 && p.b.line != 1 && p.k >= kLeastSteps &&
+  return !p.in_order && p.m <= kLineRows && p.b.step == 1 && p.b.line != 1 && p.k >= kLeastSteps &&
          p.kind.terms != Terms::pairs_bfloat16 && !is_complex(p.kind.sum);
 }
 
@@ -73,25 +74,25 @@ Product::Product(const Problem& problem)
   const std::int64_t m = std::min(p.m, p.row_block);
   const Heights heights(m);
   const Adjacent a = adjacent_in(p.a), b = adjacent_in(p.b);
-  const bool few_rows = heights.panels == 1, converts = p.operand != p.kind.sum,
+  const bool few_rows = heights.panels == 1, a_converts = p.a_element != p.kind.sum,
+             b_converts = p.b_element != p.kind.sum,
              whole_words = p.k % steps_of(p.kind.terms) == 0,
              in_parts = p.part_rows && p.part_rows < m;
-  const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * operand_size());
+  const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * b_size());
   // Words are made of elements in registers if few rows read them.
-  const bool packs_b = b != Adjacent::lines || (converts && !(few_rows && whole_words));
-  constexpr std::int64_t kFew = 3;
-  const auto far = [&](std::int64_t distance) { return distance * operand_size() % kPage == 0; };
+  const bool packs_b = b != Adjacent::lines || (b_converts && !(few_rows && whole_words));
+  const auto far = [](std::int64_t bytes) { return bytes % kPage == 0; };
   by_lines_ = adds_by_lines(p);
   streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
-               (packs_b ? m <= kFew : m <= kFew || far(p.b.step));
+               (packs_b ? m <= kRowsStreamed : m <= kRowsStreamed || far(p.b.step * b_size()));
   if (!packs_b || m > 4)
     vectors_ =
         most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)), parts_in(p.kind));
   const std::int64_t chunk = words(chunk_of(p.k, p.kind.terms));
 
   if (!streaming_) {
-    if (packs_b || (m > 2 * most_rows() &&
-                    (far(p.b.step) || m > kRowsInPlace || heights.panels > kPanelsInPlace)))
+    if (packs_b || (m > 2 * most_rows() && (far(p.b.step * b_size()) || m > kRowsInPlace ||
+                                            heights.panels > kPanelsInPlace)))
       b_ = (p.m > p.row_block || in_parts) &&
                    (p.column_block % width() == 0 || p.column_block >= p.n)
                ? How::shared
@@ -106,22 +107,22 @@ Product::Product(const Problem& problem)
   // Words of several steps are read in place if rows of A are whole words.
   const bool words_in_a =
       p.kind.terms == Terms::single
-          ? !converts
-          : whole_words && p.a.step == 1 && size() == operand_size() * steps_of(p.kind.terms);
+          ? !a_converts
+          : whole_words && p.a.step == 1 && size() == a_size() * steps_of(p.kind.terms);
   if (!words_in_a || a == Adjacent::neither ||
-      (!few_rows && columns > 2 * width() && far(std::max(p.a.line, p.a.step))))
+      (!few_rows && columns > 2 * width() && far(std::max(p.a.line, p.a.step) * a_size())))
     a_ = How::in_task;
   if (by_lines_) {
     b_ = How::in_place;
     for (std::int64_t rows : {m, p.m % p.row_block})
-      if (rows) lines_[rows] = line_kernel({p.kind, p.operand, static_cast<int>(rows)});
+      if (rows) lines_[rows] = line_kernel({p.kind, p.b_element, static_cast<int>(rows)});
     return;
   }
-  if (a_ != How::in_place) pack_a_ = pack_kernel({p.operand, p.kind, false, a});
+  if (a_ != How::in_place) pack_a_ = pack_kernel({p.a_element, p.kind, false, a});
   if (b_ != How::in_place) {
-    pack_b_ = pack_kernel({p.operand, p.kind, true, b});
+    pack_b_ = pack_kernel({p.b_element, p.kind, true, b});
     if (b == Adjacent::lines && vectors_ > 1)
-      pack_b2_ = pack_kernel({p.operand, p.kind, true, b, 2});
+      pack_b2_ = pack_kernel({p.b_element, p.kind, true, b, 2});
   }
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
   const auto prepare = [&](std::int64_t rows) {
@@ -141,17 +142,23 @@ void Product::prepare_rows(std::int64_t m) {
   for (std::int64_t panel : {std::int64_t{0}, heights.panels - 1}) {
     const std::int64_t height = heights.of(panel);
     OfHeight& k = kernels_[static_cast<std::size_t>(height)];
-    const bool elements = b_ == How::in_place &&
-                          (problem_.operand != problem_.kind.sum || is_complex(problem_.kind.sum));
+    const bool elements = b_ == How::in_place && (problem_.b_element != problem_.kind.sum ||
+                                                  is_complex(problem_.kind.sum));
     Tile tile{problem_.kind,
               static_cast<int>(height),
               vectors_,
               false,
               packed || problem_.a.step != 1 ? ReadA::by_steps : ReadA::by_rows,
               elements ? ReadB::elements : ReadB::words,
-              problem_.operand};
+              problem_.b_element};
     const std::int64_t n = std::min(problem_.n, problem_.column_block);
-    if (n >= width() && !k.whole) k.whole = tile_kernel(tile);
+    const auto whole = [&] {
+      tile.vectors = vectors_, tile.partial = false;
+      tile.fetches = streaming_ && b_ == How::in_place;
+      if (!k.whole) k.whole = tile_kernel(tile);
+      tile.fetches = false;
+    };
+    if (n >= width()) whole();
     for (std::int64_t columns : {n, problem_.n % problem_.column_block}) {
       const std::int64_t rest = columns % width();
       if (!rest) continue;
@@ -159,10 +166,7 @@ void Product::prepare_rows(std::int64_t m) {
       tile.partial = rest % lanes_ != 0;
       TileKernel& last = k.last[tile.vectors - 1][tile.partial];
       if (!last) last = tile_kernel(tile);
-      if (columns >= width() && !k.whole) {
-        tile.vectors = vectors_, tile.partial = false;
-        k.whole = tile_kernel(tile);
-      }
+      if (columns >= width()) whole();
     }
     if (problem_.kind.terms == Terms::quads_int8 && !k.sums) {
       tile.vectors = 1, tile.partial = true, tile.read_b = ReadB::words;
@@ -191,8 +195,8 @@ void Product::share(const void* b, void* to, std::int64_t task) const {
                      chunk = chunk_of(p.k, p.kind.terms), padded = round_up(p.n, width());
   for (std::int64_t step = 0; step < p.k; step += chunk) {
     const std::int64_t steps = std::min(chunk, p.k - step);
-    pack({pack_b_, pack_b2_, p.b, width(), width()},
-         static_cast<const char*>(b) + (step * p.b.step + first * p.b.line) * operand_size(),
+    pack({pack_b_, pack_b2_, p.b, b_size(), width(), width()},
+         static_cast<const char*>(b) + (step * p.b.step + first * p.b.line) * b_size(),
          last - first, parts_of(last - first, width()), steps,
          static_cast<char*>(to) + (words(step) * padded + first * words(steps)) * size());
   }
@@ -204,8 +208,8 @@ void Product::share(const void* b, void* to, std::int64_t task) const {
 void Product::pack(const Packing& p, const void* from, std::int64_t available, std::int64_t panels,
                    std::int64_t steps, void* to) const {
   PackArgs args{};
-  args.from_step = p.distances.step * operand_size();
-  args.from_line = p.distances.line * operand_size();
+  args.from_step = p.distances.step * p.element;
+  args.from_line = p.distances.line * p.element;
   args.from_panel = p.each * args.from_line;
   args.to_step = p.width * size();
   args.to_panel = words(steps) * args.to_step;
@@ -310,10 +314,9 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
                             Begin begin, End end) const {
   const Distances& d = problem_.a;
   const Heights heights(part.m);
-  const auto* from = static_cast<const char*>(part.a) + first_step * d.step * operand_size();
+  const auto* from = static_cast<const char*>(part.a) + first_step * d.step * a_size();
   if (a_ == How::in_place) {
-    const Panels a{from, (d.step == 1 ? d.line : d.step) * operand_size(), 0, 0,
-                   d.line * operand_size()};
+    const Panels a{from, (d.step == 1 ? d.line : d.step) * a_size(), 0, 0, d.line * a_size()};
     return multiply(heights, 0, heights.panels, a, b, steps, n, c, c_row, begin, end);
   }
   // Packed panels have room for the tallest tile, in whole vectors.
@@ -325,8 +328,8 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
                        row = heights.first_row(first);
     for (std::int64_t i = first; i < last;) {
       const std::int64_t alike = i < heights.higher ? std::min(last, heights.higher) : last;
-      pack({pack_a_, nullptr, d, heights.of(i), rows},
-           from + heights.first_row(i) * d.line * operand_size(), part.m - heights.first_row(i),
+      pack({pack_a_, nullptr, d, a_size(), heights.of(i), rows},
+           from + heights.first_row(i) * d.line * a_size(), part.m - heights.first_row(i),
            alike - i, steps, packed + (i - first) * panel);
       i = alike;
     }
@@ -341,10 +344,10 @@ Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::i
                                      std::int64_t column, std::int64_t columns) const {
   const Distances& d = problem_.b;
   const char* from =
-      static_cast<const char*>(part.b) + (step * d.step + column * d.line) * operand_size();
+      static_cast<const char*>(part.b) + (step * d.step + column * d.line) * b_size();
   if (b_ == How::in_place)
-    return {from, d.step * operand_size(), width() * operand_size(),
-            kStepsAhead * d.step * operand_size()};
+    return {from, d.step * b_size(), width() * b_size(),
+            kStepsAhead * d.step * b_size()};
   Panels panels{from, width() * size(), width() * words(steps) * size()};
   if (b_ == How::shared && part.shared) {
     panels.at =
@@ -355,7 +358,7 @@ Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::i
   }
   char* to =
       kept_memory(static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
-  pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, parts_of(columns, width()), steps,
+  pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns, parts_of(columns, width()), steps,
        to);
   panels.at = to;
   return panels;
@@ -404,7 +407,7 @@ void Product::run_by_lines(const Part& part) const {
   std::int32_t minus[kLineRows] = {};
   LineArgs args{};
   args.a_row = round_up(std::min(part.k, chunk), turn) / each * size();
-  args.b_line = problem_.b.line * operand_size();
+  args.b_line = problem_.b.line * b_size();
   args.c = part.c;
   args.c_row = part.c_row * size();
   args.lines = part.n;
@@ -414,16 +417,16 @@ void Product::run_by_lines(const Part& part) const {
     const std::int64_t steps = std::min(chunk, part.k - first);
     for (std::int64_t row = 0; row < part.m; ++row) {
       char* to = rows + row * args.a_row;
-      copy_line(problem_.kind, problem_.operand,
+      copy_line(problem_.kind, problem_.a_element,
                 static_cast<const char*>(part.a) +
-                    (first * problem_.a.step + row * problem_.a.line) * operand_size(),
+                    (first * problem_.a.step + row * problem_.a.line) * a_size(),
                 problem_.a.step, steps, round_up(steps, turn), to);
       if (problem_.kind.terms == Terms::quads_int8)
         minus[row] = 128 * std::accumulate(reinterpret_cast<std::int8_t*>(to),
                                            reinterpret_cast<std::int8_t*>(to) + steps, 0);
     }
     args.a = rows;
-    args.b = static_cast<const char*>(part.b) + first * operand_size();
+    args.b = static_cast<const char*>(part.b) + first * b_size();
     args.turns = steps / turn;
     args.rest = steps % turn;
     args.add = first > 0;
@@ -448,7 +451,7 @@ void Product::add(void* to, std::int64_t to_row, const void* from, std::int64_t 
 void Product::run_streaming(const Part& part) const {
   const std::int64_t chunk = chunk_of(part.k, problem_.kind.terms);
   const Distances& d = problem_.b;
-  const bool packs = b_ != How::in_place, narrow = problem_.operand != problem_.kind.sum;
+  const bool packs = b_ != How::in_place, narrow = problem_.b_element != problem_.kind.sum;
   const std::int64_t each = steps_of(problem_.kind.terms),
                      together = each * (packs    ? kStreamedPack
                                         : narrow ? kStreamedNarrow
@@ -466,11 +469,13 @@ void Product::run_streaming(const Part& part) const {
       for (std::int64_t step = first; step < last; step += together) {
         const std::int64_t steps = std::min(together, last - step);
         const char* from =
-            static_cast<const char*>(part.b) + (step * d.step + column * d.line) * operand_size();
-        Panels panels{from, d.step * operand_size(), width() * operand_size()};
+            static_cast<const char*>(part.b) + (step * d.step + column * d.line) * b_size();
+        // Processors do not foresee the next lines of a strip. They are fetched while the same columns
+        // of the lines before them are multiplied.
+        Panels panels{from, d.step * b_size(), width() * b_size(), together * d.step * b_size()};
         if (packs) {
           char* to = kept_memory(static_cast<std::size_t>(width() * words(together) * size()), 1);
-          pack({pack_b_, pack_b2_, d, width(), width()}, from, columns, 1, steps, to);
+          pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns, 1, steps, to);
           panels = {to, width() * size(), 0};
         }
         multiply_rows(part, panels, step, steps, columns, sums, row,

@@ -39,6 +39,10 @@ struct Problem {
   std::int64_t row_block, column_block;  // the largest blocks of tasks
   /// If nonzero, a task computes its block in parts of so many rows.
   std::int64_t part_rows = 0;
+  /// Of the elements of A and of B, if they are narrower than `operand`, to which they are converted.
+  DType a_element = operand, b_element = operand;
+  /// Never in the order of line_kernel.h.
+  bool in_order = false;
 };
 
 /// Part of a product: m rows, n columns and k steps from the given positions on.
@@ -84,7 +88,8 @@ class Product {
 
   // Of an element of C, and of a word.
   std::int64_t size() const { return static_cast<std::int64_t>(size_of(problem_.kind.sum)); }
-  std::int64_t operand_size() const { return static_cast<std::int64_t>(size_of(problem_.operand)); }
+  std::int64_t a_size() const { return static_cast<std::int64_t>(size_of(problem_.a_element)); }
+  std::int64_t b_size() const { return static_cast<std::int64_t>(size_of(problem_.b_element)); }
   std::int64_t words(std::int64_t steps) const {
     const std::int64_t each = steps_of(problem_.kind.terms);
     return (steps + each - 1) / each;

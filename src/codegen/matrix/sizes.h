@@ -22,6 +22,9 @@ inline constexpr std::int64_t kStepsAhead = 8;
 /// Reading B in place costs less than packing it for at most so many panels of A.
 inline constexpr std::int64_t kPanelsInPlace = 5;
 
+/// With at most so many rows, a product takes the time in which B is read once from memory.
+inline constexpr int kRowsStreamed = 3;
+
 /// Rows are divided evenly into panels: the first ones are one row higher than the others.
 struct Heights {
   std::int64_t panels, each = 0, higher = 0;

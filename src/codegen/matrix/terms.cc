@@ -83,9 +83,11 @@ llvm::Value* TermsIr::convert(llvm::Value* v, llvm::Type* element) {
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType()))
     to = llvm::FixedVectorType::get(element, vector->getNumElements());
   if (v->getType() == to) return v;
-  if (dtype_ == DType::bfloat16 && element->isFloatTy()) {
-    llvm::Type* wide = to->getWithNewType(b_.getInt32Ty());
-    return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, wide), 16), to);
+  if (dtype_ == DType::bfloat16 && element->isFloatingPointTy()) {
+    llvm::Type *bits = to->getWithNewType(b_.getInt32Ty()),
+               *wide = to->getWithNewType(b_.getFloatTy());
+    auto* number = b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, bits), 16), wide);
+    return element->isFloatTy() ? number : b_.CreateFPExt(number, to);
   }
   if (element->isFloatingPointTy()) {
     if (is_floating(dtype_)) return b_.CreateFPExt(v, to);

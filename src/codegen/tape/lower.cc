@@ -6,6 +6,7 @@
 #include "codegen/fuse/traits.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/nest/nest.h"
+#include "codegen/tape/operands.h"
 #include "codegen/tape/step_work.h"
 #include "ir/collective_attrs.h"
 #include "ir/nested.h"
@@ -307,7 +308,7 @@ void warn_of_evaluator(const Equation& eqn, const std::vector<Type>& operands) {
 void Lowerer::lower_evaluate(const Equation& eqn, std::size_t i) {
   Step step;
   OpStep types;
-  step.name = in_scope(eqn, eqn.op->shown());
+  step.name = in_scope(eqn, shown_name(eqn));
   step.loc = eqn.loc;
   for (Var v : eqn.outputs) step.mask |= level_.mask[v];
   double bytes = 0;
@@ -364,6 +365,7 @@ Lowered lower(TapeContext& ctx, const Program& p, const Inputs& arguments,
               const std::vector<Mask>* results, const Scope& scope, Mask inner, bool top,
               const std::vector<int>& ties) {
   Level level = flatten(ctx, p, arguments, scope, inner, top);
+  if (!ctx.options.evaluate) read_through_views(level);
   const Updates updates =
       ctx.options.evaluate
           ? Updates(level.flat->equations.size())

@@ -142,8 +142,8 @@ void finish(TapeContext& ctx, std::uint64_t signature) {
 }  // namespace
 
 std::span<const std::string_view> tape_passes() {
-  static constexpr std::string_view names[] = {"joint_products", "updates", "fuse",
-                                               "stretches",      "nests",   "panels"};
+  static constexpr std::string_view names[] = {"joint_products", "operands", "updates", "fuse",
+                                               "stretches",      "nests",    "panels"};
   return names;
 }
 
