@@ -181,6 +181,7 @@ const std::vector<Variable>& variables() {
       {"TESSERA_CACHE_DIR", Kind::absolute_path, 0, 0, {}, "/tmp/kernels"},
       {"TESSERA_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "256"},
       {"TESSERA_PROGRAM_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "512"},
+      {"TESSERA_OPERAND_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "4096"},
   };
   return all;
 }

@@ -120,6 +120,9 @@ std::string memory_table() {
   }
   row("sum, logical", sum);
   row("physical, shared", physical_memory_stats());
+  if (const std::int64_t packed = operand_cache_stats().bytes)
+    s += fmt::format("{:<18} {:>12}\n", "packed operands",
+                     runtime::bytes_text(static_cast<double>(packed)));
   return s;
 }
 

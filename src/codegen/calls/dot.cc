@@ -124,6 +124,12 @@ Stage share_stage(const DotSchedule& p) {
   return stage;
 }
 
+// The packed right operands of all tasks, or null.
+const char* shared_by_tasks(const DotSchedule& p, const RoutineArgs& args) {
+  if (p.panels_given) return static_cast<const char*>(args.form);
+  return p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
+}
+
 Stage multiply_stage(const DotSchedule& p) {
   Stage stage;
   stage.tasks = p.tasks();
@@ -131,8 +137,7 @@ Stage multiply_stage(const DotSchedule& p) {
     const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
-    const char* shared =
-        p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
+    const char* shared = shared_by_tasks(p, args);
     const std::int64_t size = p.operand_size(), sum_size = p.sum_size(),
                        result_size = static_cast<std::int64_t>(size_of(p.result));
     for (std::int64_t task = begin; task < end; ++task) {
@@ -181,7 +186,8 @@ void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs&
                 std::int64_t task, const PanelMaker::Place& place, const PanelMaker::Made& made) {
   const std::int64_t size = p.operand_size();
   const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
-  const bool shares = p.own->shares_b(), in_task = shares && p.row_parts() * p.column_parts() == 1;
+  const bool shares = p.own->shares_b(),
+             in_task = shares && !p.panels_given && p.row_parts() * p.column_parts() == 1;
   const Block block = block_of(p, task);
   const std::int64_t together = std::max<std::int64_t>(1, most_rows / block.m);
   for (std::int64_t b = block.first; b < block.last; b += together) {
@@ -199,8 +205,7 @@ void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs&
             p.own->share(right, packed, t);
           shared = packed;
         } else if (shares) {
-          shared = static_cast<const char*>(args.scratch) + p.shared +
-                   static_cast<std::size_t>(i) * p.own->shared_bytes();
+          shared = shared_by_tasks(p, args) + static_cast<std::size_t>(i) * p.own->shared_bytes();
         }
         p.own->run({l + lhs_offset(p, i, block.row + row) * size,
                     r + rhs_offset(p, i, block.column) * size,
@@ -224,7 +229,7 @@ std::shared_ptr<const PanelMaker> panels_of(DotSchedule p, std::vector<Stage> be
   maker->panel_rows = tiles * tallest;
   p.own = own_product(p, maker->panel_rows);
   maker->before = std::move(before);
-  if (p.own->shares_b() && p.row_parts() * p.column_parts() > 1) {
+  if (p.own->shares_b() && !p.panels_given && p.row_parts() * p.column_parts() > 1) {
     p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
     maker->before.push_back(share_stage(p));
   }
@@ -271,6 +276,64 @@ bool multiplies_pairs(const DotSchedule& p) {
   return matrix::has_bfloat16_pairs() && !p.narrow_side && p.m >= kLeafRows && p.n > 1;
 }
 
+double seconds_of(const DotSchedule& p) {
+  const double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                       static_cast<double>(p.n) * static_cast<double>(p.k);
+  return machine::kProductCall + flops / rate_of(p);
+}
+
+// The routine of a product whose operands are prepared by `stages`.
+std::shared_ptr<Routine> multiplied(DotSchedule p, std::vector<Stage> stages, ScratchPlan scratch) {
+  auto routine = std::make_shared<Routine>();
+  routine->name = "dot_general";
+  if (p.narrow)
+    p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
+  // A single column, rounded results and sums in halves wait for the whole block.
+  if (!p.turned && !p.narrow && !p.halvings && p.n > 1)
+    routine->in_panels = [p, stages, scratch] { return panels_of(p, stages, scratch); };
+  if (p.halvings) {
+    p.sums_stride =
+        static_cast<std::size_t>(p.halvings * p.row_block * p.column_block * p.sum_size());
+    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
+  }
+  routine->stages = std::move(stages);
+  if (p.own->shares_b() && !p.panels_given) {
+    p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
+    routine->stages.push_back(share_stage(p));
+  }
+  routine->stages.push_back(multiply_stage(p));
+  routine->scratch_bytes = scratch.size();
+  routine->seconds = seconds_of(p);
+  return routine;
+}
+
+// The right operand in panels, and the product that reads them.
+std::shared_ptr<const OperandForm> panels_form(DotSchedule p, const std::vector<Stage>& stages,
+                                               const ScratchPlan& scratch) {
+  p.panels_given = true;
+  p.own = own_product(p);
+  auto form = std::make_shared<OperandForm>();
+  form->key = "panels " + to_string(p.operand) + " " + to_string(p.kind.sum);
+  const matrix::Distances d = p.rhs_distances();
+  for (const std::int64_t part :
+       {static_cast<std::int64_t>(p.kind.terms), p.k, p.n, d.step, d.line, p.own->panel_width()})
+    form->key += " " + std::to_string(part);
+  if (p.batch > 1)
+    for (const std::int64_t offset : p.rhs.offsets) form->key += "+" + std::to_string(offset);
+  form->bytes = p.own->shared_bytes() * static_cast<std::size_t>(p.batch);
+  form->tasks = p.batch * p.own->shared_tasks();
+  form->make = [p](const void* operand, void* to, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t b = task / p.own->shared_tasks();
+      p.own->share(static_cast<const char*>(operand) + rhs_offset(p, b, 0) * p.operand_size(),
+                   static_cast<char*>(to) + static_cast<std::size_t>(b) * p.own->shared_bytes(),
+                   task % p.own->shared_tasks());
+    }
+  };
+  form->reader = multiplied(p, stages, scratch);
+  return form;
+}
+
 std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   const DType operand = a.inputs[0].dtype, result = a.outputs[0].dtype;
   const std::optional<matrix::Kind> kind = kind_of(operand, result);
@@ -292,38 +355,21 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
   p.own = own_product(p);
   p.narrow = size_of(result) < size_of(p.kind.sum);
   ScratchPlan scratch;
-  auto routine = std::make_shared<Routine>();
-  routine->name = "dot_general";
+  std::vector<Stage> stages;
   int index = 0;
   for (Matrix* x : {&p.lhs, &p.rhs}) {
     x->in_scratch = x->packed || p.widened;
     if (x->in_scratch) {
       x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * p.operand_size()));
-      routine->stages.push_back(prepare_stage(p, *x, index));
+      stages.push_back(prepare_stage(p, *x, index));
     }
     ++index;
   }
-  if (p.narrow)
-    p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
-  // A single column, rounded results and sums in halves wait for the whole block.
-  if (!p.turned && !p.narrow && !p.halvings && p.n > 1)
-    routine->in_panels = [p, before = routine->stages, scratch] {
-      return panels_of(p, before, scratch);
-    };
-  if (p.halvings) {
-    p.sums_stride =
-        static_cast<std::size_t>(p.halvings * p.row_block * p.column_block * p.sum_size());
-    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
+  const std::shared_ptr<Routine> routine = multiplied(p, stages, scratch);
+  if (!p.turned && !p.halvings && !p.rhs.in_scratch && p.own->gains_by_panels()) {
+    routine->form_operand = 1;
+    routine->operand_form = [p, stages, scratch] { return panels_form(p, stages, scratch); };
   }
-  if (p.own->shares_b()) {
-    p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
-    routine->stages.push_back(share_stage(p));
-  }
-  routine->stages.push_back(multiply_stage(p));
-  routine->scratch_bytes = scratch.size();
-  double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
-                 static_cast<double>(p.n) * static_cast<double>(p.k);
-  routine->seconds = machine::kProductCall + flops / rate_of(p);
   return routine;
 }
 

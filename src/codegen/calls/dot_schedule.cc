@@ -162,7 +162,7 @@ std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t 
   return std::make_shared<const matrix::Product>(
       p.turned ? matrix::Problem{operand, p.kind, 1, p.m, p.k, r, l, 1, p.row_block}
                : matrix::Problem{operand, p.kind, p.m, p.n, p.k, l, r, p.row_block, p.column_block,
-                                 part_rows});
+                                 part_rows, p.panels_given});
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -29,8 +29,9 @@ struct DotSchedule {
   // product of the transposed operands, which has one row.
   std::shared_ptr<const matrix::Product> own;
   bool turned = false;
-  std::size_t shared = 0;  // offset of the right operands that `own` packs for all tasks
-  bool widened = false;    // operands are converted to the dtype of the sums before anything else
+  std::size_t shared = 0;     // offset of the right operands that `own` packs for all tasks
+  bool panels_given = false;  // they are the form of the right operand instead
+  bool widened = false;  // operands are converted to the dtype of the sums before anything else
 
   matrix::Distances lhs_distances() const {
     return lhs.transposed ? matrix::Distances{lhs.leading, 1} : matrix::Distances{1, lhs.leading};

@@ -188,6 +188,17 @@ std::shared_ptr<const Routine> joint_routine(const PanelPair& pair, const Routin
     for (std::int64_t task = begin; task < end; ++task) panels->run(args, task, place, made);
   };
   joint->stages.push_back(std::move(stage));
+  if (maker.operand_form) {
+    joint->form_operand = maker.form_operand;
+    joint->operand_form = [=, form_of = maker.operand_form] {
+      auto form = std::make_shared<OperandForm>(*form_of());
+      PanelPair with_form = pair;
+      with_form.panels = form->reader->in_panels();
+      form->reader = joint_routine(with_form, *form->reader, kernel, maker_inputs, kernel_inputs,
+                                   kernel_outputs, size);
+      return form;
+    };
+  }
   return joint;
 }
 
