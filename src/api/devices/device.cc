@@ -12,6 +12,7 @@
 #include "runtime/host/memory_limit.h"
 #include "spmd/place/blocks.h"
 
+#include <tessera/cache.h>
 #include <tessera/distributed.h>
 #include <tessera/functional.h>
 
