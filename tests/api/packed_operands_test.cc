@@ -101,12 +101,12 @@ TEST_F(PackedOperands, ProductsKeepTheirBits) {
     const Array x = drawn({c.m, c.k}), w = drawn(c.turned ? Shape{c.n, c.k} : Shape{c.k, c.n}, 1),
                 b = drawn({c.n}, 2);
     const auto plain = ts::jit([turned = c.turned](Array x, Array w) {
-      return ts::matmul(x, turned ? ts::transpose(w) : w);
+      return ts::einsum(turned ? "mk,nk->mn" : "mk,kn->mn", x, w);
     });
     check([&] { return plain(x, w); }, c.kept);
     const Array again = w.copy();
     const auto dense = ts::jit([turned = c.turned](Array x, Array w, Array b) {
-      return ts::tanh(ts::matmul(x, turned ? ts::transpose(w) : w) + b);
+      return ts::tanh(ts::einsum(turned ? "mk,nk->mn" : "mk,kn->mn", x, w) + b);
     });
     check([&] { return dense(x, again, b); }, c.kept);
   }
@@ -186,7 +186,7 @@ TEST_F(PackedOperands, LoopsReadThemInEachTurn) {
   });
   const Array a = drawn({512, 512}, 5), b = drawn({512, 512}, 6), x = drawn({32, 512}, 7);
   check([&] { return branch(Array(true), x, a, b); }, 2);
-  check([&] { return branch(Array(false), x, a, b); }, 0);
+  check([&] { return branch(Array(false), x, a, b); }, 2);
 }
 
 TEST_F(PackedOperands, NewWeightsAreSeen) {
@@ -195,12 +195,12 @@ TEST_F(PackedOperands, NewWeightsAreSeen) {
       ts::jit([](Array w, Array x) { return w - 0.125f * ts::matmul(ts::transpose(x), x); },
               {.donate = {0}});
   const Array x = drawn({32, 384});
-  Array w = drawn({384, 384}, 1), reference = w.copy();
+  Array w = drawn({384, 384}, 1);
   for (int round = 0; round < 4; ++round) {
     const std::vector<std::byte> expected = without([&] { return f(x, w.copy()); });
     for (int call = 0; call < 3; ++call) EXPECT_EQ(bits(f(x, w)), expected) << round;
-    EXPECT_GT(kept_bytes(), 0);
-    w = step(std::move(w), x);
+    EXPECT_EQ(kept_bytes(), 384 * 384 * 4);
+    w = step(std::move(w), x + 0);
     EXPECT_EQ(kept_bytes(), 0) << round;
   }
 }
@@ -231,8 +231,8 @@ TEST_F(PackedOperands, StayWithinTheLimit) {
   const auto f = ts::jit([](Array x, Array w) { return ts::matmul(x, w); });
   const Array x = drawn({32, 256});
   std::vector<Array> weights;
-  for (int i = 0; i < 6; ++i) weights.push_back(drawn({256, 256}, i));
-  const std::int64_t one = 256 * 256 * 4;
+  for (int i = 0; i < 6; ++i) weights.push_back(drawn({256, 384}, i));
+  const std::int64_t one = 256 * 384 * 4;
   ts::set_operand_cache_limit(3 * one);
   const std::int64_t evicted = ts::operand_cache_stats().evicted;
   std::vector<std::vector<std::byte>> expected;
@@ -304,10 +304,10 @@ TEST_F(PackedOperands, LentMemoryIsReadInEachCall) {
 TEST_F(PackedOperands, DevicesHaveTheirOwn) {
   ts::set_device_count(4);
   const ts::Mesh mesh({{"x", 4}});
-  const Array x = drawn({64, 256}), w = drawn({256, 512}, 1);
+  const Array x = drawn({64, 512}), w = drawn({512, 1024}, 1);
   for (const bool columns : {false, true}) {
     const Array weights =
-        ts::device_put(w, ts::NamedSharding(mesh, columns ? ts::P(nullptr, "x") : ts::P()));
+        ts::device_put(w, ts::NamedSharding(mesh, columns ? ts::P(ts::none, "x") : ts::P()));
     const Array rows = ts::device_put(x, ts::NamedSharding(mesh, columns ? ts::P() : ts::P("x")));
     const auto f = ts::jit([](Array x, Array w) { return ts::matmul(x, w); });
     const std::vector<std::byte> expected = without([&] { return f(rows, weights); });
