@@ -165,7 +165,7 @@ const std::vector<Variable>& variables() {
        0,
        0,
        {"cancel", "fold", "join_slices", "ends", "decompose", "small_branches", "hoist", "cse",
-        "dead_code", "joint_products", "updates", "fuse", "stretches", "nests", "panels"},
+        "dead_code", "joint_products", "updates", "fuse", "stretches", "nests", "panels", "forms"},
        "cse,fold"},
       {"TESSERA_GATHER_READS", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_COMPARE", Kind::choice, 0, 0, {"off", "small", "all"}, "all"},
