@@ -16,8 +16,8 @@
 
 namespace tessera::inline v0 {
 
-/// Empties the cache, which also releases arrays captured by jitted functions. `Compiled` and
-/// `Lowered` objects keep what they need.
+/// Empties the cache, which also releases arrays captured by jitted functions, and drops packed
+/// operands. `Compiled` and `Lowered` objects keep what they need.
 TESSERA_API void clear_caches();
 
 /// The limit in (estimated) bytes: TESSERA_PROGRAM_CACHE_MB from the environment, or 512 MB.
@@ -35,5 +35,27 @@ struct CacheStats {
 };
 /// Returns the current figures of the cache. It may be called from any thread.
 TESSERA_API CacheStats cache_stats();
+
+/// Weights that matrix products and convolutions read are packed: copied in the order in which the
+/// inner loops read them. From the second call on that reads the same array, the packed copy is
+/// kept beside the array until the array goes, is donated or is written over. All packed copies
+/// together take at most this many bytes: TESSERA_OPERAND_CACHE_MB from the environment, or a
+/// quarter of memory_limit(). Beyond the limit, the least recently used are dropped, and calls pack
+/// the operand again. The results of calls do not depend on it.
+TESSERA_API std::int64_t operand_cache_limit();
+/// Drops packed operands beyond the new limit at once; with 0, none are kept. Throws Error for a
+/// negative limit.
+TESSERA_API void set_operand_cache_limit(
+    std::int64_t bytes, std::source_location loc = std::source_location::current());
+
+/// The packed operands that are kept. physical_memory_stats() counts their memory, and
+/// memory_stats() does not, because it belongs to no array.
+struct OperandCacheStats {
+  std::int64_t bytes = 0;
+  std::int64_t operands = 0;
+  std::int64_t evicted = 0;  // dropped because of the limit, since the process began
+};
+/// Returns the current figures of packed operands. It may be called from any thread.
+TESSERA_API OperandCacheStats operand_cache_stats();
 
 }  // namespace tessera::inline v0

@@ -166,7 +166,7 @@ const std::vector<Variable>& variables() {
        0,
        {"cancel", "fold", "join_slices", "ends", "decompose", "small_branches", "hoist", "cse",
         "dead_code", "joint_products", "operands", "updates", "fuse", "stretches", "nests",
-        "panels"},
+        "panels", "forms"},
        "cse,fold"},
       {"TESSERA_GATHER_READS", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_COMPARE", Kind::choice, 0, 0, {"off", "small", "all"}, "all"},
@@ -182,6 +182,7 @@ const std::vector<Variable>& variables() {
       {"TESSERA_CACHE_DIR", Kind::absolute_path, 0, 0, {}, "/tmp/kernels"},
       {"TESSERA_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "256"},
       {"TESSERA_PROGRAM_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "512"},
+      {"TESSERA_OPERAND_CACHE_MB", Kind::number, 0, std::int64_t{1} << 40, {}, "4096"},
   };
   return all;
 }

@@ -23,6 +23,8 @@ struct RoutineArgs {
   const void* const* inputs;
   void* const* outputs;
   void* scratch;
+  /// For a routine that reads the form of an operand (OperandForm): the form.
+  const void* form = nullptr;
 };
 
 /// Runs tasks [begin, end) of one stage. May run on any thread, concurrently with other tasks of
@@ -72,6 +74,22 @@ struct PanelReader {
   std::function<void(const RoutineArgs&, const Panel&, const void* operand, void* task_memory)> run;
 };
 
+struct Routine;
+
+/// An operand in the order in which a routine reads it, such as a matrix in panels. It follows from
+/// the operand alone, so it may be kept beside an operand that many calls read, and that does not
+/// change.
+struct OperandForm {
+  std::string key;  // forms of one operand with equal keys have equal contents
+  std::size_t bytes = 0;
+  std::int64_t tasks = 1;
+  /// Runs tasks [begin, end), which together make the form. `form` is 64-byte aligned.
+  std::function<void(const void* operand, void* form, std::int64_t begin, std::int64_t end)> make;
+  /// The routine that reads the form (RoutineArgs::form). Its inputs and results are those of the
+  /// routine that has the form, and it computes the same bits.
+  std::shared_ptr<const Routine> reader;
+};
+
 struct Routine {
   std::string name;  // shown in profiles: "tanh+mul+add", "dot_general"
   std::vector<Stage> stages;
@@ -89,6 +107,10 @@ struct Routine {
   /// if it has none.
   std::function<std::shared_ptr<const PanelReader>(std::size_t input, const PanelMaker&)>
       reads_panels;
+  /// The operand that has a form, and a function that returns the form; -1 and null if there is
+  /// none.
+  int form_operand = -1;
+  std::function<std::shared_ptr<const OperandForm>()> operand_form;
   /// Computes the panel of every result; null if the routine was not compiled for panels.
   std::function<void(const RoutineArgs&, const Panel&)> run_panel;
 };

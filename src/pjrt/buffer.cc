@@ -303,8 +303,9 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
       auto done = std::make_shared<runtime::Event>();
       const std::shared_ptr<void> owner(nullptr, [done](void*) { done->end(); });
       const std::int64_t bytes = shape.count() * element.bytes;
-      auto lent = runtime::Buffer::adopt(const_cast<void*>(args->data),
-                                         static_cast<std::size_t>(bytes), owner);
+      auto lent = runtime::Buffer::adopt(
+          const_cast<void*>(args->data), static_cast<std::size_t>(bytes), owner,
+          args->host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy);
       args->buffer = buffer_in(args->client, memory, element, shape, {std::move(lent), 0}, order);
       args->done_with_host_buffer = make_event(std::move(done));
       return;
@@ -356,6 +357,7 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
         order_of("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     runtime::BufferPtr block = room_for(element, shape);
+    block->may_change();  // its caller writes it where it is
     // An element that is stored in a wider type must be one of the narrow type's values, and a
     // boolean must be 0 or 1.
     if (!element.is_stored_as_seen() || element.dtype == DType::boolean) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/array_data.h"
+#include "runtime/forms.h"
 
 #include <atomic>
 #include <cstddef>
@@ -20,8 +21,10 @@ class Buffer {
   /// Allocates at least `bytes` of uninitialised host memory, from the free list of its size class
   /// if possible.
   static BufferPtr allocate(std::size_t bytes);
-  /// Wraps host memory of someone else, which `owner` keeps alive. The memory is never written.
-  static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner);
+  /// Wraps host memory of someone else, which `owner` keeps alive. The memory is never written
+  /// here. `fixed`: nobody else writes it either while the buffer lives.
+  static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner,
+                         bool fixed = false);
   /// Wraps memory of another platform, which `handle` represents and keeps alive.
   static BufferPtr remote(std::shared_ptr<void> handle, std::size_t bytes);
   /// A buffer with the memory of another buffer, which lives as long as either of them. Their
@@ -48,6 +51,13 @@ class Buffer {
   /// Whether the memory belongs to someone else.
   bool is_lent() const { return lent_; }
 
+  /// The forms of operands that calls keep beside the memory; null if someone else may write it.
+  Forms* forms();
+  /// Forgets them, because the memory will be written or is not needed any more.
+  void forget_forms();
+  /// Someone else may write the memory from now on.
+  void may_change() { fixed_ = false; }
+
   /// Counts `bytes_per_device` on every device of the layout, which are the CPU's, for the lifetime
   /// of this buffer of host memory. May be called once. Other platforms count their own memory.
   void charge(const LayoutPtr& layout, std::int64_t bytes_per_device);
@@ -60,11 +70,12 @@ class Buffer {
   friend struct BufferAccess;
   Buffer() = default;
   [[noreturn]] static void not_host();
-  bool host_ = true, lent_ = false;
+  bool host_ = true, lent_ = false, fixed_ = true;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;     // 0: owner_ holds the memory
-  std::shared_ptr<void> owner_;  // for lent, remote and shared memory
+  std::size_t capacity_ = 0;            // 0: owner_ holds the memory
+  std::shared_ptr<void> owner_;         // for lent, remote and shared memory
+  std::atomic<Forms*> forms_{nullptr};  // owned
   LayoutPtr charged_;
   std::int64_t charge_ = 0;
 };

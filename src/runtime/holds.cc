@@ -1,5 +1,7 @@
 #include "runtime/holds.h"
 
+#include "runtime/buffer.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -27,6 +29,8 @@ bool Holds::take(std::size_t i, std::uint32_t taker) {
     return std::find(inputs_.begin(), here, inputs_[i]) != here;
   }
   const bool exposed = a.exposed.load(std::memory_order_relaxed);
+  for (const Shard& s : a.shards)
+    if (s.buffer) s.buffer->forget_forms();
   state_[i] = got == Claim::Taken::alone && !exposed ? kAlone : kTaken;
   return true;
 }

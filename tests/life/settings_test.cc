@@ -47,8 +47,7 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
           "TESSERA_DISABLE_PASSES: 'cse,unroll' is no list of its names: there is no 'unroll'\n"
           "  rule: names with commas between them, of cancel, fold, join_slices, ends, decompose, "
           "small_branches, hoist, cse, dead_code, joint_products, operands, updates, fuse, "
-          "stretches, "
-          "nests or panels\n"
+          "stretches, nests, panels or forms\n"
           "  try: TESSERA_DISABLE_PASSES=cse,fold in the environment\n"));
 }
 
@@ -94,7 +93,8 @@ TEST(Settings, EveryVariableWorksAtItsExample) {
                   "TESSERA_CACHE=off",
                   "TESSERA_CACHE_DIR=/tmp/kernels",
                   "TESSERA_CACHE_MB=256",
-                  "TESSERA_PROGRAM_CACHE_MB=512"}),
+                  "TESSERA_PROGRAM_CACHE_MB=512",
+                  "TESSERA_OPERAND_CACHE_MB=4096"}),
             twice("4 devices\n"));
   EXPECT_EQ(said({"TESSERA_EVALUATE=1", "TESSERA_DEVICES=4"}), twice("4 devices\n"));
 }

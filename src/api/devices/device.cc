@@ -12,6 +12,7 @@
 #include "runtime/host/memory_limit.h"
 #include "spmd/place/blocks.h"
 
+#include <tessera/cache.h>
 #include <tessera/distributed.h>
 #include <tessera/functional.h>
 
@@ -120,6 +121,9 @@ std::string memory_table() {
   }
   row("sum, logical", sum);
   row("physical, shared", physical_memory_stats());
+  if (const std::int64_t packed = operand_cache_stats().bytes)
+    s += fmt::format("{:<18} {:>12}\n", "packed operands",
+                     runtime::bytes_text(static_cast<double>(packed)));
   return s;
 }
 

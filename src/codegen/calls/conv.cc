@@ -41,6 +41,8 @@ struct ConvSchedule {
   DType dtype = DType::float32;
   bool widened[3] = {};      // by array: 16-bit floats that are widened to float32 in scratch
   std::size_t wide[3] = {};  // their offsets in scratch
+  // The weights are the form of their operand.
+  bool weights_given = false;
   // Packed weights. For a weight gradient, each chunk has a sum, and one more for each halving.
   std::size_t weights = 0, weights_stride = 0;
   std::size_t reversed = 0;  // the reversed kernel, unpacked
@@ -92,19 +94,56 @@ void reverse_kernel(const Layout& w, const T* from, T* to) {
   });
 }
 
+// `reversed`: memory for the reversed kernel, if it has to be.
+void pack_weights(const ConvSchedule& p, const void* kernel, void* reversed, void* to) {
+  if (p.problem.reversed) {
+    auto reverse = [&]<class T>(T) {
+      reverse_kernel(p.problem.spec.weights, static_cast<const T*>(kernel),
+                     static_cast<T*>(reversed));
+    };
+    p.problem.spec.dtype == DType::bfloat16 ? reverse(bfloat16_t{}) : reverse(float{});
+    kernel = reversed;
+  }
+  p.convolution->pack(Tensor::weights, kernel, to);
+}
+
 Stage pack_weights_stage(const ConvSchedule& p) {
   return single_stage([p](const RoutineArgs& args) {
-    const void* kernel = p.array(args, p.problem.weights);
-    if (p.problem.reversed) {
-      auto reverse = [&]<class T>(T) {
-        reverse_kernel(p.problem.spec.weights, static_cast<const T*>(kernel),
-                       static_cast<T*>(p.at(args, p.reversed)));
-      };
-      p.problem.spec.dtype == DType::bfloat16 ? reverse(bfloat16_t{}) : reverse(float{});
-      kernel = p.at(args, p.reversed);
-    }
-    p.convolution->pack(Tensor::weights, kernel, p.at(args, p.weights));
+    pack_weights(p, p.array(args, p.problem.weights), p.at(args, p.reversed),
+                 p.at(args, p.weights));
   });
+}
+
+// What the order of packed weights depends on.
+std::string text_of(const ConvSpec& s) {
+  std::string text = std::to_string(static_cast<int>(s.kind)) + to_string(s.dtype);
+  for (const onednn::Dims* dims :
+       {&s.source.dims, &s.source.strides, &s.weights.dims, &s.weights.strides, &s.destination.dims,
+        &s.destination.strides, &s.strides, &s.dilations, &s.pad_low, &s.pad_high}) {
+    text += ",";
+    for (const std::int64_t d : *dims) text += " " + std::to_string(d);
+  }
+  return text;
+}
+
+// The weights in the library's layout, packed by a task.
+std::shared_ptr<OperandForm> library_form(const ConvSchedule& p, const ConvSpec& leaf) {
+  auto form = std::make_shared<OperandForm>();
+  const auto weights = static_cast<std::size_t>(p.problem.weights);
+  form->key =
+      "onednn " + to_string(p.dtype) + (p.problem.reversed ? " reversed " : " ") + text_of(leaf);
+  form->bytes = p.convolution->bytes(Tensor::weights);
+  form->make = [p, weights](const void* kernel, void* to, std::int64_t, std::int64_t) {
+    std::vector<float> wide, reversed;
+    if (p.widened[weights]) {
+      wide.resize(static_cast<std::size_t>(p.counts[weights]));
+      widen_from(p.dtype, kernel, wide.data(), p.counts[weights]);
+      kernel = wide.data();
+    }
+    if (p.problem.reversed) reversed.resize(static_cast<std::size_t>(p.counts[weights]));
+    pack_weights(p, kernel, reversed.data(), to);
+  };
+  return form;
 }
 
 // Runs one band of one chunk of the batch per task.
@@ -143,7 +182,8 @@ Stage run_stage(const ConvSchedule& p) {
       const RowBand& band = p.bands[static_cast<std::size_t>(task % bands)];
       std::int64_t first = task / bands * p.chunk;
       if (s.kind != ConvKind::backward_weights) {
-        run(band, own, first, p.at(args, p.weights));
+        run(band, own, first,
+            p.weights_given ? const_cast<void*>(args.form) : p.at(args, p.weights));
         continue;
       }
       std::size_t sums =
@@ -264,21 +304,36 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
   auto routine = std::make_shared<Routine>();
   routine->name = "convolution";
   routine->scratch_bytes = scratch.size();
-  routine->stages.push_back(single_stage([pixels, packed](const RoutineArgs& args) {
-    pixels->pack(static_cast<const float*>(args.inputs[1]), ConvSchedule::floats_at(args, packed));
-  }));
   Stage stage;
   stage.tasks = tasks;
   stage.run = [=, crop = crop_offset(problem)](const RoutineArgs& args, std::int64_t begin,
                                                std::int64_t end) {
     auto start = [&](std::int64_t task) { return pixels->pieces() * task / tasks; };
-    pixels->run(static_cast<const float*>(args.inputs[0]) + crop,
-                ConvSchedule::floats_at(args, packed), static_cast<float*>(args.outputs[0]),
+    const auto* weights =
+        args.form ? static_cast<const float*>(args.form) : ConvSchedule::floats_at(args, packed);
+    pixels->run(static_cast<const float*>(args.inputs[0]) + crop, weights,
+                static_cast<float*>(args.outputs[0]),
                 ConvSchedule::floats_at(args, planes + static_cast<std::size_t>(begin) * stride),
                 start(begin), start(end));
   };
-  routine->stages.push_back(std::move(stage));
   routine->seconds = machine::kConvolutionCall + flops / machine::kProductFlops;
+  routine->stages.push_back(std::move(stage));
+  auto form = std::make_shared<OperandForm>();
+  form->key = "pixels " + text_of(problem.spec);
+  form->bytes = pixels->packed_bytes();
+  form->make = [pixels](const void* weights, void* to, std::int64_t, std::int64_t) {
+    pixels->pack(static_cast<const float*>(weights), static_cast<float*>(to));
+  };
+  form->reader = std::make_shared<const Routine>(*routine);
+  routine->form_operand = 1;
+  routine->operand_form = [form = std::shared_ptr<const OperandForm>(std::move(form))] {
+    return form;
+  };
+  routine->stages.insert(routine->stages.begin(),
+                         single_stage([pixels, packed](const RoutineArgs& args) {
+                           pixels->pack(static_cast<const float*>(args.inputs[1]),
+                                        ConvSchedule::floats_at(args, packed));
+                         }));
   return routine;
 }
 
@@ -353,22 +408,37 @@ std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   p.own = scratch.add(p.own_stride * static_cast<std::size_t>(p.chunks) * p.bands.size());
   routine->scratch_bytes = scratch.size();
 
-  for (int i = 0; i < 2; ++i)
-    if (p.widened[i])
-      routine->stages.push_back(
-          widening_stage(dtype, p.counts[i], [i, at = p.wide[i]](const RoutineArgs& args) {
-            return Widening{args.inputs[i], ConvSchedule::floats_at(args, at)};
-          }));
-  if (!gradient) routine->stages.push_back(pack_weights_stage(p));
-  routine->stages.push_back(run_stage(p));
-  if (gradient) routine->stages.push_back(sum_weights_stage(p));
-  if (p.widened[2])
-    routine->stages.push_back(
-        narrowing_stage(dtype, p.counts[2], [at = p.wide[2]](const RoutineArgs& args) {
-          return Narrowing{ConvSchedule::floats_at(args, at), args.outputs[0]};
-        }));
   routine->seconds = machine::kConvolutionCall +
                      flops / (as_it_is ? machine::kProductFlops16 : machine::kProductFlops);
+  const auto stages_of = [dtype, gradient](const ConvSchedule& q) {
+    std::vector<Stage> stages;
+    for (int i = 0; i < 2; ++i)
+      if (q.widened[i] && !(q.weights_given && i == q.problem.weights))
+        stages.push_back(
+            widening_stage(dtype, q.counts[i], [i, at = q.wide[i]](const RoutineArgs& args) {
+              return Widening{args.inputs[i], ConvSchedule::floats_at(args, at)};
+            }));
+    if (!gradient && !q.weights_given) stages.push_back(pack_weights_stage(q));
+    stages.push_back(run_stage(q));
+    if (gradient) stages.push_back(sum_weights_stage(q));
+    if (q.widened[2])
+      stages.push_back(
+          narrowing_stage(dtype, q.counts[2], [at = q.wide[2]](const RoutineArgs& args) {
+            return Narrowing{ConvSchedule::floats_at(args, at), args.outputs[0]};
+          }));
+    return stages;
+  };
+  if (!gradient) {
+    auto reader = std::make_shared<Routine>(*routine);
+    const std::shared_ptr<OperandForm> form = library_form(p, leaf);
+    ConvSchedule given = p;
+    given.weights_given = true;
+    reader->stages = stages_of(given);
+    form->reader = std::move(reader);
+    routine->form_operand = p.problem.weights;
+    routine->operand_form = [form] { return form; };
+  }
+  routine->stages = stages_of(p);
   return routine;
 }
 

@@ -22,8 +22,8 @@ using onednn::ConvSpec;
 struct ConvPass {
   std::shared_ptr<const matrix::Convolution> convolution;
   std::int64_t destination = 0;  // offset of the first output in elements
-  std::size_t packed = 0;        // offset of the packed weights in scratch
-  std::size_t turned = 0;        // and of the source with adjacent channels, if there is one
+  std::size_t packed = 0;        // offset of the packed weights among those of a group
+  std::size_t turned = 0;  // in scratch, of the source with adjacent channels, if there is one
 };
 
 struct ProductPlan {
@@ -31,6 +31,10 @@ struct ProductPlan {
   std::int64_t groups = 1, crop = 0, size = 4;
   std::int64_t source_group, weights_group, destination_group;  // distances in elements
   std::size_t scratch_group = 0;                                // in bytes
+  /// Packed weights: of a group, in bytes, and where they begin in scratch, unless they are the
+  /// form of the operand.
+  std::size_t packed_group = 0, packed = 0;
+  bool weights_given = false;
   int source = 0, destination = 2;
 };
 
@@ -189,18 +193,18 @@ std::int64_t crop_offset(const ConvProblem& p) {
   return o;
 }
 
-std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType dtype,
-                                               double flops, bool always) {
+namespace {
+
+// `form`: the routine reads packed weights, and sets all other members of the form; null if it
+// packs them itself.
+std::shared_ptr<Routine> routine_of_passes(const ConvProblem& problem, DType dtype, double flops,
+                                           OperandForm* form) {
   const ConvSpec& s = problem.spec;
-  if ((dtype != DType::float32 && dtype != DType::float64) || s.kind == ConvKind::backward_weights)
-    return nullptr;
   const bool forward = s.kind == ConvKind::forward;
   ProductPlan plan;
   plan.size = static_cast<std::int64_t>(size_of(dtype));
   plan.groups = s.weights.dims[0];
-  // The library has no float64.
-  if (!always && dtype == DType::float32 && !quicker_than_library(problem, conv_shape(s, dtype)))
-    return nullptr;
+  plan.weights_given = form != nullptr;
   const onednn::Layout &from = forward ? s.source : s.destination,
                        &to = forward ? s.destination : s.source;
   plan.source_group = conv_shape(s, dtype).inputs * from.strides[1];
@@ -213,7 +217,7 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
       flops / (dtype == DType::float64 ? machine::kProductFlops64 : machine::kProductFlops);
   const std::size_t space = s.strides.size();
   const std::int64_t most = tasks_for(flops, machine::kConvolutionTask);
-  ScratchPlan scratch;
+  ScratchPlan scratch, packed;
   Ints phases = forward ? Ints(space, 1) : s.strides;
   const std::int64_t all = product(phases);
   for (std::int64_t phase = 0; phase < all; ++phase) {
@@ -237,17 +241,21 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
         return routine;
       }
     const std::int64_t tasks = std::max<std::int64_t>(1, most / (all * plan.groups));
-    pass.convolution = std::make_shared<const matrix::Convolution>(shape, tasks);
-    pass.packed = scratch.add(pass.convolution->packed_bytes());
+    pass.convolution =
+        std::make_shared<const matrix::Convolution>(shape, tasks, plan.weights_given);
+    pass.packed = packed.add(pass.convolution->packed_bytes());
     pass.turned = scratch.add(pass.convolution->turned_bytes());
     plan.passes.push_back(std::move(pass));
   }
   plan.scratch_group = scratch.size();
+  plan.packed_group = packed.size();
+  plan.packed = scratch.size() * static_cast<std::size_t>(plan.groups);
   if (!forward) plan.source = 0;
 
   auto routine = std::make_shared<Routine>();
   routine->name = "convolution";
-  routine->scratch_bytes = scratch.size() * static_cast<std::size_t>(plan.groups);
+  const std::size_t all_packed = packed.size() * static_cast<std::size_t>(plan.groups);
+  routine->scratch_bytes = plan.packed + (form ? 0 : all_packed);
   auto shared = std::make_shared<const ProductPlan>(std::move(plan));
   // Calls f(pass, group, task) for some tasks, of which `count` says how many a pass has.
   auto each = [shared](auto count, std::int64_t begin, std::int64_t end, auto f) {
@@ -260,9 +268,15 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
         first += tasks;
       }
   };
-  auto packed_at = [shared](const RoutineArgs& args, const ConvPass& pass, std::int64_t group) {
-    return static_cast<char*>(args.scratch) + pass.packed +
-           static_cast<std::size_t>(group) * shared->scratch_group;
+  auto packed_in = [shared](void* all, const ConvPass& pass, std::int64_t group) {
+    return static_cast<char*>(all) + pass.packed +
+           static_cast<std::size_t>(group) * shared->packed_group;
+  };
+  auto packed_at = [shared, packed_in](const RoutineArgs& args, const ConvPass& pass,
+                                       std::int64_t group) {
+    void* const all = shared->weights_given ? const_cast<void*>(args.form)
+                                            : static_cast<char*>(args.scratch) + shared->packed;
+    return packed_in(all, pass, group);
   };
   auto turned_at = [shared](const RoutineArgs& args, const ConvPass& pass, std::int64_t group) {
     return static_cast<char*>(args.scratch) + pass.turned +
@@ -276,9 +290,12 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
            (shared->crop + group * shared->source_group) * shared->size;
   };
   Stage pack, run;
+  auto weights_tasks = [](const ConvPass& pass) { return pass.convolution->pack_tasks(); };
   // Turns over images after it has packed weights.
-  auto pack_tasks = [batch = problem.spec.source.dims[0]](const ConvPass& pass) {
-    return pass.convolution->pack_tasks() + (pass.convolution->turned_bytes() ? batch : 0);
+  auto pack_tasks = [batch = problem.spec.source.dims[0],
+                     given = form != nullptr](const ConvPass& pass) {
+    return (given ? 0 : pass.convolution->pack_tasks()) +
+           (pass.convolution->turned_bytes() ? batch : 0);
   };
   auto run_tasks = [](const ConvPass& pass) { return pass.convolution->tasks(); };
   pack.tasks = run.tasks = 0;
@@ -288,7 +305,8 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   }
   pack.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     each(pack_tasks, begin, end, [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
-      const std::int64_t image = task - pass.convolution->pack_tasks();
+      const std::int64_t image =
+          task - (shared->weights_given ? 0 : pass.convolution->pack_tasks());
       if (image < 0)
         pass.convolution->pack(weights_at(args, group), packed_at(args, pass, group), task);
       else
@@ -308,7 +326,45 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   if (pack.tasks) routine->stages.push_back(std::move(pack));
   routine->stages.push_back(std::move(run));
   routine->seconds = seconds;
+  if (!form) {
+    routine->form_operand = 1;
+    routine->operand_form = [problem, dtype, flops] {
+      auto made = std::make_shared<OperandForm>();
+      made->reader = routine_of_passes(problem, dtype, flops, made.get());
+      return made;
+    };
+    return routine;
+  }
+  form->key =
+      "convolution " + std::to_string(shared->groups) + " " + std::to_string(shared->weights_group);
+  form->tasks = 0;
+  for (const ConvPass& pass : shared->passes) {
+    form->key += "; " + pass.convolution->packed_key();
+    form->tasks += shared->groups * pass.convolution->pack_tasks();
+  }
+  form->bytes = all_packed;
+  form->make = [=](const void* weights, void* to, std::int64_t begin, std::int64_t end) {
+    each(weights_tasks, begin, end,
+         [&](const ConvPass& pass, std::int64_t group, std::int64_t task) {
+           pass.convolution->pack(
+               static_cast<const char*>(weights) + group * shared->weights_group * shared->size,
+               packed_in(to, pass, group), task);
+         });
+  };
   return routine;
+}
+
+}  // namespace
+
+std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType dtype,
+                                               double flops, bool always) {
+  const ConvSpec& s = problem.spec;
+  if ((dtype != DType::float32 && dtype != DType::float64) || s.kind == ConvKind::backward_weights)
+    return nullptr;
+  // The library has no float64.
+  if (!always && dtype == DType::float32 && !quicker_than_library(problem, conv_shape(s, dtype)))
+    return nullptr;
+  return routine_of_passes(problem, dtype, flops, nullptr);
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -113,6 +113,12 @@ Stage share_stage(const DotSchedule& p) {
 
 namespace {
 
+// The packed right operands of all tasks, or null.
+const char* shared_by_tasks(const DotSchedule& p, const RoutineArgs& args) {
+  if (p.panels_given) return static_cast<const char*>(args.form);
+  return p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
+}
+
 Stage multiply_stage(const DotSchedule& p) {
   Stage stage;
   stage.tasks = p.tasks();
@@ -120,8 +126,7 @@ Stage multiply_stage(const DotSchedule& p) {
     const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
     char* out = p.narrow ? static_cast<char*>(args.scratch) + p.result_scratch
                          : static_cast<char*>(args.outputs[0]);
-    const char* shared =
-        p.own->shares_b() ? static_cast<const char*>(args.scratch) + p.shared : nullptr;
+    const char* shared = shared_by_tasks(p, args);
     const std::int64_t sum_size = p.sum_size(),
                        result_size = static_cast<std::int64_t>(size_of(p.result));
     for (std::int64_t task = begin; task < end; ++task) {
@@ -170,7 +175,8 @@ char* task_memory(std::size_t bytes) {
 void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs& args,
                 std::int64_t task, const PanelMaker::Place& place, const PanelMaker::Made& made) {
   const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
-  const bool shares = p.own->shares_b(), in_task = shares && p.row_parts() * p.column_parts() == 1;
+  const bool shares = p.own->shares_b(),
+             in_task = shares && !p.panels_given && p.row_parts() * p.column_parts() == 1;
   const Block block = block_of(p, task);
   const std::int64_t together = std::max<std::int64_t>(1, most_rows / block.m);
   for (std::int64_t b = block.first; b < block.last; b += together) {
@@ -188,8 +194,7 @@ void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs&
             p.own->share(right, packed, t);
           shared = packed;
         } else if (shares) {
-          shared = static_cast<const char*>(args.scratch) + p.shared +
-                   static_cast<std::size_t>(i) * p.own->shared_bytes();
+          shared = shared_by_tasks(p, args) + static_cast<std::size_t>(i) * p.own->shared_bytes();
         }
         p.own->run({l + lhs_offset(p, i, block.row + row) * p.size_in(p.lhs),
                     r + rhs_offset(p, i, block.column) * p.size_in(p.rhs),
@@ -213,7 +218,7 @@ std::shared_ptr<const PanelMaker> panels_of(DotSchedule p, std::vector<Stage> be
   maker->panel_rows = tiles * tallest;
   p.own = own_product(p, maker->panel_rows);
   maker->before = std::move(before);
-  if (p.own->shares_b() && p.row_parts() * p.column_parts() > 1) {
+  if (p.own->shares_b() && !p.panels_given && p.row_parts() * p.column_parts() > 1) {
     p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
     maker->before.push_back(share_stage(p));
   }
@@ -265,6 +270,64 @@ bool multiplies_pairs(const DotSchedule& p) {
 bool is_empty(const CallArgs& a) {
   return a.inputs[0].shape.count() == 0 || a.inputs[1].shape.count() == 0;
 }
+
+// The routine of a product whose operands are prepared by `stages`.
+std::shared_ptr<Routine> multiplied(DotSchedule p, std::vector<Stage> stages, ScratchPlan scratch) {
+  auto routine = std::make_shared<Routine>();
+  routine->name = "dot_general";
+  if (!p.halvings)
+    routine->reads_panels = [p, stages, scratch](std::size_t input, const PanelMaker& maker) {
+      return reader_of(p, input == 0, maker, stages, scratch);
+    };
+  if (p.narrow)
+    p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
+  // A single column, rounded results and sums in halves wait for the whole block.
+  if (!p.turned && !p.narrow && !p.halvings && p.n > 1)
+    routine->in_panels = [p, stages, scratch] { return panels_of(p, stages, scratch); };
+  if (p.halvings) {
+    p.sums_stride =
+        static_cast<std::size_t>(p.halvings * p.row_block * p.column_block * p.sum_size());
+    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
+  }
+  routine->stages = std::move(stages);
+  if (p.own->shares_b() && !p.panels_given) {
+    p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
+    routine->stages.push_back(share_stage(p));
+  }
+  routine->stages.push_back(multiply_stage(p));
+  routine->scratch_bytes = scratch.size();
+  routine->seconds =
+      machine::kProductCall + static_cast<double>(p.batch) * p.seconds_of_one(rate_of(p));
+  return routine;
+}
+
+// The right operand in panels, and the product that reads them.
+std::shared_ptr<const OperandForm> panels_form(DotSchedule p, const std::vector<Stage>& stages,
+                                               const ScratchPlan& scratch) {
+  p.panels_given = true;
+  p.own = own_product(p);
+  auto form = std::make_shared<OperandForm>();
+  form->key = "panels " + to_string(p.rhs.element) + " " + to_string(p.kind.sum);
+  const matrix::Distances d = p.rhs_distances();
+  for (const std::int64_t part :
+       {static_cast<std::int64_t>(p.kind.terms), p.k, p.n, d.step, d.line, p.own->panel_width()})
+    form->key += " " + std::to_string(part);
+  if (p.batch > 1 || p.rhs.first)
+    for (const std::int64_t offset : p.rhs.offsets) form->key += "+" + std::to_string(offset);
+  form->bytes = p.own->shared_bytes() * static_cast<std::size_t>(p.batch);
+  form->tasks = p.batch * p.own->shared_tasks();
+  form->make = [p](const void* operand, void* to, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t b = task / p.own->shared_tasks();
+      p.own->share(static_cast<const char*>(operand) + rhs_offset(p, b, 0) * p.size_in(p.rhs),
+                   static_cast<char*>(to) + static_cast<std::size_t>(b) * p.own->shared_bytes(),
+                   task % p.own->shared_tasks());
+    }
+  };
+  form->reader = multiplied(p, stages, scratch);
+  return form;
+}
+
 
 void cut_all(DotSchedule& p) {
   cut(p);
@@ -321,42 +384,21 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a, OperandViews views
   p.own = own_product(p);
   p.narrow = size_of(result) < size_of(p.kind.sum);
   ScratchPlan scratch;
-  auto routine = std::make_shared<Routine>();
-  routine->name = "dot_general";
+  std::vector<Stage> stages;
   int index = 0;
   for (Matrix* x : {&p.lhs, &p.rhs}) {
     x->in_scratch = x->packed || p.widened;
     if (x->in_scratch) {
       x->scratch = scratch.add(static_cast<std::size_t>(x->elements() * p.size_in(*x)));
-      routine->stages.push_back(prepare_stage(p, *x, index));
+      stages.push_back(prepare_stage(p, *x, index));
     }
     ++index;
   }
-  if (!p.halvings)
-    routine->reads_panels = [p, before = routine->stages, scratch](std::size_t input,
-                                                                   const PanelMaker& maker) {
-      return reader_of(p, input == 0, maker, before, scratch);
-    };
-  if (p.narrow)
-    p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
-  // A single column, rounded results and sums in halves wait for the whole block.
-  if (!p.turned && !p.narrow && !p.halvings && p.n > 1)
-    routine->in_panels = [p, before = routine->stages, scratch] {
-      return panels_of(p, before, scratch);
-    };
-  if (p.halvings) {
-    p.sums_stride =
-        static_cast<std::size_t>(p.halvings * p.row_block * p.column_block * p.sum_size());
-    p.sums_scratch = scratch.add(p.sums_stride * static_cast<std::size_t>(p.tasks()));
+  const std::shared_ptr<Routine> routine = multiplied(p, stages, scratch);
+  if (!p.turned && !p.halvings && !p.rhs.in_scratch && p.own->gains_by_panels()) {
+    routine->form_operand = 1;
+    routine->operand_form = [p, stages, scratch] { return panels_form(p, stages, scratch); };
   }
-  if (p.own->shares_b()) {
-    p.shared = scratch.add(p.own->shared_bytes() * static_cast<std::size_t>(p.batch));
-    routine->stages.push_back(share_stage(p));
-  }
-  routine->stages.push_back(multiply_stage(p));
-  routine->scratch_bytes = scratch.size();
-  routine->seconds =
-      machine::kProductCall + static_cast<double>(p.batch) * p.seconds_of_one(rate_of(p));
   return routine;
 }
 

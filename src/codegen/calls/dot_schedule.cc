@@ -218,7 +218,8 @@ matrix::Problem problem_of(const DotSchedule& p, std::int64_t part_rows) {
           part_rows,
           element(p.lhs),
           element(p.rhs),
-          p.in_order};
+          p.in_order,
+          p.panels_given};
 }
 
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows) {

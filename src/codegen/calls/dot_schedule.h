@@ -31,9 +31,10 @@ struct DotSchedule {
   // product of the transposed operands, which has one row.
   std::shared_ptr<const matrix::Product> own;
   bool turned = false;
-  std::size_t shared = 0;  // offset of the right operands that `own` packs for all tasks
-  bool widened = false;    // operands are converted to the dtype of the sums before anything else
-  bool in_order = false;   // see matrix::Problem
+  std::size_t shared = 0;     // offset of the right operands that `own` packs for all tasks
+  bool panels_given = false;  // they are the form of the right operand instead
+  bool widened = false;   // operands are converted to the dtype of the sums before anything else
+  bool in_order = false;  // see matrix::Problem
 
   bool turns() const { return n == 1 && m > 1; }
   /// The time of a matrix of the batch on one core that does `rate` operations per second.

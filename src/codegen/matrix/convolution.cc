@@ -25,7 +25,7 @@ constexpr int kRowsMemory = 0, kSumsMemory = 2;
 
 }  // namespace
 
-Convolution::Convolution(const ConvShape& shape, std::int64_t tasks)
+Convolution::Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps)
     : shape_(shape),
       lanes_(lanes_of(shape.dtype)),
       size_(static_cast<std::int64_t>(size_of(shape.dtype))) {
@@ -38,6 +38,7 @@ Convolution::Convolution(const ConvShape& shape, std::int64_t tasks)
     for (const ConvTap& tap : axis.taps)
       pads_ |= tap.offset < 0 || (axis.out - 1) * axis.step + tap.offset >= axis.in;
   find_layouts();
+  if (keeps) weights_in_place_ = false;
   cut_chunks();
   cut_tasks(tasks);
   find_kernels();

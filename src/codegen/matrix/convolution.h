@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tessera::inline v0::codegen::matrix {
@@ -45,14 +46,17 @@ struct ConvShape {
 /// Immutable, and safe to use on several threads with distinct results.
 class Convolution {
  public:
-  /// Divides the work into about `tasks` tasks.
-  Convolution(const ConvShape& shape, std::int64_t tasks);
+  /// Divides the work into about `tasks` tasks. `keeps`: packed weights are kept from call to call,
+  /// so they are packed for a few pixels, too.
+  Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps = false);
 
   /// The size of the packed weights, and the tasks into which packing is divided: none for a few
   /// pixels, for which weights are read where they are.
   std::size_t packed_bytes() const;
   std::int64_t pack_tasks() const;
   void pack(const void* weights, void* to, std::int64_t task) const;
+  /// Convolutions with equal keys pack equal weights to equal bytes.
+  std::string packed_key() const;
 
   std::int64_t tasks() const { return pieces_ * column_pieces_; }
   /// `weights` are read again only if some are infinite or NaN and windows reach into the padding.

@@ -97,6 +97,19 @@ std::size_t Convolution::packed_bytes() const {
                                   pack_tasks() * std::int64_t{sizeof(std::int64_t)});
 }
 
+std::string Convolution::packed_key() const {
+  std::string key = to_string(shape_.dtype);
+  for (const std::int64_t part :
+       {std::int64_t{weights_in_place_}, std::int64_t{pads_}, width(), shape_.inputs,
+        shape_.outputs, shape_.weights_input, shape_.weights_output})
+    key += " " + std::to_string(part);
+  for (const ConvAxis& a : shape_.axes) {
+    key += ", " + std::to_string(a.weights) + " at";
+    for (const ConvTap& tap : a.taps) key += " " + std::to_string(tap.window);
+  }
+  return key;
+}
+
 void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
   const ConvShape& s = shape_;
   auto finite = [&](const char* x, std::int64_t count) {

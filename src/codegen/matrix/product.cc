@@ -83,14 +83,19 @@ Product::Product(const Problem& problem)
   const bool packs_b = b != Adjacent::lines || (b_converts && !(few_rows && whole_words));
   const auto far = [](std::int64_t bytes) { return bytes % kPage == 0; };
   by_lines_ = adds_by_lines(p);
-  streaming_ = few_rows && bytes_of_b > machine::kProductBytes &&
+  streaming_ = !p.panels_given && few_rows && bytes_of_b > machine::kProductBytes &&
                (packs_b ? m <= kRowsStreamed : m <= kRowsStreamed || far(p.b.step * b_size()));
   if (!packs_b || m > 4)
     vectors_ =
         most_vectors(static_cast<int>(in_parts ? most_rows() : heights.of(0)), parts_in(p.kind));
+  // The width of panels that are given does not depend on how a task divides its rows.
+  if (p.panels_given && (m > most_rows() || p.column_block < p.n))
+    vectors_ = kTileVectors / parts_in(p.kind);
   const std::int64_t chunk = words(chunk_of(p.k, p.kind.terms));
 
-  if (!streaming_) {
+  if (p.panels_given) {
+    b_ = How::shared;
+  } else if (!streaming_) {
     if (packs_b || (m > 2 * most_rows() && (far(p.b.step * b_size()) || m > kRowsInPlace ||
                                             heights.panels > kPanelsInPlace)))
       b_ = (p.m > p.row_block || in_parts) &&
@@ -112,6 +117,11 @@ Product::Product(const Problem& problem)
   if (!words_in_a || a == Adjacent::neither ||
       (!few_rows && columns > 2 * width() && far(std::max(p.a.line, p.a.step) * a_size())))
     a_ = How::in_task;
+  // Reading elements in place costs no more for very few rows, and less if they are narrow.
+  constexpr double kLeastPacked = 1 << 14;
+  gains_by_panels_ = !by_lines_ && (b_ == How::in_place ? m > kRowsStreamed && !b_converts &&
+                                                              bytes_of_b > machine::kProductBytes
+                                                        : bytes_of_b >= kLeastPacked);
   if (by_lines_) {
     b_ = How::in_place;
     for (std::int64_t rows : {m, p.m % p.row_block})

@@ -43,6 +43,8 @@ struct Problem {
   DType a_element = operand, b_element = operand;
   /// Never in the order of line_kernel.h.
   bool in_order = false;
+  /// All of B is in panels (Product::share), however few rows there are.
+  bool panels_given = false;
 };
 
 /// Part of a product: m rows, n columns and k steps from the given positions on.
@@ -65,6 +67,11 @@ class Product {
  public:
   explicit Product(const Problem& problem);
 
+  /// Whether the product takes less time if it is given B in panels that are kept from call to
+  /// call.
+  bool gains_by_panels() const { return gains_by_panels_; }
+  /// What the order of elements in the panels depends on besides B's type and distances.
+  std::int64_t panel_width() const { return width(); }
   /// Whether B should be packed once for all tasks, in a stage before them.
   bool shares_b() const { return b_ == How::shared; }
   /// The size of the packed B, and the tasks into which packing is divided.
@@ -118,7 +125,8 @@ class Product {
   How a_ = How::in_place, b_ = How::in_place;
   /// B is read once, a few steps at a time over many columns.
   bool streaming_ = false;
-  bool by_lines_ = false;                 // see adds_by_lines
+  bool by_lines_ = false;  // see adds_by_lines
+  bool gains_by_panels_ = false;
   std::int64_t column_group_ = 0;         // columns whose panels stay in the second-level cache
   LineKernel lines_[kLineRows + 1] = {};  // by rows
   PackKernel pack_a_ = nullptr, pack_b_ = nullptr;

@@ -104,6 +104,35 @@ struct JointChain {
   }
 };
 
+// The form that the maker of a chain has of an operand, with a reader that makes the whole chain.
+// Null if the maker makes other panels when it reads the form.
+std::shared_ptr<const OperandForm> form_of_joint(const std::shared_ptr<const OperandForm>& own,
+                                                 const Routine& plain, const JointChain& joint) {
+  if (!own || !own->reader->in_panels) return nullptr;
+  const std::shared_ptr<const PanelMaker> panels = own->reader->in_panels();
+  const PanelMaker& usual = *joint.panels;
+  if (!panels || panels->rows != usual.rows || panels->columns != usual.columns ||
+      panels->column_block != usual.column_block || panels->panel_rows != usual.panel_rows ||
+      panels->matrix_rows != usual.matrix_rows || panels->block_rows != usual.block_rows ||
+      panels->tasks != usual.tasks || panels->scratch_bytes > usual.scratch_bytes)
+    return nullptr;
+  auto reading = std::make_shared<JointChain>(joint);
+  reading->panels = panels;
+  auto reader = std::make_shared<Routine>(plain);
+  reader->stages = panels->before;
+  reader->stages.insert(
+      reader->stages.end(),
+      plain.stages.begin() + static_cast<std::ptrdiff_t>(usual.before.size()),
+      plain.stages.end() - 1);
+  reader->stages.push_back(
+      {panels->tasks, [reading](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+         for (std::int64_t task = begin; task < end; ++task) reading->run(args, task);
+       }});
+  auto form = std::make_shared<OperandForm>(*own);
+  form->reader = std::move(reader);
+  return form;
+}
+
 // Joins the steps of a chain.
 Step joint_step(const PanelChain& chain) {
   const std::vector<Step>& steps = chain.draft->steps;
@@ -114,6 +143,8 @@ Step joint_step(const PanelChain& chain) {
   routine->in_place.clear();
   routine->in_panels = nullptr;
   routine->reads_panels = nullptr;
+  routine->form_operand = -1;
+  routine->operand_form = nullptr;
   joint->panels = chain.panels;
   routine->stages = chain.panels->before;
   routine->scratch_bytes = chain.panels->scratch_bytes;
@@ -203,6 +234,13 @@ Step joint_step(const PanelChain& chain) {
       {chain.panels->tasks, [joint](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
          for (std::int64_t task = begin; task < end; ++task) joint->run(args, task);
        }});
+  if (maker_kind.routine->operand_form) {
+    const auto form = [form_of = maker_kind.routine->operand_form, plain = *routine, joint] {
+      return form_of_joint(form_of(), plain, *joint);
+    };
+    routine->form_operand = maker_kind.routine->form_operand;
+    routine->operand_form = form;
+  }
   step.seconds = routine->seconds;
   kind.routine = std::move(routine);
   step.kind = std::move(kind);

@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "codegen/kernel/kernel.h"
+#include "codegen/tape/forms.h"
 #include "codegen/tape/lives.h"
 #include "codegen/tape/native.h"
 #include "codegen/tape/panels.h"
@@ -143,7 +144,7 @@ void finish(TapeContext& ctx, std::uint64_t signature) {
 
 std::span<const std::string_view> tape_passes() {
   static constexpr std::string_view names[] = {"joint_products", "operands", "updates", "fuse",
-                                               "stretches",      "nests",    "panels"};
+                                               "stretches",      "nests",    "panels",  "forms"};
   return names;
 }
 
@@ -155,6 +156,7 @@ std::shared_ptr<const Tape> make_tape(const Program& p, const TapeOptions& optio
   Lowered top = lower(ctx, p, {none, none}, nullptr, Scope{}, 0, true);
   if (options.together.count > 1) check_processes(p, ctx, *top.draft->tape);
   compile_pending(ctx, p);
+  find_forms(ctx, p);
   finish(ctx, options.together.count > 1 ? hash_of(p) : 0);
 #ifdef TESSERA_VERIFY_PASSES
   verify(*top.draft->tape);

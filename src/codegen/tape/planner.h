@@ -44,7 +44,8 @@ struct TapeOptions {
 };
 
 /// The planner's passes by name, in the order in which they run: "joint_products", "operands",
-/// "updates", "fuse", "stretches", "nests", "panels". Each runs through PassRun (transform/pass.h).
+/// "updates", "fuse", "stretches", "nests", "panels", "forms". Each runs through PassRun
+/// (transform/pass.h).
 std::span<const std::string_view> tape_passes();
 
 /// Flattens shard_maps into one list of equations, chooses the axes over which each is executed,

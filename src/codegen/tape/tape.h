@@ -147,6 +147,10 @@ struct OpStep {
 /// A kernel or a library call.
 struct RoutineStep : OpStep {
   std::shared_ptr<const Routine> routine;  // null while its kernel waits to be compiled
+  /// If an operand has a form that calls may keep: the routine that reads the form, and where the
+  /// call's pointer to it is. If the pointer is null, `routine` runs.
+  std::shared_ptr<const Routine> form_reader;
+  Ref form;
 };
 /// An op that its evaluator carries out.
 struct EvaluateStep : OpStep {
@@ -237,7 +241,8 @@ void for_each_ref(const Step& step, F&& f) {
   const auto spare = [&](const LoopStep& s) {
     for (const Ref& r : s.spare) f(r);
   };
-  std::visit(Overloaded{[](const OpStep&) {}, [](const CopyStep&) {}, [](const CondStep&) {},
+  std::visit(Overloaded{[&](const RoutineStep& s) { f(s.form); }, [](const EvaluateStep&) {},
+                        [](const CopyStep&) {}, [](const CondStep&) {},
                         [](const CollectiveStep&) {}, [&](const ScanStep& s) { spare(s); },
                         [&](const WhileStep& s) {
                           spare(s);
@@ -298,6 +303,19 @@ struct Result {
   Type type;
 };
 
+/// The form of an operand that steps read and that does not change: of an argument that is not
+/// given away, or of a constant. A call finds or makes it (runtime/cpu/call_forms.h).
+struct TapeForm {
+  std::shared_ptr<const OperandForm> form;
+  /// The operand: that argument of this tape, or a constant of the tape `constants`, which may be
+  /// that of a body.
+  Ref operand;
+  int argument = -1;
+  const Tape* constants = nullptr;
+  int slot = -1;         // in space `argument`: pointers to the form, by instance of the operand
+  bool repeats = false;  // a loop reads it
+};
+
 /// The instances that this process's devices hold, by the axes over which they are numbered. Along
 /// axes without an entry, this process holds all instances.
 using Here = std::map<Mask, std::vector<std::int64_t>>;
@@ -321,6 +339,7 @@ struct Tape {
   // Top level; for bodies, one per input in order, then the hidden ones.
   std::vector<Argument> arguments;
   std::vector<Result> results;
+  std::vector<TapeForm> forms;  // of the top-level tape
   std::vector<std::byte> constants;
   std::int64_t table = 0;  // number of pointers
   std::int64_t arena_bytes = 0;

@@ -177,6 +177,7 @@ std::vector<ArrayDataPtr> make_results(const Variant& v, std::span<const ArrayDa
                            {blocks.data(), blocks.size()}, s.bytes, queued);
       if (buffer) {
         holds.overwrite(a.input);
+        buffer->forget_forms();
         base = static_cast<std::size_t>(blocks[0] - buffer->host_data());
       }
     }

@@ -105,7 +105,9 @@ struct StepRun {
         sanitizers::writes(out[i], static_cast<std::size_t>(kind.output_types[i].bytes()));
       if (scratch) sanitizers::writes(scratch, kind.routine->scratch_bytes);
     }
-    run_routine(*kind.routine, {in.data(), out.data(), scratch}, lane.spread);
+    const void* const form = kind.form.slot >= 0 ? at(kind.form) : nullptr;
+    run_routine(form ? *kind.form_reader : *kind.routine, {in.data(), out.data(), scratch, form},
+                lane.spread);
   }
   void operator()(const EvaluateStep& kind) const {
     const profiler::Scope scope = profiled("evaluator");
@@ -219,6 +221,11 @@ StraightLine::StraightLine(const Tape& tape, const Frame& frame) {
       item.step = &step;
       if (const auto* work = std::get_if<RoutineStep>(&step.kind)) {
         item.routine = work->routine.get();
+        if (work->form.slot >= 0) {
+          item.reader = work->form_reader.get();
+          item.form = pointers_.size();
+          add(work->form);
+        }
       } else if (const auto* copy = std::get_if<CopyStep>(&step.kind)) {
         item.box = &copy->box;
       } else {
@@ -247,8 +254,9 @@ void StraightLine::run(bool spread, WorkShare counted) {
                                       : kCopy,
                           profiler::kShared, i.step->loc);
     void *const *in = pointers_.data() + i.inputs, *const *out = pointers_.data() + i.outputs;
+    const void* const form = i.reader ? pointers_[i.form] : nullptr;
     if (i.routine)
-      run_routine(*i.routine, {in, out, i.scratch}, spread);
+      run_routine(form ? *i.reader : *i.routine, {in, out, i.scratch, form}, spread);
     else
       i.box->run(static_cast<const std::byte*>(*in), static_cast<std::byte*>(*out));
     if (i.loop && counted.call) count_bodies(*i.loop, i.scratch, counted);

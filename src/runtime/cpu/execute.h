@@ -8,6 +8,7 @@
 
 namespace tessera::inline v0::runtime {
 
+class CallForms;
 class CallGiven;
 
 /// The memory of one execution of a tape: pointers to arguments and results, temporaries, and each
@@ -17,6 +18,7 @@ struct Frame {
   std::byte* arena = nullptr;
   std::byte* local = nullptr;
   CallGiven* given = nullptr;  // identifies the call's inputs in exchanges, also for bodies
+  CallForms* forms = nullptr;  // of operands that do not change; null for bodies
 
   Frame() = default;
   /// Lays out a frame in `memory`, which has tape.frame_bytes bytes.
@@ -59,6 +61,8 @@ class StraightLine {
   struct Item {
     const tape::Step* step = nullptr;
     const Routine* routine = nullptr;  // null: a copy of `box`
+    const Routine* reader = nullptr;   // runs if there is a form; null if there never is
+    std::size_t form = 0;              // its pointer
     const BoxCopy* box = nullptr;
     const tape::Native* loop = nullptr;   // whose function `routine` is
     std::size_t inputs = 0, outputs = 0;  // the start of its pointers

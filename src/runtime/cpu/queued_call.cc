@@ -2,6 +2,7 @@
 
 #include "base/float_mode.h"
 #include "ops/control/host_call.h"
+#include "runtime/cpu/call_forms.h"
 #include "runtime/cpu/given.h"
 #include "runtime/profiler.h"
 #include "runtime/work_ledger.h"
@@ -14,6 +15,7 @@ void execute_for(std::string_view name, const tape::Tape& tape, const Frame& fra
   try {
     const ProgramFloats floats;
     if (frame.given) frame.given->settle();
+    if (frame.forms) frame.forms->make();
     if (!work_ledger::on()) return execute(tape, frame, true);
     CallWork work;
     const double devices = tape.devices;

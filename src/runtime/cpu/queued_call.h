@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/buffer.h"
+#include "runtime/cpu/call_forms.h"
 #include "runtime/cpu/tape_executable.h"
 #include "runtime/holds.h"
 #include "runtime/host/blocks.h"
@@ -26,6 +27,7 @@ class QueuedCall {
   /// Keeps a buffer alive until the call is over, and counts it as in flight.
   void hold(const BufferPtr& buffer);
   void keep(std::shared_ptr<CallGiven> given) { given_ = std::move(given); }
+  void keep(std::unique_ptr<CallForms> forms) { forms_ = std::move(forms); }
   /// Adds a computation that must complete before the call.
   void after(std::shared_ptr<Completion> before) { before_.push_back(std::move(before)); }
   /// Whether it may run before earlier calls.
@@ -43,6 +45,7 @@ class QueuedCall {
   ScopedBlock memory_;
   Frame frame_;
   std::shared_ptr<CallGiven> given_;  // used by the frame
+  std::unique_ptr<CallForms> forms_;  // used by the frame
   std::vector<BufferPtr> buffers_;
   std::vector<std::shared_ptr<Completion>> before_;
   std::vector<Taken> taken_;

@@ -8,6 +8,7 @@
 #include "processes/order.h"
 #include "processes/processes.h"
 #include "runtime/backend.h"
+#include "runtime/cpu/call_forms.h"
 #include "runtime/cpu/given.h"
 #include "runtime/cpu/queued_call.h"
 #include "runtime/footprint.h"
@@ -225,6 +226,11 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   if (poisoned) std::memset(frame.arena, 0xff, static_cast<std::size_t>(poisoned));
   std::vector<Bound> bound = bind_inputs(v, inputs, fits_, frame);
   std::vector<ArrayDataPtr> results = make_results(v, inputs, holds, bound, frame, queued);
+  std::unique_ptr<CallForms> forms;
+  if (!tape.forms.empty()) {
+    forms = std::make_unique<CallForms>(v, bound, frame);
+    frame.forms = forms.get();
+  }
   std::shared_ptr<CallGiven> given;
   if (several_) {
     given = CallGiven::of(tape.signature, communicates_, inputs, options_.donated, results);
@@ -246,6 +252,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
   }
   auto call = std::make_shared<QueuedCall>(shared_from_this(), v.tape, std::move(memory), frame);
   if (given) call->keep(std::move(given));
+  if (forms) call->keep(std::move(forms));
   for (const auto& in : inputs) {
     for (const Shard& s : in->shards) call->hold(s.buffer);
     if (in->pending) call->after(in->pending);

@@ -3,6 +3,7 @@
 
 #include "codegen/tape/tape.h"
 #include "runtime/array_data.h"
+#include "runtime/forms.h"
 #include "spmd/place/blocks.h"
 
 #include <atomic>
@@ -45,6 +46,7 @@ struct Variant {
   bool between = false;    // devices of other processes take part
   bool libraries = false;  // it calls libraries
   mutable std::atomic<bool> ran{false};
+  mutable Forms forms;  // of the tape's constants
 };
 
 /// The variant for a tape of a program with `inputs` inputs, planned for the given `uniform`

@@ -196,9 +196,20 @@ thread_local std::string_view allocating = "Array";
 AllocatingFor::AllocatingFor(std::string_view name) : before_(allocating) { allocating = name; }
 AllocatingFor::~AllocatingFor() { allocating = before_; }
 
-Block acquire_block(std::size_t bytes) {
+namespace {
+Block acquire(std::size_t bytes) {
   try {
     return pool().acquire(bytes);
+  } catch (const std::bad_alloc&) {
+    if (!drop_forms()) throw;
+    return pool().acquire(bytes);
+  }
+}
+}  // namespace
+
+Block acquire_block(std::size_t bytes) {
+  try {
+    return acquire(bytes);
   } catch (const std::bad_alloc&) {
     const auto text = [](auto n) { return bytes_text(static_cast<double>(n)); };
     Message(allocating)
@@ -223,11 +234,12 @@ BufferPtr Buffer::allocate(std::size_t bytes) {
   return b;
 }
 
-BufferPtr Buffer::adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner) {
+BufferPtr Buffer::adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner, bool fixed) {
   BufferPtr b = BufferAccess::make();
   b->data_ = static_cast<std::byte*>(data);
   b->size_ = bytes;
   b->lent_ = true;
+  b->fixed_ = fixed;
   b->owner_ = std::make_shared<Lent>(std::move(owner), static_cast<std::int64_t>(bytes));
   return b;
 }
@@ -248,6 +260,7 @@ BufferPtr Buffer::share(const BufferPtr& buffer) {
   BufferPtr b = BufferAccess::make();
   b->host_ = buffer->host_;
   b->lent_ = buffer->lent_;
+  b->fixed_ = buffer->fixed_;
   b->data_ = buffer->data_;
   b->size_ = buffer->size_;
   std::lock_guard lock(sharing());
@@ -264,7 +277,22 @@ bool Buffer::is_shared() const {
   return owner_.use_count() > 1;
 }
 
+Forms* Buffer::forms() {
+  if (!fixed_ || !host_) return nullptr;
+  Forms* now = forms_.load(std::memory_order_acquire);
+  if (now) return now;
+  auto made = std::make_unique<Forms>();
+  if (forms_.compare_exchange_strong(now, made.get(), std::memory_order_acq_rel))
+    return made.release();
+  return now;
+}
+
+void Buffer::forget_forms() {
+  if (Forms* const f = forms_.load(std::memory_order_acquire)) f->forget();
+}
+
 Buffer::~Buffer() {
+  delete forms_.load(std::memory_order_acquire);
   if (charged_) own_devices().charge(*charged_, -charge_, -1);
   if (capacity_) release_block({data_, capacity_});
 }
