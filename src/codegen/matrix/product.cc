@@ -154,7 +154,7 @@ void Product::prepare_rows(std::int64_t m) {
     const std::int64_t n = std::min(problem_.n, problem_.column_block);
     const auto whole = [&] {
       tile.vectors = vectors_, tile.partial = false;
-      tile.fetches = streaming_ && elements;
+      tile.fetches = streaming_ && elements && !is_complex(problem_.kind.sum);
       if (!k.whole) k.whole = tile_kernel(tile);
       tile.fetches = false;
     };
