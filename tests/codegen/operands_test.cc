@@ -205,7 +205,7 @@ TEST(Operands, NarrowWeightsAreNotStoredWide) {
 // Sixteen queries, four heads of keys: each is read four times and stored once.
 TEST(Operands, RepeatedHeadsAreReadInPlace) {
   Builder b("grouped");
-  const std::int64_t batch = 2, length = 40, heads = 16, groups = 4, width = 24;
+  const std::int64_t batch = 2, length = 200, heads = 16, groups = 4, width = 64;
   const Value q = b.input(Type(DType::float32, {batch, 1, heads, width})),
               k = b.input(Type(DType::float32, {batch, length, groups, width}));
   const Value wide = ops::reshape(

@@ -141,7 +141,7 @@ void cut(DotSchedule& p) {
   std::int64_t column_parts = parts / row_parts;
   if (p.m < kLeafRows && !p.rhs.transposed) {
     // Lines are read in pieces that are not too short, but always by two tasks.
-    constexpr std::int64_t kLeastPiece = 1024;
+    constexpr std::int64_t kLeastPiece = 4096;
     const auto pieces = static_cast<std::uint64_t>(
         std::max<std::int64_t>(2, p.n * size_of(p.rhs.element) / kLeastPiece));
     column_parts = std::min(column_parts, static_cast<std::int64_t>(std::bit_floor(pieces)));

@@ -3,7 +3,6 @@
 #include "codegen/matrix/line_kernel.h"
 #include "codegen/matrix/micro_kernel.h"
 #include "codegen/matrix/packing.h"
-#include "codegen/matrix/sizes.h"
 
 namespace tessera::inline v0::codegen::matrix {
 
@@ -15,11 +14,6 @@ std::vector<SharedFunction> common_functions() {
       for (bool partial : {false, true})
         for (ReadA read_a : {ReadA::by_rows, ReadA::by_steps})
           all.push_back(tile_function({kind, rows, vectors, partial, read_a}));
-  // Those that read B once from memory (Product::run_streaming).
-  for (int rows = 1; rows <= kRowsStreamed; ++rows)
-    for (ReadA read_a : {ReadA::by_rows, ReadA::by_steps})
-      all.push_back(tile_function(
-          {kind, rows, most_vectors(rows), false, read_a, ReadB::words, DType::float32, true}));
   for (int rows = 1; rows <= kLineRows; ++rows)
     all.push_back(line_function({kind, DType::float32, rows}));
   for (Adjacent adjacent : {Adjacent::lines, Adjacent::steps, Adjacent::neither})

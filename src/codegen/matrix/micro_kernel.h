@@ -35,7 +35,7 @@ struct Tile {
   ReadA read_a = ReadA::by_rows;
   ReadB read_b = ReadB::words;
   DType b_element = DType::float32;  // of B in place
-  /// B is fetched ahead although there are few rows: it is in no cache.
+  /// B is fetched ahead although there are few rows.
   bool fetches = false;
 };
 

@@ -164,7 +164,7 @@ void Product::prepare_rows(std::int64_t m) {
     const std::int64_t n = std::min(problem_.n, problem_.column_block);
     const auto whole = [&] {
       tile.vectors = vectors_, tile.partial = false;
-      tile.fetches = streaming_ && b_ == How::in_place;
+      tile.fetches = streaming_ && elements && !is_complex(problem_.kind.sum);
       if (!k.whole) k.whole = tile_kernel(tile);
       tile.fetches = false;
     };
@@ -480,9 +480,10 @@ void Product::run_streaming(const Part& part) const {
         const std::int64_t steps = std::min(together, last - step);
         const char* from =
             static_cast<const char*>(part.b) + (step * d.step + column * d.line) * b_size();
-        // Processors do not foresee the next lines of a strip. They are fetched while the same columns
-        // of the lines before them are multiplied.
-        Panels panels{from, d.step * b_size(), width() * b_size(), together * d.step * b_size()};
+        // Processors foresee the next columns of a few lines if a tile reads enough of each. Of narrow
+        // elements it reads too little, so the next lines are fetched meanwhile.
+        Panels panels{from, d.step * b_size(), width() * b_size(),
+                      narrow ? together * d.step * b_size() : 0};
         if (packs) {
           char* to = kept_memory(static_cast<std::size_t>(width() * words(together) * size()), 1);
           pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns, 1, steps, to);
