@@ -223,8 +223,8 @@ class PreparedConvolution final : public Convolution {
   std::string implementation_;
 };
 
-// Makes oneDNN create the static variables of its first product. They are destroyed at process exit,
-// so they must exist before any work is queued that may run then.
+// Makes oneDNN create the static variables of its first product. They are destroyed at process
+// exit, so they must exist before any work is queued that may run then.
 void make_variables_of_products() {
   // Rows, columns and single elements have separate kernels.
   const float x[4] = {};
