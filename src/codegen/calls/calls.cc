@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "base/process.h"
-#include "codegen/calls/onednn.h"
 #include "codegen/kernel/kernel.h"
 
 #include <algorithm>
@@ -104,8 +103,6 @@ std::shared_ptr<const Routine> library_call(const CallArgs& a) {
   if (!a.op.call) return nullptr;
   auto routine = a.op.call(a);
   if (!routine || !a.op.library_bytes) return routine;
-  static const bool made = (onednn::make_variables(), true);
-  (void)made;
   auto marked = std::make_shared<Routine>(*routine);
   marked->library = true;
   marked->bytes = a.op.library_bytes;

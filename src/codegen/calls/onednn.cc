@@ -223,16 +223,9 @@ class PreparedConvolution final : public Convolution {
   std::string implementation_;
 };
 
-}  // namespace
-
-bool multiplies_bfloat16() {
-  OpenMp::get();
-  constexpr int kUnits = dnnl_cpu_isa_avx512_core_bf16;  // a set of bits
-  return host_isa().bfloat16 && (dnnl_get_effective_cpu_isa() & kUnits) == kUnits;
-}
-
-void make_variables() {
-  const LibraryBegins begins;
+// Makes oneDNN create the static variables of its first product. They are destroyed at process
+// exit, so they must exist before any work is queued that may run then.
+void make_variables_of_products() {
   // Rows, columns and single elements have separate kernels.
   const float x[4] = {};
   float product[4];
@@ -240,6 +233,14 @@ void make_variables() {
   for (int which = 0; which < 16; ++which)
     dnnl_sgemm(which & 1 ? 'T' : 'N', which & 2 ? 'T' : 'N', which & 4 ? 2 : 1, which & 8 ? 2 : 1,
                1, 1, x, 2, x, 2, 0, product, 2);
+}
+
+}  // namespace
+
+bool multiplies_bfloat16() {
+  OpenMp::get();
+  constexpr int kUnits = dnnl_cpu_isa_avx512_core_bf16;  // a set of bits
+  return host_isa().bfloat16 && (dnnl_get_effective_cpu_isa() & kUnits) == kUnits;
 }
 
 std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {
@@ -254,7 +255,11 @@ std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {
   std::shared_ptr<const PreparedConvolution> kept = attempt(true);
   if (kept && kept->fast()) return kept;
   std::shared_ptr<const PreparedConvolution> blocked = attempt(false);
-  return blocked && (blocked->fast() || !kept) ? blocked : kept;
+  if (blocked && blocked->fast()) return blocked;
+  // What remains are convolutions as products. Creating the variables takes 25 ms.
+  static const bool made = (make_variables_of_products(), true);
+  (void)made;
+  return kept ? kept : blocked;
 }
 
 }  // namespace tessera::inline v0::codegen::onednn

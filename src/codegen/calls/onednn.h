@@ -65,8 +65,4 @@ class Convolution {
   virtual std::string implementation() const = 0;
 };
 
-/// Makes oneDNN create the static variables of its first product. They are destroyed at process
-/// exit, so they must exist before any work is queued that may run then.
-void make_variables();
-
 }  // namespace tessera::inline v0::codegen::onednn

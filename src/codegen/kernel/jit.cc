@@ -3,7 +3,6 @@
 #include "base/message.h"
 #include "base/process.h"
 #include "base/settings.h"
-#include "base/thread_kept.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
 #include "codegen/kernel/math_functions.h"
@@ -38,7 +37,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
+#include <vector>
 
 namespace tessera::inline v0::codegen {
 
@@ -57,20 +58,17 @@ void initialize_llvm() {
   });
 }
 
-llvm::TargetMachine& machine() {
-  static thread_local const ThreadKept<std::unique_ptr<llvm::TargetMachine>> tm([] {
-    initialize_llvm();
-    const Isa& isa = host_isa();
-    std::string error;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error);
-    if (!target) throw InternalError("LLVM has no target for this machine: " + error);
-    llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-        unoptimized() ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
-  }());
-  return **tm;
+std::unique_ptr<llvm::TargetMachine> make_target() {
+  initialize_llvm();
+  const Isa& isa = host_isa();
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error);
+  if (!target) throw InternalError("LLVM has no target for this machine: " + error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      unoptimized() ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
 }
 
 // The emitter writes good code already. The remaining work is folding, and canonical forms that the
@@ -104,30 +102,104 @@ void add_nest_passes(llvm::FunctionPassManager& passes) {
   add_folding(passes);
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& tm, Effort effort) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager calls;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&tm);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
-  llvm::FunctionPassManager passes;
-  if (effort == Effort::nest) {
-    llvm::ModulePassManager inlined;
-    inlined.addPass(llvm::AlwaysInlinerPass());
-    inlined.addPass(llvm::GlobalDCEPass());
-    inlined.run(module, modules);
-    add_nest_passes(passes);
-  } else {
-    add_folding(passes);
+// All of LLVM that compiling needs, for one thread at a time. Building it takes a third of the time
+// of a small kernel, so it is kept for the next module. In between, nothing in it refers to a
+// module or a context.
+class Compiler {
+ public:
+  Compiler() : target_(make_target()), stream_(bytes_), builder_(target_.get()) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(calls_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, calls_, modules_);
+    inlining_.addPass(llvm::AlwaysInlinerPass());
+    inlining_.addPass(llvm::GlobalDCEPass());
+    add_folding(of_kernels_);
+    add_nest_passes(of_nests_);
+#ifdef TESSERA_VERIFY_PASSES
+    constexpr bool kUnverified = false;
+#else
+    constexpr bool kUnverified = true;
+#endif
+    if (target_->addPassesToEmitFile(codegen_, stream_, nullptr, llvm::CodeGenFileType::ObjectFile,
+                                     kUnverified))
+      throw InternalError("LLVM cannot write object files for this machine");
   }
-  for (llvm::Function& f : module)
-    if (!f.isDeclaration()) passes.run(f, functions);
-}
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  const llvm::TargetMachine& target() const { return *target_; }
+
+  void optimize(llvm::Module& module, Effort effort) {
+    if (effort == Effort::nest) inlining_.run(module, modules_);
+    llvm::FunctionPassManager& passes = effort == Effort::nest ? of_nests_ : of_kernels_;
+    for (llvm::Function& f : module)
+      if (!f.isDeclaration()) passes.run(f, functions_);
+    loops_.clear();
+    functions_.clear();
+    calls_.clear();
+    modules_.clear();
+  }
+
+  std::string object_file(llvm::Module& module) {
+    bytes_.clear();
+    codegen_.run(module);
+    return std::string(bytes_.begin(), bytes_.end());
+  }
+
+ private:
+  const std::unique_ptr<llvm::TargetMachine> target_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager calls_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::SmallVector<char, 0> bytes_;
+  llvm::raw_svector_ostream stream_;
+  llvm::PassBuilder builder_;
+  llvm::ModulePassManager inlining_;
+  llvm::FunctionPassManager of_kernels_, of_nests_;
+  llvm::legacy::PassManager codegen_;
+};
+
+// A compiler for as long as this lives. There are at most as many as threads that have compiled at
+// the same time.
+class CompilerLease {
+ public:
+  CompilerLease() {
+    {
+      std::lock_guard lock(idle().mutex);
+      if (!idle().compilers.empty()) {
+        compiler_ = std::move(idle().compilers.back());
+        idle().compilers.pop_back();
+      }
+    }
+    if (!compiler_) compiler_ = std::make_unique<Compiler>();
+  }
+  ~CompilerLease() {
+    // One that an exception left in the middle of a module is not used again.
+    if (std::uncaught_exceptions() > exceptions_) return;
+    std::lock_guard lock(idle().mutex);
+    idle().compilers.push_back(std::move(compiler_));
+  }
+  CompilerLease(const CompilerLease&) = delete;
+  CompilerLease& operator=(const CompilerLease&) = delete;
+  Compiler* operator->() const { return compiler_.get(); }
+
+ private:
+  struct Idle {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Compiler>> compilers;
+  };
+  // Never destroyed, because threads may compile until the process ends.
+  static Idle& idle() {
+    static auto* all = new Idle;
+    return *all;
+  }
+
+  const int exceptions_ = std::uncaught_exceptions();
+  std::unique_ptr<Compiler> compiler_;
+};
 
 // Places a kernel's constants next to its code. Memory with different permissions is a separate
 // mapping, and a process may have only some tens of thousands of these; adjacent code shares one.
@@ -181,15 +253,14 @@ llvm::orc::LLJIT& jit() {
 }  // namespace
 
 void configure_module(llvm::Module& module) {
-  llvm::TargetMachine& tm = machine();
+  static const auto& layout = *new llvm::DataLayout(CompilerLease()->target().createDataLayout());
   module.setTargetTriple(host_isa().triple);
-  module.setDataLayout(tm.createDataLayout());
+  module.setDataLayout(layout);
 }
 
 std::string compile_object(llvm::Module& module, Effort effort) {
   // LLVM creates its value types and tables of library functions on first use.
   const LibraryBegins begins;
-  llvm::TargetMachine& tm = machine();
   std::string width = std::to_string(8 * host_isa().vector_bytes);
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
@@ -197,24 +268,15 @@ std::string compile_object(llvm::Module& module, Effort effort) {
     f.addFnAttr("min-legal-vector-width", width);
   }
 #ifdef TESSERA_VERIFY_PASSES
-  constexpr bool kUnverified = false;
   std::string problem;
   llvm::raw_string_ostream out(problem);
   if (llvm::verifyModule(module, &out))
     throw InternalError("emitted code is malformed: " + problem);
-#else
-  constexpr bool kUnverified = true;
 #endif
   if (settings::flag("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
-  if (!unoptimized()) optimize(module, tm, effort);
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager codegen;
-  if (tm.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                             kUnverified))
-    throw InternalError("LLVM cannot write object files for this machine");
-  codegen.run(module);
-  return std::string(bytes.begin(), bytes.end());
+  const CompilerLease compiler;
+  if (!unoptimized()) compiler->optimize(module, effort);
+  return compiler->object_file(module);
 }
 
 namespace {

@@ -110,6 +110,11 @@ std::vector<MachinePtr> make_machines(std::vector<MachineRequest> requests) {
     }
     coming[i] = entry.coming;
   }
+  // Long programs first, so that no thread is left with one when the others have finished. The
+  // length of the key is that of the program.
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
+    return a.request.key.size() > b.request.key.size();
+  });
   std::atomic<std::size_t> next = 0;
   auto work = [&] {
     for (std::size_t i; (i = next++) < jobs.size();) {
