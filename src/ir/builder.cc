@@ -78,6 +78,12 @@ Values Builder::emit(const Op& op, std::span<const Value> inputs, Attrs attrs) {
 
   type_varying(op, attrs, types.all(), results);
 
+  // Most programs are small, and moving equations to larger memory is a good part of building one.
+  constexpr std::size_t kFirst = 16;
+  if (program_->equations.empty()) {
+    program_->equations.reserve(kFirst);
+    made_by_.reserve(2 * kFirst);
+  }
   Equation& eqn = program_->equations.emplace_back();
   eqn.op = &op;
   eqn.inputs.reserve(inputs.size());

@@ -3,6 +3,7 @@
 // processors, with the same operations for each.
 #include "codegen/calls/fft_lanes.h"
 
+#include "codegen/calls/fft_squares.h"
 #include "codegen/kernel/isa.h"
 #include "ops/linalg/fft.h"
 
@@ -178,70 +179,6 @@ INLINE FftPoint<P>* run_all(const Passes<P>& passes, FftPoint<P>* x, FftPoint<P>
     std::swap(x, y);
   }
   return x;
-}
-
-// As many vectors as a vector has lanes: the rows of a square.
-template <class P, int bytes>
-struct Square {
-  typedef P Vector __attribute__((vector_size(bytes), may_alias));
-  static constexpr int kRows = bytes / static_cast<int>(sizeof(P));
-  Vector rows[kRows];
-
-  // The elements of two rows in turn, from position `first` onwards.
-  template <int first, int... i>
-  INLINE static void interleave(const Vector& a, const Vector& b, Vector& to,
-                                std::integer_sequence<int, i...>) {
-    to = __builtin_shufflevector(a, b, (first + i / 2 + i % 2 * kRows)...);
-  }
-
-  // Interleaving the halves of the rows as often as the number of rows can be halved transposes it.
-  INLINE void transpose() {
-    constexpr std::make_integer_sequence<int, kRows> kLanes;
-    for (int round = 1; round < kRows; round *= 2) {
-      Vector next[kRows];
-      for (int i = 0; i < kRows / 2; ++i) {
-        interleave<0>(rows[i], rows[i + kRows / 2], next[2 * i], kLanes);
-        interleave<kRows / 2>(rows[i], rows[i + kRows / 2], next[2 * i + 1], kLanes);
-      }
-      for (int i = 0; i < kRows; ++i) rows[i] = next[i];
-    }
-  }
-};
-
-// The lanes of points are the columns of a matrix whose rows are the lines.
-template <int bytes, class P>
-INLINE void all_to_points(const P* const* lines, std::int64_t numbers, FftPoint<P>* points) {
-  constexpr std::int64_t n = Square<P, bytes>::kRows, lanes = FftPoint<P>::kLanes;
-  P* const to = reinterpret_cast<P*>(points);
-  const std::int64_t width = 2 * numbers, whole = width / n * n;
-  for (std::int64_t column = 0; column < whole; column += n)
-    for (std::int64_t first = 0; first < lanes; first += n) {
-      Square<P, bytes> s;
-      for (std::int64_t r = 0; r < n; ++r)
-        __builtin_memcpy(&s.rows[r], lines[first + r] + column, bytes);
-      s.transpose();
-      for (std::int64_t c = 0; c < n; ++c)
-        __builtin_memcpy(to + (column + c) * lanes + first, &s.rows[c], bytes);
-    }
-  for (std::int64_t column = whole; column < width; ++column)
-    for (std::int64_t c = 0; c < lanes; ++c) to[column * lanes + c] = lines[c][column];
-}
-template <int bytes, class P>
-INLINE void all_to_lines(const FftPoint<P>* points, std::int64_t numbers, P* const* lines) {
-  constexpr std::int64_t n = Square<P, bytes>::kRows, lanes = FftPoint<P>::kLanes;
-  const P* const from = reinterpret_cast<const P*>(points);
-  const std::int64_t width = 2 * numbers, whole = width / n * n;
-  for (std::int64_t column = 0; column < whole; column += n)
-    for (std::int64_t first = 0; first < lanes; first += n) {
-      Square<P, bytes> s;
-      for (std::int64_t c = 0; c < n; ++c)
-        __builtin_memcpy(&s.rows[c], from + (column + c) * lanes + first, bytes);
-      s.transpose();
-      for (std::int64_t r = 0; r < n; ++r)
-        __builtin_memcpy(lines[first + r] + column, &s.rows[r], bytes);
-    }
-  for (std::int64_t column = whole; column < width; ++column)
-    for (std::int64_t c = 0; c < lanes; ++c) lines[c][column] = from[column * lanes + c];
 }
 
 template <int bytes, class P>

@@ -49,8 +49,7 @@ class FloatMath {
 
   // e / (e + 2) where e = expm1(2 |x|). The result reaches 1 before the clamp.
   llvm::Value* tanh(llvm::Value* x) {
-    llvm::Value* y = at_most(abs(x), 9.5);
-    llvm::Value* e = scaled_expm1(b_.CreateFAdd(y, y), 0);
+    llvm::Value* e = expm1_of_double(at_most(abs(x), 9.5));
     return sign_of(x, b_.CreateFDiv(e, b_.CreateFAdd(e, number(2))));
   }
 
@@ -85,9 +84,9 @@ class FloatMath {
     llvm::Value* beyond = b_.CreateFCmpOGT(a, number(1));
     llvm::Value* y = b_.CreateSelect(beyond, b_.CreateFDiv(number(1), a), a);
     llvm::Value* square = b_.CreateFMul(y, y);
-    llvm::Value* p = polynomial(b_, square,
-                                {-0.0017936183, 0.01091459, -0.031177817, 0.057957564, -0.08403449,
-                                 0.10952185, -0.14264241, 0.19998549, -0.333333});
+    llvm::Value* p =
+        short_chain(square, {-0.0017936183, 0.01091459, -0.031177817, 0.057957564, -0.08403449,
+                             0.10952185, -0.14264241, 0.19998549, -0.333333});
     llvm::Value* angle = multiply_add(b_, b_.CreateFMul(y, square), p, y);
     llvm::Value* rest = b_.CreateFSub(number(kHalfPi), b_.CreateFAdd(angle, number(kHalfPiExcess)));
     return sign_of(x, b_.CreateSelect(beyond, rest, angle));
@@ -96,8 +95,9 @@ class FloatMath {
   // With e = exp(-|x|): e / (1 + e) for negative x, where exp(-x) would overflow, else 1 / (1 + e).
   llvm::Value* logistic(llvm::Value* x) {
     Reduced r = reduce(b_.CreateFNeg(at_most(abs(x), 104)), 127 + 24);
-    llvm::Value* e = b_.CreateFMul(b_.CreateFAdd(r.p, number(1)), power_of_two(r.n));
-    e = b_.CreateFMul(e, number(0x1p-24));
+    llvm::Value* e = host_isa().avx512 ? scaled(b_.CreateFAdd(r.p, number(1)), r.n)
+                                       : b_.CreateFMul(one_more_times(r.p, power_of_two(r.bits)),
+                                                       number(0x1p-24));
     llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
     return b_.CreateFDiv(b_.CreateSelect(negative, e, number(1)), b_.CreateFAdd(e, number(1)));
   }
@@ -225,7 +225,7 @@ class FloatMath {
     llvm::Value* square = b_.CreateFAdd(most, rest);
     llvm::Value* lost = b_.CreateFAdd(b_.CreateFSub(most, square), rest);
     Reduced e = reduce(b_.CreateFNeg(square), 127 + 24, lost);
-    llvm::Value* v = scaled_down(times_erfcx(a, e.p), e.n);
+    llvm::Value* v = scaled_down(times_erfcx(a, e.p), e.bits);
     llvm::Value* negative = b_.CreateICmpSLT(bits(x), integer(0));
     return b_.CreateSelect(negative, b_.CreateFSub(number(2), v), v);
   }
@@ -264,8 +264,10 @@ class FloatMath {
     return b_.CreateSelect(b_.CreateFCmpOGE(abs(x), number(0x1p-100)), v, x);
   }
   // NaN passes through because x is the second operand of the resulting min and max instructions.
+  // The fence stops LLVM from moving a later change of sign inside, which would be no minimum then.
   llvm::Value* at_most(llvm::Value* x, double high) {
-    return b_.CreateSelect(b_.CreateFCmpOGT(x, number(high)), number(high), x);
+    return b_.CreateArithmeticFence(
+        b_.CreateSelect(b_.CreateFCmpOGT(x, number(high)), number(high), x), t_);
   }
   llvm::Value* clamp(llvm::Value* x, double low, double high) {
     llvm::Value* y = at_most(x, high);
@@ -273,8 +275,9 @@ class FloatMath {
   }
 
   struct Reduced {
-    llvm::Value* n;  // an integer whose lowest nine bits are n + bias
-    llvm::Value* p;  // expm1(r) where x - lost = n ln 2 + r and |r| <= ln 2 / 2 or slightly more
+    llvm::Value* n;     // a whole number
+    llvm::Value* bits;  // an integer whose lowest nine bits are n + bias
+    llvm::Value* p;     // expm1(r) where x - lost = n ln 2 + r and |r| <= ln 2 / 2 or slightly more
   };
   Reduced reduce(llvm::Value* x, int bias, llvm::Value* lost = nullptr) {
     // Adding `shift`, whose last bit is worth 1, rounds to an integer in the lowest bits.
@@ -284,31 +287,67 @@ class FloatMath {
     llvm::Value* r = multiply_add(b_, n, number(-kLn2High), x);
     r = multiply_add(b_, n, number(kLn2High - kLn2), r);
     if (lost) r = b_.CreateFSub(r, lost);
-    return {bits(shifted), near_expm1(r)};
+    return {n, bits(shifted), near_expm1(r)};
   }
   // The Chebyshev fit of (expm1(r) - r) / r^2, for |r| <= ln 2 / 2 or slightly more.
   llvm::Value* near_expm1(llvm::Value* r) {
-    llvm::Value* q = polynomial(
-        b_, r,
-        {0.001392626785673201, 0.00836324691772461, 0.04166655242443085, 0.16666576266288757, 0.5});
+    llvm::Value* q = short_chain(r, {0.001392626785673201, 0.00836324691772461, 0.04166655242443085,
+                                     0.16666576266288757, 0.5});
     return multiply_add(b_, b_.CreateFMul(r, r), q, r);
+  }
+  // A polynomial whose operations depend on each other in a chain of a third to half the length of
+  // Horner's rule, for two more multiplications (Estrin 1960). A function's throughput is bound by
+  // its chain, since a processor can look ahead over a few vectors of elements only.
+  llvm::Value* short_chain(llvm::Value* x, std::initializer_list<double> coefficients) {
+    const std::vector<double> c(std::rbegin(coefficients), std::rend(coefficients));
+    const auto pair = [&](std::size_t i) -> llvm::Value* {
+      return i + 1 < c.size() ? multiply_add(b_, x, number(c[i + 1]), number(c[i])) : number(c[i]);
+    };
+    llvm::Value *square = b_.CreateFMul(x, x), *fourth = nullptr, *sum = nullptr;
+    for (std::size_t i = (c.size() - 1) / 4 * 4 + 4; i > 0; i -= 4) {
+      llvm::Value* four = pair(i - 4);
+      if (i - 2 < c.size()) four = multiply_add(b_, square, pair(i - 2), four);
+      if (sum && !fourth) fourth = b_.CreateFMul(square, square);
+      sum = sum ? multiply_add(b_, sum, fourth, four) : four;
+    }
+    return sum;
+  }
+  // (1 + p) power with one rounding of 1 + p, if the product is exact.
+  llvm::Value* one_more_times(llvm::Value* p, llvm::Value* power) {
+    return host_isa().fused ? multiply_add(b_, p, power, power)
+                            : b_.CreateFMul(b_.CreateFAdd(p, number(1)), power);
   }
   // 2^(n - 127), where n is given by the lowest nine bits.
   llvm::Value* power_of_two(llvm::Value* n) { return floats(b_.CreateShl(n, integer(23))); }
   // exp(x) / 2^shift, for x from -104 to 89 + shift / 2.
   llvm::Value* scaled_exp(llvm::Value* x, int shift) {
-    // In two steps, since 2^n may be out of range although the result is not.
     Reduced e = reduce(x, 2 * 127 - shift);
-    llvm::Value* half = b_.CreateLShr(e.n, integer(1));
-    llvm::Value* v = b_.CreateFMul(b_.CreateFAdd(e.p, number(1)), power_of_two(half));
-    return b_.CreateFMul(v, power_of_two(b_.CreateSub(e.n, half)));
+    if (host_isa().avx512 && shift == 0) return scaled(b_.CreateFAdd(e.p, number(1)), e.n);
+    // In two steps, since 2^n may be out of range although the result is not.
+    llvm::Value* half = b_.CreateLShr(e.bits, integer(1));
+    llvm::Value* v = one_more_times(e.p, power_of_two(half));
+    return b_.CreateFMul(v, power_of_two(b_.CreateSub(e.bits, half)));
   }
   // expm1(x) / 2^shift, for x from -20 to 88 + shift / 2.
   llvm::Value* scaled_expm1(llvm::Value* x, int shift) {
     Reduced e = reduce(x, 127 - shift);
-    llvm::Value* power = power_of_two(e.n);
+    llvm::Value* power = power_of_two(e.bits);
     double one = shift == 0 ? 1 : shift == 1 ? 0.5 : 0.25;
     return multiply_add(b_, power, e.p, b_.CreateFSub(power, number(one)));
+  }
+
+  // expm1(2 y) for 0 <= y < 10, for a quotient that depends on it the less the larger it is: the
+  // error of n ln 2, which is rounded once, grows with n. The polynomial of near_expm1 is that of
+  // s = r / 2, with coefficients that are scaled exactly.
+  llvm::Value* expm1_of_double(llvm::Value* y) {
+    llvm::Constant* shift = number(0x1.8p23 + 127);
+    llvm::Value* shifted = multiply_add(b_, y, number(2 * kLog2E), shift);
+    llvm::Value* s = multiply_add(b_, b_.CreateFSub(shifted, shift), number(-kLn2 / 2), y);
+    llvm::Value* q = short_chain(s, {64 * 0.001392626785673201, 32 * 0.00836324691772461,
+                                     16 * 0.04166655242443085, 8 * 0.16666576266288757, 4 * 0.5});
+    llvm::Value* p = multiply_add(b_, b_.CreateFMul(s, s), q, b_.CreateFAdd(s, s));
+    llvm::Value* power = power_of_two(bits(shifted));
+    return multiply_add(b_, power, p, b_.CreateFSub(power, number(1)));
   }
 
   // log1p(x) for finite x > -1: k ln 2 + log1p(t) where 1 + x = 2^k (1 + t), so that t = 2^-k x +
@@ -327,10 +366,10 @@ class FloatMath {
   llvm::Value* count(llvm::Value* k) { return b_.CreateSIToFP(b_.CreateAShr(k, integer(23)), t_); }
   // The Chebyshev fit of (t - log1p(t)) / t^2, for t from -1/4 to 1/2.
   llvm::Value* near_log1p(llvm::Value* t) {
-    llvm::Value* q = polynomial(
-        b_, t,
-        {0.047382425516843796, -0.10625629127025604, 0.13122877478599548, -0.14438456296920776,
-         0.16647644340991974, -0.1999359279870987, 0.25000154972076416, -0.33333396911621094, 0.5});
+    llvm::Value* q =
+        short_chain(t, {0.047382425516843796, -0.10625629127025604, 0.13122877478599548,
+                        -0.14438456296920776, 0.16647644340991974, -0.1999359279870987,
+                        0.25000154972076416, -0.33333396911621094, 0.5});
     return multiply_add(b_, b_.CreateFNeg(b_.CreateFMul(t, t)), q, t);
   }
   // -infinity at `pole`, NaN below it, infinity at infinity.
@@ -354,7 +393,8 @@ class FloatMath {
 }  // namespace
 
 llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x) {
-  FloatMath math(b, x);
+  // The fence stops LLVM from moving an absolute value into minima and maxima that x may consist of.
+  FloatMath math(b, b.CreateArithmeticFence(x, x->getType()));
   switch (op) {
     case Arith::exp: return math.exp(x);
     case Arith::expm1: return math.expm1(x);

@@ -277,6 +277,8 @@ void write_past_caches(KernelSchedule& plan, const Program& p) {
              (s.dims.size() == 1 || s.dims.back() * size_of(t.dtype) % kLine == 0);
     });
     if (s.past_caches && s.tile >= 0) tile_along_rows(s);
+    // Every part of a loop would have to begin at a cache line.
+    if (s.past_caches) s.seams.clear();
   }
 }
 

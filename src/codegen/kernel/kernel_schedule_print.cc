@@ -267,6 +267,8 @@ class Notes final : public Tracer {
     if (static_cast<int>(k) == s_.tile && s_.along_rows) text += ", one after the other";
     if (last && s_.block) text += fmt::format(", in parallel blocks of {}", s_.block);
     if (last && s_.width) text += fmt::format(", {} lanes", s_.width);
+    for (std::size_t i = 0; last && i < s_.seams.size(); ++i)
+      text += fmt::format("{} {}", i ? "," : ", cut at", s_.seams[i]);
     return text;
   }
 

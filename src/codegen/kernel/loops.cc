@@ -159,15 +159,46 @@ int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer
     if (r.shape.count() >= 8) ++over_rows;
   }
   int width = std::min(32, 64 / widest);
-  // Wide vectors read memory in longer pieces. Several reductions together read several operands,
-  // so less of each will do, and each of them takes the compiler as long as its vectors are wide.
-  // So does every operation around them, and its values do not fit the registers.
+  // Wide vectors read memory in longer pieces, but the registers should hold the partial results of
+  // a reduction. Several reductions together read several operands, so less of each will do,
+  // and each of them takes the compiler as long as its vectors are wide. So does every operation
+  // around them, and its values do not fit the registers.
   constexpr unsigned kAround = 4;
   const unsigned pieces = std::max(over_rows, static_cast<unsigned>(t.around) / kAround);
-  if (over_rows) width *= static_cast<int>(std::max(4u, 16u / std::bit_ceil(std::max(1u, pieces))));
+  const Isa& isa = host_isa();
+  const auto most =
+      std::min(16u, static_cast<unsigned>(isa.vector_registers * isa.vector_bytes) / 64);
+  if (over_rows)
+    width *= static_cast<int>(std::max(4u, most / std::bit_ceil(std::max(1u, pieces))));
   std::int64_t n = s.dims.back();
   while (width > 1 && width / 2 >= n && !s.any_length) width /= 2;
   return std::max(width, 2);
+}
+
+// The positions in the innermost loop at which a bound begins or ends; none if there are many.
+std::vector<std::int64_t> find_seams(const StageSchedule& s, std::span<const Index> at,
+                                     const Tracer& t) {
+  constexpr std::size_t kMost = 3;
+  const Atom* inner = nullptr;
+  for (const Index& i : at)
+    if (const Atom* a = single_atom(i)) inner = a;
+  const std::int64_t extent = s.dims.back();
+  std::vector<std::int64_t> seams;
+  for (const Bound& b : t.partial_bounds) {
+    const std::int64_t step = coefficient(b.index, inner);
+    if ((step != 1 && step != -1) || depends_nonlinearly(node_of(b.index), inner)) continue;
+    const Index start = substitute(b.index, inner, Index(0));
+    if (node_of(start)->lo != node_of(start)->hi) continue;
+    const std::int64_t offset = node_of(start)->lo;
+    for (const std::int64_t edge : {b.lo, b.hi}) {
+      const std::int64_t seam = step > 0 ? edge - offset : offset - edge + 1;
+      if (seam > 0 && seam < extent) seams.push_back(seam);
+    }
+  }
+  std::sort(seams.begin(), seams.end());
+  seams.erase(std::unique(seams.begin(), seams.end()), seams.end());
+  if (seams.size() > kMost) seams.clear();
+  return seams;
 }
 
 constexpr std::int64_t kMaxCachedRow =
@@ -211,6 +242,10 @@ void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
     s.tile_unrolled = asked.small && !t.math && s.width == s.tile_length && s.width <= 16;
   } else {
     cut(s, per_element, asked);
+    // A short loop would have as many turns in parts as it has now.
+    if (s.kind == StageSchedule::Kind::outputs && s.width && !s.block && !s.any_length &&
+        !asked.panel_dims && s.groups.back() == 1 && s.dims.back() >= 8 * s.width)
+      s.seams = find_seams(s, at, t);
   }
 }
 

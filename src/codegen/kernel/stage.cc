@@ -140,7 +140,13 @@ void KernelEmitter::emit_inner(const StageSchedule& s, std::vector<Index> loops,
   if (s.tile >= 0) return emit_tile(s, std::move(loops), block);
   std::int64_t extent = s.dims[dim];
   if (!s.block) {
-    lanes_loop({extent, extent}, s.width, nullptr, {}, body);
+    std::int64_t begin = 0;
+    for (std::size_t k = 0; k <= s.seams.size(); ++k) {
+      const std::int64_t end = k < s.seams.size() ? s.seams[k] : extent;
+      lanes_loop({end - begin, end - begin}, s.width, nullptr, {},
+                 [&](const Index& i, const Accumulators& a) { return body(i + Index(begin), a); });
+      begin = end;
+    }
     return;
   }
   Index start = block * s.block;

@@ -110,7 +110,9 @@ Lane Tracer::guarded(std::span<const Bound> bounds, const std::function<Lane()>&
   for (const Bound& b : bounds) {
     const Index::Node* n = node_of(b.index);
     if (n->hi < b.lo || n->lo >= b.hi || b.lo >= b.hi) return outside;
-    if (n->lo < b.lo || n->hi >= b.hi) linear.push_back(b.index);
+    if (n->lo >= b.lo && n->hi < b.hi) continue;
+    linear.push_back(b.index);
+    partial_bounds.push_back(b);
   }
   ++guards_;
   Lane x = inside();

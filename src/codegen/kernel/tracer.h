@@ -63,7 +63,8 @@ class Tracer : public Composer {
   };
 
   std::vector<Access> reads;
-  std::vector<Index> linear;  // indices used as numbers, in bounds, or into literals
+  std::vector<Index> linear;          // indices used as numbers, in bounds, or into literals
+  std::vector<Bound> partial_bounds;  // those that only a part of the elements satisfies
   std::vector<Reduction> reductions;
   double ops = 0;   // cheap operations per output element
   double math = 0;  // vector function calls per output element

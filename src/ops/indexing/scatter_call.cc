@@ -58,6 +58,24 @@ std::vector<Loop> collapsed(const std::vector<Loop>& loops) {
   return out;
 }
 
+/// out[i] = combine(out[i], update[i]). Sums are written with vectors, which not every compiler
+/// makes of a loop by itself.
+template <Combiner how, class T>
+void combine_adjacent(const T* update, T* out, std::int64_t count) {
+  std::int64_t i = 0;
+  if constexpr (how == Combiner::add && std::is_arithmetic_v<T> && sizeof(T) >= 4) {
+    typedef T Vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+    constexpr std::int64_t kVectors = 4, kLanes = 16 / static_cast<std::int64_t>(sizeof(T));
+    for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
+      auto* to = reinterpret_cast<Vector*>(out + i);
+      const auto* from = reinterpret_cast<const Vector*>(update + i);
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < kVectors; ++k) to[k] = to[k] + from[k];
+    }
+  }
+  for (; i < count; ++i) out[i] = ops::combine<how>(out[i], update[i]);
+}
+
 template <Combiner how, class T>
 void apply(const std::vector<Loop>& loops, std::size_t level, const T* update, T* out) {
   const Loop& l = loops[level];
@@ -65,7 +83,7 @@ void apply(const std::vector<Loop>& loops, std::size_t level, const T* update, T
     for (std::int64_t i = 0; i < l.extent; ++i)
       apply<how>(loops, level + 1, update + i * l.update, out + i * l.operand);
   } else if (l.update == 1 && l.operand == 1) {
-    for (std::int64_t i = 0; i < l.extent; ++i) out[i] = ops::combine<how>(out[i], update[i]);
+    combine_adjacent<how>(update, out, l.extent);
   } else {
     for (std::int64_t i = 0; i < l.extent; ++i)
       out[i * l.operand] = ops::combine<how>(out[i * l.operand], update[i * l.update]);
