@@ -20,7 +20,7 @@ def loss(weights, x, y):
 
 
 k1, k2 = jax.random.split(jax.random.key(0))
-weights = {"w1": 2 * jax.random.normal(k1, (1, 24)), "b1": jnp.zeros(24),
+weights = {"w1": 2 * jax.random.normal(k1, (1, 24)), "b1": jnp.linspace(-4, 4, 24),
            "w2": 0.2 * jax.random.normal(k2, (24, 1)), "b2": jnp.zeros(1)}
 x = jnp.linspace(-3, 3, 100)[:, None]
 step = jax.jit(lambda w: jax.tree.map(lambda p, g: p - 0.05 * g, w, jax.grad(loss)(w, x, jnp.sin(x[:, 0]))))

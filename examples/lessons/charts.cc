@@ -40,9 +40,14 @@ struct Scale {
 std::vector<double> ticks(const Scale& s) {
   std::vector<double> at;
   if (s.log) {
-    for (double k = std::ceil(s.low); k <= s.high; ++k) at.push_back(std::pow(10, k));
-    if (at.size() >= 2) return at;
-    return {std::pow(10, s.low), std::pow(10, s.high)};
+    // Powers of ten, and 2 and 5 times these where there are few of them.
+    const bool few = s.high - s.low < 2;
+    for (double k = std::floor(s.low); k <= s.high; ++k)
+      for (double digit : {1.0, 2.0, 5.0})
+        if (const double v = digit * std::pow(10, k);
+            (few || digit == 1) && s.mapped(v) >= s.low && s.mapped(v) <= s.high)
+          at.push_back(v);
+    return at;
   }
   const double span = std::max(s.high - s.low, 1e-12);
   double step = std::pow(10, std::floor(std::log10(span)));
@@ -156,6 +161,7 @@ void save_arrows(const std::string& path, const ts::Array& points, const ts::Arr
     longest = std::max(longest, std::hypot(double(v[i]), double(v[i + 1])));
   }
   const double size = 0.9 * 500 / std::sqrt(double(p.size()) / 2);
+  std::array<std::string, 10> paths;  // one for each colour
   Drawing d(560, 586);
   d.text(16, 26, title, "font-size=\"16\"");
   for (std::size_t i = 0; i < p.size(); i += 2) {
@@ -167,11 +173,14 @@ void save_arrows(const std::string& path, const ts::Array& points, const ts::Arr
     const double bx = x.at(p[i]) - dx / 2, by = y.at(p[i + 1]) - dy / 2;
     const double ex = bx + dx, ey = by + dy;
     const auto level = std::min<std::size_t>(9, static_cast<std::size_t>(10 * length / longest));
-    d.raw("<path d=\"M" + number(bx) + " " + number(by) + "L" + number(ex) + " " + number(ey) +
-          "M" + number(ex - 0.3 * dx - 0.2 * dy) + " " + number(ey - 0.3 * dy + 0.2 * dx) + "L" +
-          number(ex) + " " + number(ey) + "L" + number(ex - 0.3 * dx + 0.2 * dy) + " " +
-          number(ey - 0.3 * dy - 0.2 * dx) + "\" fill=\"none\" stroke=\"" + kHeat[level] +
-          "\" stroke-width=\"1.5\"/>");
+    paths[level] += "M" + number(bx) + " " + number(by) + "L" + number(ex) + " " + number(ey) +
+                    "M" + number(ex - 0.3 * dx - 0.2 * dy) + " " +
+                    number(ey - 0.3 * dy + 0.2 * dx) + "L" + number(ex) + " " + number(ey) + "L" +
+                    number(ex - 0.3 * dx + 0.2 * dy) + " " + number(ey - 0.3 * dy - 0.2 * dx);
   }
+  for (std::size_t k = 0; k < paths.size(); ++k)
+    if (!paths[k].empty())
+      d.raw("<path d=\"" + paths[k] + "\" fill=\"none\" stroke=\"" + kHeat[k] +
+            "\" stroke-width=\"1.5\"/>");
   d.save(path);
 }
