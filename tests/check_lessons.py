@@ -76,7 +76,8 @@ def outputs(text):
 
 def agree(shown, printed):
     """Whether two outputs are equal up to the fourth digits of their numbers."""
-    if NUMBER.sub("#", " ".join(shown.split())) != NUMBER.sub("#", " ".join(printed.split())):
+    # An array is aligned by the longest of its numbers.
+    if "".join(NUMBER.sub("#", shown).split()) != "".join(NUMBER.sub("#", printed).split()):
         return False
     pairs = zip(map(float, NUMBER.findall(shown)), map(float, NUMBER.findall(printed)))
     return all(abs(a - b) <= 1e-3 * max(abs(a), abs(b)) + 1e-6 for a, b in pairs)
