@@ -7,7 +7,7 @@ part("name"). A page says what each of its code blocks is, in a comment above it
 * `output: name` is what the program prints in the part of that name;
 * `file: name` is a whole file of the program's folder.
 
-A block that is not what its comment says is a mistake, and so is a block without a comment and a part that no page shows. Numbers of outputs
+A program of the gallery has no parts: its output is `output: program/all`. A block that is not what its comment says is a mistake, and so is a block without a comment and a part that no page shows. Numbers of outputs
 may differ in the fourth digit, because sums and elementary functions depend on the processor. The program writes its pictures into the folder
 in which it runs; they must be those of docs/lessons/images. A lesson whose page shows an `mpirun` command gives the same output in two
 processes, where --mpiexec names the launcher.
@@ -71,6 +71,8 @@ def run(program, folder, launcher=()):
 def outputs(text):
     """{name: output} of a program."""
     pieces = re.split(r"^== (.*)\n", text, flags=re.M)
+    if len(pieces) == 1:
+        return {"all": text}
     return {name: dedented(body.splitlines()) for name, body in zip(pieces[1::2], pieces[2::2])}
 
 

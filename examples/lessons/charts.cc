@@ -101,7 +101,7 @@ void save_chart(const std::string& path, const std::vector<Curve>& curves,
                                   : "L") +
                   number(x.at(c.x[i])) + " " + number(y.at(c.y[i])) + (c.dots ? "h0" : "");
     d.raw("<path d=\"" + points + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" +
-          (c.dots ? "5" : "2") + "\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>");
+          (c.dots ? "7" : "2") + "\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>");
     if (c.name.empty()) continue;
     d.text(named, 40, c.name, "text-anchor=\"end\" fill=\"" + colour + "\"");
     named -= 12 + 7.0 * static_cast<double>(c.name.size());
