@@ -21,9 +21,9 @@ Array unlikelihood(const Kernel& k, Array x, Array y) {  // the negative logarit
 }
 
 int main() {
-  Array x = ts::array({-4.0, -3.2, -2.0, -1.1, 0.3, 2.6, 3.1, 4.2});
-  Array y = ts::sin(x) + 0.1 * ts::random::normal(ts::random::key(2), x.shape());
-  Kernel kernel{ts::full({}, -1.0), ts::full({}, -2.0)};
+  Array x = ts::array({-4.0, -3.2, -2.0, -1.1, 0.3, 2.6, 3.1, 4.2}).astype(ts::f64);
+  Array y = ts::sin(x) + 0.1 * ts::random::normal(ts::random::key(2), x.shape(), ts::f64);
+  Kernel kernel{ts::full({}, -1.0, ts::f64), ts::full({}, -2.0, ts::f64)};
   auto step = ts::jit([&](Kernel k) {
     return ts::tree::map([](Array p, Array d) { return p - 0.05 * d; }, k,
                          ts::grad(unlikelihood)(k, x, y));
