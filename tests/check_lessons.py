@@ -1,4 +1,4 @@
-"""Compares the pages of docs/lessons and docs/gallery.md with their programs: check_lessons.py SOURCE_DIR PROGRAMS [--write] [--mpiexec PATH].
+"""Compares the pages of docs/lessons, docs/gallery.md and README.md with their programs: check_lessons.py SOURCE_DIR PROGRAMS [--write] [--mpiexec PATH].
 
 A program of examples/lessons or examples/gallery prints its output in parts, each of which begins with a line "== name", printed by the call
 part("name"). A page says what each of its code blocks is, in a comment above it:
@@ -108,7 +108,7 @@ def problems(name, text, has):
     for m in BLOCK.finditer(text):
         line = text.count("\n", 0, m.start()) + 1
         if not m[2]:
-            if m[5] not in ("sh", ""):
+            if m[5] not in ("sh", "cmake", ""):
                 bad.append(f"{name}:{line}: a block of {m[5]} has no comment that says what it is")
             continue
         shown.add((m[2], m[3]))
@@ -127,9 +127,8 @@ def pages():
     """(page, [its programs' sources]) of all pages."""
     for page in sorted((root / "docs/lessons").glob("[0-9]*.md")):
         yield page, [root / f"examples/lessons/{page.stem}.cc"]
-    gallery = root / "docs/gallery.md"
-    if gallery.exists():
-        yield gallery, sorted((root / "examples/gallery").glob("*.cc"))
+    yield root / "docs/gallery.md", sorted((root / "examples/gallery").glob("*.cc"))
+    yield root / "README.md", [root / "examples/lessons/readme.cc"]
 
 
 def main():

@@ -25,7 +25,7 @@ class Pages:
         self.sources, self.folders = set(), set()
         self.wrong = []
         self.documents = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-        self.documents |= {f"docs/{p.name}": p.name for p in sorted((self.root / "docs").glob("*.md"))}
+        self.documents |= {f"docs/{p.name}": "documents.md" if p.name == "README.md" else p.name for p in sorted((self.root / "docs").glob("*.md"))}
         self.rooms, self.examples, self.lessons, self.coming_from = [], [], [], []
         for folder, listed in (("lessons", self.lessons), ("coming_from", self.coming_from)):
             for p in sorted((self.root / "docs" / folder).glob("*.md")):
