@@ -74,6 +74,7 @@ sections = {}
 for key, (_, name) in best.items():
     sections.setdefault(f"reference/{names.pages[names.where[name]]}.html", {})[reference.anchor(name)] = key
 titles = {page: title for page, title in titles_of(nav).items() if "/" not in page or page.startswith("coming_from/")}
+titles["lessons/index.html"] = "Lessons"
 index = json.loads((site / "html/search/search_index.json").read_text())
 index["docs"] = [tagged(entry, titles) for entry in index["docs"]]
 text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))

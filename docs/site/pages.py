@@ -127,7 +127,7 @@ class Pages:
             text = f"---\nsearch:\n  exclude: true\n---\n\n{text}"
         elif page == "ops.md":
             text = f"---\nsearch:\n  boost: 0.5\n---\n\n{text}"
-        elif not page.startswith(("examples", "lessons/", "coming_from/", "gallery", "rooms/", "performance", "conformance", "jax_", "names")):
+        elif not page.startswith(("examples", "lessons/", "coming_from/", "rooms/", "performance", "conformance", "jax_", "names")):
             text = f"---\nsearch:\n  boost: 2\n---\n\n{text}"
         self.put(page, text)
 
