@@ -119,6 +119,8 @@ class Pages:
         if document == "docs/glossary.md":
             text = self.glossary(text)
         text = self.rewritten(document, text)
+        # What a program prints, which a comment marks.
+        text = re.sub(r"^<!-- output: [^\n]*\n(```text\n.*?^```)$", r'<div class="output" markdown="1">\n\n\1\n\n</div>', text, flags=re.S | re.M)
         # A list that follows a paragraph directly is one on the repository's host, and here behind an empty line.
         text = re.sub(r"(^(?![*|#>\- ]|\d+\. |```)[^\n]+\n)(?=(?:\* |- |1\. )\S)", r"\1\n", text, flags=re.M)
         if page.startswith("rooms/") or document in ("docs/architecture.md", "docs/spmd.md", "docs/plans.md", "docs/adding_an_op.md"):
