@@ -1,7 +1,7 @@
-"""Compiles the snippets of docs/tasks.md without running them: check_tasks.py COMPILER SOURCE_DIR [--plant].
+"""Compiles the snippets of docs/tasks.md and of docs/coming_from without running them: check_tasks.py COMPILER SOURCE_DIR [--plant].
 
-Each snippet becomes a function of one source file, in which the names that the page's introduction mentions are declared. A task has a
-snippet of at most five lines, or a link. With --plant, a snippet with a mistake is added, which the compiler must report in its line."""
+Each snippet becomes a function of one source file, in which the names that the introduction of docs/tasks.md mentions are declared. A task
+has a snippet of at most five lines, or a link. In docs/coming_from, a snippet of ours (cpp) stands behind one of the other library. With --plant, a snippet with a mistake is added, which the compiler must report in its line."""
 import pathlib
 import re
 import subprocess
@@ -44,6 +44,17 @@ for number, task in enumerate(tasks):
     source.append(f'void task_{number}({PARAMETERS}) {{\n#line {line} "docs/tasks.md"\n{code[1]}}}\n')
 if len(tasks) < LEAST_TASKS or snippets < LEAST_SNIPPETS:
     bad.append(f"docs/tasks.md has {len(tasks)} tasks with {snippets} snippets only")
+others = sorted((root / "docs" / "coming_from").glob("*.md"))
+for other in others:
+    text_there = other.read_text()
+    pairs = re.findall(r"^```(\w+|c\+\+)\n", text_there, re.M)
+    if any(first == "cpp" or second != "cpp" for first, second in zip(pairs[::2], pairs[1::2])) or len(pairs) % 2:
+        bad.append(f"docs/coming_from/{other.name}: snippets do not stand in pairs, ours behind another library's")
+    # A lambda or a struct may have parameters of the names that are declared.
+    for code in re.finditer(r"^```cpp\n(.*?)^```", text_there, re.S | re.M):
+        snippets += 1
+        line = text_there[:code.start(1)].count("\n") + 1
+        source.append(f'void other_{snippets}({PARAMETERS}) {{{{\n#line {line} "docs/coming_from/{other.name}"\n{code[1]}}}}}\n')
 with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder) / "tasks.cc"
     path.write_text("\n".join(source))
@@ -54,5 +65,5 @@ if "--plant" in sys.argv[3:]:
     print("the planted mistake is found" if found else f"the planted mistake is not found:\n{run.stderr[:2000]}")
     sys.exit(not found)
 bad += run.stderr.splitlines()[:60] if run.returncode else []
-print("\n".join(bad) or f"{len(tasks)} tasks, of which {snippets} have snippets that compile")
+print("\n".join(bad) or f"{len(tasks)} tasks and {len(others)} pages with {snippets} snippets that compile")
 sys.exit(bool(bad))

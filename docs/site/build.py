@@ -30,7 +30,8 @@ names.write(site / "pages" / "reference")
 
 def filled(entry):
     """The navigation, with what is generated in the place of its names."""
-    generated = {"REFERENCE": names.navigation() + [{"Operations": "ops.md"}], "ROOMS": documents.titled(documents.rooms), "EXAMPLES": documents.titled(documents.examples)}
+    generated = {"REFERENCE": names.navigation() + [{"Operations": "ops.md"}], "ROOMS": documents.titled(documents.rooms), "EXAMPLES": documents.titled(documents.examples),
+                 "LESSONS": documents.titled(documents.lessons), "COMING_FROM": documents.titled(documents.coming_from)}
     if isinstance(entry, list):
         return [filled(e) for e in entry]
     if isinstance(entry, dict):
@@ -72,7 +73,8 @@ for d in names.shown:
 sections = {}
 for key, (_, name) in best.items():
     sections.setdefault(f"reference/{names.pages[names.where[name]]}.html", {})[reference.anchor(name)] = key
-titles = {page: title for page, title in titles_of(nav).items() if "/" not in page}
+titles = {page: title for page, title in titles_of(nav).items() if "/" not in page or page.startswith("coming_from/")}
+titles["lessons/index.html"] = "Lessons"
 index = json.loads((site / "html/search/search_index.json").read_text())
 index["docs"] = [tagged(entry, titles) for entry in index["docs"]]
 text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))

@@ -156,7 +156,7 @@ if chromium and driver:
         bad += [f"the search index has {index} bytes"] if index > LARGEST_INDEX else []
         if pictures:
             pictures.mkdir(parents=True, exist_ok=True)
-            for name in ("index", "tasks", "first_steps", "spmd", "glossary", "performance", "rooms/spmd", "reference/topics", "reference/all_names",
+            for name in ("index", "lessons/index", "lessons/01_arrays", "lessons/09_plans", "gallery", "coming_from/pytorch", "tasks", "first_steps", "spmd", "glossary", "performance", "rooms/spmd", "reference/topics", "reference/all_names",
                          "reference/collectives", "reference/array", "reference/elementwise", "reference/jit", "source/include/tessera/mesh.h"):
                 for width in WIDTHS:
                     browser.view(width, 1400)

@@ -25,8 +25,13 @@ class Pages:
         self.sources, self.folders = set(), set()
         self.wrong = []
         self.documents = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-        self.documents |= {f"docs/{p.name}": p.name for p in sorted((self.root / "docs").glob("*.md"))}
-        self.rooms, self.examples = [], []
+        self.documents |= {f"docs/{p.name}": "documents.md" if p.name == "README.md" else p.name for p in sorted((self.root / "docs").glob("*.md"))}
+        self.rooms, self.examples, self.lessons, self.coming_from = [], [], [], []
+        for folder, listed in (("lessons", self.lessons), ("coming_from", self.coming_from)):
+            for p in sorted((self.root / "docs" / folder).glob("*.md")):
+                page = f"{folder}/{'index' if p.stem == 'README' else p.stem}.md"
+                self.documents[f"docs/{folder}/{p.name}"] = page
+                listed.append(page)
         for p in sorted((self.root / "src").rglob("*.md")):
             inside = p.relative_to(self.root / "src").with_suffix("").as_posix()
             name = "index" if inside == "README" else inside.removesuffix("/README").replace("/", "_")
@@ -114,6 +119,8 @@ class Pages:
         if document == "docs/glossary.md":
             text = self.glossary(text)
         text = self.rewritten(document, text)
+        # What a program prints, which a comment marks.
+        text = re.sub(r"^<!-- output: [^\n]*\n(```text\n.*?^```)$", r'<div class="output" markdown="1">\n\n\1\n\n</div>', text, flags=re.S | re.M)
         # A list that follows a paragraph directly is one on the repository's host, and here behind an empty line.
         text = re.sub(r"(^(?![*|#>\- ]|\d+\. |```)[^\n]+\n)(?=(?:\* |- |1\. )\S)", r"\1\n", text, flags=re.M)
         if page.startswith("rooms/") or document in ("docs/architecture.md", "docs/spmd.md", "docs/plans.md", "docs/adding_an_op.md"):
@@ -122,7 +129,7 @@ class Pages:
             text = f"---\nsearch:\n  exclude: true\n---\n\n{text}"
         elif page == "ops.md":
             text = f"---\nsearch:\n  boost: 0.5\n---\n\n{text}"
-        elif not page.startswith(("examples", "rooms/", "performance", "conformance", "jax_", "names")):
+        elif not page.startswith(("examples", "lessons/", "coming_from/", "rooms/", "performance", "conformance", "jax_", "names")):
             text = f"---\nsearch:\n  boost: 2\n---\n\n{text}"
         self.put(page, text)
 
@@ -153,7 +160,7 @@ class Pages:
     def write(self):
         for document in self.documents:
             self.document(document)
-        for image in [*(self.root / "docs").glob("*.svg"), *(self.root / "docs/images").glob("*")]:
+        for image in [*(self.root / "docs").glob("*.svg"), *(p for p in (self.root / "docs").glob("**/images/**/*") if p.is_file())]:
             target = self.pages / image.relative_to(self.root / "docs")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(image.read_bytes())
