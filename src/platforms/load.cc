@@ -1,15 +1,15 @@
 // Loads platforms for users.
 #include "base/message.h"
-#include "base/process.h"
+#include "base/settings.h"
 #include "platforms/backend.h"
 #include "platforms/find.h"
+#include "runtime/default_device.h"
 
 #include <tessera/platform.h>
 
 #include <cctype>
-#include <filesystem>
+#include <charconv>
 #include <mutex>
-#include <system_error>
 
 namespace tessera::inline v0 {
 
@@ -76,6 +76,38 @@ platforms::Options options_of(const PlatformOptions& given) {
   return out;
 }
 
+// An option's value has the type that it looks like.
+PlatformOptions::mapped_type value_of(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true";
+  const char* const end = text.data() + text.size();
+  std::int64_t number = 0;
+  if (const auto r = std::from_chars(text.data(), end, number); r.ptr == end && !text.empty())
+    return number;
+  float real = 0;
+  if (const auto r = std::from_chars(text.data(), end, real); r.ptr == end && !text.empty())
+    return real;
+  return text;
+}
+
+PlatformOptions options_of_environment() {
+  PlatformOptions out;
+  std::string rest = settings::text("TESSERA_PLATFORM_OPTIONS");
+  while (!rest.empty()) {
+    const std::string entry = rest.substr(0, rest.find(','));
+    rest.erase(0, entry.size() + 1);
+    const std::size_t equals = entry.find('=');
+    out.emplace(entry.substr(0, equals), value_of(entry.substr(equals + 1)));
+  }
+  return out;
+}
+
+runtime::Backend& load_named(const std::string& platform) {
+  const bool is_path = platform.starts_with('/');
+  const std::string name = is_path ? "plugin" : platform;
+  load_platform(name, is_path ? platform : "", options_of_environment(), {});
+  return *runtime::find_backend(name);
+}
+
 }  // namespace
 
 std::vector<Device> load_platform(std::string_view name, std::string_view path,
@@ -132,3 +164,11 @@ PlatformInfo platform_info(std::string_view name, std::source_location loc) {
 }
 
 }  // namespace tessera::inline v0
+
+// A program that links this component can load platforms before it calls any of these functions.
+// Linking it names this symbol (src/CMakeLists.txt), which brings this file from the archive.
+extern "C" TESSERA_API const bool tessera_loads_platforms;
+const bool tessera_loads_platforms = [] {
+  tessera::runtime::set_platform_loader(tessera::load_named);
+  return true;
+}();
