@@ -44,6 +44,18 @@ TESSERA_API std::vector<Device> load_platform(
     std::string_view name, std::string_view path = {}, const PlatformOptions& options = {},
     std::source_location loc = std::source_location::current());
 
+/// How products of matrices and convolutions of floats may be computed on other platforms than the
+/// CPU, which always computes them in full.
+enum class MatmulPrecision {
+  fastest,  // whatever is fast: TF32 on GPUs, bfloat16 on TPUs
+  high,     // between the two: on TPUs three passes of bfloat16
+  highest,  // with all bits of the operands; the default
+};
+/// Sets the precision of programs that are compiled from now on, on all threads. A program that is
+/// called again is compiled again.
+TESSERA_API void set_matmul_precision(MatmulPrecision precision);
+TESSERA_API MatmulPrecision matmul_precision();
+
 /// What a platform says of itself.
 struct PlatformInfo {
   std::string name;     // under which it was loaded

@@ -43,11 +43,12 @@ runtime::MemoryStats FarBackend::memory_stats(int device) const {
 std::shared_ptr<const runtime::Executable> FarBackend::compile(
     const ProgramPtr& program, const runtime::CompileOptions& options) {
   const std::uint64_t hash = hash_of(*program);
-  if (auto found = compiled_.find(hash, *program, options, 0)) return found;
+  const unsigned mode = precision_mode();
+  if (auto found = compiled_.find(hash, *program, options, mode)) return found;
   auto made = std::make_shared<const FarExecutable>(*this, *client_, target_, program, options);
   // A function of the host may hold anything, and another program is equal only if it has the same
   // function.
-  if (!ops::calls_host(*program)) compiled_.insert(hash, 0, made);
+  if (!ops::calls_host(*program)) compiled_.insert(hash, mode, made);
   return made;
 }
 

@@ -20,6 +20,7 @@ class FarBackend : public runtime::Backend {
 
   int device_count() const override { return static_cast<int>(client_->device_count()); }
   runtime::MemoryStats memory_stats(int device) const override;
+  unsigned mode() const override { return precision_mode(); }
   std::shared_ptr<const runtime::Executable> compile(
       const ProgramPtr& program, const runtime::CompileOptions& options) override;
   runtime::Placed to_device(const Type& block, const runtime::Shard& host, int device) override;

@@ -144,6 +144,7 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
   out.donated = donated;
   stablehlo::Exported exported;
   exported.name = "tessera";
+  exported.precision = precision_text();
   exported.donated = donated;
   std::vector<MeshRef> meshes;
   find_meshes(p, meshes);

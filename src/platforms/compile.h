@@ -43,6 +43,11 @@ struct FarPart {
   std::shared_ptr<const Loaded> loaded = nullptr;
 };
 
+/// The precision that users set for products (tessera/platform.h), as StableHLO spells it, and as a
+/// number that is part of the mode of a backend.
+std::string precision_text();
+unsigned precision_mode();
+
 /// Throws DeviceError in the name of `name`, with the plug-in's text, if it refuses the module, or
 /// if maps of the part are over different devices.
 FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime::Backend& backend,

@@ -28,6 +28,7 @@ std::string emit_module(const Program& p, const Exported& e, const Target& targe
   ModuleWriter m(target, e.each_device_of ? e.each_device_of->size() : 1);
   m.without_chlo = e.without_chlo;
   m.partition_devices = e.partition_devices;
+  m.precision = e.precision;
   const std::size_t arguments = p.inputs.size() - e.constants.size();
   Entry entry{{}, Constraints(arguments), Constraints(p.outputs.size())};
   if (e.shardings) {
