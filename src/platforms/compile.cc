@@ -1,5 +1,6 @@
 #include "platforms/compile.h"
 
+#include "codegen/kernel/disk_cache.h"
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "ir/region_attrs.h"
@@ -7,8 +8,10 @@
 #include "stablehlo/emit/emit.h"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace tessera::inline v0::platforms {
 
@@ -101,28 +104,96 @@ std::string compile_options(const std::vector<std::int64_t>& devices) {
   return all.text();
 }
 
+PJRT_LoadedExecutable* compile_module(const Client& client, const std::string& module,
+                                      const std::string& options) {
+  static constexpr std::string_view kFormat = "mlir";
+  PJRT_Program program{};
+  program.struct_size = sizeof program;
+  program.code = module.data();
+  program.code_size = module.size();
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  PJRT_Client_Compile_Args args{};
+  args.client = client.get();
+  args.program = &program;
+  args.compile_options = options.data();
+  args.compile_options_size = options.size();
+  client.plugin().call(&PJRT_Api::PJRT_Client_Compile, args);
+  return args.executable;
+}
+
+// Calls `f` with the description of a loaded executable.
+template <class F>
+void describe(const Client& client, PJRT_LoadedExecutable* executable, F&& f) {
+  PJRT_LoadedExecutable_GetExecutable_Args get{};
+  get.loaded_executable = executable;
+  client.plugin().call(&PJRT_Api::PJRT_LoadedExecutable_GetExecutable, get);
+  std::exception_ptr error;
+  try {
+    f(get.executable);
+  } catch (const Failure&) {
+    error = std::current_exception();
+  }
+  PJRT_Executable_Destroy_Args destroy{};
+  destroy.executable = get.executable;
+  client.plugin().call(&PJRT_Api::PJRT_Executable_Destroy, destroy);
+  if (error) std::rethrow_exception(error);
+}
+
+// Compiled modules are kept on disk beside the kernels of the CPU. The key says everything on which
+// they depend.
+std::string key_of(const Client& client, const std::string& options, const std::string& module) {
+  return "pjrt\n" + client.plugin().identity() + "\n" + client.platform_name() + "\n" +
+         client.platform_version() + "\n" + client.kind_of(0) + "\n" + options + "\n" + module;
+}
+
+PJRT_LoadedExecutable* read_compiled(const Client& client, const std::string& id,
+                                     const std::string& key) {
+  if (!client.plugin().has(&PJRT_Api::PJRT_Executable_DeserializeAndLoad)) return nullptr;
+  const std::optional<std::string> bytes = codegen::read_cached(id, key);
+  if (!bytes) return nullptr;
+  PJRT_Executable_DeserializeAndLoad_Args args{};
+  args.client = client.get();
+  args.serialized_executable = bytes->data();
+  args.serialized_executable_size = bytes->size();
+  try {
+    client.plugin().call(&PJRT_Api::PJRT_Executable_DeserializeAndLoad, args);
+    return args.loaded_executable;
+  } catch (const Failure&) {
+    return nullptr;  // it is compiled anew
+  }
+}
+
+void write_compiled(const Client& client, PJRT_LoadedExecutable* executable, const std::string& id,
+                    const std::string& key) {
+  if (codegen::cache_directory().empty()) return;
+  try {
+    describe(client, executable, [&](PJRT_Executable* described) {
+      PJRT_Executable_Serialize_Args args{};
+      args.executable = described;
+      client.plugin().call(&PJRT_Api::PJRT_Executable_Serialize, args);
+      codegen::write_cached(id, key, std::string(args.serialized_bytes, args.serialized_bytes_size));
+      args.serialized_executable_deleter(args.serialized_executable);
+    });
+  } catch (const Failure&) {
+    // Plug-ins need not be able to write executables.
+  }
+}
+
 }  // namespace
 
 Loaded::Loaded(const Client& client, PJRT_LoadedExecutable* executable)
     : client_(client), executable_(executable) {
   try {
-    PJRT_LoadedExecutable_GetExecutable_Args get{};
-    get.loaded_executable = executable_;
-    client_.plugin().call(&PJRT_Api::PJRT_LoadedExecutable_GetExecutable, get);
-    PJRT_Executable_GetCompiledMemoryStats_Args stats{};
-    stats.executable = get.executable;
-    try {
+    describe(client_, executable_, [&](PJRT_Executable* described) {
+      PJRT_Executable_GetCompiledMemoryStats_Args stats{};
+      stats.executable = described;
       client_.plugin().call(&PJRT_Api::PJRT_Executable_GetCompiledMemoryStats, stats);
       memory_ = {stats.argument_size_in_bytes, stats.output_size_in_bytes,
                  stats.temp_size_in_bytes};
-    } catch (const Failure&) {
-      // Plug-ins need not count.
-    }
-    PJRT_Executable_Destroy_Args destroy{};
-    destroy.executable = get.executable;
-    client_.plugin().call(&PJRT_Api::PJRT_Executable_Destroy, destroy);
+    });
   } catch (const Failure&) {
-    // Without the description, the executable still runs.
+    // Plug-ins need not count.
   }
 }
 
@@ -172,25 +243,17 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
     exported.inputs.push_back("arg" + std::to_string(i));
   out.module = stablehlo::emit_module(p, exported, target);
 
-  static constexpr std::string_view kFormat = "mlir";
-  PJRT_Program program{};
-  program.struct_size = sizeof program;
-  program.code = out.module.data();
-  program.code_size = out.module.size();
-  program.format = kFormat.data();
-  program.format_size = kFormat.size();
   const std::string options = compile_options(assigned);
-  PJRT_Client_Compile_Args args{};
-  args.client = client.get();
-  args.program = &program;
-  args.compile_options = options.data();
-  args.compile_options_size = options.size();
+  const std::string key = key_of(client, options, out.module), id = codegen::cache_id(key);
+  PJRT_LoadedExecutable* executable = read_compiled(client, id, key);
+  const bool is_new = !executable;
   try {
-    client.plugin().call(&PJRT_Api::PJRT_Client_Compile, args);
+    if (is_new) executable = compile_module(client, out.module, options);
   } catch (const Failure& failure) {
     std::rethrow_exception(device_error(std::string(name), failure));
   }
-  out.loaded = std::make_shared<const Loaded>(client, args.executable);
+  out.loaded = std::make_shared<const Loaded>(client, executable);
+  if (is_new) write_compiled(client, executable, id, key);
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 namespace tessera::inline v0::platforms {
 
@@ -47,6 +49,13 @@ Plugin::Plugin(const std::string& path) : path_(path) {
                std::to_string(kOldestMinor) + " and later versions 0");
   PJRT_Plugin_Initialize_Args args{};
   call(&PJRT_Api::PJRT_Plugin_Initialize, args);
+}
+
+std::string Plugin::identity() const {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path_, error);
+  const auto written = std::filesystem::last_write_time(path_, error).time_since_epoch().count();
+  return path_ + " " + std::to_string(size) + " " + std::to_string(written);
 }
 
 Failure Plugin::failure_of(PJRT_Error* error) const {

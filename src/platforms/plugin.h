@@ -34,6 +34,8 @@ class Plugin {
   explicit Plugin(const std::string& path);
 
   const std::string& path() const { return path_; }
+  /// A text that changes when the library's file changes.
+  std::string identity() const;
   /// The version of the interface that the plug-in was built with.
   int major() const { return api_->pjrt_api_version.major_version; }
   int minor() const { return api_->pjrt_api_version.minor_version; }
