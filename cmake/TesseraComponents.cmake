@@ -1,8 +1,9 @@
 # A component is a library that programs link by its name, such as tessera::core; tessera::tessera is all of them. The core is
 # made of the rooms of src/ that are listed here, in the order of their dependencies; every other component is the room of its
 # name and needs the core. tests/check_rooms.py reads these lists, and finds files that include what their component does not need.
-set(TESSERA_COMPONENTS core stablehlo explain autosharding nn optim data checkpoints)
+set(TESSERA_COMPONENTS core stablehlo platforms explain autosharding nn optim data checkpoints)
 set(TESSERA_ROOMS_core base processes ir ops transform spmd codegen runtime api)
+set(TESSERA_NEEDS_platforms stablehlo)
 set(TESSERA_NEEDS_autosharding explain)
 
 # The libraries from outside that a component links, and the same by name or path for whoever links an installed archive, so that

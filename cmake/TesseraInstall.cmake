@@ -39,7 +39,8 @@ if(NOT BUILD_SHARED_LIBS)
   endforeach()
   list(JOIN archives " " archives)
   list(JOIN outside " " outside)
-  set(TESSERA_PC_LIBS "${archives} ${outside}")
+  # As in src/CMakeLists.txt, TESSERA_PLATFORM works without a call of the component `platforms`.
+  set(TESSERA_PC_LIBS "-Wl,-u,tessera_loads_platforms ${archives} ${outside}")
 endif()
 # Relative to itself, so that `cmake --install --prefix` and moved packages are right.
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

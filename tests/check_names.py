@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "explain", "autosharding", "nn", "optim", "data", "checkpoints"]
+rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "platforms", "explain", "autosharding", "nn", "optim", "data", "checkpoints"]
 # In stablehlo, only the folder that writes our ops, because the others work with the names of StableHLO's operations. The tables of
 # how our ops are written are kept complete by tests/stablehlo/emit_table_test.cc.
 tables_of_names = {"src/stablehlo/emit/table.cc", "src/stablehlo/emit/by_elements.cc", "src/stablehlo/emit/target.cc"}

@@ -16,7 +16,7 @@ FOLDERS = ["include", "src", "plugins", "tools"]
 # First words of fragments. A sentence may begin with "What" or "Where" too, if it has a verb of its own behind a comma or is a question.
 FRAGMENT = re.compile(r"(Whoever|Those|That which|Such as)\b|Of\b(?! course)(?![^.:;]*, (?:\S+ ){2})")
 FOREIGN = {"lagts"}  # names of other libraries
-PATH = re.compile(r"(?<![\w/.<\"-])((?:docs|src|tests|include|base|processes|ir|ops|transform|stablehlo|spmd|codegen|explain|autosharding|runtime|api|nn|optim"
+PATH = re.compile(r"(?<![\w/.<\"-])((?:docs|src|tests|include|base|processes|ir|ops|transform|stablehlo|platforms|spmd|codegen|explain|autosharding|runtime|api|nn|optim"
                   r"|data|checkpoints|tessera)/[\w/]+\.(?:h|cc|md|py))\b")
 
 

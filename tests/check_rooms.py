@@ -6,7 +6,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "explain", "autosharding"]
+rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runtime", "api", "stablehlo", "platforms", "explain", "autosharding"]
 # Inside a room, a folder includes only itself, files that are in no folder, and folders before it.
 inner = {
     "ops": ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"],
@@ -39,7 +39,7 @@ if core != rooms[: rooms.index("api") + 1] or components != ["core", *rooms[room
     bad.append("cmake/TesseraComponents.cmake and tests/check_rooms.py list other rooms")
 # The public headers of a component, by file or folder; the others are the core's.
 headers = {
-    "stablehlo": ["stablehlo"], "explain": ["plan"], "autosharding": ["autoshard"], "nn": ["nn"], "optim": ["optim"], "data": ["data"],
+    "stablehlo": ["stablehlo"], "platforms": ["platform"], "explain": ["plan"], "autosharding": ["autoshard"], "nn": ["nn"], "optim": ["optim"], "data": ["data"],
     "checkpoints": ["checkpoint", "checkpoint_manager", "npy", "npz", "safetensors"],
 }
 component_of = {header: component for component, names_of_headers in headers.items() for header in names_of_headers}

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   int devices = 4;
   add_devices(app, devices, 256);
   return run_example(app, argc, argv, [&] {
-    ts::set_device_count(devices);
+    use_devices(devices);
     leave_reports_to_the_first();
     show();
     return 0;

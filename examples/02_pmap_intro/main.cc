@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
                     std::to_string(kExamples) + " examples; use " + std::to_string(below) + " or " +
                     std::to_string(above));
     }
-    ts::set_device_count(devices);
+    use_devices(devices);
     leave_reports_to_the_first();
     show(steps);
     return 0;

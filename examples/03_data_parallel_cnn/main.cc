@@ -160,7 +160,7 @@ Trained train(const Options& o, const Sets& sets, const optim::Optimizer& opt, T
 }
 
 int run(const Options& o) {
-  ts::set_device_count(static_cast<int>(o.devices));
+  use_devices(static_cast<int>(o.devices));
   leave_reports_to_the_first();
   Sets sets = load(o.data);
   std::int64_t h = sets.train.images.shape(1), w = sets.train.images.shape(2);

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
       return refuse("cannot write the trace to the folder \"" + out + "\": " + why +
                     "; name another with --out");
     }
-    ts::set_device_count(kDeviceCount);
+    use_devices(kDeviceCount);
     leave_reports_to_the_first();
     show_guide();
     show_loop();

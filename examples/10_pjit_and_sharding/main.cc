@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
   add_devices(app, devices, 16, "virtual devices; the arrays' sizes divide by these numbers")
       ->check(CLI::IsMember({1, 2, 4, 8, 16}));
   return run_example(app, argc, argv, [&] {
-    ts::set_device_count(devices);
+    use_devices(devices);
     leave_reports_to_the_first();
     show();
     return 0;

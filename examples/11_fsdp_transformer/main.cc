@@ -136,7 +136,7 @@ State load_state(Options& o, const State& like) {
 }
 
 int run(Options o) {
-  ts::set_device_count(static_cast<int>(o.devices));
+  use_devices(static_cast<int>(o.devices));
   leave_reports_to_the_first();
   const optim::Optimizer opt = optim::adam(o.lr);
   const auto start = [&] {

@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
     if (failed || !std::ofstream(folder + "/1f1b.svg", std::ios::app))
       return refuse("cannot write drawings to the folder \"" + folder + "\"" +
                     (failed ? ": " + failed.message() : "") + "; name another with --save");
-    ts::set_device_count(devices);
+    use_devices(devices);
     leave_reports_to_the_first();
     const Meshes meshes = make_meshes();
     show_timelines(meshes.grid, folder);

@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     if (32 % devices)
       return refuse("--devices " + std::to_string(devices) +
                     " does not divide the 32 images; use 1, 2, 4, 8, 16 or 32");
-    ts::set_device_count(devices);
+    use_devices(devices);
     leave_reports_to_the_first();
     show(folder, devices);
     return 0;

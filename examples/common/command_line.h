@@ -1,12 +1,18 @@
 // The frame of an example's main(): the command line, and errors that end it with exit code 2.
 #pragma once
 
+#include <tessera/device.h>
+#include <tessera/platform.h>
+
 #include <CLI/CLI.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 /// Explains a mistake to the user; returns the exit code for it.
@@ -15,11 +21,18 @@ inline int refuse(const std::string& why) {
   return 2;
 }
 
-/// Parses the command line. Returns an exit code if the program should end at once: 0 after --help,
-/// 2 after a mistake, which is explained to the user.
+/// Parses the command line, to which --platform is added. Returns an exit code if the program should
+/// end at once: 0 after --help, 2 after a mistake, which is explained to the user.
 inline std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+  std::string platform;
+  app.add_option("--platform", platform,
+                 "where to run: cpu, cuda, rocm, tpu, or the path of a plug-in");
   try {
     app.parse(argc, argv);
+    // The library reads this variable when it needs a device for the first time.
+    if (platform.find('/') != std::string::npos)
+      platform = std::filesystem::absolute(platform).string();
+    if (!platform.empty()) ::setenv("TESSERA_PLATFORM", platform.c_str(), 1);
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
@@ -56,6 +69,16 @@ inline CLI::Option* add_devices(CLI::App& app, int& devices, int most,
   return app.add_option("--devices", devices, what)
       ->capture_default_str()
       ->check(CLI::Range(1, most));
+}
+
+/// Makes as many virtual devices of the CPU; another platform must have this number.
+inline void use_devices(int devices) {
+  if (tessera::default_backend() == "cpu") {
+    tessera::set_device_count(devices);
+  } else if (tessera::device_count() != devices) {
+    throw std::runtime_error("the platform has " + std::to_string(tessera::device_count()) +
+                             " devices, and this example uses " + std::to_string(devices));
+  }
 }
 
 /// Returns the exit code that `body` returns, or explains its exception and returns 2.

@@ -64,6 +64,7 @@
 #include <tessera/partition_spec.h>
 #include <tessera/pipeline.h>
 #include <tessera/plan.h>
+#include <tessera/platform.h>
 #include <tessera/pmap.h>
 #include <tessera/polynomial.h>
 #include <tessera/products.h>

@@ -53,6 +53,7 @@ std::string rule(const Variable& v) {
     case Kind::path: return "a path";
     case Kind::absolute_path:
       return "an absolute path" + (v.choices.empty() ? "" : ", or " + one_of(v.choices));
+    case Kind::assignments: return "names and values, such as " + std::string(v.example);
   }
   return {};
 }
@@ -153,6 +154,8 @@ std::string_view checked(const char* name) {
 const std::vector<Variable>& variables() {
   static const auto& all = *new std::vector<Variable>{
       {"TESSERA_DEVICES", Kind::number, 1, 4096, {}, "4"},
+      {"TESSERA_PLATFORM", Kind::absolute_path, 0, 0, {"cpu", "cuda", "rocm", "tpu"}, "cuda"},
+      {"TESSERA_PLATFORM_OPTIONS", Kind::assignments, 0, 0, {}, "preallocate=false"},
       {"TESSERA_WORKERS", Kind::number, 1, 1024, {}, "2"},
       {"TESSERA_ISOLATE", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_EVALUATE", Kind::flag, 0, 0, {}, "1"},
@@ -212,6 +215,15 @@ std::string complaint(const Variable& v, std::string_view value) {
     case Kind::absolute_path:
       return value.starts_with('/') || std::ranges::count(v.choices, value) ? ""
                                                                             : "no absolute path";
+    case Kind::assignments:
+      for (std::string_view rest = value; !rest.empty();) {
+        const std::size_t comma = rest.find(',');
+        if (const std::size_t equals = rest.substr(0, comma).find('=');
+            equals == std::string_view::npos || equals == 0)
+          return "no list of assignments";
+        rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+      }
+      return "";
   }
   return "";
 }

@@ -30,7 +30,8 @@ std::string environment(const char* name);
 struct Variable {
   const char* name;
   /// absolute_path: a path to code, which must not depend on the working directory.
-  enum class Kind { flag, number, choice, list, path, absolute_path } kind;
+  /// assignments: "name=value,name=value".
+  enum class Kind { flag, number, choice, list, path, absolute_path, assignments } kind;
   std::int64_t least = 0, most = 0;       // number
   std::vector<std::string_view> choices;  // for choice and list; for path, words that are not paths
   const char* example;                    // a valid value

@@ -8,8 +8,8 @@ namespace tessera::inline v0 {
 
 /// Whether `s` is a letter or underscore followed by letters, digits and underscores.
 bool is_identifier(std::string_view s);
-/// `s` in double quotes, with \" \\
-/// \t and \xHH for unprintable characters.
+/// `s` in double quotes, with backslashes before quotes and backslashes, and \xHH for unprintable
+/// characters.
 std::string quoted(std::string_view s);
 /// `s` itself if it is an identifier, else quoted.
 std::string name_text(std::string_view s);

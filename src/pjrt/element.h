@@ -9,7 +9,7 @@
 // memory; the order is then a label of the block, and decides how strided memory is read.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "platforms/abi.h"
 #include "stablehlo/import/narrow.h"
 
 #include <tessera/dtype.h>

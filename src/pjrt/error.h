@@ -1,7 +1,7 @@
 // Errors at the interface: exceptions inside become error objects, which the caller destroys.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "platforms/abi.h"
 
 #include <exception>
 #include <memory>

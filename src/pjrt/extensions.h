@@ -2,7 +2,7 @@
 // shardings of arguments and results.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "platforms/abi.h"
 
 namespace tessera::inline v0::pjrt {
 

@@ -1,7 +1,7 @@
 #include "pjrt/options.h"
 
 #include "pjrt/error.h"
-#include "pjrt/proto.h"
+#include "platforms/proto.h"
 #include "runtime/host/devices.h"
 
 #include <algorithm>
@@ -10,6 +10,9 @@
 #include <numeric>
 
 namespace tessera::inline v0::pjrt {
+
+using platforms::ProtoReader;
+using platforms::ProtoWriter;
 
 namespace {
 

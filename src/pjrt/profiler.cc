@@ -3,7 +3,7 @@
 #include "base/message.h"
 #include "pjrt/error.h"
 #include "pjrt/profiler_abi.h"
-#include "pjrt/proto.h"
+#include "platforms/proto.h"
 
 #include <algorithm>
 #include <atomic>
@@ -24,6 +24,8 @@ struct PLUGIN_Profiler {
 };
 
 namespace tessera::inline v0::pjrt {
+
+using platforms::ProtoWriter;
 
 namespace {
 

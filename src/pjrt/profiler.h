@@ -2,7 +2,7 @@
 // own.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "platforms/abi.h"
 #include "runtime/profiler.h"
 
 #include <cstdint>

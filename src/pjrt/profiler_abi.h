@@ -1,7 +1,7 @@
 // The C interface of a plug-in's profiler, which the extension of type 1 carries.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "platforms/abi.h"
 
 struct PLUGIN_Profiler;
 struct PLUGIN_Profiler_Error;

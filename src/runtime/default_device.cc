@@ -1,6 +1,8 @@
 #include "runtime/default_device.h"
 
+#include "base/message.h"
 #include "base/process.h"
+#include "base/settings.h"
 #include "runtime/backend.h"
 
 #include <algorithm>
@@ -10,8 +12,8 @@
 
 namespace tessera::inline v0::runtime {
 
-std::atomic<const DefaultDevice*> g_chosen{nullptr};
 const DefaultDevice g_chosen_by_thread{nullptr, 0, nullptr};
+std::atomic<const DefaultDevice*> g_chosen{&g_chosen_by_thread};
 
 namespace {
 
@@ -22,6 +24,8 @@ struct Choices {
   std::list<DefaultDevice> devices;  // all that have ever been chosen
   std::atomic<DefaultDevice*> for_all{nullptr};
   int scopes = 0;
+  // Whether the environment has been asked, or need not be because the user has chosen.
+  std::atomic<bool> is_settled{false};
 
   static Choices& instance() {
     static auto* c = new Choices;
@@ -39,6 +43,7 @@ struct Choices {
   }
   // Requires the lock.
   void publish() {
+    if (!is_settled) return;
     g_chosen.store(scopes > 0 ? &g_chosen_by_thread : for_all.load(std::memory_order_relaxed),
                    std::memory_order_release);
   }
@@ -58,8 +63,48 @@ void choose_default(Backend& backend, int device) {
   Locked lock(c.mutex);
   DefaultDevice* const before = c.for_all.exchange(c.choose(backend, layout));
   if (before) --before->choices;
+  c.is_settled = true;
   c.publish();
 }
+
+namespace {
+
+std::atomic<PlatformLoader> g_platform_loader{nullptr};
+
+// Chooses the device that the environment names, once. Loading a platform may ask for the default
+// device itself, which is the CPU's until then.
+void ask_environment() {
+  static thread_local bool is_asking = false;
+  if (is_asking) return;
+  struct Asking {
+    Asking() { is_asking = true; }
+    ~Asking() { is_asking = false; }
+  } const asking;
+  static auto* const one_at_a_time = new std::mutex;
+  const std::lock_guard lock(*one_at_a_time);
+  Choices& c = Choices::instance();
+  if (c.is_settled) return;
+  const std::string platform = settings::text("TESSERA_PLATFORM");
+  if (!platform.empty() && platform != "cpu") {
+    const PlatformLoader load = g_platform_loader;
+    if (!load)
+      Message("environment")
+          .problem("TESSERA_PLATFORM is " + platform + ", and this program cannot load platforms")
+          .rule("platforms are loaded by the component tessera::platforms")
+          .advice("link tessera::platforms, or tessera::tessera, which is all components")
+          .raise<DeviceError>();
+    Backend& backend = load(platform);
+    choose_default(backend, backend.first_local_device());
+    return;
+  }
+  Locked choices(c.mutex);
+  c.is_settled = true;
+  c.publish();
+}
+
+}  // namespace
+
+void set_platform_loader(PlatformLoader loader) { g_platform_loader = loader; }
 
 // Read by its thread without a lock, and changed under the lock of the choices, by any thread that
 // ends a scope. Deleted when the thread has ended and its last scope, too.
@@ -120,6 +165,7 @@ DefaultDeviceScope::~DefaultDeviceScope() {
 }
 
 const DefaultDevice* DefaultDeviceScope::innermost() {
+  if (!Choices::instance().is_settled.load(std::memory_order_acquire)) ask_environment();
   const DefaultDevice* own =
       g_this_thread ? g_this_thread->device.load(std::memory_order_acquire) : &g_chosen_by_thread;
   return own == &g_chosen_by_thread ? Choices::instance().for_all.load(std::memory_order_acquire)

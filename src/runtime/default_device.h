@@ -1,14 +1,15 @@
 // The default device: new arrays are placed on it, and programs run on its platform unless an input
 // is committed elsewhere.
 //
-// It is the CPU's first device of this process until another one is chosen, for all threads or for
-// one. Every eager call asks for it, so the answer costs one atomic load unless some thread has a
+// It is the CPU's first device of this process, or the first one of the platform that
+// TESSERA_PLATFORM names, until another one is chosen, for all threads or for one. Every eager call asks for it, so the answer costs one atomic load unless some thread has a
 // choice of its own.
 #pragma once
 
 #include "runtime/array_data.h"
 
 #include <atomic>
+#include <string>
 
 namespace tessera::inline v0::runtime {
 
@@ -44,7 +45,13 @@ class DefaultDeviceScope {
   Thread* thread_;
 };
 
-/// The device that is chosen for all threads, or `g_chosen_by_thread` while there are scopes.
+/// Loads the platform that TESSERA_PLATFORM names. Programs that can load platforms have such a
+/// function; it is set before main.
+using PlatformLoader = Backend& (*)(const std::string& platform);
+void set_platform_loader(PlatformLoader loader);
+
+/// The device that is chosen for all threads, or `g_chosen_by_thread` while there are scopes, and
+/// until the environment has been asked.
 extern std::atomic<const DefaultDevice*> g_chosen;
 extern const DefaultDevice g_chosen_by_thread;
 

@@ -6,10 +6,12 @@
 #include "runtime/programs.h"
 
 #include <tessera/device.h>
+#include <tessera/platform.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -25,11 +27,26 @@ struct Platform {
 };
 inline std::ostream& operator<<(std::ostream& out, const Platform& p) { return out << p.name; }
 
+/// Loads a plug-in with three devices.
+inline Backend& plugged(const char* name, const char* path, const char* devices) {
+  ts::load_platform(name, path, {{devices, std::int64_t{3}}});
+  return *find_backend(name);
+}
+
 inline std::vector<Platform> all() {
-  return {
+  std::vector<Platform> platforms{
       {"cpu", []() -> Backend& { return host_backend(); }},
       {"far", []() -> Backend& { return far::platform(); }},
+      // Tessera's own plug-in, through the client of plug-ins.
+      {"loop", []() -> Backend& { return plugged("loop", TESSERA_PJRT_LIBRARY, "device_count"); }},
   };
+  // Another plug-in, such as XLA's for CPUs.
+  if (std::getenv("TESSERA_TEST_PLUGIN"))
+    platforms.push_back({"xla", []() -> Backend& {
+                           return plugged("xla", std::getenv("TESSERA_TEST_PLUGIN"),
+                                          "cpu_device_count");
+                         }});
+  return platforms;
 }
 
 /// The fixture of a test that runs on every platform, with up to three devices and helpers that

@@ -1,4 +1,4 @@
-"""Compares src/pjrt/abi.h and profiler_abi.h with the layouts of the interface that the package pypjrt has:
+"""Compares src/platforms/abi.h and src/pjrt/profiler_abi.h with the layouts of the interface that the package pypjrt has:
 abi_test.py [pypjrt's module [header ...]]. Skipped without pypjrt (77)."""
 import ctypes
 import importlib
@@ -117,7 +117,7 @@ def compare(name, layout, theirs):
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent.parent
     abi = importlib.import_module("pypjrt._abi." + (sys.argv[1] if len(sys.argv) > 1 else "pjrt_0_114"))
-    headers = sys.argv[2:] or [root / "src/pjrt/abi.h", root / "src/pjrt/profiler_abi.h"]
+    headers = sys.argv[2:] or [root / "src/platforms/abi.h", root / "src/pjrt/profiler_abi.h"]
     layouts, enums = read_header("\n".join(pathlib.Path(h).read_text() for h in headers))
     structs = 0
     for name, layout in layouts.items():

@@ -62,7 +62,7 @@ string(REGEX REPLACE "^.*Reason given by package:" "" reason "${errors}")
 string(STRIP "${reason}" reason)
 set(expected "tessera: there is no component 'layers' or 'optimisers'
 
-    rule: the components are core, stablehlo, explain, autosharding, nn, optim, data, checkpoints
+    rule: the components are core, stablehlo, platforms, explain, autosharding, nn, optim, data, checkpoints
     try: name those that the program uses, or leave COMPONENTS out and link tessera::tessera, which is all of them")
 if(NOT code OR NOT reason STREQUAL expected)
   message(FATAL_ERROR "wrong components gave ${code} and\n${errors}")

@@ -2,7 +2,7 @@
 // errors become exceptions, and objects have owners.
 #pragma once
 
-#include "pjrt/abi.h"
+#include "platforms/abi.h"
 
 #include <gtest/gtest.h>
 

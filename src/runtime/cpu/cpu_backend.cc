@@ -6,63 +6,16 @@
 #include "base/settings.h"
 #include "ops/control/host_call.h"
 #include "runtime/buffer.h"
+#include "runtime/compiled_programs.h"
 #include "runtime/cpu/tape_executable.h"
 #include "runtime/host/arrays.h"
 #include "runtime/host/devices.h"
-#include "runtime/kept.h"
 
 #include <cstring>
-#include <mutex>
-#include <unordered_map>
 
 namespace tessera::inline v0::runtime {
 namespace {
 
-// Previously compiled programs, by structure.
-struct Compiled {
-  struct Entry {
-    bool isolated, evaluate;
-    std::shared_ptr<const TapeExecutable> executable;
-  };
-  std::mutex mutex;
-  std::unordered_multimap<std::uint64_t, Entry> entries;
-
-  std::shared_ptr<const TapeExecutable> find(std::uint64_t hash, const Program& p,
-                                             const CompileOptions& o, bool isolated,
-                                             bool evaluate) {
-    Locked lock(mutex);
-    auto [begin, end] = entries.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
-      const Entry& e = it->second;
-      if (e.isolated == isolated && e.evaluate == evaluate &&
-          e.executable->options().donated == o.donated &&
-          e.executable->options().bytes_worth_a_phase == o.bytes_worth_a_phase &&
-          same_structure(e.executable->program(), p))
-        return e.executable;
-    }
-    return nullptr;
-  }
-  void insert(std::uint64_t hash, Entry e) {
-    const auto executable = e.executable;
-    {
-      Locked lock(mutex);
-      entries.emplace(hash, std::move(e));
-    }
-    keep(executable, executable->bytes(),
-         [this, hash, which = executable.get()] { drop(hash, which); });
-  }
-  void drop(std::uint64_t hash, const TapeExecutable* which) {
-    std::shared_ptr<const TapeExecutable> gone;
-    Locked lock(mutex);
-    auto [begin, end] = entries.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-      if (it->second.executable.get() == which) {
-        gone = std::move(it->second.executable);
-        entries.erase(it);
-        return;
-      }
-  }
-};
 class CpuBackend : public Backend {
  public:
   CpuBackend() : Backend("cpu") {}
@@ -84,14 +37,15 @@ class CpuBackend : public Backend {
     const Inside inside;
     const bool evaluate = asked || !Inside::libraries();
     const std::uint64_t hash = hash_of(*p);
-    if (auto found = compiled_.find(hash, *p, options, isolate, evaluate)) return found;
+    const unsigned mode = (isolate ? 1u : 0u) | (evaluate ? 2u : 0u);
+    if (auto found = compiled_.find(hash, *p, options, mode)) return found;
     auto made =
         std::make_shared<const TapeExecutable>(p, options, tape::Apart{isolate, {}}, evaluate);
     library_was_used();
     // A function of the host may hold anything, and another program is equal only if it has the
     // same function.
     if (ops::calls_host(*p)) return made;
-    compiled_.insert(hash, {isolate, evaluate, made});
+    compiled_.insert(hash, mode, made);
     return made;
   }
 
@@ -119,7 +73,7 @@ class CpuBackend : public Backend {
   }
 
  private:
-  Compiled compiled_;
+  CompiledPrograms<TapeExecutable> compiled_;
 };
 
 }  // namespace

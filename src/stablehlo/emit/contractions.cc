@@ -20,17 +20,19 @@ std::string labels(const Ints& spec, const char* first, const char* second) {
 
 Names dot_general(Writing& w) {
   const Ints &lb = w.attrs.ints("lhs_batch"), &rb = w.attrs.ints("rhs_batch");
+  const std::string& precision = w.block.module.precision;
   std::string dims;
   if (!lb.empty()) dims = ", batching_dims = " + list_text(lb) + " x " + list_text(rb);
   return w.block.define("stablehlo.dot_general " + joined(w.in) + dims +
                         ", contracting_dims = " + list_text(w.attrs.ints("lhs_contracting")) +
                         " x " + list_text(w.attrs.ints("rhs_contracting")) +
-                        ", precision = [HIGHEST, HIGHEST] : " + types_text(w.in_types) + " -> " +
+                        ", precision = [" + precision + ", " + precision + "] : " + types_text(w.in_types) + " -> " +
                         type_text(w.type()));
 }
 
 Names convolution(Writing& w) {
   const ops::ConvDims d = ops::conv_dims(w.attrs);
+  const std::string precision = "#stablehlo<precision " + w.block.module.precision + ">";
   IntLists padding;
   for (std::size_t i = 0; i < d.pad_low.size(); ++i)
     padding.push_back({d.pad_low[i], d.pad_high[i]});
@@ -42,7 +44,7 @@ Names convolution(Writing& w) {
           ">, feature_group_count = " + std::to_string(d.feature_groups) +
           " : i64, lhs_dilation = " + array_text(d.lhs_dilation) +
           ", padding = " + rows_text(padding, 2) +
-          ", precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]" +
+          ", precision_config = [" + precision + ", " + precision + "]" +
           ", rhs_dilation = " + array_text(d.rhs_dilation) +
           ", window_strides = " + array_text(d.strides),
       w.in_types, w.out_types);

@@ -27,12 +27,16 @@ Names without_empty(Names all) {
 std::string emit_module(const Program& p, const Exported& e, const Target& target) {
   ModuleWriter m(target, e.each_device_of ? e.each_device_of->size() : 1);
   m.without_chlo = e.without_chlo;
+  m.partition_devices = e.partition_devices;
+  m.precision = e.precision;
   const std::size_t arguments = p.inputs.size() - e.constants.size();
   Entry entry{{}, Constraints(arguments), Constraints(p.outputs.size())};
   if (e.shardings) {
     entry = entry_of(p, arguments);
     for (std::size_t i = 0; i < e.input_shardings.size(); ++i)
       if (!entry.inputs[i]) entry.inputs[i] = e.input_shardings[i];
+    for (std::size_t i = 0; i < e.output_shardings.size(); ++i)
+      if (!entry.outputs[i]) entry.outputs[i] = e.output_shardings[i];
   }
   const Program& body = e.shardings ? entry.program : p;
   std::vector<Type> in = p.input_types();

@@ -24,6 +24,13 @@ struct Exported {
   /// With `shardings`: by named input, the sharding of an argument that the program does not
   /// constrain; empty if there is none.
   Constraints input_shardings = {};
+  /// The same for results.
+  Constraints output_shardings = {};
+  /// Of products and convolutions: HIGHEST, HIGH or DEFAULT, as StableHLO spells them.
+  std::string precision = "HIGHEST";
+  /// The devices of the partitions of the module, if they are not 0, 1, 2, ...: meshes then name
+  /// positions in this list. It must contain all devices of all meshes.
+  std::vector<int> partition_devices = {};
   /// The program is what each device of this mesh runs: the body of a shard_map over all its axes.
   std::optional<DeviceMesh> each_device_of = {};
   /// Whether operations of CHLO are written as custom calls of their names, for readers that turn

@@ -235,6 +235,10 @@ std::string ModuleWriter::text(const std::string& name) const {
     s += "]";
     if (!mesh.devices.empty()) {
       Ints ids(mesh.devices.begin(), mesh.devices.end());
+      if (!partition_devices.empty())
+        for (std::int64_t& id : ids)
+          id = std::find(partition_devices.begin(), partition_devices.end(), id) -
+               partition_devices.begin();
       bool first_ones = true;
       for (std::size_t i = 0; i < ids.size(); ++i)
         first_ones = first_ones && ids[i] == static_cast<std::int64_t>(i);

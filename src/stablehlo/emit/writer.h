@@ -123,6 +123,10 @@ class ModuleWriter {
 
   /// Whether operations of CHLO are written as custom calls of their names.
   bool without_chlo = false;
+  /// Of products and convolutions: HIGHEST, HIGH or DEFAULT.
+  std::string precision = "HIGHEST";
+  /// The devices of the partitions; empty: 0, 1, 2, ...
+  std::vector<int> partition_devices;
   std::string main;       // its text
   std::string functions;  // of the private ones
 

@@ -1,15 +1,15 @@
-#include "pjrt/proto.h"
+#include "platforms/proto.h"
 
-#include "pjrt/error.h"
+#include <tessera/error.h>
 
 #include <cstring>
 
-namespace tessera::inline v0::pjrt {
+namespace tessera::inline v0::platforms {
 
 namespace {
 enum Wire : std::uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-[[noreturn]] void no_message() { refuse("these bytes are not a protocol buffer"); }
+[[noreturn]] void no_message() { throw Error("these bytes are not a protocol buffer"); }
 }  // namespace
 
 std::uint64_t ProtoReader::varint() {
@@ -101,4 +101,4 @@ void ProtoWriter::real(std::uint32_t field, double value) {
   text_.append(raw, sizeof raw);
 }
 
-}  // namespace tessera::inline v0::pjrt
+}  // namespace tessera::inline v0::platforms

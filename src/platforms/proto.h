@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::inline v0::pjrt {
+namespace tessera::inline v0::platforms {
 
-/// The fields of a message in the order in which they are written. Throws a Failure with the code
-/// INVALID_ARGUMENT if the bytes are no message.
+/// The fields of a message in the order in which they are written. Throws Error if the bytes are no
+/// message.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view bytes) : rest_(bytes) {}
@@ -46,4 +46,4 @@ class ProtoWriter {
   std::string text_;
 };
 
-}  // namespace tessera::inline v0::pjrt
+}  // namespace tessera::inline v0::platforms

@@ -1,0 +1,82 @@
+#include "platforms/backend.h"
+
+#include "ops/control/host_call.h"
+#include "runtime/buffer.h"
+
+#include <utility>
+
+namespace tessera::inline v0::platforms {
+
+namespace {
+
+runtime::Placed placed(const Type& block, Sent sent) {
+  const auto bytes = static_cast<std::size_t>(block.bytes());
+  return {{runtime::Buffer::remote(std::move(sent.buffer), bytes), 0}, std::move(sent.arrived)};
+}
+
+// Runs a transfer; a failure becomes the error that users see.
+template <class F>
+auto transfer(const char* function, F&& f) {
+  try {
+    return std::forward<F>(f)();
+  } catch (const Failure& failure) {
+    std::rethrow_exception(device_error(function, failure));
+  }
+}
+
+// The buffer as the runtime's handle holds it.
+RemoteBufferPtr held(const runtime::Shard& shard) {
+  // The runtime's buffer keeps the handle alive, so it is enough to hold that.
+  return {shard.buffer, static_cast<RemoteBuffer*>(shard.buffer->handle())};
+}
+
+}  // namespace
+
+FarBackend::FarBackend(std::string name, std::unique_ptr<const Client> client,
+                       const stablehlo::Target& target)
+    : Backend(std::move(name)), client_(std::move(client)), target_(target) {}
+
+runtime::MemoryStats FarBackend::memory_stats(int device) const {
+  return transfer("memory_stats", [&] { return client_->memory_stats(device); });
+}
+
+std::shared_ptr<const runtime::Executable> FarBackend::compile(
+    const ProgramPtr& program, const runtime::CompileOptions& options) {
+  const std::uint64_t hash = hash_of(*program);
+  const unsigned mode = precision_mode();
+  if (auto found = compiled_.find(hash, *program, options, mode)) return found;
+  auto made = std::make_shared<const FarExecutable>(*this, *client_, target_, program, options);
+  // A function of the host may hold anything, and another program is equal only if it has the same
+  // function.
+  if (!ops::calls_host(*program)) compiled_.insert(hash, mode, made);
+  return made;
+}
+
+runtime::Placed FarBackend::to_device(const Type& block, const runtime::Shard& host, int device) {
+  return transfer("device_put", [&] {
+    return placed(block, client_->send(block, host.buffer->host_data() + host.offset, host.buffer,
+                                       device));
+  });
+}
+
+std::shared_ptr<runtime::Completion> FarBackend::to_host(const Type& block,
+                                                         const runtime::Shard& from,
+                                                         std::byte* host) {
+  return transfer("device_get", [&] { return client_->fetch(block, held(from), host); });
+}
+
+runtime::Placed FarBackend::copy(const Type& block, const runtime::Shard& from, int device) {
+  return transfer("device_put", [&]() -> runtime::Placed {
+    const RemoteBufferPtr buffer = held(from);
+    PJRT_Buffer_Device_Args where{};
+    where.buffer = buffer->get();
+    client_->plugin().call(&PJRT_Api::PJRT_Buffer_Device, where);
+    if (where.device != client_->device(device))
+      return placed(block, client_->copy(*buffer, device));
+    // Contents never change, so that arrays on one device may have the same memory.
+    buffer->share();
+    return {{runtime::Buffer::remote(buffer, static_cast<std::size_t>(block.bytes())), 0}, nullptr};
+  });
+}
+
+}  // namespace tessera::inline v0::platforms

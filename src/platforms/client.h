@@ -1,0 +1,115 @@
+// The client of a plug-in: its devices and their memory, buffers on them, and events.
+#pragma once
+
+#include "ir/type.h"
+#include "platforms/plugin.h"
+#include "runtime/completion.h"
+#include "runtime/memory_stats.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tessera::inline v0::platforms {
+
+/// The value of an option that a plug-in takes when its client is made.
+using OptionValue =
+    std::variant<std::string, std::int64_t, std::vector<std::int64_t>, float, bool>;
+using Options = std::vector<std::pair<std::string, OptionValue>>;
+
+class Client;
+
+/// A buffer on a device, which is destroyed with this object. Buffers of the runtime hold it as
+/// their handle.
+class RemoteBuffer {
+ public:
+  RemoteBuffer(const Client& client, PJRT_Buffer* buffer) : client_(client), buffer_(buffer) {}
+  ~RemoteBuffer();
+  RemoteBuffer(const RemoteBuffer&) = delete;
+  RemoteBuffer& operator=(const RemoteBuffer&) = delete;
+  PJRT_Buffer* get() const { return buffer_; }
+  /// Whether arrays that know nothing of each other have this buffer. It must not be donated then.
+  bool is_shared() const { return shared_.load(std::memory_order_relaxed); }
+  void share() { shared_.store(true, std::memory_order_relaxed); }
+
+ private:
+  const Client& client_;
+  PJRT_Buffer* const buffer_;
+  std::atomic<bool> shared_{false};
+};
+using RemoteBufferPtr = std::shared_ptr<RemoteBuffer>;
+
+/// A transfer to a device: the buffer, and when it has arrived.
+struct Sent {
+  RemoteBufferPtr buffer;
+  std::shared_ptr<runtime::Completion> arrived;
+};
+
+/// All functions are safe to call from any thread, and throw Failure. A client lives as long as the
+/// process.
+class Client {
+ public:
+  Client(std::unique_ptr<const Plugin> plugin, const Options& options);
+
+  const Plugin& plugin() const { return *plugin_; }
+  /// What the plug-in calls its platform, such as "cuda", and the version of it.
+  const std::string& platform_name() const { return platform_name_; }
+  const std::string& platform_version() const { return platform_version_; }
+
+  /// Devices are numbered in the order in which the plug-in lists them.
+  std::size_t device_count() const { return devices_.size(); }
+  PJRT_Device* device(int number) const { return devices_[static_cast<std::size_t>(number)].device; }
+  /// The plug-in's own number of a device, by which device assignments name it.
+  int id_of(int number) const { return devices_[static_cast<std::size_t>(number)].id; }
+  int process_of(int number) const { return devices_[static_cast<std::size_t>(number)].process; }
+  /// For example "NVIDIA H200".
+  const std::string& kind_of(int number) const {
+    return devices_[static_cast<std::size_t>(number)].kind;
+  }
+  /// Zeros if the plug-in counts nothing.
+  runtime::MemoryStats memory_stats(int number) const;
+
+  /// Sends a dense, row-major block. `owner` keeps the memory, which must not change, alive for as
+  /// long as the plug-in reads it.
+  Sent send(const Type& block, const std::byte* from, std::shared_ptr<const void> owner,
+            int device) const;
+  /// Copies a buffer to dense, row-major memory, which must live until the copy completes, as must
+  /// the buffer.
+  std::shared_ptr<runtime::Completion> fetch(const Type& block, RemoteBufferPtr from,
+                                             std::byte* to) const;
+  /// Copies a buffer to another device.
+  Sent copy(const RemoteBuffer& from, int device) const;
+  /// When a buffer's contents are complete.
+  std::shared_ptr<runtime::Completion> ready(PJRT_Buffer* buffer, std::string what) const;
+  /// A completion that follows an event, which is destroyed. A failure becomes the exception that
+  /// `error` makes of it. `kept` is held until then.
+  std::shared_ptr<runtime::Completion> completion_of(PJRT_Event* event, std::string what,
+                                                     std::shared_ptr<const void> kept = {}) const;
+
+ private:
+  struct Device {
+    PJRT_Device* device;
+    int id, process;
+    std::string kind;
+  };
+  std::unique_ptr<const Plugin> plugin_;
+  PJRT_Client* client_ = nullptr;
+  std::string platform_name_, platform_version_;
+  std::vector<Device> devices_;
+
+ public:
+  PJRT_Client* get() const { return client_; }
+};
+
+/// How the interface numbers a dtype.
+PJRT_Buffer_Type buffer_type(DType dtype);
+
+/// The DeviceError of a failure: "what: the platform says ...".
+std::exception_ptr device_error(const std::string& what, const Failure& failure);
+
+}  // namespace tessera::inline v0::platforms

@@ -1,0 +1,56 @@
+// Compiles a part of a program with a plug-in.
+#pragma once
+
+#include "platforms/client.h"
+#include "platforms/parts.h"
+#include "runtime/executable.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::inline v0::platforms {
+
+/// An executable of the plug-in, destroyed with this object.
+class Loaded {
+ public:
+  Loaded(const Client& client, PJRT_LoadedExecutable* executable);
+  ~Loaded();
+  Loaded(const Loaded&) = delete;
+  Loaded& operator=(const Loaded&) = delete;
+  PJRT_LoadedExecutable* get() const { return executable_; }
+  /// Zeros if the plug-in does not say.
+  const runtime::MemoryPlan& memory() const { return memory_; }
+
+ private:
+  const Client& client_;
+  PJRT_LoadedExecutable* const executable_;
+  runtime::MemoryPlan memory_;
+};
+
+/// A part that runs on the platform.
+struct FarPart {
+  /// The devices in the order of the module's partitions; empty for a part of one device, which
+  /// runs on any.
+  std::vector<int> devices = {};
+  /// How inputs and outputs lie over these devices. An output without a layout is whole on the first
+  /// of them. Empty for a part of one device.
+  std::vector<runtime::LayoutPtr> inputs = {}, outputs = {};
+  std::vector<bool> donated = {};  // by input of the part
+  std::string module = {};         // StableHLO
+  std::shared_ptr<const Loaded> loaded = nullptr;
+};
+
+/// The precision that users set for products (tessera/platform.h), as StableHLO spells it, and as a
+/// number that is part of the mode of a backend.
+std::string precision_text();
+unsigned precision_mode();
+
+/// Throws DeviceError in the name of `name`, with the plug-in's text, if it refuses the module, or
+/// if maps of the part are over different devices.
+FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime::Backend& backend,
+                     const Client& client, const stablehlo::Target& target, std::string_view name);
+
+}  // namespace tessera::inline v0::platforms

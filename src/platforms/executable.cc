@@ -1,0 +1,237 @@
+#include "platforms/executable.h"
+
+#include "ir/op.h"
+#include "runtime/backend.h"
+#include "runtime/buffer.h"
+#include "runtime/footprint.h"
+#include "transform/simplify.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tessera::inline v0::platforms {
+
+using runtime::ArrayData;
+using runtime::ArrayDataPtr;
+using runtime::LayoutPtr;
+
+namespace {
+
+RemoteBuffer& buffer_of(const runtime::Shard& shard) {
+  return *static_cast<RemoteBuffer*>(shard.buffer->handle());
+}
+
+// Whether nothing but this array refers to its memory.
+bool owns_memory(const ArrayData& a) {
+  return std::all_of(a.shards.begin(), a.shards.end(), [](const runtime::Shard& s) {
+    return s.buffer.use_count() == 1 && !buffer_of(s).is_shared();
+  });
+}
+
+bool is_deleted(const Plugin& plugin, PJRT_Buffer* buffer) {
+  PJRT_Buffer_IsDeleted_Args args{};
+  args.buffer = buffer;
+  plugin.call(&PJRT_Api::PJRT_Buffer_IsDeleted, args);
+  return args.is_deleted;
+}
+
+}  // namespace
+
+FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
+                             const stablehlo::Target& target, ProgramPtr program,
+                             runtime::CompileOptions options)
+    : backend_(backend),
+      client_(client),
+      program_(std::move(program)),
+      options_(std::move(options)),
+      simplified_(simplify(program_)) {
+  std::vector<Part> parts = parts_of(simplified_, target);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    Step step{std::move(parts[k]), std::nullopt, nullptr};
+    const Part& part = step.part;
+    if (part.on_host) {
+      step.near = runtime::compile(part.program, {.name = name(), .donated = {}});
+    } else {
+      // An argument is given to the last part that reads it.
+      std::vector<bool> donated;
+      for (const Var v : part.inputs) {
+        const auto at = std::find(simplified_->inputs.begin(), simplified_->inputs.end(), v);
+        const auto i = static_cast<std::size_t>(at - simplified_->inputs.begin());
+        bool given = i < options_.donated.size() && options_.donated[i];
+        for (std::size_t later = k + 1; later < parts.size(); ++later)
+          given = given && std::find(parts[later].inputs.begin(), parts[later].inputs.end(), v) ==
+                               parts[later].inputs.end();
+        donated.push_back(given);
+      }
+      step.far = compile_part(part, donated, backend_, client_, target, name());
+    }
+    steps_.push_back(std::move(step));
+  }
+}
+
+std::vector<ArrayDataPtr> FarExecutable::run(std::span<const ArrayDataPtr> inputs,
+                                             runtime::Holds& holds) const {
+  touch();
+  if (inputs.size() != program_->inputs.size())
+    throw InternalError("program '" + name() + "' takes " +
+                        std::to_string(program_->inputs.size()) + " inputs, got " +
+                        std::to_string(inputs.size()));
+  const LayoutPtr here = runtime::place_for(name(), backend_, inputs);
+  std::map<Var, ArrayDataPtr> values;
+  std::map<Var, std::size_t> origin;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[simplified_->inputs[i]] = inputs[i];
+    origin[simplified_->inputs[i]] = i;
+  }
+  // Results that are arguments or occur twice share memory. They are made before anything is
+  // donated, so that the platform does not take this memory.
+  std::vector<ArrayDataPtr> results(simplified_->outputs.size());
+  for (std::size_t k = 0; k < results.size(); ++k)
+    if (const auto at = origin.find(simplified_->outputs[k]); at != origin.end()) {
+      const ArrayDataPtr& in = inputs[at->second];
+      const bool is_here = in->layout->backend == &backend_ && in->layout->devices().size() > 1;
+      results[k] = runtime::alias(*(is_here ? in : runtime::relayout(in, here)));
+    }
+  for (const Step& step : steps_) {
+    Inputs own;
+    for (const Var v : step.part.inputs) {
+      own.arrays.push_back(values.at(v));
+      const auto at = origin.find(v);
+      own.origin.push_back(at == origin.end() ? kNone : at->second);
+    }
+    const std::vector<ArrayDataPtr> made =
+        step.far ? run_far(step, own, holds) : step.near->run(own.arrays);
+    for (std::size_t k = 0; k < made.size(); ++k) values[step.part.outputs[k]] = made[k];
+  }
+  std::set<Var> seen;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k]) continue;
+    const Var v = simplified_->outputs[k];
+    ArrayDataPtr value = values.at(v);
+    if (value->layout->backend != &backend_) value = runtime::relayout(value, here);
+    results[k] = seen.insert(v).second ? value : runtime::alias(*value);
+  }
+  holds.keep();
+  return results;
+}
+
+std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs& inputs,
+                                                 runtime::Holds& holds) const {
+  const FarPart& far = *step.far;
+  const bool one = far.devices.empty();
+  const LayoutPtr here = one ? runtime::place_for(name(), backend_, inputs.arrays)
+                             : runtime::intern(runtime::on_device(far.devices[0], false, &backend_));
+  const std::vector<int> devices = one ? here->devices() : far.devices;
+  const std::size_t n = inputs.arrays.size();
+  std::vector<ArrayDataPtr> placed(n);
+  for (std::size_t i = 0; i < n; ++i)
+    placed[i] = runtime::relayout(inputs.arrays[i], one ? here : far.inputs[i]);
+
+  std::vector<std::int64_t> kept;  // what the platform must not take
+  std::vector<std::size_t> given;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!far.donated[i]) continue;
+    const bool fresh = placed[i] != inputs.arrays[i];
+    const bool free = fresh || holds.alone(inputs.origin[i]);
+    if (free && owns_memory(*placed[i])) {
+      if (!fresh) given.push_back(i);
+    } else {
+      kept.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+
+  std::vector<std::vector<PJRT_Buffer*>> arguments(devices.size()), results(devices.size());
+  std::vector<PJRT_Buffer* const*> argument_lists;
+  std::vector<PJRT_Buffer**> result_lists;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::vector<int>& order = placed[i]->layout->devices();
+      const auto at = std::find(order.begin(), order.end(), devices[d]) - order.begin();
+      arguments[d].push_back(
+          buffer_of(placed[i]->shards[static_cast<std::size_t>(placed[i]->layout->shard_at(at))])
+              .get());
+    }
+    results[d].resize(step.part.outputs.size());
+    argument_lists.push_back(arguments[d].data());
+    result_lists.push_back(results[d].data());
+  }
+  std::vector<PJRT_Event*> ends(devices.size());
+  PJRT_ExecuteOptions options{};
+  options.struct_size = sizeof options;
+  options.non_donatable_input_indices = kept.data();
+  options.num_non_donatable_input_indices = kept.size();
+  PJRT_LoadedExecutable_Execute_Args args{};
+  args.executable = far.loaded->get();
+  args.options = &options;
+  args.argument_lists = argument_lists.data();
+  args.num_devices = devices.size();
+  args.num_args = n;
+  args.output_lists = result_lists.data();
+  args.device_complete_events = ends.data();
+  if (one) args.execute_device = client_.device(devices[0]);
+  try {
+    client_.plugin().call(&PJRT_Api::PJRT_LoadedExecutable_Execute, args);
+  } catch (const Failure& failure) {
+    // Arguments that the platform had taken are lost; the others are given back.
+    bool lost = false;
+    for (const std::size_t i : given)
+      if (is_deleted(client_.plugin(), buffer_of(placed[i]->shards[0]).get())) {
+        holds.overwrite(inputs.origin[i]);
+        lost = true;
+      }
+    if (lost) holds.lose();
+    std::rethrow_exception(device_error(name(), failure));
+  }
+  std::vector<std::shared_ptr<runtime::Completion>> completions;
+  for (PJRT_Event* end : ends) completions.push_back(client_.completion_of(end, name()));
+  const std::shared_ptr<runtime::Completion> pending = runtime::all_of(std::move(completions));
+
+  std::vector<ArrayDataPtr> out;
+  const std::vector<Type> types = step.part.program->output_types();
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    auto made = std::make_shared<ArrayData>();
+    made->type = types[k];
+    made->layout = one || !far.outputs[k] ? here : far.outputs[k];
+    made->pending = pending;
+    std::vector<std::shared_ptr<RemoteBuffer>> buffers;
+    for (std::size_t d = 0; d < devices.size(); ++d)
+      buffers.push_back(std::make_shared<RemoteBuffer>(client_, results[d][k]));
+    const auto bytes = static_cast<std::size_t>(Type(types[k].dtype, made->shard_shape()).bytes());
+    for (const int device : made->layout->devices()) {
+      const auto at = std::find(devices.begin(), devices.end(), device) - devices.begin();
+      made->shards.push_back(
+          {runtime::Buffer::remote(buffers[static_cast<std::size_t>(at)], bytes), 0});
+    }
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+runtime::MemoryPlan FarExecutable::memory() const {
+  runtime::MemoryPlan all;
+  for (const Type& t : program_->input_types()) all.arguments += t.bytes();
+  for (const Type& t : program_->output_types()) all.outputs += t.bytes();
+  for (const Step& s : steps_)
+    all.temporaries = std::max(all.temporaries, s.far ? s.far->loaded->memory().temporaries
+                                                      : s.near->memory().temporaries);
+  return all;
+}
+
+std::string FarExecutable::schedule() const {
+  std::string text;
+  for (const Step& s : steps_)
+    text += s.far ? "on " + backend_.platform() + ", compiled by " + client_.platform_name() + " " +
+                        client_.platform_version() + " from:\n" + s.far->module
+                  : "on the host:\n" + s.near->schedule();
+  return text.empty() ? "nothing to compute\n" : text;
+}
+
+std::int64_t FarExecutable::bytes() const {
+  std::int64_t all = 2 * runtime::footprint(*program_);
+  for (const Step& s : steps_)
+    if (s.far) all += std::ssize(s.far->module);
+  return all;
+}
+
+}  // namespace tessera::inline v0::platforms

@@ -1,0 +1,63 @@
+// A program compiled by a plug-in.
+#pragma once
+
+#include "platforms/client.h"
+#include "platforms/compile.h"
+#include "platforms/parts.h"
+#include "runtime/executable.h"
+#include "runtime/kept.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::inline v0::platforms {
+
+/// Immutable; may run on any number of threads at once. A call returns when the plug-in has taken
+/// it, before it is complete, unless a part of it runs on the host.
+class FarExecutable : public runtime::Executable, public runtime::Kept {
+ public:
+  /// Compiles the program. Throws DeviceError with the plug-in's text if it refuses.
+  FarExecutable(runtime::Backend& backend, const Client& client, const stablehlo::Target& target,
+                ProgramPtr program, runtime::CompileOptions options);
+
+  using Executable::run;
+  std::vector<runtime::ArrayDataPtr> run(std::span<const runtime::ArrayDataPtr> inputs,
+                                         runtime::Holds& holds) const override;
+  const runtime::CompileOptions& options() const override { return options_; }
+  const Program& program() const override { return *program_; }
+  runtime::MemoryPlan memory() const override;
+  std::string schedule() const override;
+  /// Approximate size of the executable in memory of the host.
+  std::int64_t bytes() const;
+
+ private:
+  struct Step {
+    Part part;
+    std::optional<FarPart> far;  // absent for a part that the host runs
+    std::shared_ptr<const runtime::Executable> near;
+  };
+  /// The inputs of a step, and for each the index of the program's input that it is, or kNone.
+  struct Inputs {
+    std::vector<runtime::ArrayDataPtr> arrays;
+    std::vector<std::size_t> origin;
+  };
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::string name() const { return options_.name.empty() ? program_->name : options_.name; }
+  std::vector<runtime::ArrayDataPtr> run_far(const Step& step, const Inputs& inputs,
+                                             runtime::Holds& holds) const;
+
+  runtime::Backend& backend_;
+  const Client& client_;
+  ProgramPtr program_;
+  runtime::CompileOptions options_;
+  std::vector<Step> steps_;
+  ProgramPtr simplified_;
+};
+
+}  // namespace tessera::inline v0::platforms

@@ -1,0 +1,121 @@
+#include "platforms/parts.h"
+
+#include "ir/nested.h"
+#include "ir/op.h"
+#include "ops/control/host_call.h"
+#include "stablehlo/emit/emission.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tessera::inline v0::platforms {
+
+namespace {
+
+// Whether the op is computed by libraries, and the target's have it for this dtype.
+bool has_library(const Op& op, DType dtype, const stablehlo::Target& target) {
+  const auto all = stablehlo::targets();
+  if (std::none_of(all.begin(), all.end(), [&](const auto& t) { return t.find(op); })) return true;
+  const stablehlo::LibraryOp* row = target.find(op);
+  return row && std::find(row->dtypes.begin(), row->dtypes.end(), dtype) != row->dtypes.end();
+}
+
+bool can_run(const Program& p, const stablehlo::Target& target) {
+  return std::all_of(p.equations.begin(), p.equations.end(),
+                     [&](const Equation& e) { return platforms::can_run(e, p, target); });
+}
+
+// A copy of some equations of a program.
+ProgramPtr extracted(const Program& p, const std::vector<const Equation*>& equations,
+                     const std::vector<Var>& inputs, const std::vector<Var>& outputs) {
+  auto out = std::make_shared<Program>();
+  out->name = p.name;
+  std::map<Var, Var> renamed;
+  const auto rename = [&](Var v) {
+    const auto [at, is_new] = renamed.try_emplace(v, static_cast<Var>(out->types.size()));
+    if (is_new) out->types.push_back(p.types[v]);
+    return at->second;
+  };
+  for (const Var v : inputs) out->inputs.push_back(rename(v));
+  for (const Equation* e : equations) {
+    Equation& copy = out->equations.emplace_back(*e);
+    for (Var& v : copy.inputs) v = rename(v);
+    for (Var& v : copy.outputs) v = rename(v);
+  }
+  for (const Var v : outputs) out->outputs.push_back(rename(v));
+  return out;
+}
+
+}  // namespace
+
+bool can_run(const Equation& eqn, const Program& p, const stablehlo::Target& target) {
+  if (eqn.op->effect) return false;
+  const stablehlo::Emission* emission = stablehlo::emission_of(*eqn.op);
+  if (emission && emission->never) return false;
+  if (!eqn.outputs.empty() && !has_library(*eqn.op, p.type(eqn.outputs[0]).dtype, target))
+    return false;
+  return !any_nested(eqn.attrs, [&](const ProgramPtr& q) { return !can_run(*q, target); });
+}
+
+std::vector<Part> parts_of(const ProgramPtr& program, const stablehlo::Target& target) {
+  const Program& p = *program;
+  const std::size_t n = p.equations.size();
+  std::vector<char> host(n);
+  for (std::size_t e = 0; e < n; ++e) host[e] = !can_run(p.equations[e], p, target);
+  if (std::find(host.begin(), host.end(), 1) == host.end()) {
+    if (n == 0) return {};
+    std::set<Var> not_made(p.inputs.begin(), p.inputs.end());
+    std::vector<Var> made;
+    for (const Var v : p.outputs)
+      if (not_made.insert(v).second) made.push_back(v);
+    if (made == p.outputs) return {{false, program, p.inputs, p.outputs}};
+    std::vector<const Equation*> all;
+    for (const Equation& e : p.equations) all.push_back(&e);
+    return {{false, extracted(p, all, p.inputs, made), p.inputs, made}};
+  }
+
+  // An equation belongs to the first stage in which its operands are there. Even stages are the
+  // platform's, odd ones the host's.
+  std::vector<std::size_t> stage_of(p.types.size(), 0), stage(n);
+  std::size_t last_effect = 1, stages = 0;
+  for (std::size_t e = 0; e < n; ++e) {
+    const Equation& eqn = p.equations[e];
+    std::size_t at = 0;
+    for (const Var v : eqn.inputs) at = std::max(at, stage_of[v]);
+    if (at % 2 != static_cast<std::size_t>(host[e])) ++at;
+    if (has_effects(eqn)) at = last_effect = std::max(at, last_effect);
+    stage[e] = at;
+    stages = std::max(stages, at + 1);
+    for (const Var v : eqn.outputs) stage_of[v] = at;
+  }
+
+  std::vector<Part> parts;
+  for (std::size_t s = 0; s < stages; ++s) {
+    std::vector<const Equation*> own;
+    std::set<Var> made;
+    Part part{s % 2 == 1, nullptr, {}, {}};
+    std::set<Var> read;
+    for (std::size_t e = 0; e < n; ++e) {
+      if (stage[e] != s) continue;
+      own.push_back(&p.equations[e]);
+      for (const Var v : p.equations[e].inputs)
+        if (!made.contains(v) && read.insert(v).second) part.inputs.push_back(v);
+      made.insert(p.equations[e].outputs.begin(), p.equations[e].outputs.end());
+    }
+    if (own.empty()) continue;
+    // What later stages read, and results.
+    std::set<Var> wanted(p.outputs.begin(), p.outputs.end());
+    for (std::size_t e = 0; e < n; ++e)
+      if (stage[e] > s) wanted.insert(p.equations[e].inputs.begin(), p.equations[e].inputs.end());
+    for (const Var v : made)
+      if (wanted.contains(v)) part.outputs.push_back(v);
+    part.program = extracted(p, own, part.inputs, part.outputs);
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace tessera::inline v0::platforms

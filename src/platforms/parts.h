@@ -1,0 +1,31 @@
+// Divides a program between a platform and the host.
+//
+// A platform has no functions for some ops: calls of the host (callbacks, prints, checks), and
+// factorisations for which it has no library. The program is cut around them, they run on the host,
+// and values are transferred where the cuts are.
+#pragma once
+
+#include "ir/program.h"
+#include "stablehlo/emit/target.h"
+
+#include <vector>
+
+namespace tessera::inline v0::platforms {
+
+/// Equations that run in one place, as a program of their own. Its inputs and outputs are these
+/// variables of the whole program; outputs are made by the part, and listed once.
+struct Part {
+  bool on_host = false;
+  ProgramPtr program;
+  std::vector<Var> inputs, outputs;
+};
+
+/// Whether a platform with this target can run the equation with everything nested in it.
+bool can_run(const Equation& eqn, const Program& p, const stablehlo::Target& target);
+
+/// The parts in the order in which they run. There is one part if the platform can run everything.
+/// Otherwise there are as few as the order of the values allows; calls with side effects keep their
+/// order.
+std::vector<Part> parts_of(const ProgramPtr& p, const stablehlo::Target& target);
+
+}  // namespace tessera::inline v0::platforms

@@ -1,0 +1,89 @@
+#include "platforms/plugin.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+namespace tessera::inline v0::platforms {
+
+namespace {
+
+constexpr std::array<std::string_view, 17> kCodes{
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
+
+// The functions that a client cannot do without are in every table since this version.
+constexpr int kOldestMinor = 40;
+
+[[noreturn]] void refuse(std::uint32_t code, const std::string& text) { throw Failure(code, text); }
+
+}  // namespace
+
+std::string code_name(std::uint32_t code) {
+  return code < kCodes.size() ? std::string(kCodes[code]) : "code " + std::to_string(code);
+}
+
+Plugin::Plugin(const std::string& path) : path_(path) {
+  // Its symbols stay its own: a plug-in brings libraries, such as LLVM, that this process has in
+  // another version.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* text = ::dlerror();
+    refuse(PJRT_Error_Code_NOT_FOUND, text ? text : "it cannot be loaded");
+  }
+  using GetPjrtApi = const PJRT_Api* (*)();
+  const auto get = reinterpret_cast<GetPjrtApi>(::dlsym(library, "GetPjrtApi"));
+  if (!get)
+    refuse(PJRT_Error_Code_INVALID_ARGUMENT, "it has no function GetPjrtApi, so it is no plug-in");
+  api_ = get();
+  if (!api_) refuse(PJRT_Error_Code_INTERNAL, "its function GetPjrtApi returned nothing");
+  const PJRT_Api_Version& version = api_->pjrt_api_version;
+  if (version.major_version != 0 || version.minor_version < kOldestMinor)
+    refuse(PJRT_Error_Code_FAILED_PRECONDITION,
+           "it speaks version " + std::to_string(version.major_version) + "." +
+               std::to_string(version.minor_version) + " of PJRT, and this library 0." +
+               std::to_string(kOldestMinor) + " and later versions 0");
+  PJRT_Plugin_Initialize_Args args{};
+  call(&PJRT_Api::PJRT_Plugin_Initialize, args);
+}
+
+std::string Plugin::identity() const {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path_, error);
+  const auto written = std::filesystem::last_write_time(path_, error).time_since_epoch().count();
+  return path_ + " " + std::to_string(size) + " " + std::to_string(written);
+}
+
+Failure Plugin::failure_of(PJRT_Error* error) const {
+  PJRT_Error_Message_Args message{};
+  message.struct_size = sizeof message;
+  message.error = error;
+  api_->PJRT_Error_Message(&message);
+  std::string text(message.message, message.message_size);
+  PJRT_Error_GetCode_Args code{};
+  code.struct_size = sizeof code;
+  code.error = error;
+  code.code = PJRT_Error_Code_UNKNOWN;
+  if (PJRT_Error* second = api_->PJRT_Error_GetCode(&code)) {
+    PJRT_Error_Destroy_Args gone{};
+    gone.struct_size = sizeof gone;
+    gone.error = second;
+    api_->PJRT_Error_Destroy(&gone);
+  }
+  PJRT_Error_Destroy_Args gone{};
+  gone.struct_size = sizeof gone;
+  gone.error = error;
+  api_->PJRT_Error_Destroy(&gone);
+  return {code.code, text};
+}
+
+void Plugin::lacks() const {
+  refuse(PJRT_Error_Code_UNIMPLEMENTED, "the plug-in speaks version 0." + std::to_string(minor()) +
+                                            " of PJRT, which lacks a function that is needed");
+}
+
+}  // namespace tessera::inline v0::platforms
