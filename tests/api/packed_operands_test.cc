@@ -178,6 +178,27 @@ TEST_F(PackedOperands, LoopsReadThemInEachTurn) {
   });
   const Array v = drawn({512, 512}, 3);
   check([&] { return while_loop(Array(4), drawn({16, 512}, 4), v); }, 1);
+  // A scan takes a row of the weights in each turn.
+  const auto layers = ts::jit([](Array h, Array stack) {
+    auto layer = [](Array h, Array w) {
+      h = ts::tanh(ts::matmul(h, w));
+      return std::pair(h, ts::sum(h));
+    };
+    auto [last, sums] = ts::scan(layer, h, stack);
+    return ts::concatenate({ts::reshape(last, {-1}), sums}, 0);
+  });
+  const Array stack = drawn({5, 384, 384}, 8), h = drawn({32, 384}, 9);
+  check([&] { return layers(h, stack); }, 1);
+  EXPECT_EQ(kept_bytes(), 5 * 384 * 384 * 4);
+  // Turns of an outer loop read all rows again, and a reversed scan has them in another order.
+  const auto twice = ts::jit([](Array h, Array stack) {
+    auto layer = [](Array h, Array w) { return std::pair(ts::tanh(ts::matmul(h, w)), Array(0)); };
+    return ts::fori_loop(
+        0, 2, [&](Array, Array h) { return ts::scan(layer, h, stack, {.reverse = true}).first; },
+        h);
+  });
+  const Array other = drawn({3, 384, 384}, 10);
+  check([&] { return twice(h, other); }, 1);
   // A branch reads one of two.
   const auto branch = ts::jit([](Array first, Array x, Array a, Array b) {
     return ts::cond(

@@ -46,6 +46,32 @@ std::optional<std::size_t> passed_on(const Step& step, std::size_t body, std::si
                     step.kind);
 }
 
+// Whether argument `k` of a scan's body is a row of an operand.
+bool takes_row(const Step& step, std::size_t k) {
+  const auto* scan = std::get_if<ScanStep>(&step.kind);
+  return scan && k >= scan->first_carry() + scan->carries && k < step.inputs.size() - scan->hidden;
+}
+
+// The forms of all rows of an operand, one after the other.
+std::shared_ptr<const OperandForm> form_of_rows(const std::shared_ptr<const OperandForm>& row,
+                                                std::int64_t count, std::int64_t row_bytes,
+                                                std::int64_t form_bytes) {
+  auto form = std::make_shared<OperandForm>();
+  form->key = row->key + " of " + std::to_string(count) + " rows of " + std::to_string(row_bytes);
+  form->bytes = static_cast<std::size_t>(count * form_bytes);
+  form->tasks = count * row->tasks;
+  form->make = [row, row_bytes, form_bytes](const void* operand, void* to, std::int64_t begin,
+                                            std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t i = task / row->tasks, of_row = task % row->tasks;
+      row->make(static_cast<const std::byte*>(operand) + i * row_bytes,
+                static_cast<std::byte*>(to) + i * form_bytes, of_row, of_row + 1);
+    }
+  };
+  form->reader = row->reader;
+  return form;
+}
+
 bool repeats(const Step& step) {
   const auto* scan = std::get_if<ScanStep>(&step.kind);
   return scan ? scan->length > 1 : std::holds_alternative<WhileStep>(step.kind);
@@ -89,6 +115,7 @@ class FormFinder {
     Ref top;                          // in the top-level tape, or of a constant
     int argument = -1;                // of the top-level tape
     const Tape* constants = nullptr;  // whose constant it is
+    const Tape* rows_of = nullptr;    // the body that takes it row by row
     bool repeats = false;
   };
 
@@ -127,12 +154,18 @@ class FormFinder {
     }
     const Owner& o = owner->second;
     const Step& step = o.draft->steps[o.step];
-    const auto from = passed_on(step, o.body, static_cast<std::size_t>(k));
+    const bool row = takes_row(step, static_cast<std::size_t>(k));
+    const auto from =
+        row ? static_cast<std::size_t>(k) : passed_on(step, o.body, static_cast<std::size_t>(k));
     if (!from || !takes_arguments(o)) return std::nullopt;
     Ref outside = step.inputs[*from];
     outside.offset += r.offset;
     std::optional<Source> found = source_of(*o.draft, outside);
-    if (found) found->repeats |= repeats(step);
+    if (!found || (row && found->rows_of)) return std::nullopt;
+    if (row)
+      found->rows_of = &tape;
+    else
+      found->repeats |= repeats(step);
     return found;
   }
   // Conditions of loops are small, and get no forms.
@@ -154,16 +187,24 @@ class FormFinder {
     Ref outside;
     if (owner != owners_.end()) {
       DraftTape& around = *owner->second.draft;
+      const Step& step = around.steps[owner->second.step];
+      std::shared_ptr<const OperandForm> all = form;
       Ref from = operand;
       if (!source.constants) {
         const auto k = static_cast<std::size_t>(argument_at(tape, operand.slot));
-        const Step& step = around.steps[owner->second.step];
-        from = step.inputs[*passed_on(step, owner->second.body, k)];
+        if (source.rows_of == &tape) {
+          const auto& scan = std::get<ScanStep>(step.kind);
+          all = form_of_rows(form, scan.length, scan.rows[k - scan.first_carry() - scan.carries],
+                             bytes_of_row(*form));
+          from = step.inputs[k];
+        } else {
+          from = step.inputs[*passed_on(step, owner->second.body, k)];
+        }
         from.offset += operand.offset;
       }
-      outside = form_at(around, from, source, form);
-      number = known_.at({around.tape.get(), source.constants, from.slot, from.offset, form->key})
-                   .second;
+      outside = form_at(around, from, source, all);
+      number =
+          known_.at({around.tape.get(), source.constants, from.slot, from.offset, all->key}).second;
     }
     // Has an instance for each of the operand.
     Slot slot;
@@ -181,18 +222,32 @@ class FormFinder {
       tape.forms.push_back({form, source.constants ? source.top : operand, source.argument,
                             source.constants, s, source.repeats});
     } else {
-      pass_on(owner->second, tape, outside, s);
+      pass_on(owner->second, tape, outside, s, source.rows_of == &tape ? bytes_of_row(*form) : 0);
     }
     known_[key] = {Ref{s}, number};
     return Ref{s};
   }
 
-  // Adds an argument to a body, and the operand to the step that runs it.
-  static void pass_on(const Owner& o, Tape& body, const Ref& from, int to) {
+  static std::int64_t bytes_of_row(const OperandForm& form) {
+    return static_cast<std::int64_t>((form.bytes + 63) / 64 * 64);
+  }
+
+  // Adds an argument to a body, and the operand to the step that runs it. If `row_bytes` is not
+  // zero, a scan passes a row of the operand in each turn, as it does with its other arrays.
+  static void pass_on(const Owner& o, Tape& body, const Ref& from, int to, std::int64_t row_bytes) {
     Step& step = o.draft->steps[o.step];
     std::size_t at = step.inputs.size();
+    auto argument = body.arguments.end();
     const auto add = [](ControlStep& s) { ++s.hidden; };
-    std::visit(Overloaded{[&](ScanStep& s) { add(s); }, [&](WhileStep& s) { add(s); },
+    std::visit(Overloaded{[&](ScanStep& s) {
+                            if (!row_bytes) return add(s);
+                            at -= s.hidden;
+                            argument -= static_cast<std::ptrdiff_t>(s.hidden);
+                            const std::size_t arrays = at - s.first_carry() - s.carries;
+                            s.rows.insert(s.rows.begin() + static_cast<std::ptrdiff_t>(arrays),
+                                          row_bytes);
+                          },
+                          [&](WhileStep& s) { add(s); },
                           [&](CondStep& s) {
                             const std::size_t operands = at - 1 - s.hidden;
                             at = 1 + operands;
@@ -207,7 +262,7 @@ class FormFinder {
     a.input = body.arguments.size();
     a.slot = to;
     a.type = Type(DType::uint8, {0});
-    body.arguments.push_back(std::move(a));
+    body.arguments.insert(argument, std::move(a));
   }
 
   TapeContext& ctx_;

@@ -2,7 +2,8 @@
 // would pack in each call, or in each turn of a loop.
 //
 // A form may be kept if its operand is an argument of the program that is not given away, or a
-// constant. The operand may reach the routine through loops and branches that do not change it.
+// constant. The operand may reach the routine through loops and branches that do not change it,
+// or row by row through a scan, which then takes the forms of the rows from an array of its own.
 // The tape then has a pointer to the form beside that to the operand, which bodies get as a hidden
 // argument. Whether there is a form is decided in each call.
 #pragma once

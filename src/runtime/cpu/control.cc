@@ -23,16 +23,20 @@ struct Control {
 
   std::byte* at(const Ref& r) const { return address(tape, frame, lane.index, r, c); }
 
+  // A pointer to a form that the call does without remains null.
+  static std::byte* moved(std::byte* p, std::int64_t offset) { return p ? p + offset : nullptr; }
+
   // Points a slot of a body's table at `ref` of the enclosing tape, plus `offset` bytes.
   void bind(const Tape& body, const Frame& sub, int slot, const Ref& ref, std::int64_t offset = 0) {
     const Slot& s = body.slots[static_cast<std::size_t>(slot)];
     if (s.mask == 0) {
-      sub.table[s.offset] = at(ref) + offset;
+      sub.table[s.offset] = moved(at(ref), offset);
       return;
     }
     const Coords saved = c;
-    for_instances(body, s.mask, c,
-                  [&](std::int64_t i) { sub.table[s.offset + s.place(i)] = at(ref) + offset; });
+    for_instances(body, s.mask, c, [&](std::int64_t i) {
+      sub.table[s.offset + s.place(i)] = moved(at(ref), offset);
+    });
     c = saved;
   }
 
@@ -64,7 +68,7 @@ struct Control {
     void bind(Control& around, std::int64_t i) const {
       for (const Row& r : all_)
         if (r.place)
-          *r.place = r.begin + i * r.bytes;
+          *r.place = moved(r.begin, i * r.bytes);
         else
           around.bind(*r.body, *r.sub, r.slot, *r.array, i * r.bytes);
     }

@@ -8,12 +8,14 @@
 #include "runtime/host/memory_limit.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <list>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,7 +29,15 @@ struct Forms::Entry {
 };
 // By the operand's address and the key.
 struct Forms::Entries {
-  std::map<std::pair<const void*, std::string>, Entry> of;
+  struct Before {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      if (a.first != b.first) return std::less<const void*>()(a.first, b.first);
+      return std::string_view(a.second) < std::string_view(b.second);
+    }
+  };
+  std::map<std::pair<const void*, std::string>, Entry, Before> of;
 };
 
 // The process has one list, because the limit is on its memory.
@@ -74,14 +84,17 @@ Forms::Found Forms::find(const void* operand, std::string_view key, std::size_t 
                          bool repeats) {
   constexpr int kCallsBefore = 2;
   KeptForms& all = KeptForms::instance();
-  std::pair<const void*, std::string> name(operand, key);
+  const std::pair<const void*, std::string_view> name(operand, key);
   const auto size = static_cast<std::int64_t>(bytes);
   bool keep = false;
   FormPtr failed;
   {
     std::lock_guard lock(all.mutex);
     if (!entries_) entries_ = std::make_unique<Entries>();
-    Entry& e = entries_->of[name];
+    auto it = entries_->of.find(name);
+    if (it == entries_->of.end())
+      it = entries_->of.emplace(std::pair(operand, std::string(key)), Entry{}).first;
+    Entry& e = it->second;
     const Form::State state = e.form ? e.form->state() : Form::State::given_up;
     if (state == Form::State::ready) {
       all.by_use.splice(all.by_use.begin(), all.by_use, e.place);
