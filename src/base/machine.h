@@ -26,8 +26,7 @@ inline constexpr double kProductFlops = 1e11, kProductFlops64 = 4e10, kProductFl
 /// op/conv_1x1.
 inline constexpr double kProductCall = 1e-6, kConvolutionCall = 3e-6;
 /// Memory bandwidth in bytes per second. The partitioner needs it, and kProductFlops, only to
-/// prefer divided work to replicated work if communication is equal. Products of few rows are
-/// divided by the time in which their operands are read. limits_bench, "triad".
+/// prefer divided work to replicated work if communication is equal. limits_bench, "triad".
 inline constexpr double kMemoryBandwidth = 1e10;
 
 // --- tasks of library products: the work that is worth a task, in operations
