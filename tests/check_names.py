@@ -13,8 +13,8 @@ rooms = ["base", "processes", "ir", "ops", "transform", "spmd", "codegen", "runt
 # how our ops are written are kept complete by tests/stablehlo/emit_table_test.cc.
 tables_of_names = {"src/stablehlo/emit/table.cc", "src/stablehlo/emit/by_elements.cc", "src/stablehlo/emit/target.cc"}
 folders = ["elementwise", "movement", "indexing", "contraction", "reduction", "linalg", "collective", "random", "control"]
-# The planner's own two ops, which occur only in its programs, and the op of another equation.
-same_op = r"(?!(?:block|assemble)_op\(\)|[\w.>-]*\bop\b)"
+# The planner's own ops, which occur only in its programs, and the op of another equation.
+same_op = r"(?!(?:block|assemble|through_views)_op\(\)|[\w.>-]*\bop\b)"
 
 name = r"\bop\w*(?:->|\.)name\b"  # eqn.op->name, a.op.name
 text = r"(?:const )?(?:std::string|std::string_view|auto)\s*[&*]?"

@@ -5,6 +5,7 @@
 #include "codegen/tape/planner.h"
 #include "ops/build.h"
 #include "random/check_program.h"
+#include "random/on_devices.h"
 #include "random/shrink.h"
 
 #include <gtest/gtest.h>
@@ -181,11 +182,15 @@ TEST(Operands, ViewsKeepTheBitsOfStoredOperands) {
   EXPECT_GE(read, 60);
 }
 
+// Alone, and as the body of a map over devices.
 TEST(Operands, ProgramsGiveWhatTheirEquationsGive) {
   check::check_many(40, 60, [&](const walk::Tape& tape) {
     walk::Dice dice(tape);
     const ProgramPtr p = drawn(dice);
-    return check::problem(p, inputs_of(*p), static_cast<std::uint64_t>(dice.below(1 << 12)));
+    const walk::Arrays inputs = inputs_of(*p);
+    const auto choice = static_cast<std::uint64_t>(dice.below(1 << 12));
+    const std::string wrong = check::problem(p, inputs, choice);
+    return wrong.empty() ? check::problem_on_devices(p, inputs, choice) : wrong;
   });
 }
 

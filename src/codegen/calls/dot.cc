@@ -1,7 +1,8 @@
 // Matrix products: dot_general by kernels of our own (codegen/matrix).
 //
 // An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
-// contracting) merge into one stride; otherwise it is packed first. bfloat16 is multiplied in pairs
+// contracting) merge into one stride; otherwise it is packed first. It may also be a view of a
+// narrower, transposed or repeated array (views.h). bfloat16 is multiplied in pairs
 // if the processor has instructions for them. Otherwise it is widened like float16 where it is
 // read, multiplied in float32 and rounded once.
 #include "base/machine.h"

@@ -9,8 +9,8 @@
 
 namespace tessera::inline v0::codegen {
 
-/// An operand that is not stored. Its elements are those of another array, in another order, possibly
-/// repeated, and converted to the dtype of the operand, which holds all their values exactly.
+/// An operand that is not stored. Its elements are those of another array, in another order,
+/// possibly repeated, and converted to the dtype of the operand, which holds their values exactly.
 struct OperandView {
   struct Part {
     std::int64_t extent = 1, stride = 0;

@@ -480,8 +480,8 @@ void Product::run_streaming(const Part& part) const {
         const std::int64_t steps = std::min(together, last - step);
         const char* from =
             static_cast<const char*>(part.b) + (step * d.step + column * d.line) * b_size();
-        // Processors foresee the next columns of a few lines if a tile reads enough of each. Of narrow
-        // elements it reads too little, so the next lines are fetched meanwhile.
+        // Processors foresee the next columns of a few lines if a tile reads enough of each. Of
+        // narrow elements it reads too little, so the next lines are fetched meanwhile.
         Panels panels{from, d.step * b_size(), width() * b_size(),
                       narrow ? together * d.step * b_size() : 0};
         if (packs) {

@@ -1,5 +1,5 @@
-// Operands that are read where they come from. A conversion, a repetition, a transpose or a slice in
-// front of a product needs no pass over memory of its own if the product's routine can read its
+// Operands that are read where they come from. A conversion, a repetition, a transpose or a slice
+// in front of a product needs no pass over memory of its own if the product's routine can read its
 // operand through it (codegen/calls/views.h).
 #pragma once
 
