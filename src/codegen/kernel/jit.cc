@@ -12,7 +12,9 @@
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -35,7 +37,9 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -100,6 +104,30 @@ void add_nest_passes(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::GVNPass());
   passes.addPass(llvm::DSEPass());
   add_folding(passes);
+}
+
+// Strength reduction gives the arrays of a loop pointers of their own. The time that LLVM takes to
+// choose among them grows faster than their number, to half of the time of a kernel over many
+// arrays. Such a kernel has more arrays than there are registers, so it is no faster afterwards.
+class WithoutStrengthReduction final : public llvm::OptPassGate {
+ public:
+  static WithoutStrengthReduction& get() {
+    static auto* gate = new WithoutStrengthReduction;
+    return *gate;
+  }
+  bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
+    return pass != "Loop Strength Reduction" && pass != "Canonicalize Freeze Instructions in Loops";
+  }
+  bool isEnabled() const override { return true; }
+};
+
+bool has_many_arrays(const llvm::Module& module) {
+  constexpr std::ptrdiff_t kMany = 24;
+  return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
+    return std::count_if(llvm::inst_begin(f), llvm::inst_end(f), [](const llvm::Instruction& i) {
+             return i.mayReadOrWriteMemory();
+           }) >= kMany;
+  });
 }
 
 // All of LLVM that compiling needs, for one thread at a time. Building it takes a third of the time
@@ -276,6 +304,8 @@ std::string compile_object(llvm::Module& module, Effort effort) {
   if (settings::flag("TESSERA_DUMP_IR")) module.print(llvm::errs(), nullptr);
   const CompilerLease compiler;
   if (!unoptimized()) compiler->optimize(module, effort);
+  if (effort == Effort::kernel && has_many_arrays(module))
+    module.getContext().setOptPassGate(WithoutStrengthReduction::get());
   return compiler->object_file(module);
 }
 

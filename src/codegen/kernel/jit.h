@@ -14,12 +14,14 @@ namespace tessera::inline v0::codegen {
 
 /// Prepares an empty module for this machine.
 void configure_module(llvm::Module& module);
-/// How much LLVM optimises. The code of a kernel is good as it is emitted. A nest of loops consists
-/// of kernels that exchange values through memory; they are inlined, and values move to registers.
-enum class Effort { kernel, nest };
+/// How much LLVM optimises. The code of a kernel is good as it is emitted. A loop is one that many
+/// programs share, such as that of a matrix product, and worth more time than a kernel. A nest of
+/// loops consists of kernels that exchange values through memory; they are inlined, and values move
+/// to registers.
+enum class Effort { loop, kernel, nest };
 /// Optimises a module and compiles it to an object file. Thread-safe for modules of distinct
 /// contexts.
-std::string compile_object(llvm::Module& module, Effort effort = Effort::kernel);
+std::string compile_object(llvm::Module& module, Effort effort = Effort::loop);
 /// Machine code in this process; unloaded by the destructor.
 class LinkedCode {
  public:

@@ -48,6 +48,7 @@ MachineRequest request_for(const Canonical& c, Form form) {
   if (form.panels.columns)
     r.key += "rows" + std::to_string(form.panels.columns) + "/" +
              std::to_string(form.panels.column_block);
+  r.effort = Effort::kernel;
   r.plan = [p, form](Machine& m) {
     m.schedule = schedule_kernel(*p, form.any_length, form.panels);
     if (form.past_caches) write_past_caches(m.schedule, *p);

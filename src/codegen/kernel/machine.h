@@ -43,7 +43,7 @@ struct MachineRequest {
   std::function<std::size_t(Machine&)> plan;
   /// Writes the functions, under these names.
   std::function<void(const Machine&, llvm::Module&, SymbolNames)> emit;
-  Effort effort = Effort::kernel;
+  Effort effort = Effort::loop;
   /// Whether kernel_stats() counts it.
   bool counted = true;
 };
