@@ -96,6 +96,28 @@ parallel for d0 < 64
 )");
 }
 
+TEST(PlanPrint, RowsAreCutWhereTheirPiecesBegin) {
+  EXPECT_EQ(
+      loops({kMatrix},
+            [](const Values& in) {
+              return Values{ops::concatenate(Values{ops::slice(in[0], {0, 997}, {64, 1000}, {1, 1}),
+                                                    ops::slice(in[0], {0, 0}, {64, 997}, {1, 1})},
+                                             1)};
+            }),
+      R"(inputs %0: f32[64,1000]
+outputs %3: f32[64,1000]
+stage 0: outputs, 64 units in tasks of 16
+parallel for d0 < 64
+  for d1 < 1000, 16 lanes, cut at 3
+    load %0[d0, d1 + -3]
+    load %0[d0, d1 + 997]
+    %1[d0, d1] = slice(%0[d0, d1 + 997])
+    %2[d0, d1 + -3] = slice(%0[d0, d1 + -3])
+    %3[d0, d1] = concatenate(%1[d0, d1], %2[d0, d1 + -3])
+    store %3[d0, d1]
+)");
+}
+
 TEST(PlanPrint, LongReductionsInChunks) {
   EXPECT_EQ(
       loops({Type(DType::float32, {100000})},

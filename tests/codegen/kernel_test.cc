@@ -289,6 +289,27 @@ TEST(Kernel, Movement) {
   run::check(p, run::random_inputs(*p));
 }
 
+// Loops are cut where a piece of a row begins, also if pieces are turned round or combined with
+// others that begin elsewhere.
+TEST(Kernel, PiecesOfRowsBeginAnywhere) {
+  for (ts::DType d : {ts::f32, ts::f64, ts::i8})
+    for (std::int64_t first : {1, 3, 16, 512, 700, 1023}) {
+      ts::Builder b;
+      ts::Value x = b.input({d, {5, 1024}}), y = b.input({d, {5, 1024}});
+      const auto from = [&](ts::Value v, std::int64_t begin, std::int64_t end) {
+        return ops::slice(v, {0, begin}, {5, end}, {1, 1});
+      };
+      ts::Value rolled = ops::concatenate(ts::Values{from(x, first, 1024), from(x, 0, first)}, 1);
+      ts::Value both = ops::concatenate(ts::Values{from(y, 0, first), from(x, first, 1024)}, 1);
+      ts::Value zero = ops::scalar(b, d, 0);
+      ts::Value wide = ops::pad(y, zero, {0, first}, {0, 9}, {0, 0});
+      ts::ProgramPtr p = b.finish({{rolled, ops::add(ops::reverse(rolled, {1}), y),
+                                    ops::add(rolled, ops::reverse(both, {1})), wide}});
+      SCOPED_TRACE(ts::to_string(p->type(p->inputs[0])) + " from " + std::to_string(first));
+      run::check(p, run::random_inputs(*p));
+    }
+}
+
 TEST(Kernel, LargeTransposeAndBroadcastsAreCutIntoTasks) {
   ts::Builder b;
   ts::Value x = b.input({ts::f32, {300, 500}}), w = b.input({ts::f32, {500, 3}});

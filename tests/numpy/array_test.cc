@@ -5,6 +5,7 @@
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
 #include <tessera/manipulation.h>
+#include <tessera/random.h>
 #include <tessera/reductions.h>
 
 #include <gtest/gtest.h>
@@ -214,6 +215,31 @@ TEST(ArrayIndexing, UpdatesAreNewArrays) {
             (Ints{6, 0, 7}));
   EXPECT_EQ(kind(ts::zeros({3}, ts::i32).at(0).set(1)), (Kind{ts::i32, false}));
   EXPECT_THROW(ts::zeros({3}, ts::i32).at(0).set(1.5), ts::DTypeError);
+}
+
+// Rows of every length are added as a loop over elements adds them, in order.
+TEST(ArrayIndexing, RowsOfAnyLengthAreAddedInOrder) {
+  for (std::int64_t n : {1, 3, 15, 16, 17, 63, 64, 65, 300, 1040}) {
+    const Array at = ts::array({2, 0, 2, 2, 1, 0, 2});
+    const std::vector<std::int64_t> rows = {2, 0, 2, 2, 1, 0, 2};
+    const Array x = ts::random::normal(ts::random::key(1), {3, n}),
+                v = ts::random::normal(ts::random::key(2), {7, n});
+    Floats sums = f32s(x);
+    const Floats added = f32s(v);
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      for (std::int64_t j = 0; j < n; ++j)
+        sums[static_cast<std::size_t>(rows[k] * n + j)] +=
+            added[k * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+    EXPECT_EQ(f32s(x.at(at).add(v)), sums) << n;
+    const auto whole = [](const Array& a) { return ts::floor(a * 1000).astype(ts::i32); };
+    Ints wholes = i32s(whole(x));
+    const Ints more = i32s(whole(v));
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      for (std::int64_t j = 0; j < n; ++j)
+        wholes[static_cast<std::size_t>(rows[k] * n + j)] +=
+            more[k * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+    EXPECT_EQ(i32s(whole(x).at(at).add(whole(v))), wholes) << n;
+  }
 }
 
 // Arrays at every position of the index, adjacent and not, agree with a loop over elements.

@@ -342,7 +342,9 @@ class FloatMath {
   llvm::Value* expm1_of_double(llvm::Value* y) {
     llvm::Constant* shift = number(0x1.8p23 + 127);
     llvm::Value* shifted = multiply_add(b_, y, number(2 * kLog2E), shift);
-    llvm::Value* s = multiply_add(b_, b_.CreateFSub(shifted, shift), number(-kLn2 / 2), y);
+    llvm::Value* n = b_.CreateFSub(shifted, shift);
+    llvm::Value* s = multiply_add(b_, n, number(host_isa().fused ? -kLn2 / 2 : -kLn2High / 2), y);
+    if (!host_isa().fused) s = multiply_add(b_, n, number((kLn2High - kLn2) / 2), s);
     llvm::Value* q = short_chain(s, {64 * 0.001392626785673201, 32 * 0.00836324691772461,
                                      16 * 0.04166655242443085, 8 * 0.16666576266288757, 4 * 0.5});
     llvm::Value* p = multiply_add(b_, b_.CreateFMul(s, s), q, b_.CreateFAdd(s, s));

@@ -68,7 +68,6 @@ class LaneOps {
   llvm::Value* float_unary(Arith op, llvm::Value* v, bool f64);
   llvm::Value* integer_unary(Arith op, llvm::Value* v, DType d);
   llvm::Value* extreme(Arith op, llvm::Value* x, llvm::Value* y, bool f64);
-  llvm::Value* extreme_avx2(bool larger, llvm::Value* x, llvm::Value* y, bool f64);
   llvm::Value* float_binary(Arith op, llvm::Value* x, llvm::Value* y, bool f64);
   llvm::Value* integer_binary(Arith op, llvm::Value* x, llvm::Value* y, DType d);
   llvm::Value* integer_division(Arith op, llvm::Value* x, llvm::Value* y, bool is_signed);

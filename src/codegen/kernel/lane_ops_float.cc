@@ -178,8 +178,6 @@ llvm::Value* LaneOps::float_unary(Arith op, llvm::Value* v, bool f64) {
 llvm::Value* LaneOps::extreme(Arith op, llvm::Value* x, llvm::Value* y, bool f64) {
   const bool larger = op == Arith::max;
   const int lanes = f64 ? 8 : 16, width = width_of(x);
-  if (host_isa().avx2 && !host_isa().avx512 && width >= lanes / 2)
-    return extreme_avx2(larger, x, y, f64);
   if (!host_isa().avx512 || width % lanes != 0 || width == 0)
     return b_.CreateBinaryIntrinsic(larger ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x,
                                     y);
@@ -196,24 +194,6 @@ llvm::Value* LaneOps::extreme(Arith op, llvm::Value* x, llvm::Value* y, bool f64
                                    all_lanes, b_.getInt32(kCurrentRounding)});
       });
   return b_.CreateSelect(b_.CreateFCmpUNO(x, y), b_.CreateFAdd(x, y), of_numbers);
-}
-
-// vmaxps and vminps return their second operand if both are zeros or one is NaN. So they give the
-// same in both orders except for zeros, whose signs are combined, and for NaN, which all bits set
-// represent. None of these five instructions is a blend, of which a processor executes few at once.
-llvm::Value* LaneOps::extreme_avx2(bool larger, llvm::Value* x, llvm::Value* y, bool f64) {
-  const llvm::Intrinsic::ID id =
-      f64      ? larger ? llvm::Intrinsic::x86_avx_max_pd_256 : llvm::Intrinsic::x86_avx_min_pd_256
-      : larger ? llvm::Intrinsic::x86_avx_max_ps_256
-               : llvm::Intrinsic::x86_avx_min_ps_256;
-  return in_pieces(b_, f64 ? 4 : 8, {x, y}, [&](const std::vector<llvm::Value*>& v) {
-    llvm::Type* bits = v[0]->getType()->getWithNewType(f64 ? b_.getInt64Ty() : b_.getInt32Ty());
-    llvm::Value* one = b_.CreateBitCast(b_.CreateIntrinsic(id, {}, {v[0], v[1]}), bits);
-    llvm::Value* other = b_.CreateBitCast(b_.CreateIntrinsic(id, {}, {v[1], v[0]}), bits);
-    llvm::Value* both = larger ? b_.CreateAnd(one, other) : b_.CreateOr(one, other);
-    llvm::Value* nan = b_.CreateSExt(b_.CreateFCmpUNO(v[0], v[1]), bits);
-    return b_.CreateBitCast(b_.CreateOr(both, nan), v[0]->getType());
-  });
 }
 
 llvm::Value* LaneOps::float_binary(Arith op, llvm::Value* x, llvm::Value* y, bool f64) {
