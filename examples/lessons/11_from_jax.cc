@@ -61,5 +61,5 @@ int main() {
   part("answer map");
   auto slopes =
       ts::vmap(ts::grad([&](Array v) { return model(loaded, weights, v.reshape(1, 1))[0]; }));
-  std::cout << slopes(ts::array({0.0, 1.5, 3.0})) << "\n";
+  std::cout << slopes(ts::array({0.0, 1.0, 2.0})) << "\n";
 }
