@@ -6,8 +6,8 @@
 //   ts::set_default_device("cuda");                     // everything below runs there
 //   Array x = ts::device_put(y, ts::devices("cuda")[1]);
 //
-// TESSERA_PLATFORM=cuda, or the path of a plug-in, does the first and the third line without a change
-// of the program; TESSERA_PLATFORM_OPTIONS=preallocate=false,memory_fraction=0.5 are its options.
+// TESSERA_PLATFORM=cuda, or the path of a plug-in, does the first and the third line without a
+// change of the program; TESSERA_PLATFORM_OPTIONS=preallocate=false has its options.
 //
 // A platform stays loaded until the process ends. Programs are compiled by the plug-in, which takes
 // longer than on the CPU, and calls return before they are complete. What the plug-in has no

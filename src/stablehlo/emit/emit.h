@@ -26,7 +26,7 @@ struct Exported {
   Constraints input_shardings = {};
   /// The same for results.
   Constraints output_shardings = {};
-  /// The precision of products and convolutions: HIGHEST, HIGH or DEFAULT, as StableHLO spells them.
+  /// The precision of products and convolutions, as StableHLO spells it: HIGHEST, HIGH or DEFAULT.
   std::string precision = "HIGHEST";
   /// Whether collectives of several values are written as one operation for each value. XLA refuses
   /// some operations with several results in maps over devices.
