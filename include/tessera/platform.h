@@ -6,8 +6,8 @@
 //   ts::set_default_device("cuda");                     // everything below runs there
 //   Array x = ts::device_put(y, ts::devices("cuda")[1]);
 //
-// TESSERA_PLATFORM=cuda, or the path of a plug-in, does the first and the third line without a change of
-// the program; TESSERA_PLATFORM_OPTIONS=preallocate=false,memory_fraction=0.5 are its options.
+// TESSERA_PLATFORM=cuda, or the path of a plug-in, does the first and the third line without a
+// change of the program; TESSERA_PLATFORM_OPTIONS=preallocate=false has its options.
 //
 // A platform stays loaded until the process ends. Programs are compiled by the plug-in, which takes
 // longer than on the CPU, and calls return before they are complete. What the plug-in has no
@@ -54,6 +54,7 @@ enum class MatmulPrecision {
 /// Sets the precision of programs that are compiled from now on, on all threads. A program that is
 /// called again is compiled again.
 TESSERA_API void set_matmul_precision(MatmulPrecision precision);
+/// Returns that precision.
 TESSERA_API MatmulPrecision matmul_precision();
 
 /// What a platform says of itself.
@@ -65,7 +66,7 @@ struct PlatformInfo {
   std::string device;   // the kind of its first device, such as "NVIDIA H200"
 };
 /// Throws DeviceError if the process has no such platform.
-TESSERA_API PlatformInfo
-platform_info(std::string_view name, std::source_location loc = std::source_location::current());
+TESSERA_API PlatformInfo platform_info(std::string_view name,
+                                       std::source_location loc = std::source_location::current());
 
 }  // namespace tessera::inline v0

@@ -1,6 +1,6 @@
 // The C interface of PJRT, by which a front end drives the devices of a platform: the structs of
-// version 0.104 with the names that the interface gives them. Tessera stands on both sides of it: it
-// loads the plug-ins of others (this room), and JAX loads Tessera's (src/pjrt).
+// version 0.104 with the names that the interface gives them. Tessera stands on both sides of it:
+// it loads the plug-ins of others (this room), and JAX loads Tessera's (src/pjrt).
 //
 // Every function takes one struct and returns an error or null. A struct begins with its size, as
 // far as the caller knows it, so that later versions can append fields: a field is read or written

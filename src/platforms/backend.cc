@@ -54,8 +54,8 @@ std::shared_ptr<const runtime::Executable> FarBackend::compile(
 
 runtime::Placed FarBackend::to_device(const Type& block, const runtime::Shard& host, int device) {
   return transfer("device_put", [&] {
-    return placed(block, client_->send(block, host.buffer->host_data() + host.offset, host.buffer,
-                                       device));
+    return placed(
+        block, client_->send(block, host.buffer->host_data() + host.offset, host.buffer, device));
   });
 }
 

@@ -82,8 +82,9 @@ std::exception_ptr device_error(const std::string& what, const Failure& failure)
   m.problem(std::string(memory ? "there is no memory on the device: " : "") +
             code_name(failure.code) + ": " + failure.what());
   if (memory)
-    m.advice("donate arguments that are not needed any more, or free arrays; memory_stats(device) "
-             "says what is in use");
+    m.advice(
+        "donate arguments that are not needed any more, or free arrays; memory_stats(device) "
+        "says what is in use");
   try {
     m.raise<DeviceError>();
   } catch (...) {

@@ -18,8 +18,7 @@
 namespace tessera::inline v0::platforms {
 
 /// The value of an option that a plug-in takes when its client is made.
-using OptionValue =
-    std::variant<std::string, std::int64_t, std::vector<std::int64_t>, float, bool>;
+using OptionValue = std::variant<std::string, std::int64_t, std::vector<std::int64_t>, float, bool>;
 using Options = std::vector<std::pair<std::string, OptionValue>>;
 
 class Client;
@@ -63,7 +62,9 @@ class Client {
 
   /// Devices are numbered in the order in which the plug-in lists them.
   std::size_t device_count() const { return devices_.size(); }
-  PJRT_Device* device(int number) const { return devices_[static_cast<std::size_t>(number)].device; }
+  PJRT_Device* device(int number) const {
+    return devices_[static_cast<std::size_t>(number)].device;
+  }
   /// The plug-in's own number of a device, by which device assignments name it.
   int id_of(int number) const { return devices_[static_cast<std::size_t>(number)].id; }
   int process_of(int number) const { return devices_[static_cast<std::size_t>(number)].process; }

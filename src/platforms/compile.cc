@@ -172,7 +172,8 @@ void write_compiled(const Client& client, PJRT_LoadedExecutable* executable, con
       PJRT_Executable_Serialize_Args args{};
       args.executable = described;
       client.plugin().call(&PJRT_Api::PJRT_Executable_Serialize, args);
-      codegen::write_cached(id, key, std::string(args.serialized_bytes, args.serialized_bytes_size));
+      codegen::write_cached(id, key,
+                            std::string(args.serialized_bytes, args.serialized_bytes_size));
       args.serialized_executable_deleter(args.serialized_executable);
     });
   } catch (const Failure&) {
@@ -208,14 +209,14 @@ Loaded::~Loaded() {
 }
 
 FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime::Backend& backend,
-                     const Client& client, const stablehlo::Target& target,
-                     std::string_view name) {
+                     const Client& client, const stablehlo::Target& target, std::string_view name) {
   const Program& p = *part.program;
   FarPart out;
   out.donated = donated;
   stablehlo::Exported exported;
   exported.name = "tessera";
   exported.precision = precision_text();
+  exported.separate_collectives = true;
   exported.donated = donated;
   std::vector<MeshRef> meshes;
   find_meshes(p, meshes);

@@ -35,8 +35,8 @@ struct FarPart {
   /// The devices in the order of the module's partitions; empty for a part of one device, which
   /// runs on any.
   std::vector<int> devices = {};
-  /// How inputs and outputs lie over these devices. An output without a layout is whole on the first
-  /// of them. Empty for a part of one device.
+  /// How inputs and outputs lie over these devices. An output without a layout is whole on the
+  /// first of them. Empty for a part of one device.
   std::vector<runtime::LayoutPtr> inputs = {}, outputs = {};
   std::vector<bool> donated = {};  // by input of the part
   std::string module = {};         // StableHLO

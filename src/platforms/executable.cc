@@ -100,6 +100,8 @@ std::vector<ArrayDataPtr> FarExecutable::run(std::span<const ArrayDataPtr> input
       const auto at = origin.find(v);
       own.origin.push_back(at == origin.end() ? kNone : at->second);
     }
+    if (step.near)  // which registers as a user of arrays that this call may have taken
+      for (ArrayDataPtr& a : own.arrays) a = runtime::alias(*a);
     const std::vector<ArrayDataPtr> made =
         step.far ? run_far(step, own, holds) : step.near->run(own.arrays);
     for (std::size_t k = 0; k < made.size(); ++k) values[step.part.outputs[k]] = made[k];
@@ -120,8 +122,9 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
                                                  runtime::Holds& holds) const {
   const FarPart& far = *step.far;
   const bool one = far.devices.empty();
-  const LayoutPtr here = one ? runtime::place_for(name(), backend_, inputs.arrays)
-                             : runtime::intern(runtime::on_device(far.devices[0], false, &backend_));
+  const LayoutPtr here =
+      one ? runtime::place_for(name(), backend_, inputs.arrays)
+          : runtime::intern(runtime::on_device(far.devices[0], false, &backend_));
   const std::vector<int> devices = one ? here->devices() : far.devices;
   const std::size_t n = inputs.arrays.size();
   std::vector<ArrayDataPtr> placed(n);

@@ -21,9 +21,13 @@ struct Known {
   std::string_view library;
 };
 constexpr std::array kKnown{
-    Known{"cuda", "jax-cuda13-pjrt", {"jax_plugins/xla_cuda13", "jax_plugins/xla_cuda12"},
+    Known{"cuda",
+          "jax-cuda13-pjrt",
+          {"jax_plugins/xla_cuda13", "jax_plugins/xla_cuda12"},
           "xla_cuda_plugin.so"},
-    Known{"rocm", "jax-rocm7-pjrt", {"jax_plugins/xla_rocm7", "jax_plugins/xla_rocm60"},
+    Known{"rocm",
+          "jax-rocm7-pjrt",
+          {"jax_plugins/xla_rocm7", "jax_plugins/xla_rocm60"},
           "xla_rocm_plugin.so"},
     Known{"tpu", "libtpu", {"libtpu"}, "libtpu.so"},
 };

@@ -72,7 +72,8 @@ std::vector<Device> devices_of(const runtime::Backend& backend) {
 platforms::Options options_of(const PlatformOptions& given) {
   platforms::Options out;
   for (const auto& [name, value] : given)
-    out.emplace_back(name, std::visit([](const auto& v) { return platforms::OptionValue(v); }, value));
+    out.emplace_back(name,
+                     std::visit([](const auto& v) { return platforms::OptionValue(v); }, value));
   return out;
 }
 
@@ -132,8 +133,8 @@ std::vector<Device> load_platform(std::string_view name, std::string_view path,
     client = std::make_unique<const platforms::Client>(std::move(plugin), options_of(options));
   } catch (const platforms::Failure& failure) {
     Message("load_platform")
-        .problem("the plug-in " + library + " cannot be used: " +
-                 platforms::code_name(failure.code) + ": " + failure.what())
+        .problem("the plug-in " + library +
+                 " cannot be used: " + platforms::code_name(failure.code) + ": " + failure.what())
         .rule("a plug-in is a shared library with PJRT's function GetPjrtApi")
         .from(loc)
         .advice("check the path, and that the libraries which it needs are found (ldd " + library +
@@ -155,7 +156,8 @@ PlatformInfo platform_info(std::string_view name, std::source_location loc) {
   if (const FarBackend* has = loaded(name))
     return {std::string(name), has->client().plugin().path(), has->client().platform_name(),
             has->client().platform_version(), has->client().kind_of(0)};
-  if (runtime::find_backend(name)) return {std::string(name), "", "cpu", std::string(version()), "cpu"};
+  if (runtime::find_backend(name))
+    return {std::string(name), "", "cpu", std::string(version()), "cpu"};
   Message("platform_info")
       .problem("there is no platform '" + std::string(name) + "'")
       .from(loc)

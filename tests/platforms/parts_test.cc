@@ -16,7 +16,8 @@ namespace {
 constexpr ts::stablehlo::Target kBare{.platform = "plug-in"};
 const ts::Type kMatrix(ts::f32, {3, 3});
 
-std::vector<ts::HostArray> run_parts(const ts::ProgramPtr& p, const std::vector<platforms::Part>& parts,
+std::vector<ts::HostArray> run_parts(const ts::ProgramPtr& p,
+                                     const std::vector<platforms::Part>& parts,
                                      const std::vector<ts::HostArray>& inputs) {
   std::map<ts::Var, ts::HostArray> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values.emplace(p->inputs[i], inputs[i]);
@@ -58,7 +59,7 @@ TEST(Parts, MakeEachResultOnce) {
   ASSERT_EQ(places(parts), "p");
   EXPECT_EQ(parts[0].outputs.size(), 1u);
   const ts::HostArray x = rt::counted(kMatrix);
-  const auto expected = ts::evaluate(*p, {x}), got = run_parts(p, parts, {x});
+  const auto expected = ts::evaluate(*p, std::vector{x}), got = run_parts(p, parts, {x});
   for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(rt::same_bits(got[k], expected[k])) << k;
 }
 
@@ -73,7 +74,7 @@ TEST(Parts, FactorisationsWithoutALibraryAreTheHosts) {
   EXPECT_EQ(places(parts), "php");
   EXPECT_EQ(parts[1].program->equations.size(), 1u);
   const ts::HostArray x = rt::counted(kMatrix);
-  const auto expected = ts::evaluate(*p, {x}), got = run_parts(p, parts, {x});
+  const auto expected = ts::evaluate(*p, std::vector{x}), got = run_parts(p, parts, {x});
   for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(rt::same_bits(got[k], expected[k])) << k;
   // A platform whose libraries have it needs no host.
   EXPECT_EQ(places(platforms::parts_of(p, *ts::stablehlo::find_target("tpu"))), "p");

@@ -25,8 +25,8 @@ Names dot_general(Writing& w) {
   if (!lb.empty()) dims = ", batching_dims = " + list_text(lb) + " x " + list_text(rb);
   return w.block.define("stablehlo.dot_general " + joined(w.in) + dims +
                         ", contracting_dims = " + list_text(w.attrs.ints("lhs_contracting")) +
-                        " x " + list_text(w.attrs.ints("rhs_contracting")) +
-                        ", precision = [" + precision + ", " + precision + "] : " + types_text(w.in_types) + " -> " +
+                        " x " + list_text(w.attrs.ints("rhs_contracting")) + ", precision = [" +
+                        precision + ", " + precision + "] : " + types_text(w.in_types) + " -> " +
                         type_text(w.type()));
 }
 
@@ -43,9 +43,8 @@ Names convolution(Writing& w) {
           labels(d.rhs_spec, "o", "i") + "->" + labels(d.out_spec, "b", "f") +
           ">, feature_group_count = " + std::to_string(d.feature_groups) +
           " : i64, lhs_dilation = " + array_text(d.lhs_dilation) +
-          ", padding = " + rows_text(padding, 2) +
-          ", precision_config = [" + precision + ", " + precision + "]" +
-          ", rhs_dilation = " + array_text(d.rhs_dilation) +
+          ", padding = " + rows_text(padding, 2) + ", precision_config = [" + precision + ", " +
+          precision + "]" + ", rhs_dilation = " + array_text(d.rhs_dilation) +
           ", window_strides = " + array_text(d.strides),
       w.in_types, w.out_types);
 }

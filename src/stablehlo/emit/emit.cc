@@ -29,6 +29,7 @@ std::string emit_module(const Program& p, const Exported& e, const Target& targe
   m.without_chlo = e.without_chlo;
   m.partition_devices = e.partition_devices;
   m.precision = e.precision;
+  m.separate_collectives = e.separate_collectives;
   const std::size_t arguments = p.inputs.size() - e.constants.size();
   Entry entry{{}, Constraints(arguments), Constraints(p.outputs.size())};
   if (e.shardings) {

@@ -26,8 +26,11 @@ struct Exported {
   Constraints input_shardings = {};
   /// The same for results.
   Constraints output_shardings = {};
-  /// Of products and convolutions: HIGHEST, HIGH or DEFAULT, as StableHLO spells them.
+  /// The precision of products and convolutions, as StableHLO spells it: HIGHEST, HIGH or DEFAULT.
   std::string precision = "HIGHEST";
+  /// Whether collectives of several values are written as one operation for each value. XLA refuses
+  /// some operations with several results in maps over devices.
+  bool separate_collectives = false;
   /// The devices of the partitions of the module, if they are not 0, 1, 2, ...: meshes then name
   /// positions in this list. It must contain all devices of all meshes.
   std::vector<int> partition_devices = {};

@@ -129,7 +129,8 @@ Names Block::program(const Program& p, const Names& inputs) {
     const std::span<const std::uint32_t> numbers = messages[i];
     const Emission* emission = emission_of(*p.equations[numbers[0]].op);
     // XLA's partitioner refuses an operation with several results where it divides along some axes.
-    const bool several = emission && emission->several && automatic.empty();
+    const bool several =
+        emission && emission->several && automatic.empty() && !module.separate_collectives;
     const std::size_t together = several ? numbers.size() : 1;
     for (std::size_t k = 0; k < numbers.size(); k += together) {
       std::vector<const Equation*> equations;

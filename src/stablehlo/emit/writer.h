@@ -123,8 +123,10 @@ class ModuleWriter {
 
   /// Whether operations of CHLO are written as custom calls of their names.
   bool without_chlo = false;
-  /// Of products and convolutions: HIGHEST, HIGH or DEFAULT.
+  /// The precision of products and convolutions: HIGHEST, HIGH or DEFAULT.
   std::string precision = "HIGHEST";
+  /// Collectives of several values are written as one operation for each value.
+  bool separate_collectives = false;
   /// The devices of the partitions; empty: 0, 1, 2, ...
   std::vector<int> partition_devices;
   std::string main;       // its text
