@@ -296,9 +296,10 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a) {
     ++index;
   }
   if (!p.halvings)
-    routine->reads_panels = [p, before = routine->stages, scratch](std::size_t input,
-                                                                   const PanelMaker& maker) {
-      return reader_of(p, input == 0, maker, before, scratch);
+    routine->reads_panels = [p, before = routine->stages, scratch](
+                                std::size_t input, const PanelMaker& maker,
+                                std::span<const std::int64_t> strides) {
+      return reader_of(p, input == 0, maker, strides, before, scratch);
     };
   if (p.narrow)
     p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
