@@ -26,6 +26,7 @@ struct Form {
   bool causal = false, bias = false, scaled = true;
   bool rounded = false;  // the rows and the values are bfloat16
   bool shares = false;   // the rows are a result as well
+  Ints order = {};       // of the dimensions of the result, if they are put into another one
   bool sums = false;     // the second product sums over the rows, instead of along them
 };
 
@@ -74,8 +75,9 @@ struct Attention {
       std::swap(sums.lhs_batch, sums.rhs_batch);
       std::swap(sums.lhs_contracting, sums.rhs_contracting);
     }
-    Values results{f.values_first ? ops::dot_general(in[2], p, sums)
-                                  : ops::dot_general(p, in[2], sums)};
+    Value y = f.values_first ? ops::dot_general(in[2], p, sums) : ops::dot_general(p, in[2], sums);
+    if (!f.order.empty()) y = ops::transpose(y, f.order);
+    Values results{y};
     if (f.shares) results.push_back(p);
     return results;
   }
@@ -102,6 +104,7 @@ Form drawn(walk::Dice& dice) {
   f.rounded = f.dtype == DType::float32 && dice.once_in(4);
   f.shares = dice.once_in(4);
   f.sums = dice.once_in(3);
+  f.order = dice.of(std::vector<Ints>{{}, {0, 2, 1, 3}, {0, 3, 1, 2}, {0, 1, 3, 2}, {3, 1, 0, 2}});
   return f;
 }
 
@@ -209,9 +212,12 @@ TEST(RowChains, ScoresTakeNoMemory) {
   EXPECT_EQ(temporaries(f), kOpen);
   f.values_first = true;
   EXPECT_EQ(temporaries(f), kOpen);
+  f.order = {0, 3, 1, 2};
+  EXPECT_EQ(temporaries(f), kOpen);
   f.shares = true;  // in the memory of the result
   EXPECT_EQ(temporaries(f), kOpen);
   f.shares = false;
+  f.order = {};
   const check::Setting off("TESSERA_DISABLE_PASSES", "panels");
   EXPECT_EQ(temporaries(f), kOpen + 2 * kScores);
 }
