@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -254,6 +255,20 @@ TEST(RowChains, GradientsStoreWhatTheyReadAgain) {
   const check::Setting off("TESSERA_DISABLE_PASSES", "panels");
   EXPECT_EQ(stored("gradient"), 5);
   EXPECT_EQ(stored("checkpointed"), 7);
+}
+
+// What a sum over an axis of size 1 becomes begins with zero, as the sum does.
+TEST(RowChains, SumsOfOneElementLoseTheSignOfZero) {
+  const ProgramPtr p = rt::program({Type(DType::float32, Ints{3, 1})}, [](Builder&, Values in) {
+    return Values{ops::reduce_sum(in[0], {1})};
+  });
+  HostArray x(DType::float32, Shape{3, 1});
+  for (const int i : {0, 1, 2}) x.data<float>()[i] = i == 0 ? -0.0f : static_cast<float>(i - 3);
+  const ProgramPtr simple = simplify(p);
+  EXPECT_NE(to_string(*simple), to_string(*p));
+  const walk::Arrays results = check::compiled(*executable(simple), {x});
+  EXPECT_EQ(check::compare_bits(results, check::compiled(*executable(p), {x}), "as a sum"), "");
+  EXPECT_FALSE(std::signbit(results[0].number(0)));
 }
 
 // Each of four devices has its own heads.
