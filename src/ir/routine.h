@@ -104,8 +104,10 @@ struct Routine {
   /// Returns the routine in the form that makes its result in panels; null if it has none.
   std::function<std::shared_ptr<const PanelMaker>()> in_panels;
   /// Returns the routine in the form that reads an input in the panels that the maker makes; null
-  /// if it has none.
-  std::function<std::shared_ptr<const PanelReader>(std::size_t input, const PanelMaker&)>
+  /// if it has none. `strides`: distances in the result, in elements, by dimension of what the
+  /// routine makes; empty: it is row-major.
+  std::function<std::shared_ptr<const PanelReader>(std::size_t input, const PanelMaker&,
+                                                   std::span<const std::int64_t> strides)>
       reads_panels;
   /// The operand that has a form, and a function that returns the form; -1 and null if there is
   /// none.

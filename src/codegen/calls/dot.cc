@@ -277,8 +277,9 @@ std::shared_ptr<Routine> multiplied(DotSchedule p, std::vector<Stage> stages, Sc
   auto routine = std::make_shared<Routine>();
   routine->name = "dot_general";
   if (!p.halvings)
-    routine->reads_panels = [p, stages, scratch](std::size_t input, const PanelMaker& maker) {
-      return reader_of(p, input == 0, maker, stages, scratch);
+    routine->reads_panels = [p, stages, scratch](std::size_t input, const PanelMaker& maker,
+                                                 std::span<const std::int64_t> strides) {
+      return reader_of(p, input == 0, maker, strides, stages, scratch);
     };
   if (p.narrow)
     p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
@@ -328,7 +329,6 @@ std::shared_ptr<const OperandForm> panels_form(DotSchedule p, const std::vector<
   form->reader = multiplied(p, stages, scratch);
   return form;
 }
-
 
 void cut_all(DotSchedule& p) {
   cut(p);

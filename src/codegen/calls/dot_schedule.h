@@ -97,9 +97,10 @@ Stage share_stage(const DotSchedule& p);
 void narrow_sums(const DotSchedule& p, const char* from, char* to, std::int64_t count);
 
 /// The product that reads an operand, the left or the right one, in panels (dot_reader.cc). `p` is
-/// complete, except for how it is cut and for the right operand that tasks share. Null if it cannot
-/// do so, or if that would not pay.
+/// complete, except for how it is cut and for the right operand that tasks share. `strides`: see
+/// Routine::reads_panels. Null if it cannot do so, or if that would not pay.
 std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const PanelMaker& maker,
+                                             std::span<const std::int64_t> strides,
                                              std::vector<Stage> before, ScratchPlan scratch);
 
 }  // namespace tessera::inline v0::codegen

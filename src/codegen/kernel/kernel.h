@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,10 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(
 /// Whether a kernel that is compiled for these panels can run on them, and reads only the same
 /// panel of its input number `input`.
 bool runs_on_panels(const ProgramPtr& kernel, std::size_t input, PanelForm panels);
+
+/// If the kernel does nothing but put the dimensions of its only operand into another order, the
+/// distances in its result by dimension of the operand, in elements.
+std::optional<std::vector<std::int64_t>> permuted_strides(const Program& kernel);
 
 /// The routine of a kernel before it is compiled: its stages have no code. `length`: of the arrays,
 /// if the schedule is for any length; else 0.

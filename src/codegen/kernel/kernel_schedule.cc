@@ -1,5 +1,6 @@
 #include "codegen/kernel/kernel_schedule.h"
 
+#include "codegen/kernel/kernel.h"
 #include "codegen/kernel/loops.h"
 #include "codegen/kernel/tracer.h"
 
@@ -280,6 +281,33 @@ void write_past_caches(KernelSchedule& plan, const Program& p) {
     // Every part of a loop would have to begin at a cache line.
     if (s.past_caches) s.seams.clear();
   }
+}
+
+std::optional<std::vector<std::int64_t>> permuted_strides(const Program& p) {
+  if (p.inputs.size() != 1 || p.outputs.size() != 1 || p.outputs[0] == p.inputs[0]) return {};
+  const Type &from = p.type(p.inputs[0]), &to = p.type(p.outputs[0]);
+  if (from.dtype != to.dtype || from.shape.count() != to.shape.count()) return {};
+  IndexArena arena;
+  const std::unordered_set<Var> none;
+  Tracer t(p, none);
+  const std::vector<Index> at = t.run(p.outputs, to.shape);
+  if (t.reads.size() != 1 || t.reads[0].guarded || t.ops > 0 || t.math > 0 || t.folds ||
+      !t.reductions.empty() || !t.linear.empty())
+    return {};
+  const Shape distances = from.shape.strides(), made = to.shape.strides();
+  std::vector<std::int64_t> strides(from.shape.size(), 0);
+  Index sum(0);
+  for (std::size_t d = 0; d < to.shape.size(); ++d) {
+    if (to.shape[d] == 1) continue;
+    const std::int64_t step = coefficient(t.reads[0].flat, single_atom(at[d]));
+    sum = sum + at[d] * step;
+    for (std::size_t i = 0; i < from.shape.size(); ++i)
+      if (from.shape[i] == to.shape[d] && distances[i] == step) strides[i] = made[d];
+  }
+  if (node_of(sum) != node_of(t.reads[0].flat)) return {};
+  for (std::size_t i = 0; i < from.shape.size(); ++i)
+    if (from.shape[i] > 1 && strides[i] == 0) return {};
+  return strides;
 }
 
 std::vector<Index> row_index(std::span<const Index> row, std::span<const std::int64_t> extents,

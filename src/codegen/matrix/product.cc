@@ -356,8 +356,7 @@ Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::i
   const char* from =
       static_cast<const char*>(part.b) + (step * d.step + column * d.line) * b_size();
   if (b_ == How::in_place)
-    return {from, d.step * b_size(), width() * b_size(),
-            kStepsAhead * d.step * b_size()};
+    return {from, d.step * b_size(), width() * b_size(), kStepsAhead * d.step * b_size()};
   Panels panels{from, width() * size(), width() * words(steps) * size()};
   if (b_ == How::shared && part.shared) {
     panels.at =
@@ -368,8 +367,8 @@ Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::i
   }
   char* to =
       kept_memory(static_cast<std::size_t>(round_up(columns, width()) * words(steps) * size()), 1);
-  pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns, parts_of(columns, width()), steps,
-       to);
+  pack({pack_b_, pack_b2_, d, b_size(), width(), width()}, from, columns,
+       parts_of(columns, width()), steps, to);
   panels.at = to;
   return panels;
 }

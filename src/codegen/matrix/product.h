@@ -86,7 +86,6 @@ class Product {
   /// memory for m * n sums that keeps its contents between them, or nullptr if all steps are one
   /// chunk. A product by lines cannot do this.
   void run_stretch(const Part& part, std::int64_t first, void* sums) const;
-  bool by_lines() const { return by_lines_; }
 
  private:
   enum class How { in_place, in_task, shared };

@@ -120,10 +120,9 @@ std::shared_ptr<const OperandForm> form_of_joint(const std::shared_ptr<const Ope
   reading->panels = panels;
   auto reader = std::make_shared<Routine>(plain);
   reader->stages = panels->before;
-  reader->stages.insert(
-      reader->stages.end(),
-      plain.stages.begin() + static_cast<std::ptrdiff_t>(usual.before.size()),
-      plain.stages.end() - 1);
+  reader->stages.insert(reader->stages.end(),
+                        plain.stages.begin() + static_cast<std::ptrdiff_t>(usual.before.size()),
+                        plain.stages.end() - 1);
   reader->stages.push_back(
       {panels->tasks, [reading](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
          for (std::int64_t task = begin; task < end; ++task) reading->run(args, task);
@@ -180,14 +179,16 @@ Step joint_step(const PanelChain& chain) {
       step.inputs.push_back(member.inputs[i]);
       kind.input_types.push_back(work.input_types[i]);
     }
-    for (std::size_t i = 0; i < member.outputs.size(); ++i) {
-      const int v = value_of(member.outputs[i]);
+    const Step& writer = m.order ? steps[*m.order] : member;
+    const auto& written = std::get<RoutineStep>(writer.kind).output_types;
+    for (std::size_t i = 0; i < writer.outputs.size(); ++i) {
+      const int v = value_of(writer.outputs[i]);
       if (v >= 0 && !home(v).stored) {
-        step.work.bytes -= static_cast<double>(work.output_types[i].bytes());
+        step.work.bytes -= static_cast<double>(written[i].bytes());
         part.outputs.push_back({v, 0});
         continue;
       }
-      const std::size_t index = result(member.outputs[i], work.output_types[i]);
+      const std::size_t index = result(writer.outputs[i], written[i]);
       if (v >= 0) home(v).at = index;
       part.outputs.push_back({v, index});
     }
@@ -279,7 +280,8 @@ void join_panels(const std::vector<PanelChain>& chains) {
       const PanelChain& chain = chains[i];
       Step joint = joint_step(chain);
       into[chain.maker] = chain.at;
-      for (const PanelMember& m : chain.members) into[m.step] = chain.at;
+      for (const PanelMember& m : chain.members)
+        into[m.step] = into[m.order.value_or(m.step)] = chain.at;
       draft.steps[chain.at] = std::move(joint);
     }
     renumber(draft, into);

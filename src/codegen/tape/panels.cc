@@ -53,13 +53,16 @@ class PanelFinder {
       }
       if (!best.panels) continue;
       extend(best);
+      put_in_order(best);
       for (PanelValue& v : best.values)
         v.stored = slot(v.slot).space != Space::arena ||
                    std::any_of(readers(v.slot).begin(), readers(v.slot).end(),
                                [&](std::size_t i) { return !best.has(i); });
       joined_[best.maker] = true;
       at_[best.maker] = best.at;
-      for (const PanelMember& m : best.members) joined_[m.step] = true, at_[m.step] = best.at;
+      for (const PanelMember& m : best.members)
+        for (const std::size_t i : {m.step, m.order.value_or(m.step)})
+          joined_[i] = true, at_[i] = best.at;
       found.push_back(std::move(best));
     }
   }
@@ -97,6 +100,43 @@ class PanelFinder {
     }
   }
 
+  // Readers write their results in the order in which the kernel behind them would put them.
+  void put_in_order(PanelChain& chain) const {
+    for (std::size_t k = 0; k < chain.members.size(); ++k) {
+      if (!chain.members[k].reader) continue;
+      const std::size_t i = chain.members[k].step;
+      const Step& step = draft_->steps[i];
+      const int made = step.outputs[0].slot;
+      const std::vector<std::size_t>& users = readers(made);  // the step itself, too
+      if (slot(made).space != Space::arena || users.size() != 2) continue;
+      const std::size_t behind = users[0] == i ? users[1] : users[0];
+      const auto program = programs_->find(behind);
+      const Step& order = draft_->steps[behind];
+      if (program == programs_->end() || joined_[behind] || order.mask != step.mask ||
+          order.inputs.size() != 1 || order.outputs.size() != 1 || !plain(order.inputs[0]) ||
+          !in_its_place(order.outputs[0], order))
+        continue;
+      const std::optional<std::vector<std::int64_t>> strides =
+          codegen::permuted_strides(*program->second);
+      const auto& work = std::get<RoutineStep>(step.kind);
+      if (!strides ||
+          program->second->type(program->second->inputs[0]).shape != work.output_types[0].shape)
+        continue;
+      PanelChain longer = chain;
+      PanelMember& member = longer.members[k];
+      member.order = behind;
+      member.reader = work.routine->reads_panels(operand_of(chain, step), *chain.panels, *strides);
+      if (member.reader && !overwrites(longer, behind) && place(longer)) chain = std::move(longer);
+    }
+  }
+
+  // The first input that the chain makes.
+  static std::size_t operand_of(const PanelChain& chain, const Step& step) {
+    std::size_t k = 0;
+    while (!chain.value(step.inputs[k].slot)) ++k;
+    return k;
+  }
+
   // Adds a step that reads what the chain makes, if it can run on panels.
   bool join(PanelChain& chain, std::size_t i) const {
     const Step& step = draft_->steps[i];
@@ -108,7 +148,7 @@ class PanelFinder {
     if (program != programs_->end() ? !kernel_fits(longer, step, program->second)
                                     : !reader_fits(longer, step, *work))
       return false;
-    if (overwrites(longer) || !place(longer)) return false;
+    if (overwrites(longer, i) || !place(longer)) return false;
     chain = std::move(longer);
     return true;
   }
@@ -137,12 +177,10 @@ class PanelFinder {
 
   bool reader_fits(PanelChain& chain, const Step& step, const RoutineStep& work) const {
     if (!work.routine || !work.routine->reads_panels || step.outputs.size() != 1) return false;
-    std::size_t operand = step.inputs.size();
-    for (std::size_t k = 0; k < step.inputs.size(); ++k)
-      if (chain.value(step.inputs[k].slot)) {
-        if (operand != step.inputs.size()) return false;
-        operand = k;
-      }
+    const std::size_t operand = operand_of(chain, step);
+    if (std::count_if(step.inputs.begin(), step.inputs.end(),
+                      [&](const Ref& r) { return chain.value(r.slot) != nullptr; }) != 1)
+      return false;
     const PanelValue* v = chain.value(step.inputs[operand].slot);
     const Type& read = work.input_types[operand];
     if (!v->whole || !read_once(step, operand) || size_of(read.dtype) != v->element_bytes ||
@@ -152,7 +190,7 @@ class PanelFinder {
     // Where the result is not much smaller than the rows, to store them costs little beside the
     // product, which had better be joined by the kernel behind it.
     if (2 * work.output_types[0].bytes() > read.bytes()) return false;
-    chain.members.back().reader = work.routine->reads_panels(operand, *chain.panels);
+    chain.members.back().reader = work.routine->reads_panels(operand, *chain.panels, {});
     return chain.members.back().reader != nullptr;
   }
 
@@ -176,7 +214,7 @@ class PanelFinder {
   }
 
   // Whether a step of the chain overwrites what another one reads, which has to be complete before.
-  bool overwrites(const PanelChain& chain) const {
+  bool overwrites(const PanelChain& chain, std::size_t added) const {
     const Tape& tape = *draft_->tape;
     const auto over = [&](std::size_t writer, std::size_t reader) {
       if (writer == reader) return false;
@@ -185,7 +223,6 @@ class PanelFinder {
           if (in.slot != out.slot && tape.place(out.slot) == tape.place(in.slot)) return true;
       return false;
     };
-    const std::size_t added = chain.members.back().step;
     if (over(added, chain.maker) || over(chain.maker, added)) return true;
     return std::any_of(chain.members.begin(), chain.members.end(), [&](const PanelMember& m) {
       return over(added, m.step) || over(m.step, added);
@@ -197,7 +234,11 @@ class PanelFinder {
   // remain dead behind a kernel where it was, so that results can take its memory.
   bool place(PanelChain& chain) const {
     std::vector<std::size_t> steps{chain.maker};
-    for (const PanelMember& m : chain.members) steps.push_back(m.step);
+    for (const PanelMember& m : chain.members) {
+      steps.push_back(m.step);
+      if (m.order) steps.push_back(*m.order);
+    }
+    std::sort(steps.begin(), steps.end());
     const auto possible = [&](std::size_t at) {
       return std::all_of(steps.begin(), steps.end(), [&](std::size_t s) {
         const std::vector<StepNumber>&before = graph_->before[s], &users = graph_->users[s];
@@ -245,8 +286,9 @@ class PanelFinder {
 }  // namespace
 
 bool PanelChain::has(std::size_t step) const {
-  return step == maker || std::any_of(members.begin(), members.end(),
-                                      [&](const PanelMember& m) { return m.step == step; });
+  return step == maker || std::any_of(members.begin(), members.end(), [&](const PanelMember& m) {
+           return m.step == step || m.order == step;
+         });
 }
 
 const PanelValue* PanelChain::value(int slot) const {
@@ -265,6 +307,14 @@ std::vector<PanelChain> find_panels(TapeContext& ctx, const Program& p) {
     if (draft.native) continue;
     finder.find(draft, found);
   }
+  // What only puts a result into another order needs no code.
+  std::erase_if(ctx.kernels, [&](const PendingKernel& k) {
+    return std::any_of(found.begin(), found.end(), [&](const PanelChain& chain) {
+      return chain.draft == k.draft &&
+             std::any_of(chain.members.begin(), chain.members.end(),
+                         [&](const PanelMember& m) { return m.order == k.step; });
+    });
+  });
   run.gave([&] {
     std::string text;
     for (const PanelChain& chain : found) {

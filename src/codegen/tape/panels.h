@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tessera::inline v0::tape {
@@ -29,6 +30,9 @@ struct PanelValue {
 struct PanelMember {
   std::size_t step = 0;
   std::shared_ptr<const PanelReader> reader;  // null: a kernel
+  /// The kernel behind a reader that only puts the dimensions of its result into another order, in
+  /// which the reader writes it; such a step is none any more.
+  std::optional<std::size_t> order;
 };
 
 /// A routine and the steps that join it, as steps of a draft.
