@@ -28,8 +28,13 @@ class Tessera(ConanFile):
     def export_sources(self):
         for name in ("CMakeLists.txt", "LICENSE", "NOTICE"):
             copy(self, name, self.root(), self.export_sources_folder)
-        for folder in ("cmake", "docs", "include", "plugins", "python", "src", "tools"):
+        copy(self, "docs/tessera.1", self.root(), self.export_sources_folder)
+        for folder in ("cmake", "include", "plugins", "python", "src", "tools"):
             copy(self, "*", os.path.join(self.root(), folder), os.path.join(self.export_sources_folder, folder))
+
+    def configure(self):
+        # The library is compiled as C++20 for programs of any later standard.
+        self.settings.rm_safe("compiler.cppstd")
 
     def system_requirements(self):
         Apt(self).install(["cmake", "ninja-build", "pkg-config", "llvm-19-dev", "libdnnl-dev", "libtbb-dev", "libsleef-dev", "libopenblas-dev",
