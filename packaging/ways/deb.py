@@ -1,5 +1,6 @@
 """The Debian packages: `scripts/package deb`. They fit the Debian release on which they are made."""
 import os
+import shlex
 import shutil
 import subprocess
 
@@ -8,12 +9,13 @@ from common import fresh, here, install, logged, out, run, version
 FOLDER = out / "deb"
 
 
-def make(build, jobs):
+def make(build, jobs, options):
     """Builds the packages in build/packages/deb, checks them with lintian, and gives their paths."""
     install("build_packages", "mpi_packages", "deb_packages")
     tree = fresh(FOLDER) / f"tessera-{version()}"
     shutil.copytree(here / "packaging/debian", tree / "debian")
-    environment = {**os.environ, "TESSERA_SOURCE": str(here), "TESSERA_BUILD": str(build), "TESSERA_JOBS": jobs or ""}
+    environment = {**os.environ, "TESSERA_SOURCE": str(here), "TESSERA_BUILD": str(build), "TESSERA_JOBS": jobs or "",
+                   "TESSERA_CMAKE": shlex.join(options)}
     print(f"building the packages (the log is {(FOLDER / 'build.log').relative_to(here)})", flush=True)
     logged(FOLDER / "build.log", "dpkg-buildpackage", "-b", "-us", "-uc", cwd=tree, env=environment)
     packages = sorted(FOLDER.glob("*.deb"))

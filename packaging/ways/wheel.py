@@ -9,13 +9,13 @@ from wheels import licences, pack, report
 FOLDER = out / "wheel"
 
 
-def build_library(build, jobs):
+def build_library(build, jobs, options):
     """Builds the library, and the command beside it. The build folder may be that of the Debian packages; only what is linked differs."""
     flags = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG", f"-DCMAKE_CXX_FLAGS=-ffile-prefix-map={here}=.",
              "-DBUILD_SHARED_LIBS=ON", "-DTESSERA_LLVM_ARCHIVES=ON", "-DTESSERA_PRECOMPILED_HEADERS=ON", "-DTESSERA_UNITY=ON",
              "-DTESSERA_BUILD_TESTS=OFF", "-DTESSERA_BUILD_EXAMPLES=OFF", "-DCMAKE_INSTALL_PREFIX=/usr", "-DCMAKE_INSTALL_LIBDIR=lib",
              "-DTESSERA_PLUGIN_DIR=lib/tessera", "-DCMAKE_SKIP_INSTALL_RPATH=OFF"]
-    logged(FOLDER / "build.log", "cmake", "-S", here, "-B", build, "-G", "Ninja", *flags)
+    logged(FOLDER / "build.log", "cmake", "-S", here, "-B", build, "-G", "Ninja", *flags, *options)
     logged(FOLDER / "build.log", "cmake", "--build", build, *(["-j", jobs] if jobs else []), "--target", "tessera", "tessera_command", "tessera_mpi")
 
 
@@ -38,12 +38,12 @@ def without_links(prefix):
     return wanted
 
 
-def make(build, jobs):
+def make(build, jobs, options):
     """Builds the wheel in build/packages/wheel/dist and gives its path."""
     install("build_packages", "wheel_packages")
     FOLDER.mkdir(parents=True, exist_ok=True)
     print(f"building the library (the log is {(FOLDER / 'build.log').relative_to(here)})", flush=True)
-    build_library(build, jobs)
+    build_library(build, jobs, options)
     stage = FOLDER / "stage"
     shutil.rmtree(stage, ignore_errors=True)
     shutil.copytree(here / "packaging/wheel", stage, ignore=shutil.ignore_patterns("__pycache__"))
