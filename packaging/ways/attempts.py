@@ -1,5 +1,6 @@
 """Tries packages as a user would: `scripts/package --try`. Each way begins with a bare Debian system of the release of this machine, in a
 folder that debootstrap makes, and ends with the first result of a program."""
+import os
 import pathlib
 import re
 import shutil
@@ -12,6 +13,7 @@ from common import here, install, out, output, run, version
 FOLDER = out / "try"
 PROJECT = "tessera new my_project && cd my_project"
 FIRST_RESULT = "saved spirals.safetensors"
+JOBS = [f"{name}={os.environ[name]}" for name in ("CMAKE_BUILD_PARALLEL_LEVEL",) if name in os.environ]
 
 
 class Root:
@@ -35,7 +37,7 @@ class Root:
         """Runs a command in /work there, and gives what it prints."""
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={self.folder}/proc", "chroot", self.folder,
                                "/usr/bin/env", "-i", "PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin", "HOME=/root", "LANG=C.UTF-8",
-                               "DEBIAN_FRONTEND=noninteractive", "sh", "-ec", f"cd /work\n{command}"],
+                               "DEBIAN_FRONTEND=noninteractive", *JOBS, "sh", "-ec", f"cd /work\n{command}"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
         if done.returncode:
             sys.exit(f"{done.stdout[-4000:]}\nerror: in {self.folder}: {command}")
