@@ -1,5 +1,4 @@
 """What all kinds of packages share: paths, the version, running commands, the build folder, and tools from PyPI."""
-import os
 import pathlib
 import re
 import shutil
@@ -54,11 +53,8 @@ def python_tools(folder, *packages):
     return folder / "bin"
 
 
-def is_elf(path):
-    return path.is_file() and not path.is_symlink() and path.open("rb").read(4) == b"\x7fELF"
-
-
-def clean_environment(**more):
-    """The environment without what would lead a program to this build or to other settings."""
-    names = ("JAX_", "XLA_FLAGS", "TESSERA_", "PYTHON", "CMAKE_", "PKG_CONFIG", "LD_LIBRARY_PATH", "CXX", "CC")
-    return {**{k: v for k, v in os.environ.items() if not k.startswith(names)}, **more}
+def compiled_with(build):
+    """Options for CMake that keep what the objects of a build folder depend on."""
+    names = "CMAKE_CXX_FLAGS|CMAKE_CXX_FLAGS_RELEASE|TESSERA_(?:PRECOMPILED_HEADERS|UNITY|VERIFY_PASSES|QUICK_BUILD)"
+    found = re.findall(rf"^({names}):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)
+    return [f"-D{name}={value}" for name, value in found]
