@@ -54,7 +54,7 @@ def python_tools(folder, *packages):
 
 
 def compiled_with(build):
-    """Options for CMake that keep what the objects of a build folder depend on."""
-    names = "CMAKE_CXX_FLAGS|CMAKE_CXX_FLAGS_RELEASE|TESSERA_(?:PRECOMPILED_HEADERS|UNITY|VERIFY_PASSES|QUICK_BUILD)"
+    """Options for CMake that keep what the objects of a build folder depend on. Tests divide the files of rooms differently."""
+    names = "CMAKE_CXX_FLAGS|CMAKE_CXX_FLAGS_RELEASE|TESSERA_(?:PRECOMPILED_HEADERS|UNITY|VERIFY_PASSES|QUICK_BUILD|BUILD_TESTS)"
     found = re.findall(rf"^({names}):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)
     return [f"-D{name}={value}" for name, value in found]
