@@ -1,7 +1,8 @@
 # A Nix derivation of Tessera: nix-build packaging/nix
 #
-# Tried: TRIED
-# Not tried: NOT TRIED
+# Tried: nix-instantiate --parse with Nix 2.8, which reads the file.
+# Not tried: a build, because nixpkgs was not at hand. The names of packages are unconfirmed, and so is whether each of them has the
+# pkg-config file that CMake looks for.
 { pkgs ? import <nixpkgs> { } }:
 
 pkgs.stdenv.mkDerivation {
