@@ -10,7 +10,7 @@ root = pathlib.Path(sys.argv[1])
 # The packages that CMake looks for, with README's names for them.
 dependencies = {"TBB": "oneTBB", "DNNL": "oneDNN", "LLVM": "LLVM", "fmt": "fmt", "nlohmann_json": "nlohmann-json", "XXHASH": "xxHash",
                 "LIBZIP": "libzip", "DLPACK": "DLPack", "SLEEF": "SLEEF", "OPENBLAS": "OpenBLAS", "ZLIB": "zlib"}
-part_of = {"CBLAS": "OPENBLAS"}
+part_of = {"CBLAS": "OPENBLAS", "ZSTD": "LLVM"}
 of_the_system = {"PkgConfig", "Threads"}
 
 

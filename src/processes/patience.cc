@@ -16,6 +16,15 @@ namespace {
 // Seconds between checks that the other process is alive.
 constexpr double kSlice = 0.05;
 
+// Tells the processor that the program waits in a loop.
+void pause_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 std::string stand_of(Group& group, int rank) {
   std::string text = "process " + std::to_string(rank);
   const Seat* seat = group.seat(rank);
@@ -93,7 +102,7 @@ void Patience::until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint3
   const int spins = group_.spins() ? 2000 : 0;
   for (int i = 0; i < spins; ++i) {
     if (reached(counter.load(std::memory_order_acquire), number)) return;
-    __builtin_ia32_pause();
+    pause_processor();
   }
   for (;;) {
     const std::uint32_t now = counter.load(std::memory_order_acquire);
