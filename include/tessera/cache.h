@@ -51,9 +51,9 @@ TESSERA_API void set_operand_cache_limit(
 /// The packed operands that are kept. physical_memory_stats() counts their memory, and
 /// memory_stats() does not, because it belongs to no array.
 struct OperandCacheStats {
-  std::int64_t bytes = 0;
-  std::int64_t operands = 0;
-  std::int64_t evicted = 0;  // dropped because of the limit, since the process began
+  std::int64_t bytes = 0;     // of all packed operands
+  std::int64_t operands = 0;  // how many there are
+  std::int64_t evicted = 0;   // dropped because of the limit, since the process began
 };
 /// Returns the current figures of packed operands. It may be called from any thread.
 TESSERA_API OperandCacheStats operand_cache_stats();
