@@ -50,7 +50,9 @@ TEST(PackedOperands, DonatedWeightsGiveNewOnes) {
     Buffers next = run(halve, {w.get()});
     w = std::move(next[0]);
     EXPECT_EQ(get<float>(late[0]), expected(weight));
-    if (round == 0) EXPECT_EQ(place_of(w), place);
+    if (round == 0) {
+      EXPECT_EQ(place_of(w), place);
+    }
   }
 }
 
