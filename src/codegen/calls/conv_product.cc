@@ -151,6 +151,30 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   return routine;
 }
 
+// The convolution in panels of pixels. `before` prepares the operands in scratch memory, of which
+// the packed weights are the first.
+std::shared_ptr<const PanelMaker> panels_of(const ConvShape& shape, std::int64_t tasks,
+                                            std::int64_t crop, std::vector<Stage> before,
+                                            std::size_t scratch) {
+  const auto size = static_cast<std::int64_t>(size_of(shape.dtype));
+  const auto convolution =
+      std::make_shared<const matrix::Convolution>(shape, tasks, machine::kProductPanel);
+  auto maker = std::make_shared<PanelMaker>();
+  maker->rows = shape.batch * shape.axes[0].out * shape.axes[1].out * shape.axes[2].out;
+  maker->columns = shape.outputs;
+  maker->column_block = convolution->panel_columns();
+  maker->panel_rows = convolution->panel_rows();
+  maker->before = std::move(before);
+  maker->scratch_bytes = scratch;
+  maker->tasks = convolution->tasks();
+  maker->run = [=](const RoutineArgs& args, std::int64_t task, const PanelMaker::Place& place,
+                   const PanelMaker::Made& made) {
+    convolution->run_in_panels(static_cast<const char*>(args.inputs[0]) + crop * size,
+                               args.inputs[1], args.scratch, task, place, made);
+  };
+  return maker;
+}
+
 // Whether our products take less time than oneDNN, with the copies that it needs; by
 // bench/conv_bench on Zen 5. It does not depend on the batch, so that devices that share one
 // compute the same bits.
@@ -216,6 +240,7 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   ScratchPlan scratch;
   Ints phases = forward ? Ints(space, 1) : s.strides;
   const std::int64_t all = product(phases);
+  ConvShape only;  // of the single pass, if there is one
   for (std::int64_t phase = 0; phase < all; ++phase) {
     ConvShape shape = conv_shape(s, dtype);
     ConvPass pass;
@@ -238,6 +263,7 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
       }
     const std::int64_t tasks = std::max<std::int64_t>(1, most / (all * plan.groups));
     pass.convolution = std::make_shared<const matrix::Convolution>(shape, tasks);
+    only = shape;
     pass.packed = scratch.add(pass.convolution->packed_bytes());
     pass.turned = scratch.add(pass.convolution->turned_bytes());
     plan.passes.push_back(std::move(pass));
@@ -306,6 +332,12 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
     });
   };
   if (pack.tasks) routine->stages.push_back(std::move(pack));
+  if (all == 1 && shared->groups == 1 && shared->passes.size() == 1 &&
+      shared->passes[0].convolution->in_panels())
+    routine->in_panels = [=, tasks = most, before = routine->stages,
+                          scratch = routine->scratch_bytes] {
+      return panels_of(only, tasks, shared->crop, before, scratch);
+    };
   routine->stages.push_back(std::move(run));
   routine->seconds = seconds;
   return routine;
