@@ -54,6 +54,13 @@ const Layer kLayers[] = {{"stem", 224, 3, 64, 7, 2, 3},
                          {"row strided", 56, 64, 64, 3, 2, 1},
                          {"row 1x1", 56, 64, 128, 1, 1, 0},
                          {"row depthwise", 56, 64, 64, 3, 1, 1, 64},
+                         {"depthwise 112", 112, 32, 32, 3, 1, 1, 32},
+                         {"depthwise/2 112", 112, 96, 96, 3, 2, 1, 96},
+                         {"depthwise 56", 56, 144, 144, 3, 1, 1, 144},
+                         {"depthwise 5 28", 28, 240, 240, 5, 1, 2, 240},
+                         {"depthwise 14", 14, 384, 384, 3, 1, 1, 384},
+                         {"depthwise 5 14", 14, 672, 672, 5, 1, 2, 672},
+                         {"depthwise 7", 7, 960, 960, 3, 1, 1, 960},
                          {"grouped", 28, 256, 256, 3, 1, 1, 4},
                          {"cnn 1", 32, 3, 32, 3, 1, 1},
                          {"cnn 2", 16, 32, 64, 3, 1, 1}};
@@ -132,14 +139,14 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   ts::Type types[] = {{ts::f32, image(l.inputs, l.size)}, {ts::f32, weights}};
   ts::Type result{ts::f32, image(l.outputs, out)};
   if (kind == "data") {
-    if (l.groups > 1) return;
+    if (l.groups > 1 && in_group > 1) return;
     const auto edges =
         ts::ops::lhs_gradient_padding({l.size, l.size}, {l.window, l.window}, {out, out}, d);
     std::swap(types[0], result);
     d.lhs_dilation = d.strides;
     d.strides = {1, 1};
     d.pad_low = edges.low, d.pad_high = edges.high;
-    std::swap(d.rhs_spec[0], d.rhs_spec[1]);
+    if (l.groups == 1) std::swap(d.rhs_spec[0], d.rhs_spec[1]);
   } else if (kind == "weights") {
     if (l.groups > 1) return;
     const auto edges =

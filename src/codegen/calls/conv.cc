@@ -2,6 +2,8 @@
 // convolutions with few channels are in conv_pixels.h.
 #include "base/machine.h"
 #include "codegen/calls/add.h"
+#include "codegen/calls/conv_channels.h"
+#include "codegen/calls/conv_parts.h"
 #include "codegen/calls/conv_pixels.h"
 #include "codegen/calls/conv_problem.h"
 #include "codegen/calls/conv_product.h"
@@ -298,6 +300,7 @@ std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   double flops = a.op.cost(a.inputs, a.outputs, a.attrs).flops;
   if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
   ConvSpec& s = p.problem.spec;
+  if (auto channels = channels_routine(p.problem, dtype, flops)) return channels;
   if (dtype == DType::float32)
     if (auto pixels = ConvPixels::make(s)) return pixels_routine(p.problem, pixels, flops);
   if (auto product = product_routine(p.problem, dtype, flops)) return product;

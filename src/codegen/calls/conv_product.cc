@@ -1,6 +1,7 @@
 #include "codegen/calls/conv_product.h"
 
 #include "base/machine.h"
+#include "codegen/calls/conv_parts.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/convolution.h"
 #include "codegen/matrix/product.h"
@@ -17,9 +18,9 @@ using matrix::ConvShape;
 using onednn::ConvKind;
 using onednn::ConvSpec;
 
-// Output pixels with the same taps. A forward convolution is one pass. A gradient with respect to
-// the source has one for each remainder of a position by the strides, since each meets other taps.
+// A part of the result (conv_parts.h).
 struct ConvPass {
+  ConvShape shape;
   std::shared_ptr<const matrix::Convolution> convolution;
   std::int64_t destination = 0;  // offset of the first output in elements
   std::size_t packed = 0;        // offset of the packed weights in scratch
@@ -33,53 +34,6 @@ struct ProductPlan {
   std::size_t scratch_group = 0;                                // in bytes
   int source = 0, destination = 2;
 };
-
-// The extents and distances that do not depend on the kind. `from` is read, `to` is written.
-ConvShape conv_shape(const ConvSpec& s, DType dtype) {
-  const bool forward = s.kind == ConvKind::forward;
-  const onednn::Layout &from = forward ? s.source : s.destination,
-                       &to = forward ? s.destination : s.source;
-  const std::size_t out = forward ? 1 : 2, in = 3 - out, space = s.strides.size();
-  ConvShape shape;
-  shape.dtype = dtype;
-  shape.batch = from.dims[0];
-  shape.inputs = s.weights.dims[in];
-  shape.outputs = s.weights.dims[out];
-  shape.source_image = from.strides[0];
-  shape.source_channel = from.strides[1];
-  shape.destination_image = to.strides[0];
-  shape.destination_channel = to.strides[1];
-  shape.weights_input = s.weights.strides[in];
-  shape.weights_output = s.weights.strides[out];
-  for (std::size_t i = 0; i < space; ++i) {
-    ConvAxis& a = shape.axes[3 - space + i];
-    a.in = from.dims[i + 2];
-    a.out = to.dims[i + 2];
-    a.window = s.weights.dims[i + 3];
-    a.source = from.strides[i + 2];
-    a.weights = s.weights.strides[i + 3];
-    a.destination = to.strides[i + 2];
-  }
-  return shape;
-}
-
-// The taps of a spatial dimension whose outputs are `remainder`, `remainder` + stride, ...
-void set_taps(ConvAxis& a, const ConvProblem& p, std::size_t dim, std::int64_t remainder) {
-  const ConvSpec& s = p.spec;
-  const std::int64_t stride = s.strides[dim], dilation = s.dilations[dim], low = s.pad_low[dim];
-  a.taps.clear();
-  if (s.kind == ConvKind::forward) {
-    a.step = stride;
-    for (std::int64_t k = 0; k < a.window; ++k) a.taps.push_back({k * dilation - low, k});
-    return;
-  }
-  a.out = (a.out - remainder + stride - 1) / stride;
-  a.destination *= stride;
-  for (std::int64_t k = a.window; k-- > 0;) {
-    const std::int64_t at = remainder + low - k * dilation;
-    if (at % stride == 0) a.taps.push_back({at / stride, p.reversed ? a.window - 1 - k : k});
-  }
-}
 
 // With a single tap, the rows that are skipped need not be seen.
 void skip_rows(ConvAxis& a) {
@@ -207,12 +161,6 @@ bool quicker_than_library(const ConvProblem& p, const ConvShape& s) {
 
 }  // namespace
 
-std::int64_t crop_offset(const ConvProblem& p) {
-  std::int64_t o = 0;
-  for (std::size_t i = 0; i < p.first.size(); ++i) o += p.first[i] * p.spec.source.strides[i + 2];
-  return o;
-}
-
 std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType dtype,
                                                double flops, bool always) {
   const ConvSpec& s = problem.spec;
@@ -235,25 +183,14 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
   const double seconds =
       machine::kConvolutionCall +
       flops / (dtype == DType::float64 ? machine::kProductFlops64 : machine::kProductFlops);
-  const std::size_t space = s.strides.size();
   const std::int64_t most = tasks_for(flops, machine::kConvolutionTask);
   ScratchPlan scratch;
-  Ints phases = forward ? Ints(space, 1) : s.strides;
-  const std::int64_t all = product(phases);
-  ConvShape only;  // of the single pass, if there is one
-  for (std::int64_t phase = 0; phase < all; ++phase) {
-    ConvShape shape = conv_shape(s, dtype);
+  const std::vector<ConvPart> parts = conv_parts(problem, dtype);
+  const auto all = static_cast<std::int64_t>(parts.size());
+  for (const ConvPart& part : parts) {
+    ConvShape shape = part.shape;
     ConvPass pass;
-    std::int64_t rest = phase, outputs = 1;
-    for (std::size_t i = space; i-- > 0;) {
-      const std::int64_t remainder = rest % phases[i];
-      rest /= phases[i];
-      ConvAxis& a = shape.axes[3 - space + i];
-      pass.destination += remainder * a.destination;
-      set_taps(a, problem, i, remainder);
-      outputs *= std::max<std::int64_t>(0, a.out);
-    }
-    if (outputs == 0) continue;
+    pass.destination = part.destination;
     skip_rows(shape.axes[0]);
     skip_rows(shape.axes[1]);
     if (all == 1)
@@ -262,8 +199,8 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
         return routine;
       }
     const std::int64_t tasks = std::max<std::int64_t>(1, most / (all * plan.groups));
+    pass.shape = shape;
     pass.convolution = std::make_shared<const matrix::Convolution>(shape, tasks);
-    only = shape;
     pass.packed = scratch.add(pass.convolution->packed_bytes());
     pass.turned = scratch.add(pass.convolution->turned_bytes());
     plan.passes.push_back(std::move(pass));
@@ -332,11 +269,10 @@ std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType
     });
   };
   if (pack.tasks) routine->stages.push_back(std::move(pack));
-  if (all == 1 && shared->groups == 1 && shared->passes.size() == 1 &&
-      shared->passes[0].convolution->in_panels())
+  if (all == 1 && shared->groups == 1 && shared->passes[0].convolution->in_panels())
     routine->in_panels = [=, tasks = most, before = routine->stages,
                           scratch = routine->scratch_bytes] {
-      return panels_of(only, tasks, shared->crop, before, scratch);
+      return panels_of(shared->passes[0].shape, tasks, shared->crop, before, scratch);
     };
   routine->stages.push_back(std::move(run));
   routine->seconds = seconds;

@@ -150,8 +150,8 @@ std::int64_t Convolution::block_of(std::int64_t rows) const {
   const std::int64_t row = std::max<std::int64_t>(1, chunk_of(terms_) * size_);
   std::int64_t tiles = std::max<std::int64_t>(2, kCopiedBytes / row / most_rows());
   if (block_bytes_)
-    tiles = std::min(tiles, std::max(kLeastPanelTiles,
-                                     block_bytes_ / (column_piece_ * size_) / most_rows()));
+    tiles = std::min(
+        tiles, std::max(kLeastPanelTiles, block_bytes_ / (column_piece_ * size_) / most_rows()));
   const std::int64_t most = tiles * most_rows();
   return round_up(parts_of(rows, parts_of(rows, most)), most_rows());
 }
@@ -246,8 +246,7 @@ bool Convolution::in_panels() const {
 }
 
 void Convolution::run_in_panels(const void* source, const void* weights, const void* packed,
-                                std::int64_t task,
-                                const std::function<void*(const Panel&)>& place,
+                                std::int64_t task, const std::function<void*(const Panel&)>& place,
                                 const std::function<void(const Panel&)>& made) const {
   const std::int64_t column = task % column_pieces_ * column_piece_,
                      columns = std::min(column_piece_, shape_.outputs - column),
