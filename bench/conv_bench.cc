@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -81,7 +82,19 @@ double peak() {
   return 64.0 * 2 * rows * 2 * lanes * kSteps / s * 1e-9;
 }
 
-void fill(std::vector<float>& x) {
+// Arrays begin at a cache line, as those of programs do.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
+  friend bool operator==(const Aligned&, const Aligned&) = default;
+};
+using Floats = std::vector<float, Aligned<float>>;
+
+void fill(Floats& x) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) * 0.125f - 1;
 }
 
@@ -96,13 +109,12 @@ struct Memory {
 struct Library {
   double alone = 1e9, with_copies = 1e9;
 };
-Library library(const onednn::ConvSpec& s, std::vector<float>& x, std::vector<float>& w,
-                std::vector<float>& y) {
+Library library(const onednn::ConvSpec& s, Floats& x, Floats& w, Floats& y) {
   using Tensor = onednn::Convolution::Tensor;
   const auto c = onednn::Convolution::make(s);
   if (!c) return {};
   const Tensor tensors[] = {Tensor::source, Tensor::weights, Tensor::destination};
-  std::vector<float>* plain[] = {&x, &w, &y};
+  Floats* plain[] = {&x, &w, &y};
   const int result = s.kind == onednn::ConvKind::forward         ? 2
                      : s.kind == onednn::ConvKind::backward_data ? 0
                                                                  : 1;
@@ -167,7 +179,7 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   const auto routine = op.call(call);
   const auto problem = ts::codegen::recognise(call, ts::ops::conv_dims(attrs));
   if (!routine || !problem) return;
-  std::vector<float> a(static_cast<std::size_t>(types[0].shape.count())),
+  Floats a(static_cast<std::size_t>(types[0].shape.count())),
       b(static_cast<std::size_t>(types[1].shape.count())),
       c(static_cast<std::size_t>(result.shape.count()));
   fill(a), fill(b);
@@ -182,7 +194,7 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
     const ts::Stage& s = routine->stages.back();
     s.run(args, 0, s.tasks);
   });
-  std::vector<float>* arrays[] = {&a, &b, &c};
+  Floats* arrays[] = {&a, &b, &c};
   const Library theirs = library(problem->spec, *arrays[problem->source], *arrays[problem->weights],
                                  *arrays[problem->destination]);
   const double work =

@@ -252,7 +252,15 @@ void cut_rows(ConvSchedule& p, const ConvSpec& whole, double flops) {
   p.bands = std::move(bands);
 }
 
-// Divides the pieces evenly among tasks; each task has its own planes.
+// Whether the pixels of the result follow each other, with adjacent channels.
+bool dense_pixels(const Layout& l) {
+  std::int64_t next = l.dims[1];
+  for (std::size_t i = l.dims.size(); i-- > 2; next *= l.dims[i])
+    if (l.dims[i] > 1 && l.strides[i] != next) return false;
+  return l.strides[1] == 1 && (l.dims[0] == 1 || l.strides[0] == next);
+}
+
+// Divides the pieces evenly among tasks; each task has its own planes. A piece is a panel.
 std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
                                               const std::shared_ptr<const ConvPixels>& pixels,
                                               double flops) {
@@ -269,10 +277,42 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
   routine->stages.push_back(single_stage([pixels, packed](const RoutineArgs& args) {
     pixels->pack(static_cast<const float*>(args.inputs[1]), ConvSchedule::floats_at(args, packed));
   }));
+  const std::int64_t crop = crop_offset(problem);
+  if (dense_pixels(problem.spec.destination))
+    routine->in_panels = [=, result = problem.spec.destination, before = routine->stages,
+                          bytes = routine->scratch_bytes] {
+      auto maker = std::make_shared<PanelMaker>();
+      const std::int64_t columns = result.dims[1], width = result.dims.back();
+      maker->rows = product(result.dims) / columns;
+      maker->columns = maker->column_block = columns;
+      for (std::int64_t i = 0; i < pixels->pieces(); ++i)
+        maker->panel_rows = std::max(maker->panel_rows, pixels->rows(i).count * width);
+      maker->before = before;
+      maker->scratch_bytes = bytes;
+      maker->tasks = tasks;
+      maker->run = [=](const RoutineArgs& args, std::int64_t task, const PanelMaker::Place& place,
+                       const PanelMaker::Made& made) {
+        const std::int64_t end = pixels->pieces() * (task + 1) / tasks;
+        for (std::int64_t piece = pixels->pieces() * task / tasks; piece < end; ++piece) {
+          const ConvPixels::Rows rows = pixels->rows(piece);
+          const Panel panel{rows.first * width, 0, rows.count * width, columns};
+          // Where the whole result would begin.
+          auto* to = reinterpret_cast<float*>(reinterpret_cast<std::uintptr_t>(place(panel)) -
+                                              static_cast<std::uintptr_t>(panel.row * columns) *
+                                                  sizeof(float));
+          pixels->run(
+              static_cast<const float*>(args.inputs[0]) + crop,
+              ConvSchedule::floats_at(args, packed), to,
+              ConvSchedule::floats_at(args, planes + static_cast<std::size_t>(task) * stride),
+              piece, piece + 1);
+          made(panel);
+        }
+      };
+      return maker;
+    };
   Stage stage;
   stage.tasks = tasks;
-  stage.run = [=, crop = crop_offset(problem)](const RoutineArgs& args, std::int64_t begin,
-                                               std::int64_t end) {
+  stage.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     auto start = [&](std::int64_t task) { return pixels->pieces() * task / tasks; };
     pixels->run(static_cast<const float*>(args.inputs[0]) + crop,
                 ConvSchedule::floats_at(args, packed), static_cast<float*>(args.outputs[0]),
@@ -300,7 +340,8 @@ std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   double flops = a.op.cost(a.inputs, a.outputs, a.attrs).flops;
   if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
   ConvSpec& s = p.problem.spec;
-  if (auto channels = channels_routine(p.problem, dtype, flops)) return channels;
+  if (!getenv("NODW"))
+    if (auto channels = channels_routine(p.problem, dtype, flops)) return channels;
   if (dtype == DType::float32)
     if (auto pixels = ConvPixels::make(s)) return pixels_routine(p.problem, pixels, flops);
   if (auto product = product_routine(p.problem, dtype, flops)) return product;

@@ -22,6 +22,7 @@ using matrix::ConvTap;
 struct Columns {
   std::int64_t first, count;
   std::int64_t first_tap, taps;
+  std::int64_t next = 0, next_weights = 0;  // see ChannelStrip
 };
 
 // One part of the result (conv_parts.h), in rows of pixels.
@@ -36,7 +37,8 @@ struct ChannelPart {
 struct ChannelPlan {
   std::vector<ChannelPart> parts;
   std::int64_t channels = 0, size = 0, crop = 0, rows = 0;
-  std::int64_t weights_step = 0;  // from one window position to the next, in elements
+  std::int64_t rows_together = 1;  // whose source is in a cache
+  std::int64_t weights_step = 0;   // from one window position to the next, in elements
   bool packs = false;
   ChannelLoop loop = nullptr;
 };
@@ -58,10 +60,9 @@ Columns columns_at(const ConvAxis& a, std::int64_t x) {
   return c;
 }
 
+// Finds the columns, and the taps of each, with what they read for its first output.
 void find_columns(ChannelPart& part, std::int64_t size, std::int64_t weights) {
   const ConvAxis& a = part.shape.axes[2];
-  for (const ConvTap& tap : a.taps)
-    part.taps.push_back({tap.offset * a.source * size, tap.window * weights * size});
   for (std::int64_t x = 0; x < a.out; ++x) {
     const Columns c = columns_at(a, x);
     if (!part.columns.empty() && part.columns.back().first_tap == c.first_tap &&
@@ -69,6 +70,22 @@ void find_columns(ChannelPart& part, std::int64_t size, std::int64_t weights) {
       ++part.columns.back().count;
     else
       part.columns.push_back(c);
+  }
+  for (Columns& c : part.columns) {
+    const auto first = a.taps.begin() + c.first_tap;
+    c.first_tap = static_cast<std::int64_t>(part.taps.size());
+    for (auto tap = first; tap != first + c.taps; ++tap)
+      part.taps.push_back(
+          {(c.first * a.step + tap->offset) * a.source * size, tap->window * weights * size});
+    c.next = c.next_weights = 0;
+    const ChannelTap* taps = part.taps.data() + c.first_tap;
+    if (c.taps < 2) continue;
+    c.next = taps[1].source - taps[0].source;
+    c.next_weights = taps[1].weights - taps[0].weights;
+    for (std::int64_t k = 1; k < c.taps; ++k)
+      if (taps[k].source - taps[k - 1].source != c.next ||
+          taps[k].weights - taps[k - 1].weights != c.next_weights)
+        c.next = 0;
   }
 }
 
@@ -78,13 +95,25 @@ struct Arrays {
   char* destination;
 };
 
-void run_row(const ChannelPlan& p, const ChannelPart& part, const Arrays& arrays, std::int64_t row,
-             std::vector<ChannelRow>& rows) {
+// What a row of the result reads, and where it goes.
+struct RowWork {
+  std::size_t first, count;  // of the rows of the window
+  char* to;
+};
+struct RowsWork {
+  std::vector<ChannelRow> windows;
+  std::vector<RowWork> rows;
+};
+
+void add_row(const ChannelPlan& p, const ChannelPart& part, const Arrays& arrays, std::int64_t row,
+             RowsWork& work) {
   const ConvShape& s = part.shape;
   const ConvAxis* a = s.axes;
   const std::int64_t y = row % a[1].out, z = row / a[1].out % a[0].out,
-                     image = row / (a[1].out * a[0].out), window_row = a[2].window * p.weights_step;
-  rows.clear();
+                     image = row / (a[1].out * a[0].out), window_row = a[2].window * p.weights_step,
+                     to = part.destination + image * s.destination_image + z * a[0].destination +
+                          y * a[1].destination;
+  RowWork made{work.windows.size(), 0, arrays.destination + to * p.size};
   for (const ConvTap& tap_z : a[0].taps)
     for (const ConvTap& tap_y : a[1].taps) {
       if (!reads_inside(a[0], tap_z, z) || !reads_inside(a[1], tap_y, y)) continue;
@@ -92,25 +121,42 @@ void run_row(const ChannelPlan& p, const ChannelPart& part, const Arrays& arrays
                                 (z * a[0].step + tap_z.offset) * a[0].source +
                                 (y * a[1].step + tap_y.offset) * a[1].source,
                          weights = (tap_z.window * a[1].window + tap_y.window) * window_row;
-      rows.push_back({arrays.source + from * p.size, arrays.weights + weights * p.size});
+      work.windows.push_back({arrays.source + from * p.size, arrays.weights + weights * p.size});
+      ++made.count;
     }
-  const std::int64_t to =
-      part.destination + image * s.destination_image + z * a[0].destination + y * a[1].destination;
+  work.rows.push_back(made);
+}
+
+// Computes rows [begin, end), some channels of all of them before the next ones: the rows of the
+// source that the next row of the result reads again are then still in the nearest cache.
+void run_rows(const ChannelPlan& p, const ChannelPart& part, const Arrays& arrays,
+              std::int64_t begin, std::int64_t end, RowsWork& work) {
+  constexpr std::int64_t kChannelBytes = 512;
+  const ConvAxis& a = part.shape.axes[2];
+  work.windows.clear();
+  work.rows.clear();
+  for (std::int64_t row = begin; row < end; ++row) add_row(p, part, arrays, row, work);
   ChannelStrip strip{};
-  strip.row_count = static_cast<std::int64_t>(rows.size());
-  strip.step = a[2].step * a[2].source * p.size;
-  strip.to_step = a[2].destination * p.size;
+  strip.step = a.step * a.source * p.size;
+  strip.to_step = a.destination * p.size;
   strip.channels = p.channels;
-  std::vector<ChannelRow> shifted = rows;
-  for (const Columns& c : part.columns) {
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      shifted[r].source = rows[r].source + c.first * strip.step;
-    strip.rows = shifted.data();
-    strip.taps = part.taps.data() + c.first_tap;
-    strip.tap_count = c.taps;
-    strip.to = arrays.destination + to * p.size + c.first * strip.to_step;
-    strip.count = c.count;
-    p.loop(strip);
+  const std::int64_t together = kChannelBytes / p.size;
+  for (strip.begin = 0; strip.begin < p.channels; strip.begin = strip.end) {
+    strip.end = std::min(p.channels, strip.begin + together);
+    // A few channels are done with those before them.
+    if (p.channels - strip.end < together / 4) strip.end = p.channels;
+    for (const RowWork& row : work.rows)
+      for (const Columns& c : part.columns) {
+        strip.rows = work.windows.data() + row.first;
+        strip.row_count = static_cast<std::int64_t>(row.count);
+        strip.taps = part.taps.data() + c.first_tap;
+        strip.tap_count = c.taps;
+        strip.next = c.next;
+        strip.next_weights = c.next_weights;
+        strip.to = row.to + c.first * strip.to_step;
+        strip.count = c.count;
+        p.loop(strip);
+      }
   }
 }
 
@@ -164,6 +210,8 @@ std::shared_ptr<const ChannelPlan> plan_of(const ConvProblem& problem, DType dty
     find_columns(made, p->size, p->weights_step);
     made.rows = made.shape.batch * a[0].out * a[1].out;
     p->rows += made.rows;
+    p->rows_together =
+        std::max<std::int64_t>(1, machine::kProductPanel / (a[2].out * groups * p->size));
     p->packs = !packed_already(made.shape, s.weights.strides[0], groups);
     p->parts.push_back(std::move(made));
   }
@@ -187,7 +235,7 @@ std::shared_ptr<const PanelMaker> panels_of(const std::shared_ptr<const ChannelP
                                             std::size_t scratch) {
   const ChannelPart& part = p->parts[0];
   const std::int64_t pixels = part.shape.axes[2].out, of_row = pixels * p->channels * p->size,
-                     rows = std::max<std::int64_t>(1, machine::kProductPanel / of_row);
+                     rows = p->rows_together;
   auto maker = std::make_shared<PanelMaker>();
   maker->rows = part.rows * pixels;
   maker->columns = maker->column_block = p->channels;
@@ -198,7 +246,7 @@ std::shared_ptr<const PanelMaker> panels_of(const std::shared_ptr<const ChannelP
   maker->run = [=](const RoutineArgs& args, std::int64_t task, const PanelMaker::Place& place,
                    const PanelMaker::Made& made) {
     const ChannelPart& only = p->parts[0];
-    std::vector<ChannelRow> memory;
+    RowsWork work;
     Arrays arrays{static_cast<const char*>(args.inputs[0]) + p->crop * p->size,
                   static_cast<const char*>(p->packs ? args.scratch : args.inputs[1]), nullptr};
     const std::int64_t end = only.rows * (task + 1) / tasks;
@@ -207,7 +255,7 @@ std::shared_ptr<const PanelMaker> panels_of(const std::shared_ptr<const ChannelP
       const Panel panel{row * pixels, 0, some * pixels, p->channels};
       arrays.destination = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(place(panel)) -
                                                    static_cast<std::uintptr_t>(row * of_row));
-      for (std::int64_t i = row; i < row + some; ++i) run_row(*p, only, arrays, i, memory);
+      run_rows(*p, only, arrays, row, row + some, work);
       made(panel);
     }
   };
@@ -242,16 +290,17 @@ std::shared_ptr<const Routine> channels_routine(const ConvProblem& problem, DTyp
   stage.tasks = tasks;
   stage.run = [plan, tasks](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
     const ChannelPlan& p = *plan;
-    std::vector<ChannelRow> memory;
+    RowsWork work;
     const Arrays arrays{static_cast<const char*>(args.inputs[0]) + p.crop * p.size,
                         static_cast<const char*>(p.packs ? args.scratch : args.inputs[1]),
                         static_cast<char*>(args.outputs[0])};
     const std::int64_t first = p.rows * begin / tasks, last = p.rows * end / tasks;
     std::int64_t before = 0;
     for (const ChannelPart& part : p.parts) {
-      for (std::int64_t row = std::max<std::int64_t>(0, first - before);
-           row < std::min(part.rows, last - before); ++row)
-        run_row(p, part, arrays, row, memory);
+      const std::int64_t stop = std::min(part.rows, last - before);
+      for (std::int64_t row = std::max<std::int64_t>(0, first - before); row < stop;
+           row += p.rows_together)
+        run_rows(p, part, arrays, row, std::min(stop, row + p.rows_together), work);
       before += part.rows;
     }
   };

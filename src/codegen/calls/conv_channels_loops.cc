@@ -179,7 +179,7 @@ INLINE void block(const ChannelStrip& s, int64_t begin, int64_t end) {
   }
 }
 
-// `windows`: has code of their own for the usual ones.
+// `windows`: the usual ones have code of their own, which only float32 is worth.
 template <class L, bool windows>
 INLINE void strip(const ChannelStrip& s) {
   constexpr int64_t kVectors = 4, kBlock = kVectors * L::kLanes, kFew = 2;
@@ -210,10 +210,10 @@ INLINE void strip(const ChannelStrip& s) {
   target void name##_f32(const ChannelStrip& s) { strip<Lanes<float, bytes>, true>(s); }          \
   target void name##_f32_16(const ChannelStrip& s) { strip<Lanes<float, 16>, false>(s); }         \
   target void name##_f32_4(const ChannelStrip& s) { strip<Lanes<float, 4>, false>(s); }           \
-  target void name##_f64(const ChannelStrip& s) { strip<Lanes<double, bytes>, true>(s); }         \
+  target void name##_f64(const ChannelStrip& s) { strip<Lanes<double, bytes>, false>(s); }        \
   target void name##_f64_16(const ChannelStrip& s) { strip<Lanes<double, 16>, false>(s); }        \
   target void name##_f64_8(const ChannelStrip& s) { strip<Lanes<double, 8>, false>(s); }          \
-  target void name##_bf16(const ChannelStrip& s) { strip<NarrowLanes##bytes, true>(s); }          \
+  target void name##_bf16(const ChannelStrip& s) { strip<NarrowLanes##bytes, false>(s); }         \
   target void name##_bf16_8(const ChannelStrip& s) { strip<NarrowLanes16, false>(s); }            \
   target void name##_bf16_2(const ChannelStrip& s) { strip<NarrowLanes4, false>(s); }             \
   ChannelLoop name(DType dtype, int64_t channels) {                                               \
