@@ -385,6 +385,12 @@ TEST(DepthwiseConvolution, LayersOfNetworks) {
     }
 }
 
+// Two taps at a stride that is far longer than a window.
+TEST(DepthwiseConvolution, LongStrides) {
+  const Dimension far{80, 2, 17, 1, 1, 0, 1};
+  check<float>({2, 1, 1, 40, {far, far}, 0, 1, 0, 3, true});
+}
+
 // bfloat16 has the sums of float32, which are rounded once.
 TEST(DepthwiseConvolution, RoundsSumsOfFloat32ToBfloat16) {
   std::mt19937 random(11);

@@ -183,8 +183,9 @@ INLINE void block(const ChannelStrip& s, int64_t begin, int64_t end) {
 template <class L, bool windows>
 INLINE void strip(const ChannelStrip& s) {
   constexpr int64_t kVectors = 4, kBlock = kVectors * L::kLanes, kFew = 2;
-  const int64_t window =
-      s.next != 0 && s.step % s.next == 0 ? s.tap_count * 16 + s.step / s.next : 0;
+  // The taps and the stride in source positions, if they are evenly apart.
+  const int64_t stride = s.next != 0 && s.step % s.next == 0 ? s.step / s.next : 0,
+                window = stride == 1 || stride == 2 ? s.tap_count * 16 + stride : 0;
   for (int64_t c = s.begin; c < s.end; c += kBlock) {
     const int64_t end = std::min(s.end, c + kBlock);
     // A few outputs are too few independent sums.
