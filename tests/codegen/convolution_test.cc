@@ -377,12 +377,10 @@ TEST(DepthwiseConvolution, LayersOfNetworks) {
   const Dimension same{30, 3, 1, 1, 1, 1, 1}, strided{31, 3, 2, 1, 1, 1, 1},
       wide{28, 5, 1, 1, 1, 2, 2}, wide_strided{29, 5, 2, 1, 1, 2, 2}, dilated{20, 3, 1, 2, 1, 2, 2},
       gradient{14, 3, 1, 1, 2, 1, 2};
-  for (const Dimension& d : {same, strided, wide, wide_strided, dilated, gradient})
-    for (std::int64_t channels : {150, 96}) {
-      Geometry g{1, 1, 1, channels, {d, d}, 0, 1e8, 0, 3, true};
-      check<float>(g);
-      if (HasFatalFailure()) return;
-    }
+  for (const Dimension& d : {same, strided, wide, wide_strided, dilated, gradient}) {
+    check<float>({1, 1, 1, 86, {d, d}, 0, 1e8, 0, 3, true});
+    if (HasFatalFailure()) return;
+  }
 }
 
 // Two taps at a stride that is far longer than a window.
@@ -394,6 +392,7 @@ TEST(DepthwiseConvolution, LongStrides) {
 // bfloat16 has the sums of float32, which are rounded once.
 TEST(DepthwiseConvolution, RoundsSumsOfFloat32ToBfloat16) {
   std::mt19937 random(11);
+  int compared = 0;
   for (int trial = 0; trial < 40; ++trial) {
     const Geometry g = depthwise(random);
     if (std::any_of(g.dims.begin(), g.dims.end(),
@@ -405,8 +404,7 @@ TEST(DepthwiseConvolution, RoundsSumsOfFloat32ToBfloat16) {
     for (const DType dtype : {f32, bf16}) {
       const std::vector<Type> in{Type(dtype, c.lhs), Type(dtype, c.rhs)}, out{Type(dtype, c.out)};
       const auto problem = codegen::recognise({op, c.attrs, in, out}, c.dims);
-      ASSERT_TRUE(problem);
-      if (problem->spec.kind == codegen::onednn::ConvKind::backward_weights) break;
+      if (!problem || problem->spec.kind == codegen::onednn::ConvKind::backward_weights) break;
       const auto routine = routine_of(g, *problem, dtype);
       ASSERT_TRUE(routine) << g;
       std::mt19937 values(g.seed);
@@ -427,6 +425,7 @@ TEST(DepthwiseConvolution, RoundsSumsOfFloat32ToBfloat16) {
       results.push_back(run::routine(*routine, program, arrays)[0]);
     }
     if (results.size() < 2) continue;
+    ++compared;
     for (std::int64_t i = 0; i < c.out.count(); ++i) {
       const bfloat16_t expected(reinterpret_cast<const float*>(results[0].bytes)[i]);
       ASSERT_EQ(static_cast<float>(expected),
@@ -434,6 +433,7 @@ TEST(DepthwiseConvolution, RoundsSumsOfFloat32ToBfloat16) {
           << g;
     }
   }
+  EXPECT_GE(compared, 15);
 }
 
 // Sums of several chunks, tiles that run on over short rows, and images cut into tasks.

@@ -340,8 +340,8 @@ std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   double flops = a.op.cost(a.inputs, a.outputs, a.attrs).flops;
   if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
   ConvSpec& s = p.problem.spec;
-  if (!getenv("NODW"))
-    if (auto channels = channels_routine(p.problem, dtype, flops)) return channels;
+
+  if (auto channels = channels_routine(p.problem, dtype, flops)) return channels;
   if (dtype == DType::float32)
     if (auto pixels = ConvPixels::make(s)) return pixels_routine(p.problem, pixels, flops);
   if (auto product = product_routine(p.problem, dtype, flops)) return product;

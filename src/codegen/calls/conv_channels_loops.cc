@@ -182,26 +182,26 @@ INLINE void block(const ChannelStrip& s, int64_t begin, int64_t end) {
 // `windows`: the usual ones have code of their own, which only float32 is worth.
 template <class L, bool windows>
 INLINE void strip(const ChannelStrip& s) {
-  constexpr int64_t kVectors = 4, kBlock = kVectors * L::kLanes, kFew = 2;
+  constexpr int64_t kVectors = 4, kFew = 2;
   // The taps and the stride in source positions, if they are evenly apart.
   const int64_t stride = s.next != 0 && s.step % s.next == 0 ? s.step / s.next : 0,
                 window = stride == 1 || stride == 2 ? s.tap_count * 16 + stride : 0;
-  for (int64_t c = s.begin; c < s.end; c += kBlock) {
-    const int64_t end = std::min(s.end, c + kBlock);
-    // A few outputs are too few independent sums.
-    if (s.count <= kFew && c + kBlock <= s.end) {
+  // A few outputs are too few independent sums, unless they are of several vectors.
+  if (s.count <= kFew) {
+    int64_t c = s.begin;
+    for (; c + kVectors * L::kLanes <= s.end; c += kVectors * L::kLanes)
       for (int64_t x = 0; x < s.count; ++x) tile<L, 1, kVectors>(s, x, c);
-      continue;
-    }
-    if constexpr (windows) switch (window) {
-        case 3 * 16 + 1: block<L, 3, 1>(s, c, end); continue;
-        case 3 * 16 + 2: block<L, 3, 2>(s, c, end); continue;
-        case 5 * 16 + 1: block<L, 5, 1>(s, c, end); continue;
-        case 5 * 16 + 2: block<L, 5, 2>(s, c, end); continue;
-        default: break;
-      }
-    block<L, 0, 0>(s, c, end);
+    if (c < s.end) block<L, 0, 0>(s, c, s.end);
+    return;
   }
+  if constexpr (windows) switch (window) {
+      case 3 * 16 + 1: return block<L, 3, 1>(s, s.begin, s.end);
+      case 3 * 16 + 2: return block<L, 3, 2>(s, s.begin, s.end);
+      case 5 * 16 + 1: return block<L, 5, 1>(s, s.begin, s.end);
+      case 5 * 16 + 2: return block<L, 5, 2>(s, s.begin, s.end);
+      default: break;
+    }
+  block<L, 0, 0>(s, s.begin, s.end);
 }
 
 #undef INLINE
