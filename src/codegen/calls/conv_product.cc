@@ -134,7 +134,7 @@ std::shared_ptr<const PanelMaker> panels_of(const ConvShape& shape, std::int64_t
 // compute the same bits.
 //
 // oneDNN keeps these classes:
-//  - grouped and depthwise convolutions, and few channels: most of a tile would be empty, and runs
+//  - grouped convolutions and few channels: most of a tile would be empty, and runs
 //    of the copied rows short (ours take 1.2 to 3 times as long);
 //  - gradients of strided convolutions over large images whose pixels are adjacent: each remainder
 //    writes every other pixel (1.1 to 2 times);
