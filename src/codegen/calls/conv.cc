@@ -1,4 +1,4 @@
-// Convolutions by oneDNN: the forward pass, and the two gradients with their own kernels. Those with
+// Convolutions by oneDNN: the forward pass, and the two gradients with their own kernels. Those by
 // loops of our own are in conv_channels.h, conv_pixels.h and conv_product.h.
 #include "base/machine.h"
 #include "codegen/calls/add.h"
