@@ -191,7 +191,8 @@ TEST(Panels, KernelsBehindConvolutionsKeepTheirBits) {
         {1, 29, 150, 150, 150, 5, 2}})
     for (const bool stored : {false, true}) {
       const ProgramPtr p = layer(batch, size, inputs, outputs, groups, window, stride, stored);
-      EXPECT_NE(planned(p).find("convolution+"), std::string::npos) << inputs << planned(p);
+      // An estimate for the processor decides who computes few channels.
+      if (inputs > 3) EXPECT_TRUE(joined(p)) << inputs << planned(p);
       const walk::Arrays arrays = inputs_of(*p);
       EXPECT_EQ(check::compare_bits(check::compiled(*executable(p), arrays), apart(p, arrays),
                                     "in panels"),
