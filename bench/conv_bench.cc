@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,13 @@ const Layer kLayers[] = {{"stem", 224, 3, 64, 7, 2, 3},
                          {"row strided", 56, 64, 64, 3, 2, 1},
                          {"row 1x1", 56, 64, 128, 1, 1, 0},
                          {"row depthwise", 56, 64, 64, 3, 1, 1, 64},
+                         {"depthwise 112", 112, 32, 32, 3, 1, 1, 32},
+                         {"depthwise/2 112", 112, 96, 96, 3, 2, 1, 96},
+                         {"depthwise 56", 56, 144, 144, 3, 1, 1, 144},
+                         {"depthwise 5 28", 28, 240, 240, 5, 1, 2, 240},
+                         {"depthwise 14", 14, 384, 384, 3, 1, 1, 384},
+                         {"depthwise 5 14", 14, 672, 672, 5, 1, 2, 672},
+                         {"depthwise 7", 7, 960, 960, 3, 1, 1, 960},
                          {"grouped", 28, 256, 256, 3, 1, 1, 4},
                          {"cnn 1", 32, 3, 32, 3, 1, 1},
                          {"cnn 2", 16, 32, 64, 3, 1, 1}};
@@ -74,7 +82,19 @@ double peak() {
   return 64.0 * 2 * rows * 2 * lanes * kSteps / s * 1e-9;
 }
 
-void fill(std::vector<float>& x) {
+// Arrays begin at a cache line, as those of programs do.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
+  friend bool operator==(const Aligned&, const Aligned&) = default;
+};
+using Floats = std::vector<float, Aligned<float>>;
+
+void fill(Floats& x) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) * 0.125f - 1;
 }
 
@@ -89,13 +109,12 @@ struct Memory {
 struct Library {
   double alone = 1e9, with_copies = 1e9;
 };
-Library library(const onednn::ConvSpec& s, std::vector<float>& x, std::vector<float>& w,
-                std::vector<float>& y) {
+Library library(const onednn::ConvSpec& s, Floats& x, Floats& w, Floats& y) {
   using Tensor = onednn::Convolution::Tensor;
   const auto c = onednn::Convolution::make(s);
   if (!c) return {};
   const Tensor tensors[] = {Tensor::source, Tensor::weights, Tensor::destination};
-  std::vector<float>* plain[] = {&x, &w, &y};
+  Floats* plain[] = {&x, &w, &y};
   const int result = s.kind == onednn::ConvKind::forward         ? 2
                      : s.kind == onednn::ConvKind::backward_data ? 0
                                                                  : 1;
@@ -132,14 +151,14 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   ts::Type types[] = {{ts::f32, image(l.inputs, l.size)}, {ts::f32, weights}};
   ts::Type result{ts::f32, image(l.outputs, out)};
   if (kind == "data") {
-    if (l.groups > 1) return;
+    if (l.groups > 1 && in_group > 1) return;
     const auto edges =
         ts::ops::lhs_gradient_padding({l.size, l.size}, {l.window, l.window}, {out, out}, d);
     std::swap(types[0], result);
     d.lhs_dilation = d.strides;
     d.strides = {1, 1};
     d.pad_low = edges.low, d.pad_high = edges.high;
-    std::swap(d.rhs_spec[0], d.rhs_spec[1]);
+    if (l.groups == 1) std::swap(d.rhs_spec[0], d.rhs_spec[1]);
   } else if (kind == "weights") {
     if (l.groups > 1) return;
     const auto edges =
@@ -160,7 +179,7 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   const auto routine = op.call(call);
   const auto problem = ts::codegen::recognise(call, ts::ops::conv_dims(attrs));
   if (!routine || !problem) return;
-  std::vector<float> a(static_cast<std::size_t>(types[0].shape.count())),
+  Floats a(static_cast<std::size_t>(types[0].shape.count())),
       b(static_cast<std::size_t>(types[1].shape.count())),
       c(static_cast<std::size_t>(result.shape.count()));
   fill(a), fill(b);
@@ -175,7 +194,7 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
     const ts::Stage& s = routine->stages.back();
     s.run(args, 0, s.tasks);
   });
-  std::vector<float>* arrays[] = {&a, &b, &c};
+  Floats* arrays[] = {&a, &b, &c};
   const Library theirs = library(problem->spec, *arrays[problem->source], *arrays[problem->weights],
                                  *arrays[problem->destination]);
   const double work =

@@ -1,7 +1,8 @@
-// Convolutions as products of our own (codegen/matrix/convolution.h), against the order of
-// additions that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or
+// Convolutions by loops of our own, as products (codegen/matrix/convolution.h) and with channels as
+// lanes (codegen/calls/conv_channels.h), against the order of additions that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or
 // vectors, so results are equal for all of them; and the model itself is close to the evaluator.
 // Operands lie between pages that must not be touched.
+#include "codegen/calls/conv_channels.h"
 #include "codegen/calls/conv_product.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/product.h"
@@ -26,10 +27,11 @@ struct Dimension {
 struct Geometry {
   std::int64_t batch = 1, inputs = 1, outputs = 1, groups = 1;
   std::vector<Dimension> dims;
-  int layout = 0;   // 0: channels last, 1: channels first, 2: others
+  int layout = 0;   // 0: channels last, 1: channels first, 2: others, 3: as 0, with weights as 1
   double work = 1;  // that is announced, and decides the number of tasks
   int special = 0;  // infinite weights and NaN
   unsigned seed = 0;
+  bool depthwise = false;  // with channels as lanes
 };
 
 std::ostream& operator<<(std::ostream& out, const Geometry& g) {
@@ -77,9 +79,10 @@ Case case_of(const Geometry& g) {
     kernel_last.push_back(i), kernel_mixed.push_back(i), kernel_first.push_back(i + 2);
     lhs.push_back(d.in), rhs.push_back(d.window), out.push_back(outputs_of(d));
   }
-  c.dims.lhs_spec = g.layout == 0 ? last : g.layout == 1 ? first : mixed;
-  c.dims.rhs_spec = g.layout == 0 ? kernel_last : g.layout == 1 ? kernel_first : kernel_mixed;
-  c.dims.out_spec = g.layout == 0 ? last : first;
+  const bool channels_last = g.layout == 0 || g.layout == 3;
+  c.dims.lhs_spec = channels_last ? last : g.layout == 1 ? first : mixed;
+  c.dims.rhs_spec = g.layout == 0 ? kernel_last : g.layout == 2 ? kernel_mixed : kernel_first;
+  c.dims.out_spec = channels_last ? last : first;
   c.dims.feature_groups = g.groups;
   c.lhs = arranged(c.dims.lhs_spec, lhs);
   c.rhs = arranged(c.dims.rhs_spec, rhs);
@@ -156,6 +159,43 @@ T promised_sum(const Case& c, const Geometry& g, const HostArray& lhs, const Hos
   return total;
 }
 
+std::shared_ptr<const Routine> routine_of(const Geometry& g, const codegen::ConvProblem& problem,
+                                          DType dtype) {
+  return g.depthwise ? codegen::channels_routine(problem, dtype, g.work)
+                     : codegen::product_routine(problem, dtype, g.work, true);
+}
+
+// The result that a routine makes in panels, which cover it once.
+std::vector<HostArray> in_panels(const Routine& routine, const std::vector<HostArray>& inputs,
+                                 const Type& type) {
+  const std::shared_ptr<const PanelMaker> maker = routine.in_panels();
+  HostArray result(type.dtype, type.shape);
+  std::vector<int> times(static_cast<std::size_t>(type.shape.count()));
+  run::Scratch scratch(maker->scratch_bytes);
+  const void* in[] = {inputs[0].bytes, inputs[1].bytes};
+  const RoutineArgs args{in, nullptr, scratch.get()};
+  for (const Stage& s : maker->before)
+    for (std::int64_t t = 0; t < s.tasks; ++t) s.run(args, t, t + 1);
+  EXPECT_EQ(maker->rows * maker->columns, type.shape.count());
+  for (std::int64_t task = maker->tasks; task-- > 0;)
+    maker->run(
+        args, task,
+        [&](const Panel& p) {
+          EXPECT_LE(p.m, maker->panel_rows);
+          EXPECT_LE(p.n, maker->column_block);
+          EXPECT_EQ(p.column % maker->column_block, 0);
+          return result.bytes +
+                 static_cast<std::size_t>(p.row * maker->columns + p.column) * size_of(type.dtype);
+        },
+        [&](const Panel& p) {
+          for (std::int64_t i = 0; i < p.m; ++i)
+            for (std::int64_t j = 0; j < p.n; ++j)
+              ++times[static_cast<std::size_t>((p.row + i) * maker->columns + p.column + j)];
+        });
+  EXPECT_EQ(times, std::vector<int>(times.size(), 1));
+  return {result};
+}
+
 // Returns what is wrong with a convolution, or nothing.
 template <class T>
 std::string fault(const Geometry& g) {
@@ -167,7 +207,7 @@ std::string fault(const Geometry& g) {
   const std::vector<Type> in{Type(dtype, c.lhs), Type(dtype, c.rhs)}, out{Type(dtype, c.out)};
   const auto problem = codegen::recognise({op, c.attrs, in, out}, c.dims);
   if (!problem || problem->spec.kind == codegen::onednn::ConvKind::backward_weights) return {};
-  const auto routine = codegen::product_routine(*problem, dtype, g.work, true);
+  const auto routine = routine_of(g, *problem, dtype);
   if (!routine) return "no routine";
 
   std::mt19937 random(g.seed);
@@ -189,6 +229,7 @@ std::string fault(const Geometry& g) {
     results.push_back(run::fenced(*routine, program, arrays, at_end));
   results.push_back(run::routine(*routine, program, arrays, 1, true));
   results.push_back(run::routine(*routine, program, arrays, 3));
+  if (routine->in_panels) results.push_back(in_panels(*routine, arrays, out[0]));
 
   HostArray oracle(dtype, c.out);
   op.evaluate({c.attrs, arrays, {&oracle, 1}});
@@ -309,6 +350,90 @@ TEST(ConvolutionProduct, AddsInTheOrderThatItPromises) {
     trial % 4 ? check<float>(g) : check<double>(g);
     if (HasFatalFailure()) return;
   }
+}
+
+Geometry depthwise(std::mt19937& random) {
+  Geometry g = drawn(random);
+  g.depthwise = true;
+  g.inputs = g.outputs = 1;
+  g.groups = 2 + static_cast<std::int64_t>(random() % (random() % 2 ? 7 : 90));
+  g.layout = random() % 2 ? 0 : 3;
+  if (random() % 3 == 0)
+    for (Dimension& d : g.dims) d.window = random() % 2 ? 3 : 5;
+  return g;
+}
+
+TEST(DepthwiseConvolution, AddsInTheOrderThatItPromises) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 250; ++trial) {
+    const Geometry g = depthwise(random);
+    trial % 4 ? check<float>(g) : check<double>(g);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Rows of many pixels and channels, which are cut into several panels and tasks.
+TEST(DepthwiseConvolution, LayersOfNetworks) {
+  const Dimension same{30, 3, 1, 1, 1, 1, 1}, strided{31, 3, 2, 1, 1, 1, 1},
+      wide{28, 5, 1, 1, 1, 2, 2}, wide_strided{29, 5, 2, 1, 1, 2, 2}, dilated{20, 3, 1, 2, 1, 2, 2},
+      gradient{14, 3, 1, 1, 2, 1, 2};
+  for (const Dimension& d : {same, strided, wide, wide_strided, dilated, gradient}) {
+    check<float>({1, 1, 1, 86, {d, d}, 0, 1e8, 0, 3, true});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Two taps at a stride that is far longer than a window.
+TEST(DepthwiseConvolution, LongStrides) {
+  const Dimension far{80, 2, 17, 1, 1, 0, 1};
+  check<float>({2, 1, 1, 40, {far, far}, 0, 1, 0, 3, true});
+}
+
+// bfloat16 has the sums of float32, which are rounded once.
+TEST(DepthwiseConvolution, RoundsSumsOfFloat32ToBfloat16) {
+  std::mt19937 random(11);
+  int compared = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    const Geometry g = depthwise(random);
+    if (std::any_of(g.dims.begin(), g.dims.end(),
+                    [](const Dimension& d) { return outputs_of(d) <= 0; }))
+      continue;
+    const Case c = case_of(g);
+    const Op& op = Registry::get().at("convolution");
+    std::vector<HostArray> results;
+    for (const DType dtype : {f32, bf16}) {
+      const std::vector<Type> in{Type(dtype, c.lhs), Type(dtype, c.rhs)}, out{Type(dtype, c.out)};
+      const auto problem = codegen::recognise({op, c.attrs, in, out}, c.dims);
+      if (!problem || problem->spec.kind == codegen::onednn::ConvKind::backward_weights) break;
+      const auto routine = routine_of(g, *problem, dtype);
+      ASSERT_TRUE(routine) << g;
+      std::mt19937 values(g.seed);
+      std::normal_distribution<float> normal;
+      std::vector<HostArray> arrays{HostArray(dtype, c.lhs), HostArray(dtype, c.rhs)};
+      for (const HostArray& a : arrays)
+        for (std::int64_t i = 0; i < a.shape.count(); ++i) {
+          const bfloat16_t x(normal(values));
+          if (dtype == bf16)
+            reinterpret_cast<bfloat16_t*>(a.bytes)[i] = x;
+          else
+            reinterpret_cast<float*>(a.bytes)[i] = static_cast<float>(x);
+        }
+      Builder b;
+      ops::convolution(b.input(in[0]), b.input(in[1]), c.dims);
+      Program program = b.so_far();
+      program.outputs = program.equations.back().outputs;
+      results.push_back(run::routine(*routine, program, arrays)[0]);
+    }
+    if (results.size() < 2) continue;
+    ++compared;
+    for (std::int64_t i = 0; i < c.out.count(); ++i) {
+      const bfloat16_t expected(reinterpret_cast<const float*>(results[0].bytes)[i]);
+      ASSERT_EQ(static_cast<float>(expected),
+                static_cast<float>(reinterpret_cast<const bfloat16_t*>(results[1].bytes)[i]))
+          << g;
+    }
+  }
+  EXPECT_GE(compared, 15);
 }
 
 // Sums of several chunks, tiles that run on over short rows, and images cut into tasks.

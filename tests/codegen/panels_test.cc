@@ -1,5 +1,6 @@
-// Kernels that run on panels of the product that they read: against the program without the pass,
-// to the bit, and against the evaluators.
+// Kernels that run on panels of the product or convolution that they read: against the program
+// without the pass, to the bit, and against the evaluators.
+#include "ops/contraction/conv_dims.h"
 #include "panel_programs.h"
 #include "random/shrink.h"
 
@@ -51,7 +52,11 @@ ProgramPtr drawn(walk::Dice& dice) {
   return b.finish(results);
 }
 
-bool joined(const ProgramPtr& p) { return planned(p).find("dot_general+") != std::string::npos; }
+bool joined(const ProgramPtr& p) {
+  const std::string plan = planned(p);
+  return plan.find("dot_general+") != std::string::npos ||
+         plan.find("convolution+") != std::string::npos;
+}
 
 /// A dense layer: tanh(x @ w + bias) + residual.
 ProgramPtr dense(std::int64_t m, std::int64_t k, std::int64_t n, bool stored = false) {
@@ -95,6 +100,53 @@ TEST(Panels, AllWaysToCutGiveTheSame) {
                                     "in panels"),
                 "")
           << m << " " << k << " " << n;
+    }
+}
+
+// A layer of a network: relu(convolution(x, w) * scale + offset) + residual.
+ProgramPtr layer(std::int64_t batch, std::int64_t size, std::int64_t inputs, std::int64_t outputs,
+                 std::int64_t groups, std::int64_t window, std::int64_t stride,
+                 bool stored = false) {
+  Builder b("layer");
+  ops::ConvDims dims;
+  const std::int64_t low = (window - 1) / 2;
+  dims.strides = {stride, stride};
+  dims.pad_low = dims.pad_high = {low, low};
+  dims.lhs_dilation = dims.rhs_dilation = {1, 1};
+  dims.lhs_spec = dims.out_spec = {0, 3, 1, 2};
+  dims.rhs_spec = {3, 2, 0, 1};
+  dims.feature_groups = groups;
+  const Value x = b.input(Type(DType::float32, {batch, size, size, inputs})),
+              w = b.input(Type(DType::float32, {window, window, inputs / groups, outputs}));
+  const Value y = ops::convolution(x, w, dims);
+  const Type type = y.type();
+  const Value scale = b.input(Type(DType::float32, {outputs})),
+              offset = b.input(Type(DType::float32, {outputs})), residual = b.input(type);
+  const Value normed =
+      ops::add(ops::mul(y, along_rows(scale, type.shape)), along_rows(offset, type.shape));
+  Values results{ops::add(ops::max(normed, ops::mul(normed, normed)), residual)};
+  if (stored) results.push_back(y);
+  return b.finish(results);
+}
+
+// Products of windows of one and several points, pixels as lanes, and channels as lanes.
+TEST(Panels, KernelsBehindConvolutionsKeepTheirBits) {
+  for (const auto& [batch, size, inputs, outputs, groups, window, stride] :
+       {std::array<std::int64_t, 7>{2, 28, 64, 96, 1, 1, 1},
+        {3, 7, 256, 320, 1, 1, 1},
+        {1, 8, 64, 160, 1, 3, 1},
+        {2, 40, 3, 8, 1, 3, 1},
+        {2, 28, 96, 96, 96, 3, 1},
+        {1, 29, 150, 150, 150, 5, 2}})
+    for (const bool stored : {false, true}) {
+      const ProgramPtr p = layer(batch, size, inputs, outputs, groups, window, stride, stored);
+      // An estimate for the processor decides who computes few channels.
+      if (inputs > 3) EXPECT_TRUE(joined(p)) << inputs << planned(p);
+      const walk::Arrays arrays = inputs_of(*p);
+      EXPECT_EQ(check::compare_bits(check::compiled(*executable(p), arrays), apart(p, arrays),
+                                    "in panels"),
+                "")
+          << inputs << " to " << outputs;
     }
 }
 

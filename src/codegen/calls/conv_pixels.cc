@@ -286,6 +286,10 @@ class PixelRoutine final : public ConvPixels {
   }
 
   int64_t pieces() const override { return batch_ * bands_; }
+  Rows rows(int64_t piece) const override {
+    const int64_t first = piece % bands_ * rows_;
+    return {piece / bands_ * y_.out + first, std::min(rows_, y_.out - first)};
+  }
   std::size_t packed_bytes() const override {
     return static_cast<std::size_t>(outputs_ * (tap_count() + 1)) * sizeof(float);
   }

@@ -25,6 +25,11 @@ class ConvPixels {
 
   /// The number of bands of rows over all images, which depends only on the shapes.
   virtual std::int64_t pieces() const = 0;
+  /// The rows of the result over all images that a piece computes.
+  struct Rows {
+    std::int64_t first, count;
+  };
+  virtual Rows rows(std::int64_t piece) const = 0;
   /// Bytes of the weights, packed in the order of the sums.
   virtual std::size_t packed_bytes() const = 0;
   virtual std::size_t scratch_bytes() const = 0;

@@ -1,6 +1,7 @@
 #include "codegen/calls/conv_product.h"
 
 #include "base/machine.h"
+#include "codegen/calls/conv_parts.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/convolution.h"
 #include "codegen/matrix/product.h"
@@ -17,9 +18,9 @@ using matrix::ConvShape;
 using onednn::ConvKind;
 using onednn::ConvSpec;
 
-// Output pixels with the same taps. A forward convolution is one pass. A gradient with respect to
-// the source has one for each remainder of a position by the strides, since each meets other taps.
+// A part of the result (conv_parts.h).
 struct ConvPass {
+  ConvShape shape;
   std::shared_ptr<const matrix::Convolution> convolution;
   std::int64_t destination = 0;  // offset of the first output in elements
   std::size_t packed = 0;        // offset of the packed weights among those of a group
@@ -37,53 +38,6 @@ struct ProductPlan {
   bool weights_given = false;
   int source = 0, destination = 2;
 };
-
-// The extents and distances that do not depend on the kind. `from` is read, `to` is written.
-ConvShape conv_shape(const ConvSpec& s, DType dtype) {
-  const bool forward = s.kind == ConvKind::forward;
-  const onednn::Layout &from = forward ? s.source : s.destination,
-                       &to = forward ? s.destination : s.source;
-  const std::size_t out = forward ? 1 : 2, in = 3 - out, space = s.strides.size();
-  ConvShape shape;
-  shape.dtype = dtype;
-  shape.batch = from.dims[0];
-  shape.inputs = s.weights.dims[in];
-  shape.outputs = s.weights.dims[out];
-  shape.source_image = from.strides[0];
-  shape.source_channel = from.strides[1];
-  shape.destination_image = to.strides[0];
-  shape.destination_channel = to.strides[1];
-  shape.weights_input = s.weights.strides[in];
-  shape.weights_output = s.weights.strides[out];
-  for (std::size_t i = 0; i < space; ++i) {
-    ConvAxis& a = shape.axes[3 - space + i];
-    a.in = from.dims[i + 2];
-    a.out = to.dims[i + 2];
-    a.window = s.weights.dims[i + 3];
-    a.source = from.strides[i + 2];
-    a.weights = s.weights.strides[i + 3];
-    a.destination = to.strides[i + 2];
-  }
-  return shape;
-}
-
-// The taps of a spatial dimension whose outputs are `remainder`, `remainder` + stride, ...
-void set_taps(ConvAxis& a, const ConvProblem& p, std::size_t dim, std::int64_t remainder) {
-  const ConvSpec& s = p.spec;
-  const std::int64_t stride = s.strides[dim], dilation = s.dilations[dim], low = s.pad_low[dim];
-  a.taps.clear();
-  if (s.kind == ConvKind::forward) {
-    a.step = stride;
-    for (std::int64_t k = 0; k < a.window; ++k) a.taps.push_back({k * dilation - low, k});
-    return;
-  }
-  a.out = (a.out - remainder + stride - 1) / stride;
-  a.destination *= stride;
-  for (std::int64_t k = a.window; k-- > 0;) {
-    const std::int64_t at = remainder + low - k * dilation;
-    if (at % stride == 0) a.taps.push_back({at / stride, p.reversed ? a.window - 1 - k : k});
-  }
-}
 
 // With a single tap, the rows that are skipped need not be seen.
 void skip_rows(ConvAxis& a) {
@@ -155,12 +109,37 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
   return routine;
 }
 
+// The convolution in panels of pixels. `before` packs the weights at the beginning of scratch
+// memory, unless they are given as the form of the operand.
+std::shared_ptr<const PanelMaker> panels_of(const ConvShape& shape, std::int64_t tasks,
+                                            std::int64_t crop, std::vector<Stage> before,
+                                            std::size_t scratch, bool weights_given) {
+  const auto size = static_cast<std::int64_t>(size_of(shape.dtype));
+  const auto convolution = std::make_shared<const matrix::Convolution>(shape, tasks, weights_given,
+                                                                       machine::kProductPanel);
+  auto maker = std::make_shared<PanelMaker>();
+  maker->rows = shape.batch * shape.axes[0].out * shape.axes[1].out * shape.axes[2].out;
+  maker->columns = shape.outputs;
+  maker->column_block = convolution->panel_columns();
+  maker->panel_rows = convolution->panel_rows();
+  maker->before = std::move(before);
+  maker->scratch_bytes = scratch;
+  maker->tasks = convolution->tasks();
+  maker->run = [=](const RoutineArgs& args, std::int64_t task, const PanelMaker::Place& place,
+                   const PanelMaker::Made& made) {
+    convolution->run_in_panels(static_cast<const char*>(args.inputs[0]) + crop * size,
+                               args.inputs[1], weights_given ? args.form : args.scratch, task,
+                               place, made);
+  };
+  return maker;
+}
+
 // Whether our products take less time than oneDNN, with the copies that it needs; by
 // bench/conv_bench on Zen 5. It does not depend on the batch, so that devices that share one
 // compute the same bits.
 //
 // oneDNN keeps these classes:
-//  - grouped and depthwise convolutions, and few channels: most of a tile would be empty, and runs
+//  - grouped convolutions and few channels: most of a tile would be empty, and runs
 //    of the copied rows short (ours take 1.2 to 3 times as long);
 //  - gradients of strided convolutions over large images whose pixels are adjacent: each remainder
 //    writes every other pixel (1.1 to 2 times);
@@ -187,12 +166,6 @@ bool quicker_than_library(const ConvProblem& p, const ConvShape& s) {
 
 }  // namespace
 
-std::int64_t crop_offset(const ConvProblem& p) {
-  std::int64_t o = 0;
-  for (std::size_t i = 0; i < p.first.size(); ++i) o += p.first[i] * p.spec.source.strides[i + 2];
-  return o;
-}
-
 namespace {
 
 // `form`: the routine reads packed weights, and sets all other members of the form; null if it
@@ -215,24 +188,14 @@ std::shared_ptr<Routine> routine_of_passes(const ConvProblem& problem, DType dty
   const double seconds =
       machine::kConvolutionCall +
       flops / (dtype == DType::float64 ? machine::kProductFlops64 : machine::kProductFlops);
-  const std::size_t space = s.strides.size();
   const std::int64_t most = tasks_for(flops, machine::kConvolutionTask);
   ScratchPlan scratch, packed;
-  Ints phases = forward ? Ints(space, 1) : s.strides;
-  const std::int64_t all = product(phases);
-  for (std::int64_t phase = 0; phase < all; ++phase) {
-    ConvShape shape = conv_shape(s, dtype);
+  const std::vector<ConvPart> parts = conv_parts(problem, dtype);
+  const auto all = static_cast<std::int64_t>(parts.size());
+  for (const ConvPart& part : parts) {
+    ConvShape shape = part.shape;
     ConvPass pass;
-    std::int64_t rest = phase, outputs = 1;
-    for (std::size_t i = space; i-- > 0;) {
-      const std::int64_t remainder = rest % phases[i];
-      rest /= phases[i];
-      ConvAxis& a = shape.axes[3 - space + i];
-      pass.destination += remainder * a.destination;
-      set_taps(a, problem, i, remainder);
-      outputs *= std::max<std::int64_t>(0, a.out);
-    }
-    if (outputs == 0) continue;
+    pass.destination = part.destination;
     skip_rows(shape.axes[0]);
     skip_rows(shape.axes[1]);
     if (all == 1)
@@ -241,6 +204,7 @@ std::shared_ptr<Routine> routine_of_passes(const ConvProblem& problem, DType dty
         return routine;
       }
     const std::int64_t tasks = std::max<std::int64_t>(1, most / (all * plan.groups));
+    pass.shape = shape;
     pass.convolution =
         std::make_shared<const matrix::Convolution>(shape, tasks, plan.weights_given);
     pass.packed = packed.add(pass.convolution->packed_bytes());
@@ -324,6 +288,12 @@ std::shared_ptr<Routine> routine_of_passes(const ConvProblem& problem, DType dty
     });
   };
   if (pack.tasks) routine->stages.push_back(std::move(pack));
+  if (all == 1 && shared->groups == 1 && shared->passes[0].convolution->in_panels())
+    routine->in_panels = [=, tasks = most, before = routine->stages,
+                          scratch = routine->scratch_bytes] {
+      return panels_of(shared->passes[0].shape, tasks, shared->crop, before, scratch,
+                       shared->weights_given);
+    };
   routine->stages.push_back(std::move(run));
   routine->seconds = seconds;
   if (!form) {

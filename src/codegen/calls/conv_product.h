@@ -12,7 +12,4 @@ namespace tessera::inline v0::codegen {
 std::shared_ptr<const Routine> product_routine(const ConvProblem& problem, DType dtype,
                                                double flops, bool always = false);
 
-/// The number of elements that cropping skips at the start of the source.
-std::int64_t crop_offset(const ConvProblem& p);
-
 }  // namespace tessera::inline v0::codegen

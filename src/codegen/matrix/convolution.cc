@@ -20,15 +20,19 @@ constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kPixelsInPlace = 128;
 // Copied rows that stay in the second-level cache beside panels of weights, in bytes.
 constexpr std::int64_t kCopiedBytes = 1 << 17;
+// Fewer tiles would read the weights too often.
+constexpr std::int64_t kLeastPanelTiles = 4;
 // Which of the thread's memories hold copied rows and sums.
 constexpr int kRowsMemory = 0, kSumsMemory = 2;
 
 }  // namespace
 
-Convolution::Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps)
+Convolution::Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps,
+                         std::int64_t block_bytes)
     : shape_(shape),
       lanes_(lanes_of(shape.dtype)),
-      size_(static_cast<std::int64_t>(size_of(shape.dtype))) {
+      size_(static_cast<std::int64_t>(size_of(shape.dtype))),
+      block_bytes_(block_bytes) {
   const ConvAxis* a = shape_.axes;
   image_pixels_ = a[0].out * a[1].out * a[2].out;
   pixels_ = shape_.batch * image_pixels_;
@@ -145,9 +149,12 @@ void Convolution::cut_tasks(std::int64_t tasks) {
 }
 
 std::int64_t Convolution::block_of(std::int64_t rows) const {
-  const std::int64_t row = std::max<std::int64_t>(1, chunk_of(terms_) * size_),
-                     most =
-                         std::max<std::int64_t>(2, kCopiedBytes / row / most_rows()) * most_rows();
+  const std::int64_t row = std::max<std::int64_t>(1, chunk_of(terms_) * size_);
+  std::int64_t tiles = std::max<std::int64_t>(2, kCopiedBytes / row / most_rows());
+  if (block_bytes_)
+    tiles = std::min(
+        tiles, std::max(kLeastPanelTiles, block_bytes_ / (column_piece_ * size_) / most_rows()));
+  const std::int64_t most = tiles * most_rows();
   return round_up(parts_of(rows, parts_of(rows, most)), most_rows());
 }
 
@@ -204,38 +211,79 @@ void Convolution::advance(Position& p) const {
   ++p.image;
 }
 
+Convolution::Panels Convolution::panels_from(const void* weights, const void* packed,
+                                             std::int64_t column) const {
+  if (weights_in_place_)
+    return {static_cast<const char*>(weights) + column * size_, shape_.weights_input * size_,
+            width() * size_, kStepsAhead * shape_.weights_input * size_};
+  return {static_cast<const char*>(packed) + column * terms_ * size_, width() * size_,
+          terms_ * width() * size_, 0};
+}
+
+Convolution::Source Convolution::source_in_place(const void* source) const {
+  const ConvAxis* a = shape_.axes;
+  return {static_cast<const char*>(source), shape_.source_image * size_, a[0].source * size_,
+          a[1].source * size_, a[2].source * size_};
+}
+
+// Says what `pack` found out, if it matters.
+bool Convolution::finite_weights(const void* packed) const {
+  const auto* odd =
+      reinterpret_cast<const std::int64_t*>(static_cast<const char*>(packed) + panel_bytes());
+  return !pads_ || std::all_of(odd, odd + pack_tasks(), [](std::int64_t o) { return !o; });
+}
+
+void Convolution::repair(const void* source, const void* weights, void* destination,
+                         std::int64_t first, std::int64_t rows, std::int64_t column,
+                         std::int64_t columns) const {
+  auto compute = [&]<class T>(T) {
+    without_padding(static_cast<const T*>(source), static_cast<const T*>(weights),
+                    static_cast<T*>(destination), first, rows, column, columns);
+  };
+  size_ == 8 ? compute(double{}) : compute(float{});
+}
+
+bool Convolution::in_panels() const {
+  return direct_ && !turns_source_ && direct_row_ == shape_.outputs;
+}
+
+void Convolution::run_in_panels(const void* source, const void* weights, const void* packed,
+                                std::int64_t task, const std::function<void*(const Panel&)>& place,
+                                const std::function<void(const Panel&)>& made) const {
+  const std::int64_t column = task % column_pieces_ * column_piece_,
+                     columns = std::min(column_piece_, shape_.outputs - column),
+                     begin = task / column_pieces_ * piece_,
+                     rows = std::min(piece_, pixels_ - begin), block = block_of(rows);
+  const Panels panels = panels_from(weights, packed, column);
+  const bool finite = finite_weights(packed);
+  for (std::int64_t done = 0; done < rows; done += block) {
+    const Panel panel{begin + done, column, std::min(block, rows - done), columns};
+    // Where the whole result would begin.
+    auto* to = reinterpret_cast<char*>(
+        reinterpret_cast<std::uintptr_t>(place(panel)) -
+        static_cast<std::uintptr_t>((panel.row * direct_row_ + column) * size_));
+    run_rows(source_in_place(source), panels, to, panel.row, panel.m, column, columns);
+    if (!finite) repair(source, weights, to, panel.row, panel.m, column, columns);
+    made(panel);
+  }
+}
+
 void Convolution::run(const void* source, const void* turned, const void* weights,
                       const void* packed, void* destination, std::int64_t task) const {
   const std::int64_t column = task % column_pieces_ * column_piece_,
                      columns = std::min(column_piece_, shape_.outputs - column),
                      piece = task / column_pieces_;
   const auto* from = static_cast<const char*>(source);
-  Panels panels{static_cast<const char*>(packed) + column * terms_ * size_, width() * size_,
-                terms_ * width() * size_, 0};
-  if (weights_in_place_) {
-    panels = {static_cast<const char*>(weights) + column * size_, shape_.weights_input * size_,
-              width() * size_, kStepsAhead * shape_.weights_input * size_};
-  }
+  const Panels panels = panels_from(weights, packed, column);
   auto* to = static_cast<char*>(destination);
-  const auto* odd =
-      reinterpret_cast<const std::int64_t*>(static_cast<const char*>(packed) + panel_bytes());
-  const bool finite =
-      !pads_ || std::all_of(odd, odd + pack_tasks(), [](std::int64_t o) { return !o; });
+  const bool finite = finite_weights(packed);
   auto rows = [&](const Source& s, std::int64_t first, std::int64_t count) {
     run_rows(s, panels, to, first, count, column, columns);
-    if (finite) return;
-    auto repair = [&]<class T>(T) {
-      without_padding(static_cast<const T*>(source), static_cast<const T*>(weights),
-                      static_cast<T*>(destination), first, count, column, columns);
-    };
-    size_ == 8 ? repair(double{}) : repair(float{});
+    if (!finite) repair(source, weights, destination, first, count, column, columns);
   };
   if (!turns_source_) {
     const std::int64_t first = piece * piece_;
-    const ConvAxis* a = shape_.axes;
-    return rows({from, shape_.source_image * size_, a[0].source * size_, a[1].source * size_,
-                 a[2].source * size_},
-                first, std::min(piece_, pixels_ - first));
+    return rows(source_in_place(source), first, std::min(piece_, pixels_ - first));
   }
   if (turned) {
     const std::int64_t of_image = parts_of(image_pixels_, piece_), image = piece / of_image,

@@ -12,9 +12,11 @@
 
 #include "codegen/matrix/micro_kernel.h"
 #include "codegen/matrix/packing.h"
+#include "ir/routine.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,8 +49,10 @@ struct ConvShape {
 class Convolution {
  public:
   /// Divides the work into about `tasks` tasks. `keeps`: packed weights are kept from call to call,
-  /// so they are packed for a few pixels, too.
-  Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps = false);
+  /// so they are packed for a few pixels, too. With `block_bytes`, blocks of the result are no
+  /// larger, as far as that leaves a few tiles (run_in_panels).
+  Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps = false,
+              std::int64_t block_bytes = 0);
 
   /// The size of the packed weights, and the tasks into which packing is divided: none for a few
   /// pixels, for which weights are read where they are.
@@ -62,6 +66,17 @@ class Convolution {
   /// `weights` are read again only if some are infinite or NaN and windows reach into the padding.
   void run(const void* source, const void* turned, const void* weights, const void* packed,
            void* destination, std::int64_t task) const;
+
+  /// Whether rows of the result are pixels with adjacent channels, one behind the other, which
+  /// run_in_panels computes: of `panel_rows` pixels and `panel_columns` channels at most.
+  bool in_panels() const;
+  std::int64_t panel_rows() const { return block_of(piece_); }
+  std::int64_t panel_columns() const { return column_piece_; }
+  /// As run, a panel at a time. `place` says where its first element goes; the rows are as far
+  /// apart as those of the whole result. `made` is called when the panel is complete.
+  void run_in_panels(const void* source, const void* weights, const void* packed, std::int64_t task,
+                     const std::function<void*(const Panel&)>& place,
+                     const std::function<void(const Panel&)>& made) const;
 
   /// The size of a copy of the source with adjacent channels, if it should be made once for all
   /// tasks, and the images that are copied in a task each. Its address is `turned` in run.
@@ -120,6 +135,11 @@ class Convolution {
     const char* at;
     std::int64_t step, panel, ahead;
   };
+  Panels panels_from(const void* weights, const void* packed, std::int64_t column) const;
+  Source source_in_place(const void* source) const;
+  bool finite_weights(const void* packed) const;
+  void repair(const void* source, const void* weights, void* destination, std::int64_t first,
+              std::int64_t rows, std::int64_t column, std::int64_t columns) const;
   void run_rows(const Source& source, const Panels& panels, char* destination, std::int64_t first,
                 std::int64_t rows, std::int64_t column, std::int64_t columns) const;
   void copy_rows(const Source& source, const Chunk& chunk, std::int64_t first, std::int64_t rows,
@@ -135,6 +155,7 @@ class Convolution {
   const ConvShape shape_;
   const int lanes_;
   const std::int64_t size_;                       // of an element
+  const std::int64_t block_bytes_;                // of a block of the result; 0: any
   std::int64_t image_pixels_, pixels_;            // of the result
   std::int64_t taps_, terms_;                     // of a window, and of a sum
   bool pads_ = false;                             // some windows reach into padding

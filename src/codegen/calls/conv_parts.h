@@ -1,0 +1,29 @@
+// The parts in which a convolution is computed by loops of our own: output pixels with the same
+// taps.
+#pragma once
+
+#include "codegen/calls/conv_problem.h"
+#include "codegen/matrix/convolution.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera::inline v0::codegen {
+
+struct ConvPart {
+  matrix::ConvShape shape;       // of one group
+  std::int64_t destination = 0;  // offset of the first output in elements
+};
+
+/// The extents and distances of a group, without taps. `from` is the operand that is read, and `to`
+/// the result.
+matrix::ConvShape conv_shape(const onednn::ConvSpec& s, DType dtype);
+/// A forward convolution is one part. A gradient with respect to the source has one for each
+/// remainder of a position by the strides, since each meets other taps. Parts without outputs are
+/// left out.
+std::vector<ConvPart> conv_parts(const ConvProblem& problem, DType dtype);
+
+/// The number of elements that cropping skips at the start of the source.
+std::int64_t crop_offset(const ConvProblem& p);
+
+}  // namespace tessera::inline v0::codegen
