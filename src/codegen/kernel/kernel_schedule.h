@@ -57,8 +57,8 @@ struct StageSchedule {
   bool tile_unrolled = false;  // whole tiles are transposed in registers
   // consecutive units follow the tiled loop, the order of the operands in memory
   bool along_rows = false;
-  /// Where the bounds of values along the innermost loop begin or end, such as those of the pieces of
-  /// a concatenation. The loop is cut there, so that each part of it reads only what it needs.
+  /// Where the bounds of values along the innermost loop begin or end, such as those of the pieces
+  /// of a concatenation. The loop is cut there, so that each part of it reads only what it needs.
   std::vector<std::int64_t> seams;
   std::size_t unit_dims = 0;  // number of outermost loops that are flattened into the unit index
   // block length of the innermost loop, whose blocks are the last digit of the unit; 0: not cut
