@@ -395,8 +395,7 @@ class FloatMath {
 }  // namespace
 
 llvm::Value* float_math(IrBuilder& b, Arith op, llvm::Value* x) {
-  // The fence stops LLVM from moving an absolute value into minima and maxima of which x may
-  // consist.
+  // The fence stops LLVM from moving an absolute value into the minima and maxima that made x.
   FloatMath math(b, b.CreateArithmeticFence(x, x->getType()));
   switch (op) {
     case Arith::exp: return math.exp(x);
