@@ -43,6 +43,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"partition_spec.h", describes},
       {"pipeline.h", devices},
       {"plan.h", describes},
+      {"platform.h", "tests/backends runs programs on loaded platforms"},
       {"pmap.h", mode},
       {"profile.h", describes},
       {"safetensors.h", file},

@@ -275,6 +275,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"partition_spec.h", "names axes"},
       {"pipeline.h", "runs layers, mostly of floats, on microbatches"},
       {"plan.h", "describes programs"},
+      {"platform.h", "tests/backends runs programs on loaded platforms"},
       {"pmap.h", "tests/devices draws programs mapped over devices"},
       {"profile.h", "measures"},
       {"shard_map.h", "runs functions on blocks of what it is given"},
