@@ -73,6 +73,7 @@ const std::map<std::string, std::string>& other_headers() {
       {"pipeline.h", language},
       {"gather_scatter.h", arrangement},
       {"plan.h", language},
+      {"platform.h", language},
       {"pmap.h", language},
       {"polynomial.h", sums},
       {"products.h", sums},

@@ -52,15 +52,16 @@ NARROW_LANES(32)
 NARROW_LANES(64)
 #undef NARROW_LANES
 
-// Keeps the compiler from reading a vector from memory again for each of its products.
-template <class V>
-INLINE void keep(V& v) {
-#if defined(__x86_64__)
-  asm("" : "+v"(v));
+// Keeps GCC from reading a vector from memory again for each of its products. Clang does not do so,
+// and accepts no wide vectors as operands of assembly in a function that is compiled for several
+// processors.
+#if defined(__clang__)
+#define KEEP(v)
+#elif defined(__x86_64__)
+#define KEEP(v) asm("" : "+v"(v))
 #else
-  asm("" : "+w"(v));
+#define KEEP(v) asm("" : "+w"(v))
 #endif
-}
 
 // Outputs x to x + outputs - 1, of `vectors` vectors of channels from the c-th on.
 template <class L, int outputs, int vectors>
@@ -121,7 +122,7 @@ INLINE void tile_of_window(const ChannelStrip& s, int64_t x, int64_t c) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
         L::load(at + v * kVector, from_source[v]);
-        keep(from_source[v]);
+        KEEP(from_source[v]);
       }
 #pragma GCC unroll 8
       for (int k = 0; k < taps; ++k)
