@@ -133,7 +133,7 @@ TEST_F(PackedOperands, ConvolutionsKeepTheirBits) {
   for (const Case& c : {Case{{1, 7, 7, 64}, {1, 1, 64, 96}, 1, 1},
                         {{1, 7, 7, 64}, {3, 3, 64, 80}, 1, 1},
                         {{2, 14, 14, 64}, {3, 3, 64, 64}, 1, 1},
-                        {{1, 14, 14, 32}, {3, 3, 1, 32}, 1, 32},
+                        {{1, 14, 14, 32}, {3, 3, 1, 32}, 1, 32},  // read where they are
                         {{1, 28, 28, 64}, {1, 1, 64, 128}, 2, 1},
                         {{1, 40, 40, 3}, {5, 5, 3, 4}, 1, 1},
                         {{4, 20, 20, 16}, {3, 3, 16, 48}, 2, 1}}) {
@@ -142,7 +142,7 @@ TEST_F(PackedOperands, ConvolutionsKeepTheirBits) {
     const auto f = ts::jit([&c](Array x, Array w) {
       return ts::conv(x, w, {.strides = {c.stride, c.stride}, .feature_group_count = c.groups});
     });
-    check([&] { return f(x, w); }, 1);
+    check([&] { return f(x, w); }, c.groups > 1 ? 0 : 1);
     // Its gradient with respect to the image reads the weights, too, in an order of its own.
     const auto g = ts::jit([&f](Array x, Array w) {
       return ts::grad([&](Array y) { return ts::sum(ts::sin(f(y, w))); })(x);
