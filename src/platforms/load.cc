@@ -169,7 +169,7 @@ PlatformInfo platform_info(std::string_view name, std::source_location loc) {
 
 // A program that links this component can load platforms before it calls any of these functions.
 // Linking it names this symbol (src/CMakeLists.txt), which brings this file from the archive.
-extern "C" TESSERA_API const bool tessera_loads_platforms;
+extern "C" const bool tessera_loads_platforms;
 const bool tessera_loads_platforms = [] {
   tessera::runtime::set_platform_loader(tessera::load_named);
   return true;
