@@ -239,8 +239,9 @@ Values if_else(Reading& r) {
   r.need_regions(2);
   if (Type(r.in[0].dtype(), r.in[0].shape()) != Type(DType::boolean, {}))
     r.refuse("its operand is no tensor<i1>");
-  return choose(r,
-                ops::select(r.in[0], scalar_of(r, DType::int32, 0), scalar_of(r, DType::int32, 1)));
+  // Compilers evaluate arguments in different orders, and equations should have one.
+  const Value otherwise = scalar_of(r, DType::int32, 1), chosen = scalar_of(r, DType::int32, 0);
+  return choose(r, ops::select(r.in[0], chosen, otherwise));
 }
 
 // An index out of range, including a negative one, selects the last branch.
