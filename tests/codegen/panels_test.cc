@@ -150,6 +150,21 @@ TEST(Panels, KernelsBehindConvolutionsKeepTheirBits) {
     }
 }
 
+// Tasks divide the pixels unevenly, and the blocks of the last task may be larger than the others. A
+// panel that is larger than its memory is an internal error.
+TEST(Panels, PixelsOfConvolutionsAreDividedUnevenly) {
+  for (const std::int64_t batch : {1, 8})
+    for (std::int64_t size = 12; size <= 40; size += 4) {
+      const ProgramPtr p = layer(batch, size, 64, 64, 1, 1, 1, false);
+      EXPECT_TRUE(joined(p)) << planned(p);
+      const walk::Arrays arrays = inputs_of(*p);
+      EXPECT_EQ(check::compare_bits(check::compiled(*executable(p), arrays), apart(p, arrays),
+                                    "in panels"),
+                "")
+          << batch << " images of " << size;
+    }
+}
+
 // The result of the product takes no memory if nothing else reads it.
 TEST(Panels, ResultsOfProductsAreNotStored) {
   const ProgramPtr p = dense(256, 64, 512);

@@ -158,6 +158,12 @@ std::int64_t Convolution::block_of(std::int64_t rows) const {
   return round_up(parts_of(rows, parts_of(rows, most)), most_rows());
 }
 
+// The last task may have fewer rows and larger blocks than the others.
+std::int64_t Convolution::panel_rows() const {
+  const std::int64_t rest = pixels_ % piece_;
+  return std::max(block_of(std::min(piece_, pixels_)), rest ? block_of(rest) : 0);
+}
+
 void Convolution::find_kernels() {
   const DType dtype = shape_.dtype;
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);

@@ -70,7 +70,7 @@ class Convolution {
   /// Whether rows of the result are pixels with adjacent channels, one behind the other, which
   /// run_in_panels computes: of `panel_rows` pixels and `panel_columns` channels at most.
   bool in_panels() const;
-  std::int64_t panel_rows() const { return block_of(piece_); }
+  std::int64_t panel_rows() const;
   std::int64_t panel_columns() const { return column_piece_; }
   /// As run, a panel at a time. `place` says where its first element goes; the rows are as far
   /// apart as those of the whole result. `made` is called when the panel is complete.

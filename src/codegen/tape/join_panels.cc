@@ -1,9 +1,11 @@
 // The routines of joint steps (panels.h).
+#include "base/message.h"
 #include "base/thread_kept.h"
 #include "codegen/tape/panels.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace tessera::inline v0::tape {
@@ -73,6 +75,9 @@ struct JointChain {
              (v.row_bytes == v.element_bytes ? 0 : p.column * v.element_bytes);
     };
     const PanelMaker::Place place = [&](const Panel& p) -> void* {
+      if (p.m > panels->panel_rows)
+        throw InternalError("a panel of " + std::to_string(p.m) + " rows was announced with " +
+                            std::to_string(panels->panel_rows));
       whole.clear();
       for (const PanelHome& v : values)
         whole.push_back(
