@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tessera/device.h>
-#include <tessera/platform.h>
 
 #include <CLI/CLI.hpp>
 

@@ -202,6 +202,23 @@ TEST(RowChains, SumsOverRowsGoOnFromPanelToPanel) {
       }
 }
 
+// The gradient of a narrow last layer: the first product is one task, and the second one, which sums
+// over the rows, has work for many cores.
+TEST(RowChains, ProductsThatAreDividedDoNotJoinASingleTask) {
+  const ProgramPtr p =
+      rt::program({Type(DType::float32, {512, 10}), Type(DType::float32, {10, 128}),
+                   Type(DType::float32, {512, 128}), Type(DType::float32, {512, 256})},
+                  [](Builder&, Values in) {
+                    ops::DotDims rows, sums;
+                    rows.lhs_contracting = {1}, rows.rhs_contracting = {0};
+                    sums.lhs_contracting = sums.rhs_contracting = {0};
+                    const Value d = ops::mul(ops::dot_general(in[0], in[1], rows), in[2]);
+                    return Values{ops::dot_general(in[3], d, sums)};
+                  });
+  EXPECT_FALSE(in_rows(p)) << planned(p);
+  EXPECT_EQ(compare(p, inputs_of(*p)), "");
+}
+
 // Neither the scores nor what follows from them takes memory, unless something else reads it. What
 // is open is computed once for all heads.
 TEST(RowChains, ScoresTakeNoMemory) {

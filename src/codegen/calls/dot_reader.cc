@@ -175,6 +175,12 @@ std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const Pan
                                              std::vector<Stage> before, ScratchPlan scratch) {
   std::optional<Lie> lie = lie_of(p, strides);
   if (!lie || p.halvings || (p.turned && left)) return nullptr;
+  // The joint step has the maker's tasks. Where these are few, cores would have nothing to do while
+  // one of them computes what this product alone would divide.
+  constexpr std::int64_t kManyTasks = 8;
+  const double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                       static_cast<double>(p.n) * static_cast<double>(p.k);
+  if (2 * maker.tasks <= std::min(tasks_for(flops), kManyTasks)) return nullptr;
   // Columns of the result are adjacent, or rows are if the transposed product has the same bits. A
   // product that is turned already has only one column.
   const bool turned = p.turned || lie->column != 1;

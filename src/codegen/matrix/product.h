@@ -39,7 +39,7 @@ struct Problem {
   std::int64_t row_block, column_block;  // the largest blocks of tasks
   /// If nonzero, a task computes its block in parts of so many rows.
   std::int64_t part_rows = 0;
-  /// Of the elements of A and B, if they are narrower than `operand`, to which they are converted.
+  /// The dtypes in which A and B are stored. Narrower elements are converted to `operand`.
   DType a_element = operand, b_element = operand;
   /// Never in the order of line_kernel.h.
   bool in_order = false;
