@@ -1,4 +1,4 @@
-"""Compares the pages of docs/lessons, docs/gallery.md and README.md with their programs: check_lessons.py SOURCE_DIR PROGRAMS [--write] [--mpiexec PATH].
+"""Compares the pages of docs/lessons, docs/gallery.md, docs/how_it_works.md and README.md with their programs: check_lessons.py SOURCE_DIR PROGRAMS [--write] [--mpiexec PATH].
 
 A program of examples/lessons or examples/gallery prints its output in parts, each of which begins with a line "== name", printed by the call
 part("name"). A page says what each of its code blocks is, in a comment above it:
@@ -9,7 +9,7 @@ part("name"). A page says what each of its code blocks is, in a comment above it
 
 A program of the gallery has no parts: its output is `output: program/all`. A block that is not what its comment says is a mistake, and so is a block without a comment and a part that no page shows. Numbers of outputs
 may differ in the fourth digit, because sums and elementary functions depend on the processor. The program writes its pictures into the folder
-in which it runs; they must be those of docs/lessons/images. A lesson whose page shows an `mpirun` command gives the same output in two
+in which it runs; they must be those of docs/lessons/images. Those of docs/how_it_works.md are drawn from what its program writes down. A lesson whose page shows an `mpirun` command gives the same output in two
 processes, where --mpiexec names the launcher.
 
 With --write, blocks and pictures are replaced by what the programs have. With --plant, mistakes are put into a page, which must be found."""
@@ -29,6 +29,10 @@ parser.add_argument("--plant", action="store_true")
 parser.add_argument("--mpiexec")
 options = parser.parse_args()
 root = options.root.resolve()
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(root / "docs/site"))
+import journey  # noqa: E402
+
 BLOCK = re.compile(r"(^<!-- (code|output|file): ([^\n]*?) -->\n)?^(```+)(\w*)\n(.*?)^\4$", re.S | re.M)
 NUMBER = re.compile(r"-?\b\d+\.\d*(?:e[-+]?\d+)?|-?\b\d+e[-+]?\d+")
 LARGEST_PICTURE = 60_000
@@ -128,6 +132,7 @@ def pages():
     for page in sorted((root / "docs/lessons").glob("[0-9]*.md")):
         yield page, [root / f"examples/lessons/{page.stem}.cc"]
     yield root / "docs/gallery.md", sorted((root / "examples/gallery").glob("*.cc"))
+    yield root / "docs/how_it_works.md", [root / "examples/lessons/how_it_works.cc"]
     yield root / "README.md", [root / "examples/lessons/readme.cc"]
 
 
@@ -135,7 +140,7 @@ def main():
     bad, count, planted = [], 0, 0
     for page, sources in pages():
         name, text, has = page.relative_to(root).as_posix(), page.read_text(), {}
-        images = page.parent / "images" if page.parent.name == "lessons" else page.parent / "images/gallery"
+        images = page.parent / {"gallery": "images/gallery", "how_it_works": "images/how_it_works"}.get(page.stem, "images")
         for source in sources:
             count += 1
             kind = source.parent.name
@@ -144,6 +149,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 printed = run(program, folder)
                 parts = outputs(printed)
+                if page.stem == "how_it_works":
+                    journey.draw(pathlib.Path(folder), parts)
                 has |= {("code", prefix + k): v for k, v in codes(source.read_text()).items()} | {("output", prefix + k): v for k, v in parts.items()}
                 has |= {("file", f.name): f.read_text() for f in source.parent.glob(f"{source.stem}*") if f.suffix in (".cc", ".py")}
                 for picture in sorted(pathlib.Path(folder).glob("*.svg")):
@@ -157,7 +164,7 @@ def main():
                         bad.append(f"{committed.relative_to(root)} is not what {source.name} draws")
                     if len(written) > LARGEST_PICTURE:
                         bad.append(f"{picture.name} has {len(written)} bytes")
-                    if f"/{picture.name})" not in text:
+                    if f"/{picture.name})" not in text and not picture.stem.endswith("_narrow"):
                         bad.append(f"{name} does not show {picture.name}")
                 if options.mpiexec and not options.plant and "mpirun -n 2" in text and kind == "lessons":
                     with tempfile.TemporaryDirectory() as other:

@@ -10,6 +10,7 @@ import yaml
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
+import drawing
 import pages
 import reference
 
@@ -44,6 +45,9 @@ text = (tools / "mkdocs.yml").read_text()
 nav = filled(yaml.safe_load("nav:\n" + text.split("\nnav:\n")[1])["nav"])
 config = load_config(str(tools / "mkdocs.yml"), docs_dir=str(site / "pages"), site_dir=str(site / "html"), nav=nav)
 build(config)
+
+
+drawing.put_into_pages(site / "html")
 
 
 def tagged(entry, titles):

@@ -1,8 +1,9 @@
 """Checks the finished site: check.py ROOT SITE [--pictures FOLDER].
 
 * Each link and anchor inside the site resolves, and nothing is loaded from elsewhere.
-* In Chromium, from a folder: a page's console is empty, it fits windows of 390 and of 1440 pixels in both themes, and with everything that it
+* In Chromium, from a folder: a page's console is empty, it fits windows of 390 and of 1440 pixels, and with everything that it
   loads before a search it weighs less than 500 kB.
+* Headings, names and contrasts are those that accessible.py asks for.
 * The search finds the right page first for the terms of searches.tsv.
 
 Without Chromium only the links are checked, which the last line then says."""
@@ -15,6 +16,7 @@ import urllib.parse
 root, site = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]) / "html"
 pictures = pathlib.Path(sys.argv[4]) if "--pictures" in sys.argv else None
 sys.path.insert(0, str(root / "tests"))
+import accessible
 from browser import Browser
 
 HEAVIEST, WIDTHS = 500_000, (390, 1440)
@@ -96,6 +98,7 @@ def check_page(browser, path):
     heavy, outside = weight(browser, path)
     bad += [f"{shown} weighs {heavy} bytes"] if heavy >= HEAVIEST else []
     bad += [f"{shown} loads {n}" for n in outside]
+    bad += [f"{shown} {what}" for what in accessible.problems(browser)]
     bad += [f"{shown}: console: {m}" for m in browser.console()]
     return bad, heavy
 
@@ -156,13 +159,14 @@ if chromium and driver:
         bad += [f"the search index has {index} bytes"] if index > LARGEST_INDEX else []
         if pictures:
             pictures.mkdir(parents=True, exist_ok=True)
-            for name in ("index", "lessons/index", "lessons/01_arrays", "lessons/09_plans", "gallery", "coming_from/pytorch", "tasks", "first_steps", "spmd", "glossary", "performance", "rooms/spmd", "reference/topics", "reference/all_names",
+            for name in ("index", "lessons/index", "lessons/01_arrays", "lessons/09_plans", "gallery", "how_it_works", "speed", "coming_from/pytorch", "tasks", "first_steps", "spmd", "glossary", "performance", "rooms/spmd", "reference/topics", "reference/all_names",
                          "reference/collectives", "reference/array", "reference/elementwise", "reference/jit", "source/include/tessera/mesh.h"):
                 for width in WIDTHS:
                     browser.view(width, 1400)
                     browser.go(site / f"{name}.html")
-                    browser.js("document.body.setAttribute('data-md-color-scheme', arguments[0])", "slate" if name.endswith("jit") else "default")
-                    browser.picture(pictures / f"{name.replace('/', '_')}_{width}.png")
+                    for scheme in accessible.SCHEMES:
+                        browser.js("document.body.setAttribute('data-md-color-scheme', arguments[0])", scheme)
+                        browser.picture(pictures / f"{name.replace('/', '_')}_{width}_{scheme}.png")
     finally:
         browser.end()
 print("\n".join(bad))

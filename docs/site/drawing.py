@@ -4,6 +4,7 @@ A drawing takes its colours from classes. Shown as an image, it follows the read
 site.css gives it the colours of the page's theme. Each drawing is written twice, for wide windows and, as NAME_narrow.svg, for narrow ones, so
 that its text has the same size in both."""
 import html
+import re
 
 WIDE, NARROW = 720, 352
 MONO, SANS = 0.605, 0.56  # the width of a letter by the size of the font; of a proportional font, that of an average letter
@@ -98,3 +99,27 @@ class Drawing:
 def both(draw, *arguments):
     """{suffix of the file: SVG} of a function that draws for a width."""
     return {"": draw(WIDE, *arguments), "_narrow": draw(NARROW, *arguments)}
+
+
+def site_style():
+    """The style of drawings inside of a page, which follow its theme."""
+    return STYLE.replace(STYLE[STYLE.index("@media"):STYLE.index("}}") + 2], f"[data-md-color-scheme=slate] .drawing{{{variables(DARK)}}}")
+
+
+def put_into_pages(site):
+    """Replaces the images of pages that have a narrow form by both forms of the drawing, of which site.css shows one."""
+    def inside(path):
+        return re.sub(r"<style>.*?</style>\n", "", path.read_text()).strip().replace("\n", "")
+
+    for page in site.rglob("*.html"):
+        text = page.read_text()
+
+        def replaced(m):
+            wide = (page.parent / m[2]).resolve()
+            narrow = wide.with_name(f"{wide.stem}_narrow.svg")
+            if not narrow.exists():
+                return m[0]
+            return f'<span class="drawing-wide">{inside(wide)}</span><span class="drawing-narrow">{inside(narrow)}</span>'
+        changed = re.sub(r'<img alt="([^"]*)" src="([^"]*\.svg)" ?/?>', replaced, text)
+        if changed != text:
+            page.write_text(changed.replace("</head>", f"<style>{site_style()}</style></head>", 1))
