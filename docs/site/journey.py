@@ -283,3 +283,48 @@ def shortened(text, most):
 
 def bytes_text(n):
     return f"{n} B" if n < 1024 else f"{n / 1024:.0f} KB"
+
+
+WHAT = {"cancel": "operations that cancel each other disappear", "fold": "computations on constants are done now", "cse": "equal equations become one",
+        "dead_code": "what nothing reads disappears", "decompose": "an equation is replaced by faster ones", "join_slices": "slices that are joined become one",
+        "ends": "sorts stop early", "small_branches": "small branches become choices", "hoist": "what a loop repeats moves out of it"}
+
+
+def counted(text):
+    return len(re.findall(r"^\s*\w+: \S+(?:\{[^}]*\})? = ", text, re.M))
+
+
+def passes(folder):
+    """[(pass, equations before, after)] of the simplifying passes that changed the number of equations of the largest program."""
+    runs = []
+    for before in sorted((folder / "passes").glob("*-before.txt")):
+        name = before.name[5:-len("-before.txt")]
+        after = before.with_name(before.name.replace("-before", "-after"))
+        if name in WHAT and after.exists():
+            runs.append((name, before.read_text(), after.read_text()))
+    return runs
+
+
+def bars(width, runs, first):
+    """The number of equations that each pass leaves; runs are [(pass, equations)], and `first` is their number before all of them."""
+    d = Drawing(width, "The number of equations after each pass")
+    narrow = width == NARROW
+    left = 14 if narrow else 330
+    most, y = max([first] + [n for _, n in runs]), 14
+    rows = [("as traced", "", first)] + [(name, WHAT[name], n) for name, n in runs]
+    before = first
+    for name, what, n in rows:
+        long = (width - left - 70) * n / most
+        if narrow:
+            d.spans(14, y + 12, [(name, "bold"), (f"  {what}", "soft")], "", 12)
+            y += 18
+        else:
+            d.text(14, y + 14, name, "bold", 12.5)
+            d.text(110, y + 14, what, "soft", 11.5)
+        if before > n:
+            d.rect(left, y + 2, (width - left - 70) * before / most, 15, "tint", 2)
+        d.rect(left, y + 2, long, 15, "blue" if n != before or name == "as traced" else "soft", 2)
+        d.text(left + (width - left - 70) * max(n, before) / most + 8, y + 14, f"{n}", "bold", 12)
+        before = n
+        y += 26 if narrow else 25
+    return d.svg(y + 8)

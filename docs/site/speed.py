@@ -1,10 +1,11 @@
-"""Writes docs/speed.md and its charts from the measured tables of docs: speed.py ROOT [--check].
+"""Writes docs/speed.md and its charts from the measured tables of docs: speed.py ROOT [--check | --plant].
 
 The page is speed.md.in with figures in the place of {names} and tables in the place of lines "@name". Nothing is measured here. With --check, the
-page and the charts are compared with what the tables give."""
+page and the charts are compared with what the tables give; --plant changes figures of the tables, which must change the page."""
 import pathlib
 import re
 import sys
+import textwrap
 
 root = pathlib.Path(sys.argv[1]).resolve()
 sys.dont_write_bytecode = True
@@ -17,7 +18,7 @@ from drawing import both
 
 PLAIN = {"Calls": "small calls", "Array programs": "passes over arrays, and products", "Functions of 2 M elements": "elementwise functions",
          "Operations alone": "single operations", "Collectives, 4 devices": "exchanges between devices", "Whole arrays over a mesh": "sharded arrays",
-         "Training": "training steps and first calls", "Processes": "exported models, start, memory"}
+         "Training": "training steps and first calls", "Processes": "exported models and starts"}
 # The programs of the chart of bars: (section, row, what it is in plain words).
 TASKS = [("Calls", "jit of one scalar op", "a compiled call on one number"), ("Array programs", "v * 3 + w, 16 M", "v * 3 + w on 16 million numbers"),
          ("Operations alone", "sort rows", "sorting rows of 2 million numbers"), ("Array programs", "matmul 1024", "a product of 1024 x 1024 matrices"),
@@ -33,8 +34,11 @@ SHARES = [("products of matrices", "Array programs", ["matmul 256", "matmul 512"
 LEVEL = 0.97  # a library that takes less of our time than this is faster; more is within what repeated measurements differ by
 
 
+planted = {}  # texts that stand for those of documents, to test the check
+
+
 def read(name):
-    return (root / "docs" / name).read_text()
+    return planted.get(name) or (root / "docs" / name).read_text()
 
 
 def torch_best(row):
@@ -50,7 +54,8 @@ def ratios(row):
 
 
 def every_ratio(sections):
-    return [(heading, row["row"], peer, r) for heading, rows in sections.items() for row in rows if "row" in row for peer, r in ratios(row).items()]
+    return [(heading, row["row"], peer, r) for heading, rows in sections.items() for row in rows
+            if "row" in row and not row["row"].startswith("peak memory") for peer, r in ratios(row).items()]
 
 
 def row_of(sections, heading, title):
@@ -86,16 +91,18 @@ def of_products(sections):
             if row:
                 least = work.of(by_title[name])
                 points.append((least.flops / (least.read + least.written), least.flops / measured.amount(row["Tessera"]) * 1e-9, "blue", False, name))
-    return points
+    return sorted(points)
 
 
-def of_models(svg):
-    """The marks of the models' picture: ours, and as rings those of the fastest other library."""
+def of_models(svg, names):
+    """The marks of the models' picture for one input: ours, and as rings those of the fastest other library. The picture has the models in
+    the order of the table."""
     points, peak, memory = measured.marks(svg)
-    ours = [(i, s, "blue", False, f"{model}, batch {batch}") for i, s, side, batch, model in points if side == "tessera" and batch == 1]
-    best = [(i, s, "orange", True, f"{model}, batch {batch}, the fastest other library") for i, s, side, batch, model in points
-            if side == "best" and batch == 1]
-    return best + ours, peak, memory
+    keys = list(dict.fromkeys(model for *_, model in points))
+    title = dict(zip(keys, names)) if len(keys) == len(names) else dict(zip(keys, keys))
+    ours = [(i, s, "blue", False, title[model]) for i, s, side, batch, model in points if side == "tessera" and batch == 1]
+    best = [(i, s, "orange", True, f"{title[model]}, the fastest other library") for i, s, side, batch, model in points if side == "best" and batch == 1]
+    return best + sorted(ours), peak, memory
 
 
 def losses(rows, texts):
@@ -103,6 +110,12 @@ def losses(rows, texts):
     lines = ["| program | faster library | its time, as a share of ours |", "|---|---|---:|"]
     lines += [f"| {texts(heading, row)} | {peer} | {100 * r:.0f} % |" for heading, row, peer, r in sorted(rows, key=lambda x: x[3]) if r < LEVEL]
     return lines if len(lines) > 2 else ["No row of this table."]
+
+
+def summed(prefix, peer, text):
+    """What the sentence below a table says of all of its rows."""
+    m = re.search(rf"^{peer} takes ([\d.]+) times as long over (\d+) rows \(geometric mean\); less by more than 3 % in (\d+|none)", text, re.M)
+    return {f"{prefix}_mean": m[1], f"{prefix}_rows": m[2], f"{prefix}_faster": m[3]}
 
 
 def strips(sections):
@@ -122,38 +135,35 @@ def contents():
     avx2_page = read("performance_avx2.md")
     model_page = read("models.md")
     models_text, jax_text = measured.between(model_page, "models"), measured.between(read("jax_speed.md"), "jax")
-    sections, avx2 = measured.tables(performance), measured.tables(measured.between(avx2_page, "compare"))
+    avx2_text = measured.between(avx2_page, "compare")
+    sections = measured.tables(performance)
     batches = measured.tables(models_text)
     one, eight = batches["Latency of batch 1"], batches["Time of batch 8"]
     plugin = measured.tables(jax_text, "##")
-    machine, other, model_machine = measured.machine(performance), measured.machine(measured.between(avx2_page, "compare")), measured.machine(models_text)
+    machine, other, model_machine = measured.machine(performance), measured.machine(avx2_text), measured.machine(models_text)
     svg = read("images/models.svg")
     peers = sorted({p for m in one for p in measured.peers(m)}, key=lambda p: list(charts.COLOUR).index(p.split(",")[0]))
-    model_points, model_peak, model_memory = of_models(svg)
+    model_points, model_peak, model_memory = of_models(svg, [named(one, k) for k in range(len(one))])
     plugin_ratios = [(h, r["row"], "jaxlib", measured.ratio(r["jaxlib / Tessera"])) for h, rows in plugin.items() for r in rows]
 
     pictures = {
         "beside": both(charts.beside, strips(sections)), "tasks": both(charts.tasks, of_tasks(sections)),
         "models": both(charts.models, [(named(one, k), measured.peers(m)) for k, m in enumerate(one)], peers),
         "limits": both(charts.limits, of_shares(sections, [{**m, "model": named(one, k)} for k, m in enumerate(one)])),
-        "roofline_products": both(charts.roofline, of_products(sections), machine.peak, machine.memory, "Products and convolutions under the roofline", 1),
-        "roofline_models": both(charts.roofline, model_points, model_peak, model_memory, "Whole models under the roofline", 1)}
+        "roofline_products": both(charts.roofline, of_products(sections), machine.peak, machine.memory, "Products and convolutions under the roofline"),
+        "roofline_models": both(charts.roofline, model_points, model_peak, model_memory, "Whole models under the roofline")}
     pictures["jax"] = both(charts.beside, [(h.lower(), {"JAX": [(measured.ratio(r["jaxlib / Tessera"]), r["row"]) for r in rows]}) for h, rows in plugin.items()])
 
-    all_ratios, all_avx2 = every_ratio(sections), every_ratio(avx2)
-    of_peer = {p: [r for _, _, q, r in all_ratios if q == p] for p in ("JAX", "PyTorch")}
-    avx2_of = {p: [r for _, _, q, r in all_avx2 if q == p] for p in ("JAX", "PyTorch")}
+    all_ratios = every_ratio(sections)
     squares = [measured.reached(row["limit (reached)"]) for n in (512, 1024, 2048) if (row := row_of(sections, "Array programs", f"matmul {n}"))]
     faster = [(batch, named(rows, k), p, r) for batch, rows in (("one input", one), ("eight inputs", eight)) for k, m in enumerate(rows) for p, r in measured.peers(m).items()]
     figures = {
-        "jax_mean": f"{measured.mean(of_peer['JAX']):.2g}", "jax_rows": len(of_peer["JAX"]), "jax_faster": sum(r < LEVEL for r in of_peer["JAX"]),
-        "torch_mean": f"{measured.mean(of_peer['PyTorch']):.2g}", "torch_rows": len(of_peer["PyTorch"]), "torch_faster": sum(r < LEVEL for r in of_peer["PyTorch"]),
+        **summed("jax", "JAX", performance), **summed("torch", "PyTorch", performance),
+        **summed("avx2_jax", "JAX", avx2_text), **summed("avx2_torch", "PyTorch", avx2_text),
         "processor": machine.processor, "cores": machine.cores, "date": machine.date, "peak": f"{machine.peak:.0f}", "memory": f"{machine.memory:.0f}",
         "model_peak": f"{model_peak:.0f}", "model_memory": f"{model_memory:.0f}", "model_date": model_machine.date,
         "corner": f"{machine.peak / machine.memory:.0f}", "squares": f"{100 * min(squares):.0f} to {100 * max(squares):.0f}",
-        "avx2_jax": f"{measured.mean(avx2_of['JAX']):.2g}", "avx2_torch": f"{measured.mean(avx2_of['PyTorch']):.2g}", "avx2_date": other.date,
-        "avx2_jax_faster": sum(r < LEVEL for r in avx2_of["JAX"]), "avx2_jax_rows": len(avx2_of["JAX"]),
-        "avx2_torch_faster": sum(r < LEVEL for r in avx2_of["PyTorch"]), "avx2_torch_rows": len(avx2_of["PyTorch"]),
+        "avx2_date": other.date,
         "models": len(one), "plugin_mean": f"{measured.mean(r for *_, r in plugin_ratios):.2g}", "plugin_rows": len(plugin_ratios),
         "plugin_faster": sum(r < LEVEL for *_, r in plugin_ratios),
         "plugin_note": "The machine was shared with other work in that measurement, so single ratios may be off by a tenth." if "was shared with other work" in jax_text else ""}
@@ -168,9 +178,19 @@ def contents():
 
     written = {f"images/speed/{name}{suffix}.svg": text for name, files in pictures.items() for suffix, text in files.items()}
     page = (pathlib.Path(__file__).with_name("speed.md.in")).read_text()
-    page = re.sub(r"\{(\w+)\}", lambda m: str(figures[m[1]]), page)
+    page = reflowed(re.sub(r"\{(\w+)\}", lambda m: str(figures[m[1]]), page))
     written["speed.md"] = re.sub(r"^@(\w+)$", lambda m: "\n".join(tables[m[1]]), page, flags=re.M)
     return written
+
+
+def reflowed(page):
+    """Paragraphs broken again, since figures are longer or shorter than their names."""
+    pieces = []
+    for piece in re.split(r"(\n\n|\n(?=\* ))", page):
+        if re.match(r"[A-Z{\[*]", piece):
+            piece = textwrap.fill(" ".join(piece.split()), 130, subsequent_indent="  " if piece.startswith("* ") else "", break_on_hyphens=False, break_long_words=False)
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 def named(rows, k):
@@ -182,6 +202,17 @@ def named(rows, k):
 
 
 written = contents()
+if "--plant" in sys.argv:
+    missed = []
+    for name, pattern, wrong in (("performance.md", r"(\n\| matmul 1024 \| )[\d.]+", r"\g<1>9999"), ("performance_avx2.md", r"(\nPyTorch takes )[\d.]+", r"\g<1>99"),
+                                 ("models.md", r"(\n\| ResNet-50[^\n]*?\()[\d.]+", r"\g<1>99"), ("jax_speed.md", r"(\n\| jit scalar [^\n]*?)[\d.]+ \|\n", r"\g<1>99 |\n"),
+                                 ("images/models.svg", r"(batch 1: )[\d.]+", r"\g<1>1")):
+        planted[name], hits = re.subn(pattern, wrong, read(name), count=1)
+        if not hits or contents() == written:
+            missed.append(f"another figure in docs/{name} changes nothing")
+        planted.clear()
+    print("\n".join(missed) or "another figure in each of the tables is found")
+    sys.exit(bool(missed))
 if "--check" in sys.argv:
     wrong = [name for name, text in written.items() if not (root / "docs" / name).exists() or (root / "docs" / name).read_text() != text]
     there = {f"images/speed/{p.name}" for p in (root / "docs/images/speed").glob("*")}

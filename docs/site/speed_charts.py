@@ -65,23 +65,35 @@ def swarm(d, at, y, points, colour, radius=3.4):
 def beside(width, groups):
     """Every row of the comparison as a dot; groups are [(title, {peer: [(ratio, row)]})]."""
     d = Drawing(width, "How many times as long JAX and PyTorch take, for each measured program")
-    top = legend(d, 22, [("JAX", "blue", False), ("PyTorch", "orange", False)])
+    top = legend(d, 22, [(p, colour_of(p), False) for p in ("JAX", "PyTorch") if any(peers.get(p) for _, peers in groups)])
     largest = max(r for _, peers in groups for points in peers.values() for r, _ in points)
     smallest = min(r for _, peers in groups for points in peers.values() for r, _ in points)
-    at = Log(min(0.5, smallest / 1.1), largest * 1.2, 14, width - 14)
+    above = 24 if width == NARROW else 0
+    at = Log(min(0.5, smallest / 1.1), largest * 1.2, 14 if above else 214, width - 14)
     lanes = [(title, [(p, peers[p]) for p in ("JAX", "PyTorch") if peers.get(p)]) for title, peers in groups]
-    bottom = top + sum(24 + 34 * len(peers) for _, peers in lanes) + 6
+    bottom = top + sum(above + 36 * len(peers) for _, peers in lanes) + 6
     ratio_axis(d, at, top, bottom)
     y = top
     for title, peers in lanes:
-        d.text(at.end - 6, y + 18, title, "bold", 12.5, "end")
-        y += 24
+        high = 36 * len(peers)
+        if above:
+            d.text(20, y + 18, title, "bold", 12.5)
+        else:
+            d.text(202, y + high / 2 + 5, title, "bold", 12.5, "end")
+        y += above
         for peer, points in peers:
-            swarm(d, at, y + 17, points, colour_of(peer))
-            y += 34
-    d.text(14, bottom + 33, "the other library is faster", "orange", 12)
-    d.text(width - 14, bottom + 33, "Tessera is faster", "soft", 12, "end")
+            swarm(d, at, y + 18, points, colour_of(peer))
+            y += 36
+        d.line(14, y + 0.5, width - 14, y + 0.5)
+    sides(d, at, bottom + 33)
     return d.svg(bottom + 44)
+
+
+def sides(d, at, y):
+    """What the two halves of a chart of ratios mean."""
+    narrow = d.width == NARROW
+    d.text(at.begin, y, "the other is faster" if narrow else "the other library is faster", "orange", 12)
+    d.text(d.width - 14, y, "Tessera is faster", "soft", 12, "end")
 
 
 def tasks(width, rows):
@@ -110,19 +122,22 @@ def models(width, rows, peers):
     d = Drawing(width, "How many times as long other libraries take for whole models")
     top = legend(d, 22, [(p.split(",")[0], colour_of(p), False) for p in peers])
     ratios = [r for _, of in rows for r in of.values()]
-    at = Log(min(0.6, min(ratios) / 1.1), max(ratios) * 1.2, 14, width - 14)
-    step = 38
+    above = 18 if width == NARROW else 0
+    at = Log(min(0.6, min(ratios) / 1.1), max(ratios) * 1.2, 14 if above else 284, width - 14)
+    step = above + 24
     bottom = top + step * len(rows) + 4
     ratio_axis(d, at, top, bottom)
     for k, (model, of) in enumerate(rows):
         y = top + step * k
-        d.text(at.end - 6, y + 15, model, "", 12, "end")
-        d.line(at.begin, y + step + 0.5, at.end, y + step + 0.5)
+        if above:
+            d.text(20, y + 16, model, "", 12)
+        else:
+            d.text(272, y + 16, model, "", 12, "end")
+        d.line(14, y + step + 0.5, at.end, y + step + 0.5)
         for peer in peers:
             if peer in of:
-                d.dot(at(of[peer]), y + 27, 4.6, colour_of(peer), f"{peer}: {of[peer]:g} times our time")
-    d.text(14, bottom + 33, "the other library is faster", "orange", 12)
-    d.text(width - 14, bottom + 33, "Tessera is faster", "soft", 12, "end")
+                d.dot(at(of[peer]), y + above + 12, 4.6, colour_of(peer), f"{peer}: {of[peer]:g} times our time")
+    sides(d, at, bottom + 33)
     return d.svg(bottom + 44)
 
 
@@ -130,7 +145,7 @@ def limits(width, groups):
     """Bars of the share of the machine's limit; groups are [(title, [(name, share)])]."""
     d = Drawing(width, "The share of the machine's limit that programs reach")
     narrow = width == NARROW
-    left = 14 if narrow else 260
+    left = 14 if narrow else 286
     right = width - 52
     y = 6
     rows = sum(len(r) for _, r in groups)
@@ -156,13 +171,13 @@ def limits(width, groups):
     return d.svg(height + 20)
 
 
-def roofline(width, points, peak, memory, title, lowest):
+def roofline(width, points, peak, memory, title):
     """Operations for each byte (to the right) and operations a second (upwards), below what the machine can do. Points are
     [(intensity, GFLOP/s, colour, hollow, name)]; names are numbers, which the list below the picture explains."""
     d = Drawing(width, title)
     plot, left, right, top = 300 if width > NARROW else 250, 46, width - 16, 34
-    x = Log(min(0.1, min(p[0] for p in points)), max(2000, 1.5 * max(p[0] for p in points)), left, right)
-    y = Log(min(lowest, 0.8 * min(p[1] for p in points)), 2 * max(peak, max(p[1] for p in points)), top + plot, top)
+    x = Log(min(p[0] for p in points) / 3, 2 * max(p[0] for p in points), left, right)
+    y = Log(min(p[1] for p in points) / 2.5, 1.6 * max(peak, max(p[1] for p in points)), top + plot, top)
     for v in x.ticks([10.0**e for e in range(-2, 5)]):
         d.line(x(v), top, x(v), top + plot)
         d.text(x(v), top + plot + 15, f"{v:g}", "soft", 11, "middle")
@@ -175,7 +190,7 @@ def roofline(width, points, peak, memory, title, lowest):
     d.path(f"M{number(x(begin))} {number(y(begin * memory))}L{number(x(corner))} {number(y(peak))}L{number(right)} {number(y(peak))}", "s-ink", 2)
     d.text(right - 4, y(peak) - 7, f"multipliers: {peak:.0f}", "bold", 11.5, "end")
     steep = math.degrees(math.atan2(y(begin * memory) - y(peak), x(corner) - x(begin)))
-    mx, my = (x(begin) + x(corner)) / 2 - 7, (y(begin * memory) + y(peak)) / 2 - 7
+    mx, my = x(begin) + 0.36 * (x(corner) - x(begin)) - 6, y(begin * memory) + 0.36 * (y(peak) - y(begin * memory)) - 7
     d.text(mx, my, f"memory: {memory:.0f} GB/s", "bold", 11.5, "middle", f' transform="rotate({-steep:.1f} {number(mx)} {number(my)})"')
     bottom = top + plot + 44
     placed = []
