@@ -92,7 +92,7 @@ class Drawing:
     def svg(self, height):
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {number(self.width)} {number(height)}" width="{number(self.width)}" '
-            f'height="{number(height)}" role="img" aria-label="{html.escape(self.title)}">', f"<style>{STYLE}</style>",
+            f'height="{number(height)}" style="max-width:{number(self.width)}px" role="img" aria-label="{html.escape(self.title)}">', f"<style>{STYLE}</style>",
             f'<rect width="{number(self.width)}" height="{number(height)}" class="ground" rx="6"/>', *self.parts, "</svg>"]) + "\n"
 
 

@@ -8,11 +8,11 @@ import pathlib
 import re
 import string
 
-from drawing import NARROW, Drawing, both, number, width_of
+from drawing import MONO, NARROW, Drawing, both, number, width_of
 
 KIND = {"dot_general": "blue", "reduce_sum": "orange", "psum": "purple", "psum_invariant": "purple", "pvary": "soft"}
 ARGUMENTS = "wxy"  # what the program calls its arguments; values in between have the other letters
-PLUMBING = {"constant", "convert", "broadcast_in_dim", "transpose", "reshape", "pvary", "copy", "squeeze"}
+PLUMBING = {"block", "assemble", "constant", "convert", "broadcast_in_dim", "transpose", "reshape", "pvary", "copy", "squeeze"}
 INFIX = {"add": "+", "sub": "-", "mul": "×", "div": "÷"}
 
 
@@ -43,12 +43,18 @@ def program(text):
             break
         if m := re.match(r"\s*(\w+): (\w+\[[\d,]*\])\*?(\{varying: [^}]*\})? = (\w+)((?: \w+)*)(?: \[(.*))?", line):
             equations.append(Equation(m[1], m[2], m[4], m[5].split(), m[6] or "", bool(m[3])))
+    # What only says where a value lies is no step of the drawing.
+    same = {e.name: e.operands[0] for e in equations if e.op == "sharding_constraint"}
+    equations = [e for e in equations if e.name not in same]
+    outputs = [same.get(n, n) for n in re.findall(r"\w+", header[2])]
+    for e in equations:
+        e.operands = [same.get(o, o) for o in e.operands]
     names = {n: c for (n, _, _), c in zip(inputs, ARGUMENTS)}
     letters = (x for n in range(1, 3) for x in map("".join, itertools.product(string.ascii_lowercase, repeat=n)) if x not in ARGUMENTS)
     names |= {e.name: next(letters) for e in equations}
     for e in equations:
         e.name, e.operands = names[e.name], [names.get(o, o) for o in e.operands]
-    return Program([(names[n], t, v) for n, t, v in inputs], [names.get(n, n) for n in re.findall(r"\w+", header[2])], equations)
+    return Program([(names[n], t, v) for n, t, v in inputs], [names.get(n, n) for n in outputs], equations)
 
 
 def region(text):
@@ -75,7 +81,8 @@ def formula(e):
         value = re.search(r"value=\w+\[\] ([^,\]]+)", e.attrs)
         return value[1] if value else "constant"
     words = {"neg": "-{0}", "broadcast_in_dim": "{0}, repeated", "transpose": "{0}ᵀ", "reduce_sum": "sum of {0}", "convert": "{0} as {1}",
-             "psum": "sum of {0} over devices", "psum_invariant": "sum of {0} over devices", "pvary": "{0}, as each device's own", "square": "{0}²"}
+             "psum": "sum of {0} over devices", "psum_invariant": "sum of {0} over devices", "pvary": "{0}, on each device", "block": "a device's rows of {0}",
+             "assemble": "{0}, as a whole"}
     if e.op in words:
         return words[e.op].format(a[0], e.type.split("[")[0])
     return f"{e.op} {' '.join(e.operands)}"
@@ -91,6 +98,7 @@ KINDS = [("product of matrices", "blue"), ("element by element", "green"), ("sum
 def arcs(width, p, title, marks=None):
     """The equations of a program below each other. An arc leads from each value to each equation that reads it. `marks` are {name of an
     equation: colour of a frame}."""
+    width = min(width, 540)
     d = Drawing(width, title)
     step, y0 = 19, 30
     names = [n for n, *_ in p.inputs] + [e.name for e in p.equations]
@@ -188,9 +196,8 @@ def devices(width, p, count):
         for x in ([14] if wide else columns):
             w = width - 28 if wide else each
             d.box(x, y, w, height, colour)
-            d.text(x + w / 2, y + (17 if below else height / 2 + 4), text, "", 12, "middle")
-            if below:
-                d.text(x + w / 2, y + 32, below, "soft", 11, "middle")
+            d.text(x + w / 2, y + 17, text, "", 11 if narrow and not wide else 12, "middle")
+            d.text(x + w / 2, y + 32, below, "soft", 11, "middle")
         y += height + 6
 
     for n, t, varies in p.inputs:
@@ -199,12 +206,22 @@ def devices(width, p, count):
         else:
             row(f"all of {n}, stored once for all devices", size(t), "ink", True)
     y += 4
+    # Constants have their value, what is only moved or repeated has the name of its argument, and other values have none.
+    names = {n: n for n, *_ in p.inputs}
+    for e in p.equations:
+        if e.op == "constant":
+            names[e.name] = formula(e)
+        elif kind(e) == "soft" and e.operands[0] in names:
+            names[e.name] = names[e.operands[0]]
+
+    def said(e):
+        return formula(dataclasses.replace(e, operands=[names.get(o, "…") for o in e.operands]))
+
     group = []
 
     def flush():
         if group:
-            many = f"{len(group)} operations" if not narrow else f"{len(group)} ops"
-            row("by elements" if narrow else "element by element", many, "green", not group[0].varies)
+            row(" ".join(INFIX.get(e.op, e.op) for e in group) if len(group) > 1 else said(group[0]), size(group[-1].type), "green", not group[0].varies)
             group.clear()
 
     for e in p.equations:
@@ -217,9 +234,9 @@ def devices(width, p, count):
             continue
         flush()
         if kind(e) == "purple":
-            row(f"the devices exchange: {formula(e)}", size(e.type), "purple", True)
+            row("the devices exchange: a sum over all of them", size(e.type), "purple", True)
         else:
-            row(formula(e), size(e.type), kind(e), not e.varies)
+            row(said(e), size(e.type), kind(e), not e.varies)
     flush()
     d.text(width / 2, y + 12, "the new w, equal on all devices", "bold", 12, "middle")
     return d.svg(y + 24)
@@ -245,14 +262,15 @@ def steps(width, phases, slots):
     d.text(right + 12, 20, "memory", "bold", 12)
     d.text(left, 20, "phases and steps", "bold", 12)
     for k, (who, of) in enumerate(phases):
-        what = "exchange between devices" if who == "collectives" else "once for all devices" if who == "once" else f"for {who}"
+        what = {"collectives": ("exchange", "an exchange between the devices"), "once": ("once", "work that is done once for all devices")} \
+            .get(who, ("each device", "work of each device"))[not narrow]
         height = 24 + 40 * len(of)
         d.box(left, y - 12, right - left, height, "purple" if who == "collectives" else "rule")
         d.text(left + 10, y + 4, f"phase {k}: {what}", "bold", 12)
         for j, (kind_, name, *_rest) in enumerate(of):
             top = y + 12 + 40 * j
-            words = shortened(name, int((right - left - 60) / (12 * 0.56)))
-            d.text(left + 10, top + 13, kind_ if kind_ != "kernel" or "+" in name else "kernel", "soft", 11.5)
+            words = shortened(name, int((right - left - 24) / (11 * MONO)))
+            d.text(left + 10, top + 13, "product of matrices" if name == "dot_general" else kind_, "soft", 11.5)
             d.text(left + 10, top + 28, words, "mono", 11)
             places.append((top + 2, top + 34))
             at += 1
@@ -291,27 +309,36 @@ WHAT = {"cancel": "operations that cancel each other disappear", "fold": "comput
 
 
 def counted(text):
-    return len(re.findall(r"^\s*\w+: \S+(?:\{[^}]*\})? = ", text, re.M))
+    return len(re.findall(r"^\s*\w+: \S+(?: \S+\})? = (?!shard_map)", text, re.M))
 
 
 def passes(folder):
-    """[(pass, equations before, after)] of the simplifying passes that changed the number of equations of the largest program."""
-    runs = []
-    for before in sorted((folder / "passes").glob("*-before.txt")):
-        name = before.name[5:-len("-before.txt")]
-        after = before.with_name(before.name.replace("-before", "-after"))
-        if name in WHAT and after.exists():
-            runs.append((name, before.read_text(), after.read_text()))
-    return runs
+    """The program that the last run of the simplifying passes got, as its number of equations, and [(pass, equations)] after each of them;
+    then the program whose equations were joined to kernels, and how."""
+    files = {int(p.name[:4]): p for p in (folder / "passes").glob("*-before.txt")}
+    after = {n: p.with_name(p.name.replace("-before", "-after")) for n, p in files.items()}
+    last = max(n for n, p in files.items() if p.name[5:].startswith("fuse-"))
+    begin = max(n for n, p in files.items() if n < last and p.name[5:].startswith("cancel-"))
+    end = max(n for n, p in files.items() if n < last and p.name[5:].startswith("dead_code-"))
+    runs = [(files[n].name[5:-len("-before.txt")], counted(after[n].read_text())) for n in range(begin, end + 1)]
+    return counted(files[begin].read_text()), runs, files[last].read_text(), after[last].read_text()
+
+
+def groups(fused):
+    """{number of an equation: number of its kernel} of the text that the pass fuse writes; equations alone have none."""
+    found = {}
+    for k, line in enumerate(re.findall(r"^kernel of (.*)$", fused, re.M)):
+        found |= {int(n): k for n in re.findall(r"(\d+):", line)}
+    return found
 
 
 def bars(width, runs, first):
     """The number of equations that each pass leaves; runs are [(pass, equations)], and `first` is their number before all of them."""
     d = Drawing(width, "The number of equations after each pass")
     narrow = width == NARROW
-    left = 14 if narrow else 330
+    left = 14 if narrow else 424
     most, y = max([first] + [n for _, n in runs]), 14
-    rows = [("as traced", "", first)] + [(name, WHAT[name], n) for name, n in runs]
+    rows = [("before", "", first)] + [(name, WHAT[name], n) for name, n in runs]
     before = first
     for name, what, n in rows:
         long = (width - left - 70) * n / most
@@ -320,11 +347,32 @@ def bars(width, runs, first):
             y += 18
         else:
             d.text(14, y + 14, name, "bold", 12.5)
-            d.text(110, y + 14, what, "soft", 11.5)
+            d.text(128, y + 14, what, "soft", 11.5)
         if before > n:
             d.rect(left, y + 2, (width - left - 70) * before / most, 15, "tint", 2)
-        d.rect(left, y + 2, long, 15, "blue" if n != before or name == "as traced" else "soft", 2)
+        d.rect(left, y + 2, long, 15, "blue" if n != before or name == "before" else "soft", 2)
         d.text(left + (width - left - 70) * max(n, before) / most + 8, y + 14, f"{n}", "bold", 12)
         before = n
         y += 26 if narrow else 25
     return d.svg(y + 8)
+
+
+def draw(folder, parts):
+    """Writes the drawings into the folder in which the program ran."""
+    traced, divided = program(parts["trace"]), region(parts["partition"])
+    phases, slots = tape(parts["tape"])
+    first, runs, unfused, fused = passes(folder)
+    joined = program(unfused)
+    ground = ["green", "orange", "purple", "blue"]
+    marks = {joined.equations[n].name: ground[k % len(ground)] for n, k in groups(fused).items()}
+    kernels = sum(kind_ == "kernel" for _, of in phases for kind_, *_ in of)
+    exchanges = sum(e.op.startswith("psum") for e in divided.equations)
+    stations = [("C++", "one function, written for whole arrays"), ("Trace", f"{len(traced.equations)} equations on whole arrays"),
+                ("Partition", f"{len(divided.equations)} equations for each device, {exchanges} exchange"), ("Passes", f"{runs[-1][1]} equations are left"),
+                ("Kernels", f"{kernels} kernels and products"), ("Tape", f"{len(phases)} phases")]
+    pictures = {"overview": both(overview, stations), "trace": both(arcs, traced, "The traced program"), "devices": both(devices, divided, 4),
+                "passes": both(bars, runs, first), "kernels": both(arcs, joined, "The equations of one device, by kernel", marks),
+                "tape": both(steps, phases, slots)}
+    for name, files in pictures.items():
+        for suffix, text in files.items():
+            (folder / f"{name}{suffix}.svg").write_text(text)
