@@ -22,7 +22,7 @@ def variables(colours):
 STYLE = (f".drawing{{{variables(LIGHT)};font-family:'Noto Sans','Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif;font-size:13px}}"
          f"@media(prefers-color-scheme:dark){{.drawing{{{variables(DARK)}}}}}"
          ".drawing text{fill:var(--ink)}.drawing .mono{font-family:'JetBrains Mono','Cascadia Code',Menlo,Consolas,'DejaVu Sans Mono',monospace}"
-         ".drawing .bold{font-weight:600}.drawing .s{stroke:var(--rule);fill:none}"
+         ".drawing .halo{paint-order:stroke;stroke:var(--ground);stroke-width:3px}.drawing .bold{font-weight:600}.drawing .s{stroke:var(--rule);fill:none}"
          + "".join(f".drawing .{c},.drawing text.{c}{{fill:var(--{c})}}.drawing .s-{c}{{stroke:var(--{c});fill:none}}" for c in LIGHT))
 
 

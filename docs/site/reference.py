@@ -59,7 +59,13 @@ def home(d):
     return HOME.get(d.header, d.header)
 
 
+SIGNS = {"+": "plus", "-": "minus", "*": "times", "/": "over", "%": "modulo", "=": "equals", "!": "not", "<": "less", ">": "greater", "&": "and", "|": "or",
+         "^": "xor", "~": "complement", "(": "call", "[": "index", ")": "", "]": ""}
+
+
 def anchor(name):
+    """The id of a name in its page; operators have their signs as words."""
+    name = re.sub(r"operator(?=\W)(\W+)$", lambda m: "operator-" + "-".join(filter(None, (SIGNS.get(c, "") for c in m[1]))), name)
     return re.sub(r"\W+", "-", name.replace("~", "not-")).strip("-")
 
 
@@ -233,6 +239,8 @@ class Reference:
         for d in self.shown:
             if home(d) == header and not d.owner:
                 groups.setdefault(d.full, []).append(d)
+        if groups:
+            out.append("## Names { #the-names }")
         for name, group in groups.items():
             if not any(self.where[name] == home(d) for d in group):
                 continue

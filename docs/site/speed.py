@@ -16,7 +16,7 @@ import speed_charts as charts
 import work
 from drawing import both
 
-PLAIN = {"Calls": "small calls", "Array programs": "passes over arrays, and products", "Functions of 2 M elements": "elementwise functions",
+PLAIN = {"Calls": "small calls", "Array programs": "arrays and products", "Functions of 2 M elements": "elementwise functions",
          "Operations alone": "single operations", "Collectives, 4 devices": "exchanges between devices", "Whole arrays over a mesh": "sharded arrays",
          "Training": "training steps and first calls", "Processes": "exported models and starts"}
 # The programs of the chart of bars: (section, row, what it is in plain words).
@@ -168,9 +168,10 @@ def contents():
         "plugin_faster": sum(r < LEVEL for *_, r in plugin_ratios),
         "plugin_note": "The machine was shared with other work in that measurement, so single ratios may be off by a tenth." if "was shared with other work" in jax_text else ""}
     means = ["| library | its time, as a multiple of ours, one input | eight inputs | models in which it is faster, of both |", "|---|---:|---:|---:|"]
+    stated = [dict(re.findall(r"(?:ratios: |\d, )([A-Za-z][\w, ]*?) ([\d.]+) over", line)) for line in re.findall(r"^Geometric means of the ratios: .*$", models_text, re.M)]
     for p in peers:
-        of = [[measured.peers(m)[p] for m in rows if p in measured.peers(m)] for rows in (one, eight)]
-        means.append(f"| {p.replace(', eager', '')} | {measured.mean(of[0]):.2g} | {measured.mean(of[1]):.2g} | {sum(r < LEVEL for r in of[0] + of[1])} of {len(of[0] + of[1])} |")
+        of = [measured.peers(m)[p] for m in one + eight if p in measured.peers(m)]
+        means.append(f"| {p.replace(', eager', '')} | {stated[0][p]} | {stated[1][p]} | {sum(r < LEVEL for r in of)} of {len(of)} |")
     tables = {
         "losses": losses(all_ratios, lambda heading, row: f"{row} ({PLAIN.get(heading, heading)})"),
         "model_means": means, "model_losses": losses(faster, lambda batch, model: f"{model}, {batch}"),

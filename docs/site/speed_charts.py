@@ -166,7 +166,7 @@ def limits(width, groups):
             else:
                 d.text(left - 10, y + 13, name, "", 12, "end")
             d.rect(left, y + 3, x, 13, "blue" if share < 1 else "green", 2, title=f"{name}: {100 * share:.0f} %")
-            d.text(left + x + 6, y + 13, f"{100 * share:.0f} %", "", 11.5)
+            d.text(left + x + 6, y + 13, f"{100 * share:.0f} %", "halo", 11.5)
             y += 19 if narrow else 21
     return d.svg(height + 20)
 
@@ -193,20 +193,21 @@ def roofline(width, points, peak, memory, title):
     mx, my = x(begin) + 0.36 * (x(corner) - x(begin)) - 6, y(begin * memory) + 0.36 * (y(peak) - y(begin * memory)) - 7
     d.text(mx, my, f"memory: {memory:.0f} GB/s", "bold", 11.5, "middle", f' transform="rotate({-steep:.1f} {number(mx)} {number(my)})"')
     bottom = top + plot + 44
-    placed = []
-    numbers = {}
+    marks = [(x(p[0]), y(p[1])) for p in points]
+    placed, numbers = [], {}
     for intensity, speed, colour, hollow, name in points:
         d.dot(x(intensity), y(speed), 4.2, colour, f"{name}: {speed:.3g} GFLOP/s", hollow)
         if colour == "orange":
             continue
         k = numbers.setdefault(name, len(numbers) + 1)
-        # The number stands where it meets no other number.
+        # The number stands where it meets no other number and no mark.
         for dx, dy in ((0, 17), (0, -9), (13, 4), (-13, 4), (13, 15), (-13, 15), (14, -7), (-14, -7), (0, 29), (24, 4), (-24, 4), (0, 41)):
             place = (x(intensity) + dx, y(speed) + dy)
-            if all(abs(place[0] - a) > 13 or abs(place[1] - b) > 10 for a, b in placed):
+            if all(abs(place[0] - a) > 13 or abs(place[1] - b) > 10 for a, b in placed) and \
+                    all(abs(place[0] - a) > 10 or abs(place[1] - 4 - b) > 9 for a, b in marks):
                 break
         placed.append(place)
-        d.text(*place, str(k), "", 10.5, "middle")
+        d.text(*place, str(k), "halo", 10.5, "middle")
     columns = 1 if width == NARROW else 2
     each = (len(numbers) + columns - 1) // columns
     for name, k in numbers.items():
