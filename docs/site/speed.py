@@ -16,7 +16,8 @@ import speed_charts as charts
 import work
 from drawing import both
 
-PLAIN = {"Calls": "small calls", "Array programs": "arrays and products", "Functions of 2 M elements": "elementwise functions",
+PLAIN = {"Calls": "small calls", "Training steps with Flax and Optax": "steps with Flax and Optax", "Training steps in plain JAX": "steps in plain JAX",
+         "Elementwise passes and copies": "elementwise passes", "Transforms and factorisations": "factorisations", "Array programs": "arrays and products", "Functions of 2 M elements": "elementwise functions",
          "Operations alone": "single operations", "Collectives, 4 devices": "exchanges between devices", "Whole arrays over a mesh": "sharded arrays",
          "Training": "training steps and first calls", "Processes": "exported models and starts"}
 # The programs of the chart of bars: (section, row, what it is in plain words).
@@ -144,7 +145,7 @@ def contents():
     svg = read("images/models.svg")
     peers = sorted({p for m in one for p in measured.peers(m)}, key=lambda p: list(charts.COLOUR).index(p.split(",")[0]))
     model_points, model_peak, model_memory = of_models(svg, [named(one, k) for k in range(len(one))])
-    plugin_ratios = [(h, r["row"], "jaxlib", measured.ratio(r["jaxlib / Tessera"])) for h, rows in plugin.items() for r in rows]
+    plugin_ratios = [(h, r["row"], "JAX's own engine", x) for h, rows in plugin.items() for r in rows if (x := measured.ratio(r.get("jaxlib / Tessera")))]
 
     pictures = {
         "beside": both(charts.beside, strips(sections)), "tasks": both(charts.tasks, of_tasks(sections)),
@@ -152,7 +153,10 @@ def contents():
         "limits": both(charts.limits, of_shares(sections, [{**m, "model": named(one, k)} for k, m in enumerate(one)])),
         "roofline_products": both(charts.roofline, of_products(sections), machine.peak, machine.memory, "Products and convolutions under the roofline"),
         "roofline_models": both(charts.roofline, model_points, model_peak, model_memory, "Whole models under the roofline")}
-    pictures["jax"] = both(charts.beside, [(h.lower(), {"JAX": [(measured.ratio(r["jaxlib / Tessera"]), r["row"]) for r in rows]}) for h, rows in plugin.items()])
+    of_heading = {}
+    for heading, row, _, r in plugin_ratios:
+        of_heading.setdefault(heading, []).append((r, row))
+    pictures["jax"] = both(charts.beside, [(PLAIN.get(h, h[0].lower() + h[1:]), {"JAX": points}) for h, points in of_heading.items()])
 
     all_ratios = every_ratio(sections)
     squares = [measured.reached(row["limit (reached)"]) for n in (512, 1024, 2048) if (row := row_of(sections, "Array programs", f"matmul {n}"))]
@@ -168,14 +172,14 @@ def contents():
         "plugin_faster": sum(r < LEVEL for *_, r in plugin_ratios),
         "plugin_note": "The machine was shared with other work in that measurement, so single ratios may be off by a tenth." if "was shared with other work" in jax_text else ""}
     means = ["| library | its time, as a multiple of ours, one input | eight inputs | models in which it is faster, of both |", "|---|---:|---:|---:|"]
-    stated = [dict(re.findall(r"(?:ratios: |\d, )([A-Za-z][\w, ]*?) ([\d.]+) over", line)) for line in re.findall(r"^Geometric means of the ratios: .*$", models_text, re.M)]
+    stated = [dict(re.findall(r"(?:ratios: |\d, )([A-Za-z][\w., ]*?) ([\d.]+) over", line)) for line in re.findall(r"^Geometric means of the ratios: .*$", models_text, re.M)]
     for p in peers:
         of = [measured.peers(m)[p] for m in one + eight if p in measured.peers(m)]
         means.append(f"| {p.replace(', eager', '')} | {stated[0][p]} | {stated[1][p]} | {sum(r < LEVEL for r in of)} of {len(of)} |")
     tables = {
         "losses": losses(all_ratios, lambda heading, row: f"{row} ({PLAIN.get(heading, heading)})"),
         "model_means": means, "model_losses": losses(faster, lambda batch, model: f"{model}, {batch}"),
-        "plugin_losses": losses(plugin_ratios, lambda heading, row: f"{row} ({heading.lower()})")}
+        "plugin_losses": losses(plugin_ratios, lambda heading, row: f"{row} ({PLAIN.get(heading, heading[0].lower() + heading[1:])})")}
 
     written = {f"images/speed/{name}{suffix}.svg": text for name, files in pictures.items() for suffix, text in files.items()}
     page = (pathlib.Path(__file__).with_name("speed.md.in")).read_text()

@@ -3,7 +3,7 @@ import math
 
 from drawing import NARROW, Drawing, number, width_of
 
-COLOUR = {"JAX": "blue", "PyTorch": "orange", "ONNX Runtime": "green", "OpenVINO": "purple"}
+COLOUR = {"JAX": "blue", "PyTorch": "orange", "torch.compile": "ink", "ONNX Runtime": "green", "OpenVINO": "purple", "IREE": "soft"}
 POWERS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
