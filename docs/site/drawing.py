@@ -108,8 +108,9 @@ def site_style():
 
 def put_into_pages(site):
     """Replaces the images of pages that have a narrow form by both forms of the drawing, of which site.css shows one."""
-    def inside(path):
-        return re.sub(r"<style>.*?</style>\n", "", path.read_text()).strip().replace("\n", "")
+    def inside(path, text):
+        svg = re.sub(r"<style>.*?</style>\n", "", path.read_text()).strip().replace("\n", "")
+        return svg if "aria-label" in svg else svg.replace("<svg ", f'<svg role="img" aria-label="{text}" ', 1)
 
     for page in site.rglob("*.html"):
         text = page.read_text()
@@ -119,7 +120,7 @@ def put_into_pages(site):
             narrow = wide.with_name(f"{wide.stem}_narrow.svg")
             if not narrow.exists():
                 return m[0]
-            return f'<span class="drawing-wide">{inside(wide)}</span><span class="drawing-narrow">{inside(narrow)}</span>'
+            return f'<span class="drawing-wide">{inside(wide, m[1])}</span><span class="drawing-narrow">{inside(narrow, m[1])}</span>'
         changed = re.sub(r'<img alt="([^"]*)" src="([^"]*\.svg)" ?/?>', replaced, text)
         if changed != text:
             page.write_text(changed.replace("</head>", f"<style>{site_style()}</style></head>", 1))

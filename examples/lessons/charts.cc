@@ -67,26 +67,36 @@ std::string short_number(double v) {
   return text;
 }
 
-}  // namespace
-
-void save_chart(const std::string& path, const std::vector<Curve>& curves,
-                const ChartTexts& texts) {
-  constexpr double kWidth = 640, kHeight = 360;
-  Scale x{.begin = 66, .end = kWidth - 20}, y{.begin = kHeight - 52, .end = 46};
+/// A narrow chart has the names of its curves below it.
+void draw_chart(const std::string& path, const std::vector<Curve>& curves, const ChartTexts& texts,
+                double width, double height, bool narrow) {
+  const double bottom = narrow ? 300 : height;
+  Scale x{.begin = narrow ? 58.0 : 66.0, .end = width - 20};
+  Scale y{.begin = bottom - 52, .end = narrow ? 36.0 : 46.0};
   y.log = texts.log_y;
   for (const Curve& c : curves) {
     for (double v : c.x) x.take(v);
     for (double v : c.y) y.take(v);
   }
-  Drawing d(kWidth, kHeight);
-  d.text(x.begin, 24, texts.title, "font-size=\"16\"");
+  double below = bottom + 4, at = 14;
+  // Where the names of a narrow chart stand.
+  std::vector<std::pair<double, double>> places;
+  for (const Curve& c : curves) {
+    const double needs = 12 + 7.4 * static_cast<double>(c.name.size());
+    if (at + needs > width && at > 14) at = 14, below += 17;
+    places.emplace_back(at, below + 6);
+    at += c.name.empty() ? 0 : needs;
+  }
+  Drawing d(width, narrow ? below + 18 : height);
+  d.text(narrow ? 14 : x.begin, narrow ? 20 : 24, texts.title,
+         narrow ? "font-size=\"13\"" : "font-size=\"16\"");
   for (double v : ticks(y)) {
     d.line(x.begin, y.at(v), x.end, y.at(v), "#ddd");
     d.text(x.begin - 8, y.at(v) + 4, short_number(v), "text-anchor=\"end\"");
   }
   for (double v : ticks(x))
     d.text(x.at(v), y.begin + 18, short_number(v), "text-anchor=\"middle\"");
-  d.text((x.begin + x.end) / 2, kHeight - 12, texts.x, "text-anchor=\"middle\"");
+  d.text((x.begin + x.end) / 2, bottom - 12, texts.x, "text-anchor=\"middle\"");
   d.raw("<text transform=\"translate(16 " + number((y.begin + y.end) / 2) +
         ") rotate(-90)\" text-anchor=\"middle\">" + lesson_svg::escaped(texts.y) + "</text>");
   double named = x.end;
@@ -103,10 +113,22 @@ void save_chart(const std::string& path, const std::vector<Curve>& curves,
     d.raw("<path d=\"" + points + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" +
           (c.dots ? "7" : "2") + "\" stroke-linecap=\"round\" stroke-linejoin=\"round\"/>");
     if (c.name.empty()) continue;
+    if (narrow) {
+      d.text(places[k].first, places[k].second, c.name, "fill=\"" + colour + "\"");
+      continue;
+    }
     d.text(named, 40, c.name, "text-anchor=\"end\" fill=\"" + colour + "\"");
     named -= 12 + 7.0 * static_cast<double>(c.name.size());
   }
   d.save(path);
+}
+
+}  // namespace
+
+void save_chart(const std::string& path, const std::vector<Curve>& curves,
+                const ChartTexts& texts) {
+  draw_chart(path, curves, texts, 640, 360, false);
+  draw_chart(lesson_svg::narrow(path), curves, texts, 352, 0, true);
 }
 
 void save_heatmap(const std::string& path, const ts::Array& values, const std::string& title) {

@@ -1,4 +1,5 @@
-// Writes the pictures of the lessons and of the gallery as SVG files.
+// Writes the pictures of the lessons and of the gallery as SVG files. Charts, shardings and
+// timelines are written a second time for narrow windows, as NAME_narrow.svg.
 #pragma once
 
 #include <tessera/array.h>

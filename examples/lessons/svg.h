@@ -23,6 +23,11 @@ inline std::string escaped(const std::string& text) {
   return s;
 }
 
+/// The file of the same picture for narrow windows, which the site shows there.
+inline std::string narrow(const std::string& path) {
+  return path.substr(0, path.size() - 4) + "_narrow.svg";
+}
+
 /// An SVG with a white ground, so that it can also be read on a dark page.
 class Drawing {
  public:
