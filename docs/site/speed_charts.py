@@ -41,7 +41,8 @@ def legend(d, y, entries):
 def ratio_axis(d, at, top, bottom, labels=True):
     """The lines of a chart of ratios. Left of 1 the other library is the faster one."""
     d.rect(at.begin, top, at(1) - at.begin, bottom - top, "tint")
-    every = POWERS if at.end - at.begin > 400 else tuple(v for v in POWERS if round(math.log10(v), 6).is_integer() or v == 0.5)
+    # Where a power of ten has little room, only powers of ten have a line.
+    every = POWERS if (at.end - at.begin) / math.log10(at.high / at.low) > 150 else tuple(v for v in POWERS if round(math.log10(v), 6).is_integer() or v == 0.5)
     for v in at.ticks(every):
         d.line(at(v), top, at(v), bottom, "s-soft" if v == 1 else "s-rule", 1.5 if v == 1 else 1)
         if labels:
