@@ -116,7 +116,7 @@ def losses(rows, texts):
 def summed(prefix, peer, text):
     """What the sentence below a table says of all of its rows."""
     m = re.search(rf"^{peer} takes ([\d.]+) times as long over (\d+) rows \(geometric mean\); less by more than 3 % in (\d+|none)", text, re.M)
-    return {f"{prefix}_mean": m[1], f"{prefix}_rows": m[2], f"{prefix}_faster": m[3]}
+    return {f"{prefix}_mean": m[1], f"{prefix}_rows": m[2], f"{prefix}_faster": "none" if m[3] == "0" else m[3]}
 
 
 def strips(sections):
@@ -159,7 +159,7 @@ def contents():
     pictures["jax"] = both(charts.beside, [(PLAIN.get(h, h[0].lower() + h[1:]), {"JAX": points}) for h, points in of_heading.items()])
 
     all_ratios = every_ratio(sections)
-    squares = [measured.reached(row["limit (reached)"]) for n in (512, 1024, 2048) if (row := row_of(sections, "Array programs", f"matmul {n}"))]
+    squares = [measured.reached(row["limit (reached)"]) for n in (1024, 2048) if (row := row_of(sections, "Array programs", f"matmul {n}"))]
     faster = [(batch, named(rows, k), p, r) for batch, rows in (("one input", one), ("eight inputs", eight)) for k, m in enumerate(rows) for p, r in measured.peers(m).items()]
     figures = {
         **summed("jax", "JAX", performance), **summed("torch", "PyTorch", performance),
@@ -169,7 +169,7 @@ def contents():
         "corner": f"{machine.peak / machine.memory:.0f}", "squares": f"{100 * min(squares):.0f} to {100 * max(squares):.0f}",
         "avx2_date": other.date,
         "models": len(one), "plugin_mean": f"{measured.mean(r for *_, r in plugin_ratios):.2g}", "plugin_rows": len(plugin_ratios),
-        "plugin_faster": sum(r < LEVEL for *_, r in plugin_ratios),
+        "plugin_faster": sum(r < LEVEL for *_, r in plugin_ratios) or "none",
         "plugin_note": "The machine was shared with other work in that measurement, so single ratios may be off by a tenth." if "was shared with other work" in jax_text else ""}
     means = ["| library | its time, as a multiple of ours, one input | eight inputs | models in which it is faster, of both |", "|---|---:|---:|---:|"]
     stated = [dict(re.findall(r"(?:ratios: |\d, )([A-Za-z][\w., ]*?) ([\d.]+) over", line)) for line in re.findall(r"^Geometric means of the ratios: .*$", models_text, re.M)]
