@@ -245,7 +245,8 @@ int main(int argc, char** argv) {
   std::vector<unsigned> counts{1U};
   if (cores > 1) counts.push_back(cores);
   for (unsigned n : counts) {
-    for (const Arithmetic& of : arithmetic(newest)) std::printf("%s %u %.1f\n", of.name, n, peak(of, n));
+    for (const Arithmetic& of : arithmetic(newest))
+      std::printf("%s %u %.1f\n", of.name, n, peak(of, n));
     for (const Pattern& pattern : patterns(newest))
       for (long bytes = 64L << 10; bytes <= 256L << 20; bytes *= 4)
         std::printf("%s %u %ld %.1f\n", pattern.name, n, bytes, gbytes(pattern, n, bytes));
