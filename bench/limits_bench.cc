@@ -4,11 +4,12 @@
 // * c), by the bytes of all arrays, from sizes that fit the first cache to sizes that fit no cache.
 // Prints "fma CORES GFLOP/s", "bf16 CORES GFLOP/s", "int32 CORES GOP/s" and "PATTERN CORES BYTES
 // GB/s" lines. Each is the best of several tries, with plain or streaming stores, whichever are
-// faster at that size.
+// faster at that size. With the argument `avx2`, it uses no newer instructions than AVX2.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -116,14 +117,14 @@ struct Arithmetic {
   int operations;
   float (*run)();
 };
-std::vector<Arithmetic> arithmetic() {
+std::vector<Arithmetic> arithmetic(bool newest) {
   std::vector<Arithmetic> all;
-  const bool wide = __builtin_cpu_supports("avx512f");
+  const bool wide = newest && __builtin_cpu_supports("avx512f");
   if (wide)
     all.push_back({"fma", 2 * 16, fma512});
   else if (__builtin_cpu_supports("fma"))
     all.push_back({"fma", 2 * 8, fma256});
-  if (__builtin_cpu_supports("avx512bf16")) all.push_back({"bf16", 2 * 32, bf16_512});
+  if (wide && __builtin_cpu_supports("avx512bf16")) all.push_back({"bf16", 2 * 32, bf16_512});
   if (wide)
     all.push_back({"int32", 2 * 16, int32_512});
   else if (__builtin_cpu_supports("avx2"))
@@ -180,8 +181,8 @@ using Ways = std::vector<Pass>;
 std::vector<Pattern> four(Ways read, Ways write, Ways copy, Ways triad) {
   return {{"read", 1, read}, {"write", 1, write}, {"copy", 2, copy}, {"triad", 3, triad}};
 }
-std::vector<Pattern> patterns() {
-  if (__builtin_cpu_supports("avx512f"))
+std::vector<Pattern> patterns(bool newest) {
+  if (newest && __builtin_cpu_supports("avx512f"))
     return four({read_512}, {write_store_512, write_stream_512}, {copy_store_512, copy_stream_512},
                 {triad_store_512, triad_stream_512});
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -196,9 +197,9 @@ void end_of_streams() { _mm_sfence(); }
 struct Arithmetic {
   const char* name;
 };
-std::vector<Arithmetic> arithmetic() { return {{"fma"}}; }
+std::vector<Arithmetic> arithmetic(bool) { return {{"fma"}}; }
 double peak(const Arithmetic&, unsigned) { return 0; }
-std::vector<Pattern> patterns() { return any_processor(); }
+std::vector<Pattern> patterns(bool) { return any_processor(); }
 void end_of_streams() {}
 
 #endif
@@ -238,13 +239,15 @@ double gbytes(const Pattern& pattern, unsigned workers, long bytes) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool newest = argc < 2 || std::strcmp(argv[1], "avx2") != 0;
   unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<unsigned> counts{1U};
   if (cores > 1) counts.push_back(cores);
   for (unsigned n : counts) {
-    for (const Arithmetic& of : arithmetic()) std::printf("%s %u %.1f\n", of.name, n, peak(of, n));
-    for (const Pattern& pattern : patterns())
+    for (const Arithmetic& of : arithmetic(newest))
+      std::printf("%s %u %.1f\n", of.name, n, peak(of, n));
+    for (const Pattern& pattern : patterns(newest))
       for (long bytes = 64L << 10; bytes <= 256L << 20; bytes *= 4)
         std::printf("%s %u %ld %.1f\n", pattern.name, n, bytes, gbytes(pattern, n, bytes));
   }

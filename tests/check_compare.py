@@ -11,6 +11,7 @@ sys.path.insert(0, str(root / "bench/compare"))
 import gate  # noqa: E402
 import limits  # noqa: E402
 import rows  # noqa: E402
+import sides  # noqa: E402
 import table  # noqa: E402
 import work  # noqa: E402
 
@@ -75,6 +76,10 @@ def check_table(of):
         "JAX takes 2 times as long over 1 rows (geometric mean); less by more than 3 % in 0.", "",
         "PyTorch takes 1.7 times as long over 2 rows (geometric mean); less by more than 3 % in 1: sum rows (0.95)."], "the summary")
     expect(table.page(result), "performance_avx2.md", "the page")
+    wide = {**result, "cpu": {**result["cpu"], "flags": ["avx2", "avx512f"]}}
+    expect((table.page(wide), table.page({**wide, "isa": "avx2"})), ("performance.md", "performance_avx2.md"), "the page where there is AVX-512")
+    two = sides.JaxSide(["x"], {"A": "1", **sides.AVX2["jax"]}, None).environment_of(2)
+    expect(two, {"A": "1", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2 --xla_force_host_platform_device_count=2"}, "JAX with two devices and AVX2")
 
 
 PROGRAM = """import sys

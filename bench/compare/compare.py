@@ -7,8 +7,8 @@ Every round of a row times all sides right after each other; a ratio is the medi
 has several forms of a row, all are timed and the fastest counts. PyTorch is three sides: its operations as they are called, the whole row
 in one function of torch.compile, and operations called from C++ in the rows that are about calls. A side that hangs is killed and named in
 the table; the others go on. Results go to build/compare/results.json and results.md. `--write` also puts them into docs/performance.md, or
-into docs/performance_avx2.md where the processor has no AVX-512; it takes at least five rounds, and refuses where other work keeps the
-machine busy, before or meanwhile.
+into docs/performance_avx2.md where the processor has no AVX-512 or `--isa avx2` keeps all sides from it; it takes at least five rounds, and
+refuses where other work keeps the machine busy, before or meanwhile.
 """
 
 import re
@@ -26,6 +26,7 @@ def parse():
     session.add_timing(p)
     p.add_argument("--python-torch", help="interpreter that has PyTorch 2; without it a virtual environment is made")
     p.add_argument("--only", default="jax,torch", help="peers to run, of jax and torch; empty for none")
+    p.add_argument("--isa", choices=("avx2",), help="the newest instructions that sides may use")
     args = p.parse_args()
     if args.write and (args.rows or args.quick or args.only != p.get_default("only")):
         p.error("--write takes the whole table: leave --rows, --quick and --only out")
@@ -37,22 +38,24 @@ def parse():
 
 def all_sides(run, args):
     """{side: how it is run}, of the peers that were asked for; adds their versions to the result."""
-    peers, log, environment = args.only.split(","), run.log, run.environment
+    peers, log = args.only.split(","), run.log
+    environment = {side: run.environment | (kept if args.isa else {}) for side, kept in sides.AVX2.items()}
     ours, versions = [str(run.programs / "rows_bench")], run.result["versions"]
-    every = {"tessera": sides.Side(ours, environment, log), "isolated": sides.Side(ours, dict(environment, TESSERA_ISOLATE="1"), log)}
+    isolated = dict(environment["tessera"], TESSERA_ISOLATE="1")
+    every = {"tessera": sides.Side(ours, environment["tessera"], log), "isolated": sides.Side(ours, isolated, log)}
     if "jax" in peers:
         python = sides.jax_python(args.python, session.WORK)
-        every["jax"] = sides.JaxSide([python, str(sides.HERE / "jax_rows.py")], environment, log)
+        every["jax"] = sides.JaxSide([python, str(sides.HERE / "jax_rows.py")], environment["jax"], log)
         versions["JAX"] = session.version(python, "jax")[0]
     if "torch" in peers:
         python = sides.torch_python(args.python_torch, session.WORK)
         program = [python, str(sides.HERE / "torch_rows.py")]
-        cached = dict(environment, TORCHINDUCTOR_CACHE_DIR=str(session.WORK / "inductor"))
+        cached = dict(environment["torch"], TORCHINDUCTOR_CACHE_DIR=str(session.WORK / "inductor"))
         every |= {side: sides.TorchSide(program, cached, log) for side in row_table.BOTH}
         versions["PyTorch"] = session.version(python, "torch")[0]
         command, why = sides.build_libtorch(python, session.WORK)
         if command:
-            every["libtorch"] = sides.Side(command, environment, log)
+            every["libtorch"] = sides.Side(command, environment["torch"], log)
         else:
             print(f"PyTorch from C++ is left out: {why}", file=sys.stderr)
     return every
@@ -60,7 +63,8 @@ def all_sides(run, args):
 
 def main():
     args = parse()
-    run = session.Session("results", args, ("rows_bench", "limits_bench"), seconds=args.seconds, rows={})
+    run = session.Session("results" + (f"_{args.isa}" if args.isa else ""), args, ("rows_bench", "limits_bench"),
+                          seconds=args.seconds, rows={}, isa=args.isa)
     with run:
         every = all_sides(run, args)
         try:

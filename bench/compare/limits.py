@@ -6,10 +6,10 @@ import math
 import sides
 
 
-def measured(folder):
+def measured(folder, isa=None):
     """{"fma": {cores: GFLOP/s}, "bf16": the same of bfloat16 where the processor has it, "int32": of int32, "triad": {cores: GB/s of arrays
-    that no cache holds}, "bandwidth": {pattern: {cores: [(bytes, GB/s), ...]}}}, by rising bytes."""
-    return parsed(sides.run([folder / "limits_bench"]))
+    that no cache holds}, "bandwidth": {pattern: {cores: [(bytes, GB/s), ...]}}}, by rising bytes; with no instructions newer than `isa`."""
+    return parsed(sides.run([folder / "limits_bench", *([isa] if isa else [])]))
 
 
 def parsed(text):

@@ -6,6 +6,7 @@ import time
 import sides
 
 SHORT = 1000.0  # microseconds; rows whose calls take less need only a third of the time
+LONG = 3e6  # microseconds; first calls that take longer are run in half of the rounds
 
 
 def measure(row, side, program, args, before):
@@ -33,16 +34,20 @@ def best(forms):
     return result
 
 
+def enough(row, before, i, rounds):
+    """Whether a first call that takes long needs no further round after `i` of them."""
+    return row.kind != "steady" and bool(before) and before[0][0] > LONG and i >= rounds // 2
+
+
 def run_row(row, active, args):
     """{side: {"rounds": [[...], ...], ...} or {"error": text}}"""
     result = {name: {form: {"rounds": []} for form in row.programs(name)} for name in active}
     names = list(active)
-    rounds = {"steady": args.rounds, "peak": 1}.get(row.kind, max(1, args.rounds // 2))
-    for i in range(rounds):
+    for i in range(1 if row.kind == "peak" else args.rounds):
         for name in names[i % len(names):] + names[:i % len(names)]:
             for form, program in row.programs(name).items():
                 side = result[name][form]
-                if "error" in side:
+                if "error" in side or enough(row, side["rounds"], i, args.rounds):
                     continue
                 try:
                     side["rounds"].append(measure(row, active[name], program, args, side["rounds"]))

@@ -58,7 +58,7 @@ class Session:
         self.result = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "cpu": machine.cpu(), "rounds": args.rounds,
                        "versions": {}, **result}
         if targets:
-            self.result["limits"] = limits.measured(self.programs)
+            self.result["limits"] = limits.measured(self.programs, result.get("isa"))
 
     def refuse_where_busy(self, share, when):
         if self.write and share > machine.BUSY:

@@ -16,6 +16,10 @@ ROOT = HERE.parent.parent
 JAX = {"jax": ["jax==0.12.0.1; python_version >= '3.12'", "jax==0.10.2; python_version < '3.12'"], "flatbuffers": ["flatbuffers"]}
 TORCH = {"torch": ["torch==2.15.0"]}
 
+# How each side is kept to AVX2 on a processor that has more. XLA's products and convolutions do not obey their flag.
+AVX2 = {"tessera": {"TESSERA_ISA": "avx2"}, "jax": {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"},
+        "torch": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+
 
 class Failed(Exception):
     """A side could not run a row; the text goes into the table."""
@@ -158,7 +162,8 @@ class JaxSide(Side):
         return row.jax
 
     def environment_of(self, devices):
-        return dict(self.environment, XLA_FLAGS=f"--xla_force_host_platform_device_count={devices}")
+        flags = [*self.environment.get("XLA_FLAGS", "").split(), f"--xla_force_host_platform_device_count={devices}"]
+        return dict(self.environment, XLA_FLAGS=" ".join(flags))
 
 
 class TorchSide(Side):

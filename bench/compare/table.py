@@ -84,7 +84,14 @@ def bandwidths(limits):
 
 def page(result):
     """The page of docs with the table for such a processor."""
-    return "performance.md" if "avx512f" in result["cpu"]["flags"] else "performance_avx2.md"
+    return "performance.md" if "avx512f" in result["cpu"]["flags"] and not result.get("isa") else "performance_avx2.md"
+
+
+def kept_to(result):
+    """A sentence about a run in which no side used the newest instructions of the processor."""
+    name = result["isa"].upper()
+    return (f"No side may use instructions newer than {name}, and the machine's limits are those of {name}. XLA's products and convolutions do "
+            "not obey this, so ratios to JAX say little where most of the time is theirs.")
 
 
 def shared(result):
@@ -107,7 +114,7 @@ def limit(row, side, limits):
 
 
 def markdown(result):
-    lines = heading(result) + ["", *bandwidths(result["limits"])]
+    lines = heading(result) + (["", kept_to(result)] if result.get("isa") else []) + ["", *bandwidths(result["limits"])]
     for group, rows in row_table.GROUPS.items():
         rows = [r for r in rows if r.name in result["rows"]]
         if rows:

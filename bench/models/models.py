@@ -31,9 +31,8 @@ FOLDER = sides.ROOT / "build/models"
 NEEDED = {"jax": "jax", "onnxruntime": "onnxruntime", "openvino": "openvino", "eager": "torch", "compiled": "torch", "iree": "iree.compiler"}
 THREADS = 2
 # How each side is kept to AVX2; ONNX Runtime and IREE choose instructions in other ways, or not at all.
-AVX2 = {"tessera": {"TESSERA_ISA": "avx2"}, "jax": {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}, "openvino": {"ONEDNN_MAX_CPU_ISA": "AVX2"},
-        **{side: {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
-           for side in ("eager", "compiled")}}
+AVX2 = {"tessera": sides.AVX2["tessera"], "jax": sides.AVX2["jax"], "openvino": {"ONEDNN_MAX_CPU_ISA": "AVX2"},
+        "eager": sides.AVX2["torch"], "compiled": sides.AVX2["torch"]}
 
 
 @dataclass(frozen=True)

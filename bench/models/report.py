@@ -44,7 +44,7 @@ def limit(facts, limits, side):
 def markdown(result):
     lines = table.heading(result)
     if result["isa"]:
-        lines += ["", f"No side may use instructions newer than {result['isa'].upper()}; the machine's limits are those of all instructions."]
+        lines += ["", table.kept_to(result)]
     shown = [s for s in SIDES if any(s in r for r in result["rows"].values())]
     for name, (title, kind) in KINDS.items():
         rows = [(m, result["rows"][name.format(m)]) for m in result["models"] if name.format(m) in result["rows"]]
