@@ -1,0 +1,122 @@
+// The process in which cells run. The kernel sends the paths of shared objects; each is loaded, and
+// its function called. Both directions have a pipe of their own, so that the cell's output may hold
+// anything.
+#include "runner.h"
+
+#include "notebook.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+volatile std::sig_atomic_t interrupts = 0;
+int to_kernel = -1;
+
+void write_all(const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(to_kernel, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) std::_Exit(1);  // the kernel is gone
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+std::string demangled(const char* name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string s = status == 0 ? text : name;
+  std::free(text);
+  for (const char* part : {"v0::", "notebook::"})
+    for (std::size_t at; (at = s.find(part)) != std::string::npos;) s.erase(at, std::strlen(part));
+  return s;
+}
+
+void run(void (*cell)()) {
+  using tessera_notebook::send;
+  interrupts = 0;
+  try {
+    cell();
+    send('F', {});
+  } catch (const tessera_notebook::Interrupted&) {
+    send('I', {});
+  } catch (const std::exception& e) {
+    send('E', {demangled(typeid(e).name()), e.what()});
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    send('E', {type ? demangled(type->name()) : "unknown", "an exception that has no text"});
+  }
+}
+
+void load(const std::string& path) {
+  using tessera_notebook::send;
+  void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!object) return send('L', {::dlerror()});
+  auto cell = reinterpret_cast<void (*)()>(::dlsym(object, "tessera_notebook_cell"));
+  if (!cell) return send('L', {::dlerror()});
+  run(cell);
+}
+
+}  // namespace
+
+namespace tessera_notebook {
+
+void send(char kind, const std::initializer_list<std::string>& texts) {
+  std::cout.flush();
+  std::cerr.flush();
+  std::fflush(nullptr);
+  std::string message(1, kind);
+  const auto number = [&](std::size_t n) {
+    for (int k = 0; k < 4; ++k) message += static_cast<char>(n >> (8 * k) & 255);
+  };
+  number(texts.size());
+  for (const std::string& text : texts) {
+    number(text.size());
+    message += text;
+  }
+  write_all(message);
+}
+
+void check() {
+  if (interrupts > 0) {
+    interrupts = 0;
+    throw Interrupted{};
+  }
+}
+
+void defined(const char* variable, const std::string& type) { send('V', {variable, type}); }
+
+}  // namespace tessera_notebook
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const int from_kernel = std::atoi(argv[1]);
+  to_kernel = std::atoi(argv[2]);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+  struct sigaction stop {};
+  stop.sa_handler = [](int) { interrupts = interrupts + 1; };
+  ::sigaction(SIGINT, &stop, nullptr);
+  std::string line;
+  for (char c;;) {
+    const ssize_t n = ::read(from_kernel, &c, 1);
+    if (n < 0 && errno == EINTR) continue;
+    // The cells' threads and variables end with the process, without their destructors: they may
+    // refer to each other in any order.
+    if (n <= 0) std::_Exit(0);
+    if (c != '\n') {
+      line += c;
+      continue;
+    }
+    load(line);
+    line.clear();
+  }
+}
