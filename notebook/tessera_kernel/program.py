@@ -97,6 +97,7 @@ class Program:
     def source(self, parts, cell, label):
         self.stage += 1
         number = self.stage
+        parts = [p for p in parts if not self._same(p)]
         needed = set().union(*(p.words for p in parts)) if parts else set()
         here = {n for p in parts for n in p.names}
         keys = {p.key for p in parts if p.key}
@@ -180,12 +181,12 @@ class Program:
     # What is repeated.
     def _prelude(self, needed, here, keys):
         """The definitions that a text with these words needs, those before others that they depend on."""
-        visible = [k for k in self.known if k.key not in keys and not (set(k.names) & here and k.kind != "function" and k.names)]
+        visible = [k for k in self.known if k.key not in keys and (_overloads(k) or not set(k.names) & here)]
         by_name = {}
         for known in visible:
             for name in known.names:
                 by_name.setdefault(name, []).append(known)
-        chosen, queue = [], list(needed - here)
+        chosen, queue = [], list(needed)
         seen = set()
 
         def take(known):
@@ -216,14 +217,15 @@ class Program:
         rest = [k for k in chosen if k.kind not in ("directive", "using")]
         return usings + _by_dependency(rest), directives
 
+    def _same(self, part):
+        """Whether a definition repeats the known one, as in a cell that is run again. Types then stay the same types."""
+        return part.kind in ("type", "template", "special", "directive", "using") and any(
+            k.key == part.key and k.text.split() == part.text.split() and not k.stale for k in self.known)
+
     # What a cell leaves behind.
     def keep(self, part, cell, label, number, types):
         """Adds the definition of a part of a cell that was loaded. `types` has the type of each variable that got its value."""
-        if part.kind in ("statement",):
-            return
-        if part.kind == "variable" and ",".join(part.names) not in types:
-            return
-        if part.kind == "member":
+        if part.kind in ("statement", "member") or self._same(part) or (part.kind == "variable" and ",".join(part.names) not in types):
             return
         text, outside, type_name = part.text, "", ""
         if part.kind == "function":
@@ -264,10 +266,7 @@ class Program:
         """Removes what a new definition replaces. What depends on a replaced type can no longer be used."""
         gone = []
         for known in self.known:
-            same_name = set(known.names) & set(new.names)
-            if (known.key == new.key and new.key) or (same_name and not (known.kind == new.kind == "function")
-                                                      and not (known.key.startswith("function") and new.key.startswith("function"))
-                                                      and not known.key.startswith("declared")):
+            if known.key == new.key or (set(known.names) & set(new.names) and not (_overloads(known) and _overloads(new))):
                 gone.append(known)
         self.known = [k for k in self.known if not any(k is g for g in gone)]
         for old in gone:
@@ -283,6 +282,11 @@ class Program:
                 self._make_stale(set(known.names), known.names[0], cell)
 
 
+
+
+def _overloads(definition):
+    """Whether other functions may have the same name."""
+    return definition.key.startswith(("function ", "declared "))
 
 
 def _by_dependency(chosen):

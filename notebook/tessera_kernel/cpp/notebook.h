@@ -164,7 +164,7 @@ std::string text_of(const T& x) {
     return "(" + s + ")";
   } else if constexpr (std::is_aggregate_v<T>) {
     std::string s = type_name<T>();
-    if (const std::size_t at = s.find("notebook::cell_"); at == 0) s = s.substr(s.rfind(':') + 1);
+    if (s.starts_with("notebook::")) s = s.substr(s.rfind(':') + 1);
     tessera::tree::for_each(
         [&](const std::string& path, const tessera::Array& leaf) {
           s += "\n  " + path + "  " + leaf_text(leaf);
