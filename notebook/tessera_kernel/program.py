@@ -181,7 +181,7 @@ class Program:
     # What is repeated.
     def _prelude(self, needed, here, keys):
         """The definitions that a text with these words needs, those before others that they depend on."""
-        visible = [k for k in self.known if k.key not in keys and (_overloads(k) or not set(k.names) & here)]
+        visible = [k for k in self.known if k.key not in keys and not set(k.names) & here]
         by_name = {}
         for known in visible:
             for name in known.names:
@@ -266,13 +266,13 @@ class Program:
         """Removes what a new definition replaces. What depends on a replaced type can no longer be used."""
         gone = []
         for known in self.known:
-            if known.key == new.key or (set(known.names) & set(new.names) and not (_overloads(known) and _overloads(new))):
+            if known.key == new.key or (set(known.names) & set(new.names) and not (known.cell == new.cell and _overloads(known) and _overloads(new))):
                 gone.append(known)
         self.known = [k for k in self.known if not any(k is g for g in gone)]
         for old in gone:
-            if old.kind == "type" or old.kind == "template" or (old.kind == "variable" and old.type != new.type):
-                if old.text != new.text:
-                    self._make_stale(set(old.names), old.names[0] if old.names else "", new.cell)
+            changed = old.kind in ("type", "template") and old.text != new.text or old.kind == "variable" and old.type != new.type
+            if changed and not old.key.startswith("declared "):
+                self._make_stale(set(old.names), old.names[0] if old.names else "", new.cell)
 
     def _make_stale(self, names, cause, cell):
         for known in self.known:
@@ -282,10 +282,8 @@ class Program:
                 self._make_stale(set(known.names), known.names[0], cell)
 
 
-
-
 def _overloads(definition):
-    """Whether other functions may have the same name."""
+    """Whether other functions of the same cell may have the same name."""
     return definition.key.startswith(("function ", "declared "))
 
 

@@ -134,10 +134,11 @@ class Definitions(Kernel):
         self.ok("int value(const M& m) { return m.x + 100; }")
         self.assertEqual(self.ok("value(M{3})").result, "103")
 
-    def test_overloads_stay(self):
-        self.ok("int kind(int) { return 1; }")
-        self.ok("int kind(double) { return 2; }")
+    def test_overloads_of_one_cell_stay_together(self):
+        self.ok("int kind(int) { return 1; }\nint kind(double) { return 2; }")
         self.assertEqual(self.ok("std::pair(kind(1), kind(1.0))").result, "(1, 2)")
+        self.ok("int kind(int, int = 0) { return 3; }")
+        self.assertEqual(self.ok("std::pair(kind(1), kind(1.0))").result, "(3, 3)")
 
     def test_a_type_is_defined_anew(self):
         self.ok("struct Model { int a; };\nint read(const Model& m) { return m.a; }")
