@@ -14,7 +14,7 @@ use the name that the compiler has for the type.
 import dataclasses
 import re
 
-from .splitter import Splitter, first_error, parse, words
+from .splitter import Part, Splitter, unreadable, words
 
 # A type that can be written in a later cell.
 _NAMED_TYPE = re.compile(r"[\w:<>, &*\[\]]+$")
@@ -77,11 +77,9 @@ class Program:
     # The parts of a cell.
     def split(self, text):
         """The parts of a cell, and a remark if the grammar could not read it and all of it is taken as statements."""
-        splitter = Splitter(text, self.variables())
-        if first_error(splitter.root) is not None:
-            from .splitter import Part
+        if unreadable(text):
             return [Part("statement", text, 1)], True
-        return splitter.parts(), False
+        return Splitter(text, self.variables()).parts(), False
 
     def stages(self, parts):
         """The parts in groups: one ends behind each reference, whose target has to be known before other parts are loaded."""

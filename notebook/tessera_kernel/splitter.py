@@ -1,7 +1,8 @@
 """Splits the text of a cell into its top-level parts, with the grammar of tree-sitter.
 
 The grammar knows C++'s syntax but no types, so a few texts have two readings. `T x(y);` is read as a variable if y is a variable, and as
-the declaration of a function otherwise; `a * b;` is read as a declaration.
+the declaration of a function otherwise; `a * b;` is read as a declaration. A cell is read as the body of a function, where the grammar knows
+all statements, and functions too.
 """
 import dataclasses
 import re
@@ -72,8 +73,23 @@ def words(text):
     return {w.decode() for w in _WORD.findall(_TEXTS.sub(b" ", text.encode()))}
 
 
+# What stands around a cell. The line in front makes the rows of the tree the numbers of the cell's lines. A `;` at the end makes the last
+# expression a statement.
+_BEFORE, _BEHIND = b"void cell() {\n", b"\n;\n}"
+
+
 def parse(text):
-    return _PARSER.parse(text.encode()).root_node
+    """The tree of a cell, whose root is a function's body, or None if its brackets do not match."""
+    root = _PARSER.parse(_BEFORE + text.encode() + _BEHIND).root_node
+    if len(root.children) != 1 or root.children[0].type != "function_definition":
+        return None
+    return root.children[0].child_by_field_name("body")
+
+
+def unreadable(text):
+    """Whether the grammar cannot read a cell."""
+    root = parse(text)
+    return root is None or first_error(root) is not None
 
 
 def first_error(node):
@@ -114,7 +130,7 @@ class _Edits:
         if node.type == "lambda_capture_specifier":
             # A cell's variable has static storage, which a plain capture may not name.
             for k, child in enumerate(node.children):
-                if child.type == "identifier" and not self._initialised(node, k):
+                if child.type == "identifier" and child.text and not self._initialised(node, k):
                     self.insertions.append((child.end_byte, b" = " + child.text))
         for child in node.children:
             self._walk(child)
@@ -148,16 +164,14 @@ class Splitter:
     def __init__(self, text, variables=()):
         """`variables` are the names of variables of earlier cells."""
         self.variables = set(variables)
-        self.whole = text
-        # A `;` at the end makes the last expression a statement, which is displayed because the user wrote none.
-        self.source = (text + "\n;").encode()
-        self.root = _PARSER.parse(self.source).root_node
+        self.source = _BEFORE + text.encode() + _BEHIND
+        self.root = parse(text)
         self.edits = _Edits(self.source, self.root)
-        self.end = len(text.encode())
+        self.end = len(_BEFORE) + len(text.encode())
 
     def parts(self):
         found = []
-        nodes = [n for n in self.root.children if n.type not in ("comment", ";")]
+        nodes = [n for n in self.root.named_children if n.type != "comment"]
         for k, node in enumerate(nodes):
             if node.type == "expression_statement" and node.end_byte - node.start_byte == 1:
                 continue  # an empty statement
@@ -181,7 +195,7 @@ class Splitter:
         return node.text.decode() if node is not None else ""
 
     def _make(self, kind, node, **more):
-        return Part(kind, self._text(node), node.start_point[0] + 1, **more)
+        return Part(kind, self._text(node), node.start_point[0], **more)
 
     def _part(self, node):
         kind = node.type
@@ -192,11 +206,11 @@ class Splitter:
         if kind in _TYPES:
             name = self._raw(node.child_by_field_name("name"))
             if node.child_by_field_name("body") is None:
-                return [Part("type", self._text(node) + ";", node.start_point[0] + 1, (name,), f"declared {name}")]
+                return [Part("type", self._text(node) + ";", node.start_point[0], (name,), f"declared {name}")]
             if node.child_by_field_name("name") is not None and node.child_by_field_name("name").type == "qualified_identifier":
-                return [Part("special", self._text(node) + ";", node.start_point[0] + 1, always=True, key=self._raw(node))]
+                return [Part("special", self._text(node) + ";", node.start_point[0], always=True, key=self._raw(node))]
             names = (name,) + self._enumerators(node)
-            return [Part("type", self._text(node) + ";", node.start_point[0] + 1, tuple(n for n in names if n), f"type {name}")]
+            return [Part("type", self._text(node) + ";", node.start_point[0], tuple(n for n in names if n), f"type {name}")]
         if kind in ("alias_declaration", "type_definition", "concept_definition"):
             name = self._declared_name(node)
             return [self._make("type", node, names=(name,), key=f"type {name}")]
@@ -218,8 +232,8 @@ class Splitter:
         text = self.edits.text(node.start_byte, node.end_byte).rstrip("\n")
         name = self._raw(node.child_by_field_name("name"))
         if node.type in ("preproc_def", "preproc_function_def"):
-            return Part("directive", text, node.start_point[0] + 1, (name,), f"macro {name}")
-        return Part("directive", text, node.start_point[0] + 1, (), text)
+            return Part("directive", text, node.start_point[0], (name,), f"macro {name}")
+        return Part("directive", text, node.start_point[0], (), text)
 
     def _enumerators(self, node):
         if node.type != "enum_specifier" or any(c.type in ("class", "struct") for c in node.children):
@@ -262,7 +276,7 @@ class Splitter:
         return ",".join(found)
 
     def _function(self, node):
-        line = node.start_point[0] + 1
+        line = node.start_point[0]
         body = node.child_by_field_name("body")
         declarator = self._function_declarator(node)
         if declarator is None or body is None:
@@ -323,14 +337,14 @@ class Splitter:
         text = self._text(node)
         if inner.type in _TYPES and not text.rstrip().endswith(";"):
             text += ";"
-        return Part(kind, text, node.start_point[0] + 1, (name,) if name else (), key, always=always)
+        return Part(kind, text, node.start_point[0], (name,) if name else (), key, always=always)
 
     def _namespace(self, node):
         body = node.child_by_field_name("body")
         for child in body.named_children if body is not None else ():
             if child.type == "declaration" and self._function_declarator(child) is None and b"constexpr" not in child.text:
                 raise NotSupported("a variable inside a namespace is initialised again by every later cell. "
-                                   "Define it outside of the namespace, or make it constexpr", child.start_point[0] + 1)
+                                   "Define it outside of the namespace, or make it constexpr", child.start_point[0])
         found = set()
         for child in body.named_children if body is not None else ():
             found |= {n for p in self._part(child) for n in p.names} if child.type in (*_TYPES, "function_definition", "template_declaration") else set()
@@ -339,7 +353,7 @@ class Splitter:
 
     # Variables.
     def _declaration(self, node):
-        line = node.start_point[0] + 1
+        line = node.start_point[0]
         qualifiers = [c for c in node.children if c.type in ("type_qualifier", "storage_class_specifier", "attribute_declaration")]
         texts = [self._raw(c) for c in qualifiers]
         declarators = node.children_by_field_name("declarator")
@@ -412,11 +426,11 @@ class Splitter:
                     raise NotSupported("a structured binding to references is not supported in a cell. Write `auto [a, b] = ...`, "
                                        "which copies, or do it inside of a function", line)
                 form = "binding"
-            return Variable(form, expression, const=const, line=value.start_point[0] + 1)
+            return Variable(form, expression, const=const, line=value.start_point[0])
         if any((d.child_by_field_name("declarator") or d).type == "reference_declarator" or d.type == "reference_declarator" for d in declarators):
             if len(declarators) != 1 or value is None:
                 raise NotSupported("each reference needs a declaration of its own, with a value", line)
-            return Variable("reference", self._value(value), const=const, line=value.start_point[0] + 1)
+            return Variable("reference", self._value(value), const=const, line=value.start_point[0])
         members, bare = [], []
         prefix = " ".join(self._raw(q) for q in qualifiers if self._raw(q) not in ("static", "inline"))
         spelled = f"{prefix} {self._raw(type_node)}".strip()
