@@ -38,6 +38,8 @@ class Process:
             for message in self._received():
                 self._drain()
                 yield message
+                if message[0] in "DR":
+                    os.write(self.commands, b"\n")  # the cell goes on
                 if message[0] in "FIEL":
                     return
             ready, _, _ = select.select([*self.printed, self.messages], [], [], 0.1)

@@ -1,14 +1,13 @@
 """The compiler and the library with which cells are compiled, and what is compiled once: the process that runs cells, and the header that
 every cell includes."""
 import dataclasses
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
 CPP = pathlib.Path(__file__).resolve().parent / "cpp"
 OPTIONS = ["-std=c++20", "-O0", "-fPIC", "-pthread"]
@@ -50,24 +49,20 @@ class Toolchain:
         folder = self.folder()
         if (folder / "ready").exists():
             return folder
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        work = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
-        try:
-            shutil.copy(CPP / "notebook.h", work)
+        folder.mkdir(parents=True, exist_ok=True)
+        # A precompiled header names the folder in which it was made, so everything is made in its final place, by one process at a time.
+        with open(folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if (folder / "ready").exists():
+                return folder
+            shutil.copy(CPP / "notebook.h", folder)
             precompiled = "cell.pch" if self.clang else "notebook.h.gch"
             more = ["-fpch-instantiate-templates"] if self.clang else []
-            _build([self.compiler, *OPTIONS, *more, f"-I{self.include}", "-x", "c++-header", work / "notebook.h", "-o", work / precompiled])
+            _build([self.compiler, *OPTIONS, *more, f"-I{self.include}", "-x", "c++-header", folder / "notebook.h", "-o", folder / precompiled])
             library = pathlib.Path(self.library).resolve()
-            _build([self.compiler, *OPTIONS, "-O1", f"-I{self.include}", CPP / "runner.cc", CPP / "pictures.cc", "-o", work / "runner", "-rdynamic",
+            _build([self.compiler, *OPTIONS, "-O1", f"-I{self.include}", CPP / "runner.cc", CPP / "pictures.cc", "-o", folder / "runner", "-rdynamic",
                     library, f"-Wl,-rpath,{library.parent}", "-ldl"])
-            (work / "ready").touch()
-            try:
-                os.rename(work, folder)
-            except OSError:  # another kernel was quicker
-                if not (folder / "ready").exists():
-                    raise
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+            (folder / "ready").touch()
         return folder
 
     def command(self, folder, source, target):
@@ -130,7 +125,3 @@ def _library(prefix):
         raise SetupError(f"{prefix} has no shared library libtessera.so. An installation of static archives does not serve cells; "
                          "configure with -DBUILD_SHARED_LIBS=ON")
     return str(found[-1])
-
-
-if __name__ == "__main__":
-    sys.exit("run python -m tessera_kernel")

@@ -19,7 +19,18 @@
 namespace {
 
 volatile std::sig_atomic_t interrupts = 0;
-int to_kernel = -1;
+int from_kernel = -1, to_kernel = -1;
+
+/// Reads a character that the kernel sends. Without a kernel the process ends, without the
+/// destructors of the cells' variables and threads, which may refer to each other in any order.
+char read_one() {
+  for (char c;;) {
+    const ssize_t n = ::read(from_kernel, &c, 1);
+    if (n == 1) return c;
+    if (n < 0 && errno == EINTR) continue;
+    std::_Exit(0);
+  }
+}
 
 void write_all(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
@@ -85,6 +96,9 @@ void send(char kind, const std::initializer_list<std::string>& texts) {
     message += text;
   }
   write_all(message);
+  // The kernel has taken what was printed before a picture when it answers; what is printed behind
+  // it comes later.
+  if (kind == 'D' || kind == 'R') read_one();
 }
 
 void check() {
@@ -100,20 +114,15 @@ void defined(const char* variable, const std::string& type) { send('V', {variabl
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const int from_kernel = std::atoi(argv[1]);
+  from_kernel = std::atoi(argv[1]);
   to_kernel = std::atoi(argv[2]);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   struct sigaction stop {};
   stop.sa_handler = [](int) { interrupts = interrupts + 1; };
   ::sigaction(SIGINT, &stop, nullptr);
-  std::string line;
-  for (char c;;) {
-    const ssize_t n = ::read(from_kernel, &c, 1);
-    if (n < 0 && errno == EINTR) continue;
-    // The cells' threads and variables end with the process, without their destructors: they may
-    // refer to each other in any order.
-    if (n <= 0) std::_Exit(0);
+  for (std::string line;;) {
+    const char c = read_one();
     if (c != '\n') {
       line += c;
       continue;
