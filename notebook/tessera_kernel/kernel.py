@@ -1,6 +1,7 @@
 """The Jupyter kernel: a Session, spoken to over Jupyter's protocol."""
 import signal
 import threading
+import traceback
 
 from ipykernel.kernelbase import Kernel
 
@@ -57,6 +58,8 @@ class TesseraKernel(Kernel):
             failure = session.run(code, self.execution_count)
         except SetupError as e:
             return self._failed("SetupError", str(e))
+        except Exception:  # a mistake of the kernel must not look like one of the user
+            return self._failed("KernelError", f"the kernel itself made a mistake:\n{traceback.format_exc()}")
         finally:
             if before is not None:
                 signal.signal(signal.SIGINT, before)

@@ -14,10 +14,10 @@ use the name that the compiler has for the type.
 import dataclasses
 import re
 
-from .splitter import Part, Splitter, unreadable, words
+from .splitter import Part, Splitter, directives, unreadable, words
 
 # A type that can be written in a later cell.
-_NAMED_TYPE = re.compile(r"[\w:<>, &*\[\]]+$")
+_NAMED_TYPE = re.compile(r"[\w:<>, &*]+$")
 
 
 @dataclasses.dataclass
@@ -55,11 +55,8 @@ def line_of(part_line, label, text):
 
 
 def nice_type(name):
-    """A type as the compiler prints it, for use as source; empty if that is not possible."""
-    name = re.sub(r"\b(?:tessera::)?v0::", lambda m: "tessera::" if m[0].startswith("tessera") else "", name)
-    if "lambda" in name or "unnamed" in name or "anonymous" in name or "(" in name or not _NAMED_TYPE.match(name):
-        return ""
-    return name
+    """A type as it is demangled, for use as source; empty if that is not possible, as for closures and local classes."""
+    return name if _NAMED_TYPE.match(name) else ""
 
 
 class Program:
@@ -78,13 +75,19 @@ class Program:
     def split(self, text):
         """The parts of a cell, and a remark if the grammar could not read it and all of it is taken as statements."""
         if unreadable(text):
-            return [Part("statement", text, 1)], True
-        return Splitter(text, self.variables()).parts(), False
+            found, rest = directives(text)
+            return found + [Part("statement", rest, 1)], True
+        templates = {n for k in self.known if k.kind == "template" and k.key.startswith("type ") for n in k.names}
+        return Splitter(text, self.variables(), templates).parts(), False
 
     def stages(self, parts):
-        """The parts in groups: one ends behind each reference, whose target has to be known before other parts are loaded."""
-        groups, group = [], []
+        """The parts in groups. One ends behind each reference, whose target has to be known before other parts are loaded, and one before a
+        variable if parts before it use an earlier variable of its name."""
+        groups, group, earlier = [], [], self.variables()
         for k, part in enumerate(parts):
+            if part.variable is not None and group and earlier & set(part.names) & set().union(*(p.words for p in group)):
+                groups.append(group)
+                group = []
             group.append(part)
             if part.variable is not None and part.variable.form == "reference" and k + 1 < len(parts):
                 groups.append(group)
@@ -97,8 +100,8 @@ class Program:
         number = self.stage
         parts = [p for p in parts if not self._same(p)]
         needed = set().union(*(p.words for p in parts)) if parts else set()
-        here = {n for p in parts for n in p.names}
-        keys = {p.key for p in parts if p.key}
+        here = {n for p in parts for n in p.names if not (p.variable is not None and p.variable.earlier)}
+        keys = {p.key for p in parts if p.key and not (p.variable is not None and p.variable.earlier)}
         out = ["// Made by the kernel from a cell."]
         prelude, directives = self._prelude(needed, here, keys)
         own_directives = [p for p in parts if p.kind == "directive"]

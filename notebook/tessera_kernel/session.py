@@ -35,12 +35,13 @@ class Session:
         self.process = None
         self.compiling = None
         self.interrupts = 0
-        self.warned = False
+        self.lines = {}  # of each cell, how many
 
     def run(self, text, cell):
         """Runs a cell, and gives None or a Failure."""
-        self.interrupts, self.warned = 0, False
+        self.interrupts = 0
         label = f"cell {cell}"
+        self.lines[label] = text.count("\n") + 1
         (self.folder / label).write_text(text)  # where the compiler finds the lines that it shows
         if self.prepared is None:
             self.prepared = self.toolchain.prepare()
@@ -54,8 +55,6 @@ class Session:
                     continue
                 failure = self._stage(group, cell, label)
                 if failure is not None:
-                    if whole and failure.name == "CompileError":
-                        failure.text += self._hint(text)
                     return failure
             if whole:
                 self.output("stderr", "The kernel's grammar cannot read this cell. It was run as the statements of a function, so what it defines "
@@ -151,13 +150,25 @@ class Session:
         """The compiler's text without lines about how the kernel made the source."""
         kept = []
         for line in printed.splitlines():
+            if (place := re.match(r"(cell \d+):(\d+):\d+: (error: .*)", line)) and int(place[2]) > self.lines.get(place[1], 0):
+                # Something is open at the end of the cell; what follows is about the kernel's text behind it.
+                kept.append(f"{place[1]}, at its end: {place[3]}")
+                break
+            if re.match(r"\d+ errors? generated\.", line):
+                continue
             if line.startswith(("In file included from", "cc1plus:")) or re.match(r"\s+from ", line):
                 continue
             if re.search(r"In function .void notebook::|In function ‘void notebook::.*run_cell", line):
                 continue
             line = line.replace(f"{self.folder}/", "")
             line = re.sub(r"notebook::stage_\d+::", "", line)
+            line = re.sub(r"/usr/\S*/include/c\+\+/\d+/", "", line)
             kept.append(line)
+        # Of a template's error, the compiler names the user's line last.
+        first = next((line for line in kept if "error: " in line), "")
+        asked = next((m for line in kept if (m := re.match(r"(cell \d+):(\d+):", line))), None)
+        if first and not first.startswith("cell ") and asked:
+            kept.insert(0, f"{asked[1]}, line {asked[2]}, leads to this error:")
         text = "\n".join(kept[:MOST_LINES])
         if len(kept) > MOST_LINES:
             text += f"\n... and {len(kept) - MOST_LINES} more lines of the compiler"
@@ -174,10 +185,3 @@ class Session:
             name = subprocess.run([found, name], stdout=subprocess.PIPE, text=True).stdout.strip() or name
         name = re.sub(r"notebook::stage_\d+::", "", name)
         return f"{name} is declared and nothing defines it."
-
-    @staticmethod
-    def _hint(text):
-        del text
-        return "\n(The kernel could not split the cell into declarations and statements either, so the compiler saw it as a function's body.)"
-
-

@@ -66,6 +66,7 @@ class Variable:
     bare_members: str = ""  # ... and without
     const: bool = False
     line: int = 1  # of the value
+    earlier: bool = False  # the value uses the variable of the same name of an earlier cell
 
 
 def words(text):
@@ -92,6 +93,19 @@ def unreadable(text):
     return root is None or first_error(root) is not None
 
 
+def directives(text):
+    """The preprocessor's lines of a text that the grammar cannot read, as parts, and the text with empty lines in their place."""
+    found = []
+
+    def taken(m):
+        name = re.match(r"\s*#\s*define\s+(\w+)", m[0])
+        key = f"macro {name[1]}" if name else m[0]
+        found.append(Part("directive", m[0], text.count("\n", 0, m.start()) + 1, (name[1],) if name else (), key))
+        return "\n" * m[0].count("\n")
+    rest = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", taken, text, flags=re.M)
+    return found, rest
+
+
 def first_error(node):
     """The first node that the grammar could not read, or None."""
     if node.is_error or node.is_missing:
@@ -107,8 +121,8 @@ def first_error(node):
 class _Edits:
     """The text of a cell with insertions, taken by ranges of the original."""
 
-    def __init__(self, source, root):
-        self.source = source
+    def __init__(self, source, root, variables):
+        self.source, self.variables = source, variables
         self.insertions = []  # (position, text)
         self.blanked = []     # ranges that become spaces
         self._walk(root)
@@ -132,6 +146,9 @@ class _Edits:
             for k, child in enumerate(node.children):
                 if child.type == "identifier" and child.text and not self._initialised(node, k):
                     self.insertions.append((child.end_byte, b" = " + child.text))
+        if node.type == "decltype" and any(c.type == "identifier" and c.text.decode() in self.variables for c in node.named_children):
+            # The names of variables are references to their memory.
+            self.insertions += [(node.start_byte, b"std::remove_reference_t<"), (node.end_byte, b">")]
         for child in node.children:
             self._walk(child)
 
@@ -161,12 +178,15 @@ class _Edits:
 
 
 class Splitter:
-    def __init__(self, text, variables=()):
-        """`variables` are the names of variables of earlier cells."""
-        self.variables = set(variables)
+    def __init__(self, text, variables=(), templates=()):
+        """`variables` and `templates` are the names of variables and class templates of earlier cells."""
+        self.templates = set(templates)
+        self.variables, self.earlier = set(variables), set(variables)
         self.source = _BEFORE + text.encode() + _BEHIND
         self.root = parse(text)
-        self.edits = _Edits(self.source, self.root)
+        here = {n for node in self.root.named_children if node.type == "declaration"
+                for d in node.children_by_field_name("declarator") for n in self._names(d)}
+        self.edits = _Edits(self.source, self.root, self.variables | here)
         self.end = len(_BEFORE) + len(text.encode())
 
     def parts(self):
@@ -178,7 +198,7 @@ class Splitter:
             found += self._part(node)
         if found and found[-1].kind == "statement":
             node = nodes[-1] if nodes[-1].end_byte > self.end else None
-            found[-1].last = node is not None and node.type == "expression_statement" and node.start_byte < self.end
+            found[-1].last = node is not None and node.type in ("expression_statement", "declaration") and node.start_byte < self.end
             if found[-1].last:
                 found[-1].text = found[-1].text.rstrip().removesuffix(";")
         return found
@@ -317,6 +337,7 @@ class Splitter:
                 kind, always, name = ("special" if b"::" in name_node.text or empty else "template"), True, ""
             else:
                 key = f"type {name}"
+                self.templates.add(name)
         elif inner.type in ("alias_declaration", "concept_definition"):
             name = self._declared_name(inner)
             key = f"type {name}"
@@ -364,6 +385,10 @@ class Splitter:
             return [self._make("template", node, names=tuple(self._name(d) for d in declarators), key=self._raw(node))]
         if type_node is not None and type_node.type in _TYPES and type_node.child_by_field_name("body") is not None:
             raise NotSupported("a class and a variable are defined at once. Define the class first, and the variable after it", line)
+        if type_node is not None and self._raw(type_node) in self.variables:
+            return [self._make("statement", node)]  # a product, `a * b`
+        if any(self._qualified(d) for d in declarators):
+            return [self._make("member", node, key=self._raw(node))]
         if self._is_prototype(node, declarators):
             declarator = self._function_declarator(node)
             name = self._raw(declarator.child_by_field_name("declarator"))
@@ -374,8 +399,18 @@ class Splitter:
             return [Part("template", "inline " + text.lstrip() if "inline" not in texts else text, line, names, "variable " + ",".join(names))]
         self.variables |= set(names)
         part = Part("variable", self._text(node), line, names, "variable " + ",".join(names))
-        part.variable = self._variable(node, qualifiers, type_node, declarators, line)
+        values = [d.child_by_field_name("value") for d in declarators if d.type == "init_declarator"]
+        again = self.earlier & set(names) & set().union(*(words(self._raw(v)) for v in values))
+        part.variable = self._variable(node, qualifiers, type_node, declarators, line, bool(again))
+        part.variable.earlier = bool(again)
+        self.earlier -= set(names)
         return [part]
+
+    def _qualified(self, declarator):
+        """Whether a declarator names a member of a class, as in `int A::made = 4;`."""
+        while declarator is not None and declarator.type != "qualified_identifier":
+            declarator = declarator.child_by_field_name("declarator")
+        return declarator is not None
 
     def _name(self, declarator):
         return (self._names(declarator) or ("",))[0]
@@ -400,13 +435,15 @@ class Splitter:
         # `T x(y);` names a variable where a type would have to be.
         return not parameters or not all(self._raw(p) in self.variables for p in parameters)
 
-    def _variable(self, node, qualifiers, type_node, declarators, line):
+    def _variable(self, node, qualifiers, type_node, declarators, line, again):
         const = any(self._raw(q) == "const" for q in qualifiers)
         first = declarators[0]
         value = first.child_by_field_name("value") if first.type == "init_declarator" else None
         inner = first.child_by_field_name("declarator") if first.type == "init_declarator" else first
         placeholder = type_node is not None and type_node.type == "placeholder_type_specifier"
-        if placeholder or (type_node is not None and _DEDUCED.search(self._raw(type_node))):
+        if placeholder or self._deduced(type_node):
+            if inner.type == "function_declarator" and not placeholder and len(declarators) == 1:  # T x(y), where y is a variable
+                return Variable("auto", self._type(type_node) + self._raw(inner.child_by_field_name("parameters")), const=const, line=line)
             if len(declarators) != 1 or value is None:
                 raise NotSupported("each variable with a deduced type needs a declaration of its own, with a value", line)
             expression = self._value(value)
@@ -431,9 +468,16 @@ class Splitter:
             if len(declarators) != 1 or value is None:
                 raise NotSupported("each reference needs a declaration of its own, with a value", line)
             return Variable("reference", self._value(value), const=const, line=value.start_point[0])
+        if again:
+            # A member's first value would find the member, and not the earlier variable.
+            if len(declarators) != 1 or value is None or inner.type != "identifier":
+                raise NotSupported("a variable whose value uses an earlier one of the same name needs a declaration of its own", line)
+            expression = self._value(value).lstrip()
+            bracketed = expression if value.type in ("argument_list", "initializer_list") else f"({expression})"
+            return Variable("auto", self._type(type_node) + bracketed, const=const, line=value.start_point[0])
         members, bare = [], []
         prefix = " ".join(self._raw(q) for q in qualifiers if self._raw(q) not in ("static", "inline"))
-        spelled = f"{prefix} {self._raw(type_node)}".strip()
+        spelled = f"{prefix} {self._type(type_node)}".strip()
         for d in declarators:
             members.append(self._member(spelled, type_node, d))
             shape = d.child_by_field_name("declarator") if d.type == "init_declarator" else d
@@ -442,6 +486,14 @@ class Splitter:
             bare.append(f"{spelled} {self._raw(shape)};")
         return Variable("typed", members="\n".join(members), bare_members=" ".join(bare), const=const)
 
+    def _deduced(self, type_node):
+        """Whether a type is a class template whose arguments are deduced."""
+        text = self._raw(type_node)
+        return bool(_DEDUCED.search(text)) or text in self.templates
+
+    def _type(self, node):
+        return self.edits.text(node.start_byte, node.end_byte)
+
     def _value(self, node):
         return self._range(node.start_byte, node.end_byte)
 
@@ -449,13 +501,13 @@ class Splitter:
         """The declaration of a member with its first value."""
         if d.type == "function_declarator":
             arguments = self._raw(d.child_by_field_name("parameters"))
-            return f"{spelled} {self._raw(d.child_by_field_name('declarator'))} = {self._raw(type_node)}{arguments};"
+            return f"{spelled} {self._raw(d.child_by_field_name('declarator'))} = {self._type(type_node)}{arguments};"
         if d.type != "init_declarator":
             return f"{spelled} {self._raw(d)};"
         value = d.child_by_field_name("value")
         name = self._raw(d.child_by_field_name("declarator"))
         text = self.edits.text(value.start_byte, value.end_byte)
         if value.type == "argument_list":
-            return f"{spelled} {name} = {self._raw(type_node)}{text};"
+            return f"{spelled} {name} = {self._type(type_node)}{text};"
         assigned = b"=" in self.source[d.child_by_field_name("declarator").end_byte:value.start_byte]
         return f"{spelled} {name} {'= ' if assigned else ''}{text};"

@@ -99,6 +99,16 @@ class Values(Kernel):
         self.assertEqual(self.ok("std::tuple(c, f2, v[2], w[2], p.b, x2, y2, lambda(1), s, pointer == nullptr, deduced.second, k, big)").result,
                          '(3, 2, 3, 7, 5, 20, 40, 4, "abc", true, 2.5, 4, 1099511627776)')
 
+    def test_values_with_two_readings(self):
+        self.ok("Array p = ts::arange(3.0), q = ts::ones({3});")
+        self.assertEqual(self.ok("p * q").result, "[0. 1. 2.]")
+        self.ok("template <class T> struct Box { T value; };\nBox b1{4.5};\nBox b2(b1);\nArray copy(p);\nstd::vector<decltype(p)> both{p, q};")
+        self.assertEqual(self.ok("std::tuple(b2.value, copy, both.size())").result, "(4.5, [0. 1. 2.], 2)")
+        self.ok("class Late {\n public:\n  explicit Late(int);\n  static int made;\n  int x;\n};\nint Late::made = 4;\nLate::Late(int k) : x(k) {}")
+        self.assertEqual(self.ok("std::pair(Late(3).x, Late::made)").result, "(3, 4)")
+        self.ok("auto local = [] {\n  struct Local { int v; };\n  return Local{7};\n}();")
+        self.assertEqual(self.ok("local.v").result, "7")
+
     def test_references_refer(self):
         self.ok("std::vector<int> target{1, 2};\nauto& first = target[0];\nfirst = 9;\nconst auto& of_value = std::string(\"lives\");")
         self.assertEqual(self.ok("target").result, "{9, 2}")
@@ -127,6 +137,13 @@ class Definitions(Kernel):
         self.assertEqual(self.ok("again").result, "text")
         self.ok("auto again = ts::ones({2});")
         self.assertEqual(self.ok("again").result, "[1. 1.]")
+
+    def test_a_value_may_use_the_earlier_variable(self):
+        self.ok("Array grown = ts::ones({2});\nauto deduced = 3;\nstd::vector<int> list{1};")
+        self.ok("Array grown = grown + 1;\nauto deduced = std::to_string(deduced) + \"!\";")
+        self.assertEqual(self.ok("std::pair(deduced, grown)").result, '("3!", [2. 2.])')
+        self.assertEqual(self.ok("std::cout << list.size();\nstd::vector<int> list{1, 2, 3};\nlist.size()").printed["stdout"], "1")
+        self.assertEqual(self.ok("list").result, "{1, 2, 3}")
 
     def test_a_function_is_defined_anew(self):
         self.ok("struct M { int x; };\nint value(const M& m) { return m.x; }\nint twice(const M& m) { return 2 * value(m); }")
@@ -189,6 +206,10 @@ class Errors(Kernel):
 
     def test_text_that_is_no_cpp(self):
         self.fails("int x = ;", "CompileError", "cell")
+        self.fails("f(", "CompileError", "at its end")
+
+    def test_a_template_names_the_line_that_uses_it(self):
+        self.fails("\nstd::vector<int&> v;", "CompileError", f"cell {self.cells + 1}, line 2, leads to this error")
 
     def test_what_a_cell_may_not_hold(self):
         self.fails("1;\nthread_local int x = 1;", "NotSupported", "line 2", "inside of a function")
@@ -196,6 +217,8 @@ class Errors(Kernel):
     def test_other_exceptions(self):
         self.fails('throw std::out_of_range("far");', "std::out_of_range", "far")
         self.fails("throw 3;", "int", "no text")
+        self.fails('throw std::string("as a text");', "std::string", "as a text")
+        self.fails("struct Named {};\nthrow Named{};", "Named", "no text")
 
     def test_a_function_without_a_definition(self):
         self.fails("int nowhere(int);\nnowhere(1)", "LoadError", "nowhere(int)")

@@ -22,6 +22,7 @@
 #include <thread>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -100,12 +101,18 @@ union Slot<T&&> {
   Slot() {}
 };
 
-/// The name of a type, for the declaration of a variable in later cells.
+/// The name of a type, demangled.
+std::string type_name(const std::type_info& type);
+/// The name as users write it.
+std::string shown_name(const std::type_info& type);
+/// The name for a variable's declaration in later cells.
 template <class T>
-std::string type_name() {
-  const std::string text = __PRETTY_FUNCTION__;
-  const std::size_t begin = text.find("T = ") + 4;
-  return text.substr(begin, std::min(text.find("; std::string", begin), text.rfind(']')) - begin);
+std::string declared_type() {
+  using Value = std::remove_reference_t<T>;
+  return type_name(typeid(Value)) + (std::is_const_v<Value> ? " const" : "") +
+         (std::is_lvalue_reference_v<T>   ? "&"
+          : std::is_rvalue_reference_v<T> ? "&&"
+                                          : "");
 }
 void defined(const char* variable, const std::string& type);
 
@@ -117,7 +124,7 @@ void construct(const char* name, Slot<T>& slot, F value) {
   } else {
     ::new (static_cast<void*>(std::addressof(slot.value))) T(value());
   }
-  defined(name, type_name<T>());
+  defined(name, declared_type<T>());
 }
 template <class T>
 void construct_members(const char* name, Slot<T>& slot) {
@@ -164,8 +171,7 @@ std::string text_of(const T& x) {
     std::apply([&](const auto&... e) { ((s += (s.empty() ? "" : ", ") + text_of(e)), ...); }, x);
     return "(" + s + ")";
   } else if constexpr (std::is_aggregate_v<T>) {
-    std::string s = type_name<T>();
-    if (s.starts_with("notebook::")) s = s.substr(s.rfind(':') + 1);
+    std::string s = shown_name(typeid(T));
     tessera::tree::for_each(
         [&](const std::string& path, const tessera::Array& leaf) {
           s += "\n  " + path + "  " + leaf_text(leaf);
@@ -173,7 +179,7 @@ std::string text_of(const T& x) {
         x);
     return s;
   } else {
-    return type_name<T>();
+    return shown_name(typeid(T));
   }
 }
 template <class T>

@@ -41,16 +41,6 @@ void write_all(const std::string& text) {
   }
 }
 
-std::string demangled(const char* name) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string s = status == 0 ? text : name;
-  std::free(text);
-  for (const char* part : {"v0::", "notebook::"})
-    for (std::size_t at; (at = s.find(part)) != std::string::npos;) s.erase(at, std::strlen(part));
-  return s;
-}
-
 void run(void (*cell)()) {
   using tessera_notebook::send;
   interrupts = 0;
@@ -60,12 +50,16 @@ void run(void (*cell)()) {
   } catch (const tessera_notebook::Interrupted&) {
     send('I', {});
   } catch (const std::exception& e) {
-    send('E', {demangled(typeid(e).name()), e.what()});
+    send('E', {tessera_notebook::shown_name(typeid(e)), e.what()});
+  } catch (const std::string& text) {
+    send('E', {"std::string", text});
+  } catch (const char* text) {
+    send('E', {"const char*", text});
   } catch (abi::__forced_unwind&) {
     throw;
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    send('E', {type ? demangled(type->name()) : "unknown", "an exception that has no text"});
+    send('E', {type ? tessera_notebook::shown_name(*type) : "unknown", "an exception that has no text"});
   }
 }
 
@@ -99,6 +93,26 @@ void send(char kind, const std::initializer_list<std::string>& texts) {
   // The kernel has taken what was printed before a picture when it answers; what is printed behind
   // it comes later.
   if (kind == 'D' || kind == 'R') read_one();
+}
+
+std::string type_name(const std::type_info& type) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+  std::string s = status == 0 ? text : type.name();
+  std::free(text);
+  return s;
+}
+
+std::string shown_name(const std::type_info& type) {
+  std::string s = type_name(type);
+  const std::string string = type_name(typeid(std::string));
+  for (std::size_t at; (at = s.find(string)) != std::string::npos;)
+    s.replace(at, string.size(), "std::string");
+  for (const char* part : {"v0::", "notebook::"})
+    for (std::size_t at; (at = s.find(part)) != std::string::npos;) s.erase(at, std::strlen(part));
+  for (std::size_t at; (at = s.find("stage_")) != std::string::npos;)
+    s.erase(at, s.find("::", at) + 2 - at);
+  return s;
 }
 
 void check() {
