@@ -14,7 +14,8 @@ use the name that the compiler has for the type.
 import dataclasses
 import re
 
-from .splitter import Part, Splitter, directives, unreadable, words
+from .grammar import unreadable, words
+from .splitter import Part, Splitter, directives
 
 # A type that can be written in a later cell.
 _NAMED_TYPE = re.compile(r"[\w:<>, &*]+$")

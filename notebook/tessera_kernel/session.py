@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 from .process import Ended, Process, contents, described
 from .program import Program, StaleName
@@ -34,7 +35,7 @@ class Session:
         self.program = Program()
         self.process = None
         self.compiling = None
-        self.interrupts = 0
+        self.interrupts, self.interrupted = 0, 0.0  # how many, and when the last one came
         self.lines = {}  # of each cell, how many
 
     def run(self, text, cell):
@@ -70,6 +71,7 @@ class Session:
     def interrupt(self):
         """Stops the cell: once for its next loop or call, twice for the process."""
         self.interrupts += 1
+        self.interrupted = time.monotonic()
         if self.compiling is not None:
             self.compiling.kill()
         elif self.process is not None:
@@ -92,12 +94,12 @@ class Session:
         if problem is not None:
             return Failure("CompileError", problem)
         types, failure = {}, None
-        ticks = 0
+        warned = False
 
         def tick():
-            nonlocal ticks
-            ticks = ticks + 1 if self.interrupts else 0
-            if ticks == 20:
+            nonlocal warned
+            if self.interrupts and not warned and time.monotonic() > self.interrupted + 2:
+                warned = True
                 self.output("stderr", "The cell is inside of a call that does not stop. Interrupt once more to end its process, which loses all "
                                       "variables.\n")
         try:

@@ -251,6 +251,20 @@ class Stopped(Kernel):
         self.assertEqual(answer.error["ename"], "Interrupted")
         self.assertEqual(self.ok("ts::jit([](Array x) { return x + 1; })(ts::ones({2}))").result, "[2. 2.]")
 
+    def test_a_call_that_does_not_stop(self):
+        request = self.begin('std::cout << "in the call" << std::endl;\nstd::this_thread::sleep_for(std::chrono::hours(1));')
+        sent = []
+
+        def seen(answer):
+            # Once when the call has begun, and again when the kernel says that this did not help.
+            if len(sent) < 1 and answer.printed["stdout"] or len(sent) == 1 and "Interrupt once more" in answer.printed["stderr"]:
+                sent.append(True)
+                self.manager.interrupt_kernel()
+        answer = self.answer(request, seen)
+        self.assertEqual((len(sent), answer.error["ename"]), (2, "Interrupted"))
+        self.assertIn("gone", answer.error["traceback"][0])
+        self.assertEqual(self.ok("1 + 1").result, "2")
+
     def test_a_crash(self):
         self.ok("int before_crash = 1;")
         self.fails("int* nowhere = nullptr;\n*nowhere = 1;", "Crashed", "SIGSEGV", "variables, functions and types are gone")

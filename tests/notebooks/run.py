@@ -1,6 +1,6 @@
-"""Tests the Jupyter kernel of notebook/ and the notebooks of examples/notebooks: run.py ROOT INCLUDE LIBRARY COMPILER [--write].
+"""Tests the Jupyter kernel of notebook/ and the notebooks of examples/notebooks: run.py ROOT INCLUDE LIBRARY COMPILER WORK [--write].
 
-INCLUDE is the folder of the headers and LIBRARY the shared library. The interpreter is TESSERA_NOTEBOOK_PYTHON, else this one if it has the
+INCLUDE is the folder of the headers, LIBRARY the shared library, and WORK a folder for what is compiled once. The interpreter is TESSERA_NOTEBOOK_PYTHON, else this one if it has the
 packages, else that of the virtual environment in build/notebooks (scripts/notebooks makes it). Skipped (77) if none has them. With
 --write, the notebooks' outputs are stored instead of being compared."""
 import os
@@ -14,7 +14,7 @@ import time
 here = pathlib.Path(__file__).resolve().parent
 NEEDED = "import ipykernel, nbclient, nbformat, tree_sitter, tree_sitter_cpp"
 # With the least number of tests.
-TESTS = {"splitter_test": 20, "kernel_test": 25, "examples_test": 5}
+TESTS = {"splitter_test": 21, "kernel_test": 39, "examples_test": 6}
 
 
 def interpreters(root):
@@ -33,17 +33,17 @@ def usable(python):
 
 
 def main():
-    root, include, library, compiler = map(pathlib.Path, sys.argv[1:5])
+    root, include, library, compiler, work = map(pathlib.Path, sys.argv[1:6])
     python = next((p for p in interpreters(root) if usable(p)), None)
     if python is None:
         print("skipped, 0 checked: no interpreter has Jupyter; scripts/notebooks installs it from PyPI into build/notebooks")
         return 77
     with tempfile.TemporaryDirectory() as data:
-        env = {**os.environ, "PYTHONPATH": str(root / "notebook"), "JUPYTER_DATA_DIR": data, "JUPYTER_PLATFORM_DIRS": "1",
+        env = {**os.environ, "PYTHONPATH": str(root / "notebook"), "JUPYTER_DATA_DIR": data, "JUPYTER_PLATFORM_DIRS": "1", "XDG_CACHE_HOME": str(work.resolve()),
                "PYTHONDONTWRITEBYTECODE": "1"}
         install = [python, "-m", "tessera_kernel", "install", "--user", "--include", include, "--library", library, "--compiler", compiler]
         subprocess.run(list(map(str, install)), check=True, env=env)
-        if "--write" in sys.argv[5:]:
+        if "--write" in sys.argv[6:]:
             return subprocess.run([python, here / "examples_test.py", "--write"], env=env).returncode
         total, failed = 0, []
         for test, least in TESTS.items():

@@ -1,7 +1,8 @@
 """How the kernel splits cells into parts."""
 import unittest
 
-from tessera_kernel.splitter import NotSupported, Splitter, unreadable, words
+from tessera_kernel.grammar import unreadable, words
+from tessera_kernel.splitter import NotSupported, Splitter
 
 
 def split(text, variables=()):
