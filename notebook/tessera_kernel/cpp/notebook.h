@@ -144,9 +144,13 @@ void result(const nb::Picture& x);
 std::string leaf_text(const tessera::Array& x);
 
 template <class T>
-concept Streamable = requires(std::ostream& out, const T& x) { out << x; };
+concept Streamable = requires(std::ostream& out, const T& x) {
+  out << x;
+};
 template <class T>
-concept Range = requires(const T& x) { x.begin() != x.end(); };
+concept Range = requires(const T& x) {
+  x.begin() != x.end();
+};
 
 template <class T>
 std::string text_of(const T& x) {
@@ -160,7 +164,10 @@ std::string text_of(const T& x) {
     std::ostringstream s;
     s << x;
     return s.str();
-  } else if constexpr (requires { x.first; x.second; }) {
+  } else if constexpr (requires {
+                         x.first;
+                         x.second;
+                       }) {
     return "(" + text_of(x.first) + ", " + text_of(x.second) + ")";
   } else if constexpr (Range<T>) {
     std::string s;

@@ -234,9 +234,12 @@ Picture image(const ts::Array& pixels, int zoom) {
   const ts::Shape shape = pixels.shape();
   const bool colours = shape.size() == 3 && shape[2] == 3;
   if (!(shape.size() == 2 || colours) || pixels.size() == 0)
-    throw ts::ShapeError("nb::image: an image has the shape (height, width) or (height, width, 3), and "
-                         "this array has " + ts::to_string(shape));
-  const auto height = static_cast<std::size_t>(shape[0]), width = static_cast<std::size_t>(shape[1]);
+    throw ts::ShapeError(
+        "nb::image: an image has the shape (height, width) or (height, width, 3), and "
+        "this array has " +
+        ts::to_string(shape));
+  const auto height = static_cast<std::size_t>(shape[0]),
+             width = static_cast<std::size_t>(shape[1]);
   if (zoom <= 0) zoom = std::max(1, static_cast<int>(320 / std::max(height, width)));
   std::vector<double> values = doubles(pixels);
   double low = 0, high = pixels.dtype() == ts::u8 ? 255 : 1;
@@ -256,8 +259,8 @@ Picture image(const ts::Array& pixels, int zoom) {
         bytes.push_back(static_cast<unsigned char>(std::lround(255 * std::clamp(part, 0.0, 1.0))));
       }
   const auto side = [&](std::size_t n) { return static_cast<std::uint32_t>(n * scale); };
-  return {{{"image/png", base64(png(bytes, side(height), side(width),
-                                    static_cast<std::uint32_t>(channels)))},
+  return {{{"image/png",
+            base64(png(bytes, side(height), side(width), static_cast<std::uint32_t>(channels)))},
            {"text/plain", "<an image of " + ts::to_string(shape) + ">"}}};
 }
 

@@ -59,7 +59,8 @@ void run(void (*cell)()) {
     throw;
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    send('E', {type ? tessera_notebook::shown_name(*type) : "unknown", "an exception that has no text"});
+    send('E',
+         {type ? tessera_notebook::shown_name(*type) : "unknown", "an exception that has no text"});
   }
 }
 
