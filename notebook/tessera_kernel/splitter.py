@@ -268,7 +268,8 @@ class Splitter:
                                    "Define it outside of the namespace, or make it constexpr", child.start_point[0])
         found = set()
         for child in body.named_children if body is not None else ():
-            found |= {n for p in self._part(child) for n in p.names} if child.type in (*_TYPES, "function_definition", "template_declaration") else set()
+            if child.type in (*_TYPES, "function_definition", "template_declaration"):
+                found |= {n for p in self._part(child) for n in p.names}
         name = self._raw(node.child_by_field_name("name"))
         return self._make("template", node, names=tuple(n for n in {name, *found} if n), key=f"namespace {self._raw(node)}")
 

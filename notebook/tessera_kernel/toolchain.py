@@ -118,7 +118,8 @@ def _wheel_prefix():
 
 
 def _library(prefix):
-    found = [p for folder in ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu") for p in sorted(pathlib.Path(prefix, folder).glob("libtessera.so*"))]
+    folders = ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu")
+    found = [p for folder in folders for p in sorted(pathlib.Path(prefix, folder).glob("libtessera.so*"))]
     # In the wheel, libtessera.so is a text that tells linkers the library's name.
     found = [p for p in found if p.read_bytes()[:4] == b"\x7fELF"]
     if not found:
