@@ -96,13 +96,17 @@ def find(compiler=None, prefix=None, include=None, library=None):
     elif not shutil.which(compiler):
         raise SetupError(f"the compiler {compiler} is not there")
     if include is None or library is None:
+        folders = None
         if prefix is None:
-            prefix = _wheel_prefix() or _output(["pkg-config", "--variable=prefix", "tessera"]).decode().strip()
+            prefix = _wheel_prefix()
+        if not prefix:
+            prefix = _pkg_config("includedir").removesuffix("/include")
+            folders = [_pkg_config("libdir")]
         if not prefix:
             raise SetupError("Tessera is not installed. Install its wheel into this environment, or its Debian packages, or name the folder "
                              "with its include/ and lib/: --prefix FOLDER")
         include = include or os.path.join(prefix, "include")
-        library = library or _library(prefix)
+        library = library or _library(prefix, folders)
     for path in (os.path.join(include, "tessera", "tessera.h"), library):
         if not os.path.exists(path):
             raise SetupError(f"{path} is not there. --prefix names the folder with Tessera's include/ and lib/")
@@ -117,8 +121,12 @@ def _wheel_prefix():
         return None
 
 
-def _library(prefix):
-    folders = ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu")
+def _pkg_config(variable):
+    return _output(["pkg-config", f"--variable={variable}", "tessera"]).decode().strip()
+
+
+def _library(prefix, folders=None):
+    folders = folders or ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu")
     found = [p for folder in folders for p in sorted(pathlib.Path(prefix, folder).glob("libtessera.so*"))]
     # In the wheel, libtessera.so is a text that tells linkers the library's name.
     found = [p for p in found if p.read_bytes()[:4] == b"\x7fELF"]
