@@ -32,7 +32,8 @@ names.write(site / "pages" / "reference")
 def filled(entry):
     """The navigation, with what is generated in the place of its names."""
     generated = {"REFERENCE": names.navigation() + [{"Operations": "ops.md"}], "ROOMS": documents.titled(documents.rooms), "EXAMPLES": documents.titled(documents.examples),
-                 "LESSONS": documents.titled(documents.lessons), "COMING_FROM": documents.titled(documents.coming_from)}
+                 "LESSONS": documents.titled(documents.lessons), "COMING_FROM": documents.titled(documents.coming_from),
+                 "NOTEBOOKS": ["notebooks.md", *documents.titled(documents.notebooks)]}
     if isinstance(entry, list):
         return [filled(e) for e in entry]
     if isinstance(entry, dict):

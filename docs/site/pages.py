@@ -7,6 +7,7 @@ import pathlib
 import posixpath
 import re
 
+import notebooks
 import pygments
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_for_filename
@@ -26,7 +27,10 @@ class Pages:
         self.wrong = []
         self.documents = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
         self.documents |= {f"docs/{p.name}": "documents.md" if p.name == "README.md" else p.name for p in sorted((self.root / "docs").glob("*.md"))}
-        self.rooms, self.examples, self.lessons, self.coming_from = [], [], [], []
+        self.rooms, self.examples, self.lessons, self.coming_from, self.notebooks = [], [], [], [], []
+        for p in sorted((self.root / "examples/notebooks").glob("*.ipynb")):
+            self.documents[f"examples/notebooks/{p.name}"] = f"notebooks/{p.stem}.md"
+            self.notebooks.append(f"notebooks/{p.stem}.md")
         for folder, listed in (("lessons", self.lessons), ("coming_from", self.coming_from)):
             for p in sorted((self.root / "docs" / folder).glob("*.md")):
                 page = f"{folder}/{'index' if p.stem == 'README' else p.stem}.md"
@@ -113,9 +117,23 @@ class Pages:
         """Each row gets an anchor with its first word."""
         return re.sub(r"^\| ([a-z][a-z -]*)(, [a-z, -]*)? \|(?! meaning)", lambda m: f'| <span id="{m[1].replace(" ", "-")}"></span>{m[1]}{m[2] or ""} |', text, flags=re.M)
 
+    def text(self, document):
+        """The Markdown of a document. The pictures of a notebook become files beside its page."""
+        text = (self.root / document).read_text()
+        if not document.endswith(".ipynb"):
+            return text
+        text, pictures = notebooks.markdown(text)
+        for k, (suffix, data) in enumerate(pictures):
+            name = f"images/{pathlib.Path(document).stem}_{k}.{suffix}"
+            target = self.pages / "notebooks" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+            text = text.replace(f"@@picture {k}@@", f'<img src="{name}" alt="the picture that the cell shows">')
+        return text
+
     def document(self, document):
         page = self.documents[document]
-        text = (self.root / document).read_text()
+        text = self.text(document)
         if document == "docs/glossary.md":
             text = self.glossary(text)
         text = self.rewritten(document, text)
@@ -129,7 +147,7 @@ class Pages:
             text = f"---\nsearch:\n  exclude: true\n---\n\n{text}"
         elif page == "ops.md":
             text = f"---\nsearch:\n  boost: 0.5\n---\n\n{text}"
-        elif not page.startswith(("examples", "lessons/", "coming_from/", "rooms/", "performance", "conformance", "jax_", "names")):
+        elif not page.startswith(("examples", "lessons/", "notebooks/", "coming_from/", "rooms/", "performance", "conformance", "jax_", "names")):
             text = f"---\nsearch:\n  boost: 2\n---\n\n{text}"
         self.put(page, text)
 
@@ -178,6 +196,6 @@ class Pages:
         back = {page: document for document, page in self.documents.items()}
         entries = []
         for page in sorted(pages, key=lambda p: (not p.endswith("/index.md"), p)):
-            title = re.search(r"^# (.*)$", (self.root / back[page]).read_text(), re.M)[1].replace("`", "")
+            title = re.search(r"^# (.*)$", self.text(back[page]), re.M)[1].replace("`", "")
             entries.append(page if page.endswith("/index.md") else {title: page})
         return entries
