@@ -79,7 +79,8 @@ struct Module {
 
 template <class F, class... A>
 std::function<void(const std::string&)> writing(ts::StableHloOptions options, F f, A... arguments) {
-  return [=](const std::string& path) mutable { ts::save_stablehlo(options, f, arguments..., path); };
+  return
+      [=](const std::string& path) mutable { ts::save_stablehlo(options, f, arguments..., path); };
 }
 
 /// Modules with the forms that depend on this library: composites named after our ops, shardings,
@@ -89,31 +90,44 @@ inline std::vector<Module> modules() {
   std::vector<Module> all;
   const Array x = ts::array({{3.0, 1.0, 2.0}, {0.5, 4.0, 0.25}});
 
-  all.push_back({"running", writing({}, [](Array v) {
-                   return std::tuple(ts::cumsum(v, {.axis = 1}), ts::cumprod(v, {.axis = 1}),
-                                     ts::cummax(v, {.axis = 1}), ts::cummin(v, {.axis = 1}));
-                 }, x),
+  all.push_back({"running",
+                 writing(
+                     {},
+                     [](Array v) {
+                       return std::tuple(ts::cumsum(v, {.axis = 1}), ts::cumprod(v, {.axis = 1}),
+                                         ts::cummax(v, {.axis = 1}), ts::cummin(v, {.axis = 1}));
+                     },
+                     x),
                  {x},
                  {ts::array({{3.0, 4.0, 6.0}, {0.5, 4.5, 4.75}}),
                   ts::array({{3.0, 3.0, 6.0}, {0.5, 2.0, 0.5}}),
                   ts::array({{3.0, 3.0, 3.0}, {0.5, 4.0, 4.0}}),
                   ts::array({{3.0, 1.0, 1.0}, {0.5, 0.5, 0.25}})}});
 
-  all.push_back({"sorted", writing({}, [](Array v) {
-                   return std::tuple(ts::sort(v), ts::argsort(v), ts::argmax(v, 1),
-                                     ts::argmin(v, 1));
-                 }, x),
+  all.push_back({"sorted",
+                 writing(
+                     {},
+                     [](Array v) {
+                       return std::tuple(ts::sort(v), ts::argsort(v), ts::argmax(v, 1),
+                                         ts::argmin(v, 1));
+                     },
+                     x),
                  {x},
-                 {ts::array({{1.0, 2.0, 3.0}, {0.25, 0.5, 4.0}}),
-                  ts::array({{1, 2, 0}, {2, 0, 1}}), ts::array({0, 1}), ts::array({1, 2})}});
+                 {ts::array({{1.0, 2.0, 3.0}, {0.25, 0.5, 4.0}}), ts::array({{1, 2, 0}, {2, 0, 1}}),
+                  ts::array({0, 1}), ts::array({1, 2})}});
 
   const Array rows = ts::array({1, 0, 1});
-  all.push_back({"indexed", writing({}, [](Array v, Array i) {
-                   return std::tuple(v(ts::all, i), ts::zeros({3, 3}).at(i).add(ts::ones({3, 3})));
-                 }, x, rows),
-                 {x, rows},
-                 {ts::array({{1.0, 3.0, 1.0}, {4.0, 0.5, 4.0}}),
-                  ts::array({{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}, {0.0, 0.0, 0.0}})}});
+  all.push_back(
+      {"indexed",
+       writing(
+           {},
+           [](Array v, Array i) {
+             return std::tuple(v(ts::all, i), ts::zeros({3, 3}).at(i).add(ts::ones({3, 3})));
+           },
+           x, rows),
+       {x, rows},
+       {ts::array({{1.0, 3.0, 1.0}, {4.0, 0.5, 4.0}}),
+        ts::array({{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}, {0.0, 0.0, 0.0}})}});
 
   // The functions of the C library, in a wider type.
   const std::vector<double> points = {-1.5, 0.25, 2};
@@ -126,52 +140,61 @@ inline std::vector<Module> modules() {
     values[4].push_back(static_cast<float>(std::log(std::exp(p) + std::exp(1.0))));
   }
   const Array p = ts::array(points).astype(ts::f32);
-  Module functions{"functions", writing({}, [](Array v) {
-                     return std::tuple(ts::exp2(v), ts::sinh(v), ts::cosh(v),
-                                       ts::hypot(v, ts::ones_like(v)),
-                                       ts::logaddexp(v, ts::ones_like(v)));
-                   }, p),
+  Module functions{"functions",
+                   writing(
+                       {},
+                       [](Array v) {
+                         return std::tuple(ts::exp2(v), ts::sinh(v), ts::cosh(v),
+                                           ts::hypot(v, ts::ones_like(v)),
+                                           ts::logaddexp(v, ts::ones_like(v)));
+                       },
+                       p),
                    {p},
                    {},
                    1e-6};
   for (const auto& v : values) functions.expected.push_back(ts::array(v));
   all.push_back(std::move(functions));
 
-  all.push_back({"loop", writing({}, [](Array v) {
-                   auto [total, sums] = ts::scan(
-                       [](Array sum, Array row) { return std::pair(sum + row, 2 * sum); },
-                       ts::zeros(3), v);
-                   return std::pair(total, sums);
-                 }, x),
+  all.push_back({"loop",
+                 writing(
+                     {},
+                     [](Array v) {
+                       auto [total, sums] = ts::scan(
+                           [](Array sum, Array row) { return std::pair(sum + row, 2 * sum); },
+                           ts::zeros(3), v);
+                       return std::pair(total, sums);
+                     },
+                     x),
                  {x},
                  {ts::array({3.5, 5.0, 2.25}), ts::array({{0.0, 0.0, 0.0}, {6.0, 2.0, 4.0}})}});
 
   const Array positive = ts::array({{4.0, 2.0}, {2.0, 5.0}});
-  all.push_back({"factors", writing({}, [](Array v) { return ts::linalg::cholesky(v); }, positive),
+  all.push_back({"factors",
+                 writing(
+                     {}, [](Array v) { return ts::linalg::cholesky(v); }, positive),
                  {positive},
                  {ts::array({{2.0, 0.0}, {1.0, 2.0}})},
                  1e-6});
 
   const ts::Mesh mesh({{"i", kDevices}});
   const Array long_rows = ts::arange(16).reshape(8, 2).astype(ts::f32);
-  all.push_back({"sharded",
-                 writing({.shardings = true},
-                         ts::jit([](Array v) { return 2 * v; },
-                                 {.mesh = mesh,
-                                  .in_shardings = {ts::P("i")},
-                                  .out_shardings = ts::P("i")}),
-                         long_rows),
-                 {long_rows},
-                 {(2 * ts::arange(16)).reshape(8, 2).astype(ts::f32)}});
-  all.push_back({"mapped",
-                 writing({},
-                         ts::pmap([](Array v) { return ts::psum(v, "i") - v; }, {.axis_name = "i"}),
-                         long_rows.reshape(4, 4)),
-                 {long_rows.reshape(4, 4)},
-                 {ts::array({{24.0, 27.0, 30.0, 33.0},
-                             {20.0, 23.0, 26.0, 29.0},
-                             {16.0, 19.0, 22.0, 25.0},
-                             {12.0, 15.0, 18.0, 21.0}})}});
+  all.push_back(
+      {"sharded",
+       writing({.shardings = true},
+               ts::jit([](Array v) { return 2 * v; },
+                       {.mesh = mesh, .in_shardings = {ts::P("i")}, .out_shardings = ts::P("i")}),
+               long_rows),
+       {long_rows},
+       {(2 * ts::arange(16)).reshape(8, 2).astype(ts::f32)}});
+  all.push_back(
+      {"mapped",
+       writing({}, ts::pmap([](Array v) { return ts::psum(v, "i") - v; }, {.axis_name = "i"}),
+               long_rows.reshape(4, 4)),
+       {long_rows.reshape(4, 4)},
+       {ts::array({{24.0, 27.0, 30.0, 33.0},
+                   {20.0, 23.0, 26.0, 29.0},
+                   {16.0, 19.0, 22.0, 25.0},
+                   {12.0, 15.0, 18.0, 21.0}})}});
 
   all.push_back({"donating",
                  writing({.donation = true},

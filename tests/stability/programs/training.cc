@@ -25,7 +25,7 @@ struct State {
 
 const optim::Optimizer& optimizer() {
   static const optim::Optimizer adam =
-      optim::chain(optim::clip_by_global_norm(1.0), optim::adamw(1e-2, 1e-4, {.b1 = 0.9}));
+      optim::chain({optim::clip_by_global_norm(1.0), optim::adamw(1e-2, 1e-4, {.b1 = 0.9})});
   return adam;
 }
 
@@ -44,8 +44,8 @@ auto step() {
       [](State s, Array x, Array y) {
         auto [l, g] = ts::value_and_grad(loss_of)(s.model, x, y);
         auto [updates, moments] = optimizer().update(g, s.moments, s.model);
-        return std::pair(
-            State{optim::apply_updates(s.model, updates), moments, s.key, s.step + 1}, l);
+        return std::pair(State{optim::apply_updates(s.model, updates), moments, s.key, s.step + 1},
+                         l);
       },
       {.donate = {0}, .name = "train"});
 }
@@ -84,7 +84,8 @@ int main() try {
   ts::save_npz(folder + "/arrays.npz", {{"x", x}, {"y", y}});
   std::cout << "arrays " << ts::array_equal(ts::load_npz(folder + "/arrays.npz").at("y"), y)
             << "\n";
-  const std::string text = ts::stablehlo_text([](Array v) { return ts::cumsum(2 * v); }, ts::ones(3));
+  const std::string text =
+      ts::stablehlo_text([](Array v) { return ts::cumsum(2 * v); }, ts::ones(3));
   std::cout << "module " << ts::load_stablehlo_text(text)(ts::array({1.0, 2.0, 3.0}))[0] << "\n";
 
   // Transformations and control flow.
@@ -93,8 +94,8 @@ int main() try {
             << ts::vmap(ts::grad(cube))(ts::array({1.0, 2.0})) << "\n";
   auto [value, tangent] = ts::jvp(cube, 2.0, 1.0);
   std::cout << "jvp " << value << " " << tangent << "\n";
-  auto [total, sums] =
-      ts::scan([](Array sum, Array v) { return std::pair(sum + v, sum); }, ts::zeros({}), ts::arange(4));
+  auto [total, sums] = ts::scan([](Array sum, Array v) { return std::pair(sum + v, sum); },
+                                ts::zeros({}), ts::arange(4));
   std::cout << "scan " << total << " " << sums << "\n";
   std::cout << "loop "
             << ts::while_loop([](Array v) { return v < 100; }, [](Array v) { return 3 * v; }, 2.0)
@@ -109,7 +110,8 @@ int main() try {
   std::cout << "sorted " << ts::sort(-a)[2] << " " << ts::argmax(a, 1) << "\n";
   std::cout << "product " << ts::matmul(a, ts::transpose(a)).shape(1) << " "
             << ts::einsum("ij,ij->i", a, a) << "\n";
-  std::cout << "solve " << ts::linalg::solve(ts::array({{2.0, 0.0}, {0.0, 4.0}}), ts::array({2.0, 2.0}))
+  std::cout << "solve "
+            << ts::linalg::solve(ts::array({{2.0, 0.0}, {0.0, 4.0}}), ts::array({2.0, 2.0}))
             << "\n";
   std::cout << "fft " << ts::real(ts::fft::fft(ts::array({1.0, 1.0, 1.0, 1.0}))) << "\n";
 
