@@ -2,6 +2,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,12 +20,14 @@ FOLDER = out / "check"
 @contextlib.contextmanager
 def borrowed(build):
     """Packages are linked in the folder of a build and leave its options as they were."""
-    cache = build / "CMakeCache.txt"
-    text = cache.read_text()
+    cache, kept = build / "CMakeCache.txt", build / "CMakeCache.before_packages"
+    if not kept.exists():  # it is there if an earlier run was killed
+        shutil.copy(cache, kept)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: packages took too long"))  # so that the options are restored
     try:
         yield
     finally:
-        cache.write_text(text)
+        kept.replace(cache)
         with open(FOLDER / "restore.log", "w") as log:
             run("cmake", "-S", here, "-B", build, stdout=log, stderr=log)
 
