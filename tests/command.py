@@ -69,6 +69,16 @@ refused = {
 for folder, problem in refused.items():
     _, err = run("new", folder, code=2)
     assert err == f"tessera: {problem}\ntry: tessera --help\n", err
+# A folder in which this user may write nothing. Root may write everywhere, and is another user for this.
+(work / "closed").mkdir(mode=0o555)
+work.chmod(0o755)
+shutil.copy(program, work / "command")
+nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+try:
+    r = subprocess.run([work / "command", "new", "closed/mine"], capture_output=True, text=True, timeout=300, cwd=work, **nobody)
+    assert (r.returncode, r.stderr) == (2, "tessera: the folder 'closed/mine' cannot be made: Permission denied\ntry: tessera --help\n"), r
+except PermissionError:
+    print("a folder without rights is not tried, because this process cannot be another user")
 assert (work / "file").read_text() == "somebody's" and not (work / "test").exists()
 _, err = run("new", code=2)
 assert err == "tessera: new takes the folder of the project, and gets 0 arguments\ntry: tessera --help\n", err

@@ -1,81 +1,15 @@
-"""Tries packages as a user would: `scripts/package --try`. Each way begins with a bare Debian system of the release of this machine, in a
-folder that debootstrap makes, and ends with the first result of a program."""
-import os
-import pathlib
+"""Tries packages as a user would: `scripts/package --try`. Each way begins with a bare Debian system (roots.py) and ends with the first
+result of a program."""
 import re
-import shutil
-import subprocess
 import sys
-import time
 
-from common import here, install, out, output, run, version
+from common import here, install, out, output, version
+from roots import Root, hindrance, remove
 
-FOLDER = out / "try"
 PROJECT = "tessera new my_project && cd my_project"
 FIRST_RESULT = "saved spirals.safetensors"
-JOBS = [f"{name}={os.environ[name]}" for name in ("CMAKE_BUILD_PARALLEL_LEVEL",) if name in os.environ]
-
-
-class Root:
-    """A bare system in a folder, in which commands run with processes and mounts of their own."""
-
-    def __init__(self, way):
-        self.folder = FOLDER / way
-        self.steps = []
-        base = FOLDER / "base"
-        if not (base / "etc/apt/sources.list.d/host.sources").exists():
-            make_base(base)
-        remove(self.folder)
-        run("cp", "-a", "--reflink=auto", base, self.folder)
-        (self.folder / "work").mkdir()
-
-    def take(self, *files):
-        for file in files:
-            shutil.copy(file, self.folder / "work")
-
-    def quietly(self, command):
-        """Runs a command in /work there, and gives what it prints."""
-        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={self.folder}/proc", "chroot", self.folder,
-                               "/usr/bin/env", "-i", "PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin", "HOME=/root", "LANG=C.UTF-8",
-                               "DEBIAN_FRONTEND=noninteractive", *JOBS, "sh", "-ec", f"cd /work\n{command}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
-        if done.returncode:
-            sys.exit(f"{done.stdout[-4000:]}\nerror: in {self.folder}: {command}")
-        return done.stdout
-
-    def type(self, command):
-        """Runs a command that is part of the way, and keeps how long it took."""
-        begin = time.monotonic()
-        printed = self.quietly(command)
-        self.steps.append((command, time.monotonic() - begin))
-        print(f"  {self.steps[-1][1]:7.1f} s  {command}", flush=True)
-        return printed
-
-
-def remove(folder):
-    if folder.exists():
-        run("rm", "-rf", "--one-file-system", folder)
-
-
-def make_base(base):
-    """Makes the bare system, out of the sources from which this machine has its packages."""
-    remove(base)
-    release = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.M)[1]
-    sites = output("apt-get", "indextargets", "--format", "$(SITE) $(RELEASE)", f"Codename: {release}", "Created-By: Packages").splitlines()
-    site = next(line.split()[0] for line in sites)
-    print(f"making a bare system of {release}", flush=True)
-    base.parent.mkdir(parents=True, exist_ok=True)
-    run("debootstrap", "--variant=minbase", release, base, site, stdout=subprocess.DEVNULL)
-    options = [line for line in output("apt-config", "dump").splitlines() if line.startswith("Acquire::") and not line.endswith('"";')]
-    (base / "etc/apt/apt.conf.d/99host").write_text("\n".join(o for o in options if "Languages" not in o) + "\n")
-    shutil.copy("/etc/resolv.conf", base / "etc/resolv.conf")
-    (base / "etc/apt/sources.list").write_text("")
-    suites = sorted({tuple(line.split()) for line in output(
-        "apt-get", "indextargets", "--format", "$(SITE) $(RELEASE)", "Origin: Debian", "Created-By: Packages").splitlines()})
-    for suite_site, suite in suites:
-        with open(base / "etc/apt/sources.list.d/host.sources", "a") as file:
-            file.write(f"Types: deb\nURIs: {suite_site}\nSuites: {suite}\nComponents: main\n"
-                       "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n\n")
+# Libraries that any system has.
+OF_ANY_SYSTEM = r"/(lib(c|m|gcc_s|stdc\+\+|z|dl|rt|pthread)|ld-linux-x86-64)\.so"
 
 
 def check_project(root, printed):
@@ -84,15 +18,38 @@ def check_project(root, printed):
     root.quietly("cd my_project && ctest --test-dir build")
 
 
-def deb():
-    """The Debian packages, with the compiler and CMake that they recommend."""
-    root = Root("deb")
-    root.take(*(p for p in (out / "deb").glob("*.deb") if "mpi" not in p.name))
+def foreign_libraries(ldd, folder):
+    """The libraries of a program that come neither from the folder nor with any system."""
+    found = re.findall(r"=> (/\S+)", ldd)
+    return [path for path in found if not path.startswith(f"{folder}/") and not re.search(OF_ANY_SYSTEM, path)]
+
+
+def install_packages(root, packages):
+    """Installs the Debian packages in a bare system, and begins a project."""
+    root.take(*packages)
     root.type("apt-get update")
     root.type("apt-get install -y ./*.deb")
     printed = root.type(f"{PROJECT} && cmake -B build && cmake --build build && ./build/my_project")
     check_project(root, printed)
     return root
+
+
+def deb():
+    """The Debian packages, with the compiler and CMake that they recommend."""
+    return install_packages(Root("deb"), [p for p in (out / "deb").glob("*.deb") if "mpi" not in p.name])
+
+
+def deb13():
+    """The Debian packages, made on Debian 13 out of the source archive and installed there. The library is compiled quickly, not well."""
+    maker = Root("deb13_maker", "trixie")
+    maker.take(out / f"source/tessera-{version()}.tar.gz")
+    lists = " ".join(f'"${{{name}[@]}}"' for name in ("build_packages", "mpi_packages", "deb_packages"))
+    maker.type("apt-get update")
+    maker.quietly(f"tar xf tessera-{version()}.tar.gz && mv tessera-{version()} tessera && apt-get install -y --no-install-recommends bash")
+    maker.type(f"cd tessera && bash -c 'source scripts/packages && apt-get install -y --no-install-recommends {lists}'")
+    print(maker.type("cd tessera && DEBFULLNAME=Nobody DEBEMAIL=nobody@localhost scripts/package deb --quick"))
+    made = [p for p in (maker.folder / "work/tessera/build/packages/deb").glob("*.deb") if "mpi" not in p.name]
+    return install_packages(Root("deb13", "trixie"), made)
 
 
 def by_wheel(way, compiler, packages):
@@ -105,11 +62,8 @@ def by_wheel(way, compiler, packages):
     printed = root.type(f'. env/bin/activate && {PROJECT} && cmake -B build -DCMAKE_CXX_COMPILER={compiler} '
                         '-Dtessera_DIR="$(tessera --cmake-dir)" && cmake --build build && ./build/my_project')
     check_project(root, printed)
-    # Every library but those that any system has comes from the wheel.
-    for line in root.quietly("ldd my_project/build/my_project").splitlines():
-        found = re.search(r"=> (/\S+)", line)
-        if found and not found[1].startswith("/work/env/") and not re.search(r"/lib(c|m|gcc_s|stdc\+\+|z|dl|rt|pthread)\.so", found[1]):
-            sys.exit(f"error: a program of the wheel loads {found[1]}")
+    if foreign := foreign_libraries(root.quietly("ldd my_project/build/my_project"), "/work/env"):
+        sys.exit(f"error: a program of the wheel loads {foreign[0]}")
     return root
 
 
@@ -138,16 +92,18 @@ def source():
     return root
 
 
-WAYS = {f.__name__: f for f in (deb, wheel, wheel_clang, source)}
+WAYS = {f.__name__: f for f in (deb, wheel, wheel_clang, source, deb13)}
 
 
 def run_all(asked):
     install("try_packages")
+    if why := hindrance():
+        sys.exit(f"error: {why}, and packages are tried in bare systems; `scripts/package check` tries them as far as it can")
     for way in asked:
         if way not in WAYS:
             sys.exit(f"error: there is no way {way}; there are {', '.join(WAYS)}")
     rows = []
-    for way in asked or WAYS:
+    for way in asked or [w for w in WAYS if w != "deb13"]:
         print(f"== {way}: {WAYS[way].__doc__.splitlines()[0]}", flush=True)
         root = WAYS[way]()
         rows.append((way, root.steps))

@@ -3,10 +3,22 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 
 from common import fresh, here, install, logged, out, run, version
 
 FOLDER = out / "deb"
+
+
+def maintainer():
+    """Who makes the packages: DEBFULLNAME and DEBEMAIL, which Debian's own tools read, or else the author of the last commit."""
+    name, address = os.environ.get("DEBFULLNAME"), os.environ.get("DEBEMAIL")
+    if name and address:
+        return f"{name} <{address}>"
+    asked = subprocess.run(["git", "log", "-1", "--format=%an <%ae>"], cwd=here, capture_output=True, text=True)
+    if asked.returncode or not asked.stdout.strip():
+        sys.exit("error: nobody is known to make these packages\ntry: set DEBFULLNAME and DEBEMAIL to your name and address")
+    return asked.stdout.strip()
 
 
 def make(build, jobs, options):
@@ -15,6 +27,9 @@ def make(build, jobs, options):
     tree = fresh(FOLDER) / f"tessera-{version()}"
     shutil.copytree(here / "packaging/debian", tree / "debian")
     shutil.copy(here / "NOTICE", tree)
+    for name in ("control", "changelog"):
+        file = tree / "debian" / name
+        file.write_text(file.read_text().replace("@maintainer@", maintainer()))
     environment = {**os.environ, "TESSERA_SOURCE": str(here), "TESSERA_BUILD": str(build), "TESSERA_JOBS": jobs or "",
                    "TESSERA_CMAKE": shlex.join(options)}
     print(f"building the packages (the log is {(FOLDER / 'build.log').relative_to(here)})", flush=True)
