@@ -2,6 +2,7 @@
 // factors are orthogonal, and what is unique agrees with LAPACK.
 #include "ops/linalg/loops.h"
 
+#include "other_plugin.h"
 #include "runtime/programs.h"
 
 #include <tessera/tessera.h>
@@ -258,7 +259,7 @@ class OnPlatform : public testing::Test {
  protected:
   static std::vector<ts::Device> load() {
     if (const char* other = std::getenv("TESSERA_TEST_PLUGIN"))
-      return ts::load_platform("theirs", other, {{"cpu_device_count", std::int64_t{2}}});
+      return ts::load_platform("theirs", other, test::two_devices());
     return ts::load_platform("mine", TESSERA_PJRT_LIBRARY, {{"device_count", std::int64_t{2}}});
   }
   ~OnPlatform() override { ts::set_factorisations(ts::Factorisations::on_platform); }

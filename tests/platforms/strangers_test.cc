@@ -1,5 +1,6 @@
 // What users do with a platform that a plug-in drives: results are those of the CPU.
 #include "message.h"
+#include "other_plugin.h"
 
 #include <tessera/tessera.h>
 
@@ -23,11 +24,11 @@ class Loaded : public testing::Test {
  protected:
   static std::vector<ts::Device> load() {
     if (const char* other = std::getenv("TESSERA_TEST_PLUGIN"))  // such as XLA's for CPUs
-      return ts::load_platform("theirs", other, {{"cpu_device_count", std::int64_t{2}}});
+      return ts::load_platform("theirs", other, test::two_devices());
     return ts::load_platform("mine", TESSERA_PJRT_LIBRARY, {{"device_count", std::int64_t{2}}});
   }
   const std::vector<ts::Device> there = load();
-  Array put(const Array& x) const { return ts::device_put(x, there[1]); }
+  Array put(const Array& x) const { return ts::device_put(x, there.back()); }
   /// Whether f gives the same bits there and on the CPU.
   template <class F>
   bool agrees(F f, const Array& x) const {
