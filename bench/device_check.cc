@@ -71,9 +71,8 @@ Json memory() {
 
 Json info() {
   const ts::PlatformInfo p = ts::platform_info(ts::default_backend());
-  return {{"name", p.name},       {"plugin", p.plugin},
-          {"reports", p.reports}, {"version", p.version},
-          {"device", p.device},   {"devices", ts::device_count()},
+  return {{"name", p.name},       {"plugin", p.plugin},      {"reports", p.reports},
+          {"version", p.version}, {"device", p.device},      {"devices", ts::device_count()},
           {"memory", memory()},   {"tessera", ts::version()}};
 }
 
@@ -93,12 +92,16 @@ Json step(const std::string& name, double seconds) {
     run.loss();
     times.push_back(microseconds_since(start));
   } while (microseconds_since(begin) < seconds * 5e5);
-  const Times bursts = time_bursts(run.step, [&] { run.loss(); }, seconds / 2);
+  const Times bursts = time_bursts(
+      run.step, [&] { run.loss(); }, seconds / 2);
   const double last_loss = run.loss();
-  return {{"first_us", first},         {"steady_us", median(times)},
-          {"queued_us", bursts.steady}, {"host_us", bursts.host},
+  return {{"first_us", first},
+          {"steady_us", median(times)},
+          {"queued_us", bursts.steady},
+          {"host_us", bursts.host},
           {"calls", std::ssize(times) + bursts.calls},
-          {"first_loss", first_loss},  {"last_loss", last_loss},
+          {"first_loss", first_loss},
+          {"last_loss", last_loss},
           {"good", std::isfinite(last_loss) && last_loss < first_loss}};
 }
 
@@ -116,9 +119,12 @@ Json train(const std::string& name, int steps) {
   const Json after = memory();
   // A step that kept one more array of its state would show in the live bytes.
   const bool level = after["live"] == before["live"];
-  return {{"steps", steps},          {"step_us", took / std::max(1, steps - 10)},
-          {"loss_after_10", early},  {"last_loss", late},
-          {"before", before},        {"after", after},
+  return {{"steps", steps},
+          {"step_us", took / std::max(1, steps - 10)},
+          {"loss_after_10", early},
+          {"last_loss", late},
+          {"before", before},
+          {"after", after},
           {"good", level && std::isfinite(late) && late < early}};
 }
 
@@ -151,7 +157,8 @@ Json calls(double seconds) {
             return ts::tree::map([](Array x) { return x + 1; }, t);
           }),
           many);
-  measure("eager", [](Array x) { return x + 1; }, ts::zeros({}));
+  measure(
+      "eager", [](Array x) { return x + 1; }, ts::zeros({}));
   return out;
 }
 
@@ -180,20 +187,25 @@ Json factors(std::int64_t n) {
                  {"residual", off(product(made), of)}};
   };
   namespace L = ts::linalg;
-  measure("lu", [](Array x) { return L::lu(x); },
-          [](const L::LU& f) { return ts::matmul(f.p.astype(ts::f32), ts::matmul(f.l, f.u)); }, a);
-  measure("qr", [](Array x) { return L::qr(x); },
-          [](const L::QR& f) { return ts::matmul(f.q, f.r); }, a);
-  measure("svd", [](Array x) { return L::svd(x, false); },
-          [](const L::SVD& f) { return ts::matmul(f.u * f.s, f.vh); }, a);
-  measure("eigh", [](Array x) { return L::eigh(x); },
-          [](const L::Eigh& f) {
-            return ts::matmul(f.eigenvectors * f.eigenvalues, ts::swapaxes(f.eigenvectors, 0, 1));
-          },
-          a + ts::swapaxes(a, 0, 1));
-  measure("cholesky", [](Array x) { return L::cholesky(x); },
-          [](const Array& l) { return ts::matmul(l, ts::swapaxes(l, 0, 1)); },
-          ts::matmul(a, ts::swapaxes(a, 0, 1)) + ts::eye(n) * static_cast<float>(n));
+  measure(
+      "lu", [](Array x) { return L::lu(x); },
+      [](const L::LU& f) { return ts::matmul(f.p.astype(ts::f32), ts::matmul(f.l, f.u)); }, a);
+  measure(
+      "qr", [](Array x) { return L::qr(x); }, [](const L::QR& f) { return ts::matmul(f.q, f.r); },
+      a);
+  measure(
+      "svd", [](Array x) { return L::svd(x, false); },
+      [](const L::SVD& f) { return ts::matmul(f.u * f.s, f.vh); }, a);
+  measure(
+      "eigh", [](Array x) { return L::eigh(x); },
+      [](const L::Eigh& f) {
+        return ts::matmul(f.eigenvectors * f.eigenvalues, ts::swapaxes(f.eigenvectors, 0, 1));
+      },
+      a + ts::swapaxes(a, 0, 1));
+  measure(
+      "cholesky", [](Array x) { return L::cholesky(x); },
+      [](const Array& l) { return ts::matmul(l, ts::swapaxes(l, 0, 1)); },
+      ts::matmul(a, ts::swapaxes(a, 0, 1)) + ts::eye(n) * static_cast<float>(n));
   bool good = true;
   for (const auto& [name, row] : out.items()) good = good && row["residual"] < 20;
   out["good"] = good;
@@ -238,7 +250,8 @@ Json measured(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    for (; words.size() > 2 && words[0].starts_with("--"); words.erase(words.begin(), words.begin() + 2)) {
+    for (; words.size() > 2 && words[0].starts_with("--");
+         words.erase(words.begin(), words.begin() + 2)) {
       if (words[0] == "--precision" && words[1] == "fastest")
         ts::set_matmul_precision(ts::MatmulPrecision::fastest);
       else if (words[0] == "--partitioner" && words[1] == "platform")

@@ -32,7 +32,7 @@ auto step_of(Loss<Model> loss, bool mapped) {
 
 /// A run of training, whose steps donate the state of the step before.
 struct Run {
-  Call step;  // does not wait for its results
+  Call step;                    // does not wait for its results
   std::function<float()> loss;  // of the newest step; waits for it
 };
 template <class Step, class Model>

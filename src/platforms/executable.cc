@@ -53,8 +53,8 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
       program_(std::move(program)),
       options_(std::move(options)),
       simplified_(simplify(program_)) {
-  const auto without = factorisations() == Factorisations::on_host ? WithoutLibrary::host
-                                                                   : WithoutLibrary::loops;
+  const auto without =
+      factorisations() == Factorisations::on_host ? WithoutLibrary::host : WithoutLibrary::loops;
   const ops::LoopOptions loops{.exact_products = matmul_precision() == MatmulPrecision::highest};
   std::vector<Part> parts = parts_of(simplified_, target, without);
   for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -239,10 +239,10 @@ runtime::MemoryPlan FarExecutable::memory() const {
 std::string FarExecutable::schedule() const {
   std::string text;
   for (const Step& s : steps_)
-    text += s.far ? "on " + backend_.platform() + ", compiled by " + client_.platform_name() + " " +
-                        client_.platform_version() + loops_text(s.loops) + " from:\n" +
-                        s.far->module
-                  : "on the host:\n" + s.near->schedule();
+    text += s.far
+                ? "on " + backend_.platform() + ", compiled by " + client_.platform_name() + " " +
+                      client_.platform_version() + loops_text(s.loops) + " from:\n" + s.far->module
+                : "on the host:\n" + s.near->schedule();
   return text.empty() ? "nothing to compute\n" : text;
 }
 

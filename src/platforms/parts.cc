@@ -31,9 +31,8 @@ bool lacks_library(const Equation& e, const Program& p, const stablehlo::Target&
 }
 
 bool can_run(const Program& p, const stablehlo::Target& target, WithoutLibrary without) {
-  return std::all_of(p.equations.begin(), p.equations.end(), [&](const Equation& e) {
-    return platforms::can_run(e, p, target, without);
-  });
+  return std::all_of(p.equations.begin(), p.equations.end(),
+                     [&](const Equation& e) { return platforms::can_run(e, p, target, without); });
 }
 
 // A copy of some equations of a program.
@@ -80,8 +79,8 @@ WithLoops with_loops(const ProgramPtr& p, const stablehlo::Target& target,
     for (const std::string& op : nested.ops) add(op);
     return nested.program;
   });
-  out.program =
-      replace_equations(inner, [&](const Program& q, const Equation& e) -> std::shared_ptr<Program> {
+  out.program = replace_equations(
+      inner, [&](const Program& q, const Equation& e) -> std::shared_ptr<Program> {
         const stablehlo::LoopForm* form = stablehlo::find_loops(*e.op);
         if (!form || !lacks_library(e, q, target)) return nullptr;
         add(e.op->shown());

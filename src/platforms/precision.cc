@@ -19,9 +19,7 @@ std::atomic<int> g_factorisations{-1};  // -1: as the environment says
 void set_matmul_precision(MatmulPrecision precision) { g_precision = precision; }
 MatmulPrecision matmul_precision() { return g_precision; }
 
-void set_factorisations(Factorisations where) {
-  g_factorisations = static_cast<int>(where);
-}
+void set_factorisations(Factorisations where) { g_factorisations = static_cast<int>(where); }
 Factorisations factorisations() {
   if (const int set = g_factorisations; set >= 0) return static_cast<Factorisations>(set);
   return settings::text("TESSERA_FACTORISATIONS") == "host" ? Factorisations::on_host

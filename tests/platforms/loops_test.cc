@@ -59,9 +59,7 @@ Array wide(const ts::HostArray& a) {
   return Array(v, a.shape);
 }
 Array adjoint(const Array& x) { return ts::conj(ts::swapaxes(x, -1, -2)); }
-double largest(const Array& x) {
-  return x.size() == 0 ? 0 : ts::max(ts::abs(x)).item<double>();
-}
+double largest(const Array& x) { return x.size() == 0 ? 0 : ts::max(ts::abs(x)).item<double>(); }
 double apart(const Array& got, const Array& want) {
   EXPECT_EQ(got.shape(), want.shape());
   return largest(got - want) / std::max(largest(want), 1e-300);
@@ -101,8 +99,9 @@ TEST_P(Loops, QrIsLapacks) {
       for (const bool full : {false, true}) {
         const ts::HostArray a = drawn(random, d, shape);
         const auto got = run(a, [&](ts::Value x) { return ops::qr_by_loops(x, full, options); });
-        const auto want = run(
-            a, [&](ts::Value x) { return x.builder->emit("qr", {{x}}, {{"full", full}}); });
+        const auto want = run(a, [&](ts::Value x) {
+          return x.builder->emit("qr", {{x}}, {{"full", full}});
+        });
         EXPECT_LE(apart(ts::matmul(got[0], got[1]), wide(a)), bound(d));
         EXPECT_LE(not_orthonormal(got[0]), bound(d));
         EXPECT_EQ(largest(ts::tril(got[1], -1)), 0);
@@ -138,8 +137,7 @@ TEST_P(Loops, Svd) {
         EXPECT_LE(not_orthonormal(got[1]), bound(d)) << ts::to_string(d);
         EXPECT_LE(not_orthonormal(adjoint(got[2])), bound(d)) << ts::to_string(d);
         const std::int64_t k = std::min(m, n);
-        const Array u = ts::split_at(got[1], {k}, -1)[0],
-                    vh = ts::split_at(got[2], {k}, -2)[0];
+        const Array u = ts::split_at(got[1], {k}, -1)[0], vh = ts::split_at(got[2], {k}, -2)[0];
         const Array product = ts::matmul(u * ts::expand_dims(got[0], -2), vh);
         EXPECT_LE(apart(product, wide(a)), 3 * bound(d)) << ts::to_string(d);
         const auto values =
@@ -170,8 +168,8 @@ TEST_P(Loops, Eigh) {
 INSTANTIATE_TEST_SUITE_P(All, Loops,
                          testing::Values(ts::Shape{1, 1}, ts::Shape{2, 2}, ts::Shape{3, 3},
                                          ts::Shape{5, 2}, ts::Shape{2, 5}, ts::Shape{1, 4},
-                                         ts::Shape{4, 1}, ts::Shape{2, 3, 4, 4},
-                                         ts::Shape{20, 13}, ts::Shape{2, 9, 14}));
+                                         ts::Shape{4, 1}, ts::Shape{2, 3, 4, 4}, ts::Shape{20, 13},
+                                         ts::Shape{2, 9, 14}));
 
 namespace {
 
@@ -219,16 +217,16 @@ TEST(SpecialLoops, NotFinite) {
   ts::HostArray a(ts::f64, {2, 2, 2});
   const double values[] = {1, 2, 3, std::numeric_limits<double>::infinity(), 4, 1, 1, 3};
   std::copy(std::begin(values), std::end(values), a.data<double>());
-  const std::vector<Factors> all = {
-      [](ts::Value x) { return ops::qr_by_loops(x, false); },
-      [](ts::Value x) { return ops::lu_by_loops(x); },
-      [](ts::Value x) { return ops::svd_by_loops(x, true, false); },
-      [](ts::Value x) { return ops::eigh_by_loops(x, true); }};
-  const std::vector<Factors> routines = {
-      [](ts::Value x) { return x.builder->emit("qr", {{x}}, {{"full", false}}); },
-      [](ts::Value x) { return x.builder->emit("lu", {{x}}); },
-      [](ts::Value x) { return ops::svd(x, true, false); },
-      [](ts::Value x) { return ops::eigh(x, true); }};
+  const std::vector<Factors> all = {[](ts::Value x) { return ops::qr_by_loops(x, false); },
+                                    [](ts::Value x) { return ops::lu_by_loops(x); },
+                                    [](ts::Value x) { return ops::svd_by_loops(x, true, false); },
+                                    [](ts::Value x) { return ops::eigh_by_loops(x, true); }};
+  const std::vector<Factors> routines = {[](ts::Value x) {
+                                           return x.builder->emit("qr", {{x}}, {{"full", false}});
+                                         },
+                                         [](ts::Value x) { return x.builder->emit("lu", {{x}}); },
+                                         [](ts::Value x) { return ops::svd(x, true, false); },
+                                         [](ts::Value x) { return ops::eigh(x, true); }};
   for (std::size_t k = 0; k < all.size(); ++k) {
     const auto got = run(a, all[k]), want = run(a, routines[k]);
     for (std::size_t r = 0; r < got.size(); ++r) {
@@ -244,8 +242,9 @@ TEST(SpecialLoops, EmptyMatrices) {
     for (const bool full : {false, true}) {
       const ts::HostArray a(ts::f32, s);
       const auto qr = run(a, [&](ts::Value x) { return ops::qr_by_loops(x, full); });
-      const auto qr_want =
-          run(a, [&](ts::Value x) { return x.builder->emit("qr", {{x}}, {{"full", full}}); });
+      const auto qr_want = run(a, [&](ts::Value x) {
+        return x.builder->emit("qr", {{x}}, {{"full", full}});
+      });
       const auto svd = run(a, [&](ts::Value x) { return ops::svd_by_loops(x, true, full); });
       const auto svd_want = run(a, [&](ts::Value x) { return ops::svd(x, true, full); });
       for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(apart(qr[k], qr_want[k]), 0);
@@ -316,7 +315,7 @@ TEST_F(OnPlatform, InAMapOverDevices) {
   const Array a = normal({2, 6, 6});
   const auto f = [](Array x) { return ts::linalg::svdvals(x); };
   const ts::Mesh mesh({{"i", 2}}, there);
-  const auto mapped = ts::shard_map(f, {.mesh = mesh, .in_specs = {ts::P("i")},
-                                        .out_specs = {ts::P("i")}});
+  const auto mapped =
+      ts::shard_map(f, {.mesh = mesh, .in_specs = {ts::P("i")}, .out_specs = {ts::P("i")}});
   EXPECT_LE(difference(ts::jit(mapped)(a), f(a)), 1e-12);
 }

@@ -74,14 +74,15 @@ TEST_P(OpsOnPlatform, ExamplesGiveWhatTheEvaluatorGives) {
     const ts::ProgramPtr p = walk::program_of(op, e);
     walk::Arrays in;
     std::vector<ts::runtime::ArrayDataPtr> there;
-    const auto here =
-        ts::runtime::intern(ts::runtime::on_device(platform().device_count() - 1, true, &platform()));
+    const auto here = ts::runtime::intern(
+        ts::runtime::on_device(platform().device_count() - 1, true, &platform()));
     for (std::size_t i = 0; i < e.inputs.size(); ++i) {
       in.push_back(walk::draw_operand(e, i, e.inputs[i], random));
       there.push_back(ts::runtime::relayout(rt::put(in.back()), here));
     }
     const walk::Arrays want = walk::run(*p, in);
-    const auto made = ts::runtime::compile(p, {.name = op.name, .donated = {}}, platform())->run(there);
+    const auto made =
+        ts::runtime::compile(p, {.name = op.name, .donated = {}}, platform())->run(there);
     ASSERT_EQ(made.size(), want.size());
     const auto open = kOpen.find(op.name);
     for (std::size_t k = 0; k < want.size(); ++k) {

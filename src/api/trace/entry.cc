@@ -107,9 +107,8 @@ const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector
     program = on.partitions() && spmd::can_be_left_whole(*program, *how)
                   ? spmd::constrained(*program, *how)
                   : spmd::partition_program(program, *how);
-  auto* v = new Version{donated,       &on,
-                        mode,          std::move(at),
-                        runtime::compile(program, options, on), versions_.load()};
+  auto* v = new Version{
+      donated, &on, mode, std::move(at), runtime::compile(program, options, on), versions_.load()};
   versions_.store(v, std::memory_order_release);
   count_.fetch_add(1, std::memory_order_relaxed);
   return *v->exe;

@@ -120,8 +120,7 @@ Values swept(Values state, Value like_worst, std::int64_t steps, double enough, 
   for (int d = 0; d < left.rank(); ++d) all.push_back(d);
   const Value above = gt(left, full_like(left, enough));
   const Value some = all.empty() ? above : reduce_or(above, all);
-  const ProgramPtr go_on =
-      test.finish(Values{and_(some, lt(sweeps, full_like(sweeps, kSweeps)))});
+  const ProgramPtr go_on = test.finish(Values{and_(some, lt(sweeps, full_like(sweeps, kSweeps)))});
 
   Values init = state;
   init.push_back(full(b, measure.dtype, measure.shape, std::numeric_limits<float>::max()));

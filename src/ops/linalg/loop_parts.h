@@ -29,7 +29,7 @@ inline Value over_matrix(Value v, const Shape& shape) {
 /// The elements [first, last) of the last dimension.
 inline Value elements(Value v, std::int64_t first, std::int64_t last) {
   Ints start(static_cast<std::size_t>(v.rank()), 0), limit = v.shape().to_vector(),
-      strides(static_cast<std::size_t>(v.rank()), 1);
+                                                     strides(static_cast<std::size_t>(v.rank()), 1);
   start.back() = first, limit.back() = last;
   return slice(v, start, limit, strides);
 }

@@ -42,9 +42,8 @@ LuPanel lu_of_panel(Value a) {
     return reduce_sum(select(rows, y, zero), {rank - 2});
   };
   const Value candidates = column_of(x);
-  const Value size = is_complex(a.dtype())
-                         ? add(abs(real(candidates)), abs(imag(candidates)))
-                         : abs(candidates);
+  const Value size =
+      is_complex(a.dtype()) ? add(abs(real(candidates)), abs(imag(candidates))) : abs(candidates);
   const Value at = iota(step, DType::int64, line, line.rank() - 1), begin = spread(i, line);
   const Value open = select(ge(at, begin), size, full_like(size, -1));
   const Value pivot = argmax(open, line.rank() - 1, DType::int32);
@@ -54,10 +53,10 @@ LuPanel lu_of_panel(Value a) {
   const Value top = row_of(x, is_there);  // the pivot's row
   const Value moved = select(is_here, along_columns(top, s),
                              select(is_there, along_columns(row_of(x, is_here), s), x));
-  const Value lead = reduce_sum(
-      select(eq(iota(step, DType::int64, top.shape(), rank - 2), spread(i, top.shape())), top,
-             zeros_like(top)),
-      {rank - 2});
+  const Value lead =
+      reduce_sum(select(eq(iota(step, DType::int64, top.shape(), rank - 2), spread(i, top.shape())),
+                        top, zeros_like(top)),
+                 {rank - 2});
   // A zero pivot means that all elements below are zero, too.
   const Value divisor = select(eq(lead, zeros_like(lead)), full_like(lead, 1), lead);
   const Value below = column_of(moved);
@@ -66,11 +65,10 @@ LuPanel lu_of_panel(Value a) {
   const Value right = select(gt(column, here), along_columns(top, s), zero);
   const Value rest = sub(moved, mul(along_rows(factors, s), right));
   const Value done = select(and_(mine, gt(row, here)), along_rows(factors, s), rest);
-  const ProgramPtr body =
-      step.finish(Values{done, positions_exchanged(order, i, other), pivot});
+  const ProgramPtr body = step.finish(Values{done, positions_exchanged(order, i, other), pivot});
   const Value in_order = iota(b, DType::int32, line, line.rank() - 1);
-  const Values out = scan(body, {}, Values{a, in_order},
-                          Values{iota(b, DType::int64, Shape{w}, 0)}, w, false, b);
+  const Values out =
+      scan(body, {}, Values{a, in_order}, Values{iota(b, DType::int64, Shape{w}, 0)}, w, false, b);
   return {out[0], first_last(out[2]), out[1]};
 }
 
@@ -85,8 +83,7 @@ Values lu_by_loops(Value a, const LoopOptions& options) {
   const Shape& s = a.shape();
   const std::int64_t m = rows_of(s), n = columns_of(s), k = std::min(m, n);
   Value order = iota(b, DType::int32, with_vector(s, m), s.rank() - 2);
-  if (s.count() == 0)
-    return {a, iota(b, DType::int32, with_vector(s, k), s.rank() - 2), order};
+  if (s.count() == 0) return {a, iota(b, DType::int32, with_vector(s, k), s.rank() - 2), order};
   const Value good = all_finite(a);
   const std::int64_t width = options.width(k);
   Value x = a;

@@ -15,8 +15,8 @@ std::int64_t LoopOptions::width(std::int64_t columns) const {
 }
 
 Value all_finite(Value a) {
-  const Value finite = is_complex(a.dtype()) ? and_(is_finite(real(a)), is_finite(imag(a)))
-                                             : is_finite(a);
+  const Value finite =
+      is_complex(a.dtype()) ? and_(is_finite(real(a)), is_finite(imag(a))) : is_finite(a);
   return reduce_and(finite, {a.rank() - 2, a.rank() - 1});
 }
 
@@ -61,8 +61,8 @@ BlockedQr::BlockedQr(Value a, const LoopOptions& options) : options_(options), r
     Block block{c, panel.packed, panel.taus, panel.packed, panel.taus};
     if (options_.exact_products) {
       const Shape& s = panel.packed.shape();
-      block.vectors = add(lower_triangle(panel.packed, -1),
-                          identity_like(*a.builder, a.dtype(), s));
+      block.vectors =
+          add(lower_triangle(panel.packed, -1), identity_like(*a.builder, a.dtype(), s));
       block.factor = compact_factor(block.vectors, panel.taus);
     }
     Values columns;

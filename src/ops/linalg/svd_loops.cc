@@ -31,8 +31,8 @@ void one_sided_step(Values& state, Value& worst, std::int64_t rows) {
   const Value size = abs(r), lengths = mul(sqrt(p), sqrt(q));
   const Value counts = gt(size, full_like(size, unit * unit));
   const Value safe = select(gt(lengths, zeros_like(lengths)), lengths, size);
-  const Value cosine = select(counts, div(size, select(counts, safe, full_like(size, 1))),
-                              zeros_like(size));
+  const Value cosine =
+      select(counts, div(size, select(counts, safe, full_like(size, 1))), zeros_like(size));
   worst = max(worst, reduce_max(cosine, {cosine.rank() - 1}));
   state[0] = columns_moved(columns_rotated(z, rotations_of(p, q, r)));
 }
@@ -66,9 +66,9 @@ Values svd_of_tall(Value a, bool vectors, bool full, const LoopOptions& options)
     const Value mark = abs(column_sums(last));
     lengths = select(gt(mark, full_like(mark, 0.5)), full_like(lengths, -1), lengths);
   }
-  const Values sorted = sort(Values{neg(lengths), iota(b, DType::int32, lengths.shape(),
-                                                       lengths.rank() - 1)},
-                             lengths.rank() - 1);
+  const Values sorted =
+      sort(Values{neg(lengths), iota(b, DType::int32, lengths.shape(), lengths.rank() - 1)},
+           lengths.rank() - 1);
   const Value values = elements(neg(sorted[0]), 0, n);
   if (!vectors) return {values};
   const auto in_order = [&](Value x) {
@@ -87,8 +87,8 @@ Values svd_of_tall(Value a, bool vectors, bool full, const LoopOptions& options)
   Value placed = padded_to(v, m, columns);
   if (columns > n) {
     const Value one = identity_like(b, a.dtype(), placed.shape());
-    const Value beyond = ge(column_numbers(placed),
-                            full_like(column_numbers(placed), static_cast<double>(n)));
+    const Value beyond =
+        ge(column_numbers(placed), full_like(column_numbers(placed), static_cast<double>(n)));
     placed = select(beyond, one, placed);
   }
   return {values, outer.times(placed), adjoint(right)};

@@ -60,8 +60,8 @@ bool can_be_left_whole(const Program& program, const ProgramShardings& how) {
   const auto even = [&](const std::vector<std::optional<RequestedSpec>>& wanted,
                         const std::vector<Type>& types) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (wanted[i] && (!wanted[i]->unreduced.empty() ||
-                        !divides(*how.mesh, wanted[i]->spec, types[i].shape)))
+      if (wanted[i] &&
+          (!wanted[i]->unreduced.empty() || !divides(*how.mesh, wanted[i]->spec, types[i].shape)))
         return false;
     return true;
   };

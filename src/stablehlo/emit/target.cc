@@ -48,13 +48,16 @@ constexpr Target kTargets[] = {
 constexpr LoopForm kLoops[] = {
     {"lu", [](const Attrs&, Value a,
               const ops::LoopOptions& options) { return ops::lu_by_loops(a, options); }},
-    {"qr", [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
+    {"qr",
+     [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
        return ops::qr_by_loops(a, attrs.flag("full"), options);
      }},
-    {"svd", [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
+    {"svd",
+     [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
        return ops::svd_by_loops(a, attrs.flag("vectors"), attrs.flag("full"), options);
      }},
-    {"eigh", [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
+    {"eigh",
+     [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
        return ops::eigh_by_loops(a, attrs.flag("vectors"), options);
      }},
 };
