@@ -1,7 +1,7 @@
 // Factorisations as loops: the product of the factors is the matrix to a few eps n, orthogonal
 // factors are orthogonal, and what is unique agrees with LAPACK.
 #include "ops/linalg/loops.h"
-
+#include "ops/linalg/solve.h"
 #include "other_plugin.h"
 #include "runtime/programs.h"
 
