@@ -107,6 +107,7 @@ TEST_F(Loaded, AFunctionThatThrowsMayBeCalledAgain) {
 
 // The factorisation and the check run on the host in the middle of the program.
 TEST_F(Loaded, PartsOnTheHost) {
+  ts::set_factorisations(ts::Factorisations::on_host);
   const Array a = ts::eye(6) * 4 + ts::ones({6, 6});
   EXPECT_TRUE(agrees(
       [](Array x) {
@@ -118,4 +119,5 @@ TEST_F(Loaded, PartsOnTheHost) {
   const auto gradient = ts::grad([](Array x) { return ts::linalg::slogdet(x).logabsdet; });
   EXPECT_TRUE(ts::allclose(ts::device_get(ts::jit(gradient)(put(a))), gradient(a), 1e-5, 1e-6)
                   .item<bool>());
+  ts::set_factorisations(ts::Factorisations::on_platform);
 }
