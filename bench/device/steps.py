@@ -152,7 +152,7 @@ class Steps:
     def modules(self, limit):
         """The tests of platforms, on this plug-in instead of our own."""
         option = {"TESSERA_TEST_PLUGIN": self.options.platform_path, "TESSERA_TEST_DEVICES_OPTION": self.options.devices_option}
-        return self.tests("test_platforms", limit, only="-LoadPlatform.*", more=option)
+        return self.tests("test_platforms", limit, only="OnPlatform*:Loaded*:*OpsOnPlatform*:*Partitioners*", more=option)
 
     def backends(self, limit):
         option = {"TESSERA_TEST_PLUGIN": self.options.platform_path, "TESSERA_TEST_DEVICES_OPTION": self.options.devices_option}
