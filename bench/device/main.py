@@ -62,6 +62,7 @@ def parsed(words):
     add("--jax-platform", default="cuda", help="where JAX runs (default: cuda)")
     add("--out", type=pathlib.Path, default=pathlib.Path("device_check"), help="the folder for the results")
     add("--limit", type=float, default=480, help="seconds for everything (default 480)")
+    add("--patience", type=float, default=1, metavar="N", help="multiply the time limits of single steps, for machines that are slow or shared")
     add("--only", nargs="+", metavar="REGEX", help="only steps that one of these finds")
     add("--small", action="store_true", help="shorter measurements and smaller shares of suites")
     add("--write", type=pathlib.Path, metavar="PAGE", help="put the tables between the page's markers")
@@ -125,7 +126,7 @@ def main(words):
     options.libraries = python["libraries"]
     options.data = root / "data"
     options.seconds = 1 if options.small else 4
-    options.steps = 200 if options.small else 1000
+    options.steps = 60 if options.small else 1000
     options.matrix = 64 if options.small else 512
     options.share = 40 if options.small else 10
     options.device_count = 1
@@ -141,11 +142,11 @@ def main(words):
     with open(options.out / "log.txt", "w") as log:
         all_steps = steps.Steps(options, programs, log)
         plan = steps.planned(options, all_steps, examples.EXAMPLES)
-        first = steps.perform(plan[:1], clock)
+        first = steps.perform(plan[:1], clock, options.patience)
         loaded = first and first[0].outcome == "ran"
         if loaded and first[0].name == "load":
             options.device_count = first[0].values["devices"]
-        results = first + steps.perform(plan[1:], clock)
+        results = first + steps.perform(plan[1:], clock, options.patience)
     what = next((r.checked for r in results if r.name == "load"), "")
     about = f"Run on {time.strftime('%Y-%m-%d')}: {machine() or 'no GPU'}; {what}. Times are medians."
     text = report.page(results, about)

@@ -21,9 +21,9 @@ namespace {
 ts::runtime::Backend& platform() {
   static ts::runtime::Backend& loaded = []() -> ts::runtime::Backend& {
     if (const char* other = std::getenv("TESSERA_TEST_PLUGIN")) {
-      ts::load_platform("ops_there", other, test::two_devices());
+      ts::load_platform("ops_there", other, test::other_devices(8));
     } else {
-      ts::load_platform("ops_there", TESSERA_PJRT_LIBRARY, {{"device_count", std::int64_t{2}}});
+      ts::load_platform("ops_there", TESSERA_PJRT_LIBRARY, {{"device_count", std::int64_t{8}}});
     }
     return *ts::runtime::find_backend("ops_there");
   }();
