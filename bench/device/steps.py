@@ -85,7 +85,8 @@ class Steps:
         """Settings that change a measurement are those of the options, and no others."""
         here = {k: v for k, v in self.programs.environment(self.options.libraries).items()
                 if not k.startswith(("TESSERA_", "JAX_", "XLA_PYTHON_", "GTEST_"))}
-        here["TESSERA_CACHE"] = "on" if cache else "off"
+        # Compiled programs are kept within one run of the check only.
+        here |= {"TESSERA_CACHE": "on", "TESSERA_CACHE_DIR": str(self.options.out.resolve() / "cache")} if cache else {"TESSERA_CACHE": "off"}
         if platform != "cpu":
             here["TESSERA_PLATFORM"] = self.options.platform
             if self.options.options:
