@@ -50,8 +50,8 @@ Values eigh_by_loops(Value a, bool vectors, const LoopOptions&) {
   const Value scale = scale_of(finite);
   const Value unit = div(finite, in_dtype(over_matrix(scale, s), a.dtype()));
 
-  // A matrix of odd extent gets a row and a column that never rotate: its eigenvalue there is larger
-  // than any other, so that it comes last.
+  // A matrix of odd extent gets a row and a column that never rotate. The eigenvalue there is
+  // larger than all others, so that it comes last.
   const Shape wide = with_matrix(s, even, even);
   Value x = padded_to(unit, even, even);
   if (even > n) {

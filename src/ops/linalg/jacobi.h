@@ -27,8 +27,8 @@ Value columns_moved(Value x);
 Value rows_moved(Value x);
 
 /// Repeats sweeps of `steps` steps while `worst`, one number per matrix, is above `enough` for some
-/// matrix, but at most kSweeps times. step(state, worst) makes a step: it replaces the values of the
-/// state, and `worst` by what has been seen since the sweep began.
+/// matrix, but at most kSweeps times. step(state, worst) makes a step: it replaces the values of
+/// the state, and `worst` by what has been seen since the sweep began.
 inline constexpr int kSweeps = 40;
 using Step = std::function<void(Values& state, Value& worst)>;
 /// `last(state, worst)` gives the measure at the end of a sweep.

@@ -38,8 +38,8 @@ Value with_rows_from(Value x, std::int64_t row, Value rows) {
 
 namespace {
 
-// T of H_1 H_2 ... = I - V T V^H. It is (I + D S)^-1 D, where D has the taus on its diagonal and S is
-// V^H V above the diagonal, so that taus may be 0.
+// T of H_1 H_2 ... = I - V T V^H. It is (I + D S)^-1 D, where D has the taus on its diagonal and S
+// is V^H V above the diagonal. In this form taus may be 0.
 Value compact_factor(Value v, Value taus) {
   const Value gram = matmul(adjoint(v), v);
   const Value above = mul(along_rows(taus, gram.shape()), upper_triangle(gram, 1));

@@ -45,8 +45,8 @@ Values svd_of_tall(Value a, bool vectors, bool full, const LoopOptions& options)
   const std::int64_t m = rows_of(s), n = columns_of(s), even = n + n % 2;
   const BlockedQr outer(a, options);
   const Value triangle = adjoint(submatrix(outer.r(), 0, n, 0, n));
-  // V is below the matrix that is rotated, so that it takes the same rotations. A matrix with an odd
-  // number of columns gets a column of zeros, which never rotates.
+  // V is below the matrix that is rotated, so that it takes the same rotations. A matrix with an
+  // odd number of columns gets a column of zeros, which never rotates.
   const Shape square = with_matrix(s, even, even);
   Value z = padded_to(triangle, n, even);
   const bool with_v = vectors || even > n;
