@@ -89,6 +89,17 @@ performance = (root / "docs/performance_gpu.md").read_text()
 for kind in ("gpu", "rehearsal"):
     report.written(performance, kind, "")
 
+# --- a run of some steps keeps the results of the others
+with tempfile.TemporaryDirectory() as work:
+    path = pathlib.Path(work, "check.json")
+    report.save(path, [steps.Result("a", "ran", "old", 1), steps.Result("b", "failed", "old", 1)], "About.")
+    both = report.merged(path, [steps.Result("b", "ran", "new", 2)], ["a", "b", "c"])
+    assert [(r.name, r.outcome, r.checked) for r in both] == [("a", "ran", "old"), ("b", "ran", "new")], both
+    assert report.merged(pathlib.Path(work, "none.json"), both[:1], ["a"]) == both[:1]
+plan = [(name, 1, None) for name in ("load", "step cnn", "calls")]
+assert [p[0] for p in steps.chosen(plan, None)] == ["load", "step cnn", "calls"]
+assert [p[0] for p in steps.chosen(plan, ["^calls"])] == ["load", "calls"]
+
 # --- some steps on our own plug-in, from a folder that was prepared
 if len(sys.argv) > 3:
     build, plugin = sys.argv[2:]

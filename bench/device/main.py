@@ -63,7 +63,7 @@ def parsed(words):
     add("--out", type=pathlib.Path, default=pathlib.Path("device_check"), help="the folder for the results")
     add("--limit", type=float, default=480, help="seconds for everything (default 480)")
     add("--patience", type=float, default=1, metavar="N", help="multiply the time limits of single steps, for machines that are slow or shared")
-    add("--only", nargs="+", metavar="REGEX", help="only steps that one of these finds")
+    add("--only", nargs="+", metavar="REGEX", help="only steps that one of these finds; results of other steps in the folder are kept")
     add("--small", action="store_true", help="shorter measurements and smaller shares of suites")
     add("--write", type=pathlib.Path, metavar="PAGE", help="put the tables between the page's markers")
     add("--kind", choices=("gpu", "rehearsal"), default="gpu", help="which markers")
@@ -141,14 +141,17 @@ def main(words):
         return 2
     with open(options.out / "log.txt", "w") as log:
         all_steps = steps.Steps(options, programs, log)
-        plan = steps.planned(options, all_steps, examples.EXAMPLES)
+        whole = steps.planned(options, all_steps, examples.EXAMPLES)
+        plan = steps.chosen(whole, options.only)
         first = steps.perform(plan[:1], clock, options.patience)
-        loaded = first and first[0].outcome == "ran"
-        if loaded and first[0].name == "load":
+        loaded = first[0].outcome == "ran"
+        if loaded:
             options.device_count = first[0].values["devices"]
         results = first + steps.perform(plan[1:], clock, options.patience)
     what = next((r.checked for r in results if r.name == "load"), "")
     about = f"Run on {time.strftime('%Y-%m-%d')}: {machine() or 'no GPU'}; {what}. Times are medians."
+    if options.only:
+        results = report.merged(options.out / "check.json", results, [p[0] for p in whole])
     text = report.page(results, about)
     (options.out / "check.md").write_text(text)
     report.save(options.out / "check.json", results, about)

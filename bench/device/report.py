@@ -98,6 +98,16 @@ def written(document, kind, text):
     return before + start + "\n" + text + end + rest.split(end, 1)[1]
 
 
+def merged(path, results, names):
+    """The results of an earlier run in the same folder, with these instead of those of the same names, in the order of `names`."""
+    earlier = {}
+    if pathlib.Path(path).is_file():
+        for row in json.loads(pathlib.Path(path).read_text())["steps"]:
+            earlier[row["name"]] = steps_module.Result(row["name"], row["outcome"], row["checked"], row["seconds"], row["values"])
+    earlier.update({r.name: r for r in results})
+    return [earlier[name] for name in names if name in earlier]
+
+
 def save(path, results, about):
     rows = [{"name": r.name, "outcome": r.outcome, "checked": r.checked, "seconds": round(r.seconds, 2), "values": r.values} for r in results]
     pathlib.Path(path).write_text(json.dumps({"about": about, "steps": rows}, indent=1) + "\n")

@@ -242,9 +242,12 @@ def planned(options, steps, examples):
     plan.append(("partitioners", 120, steps.sharded))
     for example in examples:
         plan.append((f"example {example.name}", example.limit, lambda limit, example=example: example.check(steps, limit)))
-    if options.only:
-        plan = [p for p in plan if any(re.search(pattern, p[0]) for pattern in options.only)]
     return plan
+
+
+def chosen(plan, patterns):
+    """The steps that one of the patterns finds, and the first one always: it says which device this is."""
+    return plan[:1] + [p for p in plan[1:] if not patterns or any(re.search(pattern, p[0]) for pattern in patterns)]
 
 
 def perform(plan, clock, scale=1.0, show=print):
