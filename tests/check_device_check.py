@@ -52,6 +52,10 @@ assert examples.compared("[[ 1.  2.]\n [-3e-4 4.]]", "[[ 1.  2.]\n [-3e-4 4.5]]"
 shown = []
 
 
+def show(text, flush):
+    shown.append(text)
+
+
 def slow(limit):
     steps.run([sys.executable, "-c", "import time; time.sleep(60)"], None, 1)
 
@@ -66,12 +70,12 @@ def absent(limit):
 
 start = time.monotonic()
 results = steps.perform([("a", 9, fails), ("b", 9, slow), ("c", 9, absent), ("d", 9, lambda limit: ("all of it", {"x": 1}))], steps.Clock(100),
-                        show=shown.append)
+                        show=show)
 assert [(r.name, r.outcome, r.checked) for r in results] == [
     ("a", "failed", "it ended with code 3"), ("b", "failed", "it took more than 1 s"), ("c", "left out", "test_nn is not built"),
     ("d", "ran", "all of it")], results
 assert len(shown) == 4 and time.monotonic() - start < 30
-assert [r.outcome for r in steps.perform([("a", 9, fails)], steps.Clock(3), show=shown.append)] == ["no time"]
+assert [r.outcome for r in steps.perform([("a", 9, fails)], steps.Clock(3), show=show)] == ["no time"]
 
 # --- tables
 side = {"steady_us": 1500.0, "queued_us": 900.0, "first_us": 2.5e6, "host_us": 12.0}
@@ -93,9 +97,9 @@ for kind in ("gpu", "rehearsal"):
 with tempfile.TemporaryDirectory() as work:
     path = pathlib.Path(work, "check.json")
     report.save(path, [steps.Result("a", "ran", "old", 1), steps.Result("b", "failed", "old", 1)], "About.")
-    both = report.merged(path, [steps.Result("b", "ran", "new", 2)], ["a", "b", "c"])
+    both = report.joined(report.earlier(path), [steps.Result("b", "ran", "new", 2)], ["a", "b", "c"])
     assert [(r.name, r.outcome, r.checked) for r in both] == [("a", "ran", "old"), ("b", "ran", "new")], both
-    assert report.merged(pathlib.Path(work, "none.json"), both[:1], ["a"]) == both[:1]
+    assert report.earlier(pathlib.Path(work, "none.json")) == []
 plan = [(name, 1, None) for name in ("load", "step cnn", "calls")]
 assert [p[0] for p in steps.chosen(plan, None)] == ["load", "step cnn", "calls"]
 assert [p[0] for p in steps.chosen(plan, ["^calls"])] == ["load", "calls"]

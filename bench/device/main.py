@@ -143,20 +143,28 @@ def main(words):
         all_steps = steps.Steps(options, programs, log)
         whole = steps.planned(options, all_steps, examples.EXAMPLES)
         plan = steps.chosen(whole, options.only)
-        first = steps.perform(plan[:1], clock, options.patience)
+        names = [p[0] for p in whole]
+        before = report.earlier(options.out / "check.json") if options.only else []
+
+        def about(results):
+            what = next((r.checked for r in results if r.name == "load"), "")
+            return f"Run on {time.strftime('%Y-%m-%d')}: {machine() or 'no GPU'}; {what}. Times are medians."
+
+        def keep(results):
+            """Written after each step, so that nothing is lost if the machine goes."""
+            now = report.joined(before, results, names)
+            (options.out / "check.md").write_text(report.page(now, about(now)))
+            report.save(options.out / "check.json", now, about(now))
+            return now
+
+        first = steps.perform(plan[:1], clock, options.patience, keep=keep)
         loaded = first[0].outcome == "ran"
         if loaded:
             options.device_count = first[0].values["devices"]
-        results = first + steps.perform(plan[1:], clock, options.patience)
-    what = next((r.checked for r in results if r.name == "load"), "")
-    about = f"Run on {time.strftime('%Y-%m-%d')}: {machine() or 'no GPU'}; {what}. Times are medians."
-    if options.only:
-        results = report.merged(options.out / "check.json", results, [p[0] for p in whole])
-    text = report.page(results, about)
-    (options.out / "check.md").write_text(text)
-    report.save(options.out / "check.json", results, about)
+        results = first + steps.perform(plan[1:], clock, options.patience, keep=lambda later: keep(first + later))
+        results = keep(results)
     if options.write:
-        options.write.write_text(report.written(options.write.read_text(), options.kind, text))
+        options.write.write_text(report.written(options.write.read_text(), options.kind, report.page(results, about(results))))
     ran = sum(r.outcome == "ran" for r in results)
     print(f"{ran} of {len(results)} steps ran; the tables are in {options.out / 'check.md'}")
     return 0 if loaded and not any(r.outcome == "failed" for r in results) else 1

@@ -98,14 +98,18 @@ def written(document, kind, text):
     return before + start + "\n" + text + end + rest.split(end, 1)[1]
 
 
-def merged(path, results, names):
-    """The results of an earlier run in the same folder, with these instead of those of the same names, in the order of `names`."""
-    earlier = {}
-    if pathlib.Path(path).is_file():
-        for row in json.loads(pathlib.Path(path).read_text())["steps"]:
-            earlier[row["name"]] = steps_module.Result(row["name"], row["outcome"], row["checked"], row["seconds"], row["values"])
-    earlier.update({r.name: r for r in results})
-    return [earlier[name] for name in names if name in earlier]
+def earlier(path):
+    """The results that a run wrote."""
+    if not pathlib.Path(path).is_file():
+        return []
+    return [steps_module.Result(row["name"], row["outcome"], row["checked"], row["seconds"], row["values"])
+            for row in json.loads(pathlib.Path(path).read_text())["steps"]]
+
+
+def joined(before, results, names):
+    """The results of an earlier run, with these instead of those of the same names, in the order of `names`."""
+    both = {r.name: r for r in (*before, *results)}
+    return [both[name] for name in names if name in both]
 
 
 def save(path, results, about):

@@ -250,8 +250,8 @@ def chosen(plan, patterns):
     return plan[:1] + [p for p in plan[1:] if not patterns or any(re.search(pattern, p[0]) for pattern in patterns)]
 
 
-def perform(plan, clock, scale=1.0, show=print):
-    """The results of all steps. A step that fails or takes too long does not stop the others."""
+def perform(plan, clock, scale=1.0, show=print, keep=lambda results: None):
+    """The results of all steps. A step that fails or takes too long does not stop the others. `keep` gets what there is after each."""
     results = []
     for name, limit, function in plan:
         limit = min(limit * scale, clock.left())
@@ -268,5 +268,6 @@ def perform(plan, clock, scale=1.0, show=print):
             result = Result(name, outcome, text)
         result.seconds = time.monotonic() - start
         results.append(result)
-        show(f"{result.outcome:8} {result.seconds:6.1f} s  {name}: {result.checked}")
+        keep(results)
+        show(f"{result.outcome:8} {result.seconds:6.1f} s  {name}: {result.checked}", flush=True)
     return results
