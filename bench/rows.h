@@ -45,6 +45,13 @@ Call bound(F f, A... args) {
   return waited([=] { return f(args...); });
 }
 
+/// The first devices of the default platform.
+inline std::vector<ts::Device> first_devices(std::int64_t n) {
+  std::vector<ts::Device> all = ts::devices(ts::default_backend());
+  if (std::ssize(all) > n) all.resize(static_cast<std::size_t>(n));
+  return all;
+}
+
 // Each of these registers its rows.
 void add_dispatch_rows();
 void add_array_rows();

@@ -68,7 +68,9 @@ Array gpt_loss(const Gpt& model, Array ids, Array labels) {
 // A step on whole arrays over a mesh. Its state and batch are sharded by the rules.
 Call sharded(std::vector<ts::Mesh::Axis> axes, const std::vector<ts::PathRule>& rules,
              const ts::PartitionSpec& batch, Array x, Array y) {
-  const ts::Mesh mesh(std::move(axes));
+  std::int64_t devices = 1;
+  for (const ts::Mesh::Axis& axis : axes) devices *= axis.size;
+  const ts::Mesh mesh(std::move(axes), first_devices(devices));
   const Gpt model = make_gpt(kLayers);
   const ts::optim::State moments = ts::optim::adam(1e-3).init(model);
   const ts::SpecTree of_model = ts::specs(model, rules);

@@ -30,13 +30,40 @@ auto step_of(Loss<Model> loss, bool mapped) {
   };
 }
 
+/// A run of training, whose steps donate the state of the step before.
+struct Run {
+  Call step;                    // does not wait for its results
+  std::function<float()> loss;  // of the newest step; waits for it
+};
+template <class Step, class Model>
+Run run_of(Step step, Training<Model> start, Array x, Array y) {
+  auto state = std::make_shared<Training<Model>>(std::move(start));
+  auto value = std::make_shared<Array>();
+  return {[=] {
+            auto [next, loss] = step(std::move(*state), x, y);
+            *state = std::move(next);
+            *value = loss;
+          },
+          [=] { return ts::item<float>(*value); }};
+}
+
+/// Runs of training on one device, by the names of their rows, for device_check.
+struct NamedRun {
+  std::string name;
+  std::function<Run()> make;
+};
+inline std::vector<NamedRun>& runs() {
+  static std::vector<NamedRun> all;
+  return all;
+}
+
 /// Each step takes the state of the one before, and every loss is read, as in a training loop.
 template <class Step, class Model>
 Call fed_back(Step step, Training<Model> start, Array x, Array y) {
-  return [=, state = std::make_shared<Training<Model>>(std::move(start))] {
-    auto [next, value] = step(std::move(*state), x, y);
-    *state = std::move(next);
-    ts::item<float>(value);
+  const Run run = run_of(std::move(step), std::move(start), x, y);
+  return [run] {
+    run.step();
+    run.loss();
   };
 }
 
@@ -56,6 +83,13 @@ Call training(Loss<Model> loss, Model model, Array x, Array y, std::int64_t devi
 template <class Model, class MakeModel, class MakeData>
 void add_training(const std::string& name, Loss<Model> loss, MakeModel model, MakeData data,
                   std::int64_t batch, const std::vector<std::int64_t>& devices) {
+  runs().push_back({name, [=] {
+                      const Model start = model();
+                      auto [x, y] = data(std::vector{batch});
+                      return run_of(ts::jit(step_of<Model>(loss, false)),
+                                    Training<Model>{start, ts::optim::adam(1e-3).init(start)}, x,
+                                    y);
+                    }});
   for (std::int64_t n : devices)
     rows().push_back(
         {name + "/" + (n ? std::to_string(n) : "one"), [=] {

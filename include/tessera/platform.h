@@ -11,8 +11,8 @@
 //
 // A platform stays loaded until the process ends. Programs are compiled by the plug-in, which takes
 // longer than on the CPU, and calls return before they are complete. What the plug-in has no
-// function for (callbacks, prints and checks, and some factorisations) runs on the host, and the
-// values that it needs are transferred.
+// function for (callbacks, prints and checks) runs on the host, and the values that it needs are
+// transferred.
 #pragma once
 
 #include <tessera/config.h>
@@ -56,6 +56,32 @@ enum class MatmulPrecision {
 TESSERA_API void set_matmul_precision(MatmulPrecision precision);
 /// Returns that precision.
 TESSERA_API MatmulPrecision matmul_precision();
+
+/// Where `lu`, `qr`, `svd` and `eigh` run if the platform's compiler has no routine for them. What
+/// computes with them, such as `solve` and `det`, follows.
+enum class Factorisations {
+  on_platform,  // as loops that the platform compiles; the default
+  on_host,      // the program is cut, and the operands are transferred
+};
+/// Sets this for programs that are compiled from now on, on all threads. A program that is called
+/// again is compiled again. TESSERA_FACTORISATIONS=host in the environment is the setting of a
+/// process that does not call this function.
+TESSERA_API void set_factorisations(Factorisations where);
+/// Returns that setting.
+TESSERA_API Factorisations factorisations();
+
+/// Who divides a program over a mesh of another platform than the CPU: a jit with shardings, or one
+/// whose arguments are on several devices.
+enum class Partitioner {
+  tessera,   // the library's own, which writes one program a device with collectives; the default
+  platform,  // the plug-in's compiler, which gets the whole program with the requested shardings
+};
+/// Sets this for programs that are compiled from now on, on all threads. A program that is called
+/// again is compiled again. Programs whose requested shardings are uneven, or ask for partial
+/// results, are always divided by the library. Plans describe the library's program.
+TESSERA_API void set_partitioner(Partitioner which);
+/// Returns that setting.
+TESSERA_API Partitioner partitioner();
 
 /// What a platform says of itself.
 struct PlatformInfo {

@@ -43,7 +43,7 @@ runtime::MemoryStats FarBackend::memory_stats(int device) const {
 std::shared_ptr<const runtime::Executable> FarBackend::compile(
     const ProgramPtr& program, const runtime::CompileOptions& options) {
   const std::uint64_t hash = hash_of(*program);
-  const unsigned mode = precision_mode();
+  const unsigned mode = compile_mode();
   if (auto found = compiled_.find(hash, *program, options, mode)) return found;
   auto made = std::make_shared<const FarExecutable>(*this, *client_, target_, program, options);
   // A function of the host may hold anything, and another program is equal only if it has the same

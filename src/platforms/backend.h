@@ -7,6 +7,8 @@
 #include "runtime/compiled_programs.h"
 #include "stablehlo/emit/target.h"
 
+#include <tessera/platform.h>
+
 #include <memory>
 #include <string>
 
@@ -20,7 +22,8 @@ class FarBackend : public runtime::Backend {
 
   int device_count() const override { return static_cast<int>(client_->device_count()); }
   runtime::MemoryStats memory_stats(int device) const override;
-  unsigned mode() const override { return precision_mode(); }
+  unsigned mode() const override { return compile_mode(); }
+  bool partitions() const override { return partitioner() == Partitioner::platform; }
   std::shared_ptr<const runtime::Executable> compile(
       const ProgramPtr& program, const runtime::CompileOptions& options) override;
   runtime::Placed to_device(const Type& block, const runtime::Shard& host, int device) override;

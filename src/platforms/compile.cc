@@ -38,6 +38,14 @@ std::vector<int> devices_of(const DeviceMesh& mesh) {
   return all;
 }
 
+// The same mesh with its devices listed, as layouts name them.
+MeshRef with_devices(const MeshRef& mesh) {
+  if (!mesh->devices.empty()) return mesh;
+  DeviceMesh listed = *mesh;
+  listed.devices = devices_of(*mesh);
+  return MeshRef(listed);
+}
+
 // The devices of all maps of the part, in the order of the first one's mesh.
 std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, std::string_view name) {
   std::vector<int> devices = devices_of(*meshes[0]), sorted = devices;
@@ -230,12 +238,13 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
     for (const Var v : p.inputs) {
       const Constraint c = said[v].value_or(whole);
       exported.input_shardings.push_back(c);
-      out.inputs.push_back(runtime::intern({c.mesh, c.spec, true, &backend}));
+      out.inputs.push_back(runtime::intern({with_devices(c.mesh), c.spec, true, &backend}));
     }
     for (const Var v : p.outputs) {
       exported.output_shardings.push_back(said[v].value_or(whole));
       out.outputs.push_back(
-          said[v] ? runtime::intern({said[v]->mesh, said[v]->spec, true, &backend}) : nullptr);
+          said[v] ? runtime::intern({with_devices(said[v]->mesh), said[v]->spec, true, &backend})
+                  : nullptr);
     }
     exported.shardings = true;
     exported.partition_devices = out.devices;

@@ -43,10 +43,10 @@ struct FarPart {
   std::shared_ptr<const Loaded> loaded = nullptr;
 };
 
-/// The precision that users set for products (tessera/platform.h), as StableHLO spells it, and as a
-/// number that is part of the mode of a backend.
+/// The precision that users set for products (tessera/platform.h), as StableHLO spells it.
 std::string precision_text();
-unsigned precision_mode();
+/// All settings of tessera/platform.h that change what is compiled, as a number.
+unsigned compile_mode();
 
 /// Throws DeviceError in the name of `name`, with the plug-in's text, if it refuses the module, or
 /// if maps of the part are over different devices.

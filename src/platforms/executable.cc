@@ -6,6 +6,8 @@
 #include "runtime/footprint.h"
 #include "transform/simplify.h"
 
+#include <tessera/platform.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -36,6 +38,11 @@ bool is_deleted(const Plugin& plugin, PJRT_Buffer* buffer) {
   return args.is_deleted;
 }
 
+// For the text of an executable: the ops that the platform runs as loops.
+std::string loops_text(const std::vector<std::string>& ops) {
+  return ops.empty() ? "" : ", with " + stablehlo::listed(ops) + " as loops,";
+}
+
 }  // namespace
 
 FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
@@ -46,10 +53,18 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
       program_(std::move(program)),
       options_(std::move(options)),
       simplified_(simplify(program_)) {
-  std::vector<Part> parts = parts_of(simplified_, target);
+  const auto without =
+      factorisations() == Factorisations::on_host ? WithoutLibrary::host : WithoutLibrary::loops;
+  const ops::LoopOptions loops{.exact_products = matmul_precision() == MatmulPrecision::highest};
+  std::vector<Part> parts = parts_of(simplified_, target, without);
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    Step step{std::move(parts[k]), std::nullopt, nullptr};
-    const Part& part = step.part;
+    Step step{std::move(parts[k]), std::nullopt, {}, nullptr};
+    Part& part = step.part;
+    if (!part.on_host) {
+      WithLoops written = with_loops(part.program, target, loops);
+      if (written.program != part.program) part.program = simplify(written.program);
+      step.loops = std::move(written.ops);
+    }
     if (part.on_host) {
       step.near = runtime::compile(part.program, {.name = name(), .donated = {}});
     } else {
@@ -224,9 +239,10 @@ runtime::MemoryPlan FarExecutable::memory() const {
 std::string FarExecutable::schedule() const {
   std::string text;
   for (const Step& s : steps_)
-    text += s.far ? "on " + backend_.platform() + ", compiled by " + client_.platform_name() + " " +
-                        client_.platform_version() + " from:\n" + s.far->module
-                  : "on the host:\n" + s.near->schedule();
+    text += s.far
+                ? "on " + backend_.platform() + ", compiled by " + client_.platform_name() + " " +
+                      client_.platform_version() + loops_text(s.loops) + " from:\n" + s.far->module
+                : "on the host:\n" + s.near->schedule();
   return text.empty() ? "nothing to compute\n" : text;
 }
 

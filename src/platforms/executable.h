@@ -38,7 +38,8 @@ class FarExecutable : public runtime::Executable, public runtime::Kept {
  private:
   struct Step {
     Part part;
-    std::optional<FarPart> far;  // absent for a part that the host runs
+    std::optional<FarPart> far;      // absent for a part that the host runs
+    std::vector<std::string> loops;  // the ops of a far part that are written as loops
     std::shared_ptr<const runtime::Executable> near;
   };
   /// The inputs of a step, and for each the index of the program's input that it is, or kNone.

@@ -4,10 +4,13 @@
 #include "ir/op.h"
 #include "ops/control/host_call.h"
 #include "stablehlo/emit/emission.h"
+#include "transform/map_nested.h"
+#include "transform/replace_equations.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -23,9 +26,13 @@ bool has_library(const Op& op, DType dtype, const stablehlo::Target& target) {
   return row && std::find(row->dtypes.begin(), row->dtypes.end(), dtype) != row->dtypes.end();
 }
 
-bool can_run(const Program& p, const stablehlo::Target& target) {
+bool lacks_library(const Equation& e, const Program& p, const stablehlo::Target& target) {
+  return !e.inputs.empty() && !has_library(*e.op, p.type(e.inputs[0]).dtype, target);
+}
+
+bool can_run(const Program& p, const stablehlo::Target& target, WithoutLibrary without) {
   return std::all_of(p.equations.begin(), p.equations.end(),
-                     [&](const Equation& e) { return platforms::can_run(e, p, target); });
+                     [&](const Equation& e) { return platforms::can_run(e, p, target, without); });
 }
 
 // A copy of some equations of a program.
@@ -51,20 +58,45 @@ ProgramPtr extracted(const Program& p, const std::vector<const Equation*>& equat
 
 }  // namespace
 
-bool can_run(const Equation& eqn, const Program& p, const stablehlo::Target& target) {
+bool can_run(const Equation& eqn, const Program& p, const stablehlo::Target& target,
+             WithoutLibrary without) {
   if (eqn.op->effect) return false;
   const stablehlo::Emission* emission = stablehlo::emission_of(*eqn.op);
   if (emission && emission->never) return false;
-  if (!eqn.outputs.empty() && !has_library(*eqn.op, p.type(eqn.outputs[0]).dtype, target))
-    return false;
-  return !any_nested(eqn.attrs, [&](const ProgramPtr& q) { return !can_run(*q, target); });
+  const bool has_loops = without == WithoutLibrary::loops && stablehlo::find_loops(*eqn.op);
+  if (!has_loops && lacks_library(eqn, p, target)) return false;
+  return !any_nested(eqn.attrs, [&](const ProgramPtr& q) { return !can_run(*q, target, without); });
 }
 
-std::vector<Part> parts_of(const ProgramPtr& program, const stablehlo::Target& target) {
+WithLoops with_loops(const ProgramPtr& p, const stablehlo::Target& target,
+                     const ops::LoopOptions& options) {
+  WithLoops out;
+  const auto add = [&](const std::string& op) {
+    if (std::find(out.ops.begin(), out.ops.end(), op) == out.ops.end()) out.ops.push_back(op);
+  };
+  const ProgramPtr inner = map_nested(p, [&](const ProgramPtr& q) {
+    WithLoops nested = with_loops(q, target, options);
+    for (const std::string& op : nested.ops) add(op);
+    return nested.program;
+  });
+  out.program = replace_equations(
+      inner, [&](const Program& q, const Equation& e) -> std::shared_ptr<Program> {
+        const stablehlo::LoopForm* form = stablehlo::find_loops(*e.op);
+        if (!form || !lacks_library(e, q, target)) return nullptr;
+        add(e.op->shown());
+        return parts_for(q, e, [&](Builder&, const Values& operands) {
+          return std::optional(form->write(e.attrs, operands[0], options));
+        });
+      });
+  return out;
+}
+
+std::vector<Part> parts_of(const ProgramPtr& program, const stablehlo::Target& target,
+                           WithoutLibrary without) {
   const Program& p = *program;
   const std::size_t n = p.equations.size();
   std::vector<char> host(n);
-  for (std::size_t e = 0; e < n; ++e) host[e] = !can_run(p.equations[e], p, target);
+  for (std::size_t e = 0; e < n; ++e) host[e] = !can_run(p.equations[e], p, target, without);
   if (std::find(host.begin(), host.end(), 1) == host.end()) {
     if (n == 0) return {};
     std::set<Var> not_made(p.inputs.begin(), p.inputs.end());

@@ -8,6 +8,7 @@
 #include "ir/program.h"
 #include "stablehlo/emit/target.h"
 
+#include <string>
 #include <vector>
 
 namespace tessera::inline v0::platforms {
@@ -20,12 +21,29 @@ struct Part {
   std::vector<Var> inputs, outputs;
 };
 
+/// What becomes of factorisations for which the platform has no library.
+enum class WithoutLibrary {
+  host,   // they run on the host
+  loops,  // the platform runs them as loops, if they have this form
+};
+
 /// Whether a platform with this target can run the equation with everything nested in it.
-bool can_run(const Equation& eqn, const Program& p, const stablehlo::Target& target);
+bool can_run(const Equation& eqn, const Program& p, const stablehlo::Target& target,
+             WithoutLibrary without = WithoutLibrary::host);
 
 /// The parts in the order in which they run. There is one part if the platform can run everything.
 /// Otherwise there are as few as the order of the values allows; calls with side effects keep their
 /// order.
-std::vector<Part> parts_of(const ProgramPtr& p, const stablehlo::Target& target);
+std::vector<Part> parts_of(const ProgramPtr& p, const stablehlo::Target& target,
+                           WithoutLibrary without = WithoutLibrary::host);
+
+/// The same program with loops instead of the factorisations for which the target has no library,
+/// and the ops that are written so, each once. Returns `p` itself if there is none.
+struct WithLoops {
+  ProgramPtr program;
+  std::vector<std::string> ops;
+};
+WithLoops with_loops(const ProgramPtr& p, const stablehlo::Target& target,
+                     const ops::LoopOptions& options);
 
 }  // namespace tessera::inline v0::platforms

@@ -72,6 +72,9 @@ class Backend {
                                                     const CompileOptions& options) = 0;
   /// Settings other than the arguments that affect compilation, for callers that cache executables.
   virtual unsigned mode() const { return 0; }
+  /// Whether the platform's compiler is to divide programs of whole arrays among devices. They then
+  /// come with constraints of shardings; otherwise they are partitioned before. Part of the mode.
+  virtual bool partitions() const { return false; }
   /// The memory that a device takes for the program that it runs, for plans; the device need not
   /// exist. `donated` is by input of the traced program, and empty if there are none. Default:
   /// null, because the platform cannot foresee it; plans then take the CPU's planner as an

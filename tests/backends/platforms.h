@@ -1,6 +1,7 @@
 // The platforms that the tests of this folder run on. A new platform needs one line in all().
 #pragma once
 
+#include "../other_plugin.h"
 #include "../specs.h"
 #include "far.h"
 #include "runtime/programs.h"
@@ -28,8 +29,8 @@ struct Platform {
 inline std::ostream& operator<<(std::ostream& out, const Platform& p) { return out << p.name; }
 
 /// Loads a plug-in with three devices.
-inline Backend& plugged(const char* name, const char* path, const char* devices) {
-  ts::load_platform(name, path, {{devices, std::int64_t{3}}});
+inline Backend& plugged(const char* name, const char* path, const ts::PlatformOptions& options) {
+  ts::load_platform(name, path, options);
   return *find_backend(name);
 }
 
@@ -38,13 +39,16 @@ inline std::vector<Platform> all() {
       {"cpu", []() -> Backend& { return host_backend(); }},
       {"far", []() -> Backend& { return far::platform(); }},
       // Tessera's own plug-in, through the client of plug-ins.
-      {"loop", []() -> Backend& { return plugged("loop", TESSERA_PJRT_LIBRARY, "device_count"); }},
+      {"loop",
+       []() -> Backend& {
+         return plugged("loop", TESSERA_PJRT_LIBRARY, {{"device_count", std::int64_t{3}}});
+       }},
   };
   // Another plug-in, such as XLA's for CPUs.
   if (std::getenv("TESSERA_TEST_PLUGIN"))
     platforms.push_back({"xla", []() -> Backend& {
                            return plugged("xla", std::getenv("TESSERA_TEST_PLUGIN"),
-                                          "cpu_device_count");
+                                          test::other_devices(3));
                          }});
   return platforms;
 }

@@ -1,5 +1,6 @@
 // What users do with a platform that a plug-in drives: results are those of the CPU.
 #include "message.h"
+#include "other_plugin.h"
 
 #include <tessera/tessera.h>
 
@@ -23,11 +24,11 @@ class Loaded : public testing::Test {
  protected:
   static std::vector<ts::Device> load() {
     if (const char* other = std::getenv("TESSERA_TEST_PLUGIN"))  // such as XLA's for CPUs
-      return ts::load_platform("theirs", other, {{"cpu_device_count", std::int64_t{2}}});
+      return ts::load_platform("theirs", other, test::two_devices());
     return ts::load_platform("mine", TESSERA_PJRT_LIBRARY, {{"device_count", std::int64_t{2}}});
   }
   const std::vector<ts::Device> there = load();
-  Array put(const Array& x) const { return ts::device_put(x, there[1]); }
+  Array put(const Array& x) const { return ts::device_put(x, there.back()); }
   /// Whether f gives the same bits there and on the CPU.
   template <class F>
   bool agrees(F f, const Array& x) const {
@@ -106,6 +107,7 @@ TEST_F(Loaded, AFunctionThatThrowsMayBeCalledAgain) {
 
 // The factorisation and the check run on the host in the middle of the program.
 TEST_F(Loaded, PartsOnTheHost) {
+  ts::set_factorisations(ts::Factorisations::on_host);
   const Array a = ts::eye(6) * 4 + ts::ones({6, 6});
   EXPECT_TRUE(agrees(
       [](Array x) {
@@ -117,4 +119,5 @@ TEST_F(Loaded, PartsOnTheHost) {
   const auto gradient = ts::grad([](Array x) { return ts::linalg::slogdet(x).logabsdet; });
   EXPECT_TRUE(ts::allclose(ts::device_get(ts::jit(gradient)(put(a))), gradient(a), 1e-5, 1e-6)
                   .item<bool>());
+  ts::set_factorisations(ts::Factorisations::on_platform);
 }

@@ -86,8 +86,11 @@ template <class Lie, class MakePlaces>
 const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector<bool>& donated,
                                                runtime::Backend& on,
                                                const MakePlaces& places) const {
+  // On the CPU, whose modes are for tests, programs stay what they were compiled to.
+  const unsigned mode = on.number() == 0 ? 0 : on.mode();
   auto find = [&](Version* v) {
-    while (v && (v->backend != &on || v->donated != donated || !lie(v->places))) v = v->next;
+    while (v && (v->backend != &on || v->mode != mode || v->donated != donated || !lie(v->places)))
+      v = v->next;
     return v;
   };
   if (Version* v = find(versions_.load(std::memory_order_acquire))) return *v->exe;
@@ -99,10 +102,13 @@ const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector
   Places at = places();
   const auto how = cutting(at);
   if (how) detail::need_devices(name, *how, {});
-  const ProgramPtr program =
-      how ? spmd::partition_program(function.program, *how) : function.program;
-  auto* v = new Version{donated, &on, std::move(at), runtime::compile(program, options, on),
-                        versions_.load()};
+  ProgramPtr program = function.program;
+  if (how)
+    program = on.partitions() && spmd::can_be_left_whole(*program, *how)
+                  ? spmd::constrained(*program, *how)
+                  : spmd::partition_program(program, *how);
+  auto* v = new Version{
+      donated, &on, mode, std::move(at), runtime::compile(program, options, on), versions_.load()};
   versions_.store(v, std::memory_order_release);
   count_.fetch_add(1, std::memory_order_relaxed);
   return *v->exe;

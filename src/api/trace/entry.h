@@ -78,6 +78,7 @@ struct CacheEntry : runtime::Kept {
   struct Version {
     std::vector<bool> donated;
     runtime::Backend* backend = nullptr;
+    unsigned mode = 0;  // of the backend
     Places places;
     std::shared_ptr<const runtime::Executable> exe;
     Version* next = nullptr;

@@ -1,5 +1,6 @@
 #include "ops/linalg/householder.h"
 
+#include "ops/linalg/loop_parts.h"
 #include "ops/linalg/matrices.h"
 #include "ops/movement/movement.h"
 
@@ -10,42 +11,14 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-Value row_numbers(Value like) {
-  return iota(*like.builder, DType::int64, like.shape(), like.rank() - 2);
-}
-Value column_numbers(Value like) {
-  return iota(*like.builder, DType::int64, like.shape(), like.rank() - 1);
-}
-Value spread(Value scalar, const Shape& shape) { return broadcast_in_dim(scalar, shape, {}); }
 Value shifted_index(Value i, std::int64_t by) {
   return add(i, full(*i.builder, i.dtype(), i.shape(), static_cast<double>(by)));
-}
-
-// Broadcasts one number per matrix over the matrix's elements.
-Value over_matrix(Value v, const Shape& shape) {
-  Ints dims(static_cast<std::size_t>(v.rank()));
-  std::iota(dims.begin(), dims.end(), 0);
-  return broadcast_in_dim(v, shape, dims);
 }
 
 Ints in_order_dims(const Shape& shape) {
   Ints dims(shape.size());
   std::iota(dims.begin(), dims.end(), 0);
   return dims;
-}
-
-// Moves the last dimension to the front, or the first one to the end.
-Value last_first(Value x) {
-  Ints order(static_cast<std::size_t>(x.rank()));
-  std::iota(order.begin() + 1, order.end(), 0);
-  order[0] = x.rank() - 1;
-  return transpose(x, order);
-}
-Value first_last(Value x) {
-  Ints order(static_cast<std::size_t>(x.rank()));
-  std::iota(order.begin(), order.end() - 1, 1);
-  order.back() = 0;
-  return transpose(x, order);
 }
 
 // (1 - tau v v^H) x

@@ -47,6 +47,27 @@ ProgramPtr constrained(const Program& program, const ProgramShardings& how, cons
   return b.finish(results);
 }
 
+namespace {
+bool divides(const DeviceMesh& mesh, const Spec& spec, const Shape& shape) {
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (shape[static_cast<std::size_t>(d)] % mesh.size_of(spec.axes_of(d)) != 0) return false;
+  }
+  return true;
+}
+}  // namespace
+
+bool can_be_left_whole(const Program& program, const ProgramShardings& how) {
+  const auto even = [&](const std::vector<std::optional<RequestedSpec>>& wanted,
+                        const std::vector<Type>& types) {
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i] &&
+          (!wanted[i]->unreduced.empty() || !divides(*how.mesh, wanted[i]->spec, types[i].shape)))
+        return false;
+    return true;
+  };
+  return even(how.inputs, program.input_types()) && even(how.outputs, program.output_types());
+}
+
 std::string mesh_text(const ProgramShardings& how) {
   std::string s = how.abstract ? "AbstractMesh(" : "Mesh(";
   for (std::size_t i = 0; i < how.mesh->axes.size(); ++i)

@@ -39,6 +39,10 @@ std::string mesh_text(const ProgramShardings& how);
 ProgramPtr constrained(const Program& program, const ProgramShardings& how,
                        const SourceLoc& loc = {});
 
+/// Whether another partitioner can divide the program with these shardings: the requested ones
+/// divide all extents evenly, and no output is requested as partial results.
+bool can_be_left_whole(const Program& program, const ProgramShardings& how);
+
 /// A program whose whole work is one shard_map over the mesh. It has the same types, except that an
 /// output requested with `unreduced` axes has a new dimension 0 with a row for each of their
 /// positions: the partial results (spmd/partition/partition.h).

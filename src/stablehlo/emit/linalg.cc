@@ -14,10 +14,17 @@ Names fft(Writing& w) {
                         types_text(w.in_types) + " -> " + type_text(w.type()));
 }
 
-// StableHLO leaves the part above the diagonal undefined.
+// StableHLO leaves the part above the diagonal undefined, and also what becomes of the imaginary
+// parts of a diagonal, which our op does not read.
 Names cholesky(Writing& w) {
+  Names in{w.in[0]};
+  if (is_complex(w.type().dtype))
+    in = by_program(w, w.in_types, in, [](Builder& b, const Values& a) -> Values {
+      const Value one = ops::identity_like(b, DType::boolean, a[0].shape());
+      return {ops::select(one, ops::convert(ops::real(a[0]), a[0].dtype()), a[0])};
+    });
   const Names whole =
-      w.block.define("stablehlo.cholesky " + w.in[0] + ", lower = true : " + type_text(w.type()));
+      w.block.define("stablehlo.cholesky " + in[0] + ", lower = true : " + type_text(w.type()));
   return by_program(w, w.out_types, whole, [](Builder&, const Values& in) -> Values {
     return {ops::lower_triangle(in[0])};
   });

@@ -44,7 +44,31 @@ constexpr Target kTargets[] = {
     {.platform = "tpu", .library = kXla},
 };
 
+// `eig` and `schur` have none: the steps of the QR algorithm follow the values.
+constexpr LoopForm kLoops[] = {
+    {"lu", [](const Attrs&, Value a,
+              const ops::LoopOptions& options) { return ops::lu_by_loops(a, options); }},
+    {"qr",
+     [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
+       return ops::qr_by_loops(a, attrs.flag("full"), options);
+     }},
+    {"svd",
+     [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
+       return ops::svd_by_loops(a, attrs.flag("vectors"), attrs.flag("full"), options);
+     }},
+    {"eigh",
+     [](const Attrs& attrs, Value a, const ops::LoopOptions& options) {
+       return ops::eigh_by_loops(a, attrs.flag("vectors"), options);
+     }},
+};
+
 }  // namespace
+
+const LoopForm* find_loops(const Op& op) {
+  const auto row = std::find_if(std::begin(kLoops), std::end(kLoops),
+                                [&](const LoopForm& l) { return l.op == op.name; });
+  return row == std::end(kLoops) ? nullptr : row;
+}
 
 const LibraryOp* Target::find(const Op& op) const {
   const auto row = std::find_if(library.begin(), library.end(),

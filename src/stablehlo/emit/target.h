@@ -2,6 +2,7 @@
 // beyond StableHLO and CHLO.
 #pragma once
 
+#include "ops/linalg/loops.h"
 #include "stablehlo/emit/writer.h"
 
 #include <span>
@@ -16,6 +17,14 @@ struct LibraryOp {
   WriteRule write;  // the custom calls
   std::span<const DType> dtypes;
 };
+
+/// An op that libraries compute, written with other ops for platforms whose libraries do not.
+struct LoopForm {
+  std::string_view op;
+  Values (*write)(const Attrs& attrs, Value a, const ops::LoopOptions& options);
+};
+/// Null if the op has no such form.
+const LoopForm* find_loops(const Op& op);
 
 struct Target {
   std::string_view platform;
