@@ -178,7 +178,7 @@ const std::vector<Variable>& variables() {
       {"TESSERA_DUMP_LOOPS", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_DUMP_IR", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_UNOPTIMIZED", Kind::flag, 0, 0, {}, "1"},
-      {"TESSERA_ISA", Kind::choice, 0, 0, {"avx512", "avx2", "sse4"}, "avx2"},
+      {"TESSERA_ISA", Kind::choice, 0, 0, {"amx", "avx512", "avx2", "sse4", "amx_emulated"}, "avx2"},
       {"TESSERA_APART", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_TRANSPORT", Kind::absolute_path, 0, 0, {"none"}, "/usr/lib/libtessera_mpi.so"},
       {"TESSERA_CACHE", Kind::choice, 0, 0, {"on", "off", "1", "0"}, "off"},
