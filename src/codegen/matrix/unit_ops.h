@@ -19,7 +19,7 @@ class UnitOps {
   virtual ~UnitOps() = default;
   UnitOps(const UnitOps&) = delete;
 
-  /// Gives the registers the shapes to which a pointer leads. All are zeros afterwards.
+  /// Gives the registers the UnitShapes to which a pointer leads. All are zeros afterwards.
   virtual void configure(llvm::Value* shapes) = 0;
   virtual void zero(int r) = 0;
   /// Loads or stores the rows of a register, which are `row_bytes` bytes apart.
