@@ -62,8 +62,10 @@ TEST(MatrixUnit, LargeAndNarrowShapes) {
            {40, 130, 2048, 20, 130},
            {16, 40, 4097, 16, 32}})
     for (int b : {0, 1}) {
-      for_each_unit_case([&, m = m, n = n, k = k, rows = row_block, columns = column_block]<class C>(
-                             C) { check<C>({m, n, k, rows, columns, 1 - b, b, 0, b == 0}); });
+      for_each_unit_case(
+          [&, m = m, n = n, k = k, rows = row_block, columns = column_block]<class C>(C) {
+            check<C>({m, n, k, rows, columns, 1 - b, b, 0, b == 0});
+          });
       if (HasFailure()) return;
     }
 }
@@ -207,9 +209,8 @@ TEST_F(AmxCode, MovesTilesNoMoreThanNeeded) {
     EXPECT_EQ(now.load - before.load, (kStretches - 1) * kSums + 4 * kGroups * kBlocks);
     EXPECT_EQ(now.configure - before.configure, kStretches * kM / 32);
     EXPECT_EQ(now.release - before.release, now.configure - before.configure);
-    const std::int64_t of_terms[] = {
-        now.bfloat16 - before.bfloat16, now.float16 - before.float16, now.int8 - before.int8,
-        now.uint8 - before.uint8};
+    const std::int64_t of_terms[] = {now.bfloat16 - before.bfloat16, now.float16 - before.float16,
+                                     now.int8 - before.int8, now.uint8 - before.uint8};
     for (std::size_t i = 0; i < 4; ++i)
       EXPECT_EQ(of_terms[i], i + static_cast<std::size_t>(Terms::unit_bfloat16) ==
                                      static_cast<std::size_t>(C::terms)

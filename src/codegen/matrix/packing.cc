@@ -367,8 +367,8 @@ void pack_panels(const Panelling& p, const void* from, std::int64_t available, s
       auto at = [&](PackKernel kernel, std::int64_t panel, std::int64_t count, std::int64_t line) {
         args.from = static_cast<const char*>(from) + step * args.from_step + line * args.from_line +
                     panel * args.from_panel;
-        args.to = static_cast<char*>(to) + step / steps_of(p.terms) * args.to_step +
-                  line * p.word + panel * args.to_panel;
+        args.to = static_cast<char*>(to) + step / steps_of(p.terms) * args.to_step + line * p.word +
+                  panel * args.to_panel;
         args.panels = count;
         args.lines = std::min<std::int64_t>(p.lanes, available - panel * p.each - line);
         if (args.lines > 0) kernel(&args);

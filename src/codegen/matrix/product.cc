@@ -63,8 +63,7 @@ bool adds_by_lines(const Problem& p) {
   // Shorter lines leave too many lanes empty.
   constexpr std::int64_t kLeastSteps = 2 * kLineSums;
   return !p.in_order && p.m <= kLineRows && p.b.step == 1 && p.b.line != 1 && p.k >= kLeastSteps &&
-         p.kind.terms != Terms::pairs_bfloat16 && !on_unit(p.kind.terms) &&
-         !is_complex(p.kind.sum);
+         p.kind.terms != Terms::pairs_bfloat16 && !on_unit(p.kind.terms) && !is_complex(p.kind.sum);
 }
 
 Product::Product(const Problem& problem)

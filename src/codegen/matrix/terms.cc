@@ -1,4 +1,4 @@
-return is_signed_integer(dtype_) ? b_.CreateSExtOrTrunc(v, to) : b_.CreateZExtOrTrunc(v, to);#include "codegen/matrix/terms.h"
+#include "codegen/matrix/terms.h"
 
 #include "base/message.h"
 #include "codegen/kernel/isa.h"
@@ -107,8 +107,8 @@ llvm::Value* TermsIr::convert(llvm::Value* v, llvm::Type* element) {
     if (is_floating(dtype_)) return b_.CreateFPExt(v, to);
     return is_unsigned_integer(dtype_) ? b_.CreateUIToFP(v, to) : b_.CreateSIToFP(v, to);
   }
-  return is_unsigned_integer(dtype_) || dtype_ == DType::bfloat16 ? b_.CreateZExtOrTrunc(v, to)
-                                                                  : b_.CreateSExtOrTrunc(v, to);
+  return is_unsigned_integer(dtype_) || is_floating(dtype_) ? b_.CreateZExtOrTrunc(v, to)
+                                                            : b_.CreateSExtOrTrunc(v, to);
 }
 
 llvm::Value* TermsIr::finish(llvm::Value* words) {

@@ -14,9 +14,9 @@
 namespace tessera::inline v0::codegen::matrix {
 
 enum class Terms : std::int64_t {
-  single,         // one element, converted to the dtype of the sum
-  pairs_int16,    // two int16, with sums of int32
-  quads_int8,     // four int8, to which 128 is added in B, with sums of int32
+  single,          // one element, converted to the dtype of the sum
+  pairs_int16,     // two int16, with sums of int32
+  quads_int8,      // four int8, to which 128 is added in B, with sums of int32
   pairs_bfloat16,  // two bfloat16, with sums of float32
   // Those of a matrix unit (unit_kernel.h), of which no vector is added to.
   unit_bfloat16,  // two bfloat16, with sums of float32

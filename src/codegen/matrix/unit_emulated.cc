@@ -73,11 +73,11 @@ class EmulatedOps final : public UnitOps {
           next.push_back(add_bytes(x, y, here[2]));
         return next;
       });
-      sum = floats ? b_.CreateBitCast(
-                         flushed(b_.CreateFAdd(flushed(b_.CreateBitCast(sum, floats_)),
-                                               flushed(b_.CreateFAdd(ends[2], ends[3])))),
-                         words_)
-                   : ends[2];
+      sum = floats
+                ? b_.CreateBitCast(flushed(b_.CreateFAdd(flushed(b_.CreateBitCast(sum, floats_)),
+                                                         flushed(b_.CreateFAdd(ends[2], ends[3])))),
+                                   words_)
+                : ends[2];
       store_words(sum, row[0]);
       return Values{at(row[0], kUnitRowBytes), at(row[1], kUnitRowBytes)};
     });
@@ -120,8 +120,8 @@ class EmulatedOps final : public UnitOps {
   llvm::Value* flushed(llvm::Value* x) {
     auto* bits = b_.CreateBitCast(x, words_);
     auto* zero = b_.CreateBitCast(b_.CreateAnd(bits, word(0x80000000u)), floats_);
-    return b_.CreateSelect(
-        b_.CreateICmpEQ(b_.CreateAnd(bits, word(0x7f800000u)), word(0)), zero, x);
+    return b_.CreateSelect(b_.CreateICmpEQ(b_.CreateAnd(bits, word(0x7f800000u)), word(0)), zero,
+                           x);
   }
   // The first or second number of each pair. Subnormal bfloat16 are taken for zeros, and subnormal
   // float16 are normal numbers of float32.

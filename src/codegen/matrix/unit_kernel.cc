@@ -167,8 +167,7 @@ UnitShapes unit_shapes(std::int64_t rows) {
     shapes.bytes[r] = count ? kUnitRowBytes : 0;
   };
   for (int i = 0; i < 2; ++i) {
-    const std::int64_t count =
-        std::clamp<std::int64_t>(rows - i * kUnitRows, 0, kUnitRows);
+    const std::int64_t count = std::clamp<std::int64_t>(rows - i * kUnitRows, 0, kUnitRows);
     for (int j = 0; j < 2; ++j) shape(kSums + 2 * i + j, count);
     shape(kOfA + i, count);
     shape(kOfB + i, kUnitWords);

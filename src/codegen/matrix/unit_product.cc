@@ -50,12 +50,11 @@ UnitProduct::UnitProduct(const Problem& problem)
   const MatrixUnit unit = matrix_unit();
   for (const bool tall : {false, true})
     for (const bool partial : {false, true}) {
-      const bool columns = partial ? p.n % kUnitBlockColumns || n % kUnitBlockColumns
-                                   : n >= kUnitBlockColumns;
+      const bool columns =
+          partial ? p.n % kUnitBlockColumns || n % kUnitBlockColumns : n >= kUnitBlockColumns;
       if (columns && (!tall || m > kUnitRows))
-        kernels_[tall][partial] =
-            unit_kernel({p.kind.terms, tall, partial,
-                         unit == MatrixUnit::none ? MatrixUnit::emulated : unit});
+        kernels_[tall][partial] = unit_kernel(
+            {p.kind.terms, tall, partial, unit == MatrixUnit::none ? MatrixUnit::emulated : unit});
     }
 }
 
@@ -76,9 +75,8 @@ std::int64_t UnitProduct::shared_tasks() const {
 // The panels of a stretch of k lie one after the other, and those of the next stretch behind them.
 void UnitProduct::share(const void* b, void* to, std::int64_t task) const {
   const Problem& p = problem_;
-  const std::int64_t columns =
-                         round_up(std::max<std::int64_t>(1, kSharedElements / p.k),
-                                  kUnitBlockColumns),
+  const std::int64_t columns = round_up(std::max<std::int64_t>(1, kSharedElements / p.k),
+                                        kUnitBlockColumns),
                      first = task * columns, last = std::min(p.n, first + columns),
                      stretch = kUnitStretch * steps_of_word(),
                      padded = round_up(p.n, kUnitBlockColumns);
@@ -126,11 +124,11 @@ void UnitProduct::pack_a(const char* from, std::int64_t steps, std::int64_t rows
     return;
   }
   // The words of a step side by side, as in a panel of B, are then transposed.
-  const std::int64_t width = round_up(rows, lanes_),
-                     existing = parts_of(steps, steps_of_word());
+  const std::int64_t width = round_up(rows, lanes_), existing = parts_of(steps, steps_of_word());
   char* const panel = kept_memory(static_cast<std::size_t>(words * width * kWordBytes), 2);
-  pack_panels({pack_a_, nullptr, d, size(), rows, width, lanes_, kWordBytes, problem_.kind.terms, words},
-              from, rows, 1, steps, panel);
+  pack_panels(
+      {pack_a_, nullptr, d, size(), rows, width, lanes_, kWordBytes, problem_.kind.terms, words},
+      from, rows, 1, steps, panel);
   std::memset(panel + existing * width * kWordBytes, 0,
               static_cast<std::size_t>((words - existing) * width * kWordBytes));
   PackArgs args{};
