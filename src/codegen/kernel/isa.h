@@ -22,11 +22,11 @@ struct Isa {
   bool bfloat16 = false;  // has dot products of bfloat16 pairs with float32 sums
   bool int8 = false;      // has dot products of int8 quadruples and int16 pairs with int32 sums
   bool fused = false;     // has fused multiply-adds
-  MatrixUnit unit = MatrixUnit::none;
-  bool unit_bfloat16 = false, unit_float16 = false, unit_int8 = false;  // what the unit multiplies
   int vector_registers = 16;
   /// The level whose code runs here and has the sizes above; none if this processor lacks a part.
   std::optional<Level> level;
+  MatrixUnit unit = MatrixUnit::none;
+  bool unit_bfloat16 = false, unit_float16 = false, unit_int8 = false;  // what the unit multiplies
 };
 
 /// The processor this process runs on.
