@@ -11,6 +11,7 @@
 // Dtypes are f32, f64, bf16, f16, s8, u8, s16, s32, c64 and c128. Results of bf16 and f16 are
 // float32, those of integers int32.
 #include "codegen/matrix/micro_kernel.h"
+#include "codegen/matrix/unit_kernel.h"
 #include "ir/host_array.h"
 #include "ir/op.h"
 #include "least_seconds.h"
@@ -46,8 +47,21 @@ const Product kProducts[] = {{1, 256, 256, 256},    {1, 512, 512, 512}, {1, 1024
 
 namespace matrix = ts::codegen::matrix;
 
+// Blocks of operands that are in the nearest cache.
+double peak_of_unit(matrix::Terms terms) {
+  constexpr std::int64_t kGroups = 16, kPanels = 64, kRow = kPanels * 128;
+  std::vector<char> a(32 * 64), b(kGroups * 16 * 128), c(32 * kRow);
+  const matrix::UnitShapes shapes = matrix::unit_shapes(32);
+  const auto kernel = matrix::unit_kernel({terms, true, false, ts::codegen::matrix_unit()});
+  const matrix::UnitArgs one{&shapes, a.data(), b.data(), c.data(), 64, 0,
+                             0,       kRow,     kGroups,  kPanels,  32};
+  const double s = seconds([&] { kernel(&one); });
+  return 2.0 * 32 * 32 * kPanels * kGroups * 16 * matrix::steps_of(terms) / s * 1e-9;
+}
+
 // A tile in the nearest cache that is far from every limit but the multipliers'.
 double peak(const matrix::Kind& kind) {
+  if (matrix::on_unit(kind.terms)) return peak_of_unit(kind.terms);
   const int rows = std::min(8, matrix::most_rows()), lanes = matrix::lanes_of(kind.sum),
             parts = matrix::parts_in(kind), vectors = 2 / parts;
   constexpr std::int64_t kSteps = 128;
@@ -147,7 +161,9 @@ void measure(ts::DType dtype, const std::string& which, std::int64_t only) {
   const ts::DType sum = ts::is_complex(dtype) || dtype == ts::DType::float64 ? dtype
                         : ts::is_integer(dtype)                              ? ts::DType::int32
                                                                              : ts::DType::float32;
-  const matrix::Kind kind = ts::is_integer(dtype) ? matrix::integer_kind(dtype, sum)
+  const auto unit = matrix::unit_terms(dtype, sum);
+  const matrix::Kind kind = unit                    ? matrix::Kind{sum, *unit}
+                            : ts::is_integer(dtype) ? matrix::integer_kind(dtype, sum)
                             : dtype == ts::DType::bfloat16 && matrix::has_bfloat16_pairs()
                                 ? matrix::Kind{sum, matrix::Terms::pairs_bfloat16}
                                 : matrix::Kind{sum};

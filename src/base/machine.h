@@ -22,6 +22,8 @@ namespace tessera::inline v0::machine {
 /// Products of matrices and convolutions, in operations per second. Rows matmul/512,
 /// op/product_bfloat16.
 inline constexpr double kProductFlops = 1e11, kProductFlops64 = 4e10, kProductFlops16 = 2e11;
+/// Products on a matrix unit. Not measured yet: half of what AMX multiplies at 2 GHz.
+inline constexpr double kProductFlopsUnit = 2e12;
 /// The fixed cost in seconds of a call for a product, and for a convolution. Rows matmul/256,
 /// op/conv_1x1.
 inline constexpr double kProductCall = 1e-6, kConvolutionCall = 3e-6;

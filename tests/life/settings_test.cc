@@ -29,7 +29,7 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
                   "  rule: an integer from 1 to 1024\n"
                   "  try: TESSERA_WORKERS=2 in the environment\n"));
   EXPECT_EQ(said({"TESSERA_ISA=foo"}), twice("TESSERA_ISA: 'foo' is none of its values\n"
-                                             "  rule: avx512, avx2 or sse4\n"
+                                             "  rule: amx, avx512, avx2, sse4 or amx_emulated\n"
                                              "  try: TESSERA_ISA=avx2 in the environment\n"));
   EXPECT_EQ(said({"TESSERA_CACHE_MB=abc"}),
             twice("TESSERA_CACHE_MB: 'abc' is no integer\n"

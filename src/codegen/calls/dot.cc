@@ -4,7 +4,8 @@
 // contracting) merge into one stride; otherwise it is packed first. It may also be a view of a
 // narrower, transposed or repeated array (views.h). bfloat16 is multiplied in pairs
 // if the processor has instructions for them. Otherwise it is widened like float16 where it is
-// read, multiplied in float32 and rounded once.
+// read, multiplied in float32 and rounded once. A matrix unit, where the processor has one,
+// multiplies 16-bit floats and 8-bit integers.
 #include "base/machine.h"
 #include "base/thread_kept.h"
 #include "codegen/calls/add.h"
@@ -159,6 +160,7 @@ Stage multiply_stage(const DotSchedule& p) {
 double rate_of(const DotSchedule& p) {
   if (is_complex(p.operand))
     return (p.sum_size() == 16 ? machine::kProductFlops64 : machine::kProductFlops) / 4;
+  if (matrix::on_unit(p.kind.terms)) return machine::kProductFlopsUnit;
   if (p.kind.terms != matrix::Terms::single) return machine::kProductFlops16;
   return p.sum_size() == 8 ? machine::kProductFlops64 : machine::kProductFlops;
 }
@@ -210,7 +212,7 @@ void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs&
 // The product in panels. `p` is complete, except for the right operand that tasks share.
 std::shared_ptr<const PanelMaker> panels_of(DotSchedule p, std::vector<Stage> before,
                                             ScratchPlan scratch) {
-  const std::int64_t size = p.sum_size(), tallest = matrix::most_rows();
+  const std::int64_t size = p.sum_size(), tallest = p.own->tile_rows();
   // Whole tiles, and enough rows that reading the right operand again costs little.
   constexpr std::int64_t kLeastTiles = 4;
   const std::int64_t tiles = std::max(
@@ -262,10 +264,16 @@ std::optional<matrix::Kind> kind_of(DType operand, DType result) {
   return matrix::Kind{sum};
 }
 
-// Whether bfloat16 is multiplied in pairs, which take subnormal numbers for zeros. Products with a
-// narrow side or few rows wait for memory, and have the sums of float32.
-bool multiplies_pairs(const DotSchedule& p) {
-  return matrix::has_bfloat16_pairs() && !p.narrow_side && p.m >= kLeafRows && p.n > 1;
+// The terms of the instructions that multiply several numbers at once, if the product is one for
+// them. Products with a narrow side or few rows wait for memory. Those of 16-bit floats then have
+// the sums of float32, since pairs are added in another order and may take subnormal numbers for
+// zeros.
+matrix::Terms terms_of(const DotSchedule& p) {
+  if (p.narrow_side || p.m < kLeafRows || p.n == 1) return p.kind.terms;
+  if (const auto unit = matrix::unit_terms(p.operand, p.kind.sum)) return *unit;
+  if (p.operand == DType::bfloat16 && matrix::has_bfloat16_pairs())
+    return matrix::Terms::pairs_bfloat16;
+  return p.kind.terms;
 }
 
 bool is_empty(const CallArgs& a) {
@@ -348,8 +356,7 @@ std::optional<DotSchedule> schedule_of(const CallArgs& a) {
   cut_all(p);
   if (better_as_loops(p)) return std::nullopt;
   if (std::max({p.m, p.n, p.k}) > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
-  if (operand == DType::bfloat16 && multiplies_pairs(p))
-    p.kind.terms = matrix::Terms::pairs_bfloat16;
+  p.kind.terms = terms_of(p);
   p.widened = operand == DType::float16 && !host_isa().avx2;
   return p;
 }

@@ -14,6 +14,7 @@ namespace {
 // TESSERA_ISA applies to oneDNN too, unless the program has used oneDNN before.
 void limit_instructions() {
   const std::string most = settings::text("TESSERA_ISA");
+  if (most == "avx512") dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
   if (most == "avx2") dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
   if (most == "sse4") dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
 }

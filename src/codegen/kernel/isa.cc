@@ -6,8 +6,14 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#include <atomic>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0::codegen {
@@ -57,34 +63,86 @@ Isa isa_of(Level level) {
   return i;
 }
 
+Isa isa_with(std::string cpu, std::map<std::string, bool> features, const std::string& newest) {
+  Isa i;
+  i.triple = llvm::sys::getProcessTriple();
+  i.cpu = std::move(cpu);
+  const bool avx2 = newest == "avx2", sse4 = newest == "sse4";
+  for (auto& [name, on] : features) {
+    if (avx2 || sse4) on = on && !name.starts_with("avx512") && name != "avx10.1-512";
+    if (sse4)
+      on = on && !name.starts_with("avx") && name != "fma" && name != "f16c" && name != "vaes" &&
+           name != "vpclmulqdq";
+    // No value but the newest one leaves AMX's instructions.
+    if (!newest.empty() && newest != "amx") on = on && !name.starts_with("amx");
+    i.features += (i.features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name;
+  }
+  i.avx2 = features["avx2"] && features["fma"] && features["f16c"];
+  i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] &&
+             features["avx512bw"];
+  i.bfloat16 = i.avx512 && features["avx512bf16"];
+  i.int8 = i.avx512 ? features["avx512vnni"] : i.avx2 && features["avxvnni"];
+  if (newest == "amx_emulated") {
+    i.unit = MatrixUnit::emulated;
+    i.unit_bfloat16 = i.unit_int8 = true;
+    i.unit_float16 = i.avx2;  // which converts float16
+  } else if (i.avx512 && features["amx-tile"]) {
+    i.unit = MatrixUnit::amx;
+    i.unit_bfloat16 = features["amx-bf16"];
+    i.unit_float16 = features["amx-fp16"];
+    i.unit_int8 = features["amx-int8"];
+  }
+  measure(i);
+  i.level = level_of(i, features);
+  return i;
+}
+
 void pretend_isa(Level level) { pretended() = level; }
 
 const Isa& host_isa() {
   static const Isa& isa = *new Isa([] {
     if (pretended()) return isa_of(*pretended());
-    Isa i;
-    i.triple = llvm::sys::getProcessTriple();
-    i.cpu = llvm::sys::getHostCPUName().str();
     std::map<std::string, bool> features;  // sorted, because the text is part of cache keys
     for (const auto& f : llvm::sys::getHostCPUFeatures()) features[f.first().str()] = f.second;
-    // TESSERA_ISA=avx2 or sse4 disables newer extensions, for tests and measurements.
-    if (const std::string most = settings::text("TESSERA_ISA"); most == "avx2" || most == "sse4")
-      for (auto& [name, on] : features)
-        on = on && !name.starts_with("avx512") && name != "avx10.1-512" &&
-             (most == "avx2" || (!name.starts_with("avx") && name != "fma" && name != "f16c" &&
-                                 name != "vaes" && name != "vpclmulqdq"));
-    for (const auto& [name, on] : features)
-      i.features += (i.features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name;
-    i.avx2 = features["avx2"] && features["fma"] && features["f16c"];
-    i.avx512 = i.avx2 && features["avx512f"] && features["avx512vl"] && features["avx512dq"] &&
-               features["avx512bw"];
-    i.bfloat16 = i.avx512 && features["avx512bf16"];
-    i.int8 = i.avx512 ? features["avx512vnni"] : i.avx2 && features["avxvnni"];
-    measure(i);
-    i.level = level_of(i, features);
-    return i;
+    return isa_with(llvm::sys::getHostCPUName().str(), std::move(features),
+                    settings::text("TESSERA_ISA"));
   }());
   return isa;
+}
+
+namespace {
+
+// Asks Linux for the registers of AMX, for all threads of the process and of its children. Linux
+// refuses if a thread has an alternate signal stack on which the registers have no room. Systems
+// before Linux 5.16 do not know the question, and LLVM finds no AMX on them.
+bool system_grants_amx() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr int kRequest = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;     // the number of the registers among the processor's states
+  return ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+// The value of pretend_matrix_unit, or -1.
+std::atomic<int>& pretended_unit() {
+  static std::atomic<int> unit = -1;
+  return unit;
+}
+
+}  // namespace
+
+MatrixUnit matrix_unit() {
+  if (const int unit = pretended_unit(); unit >= 0) return static_cast<MatrixUnit>(unit);
+  static const MatrixUnit unit = host_isa().unit != MatrixUnit::amx || system_grants_amx()
+                                     ? host_isa().unit
+                                     : MatrixUnit::none;
+  return unit;
+}
+
+void pretend_matrix_unit(std::optional<MatrixUnit> unit) {
+  pretended_unit() = unit ? static_cast<int>(*unit) : -1;
 }
 
 }  // namespace tessera::inline v0::codegen

@@ -3,8 +3,10 @@
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
 #include "codegen/matrix/loop_ir.h"
+#include "codegen/matrix/sizes.h"
 #include "codegen/matrix/terms_ir.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -343,6 +345,41 @@ SharedFunction pack_function(const Packer& packer) {
 
 PackKernel pack_kernel(const Packer& packer) {
   return reinterpret_cast<PackKernel>(shared_function(pack_function(packer)));
+}
+
+void pack_panels(const Panelling& p, const void* from, std::int64_t available, std::int64_t panels,
+                 std::int64_t steps, void* to) {
+  PackArgs args{};
+  args.from_step = p.distances.step * p.element;
+  args.from_line = p.distances.line * p.element;
+  args.from_panel = p.each * args.from_line;
+  args.to_step = p.width * p.word;
+  args.to_panel = p.panel_words * args.to_step;
+  const std::int64_t together = p.distances.line == 1 ? kPackedSteps : steps;
+  for (std::int64_t step = 0; step < steps; step += together) {
+    args.steps = std::min(together, steps - step);
+    for (std::int64_t lane = 0; lane < p.each; lane += p.lanes) {
+      // Two vectors of lines are copied side by side in the panels that have both.
+      const bool two = p.two_vectors && lane + 2 * p.lanes <= p.each;
+      const std::int64_t width = (two ? 2 : 1) * p.lanes;
+      const std::int64_t whole =
+          available < lane + width ? 0 : std::min(panels, (available - lane - width) / p.each + 1);
+      auto at = [&](PackKernel kernel, std::int64_t panel, std::int64_t count, std::int64_t line) {
+        args.from = static_cast<const char*>(from) + step * args.from_step + line * args.from_line +
+                    panel * args.from_panel;
+        args.to = static_cast<char*>(to) + step / steps_of(p.terms) * args.to_step + line * p.word +
+                  panel * args.to_panel;
+        args.panels = count;
+        args.lines = std::min<std::int64_t>(p.lanes, available - panel * p.each - line);
+        if (args.lines > 0) kernel(&args);
+      };
+      if (whole) at(two ? p.two_vectors : p.kernel, 0, whole, lane);
+      for (std::int64_t panel = whole; panel < panels; ++panel)
+        for (std::int64_t line = lane; line < lane + width; line += p.lanes)
+          at(p.kernel, panel, 1, line);
+      if (two) lane += p.lanes;
+    }
+  }
 }
 
 }  // namespace tessera::inline v0::codegen::matrix

@@ -48,4 +48,29 @@ SharedFunction pack_function(const Packer& packer);
 /// Compiles the loop, or finds it. Thread-safe.
 PackKernel pack_kernel(const Packer& packer);
 
+/// Distances in an operand between elements: of steps of k, and of lines (rows of A, columns of B).
+struct Distances {
+  std::int64_t step, line;
+};
+inline Adjacent adjacent_in(const Distances& d) {
+  return d.line == 1 ? Adjacent::lines : d.step == 1 ? Adjacent::steps : Adjacent::neither;
+}
+
+/// How lines are copied into panels of `width` lines, in each the words one after the other. A panel
+/// begins `each` lines behind the one before it.
+struct Panelling {
+  PackKernel kernel, two_vectors;  // the latter copies two vectors of lines, or is null
+  Distances distances;
+  std::int64_t element;  // size in bytes
+  std::int64_t each, width;
+  std::int64_t lanes, word;  // lines of a vector, and the size of a word in bytes
+  Terms terms;
+  std::int64_t panel_words;  // from one panel to the next
+};
+
+/// Copies `steps` steps of some panels. Of `available` lines, those behind a panel's own may be
+/// copied as well.
+void pack_panels(const Panelling& p, const void* from, std::int64_t available, std::int64_t panels,
+                 std::int64_t steps, void* to);
+
 }  // namespace tessera::inline v0::codegen::matrix

@@ -4,10 +4,12 @@
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/kept_memory.h"
 #include "codegen/matrix/sizes.h"
+#include "codegen/matrix/unit_product.h"
 
 #include <algorithm>
 #include <array>
 #include <complex>
+#include <memory>
 #include <numeric>
 
 namespace tessera::inline v0::codegen::matrix {
@@ -22,6 +24,8 @@ constexpr std::int64_t kRowsInPlace = 128;
 // Panels of A, and columns of B, that are packed before they are multiplied: few enough that they
 // stay in a cache, and many enough that the other operand is not read often.
 constexpr std::int64_t kPanelsTogether = 36, kColumnsTogether = 2048;
+// Packing smaller operands in each call costs nothing.
+constexpr double kLeastPacked = 1 << 14;
 
 template <class T>
 void add_to(void* to, std::int64_t to_row, const void* from, std::int64_t from_row, std::int64_t m,
@@ -30,10 +34,6 @@ void add_to(void* to, std::int64_t to_row, const void* from, std::int64_t from_r
   const auto* in = static_cast<const T*>(from);
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) out[i * to_row + j] += in[i * from_row + j];
-}
-
-Adjacent adjacent_in(const Distances& d) {
-  return d.line == 1 ? Adjacent::lines : d.step == 1 ? Adjacent::steps : Adjacent::neither;
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ bool adds_by_lines(const Problem& p) {
   // Shorter lines leave too many lanes empty.
   constexpr std::int64_t kLeastSteps = 2 * kLineSums;
   return !p.in_order && p.m <= kLineRows && p.b.step == 1 && p.b.line != 1 && p.k >= kLeastSteps &&
-         p.kind.terms != Terms::pairs_bfloat16 && !is_complex(p.kind.sum);
+         p.kind.terms != Terms::pairs_bfloat16 && !on_unit(p.kind.terms) && !is_complex(p.kind.sum);
 }
 
 Product::Product(const Problem& problem)
@@ -71,6 +71,12 @@ Product::Product(const Problem& problem)
       lanes_(lanes_of(problem.kind.sum)),
       vectors_(kTileVectors / parts_in(problem.kind)) {
   const Problem& p = problem_;
+  const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * b_size());
+  if (on_unit(p.kind.terms)) {
+    unit_ = std::make_shared<const UnitProduct>(p);
+    gains_by_panels_ = bytes_of_b >= kLeastPacked;
+    return;
+  }
   const std::int64_t m = std::min(p.m, p.row_block);
   const Heights heights(m);
   const Adjacent a = adjacent_in(p.a), b = adjacent_in(p.b);
@@ -78,7 +84,6 @@ Product::Product(const Problem& problem)
              b_converts = p.b_element != p.kind.sum,
              whole_words = p.k % steps_of(p.kind.terms) == 0,
              in_parts = p.part_rows && p.part_rows < m;
-  const auto bytes_of_b = static_cast<double>(p.k) * static_cast<double>(p.n * b_size());
   // Words are made of elements in registers if few rows read them.
   const bool packs_b = b != Adjacent::lines || (b_converts && !(few_rows && whole_words));
   const auto far = [](std::int64_t bytes) { return bytes % kPage == 0; };
@@ -118,7 +123,6 @@ Product::Product(const Problem& problem)
       (!few_rows && columns > 2 * width() && far(std::max(p.a.line, p.a.step) * a_size())))
     a_ = How::in_task;
   // Reading elements in place costs no more for very few rows, and less if they are narrow.
-  constexpr double kLeastPacked = 1 << 14;
   gains_by_panels_ = !by_lines_ && (b_ == How::in_place ? m > kRowsStreamed && !b_converts &&
                                                               bytes_of_b > machine::kProductBytes
                                                         : bytes_of_b >= kLeastPacked);
@@ -185,20 +189,22 @@ void Product::prepare_rows(std::int64_t m) {
   }
 }
 
+bool Product::shares_b() const { return unit_ ? unit_->shares_b() : b_ == How::shared; }
+
 std::size_t Product::shared_bytes() const {
+  if (unit_) return unit_->shared_bytes();
   return static_cast<std::size_t>(words(problem_.k) * round_up(problem_.n, width()) * size());
 }
 
-// A task packs some panels, of all chunks.
-constexpr std::int64_t kSharedElements = 1 << 17;
-
 std::int64_t Product::shared_tasks() const {
+  if (unit_) return unit_->shared_tasks();
   const std::int64_t columns =
       round_up(std::max<std::int64_t>(1, kSharedElements / problem_.k), width());
   return parts_of(problem_.n, columns);
 }
 
 void Product::share(const void* b, void* to, std::int64_t task) const {
+  if (unit_) return unit_->share(b, to, task);
   const Problem& p = problem_;
   const std::int64_t columns = round_up(std::max<std::int64_t>(1, kSharedElements / p.k), width()),
                      first = task * columns, last = std::min(p.n, first + columns),
@@ -212,42 +218,11 @@ void Product::share(const void* b, void* to, std::int64_t task) const {
   }
 }
 
-// Copies lines into panels of `width` lines, one panel after the other, in each the steps one after
-// the other. A panel begins `each` lines behind the one before it; of `available` lines, those
-// behind its own may be copied as well.
 void Product::pack(const Packing& p, const void* from, std::int64_t available, std::int64_t panels,
                    std::int64_t steps, void* to) const {
-  PackArgs args{};
-  args.from_step = p.distances.step * p.element;
-  args.from_line = p.distances.line * p.element;
-  args.from_panel = p.each * args.from_line;
-  args.to_step = p.width * size();
-  args.to_panel = words(steps) * args.to_step;
-  const std::int64_t together = p.distances.line == 1 ? kPackedSteps : steps;
-  for (std::int64_t step = 0; step < steps; step += together) {
-    args.steps = std::min(together, steps - step);
-    for (std::int64_t lane = 0; lane < p.each; lane += lanes_) {
-      // Two vectors of lines are copied side by side in the panels that have both.
-      const bool two = p.two_vectors && lane + 2 * lanes_ <= p.each;
-      const std::int64_t width = (two ? 2 : 1) * lanes_;
-      const std::int64_t whole =
-          available < lane + width ? 0 : std::min(panels, (available - lane - width) / p.each + 1);
-      auto at = [&](PackKernel kernel, std::int64_t panel, std::int64_t count, std::int64_t line) {
-        args.from = static_cast<const char*>(from) + step * args.from_step + line * args.from_line +
-                    panel * args.from_panel;
-        args.to = static_cast<char*>(to) + words(step) * args.to_step + line * size() +
-                  panel * args.to_panel;
-        args.panels = count;
-        args.lines = std::min<std::int64_t>(lanes_, available - panel * p.each - line);
-        if (args.lines > 0) kernel(&args);
-      };
-      if (whole) at(two ? p.two_vectors : p.kernel, 0, whole, lane);
-      for (std::int64_t panel = whole; panel < panels; ++panel)
-        for (std::int64_t line = lane; line < lane + width; line += lanes_)
-          at(p.kernel, panel, 1, line);
-      if (two) lane += lanes_;
-    }
-  }
+  pack_panels({p.kernel, p.two_vectors, p.distances, p.element, p.each, p.width, lanes_, size(),
+               problem_.kind.terms, words(steps)},
+              from, available, panels, steps, to);
 }
 
 // Multiplies steps of some panels of rows by columns of B, in groups of columns whose panels stay
@@ -374,6 +349,7 @@ Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::i
 }
 
 void Product::run(const Part& part) const {
+  if (unit_) return unit_->run(part);
   if (by_lines_) return run_by_lines(part);
   if (streaming_) return run_streaming(part);
   const std::int64_t chunk = chunk_of(part.k, problem_.kind.terms);

@@ -6,7 +6,8 @@
 // multiply-adds that begin with zero, and the sums of the chunks are added in order. So an element
 // has the same bits in a product of one row and of a thousand, in each batch, on any number of
 // workers, and on all processors with fused multiply-adds. Pairs of bfloat16 are added in the same
-// order, a pair at a time. Integers are exact, modulo the width of the sum.
+// order, a pair at a time. Integers are exact, modulo the width of the sum. A matrix unit has an
+// order of its own (unit_kernel.h).
 //
 // Products of fewer than 8 rows with lines of B whose steps are adjacent have the order of
 // line_kernel.h instead, which also follows from k alone.
@@ -15,20 +16,17 @@
 #include "codegen/matrix/line_kernel.h"
 #include "codegen/matrix/micro_kernel.h"
 #include "codegen/matrix/packing.h"
+#include "codegen/matrix/unit_kernel.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tessera::inline v0::codegen::matrix {
 
 /// The length of the chunks into which `k` terms are cut: so many words that are added in order.
 std::int64_t chunk_of(std::int64_t k, Terms terms = Terms::single);
-
-/// Distances in an operand between elements: of steps of k, and of lines (rows of A, columns of B).
-struct Distances {
-  std::int64_t step, line;
-};
 
 /// A product C = A B of row-major C, of which tasks compute blocks.
 struct Problem {
@@ -62,6 +60,7 @@ struct Part {
 bool adds_by_lines(const Problem& problem);
 
 struct Heights;
+class UnitProduct;
 
 class Product {
  public:
@@ -71,9 +70,11 @@ class Product {
   /// call.
   bool gains_by_panels() const { return gains_by_panels_; }
   /// What the order of elements in the panels depends on besides B's type and distances.
-  std::int64_t panel_width() const { return width(); }
+  std::int64_t panel_width() const { return unit_ ? kUnitBlockColumns : width(); }
+  /// The rows of the largest tile.
+  std::int64_t tile_rows() const { return unit_ ? kUnitBlockRows : most_rows(); }
   /// Whether B should be packed once for all tasks, in a stage before them.
-  bool shares_b() const { return b_ == How::shared; }
+  bool shares_b() const;
   /// The size of the packed B, and the tasks into which packing is divided.
   std::size_t shared_bytes() const;
   std::int64_t shared_tasks() const;
@@ -84,7 +85,7 @@ class Product {
   /// Computes whole sums from a stretch of their steps at a time, which `part` holds: steps `first`
   /// and on. The stretches of a part come in order, from the first step to the last. `sums` is
   /// memory for m * n sums that keeps its contents between them, or nullptr if all steps are one
-  /// chunk. A product by lines cannot do this.
+  /// chunk. Products by lines, and those of several steps a word, cannot do this.
   void run_stretch(const Part& part, std::int64_t first, void* sums) const;
 
  private:
@@ -138,6 +139,7 @@ class Product {
     TileKernel sums = nullptr;  // of the rows of A, for Terms::quads_int8
   };
   std::vector<OfHeight> kernels_;
+  std::shared_ptr<const UnitProduct> unit_;  // which computes everything if the terms are a unit's
 };
 
 }  // namespace tessera::inline v0::codegen::matrix

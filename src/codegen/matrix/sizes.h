@@ -22,13 +22,17 @@ inline constexpr std::int64_t kStepsAhead = 8;
 /// Reading B in place costs less than packing it for at most so many panels of A.
 inline constexpr std::int64_t kPanelsInPlace = 5;
 
+/// The elements of B that a task packs for all tasks.
+inline constexpr std::int64_t kSharedElements = 1 << 17;
+
 /// With at most so many rows, a product takes the time in which B is read once from memory.
 inline constexpr int kRowsStreamed = 3;
 
 /// Rows are divided evenly into panels: the first ones are one row higher than the others.
 struct Heights {
   std::int64_t panels, each = 0, higher = 0;
-  explicit Heights(std::int64_t m) : panels(parts_of(m, most_rows())) {
+  explicit Heights(std::int64_t m, std::int64_t tallest = most_rows())
+      : panels(parts_of(m, tallest)) {
     if (panels) each = m / panels, higher = m % panels;
   }
   std::int64_t of(std::int64_t panel) const { return each + (panel < higher); }

@@ -1,5 +1,6 @@
 #include "codegen/matrix/terms.h"
 
+#include "base/message.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/terms_ir.h"
 
@@ -63,13 +64,26 @@ Kind integer_kind(DType operand, DType sum) {
 
 bool has_bfloat16_pairs() { return host_isa().bfloat16; }
 
+std::optional<Terms> unit_terms(DType operand, DType sum) {
+  if (matrix_unit() == MatrixUnit::none) return std::nullopt;
+  const Isa& isa = host_isa();
+  if (sum == DType::float32 && operand == DType::bfloat16 && isa.unit_bfloat16)
+    return Terms::unit_bfloat16;
+  if (sum == DType::float32 && operand == DType::float16 && isa.unit_float16)
+    return Terms::unit_float16;
+  if (sum == DType::int32 && operand == DType::int8 && isa.unit_int8) return Terms::unit_int8;
+  if (sum == DType::int32 && operand == DType::uint8 && isa.unit_int8) return Terms::unit_uint8;
+  return std::nullopt;
+}
+
 TermsIr::TermsIr(IrBuilder& b, const Kind& kind, DType from, bool shifted)
     : b_(b),
       kind_(kind),
       dtype_(from),
       shifted_(shifted && kind.terms == Terms::quads_int8),
       lanes_(lanes_of(kind.sum)),
-      from_(type_of(b, from)),
+      // The unit reads the bits of float16.
+      from_(kind.terms == Terms::unit_float16 ? b.getInt16Ty() : type_of(b, from)),
       sum_(type_of(b, kind.sum)) {
   word_ = kind.terms == Terms::single ? sum_ : b.getInt32Ty();
 }
@@ -93,8 +107,8 @@ llvm::Value* TermsIr::convert(llvm::Value* v, llvm::Type* element) {
     if (is_floating(dtype_)) return b_.CreateFPExt(v, to);
     return is_unsigned_integer(dtype_) ? b_.CreateUIToFP(v, to) : b_.CreateSIToFP(v, to);
   }
-  return is_unsigned_integer(dtype_) || dtype_ == DType::bfloat16 ? b_.CreateZExtOrTrunc(v, to)
-                                                                  : b_.CreateSExtOrTrunc(v, to);
+  return is_unsigned_integer(dtype_) || is_floating(dtype_) ? b_.CreateZExtOrTrunc(v, to)
+                                                            : b_.CreateSExtOrTrunc(v, to);
 }
 
 llvm::Value* TermsIr::finish(llvm::Value* words) {
@@ -151,6 +165,7 @@ llvm::Value* TermsIr::add_products(llvm::Value* x, llvm::Value* y, llvm::Value* 
                   by_width(x86_avx512bf16_dpbf16ps_128, x86_avx512bf16_dpbf16ps_256,
                            x86_avx512bf16_dpbf16ps_512),
                   {sum, y, x});
+    default: throw InternalError("a matrix unit adds these terms");
   }
   if (!sum_->isFloatingPointTy()) return b_.CreateAdd(sum, b_.CreateMul(x, y));
   if (host_isa().fused)

@@ -9,15 +9,24 @@
 #include "ir/program.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace tessera::inline v0::codegen::matrix {
 
 enum class Terms : std::int64_t {
-  single,         // one element, converted to the dtype of the sum
-  pairs_int16,    // two int16, with sums of int32
-  quads_int8,     // four int8, to which 128 is added in B, with sums of int32
-  pairs_bfloat16  // two bfloat16, with sums of float32
+  single,          // one element, converted to the dtype of the sum
+  pairs_int16,     // two int16, with sums of int32
+  quads_int8,      // four int8, to which 128 is added in B, with sums of int32
+  pairs_bfloat16,  // two bfloat16, with sums of float32
+  // Those of a matrix unit (unit_kernel.h), of which no vector is added to.
+  unit_bfloat16,  // two bfloat16, with sums of float32
+  unit_float16,   // two float16, with sums of float32
+  unit_int8,      // four int8, with sums of int32
+  unit_uint8      // four uint8, with sums of int32
 };
+
+/// Whether a matrix unit adds the terms.
+constexpr bool on_unit(Terms terms) { return terms >= Terms::unit_bfloat16; }
 
 /// What is added, and in which dtype.
 struct Kind {
@@ -31,7 +40,13 @@ struct Kind {
 constexpr int parts_in(const Kind& kind) { return is_complex(kind.sum) ? 2 : 1; }
 /// Steps of k in a word.
 constexpr int steps_of(Terms terms) {
-  return terms == Terms::single ? 1 : terms == Terms::quads_int8 ? 4 : 2;
+  switch (terms) {
+    case Terms::single: return 1;
+    case Terms::quads_int8:
+    case Terms::unit_int8:
+    case Terms::unit_uint8: return 4;
+    default: return 2;
+  }
 }
 /// The number of words of a vector register, or of parts of words.
 int lanes_of(DType sum);
@@ -41,5 +56,8 @@ int lanes_of(DType sum);
 Kind integer_kind(DType operand, DType sum);
 /// Whether products of bfloat16 can be pairs_bfloat16.
 bool has_bfloat16_pairs();
+/// The terms of a matrix unit for operands of a dtype that are summed in `sum`, if this processor
+/// has such a unit and the system lets this process use it.
+std::optional<Terms> unit_terms(DType operand, DType sum);
 
 }  // namespace tessera::inline v0::codegen::matrix
