@@ -1,9 +1,13 @@
 #include "platforms/backend.h"
 
+#include "ir/nested.h"
+#include "ir/op.h"
 #include "ops/control/host_call.h"
+#include "platforms/maps.h"
 #include "runtime/buffer.h"
 #include "runtime/host/memory_limit.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera::inline v0::platforms {
@@ -29,6 +33,13 @@ auto transfer(const FarBackend& backend, const char* function, const Type& block
   }
 }
 
+bool communicates(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& e) {
+    return e.op->lowering == Lowering::collective || e.op->position ||
+           any_nested(e.attrs, [](const ProgramPtr& q) { return communicates(*q); });
+  });
+}
+
 // The buffer as the runtime's handle holds it.
 RemoteBufferPtr held(const runtime::Shard& shard) {
   // The runtime's buffer keeps the handle alive, so it is enough to hold that.
@@ -47,6 +58,17 @@ runtime::MemoryStats FarBackend::memory_stats(int device) const {
   } catch (const Failure& failure) {
     std::rethrow_exception(client_->device_error("memory_stats", failure));
   }
+}
+
+std::optional<runtime::PlannedMemory> FarBackend::plan_memory(
+    const Program& program, const std::vector<bool>& donated) const {
+  // What a device of several does cannot be compiled without the others.
+  if (!meshes_of(program).empty() || communicates(program)) return std::nullopt;
+  const auto compiled =
+      runtime::find_backend(platform())
+          ->compile(std::make_shared<const Program>(program),
+                    {.name = program.name, .donated = donated});
+  return static_cast<const FarExecutable&>(*compiled).planned();
 }
 
 std::shared_ptr<const runtime::Executable> FarBackend::compile(

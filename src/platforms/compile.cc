@@ -173,6 +173,7 @@ Loaded::Loaded(const Client& client, PJRT_LoadedExecutable* executable)
       client_.plugin().call(&PJRT_Api::PJRT_Executable_GetCompiledMemoryStats, stats);
       memory_ = {stats.argument_size_in_bytes, stats.output_size_in_bytes,
                  stats.temp_size_in_bytes};
+      reused_ = stats.alias_size_in_bytes;
     });
   } catch (const Failure&) {
     // Plug-ins need not count.

@@ -24,11 +24,14 @@ class Loaded {
   PJRT_LoadedExecutable* get() const { return executable_; }
   /// Zeros if the plug-in does not say.
   const runtime::MemoryPlan& memory() const { return memory_; }
+  /// Bytes of results that take the memory of donated arguments.
+  std::int64_t reused() const { return reused_; }
 
  private:
   const Client& client_;
   PJRT_LoadedExecutable* const executable_;
   runtime::MemoryPlan memory_;
+  std::int64_t reused_ = 0;
 };
 
 /// A part that runs on the platform.

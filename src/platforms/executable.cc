@@ -245,12 +245,38 @@ runtime::MemoryPlan FarExecutable::memory() const {
   return all;
 }
 
+runtime::PlannedMemory FarExecutable::planned() const {
+  runtime::PlannedMemory all;
+  for (const Step& s : steps_) {
+    if (!s.far) continue;
+    all.temporaries = std::max(all.temporaries, s.far->loaded->memory().temporaries);
+    all.donated += s.far->loaded->reused();
+  }
+  return all;
+}
+
 std::string FarExecutable::schedule() const {
   std::string text;
-  for (const Step& s : steps_)
-    text += s.far ? "on " + backend_.platform() + ", compiled by " + client_.platform_name() + " " +
-                        client_.platform_version() + " from:\n" + s.far->module
-                  : "on the host:\n" + s.near->schedule();
+  std::map<Var, std::string> made_at;  // by value: the place of the part that makes it
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    const Step& s = steps_[k];
+    const std::string place = s.far ? backend_.platform() : "the host";
+    text += steps_.size() > 1 ? "part " + std::to_string(k + 1) + " of " +
+                                    std::to_string(steps_.size()) + ", on " + place
+                              : "on " + place;
+    text += s.far ? ", compiled by " + client_.platform_name() + " " + client_.platform_version() +
+                        " from:\n"
+                  : ":\n";
+    for (std::size_t i = 0; i < s.part.inputs.size(); ++i) {
+      const auto from = made_at.find(s.part.inputs[i]);
+      if (from == made_at.end() || from->second == place) continue;
+      const Type t = s.part.program->type(s.part.program->inputs[i]);
+      text += "  // receives " + to_string(Type(t.dtype, t.shape)) + ", " +
+              runtime::bytes_text(static_cast<double>(t.bytes())) + ", from " + from->second + "\n";
+    }
+    for (const Var v : s.part.outputs) made_at[v] = place;
+    text += s.far ? s.far->module : s.near->schedule();
+  }
   return text.empty() ? "nothing to compute\n" : text;
 }
 
