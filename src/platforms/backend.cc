@@ -64,10 +64,9 @@ std::optional<runtime::PlannedMemory> FarBackend::plan_memory(
     const Program& program, const std::vector<bool>& donated) const {
   // What a device of several does cannot be compiled without the others.
   if (!meshes_of(program).empty() || communicates(program)) return std::nullopt;
-  const auto compiled =
-      runtime::find_backend(platform())
-          ->compile(std::make_shared<const Program>(program),
-                    {.name = program.name, .donated = donated});
+  const auto compiled = runtime::find_backend(platform())
+                            ->compile(std::make_shared<const Program>(program),
+                                      {.name = program.name, .donated = donated});
   return static_cast<const FarExecutable&>(*compiled).planned();
 }
 
@@ -93,7 +92,8 @@ runtime::Placed FarBackend::to_device(const Type& block, const runtime::Shard& h
 std::shared_ptr<runtime::Completion> FarBackend::to_host(const Type& block,
                                                          const runtime::Shard& from,
                                                          std::byte* host) {
-  return transfer(*this, "device_get", block, held(from)->device(), [&] { return client_->fetch(block, held(from), host); });
+  return transfer(*this, "device_get", block, held(from)->device(),
+                  [&] { return client_->fetch(block, held(from), host); });
 }
 
 runtime::Placed FarBackend::copy(const Type& block, const runtime::Shard& from, int device) {

@@ -242,9 +242,9 @@ void Client::say_holders(Message& m, int number) const {
   std::int64_t rest = 0;
   for (std::size_t i = 0; i < holders.size(); ++i)
     if (i < kMost)
-      m.offender(std::to_string(holders[i].count) + (holders[i].count == 1 ? " block " : " blocks ") +
-                 holders[i].type + (holders[i].count == 1 ? " has " : " have ") +
-                 text(holders[i].bytes));
+      m.offender(std::to_string(holders[i].count) +
+                 (holders[i].count == 1 ? " block " : " blocks ") + holders[i].type +
+                 (holders[i].count == 1 ? " has " : " have ") + text(holders[i].bytes));
     else
       rest += holders[i].bytes;
   if (rest) m.offender("blocks of other types have " + text(rest));

@@ -202,15 +202,15 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
     const std::string asked =
         "the results of the call, " + runtime::bytes_text(static_cast<double>(outputs)) +
         ", and temporaries, " +
-        runtime::bytes_text(static_cast<double>(far.loaded->memory().temporaries)) + ", on each of " +
-        std::to_string(devices.size()) + (devices.size() == 1 ? " device" : " devices");
+        runtime::bytes_text(static_cast<double>(far.loaded->memory().temporaries)) +
+        ", on each of " + std::to_string(devices.size()) +
+        (devices.size() == 1 ? " device" : " devices");
     std::rethrow_exception(client_.device_error(name(), failure, asked, devices[0]));
   }
   std::vector<std::shared_ptr<runtime::Completion>> completions;
   for (std::size_t d = 0; d < devices.size(); ++d)
     completions.push_back(client_.end_of_program(
-        ends[d], name(), devices[d],
-        runtime::profiler::row_of(backend_.number(), devices[d])));
+        ends[d], name(), devices[d], runtime::profiler::row_of(backend_.number(), devices[d])));
   const std::shared_ptr<runtime::Completion> pending = runtime::all_of(std::move(completions));
 
   std::vector<ArrayDataPtr> out;
@@ -222,8 +222,7 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
     const Type block(types[k].dtype, made->shard_shape());
     std::vector<std::shared_ptr<RemoteBuffer>> buffers;
     for (std::size_t d = 0; d < devices.size(); ++d)
-      buffers.push_back(
-          std::make_shared<RemoteBuffer>(client_, results[d][k], block, devices[d]));
+      buffers.push_back(std::make_shared<RemoteBuffer>(client_, results[d][k], block, devices[d]));
     const auto bytes = static_cast<std::size_t>(block.bytes());
     for (const int device : made->layout->devices()) {
       const auto at = std::find(devices.begin(), devices.end(), device) - devices.begin();

@@ -93,8 +93,9 @@ class Flattening {
           Message(name_)
               .problem("maps inside one map are over " + std::to_string(added->size()) + " and " +
                        std::to_string(own.size()) + " devices")
-              .rule("a plug-in compiles maps inside one map if all are over axes of equal names "
-                    "and sizes")
+              .rule(
+                  "a plug-in compiles maps inside one map if all are over axes of equal names "
+                  "and sizes")
               .advice("use vmap inside, or a call of pmap for each of them")
               .raise<DeviceError>();
         added = std::move(own);
@@ -120,7 +121,8 @@ class Flattening {
 
   // The body without maps that add axes: what they do is done by every device.
   ProgramPtr inlined(const ProgramPtr& p, const MeshShape& around) const {
-    const ProgramPtr nested = map_nested(p, [&](const ProgramPtr& q) { return inlined(q, around); });
+    const ProgramPtr nested =
+        map_nested(p, [&](const ProgramPtr& q) { return inlined(q, around); });
     return replace_equations(nested, [&](const Program& whole, const Equation& eqn) {
       if (!adds_axes(eqn, around)) return std::shared_ptr<Program>();
       const RegionAttrs region(eqn.attrs);

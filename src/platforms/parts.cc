@@ -35,7 +35,7 @@ struct Needs {
   std::vector<int> devices = {};  // sorted; empty: any
 };
 Needs needs_of(const Equation& eqn, const Program& p, const stablehlo::Target& target) {
-  if (!can_run(eqn, p, target)) return {true, {}};
+  if (!platforms::can_run(eqn, p, target)) return {true, {}};
   Needs needs;
   for (const MeshRef& mesh : meshes_of(eqn)) {
     const std::vector<int> devices = devices_of(*mesh);

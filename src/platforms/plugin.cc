@@ -51,8 +51,7 @@ LastWords::LastWords(const std::string& path) {
   struct sigaction own {};
   own.sa_handler = say_last_words;
   own.sa_flags = SA_NODEFER;
-  for (std::size_t i = 0; i < kCrashes.size(); ++i)
-    ::sigaction(kCrashes[i], &own, &g_before[i]);
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) ::sigaction(kCrashes[i], &own, &g_before[i]);
 }
 
 LastWords::~LastWords() {

@@ -1,7 +1,7 @@
 // A sum over devices of products over few rows is computed as one product over the rows of all
 // devices.
-#include "runtime/host/devices.h"
 #include "only_cpu.h"
+#include "runtime/host/devices.h"
 
 #include <tessera/tessera.h>
 

@@ -51,7 +51,8 @@ class Cache : public testing::Test {
     std::string program = "/proc/self/exe", filter = "--gtest_filter=CacheChild.Runs";
     char* arguments[] = {program.data(), filter.data(), nullptr};
     pid_t child = 0;
-    EXPECT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environment.data()), 0);
+    EXPECT_EQ(
+        ::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environment.data()), 0);
     return child;
   }
   static int ended(pid_t child) {
@@ -80,7 +81,8 @@ class Cache : public testing::Test {
 }  // namespace
 
 TEST(CacheChild, Runs) {
-  if (const char* number = std::getenv("TESSERA_TEST_CHILD")) EXPECT_EQ(run_child(std::atoi(number)), 0);
+  if (const char* number = std::getenv("TESSERA_TEST_CHILD"))
+    EXPECT_EQ(run_child(std::atoi(number)), 0);
 }
 
 TEST_F(Cache, ModulesAreReadBack) {
@@ -125,7 +127,8 @@ TEST_F(Cache, WithoutADiskEverythingIsCompiled) {
 
 TEST_F(Cache, SeveralProcessesWriteOneModule) {
   std::vector<pid_t> children;
-  for (int k = 0; k < 4; ++k) children.push_back(start(7, {"TESSERA_CACHE_DIR=" + folder.string()}));
+  for (int k = 0; k < 4; ++k)
+    children.push_back(start(7, {"TESSERA_CACHE_DIR=" + folder.string()}));
   for (const pid_t child : children) EXPECT_EQ(ended(child), 0);
   EXPECT_EQ(run(7, {"TESSERA_TEST_FAULT=compile"}), 0);
 }

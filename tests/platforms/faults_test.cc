@@ -18,8 +18,8 @@ std::string cannot(const std::string& why) {
   return "load_platform: the plug-in " TESSERA_FAULTY_PLUGIN " cannot be used: " + why +
          "\n"
          "  rule: a plug-in is a shared library with PJRT's function GetPjrtApi\n"
-         "  try: check the path, and that the libraries which it needs are found (ldd "
-         TESSERA_FAULTY_PLUGIN ")";
+         "  try: check the path, and that the libraries which it needs are found "
+         "(ldd " TESSERA_FAULTY_PLUGIN ")";
 }
 
 class Faults : public testing::Test {
@@ -53,13 +53,14 @@ TEST(FaultsOfLoading, AreSaid) {
             "load_platform: the plug-in " TESSERA_FAULTY_PLUGIN
             " has no devices\n"
             "  try: check that the machine has one, and that this process may use it");
-  EXPECT_EQ(message<ts::DeviceError>([] { ts::load_platform("unresolved", TESSERA_UNRESOLVED_PLUGIN); }),
-            "load_platform: the plug-in " TESSERA_UNRESOLVED_PLUGIN
-            " cannot be used: NOT_FOUND: " TESSERA_UNRESOLVED_PLUGIN
-            ": undefined symbol: tessera_test_nowhere\n"
-            "  rule: a plug-in is a shared library with PJRT's function GetPjrtApi\n"
-            "  try: check the path, and that the libraries which it needs are found (ldd "
-            TESSERA_UNRESOLVED_PLUGIN ")");
+  EXPECT_EQ(
+      message<ts::DeviceError>([] { ts::load_platform("unresolved", TESSERA_UNRESOLVED_PLUGIN); }),
+      "load_platform: the plug-in " TESSERA_UNRESOLVED_PLUGIN
+      " cannot be used: NOT_FOUND: " TESSERA_UNRESOLVED_PLUGIN
+      ": undefined symbol: tessera_test_nowhere\n"
+      "  rule: a plug-in is a shared library with PJRT's function GetPjrtApi\n"
+      "  try: check the path, and that the libraries which it needs are found "
+      "(ldd " TESSERA_UNRESOLVED_PLUGIN ")");
   // A platform that could not be loaded may be loaded when its fault is mended.
   EXPECT_EQ(ts::load_platform("create", TESSERA_FAULTY_PLUGIN, {{"device_count", std::int64_t{1}}}),
             (std::vector<ts::Device>{{0, "create"}}));
@@ -74,7 +75,8 @@ TEST(FaultsOfLoadingDeathTest, ACrashSaysWhose) {
 }
 
 TEST_F(Faults, NoMemoryForAnArray) {
-  const Array more = ts::device_put(ts::ones({1024}), there[0]), other = ts::device_put(host, there[1]);
+  const Array more = ts::device_put(ts::ones({1024}), there[0]),
+              other = ts::device_put(host, there[1]);
   std::string text;
   {
     const Fault is("memory");

@@ -42,7 +42,9 @@ PJRT_Error* failed(std::uint32_t code, std::string text) {
 PJRT_Error* no_memory() {
   return failed(PJRT_Error_Code_RESOURCE_EXHAUSTED, "Out of memory allocating 4096 bytes.");
 }
-PJRT_Error* lost() { return failed(PJRT_Error_Code_UNAVAILABLE, "The device has fallen off the bus."); }
+PJRT_Error* lost() {
+  return failed(PJRT_Error_Code_UNAVAILABLE, "The device has fallen off the bus.");
+}
 
 const PJRT_Api* g_real = nullptr;
 

@@ -31,7 +31,8 @@ class Figures : public testing::Test {
   template <class F>
   void expect_same_bits(F f) const {
     const Array key = ts::random::key(17);
-    const Array got = ts::device_get(ts::jit(f)(ts::device_put(key, there[1]))), want = ts::jit(f)(key);
+    const Array got = ts::device_get(ts::jit(f)(ts::device_put(key, there[1]))),
+                want = ts::jit(f)(key);
     EXPECT_EQ(got.dtype(), want.dtype());
     EXPECT_TRUE(ts::array_equal(got, want).item<bool>()) << got << "\n" << want;
   }
@@ -43,7 +44,8 @@ TEST_F(Figures, RandomBitsAreTheSame) {
   using namespace ts::random;
   expect_same_bits([](Array k) { return split(k, 7); });
   expect_same_bits([](Array k) { return fold_in(k, 12345); });
-  for (const ts::DType d : {ts::DType::uint8, ts::DType::uint16, ts::DType::uint32, ts::DType::uint64})
+  for (const ts::DType d :
+       {ts::DType::uint8, ts::DType::uint16, ts::DType::uint32, ts::DType::uint64})
     expect_same_bits([d](Array k) { return bits(k, {1001}, d); });
   for (const ts::DType d : {ts::f32, ts::f64, ts::DType::bfloat16, ts::DType::float16})
     expect_same_bits([d](Array k) { return uniform(k, {1001}, d); });
@@ -69,7 +71,8 @@ TEST_F(Figures, ProfilesHaveThePrograms) {
   const Array x = ts::device_put(ts::ones({200, 200}), there[1]);
   (void)f(x).block_until_ready();
   const std::string path = (std::filesystem::temp_directory_path() /
-                            ("tessera_profile_" + std::to_string(::getpid()) + ".json")).string();
+                            ("tessera_profile_" + std::to_string(::getpid()) + ".json"))
+                               .string();
   ts::Profile profile(path);
   for (int k = 0; k < 3; ++k) (void)f(x).block_until_ready();
   profile.finish();
@@ -107,7 +110,8 @@ TEST_F(Figures, WhatIsSentIsSaid) {
   const std::string platform(there[0].platform);
   EXPECT_NE(text.find("part 1 of 3, on " + platform + ", compiled by "), std::string::npos) << text;
   EXPECT_NE(text.find("part 2 of 3, on the host:\n"
-                      "  // receives f32[3,3], 36 B, from " + platform + "\n"),
+                      "  // receives f32[3,3], 36 B, from " +
+                      platform + "\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("part 3 of 3, on " + platform), std::string::npos) << text;

@@ -50,7 +50,9 @@ TEST_F(Maps, InsideOneAnother) {
 
 // Three maps, of which the outermost has devices of its own choice.
 TEST_F(Maps, ThreeInsideOneAnother) {
-  const auto innermost = [](Array a) { return a + 100 * ts::psum(a, {"i", "j", "k"}) + ts::psum(a, "k"); };
+  const auto innermost = [](Array a) {
+    return a + 100 * ts::psum(a, {"i", "j", "k"}) + ts::psum(a, "k");
+  };
   const auto f = ts::pmap(ts::pmap(ts::pmap(innermost, {.axis_name = "k"}), {.axis_name = "j"}),
                           {.axis_name = "i", .devices = some({5, 2})});
   const Array y = f(ts::reshape(x, {2, 2, 2}));
@@ -62,8 +64,9 @@ TEST_F(Maps, OverSeveralListsOfDevicesInOneFunction) {
   const auto f = ts::jit([&](Array a) {
     const Array two = ts::pmap([](Array r) { return r + ts::psum(r, "i"); },
                                {.axis_name = "i", .devices = some({0, 1})})(a);
-    const Array four = ts::pmap([](Array r) { return r * ts::psum(r, "i"); },
-                                {.axis_name = "i", .devices = some({2, 3, 6, 7})})(two.reshape({4, 2}));
+    const Array four =
+        ts::pmap([](Array r) { return r * ts::psum(r, "i"); },
+                 {.axis_name = "i", .devices = some({2, 3, 6, 7})})(two.reshape({4, 2}));
     return ts::sum(two) + four;
   });
   const Array two = x + ts::sum(x, 0), rows = two.reshape({4, 2}),
@@ -73,12 +76,11 @@ TEST_F(Maps, OverSeveralListsOfDevicesInOneFunction) {
 
 TEST_F(Maps, ShardMapsOverOtherAxes) {
   const ts::Mesh mesh({{"x", 2}, {"y", 4}});
-  const auto inner = ts::shard_map(
-      [](Array a) { return a + 10 * ts::psum(a, "y"); },
-      {.in_specs = P(ts::none, "y"), .out_specs = P(ts::none, "y")});
-  const auto outer = ts::shard_map(
-      [&](Array a) { return inner(a) + 1000 * ts::psum(a, "x"); },
-      {.mesh = mesh, .in_specs = P("x"), .out_specs = P("x"), .axis_names = {"x"}});
+  const auto inner = ts::shard_map([](Array a) { return a + 10 * ts::psum(a, "y"); },
+                                   {.in_specs = P(ts::none, "y"), .out_specs = P(ts::none, "y")});
+  const auto outer =
+      ts::shard_map([&](Array a) { return inner(a) + 1000 * ts::psum(a, "x"); },
+                    {.mesh = mesh, .in_specs = P("x"), .out_specs = P("x"), .axis_names = {"x"}});
   const Array rows = ts::sum(x, 1, true), columns = ts::sum(x, 0, true);
   EXPECT_EQ(ts::jit(outer)(x).to_vector<double>(),
             (x + 10 * rows + 1000 * columns).to_vector<double>());

@@ -244,11 +244,11 @@ Names collective_broadcast(Writing& w) {
     const Ints strides(row.shape.size(), 1);
     start[0] = source;
     limit[0] = source + 1;
-    const std::string got = one(w, "stablehlo.slice", all,
-                                "start_indices = " + array_text(start) +
-                                    ", limit_indices = " + array_text(limit) +
-                                    ", strides = " + array_text(strides),
-                                rows, row);
+    const std::string got =
+        one(w, "stablehlo.slice", all,
+            "start_indices = " + array_text(start) + ", limit_indices = " + array_text(limit) +
+                ", strides = " + array_text(strides),
+            rows, row);
     return {w.block.reshape(got, row, w.type())};
   }
   for (Ints& g : groups) std::rotate(g.begin(), g.begin() + source, g.begin() + source + 1);
