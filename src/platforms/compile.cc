@@ -6,6 +6,7 @@
 #include "ir/region_attrs.h"
 #include "platforms/maps.h"
 #include "platforms/proto.h"
+#include "runtime/backend.h"
 #include "stablehlo/emit/emit.h"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 using runtime::LayoutPtr;
 
 // The devices of all maps of the part, in the order of the first one's mesh.
-std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, std::string_view name) {
+std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, int device_count,
+                                std::string_view name) {
   std::vector<int> devices = devices_of(*meshes[0]), sorted = devices;
   std::sort(sorted.begin(), sorted.end());
   for (const MeshRef& mesh : meshes) {
@@ -34,6 +36,13 @@ std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, std::string_
           .advice("call a function for each set of devices")
           .raise<DeviceError>();
   }
+  if (sorted.back() >= device_count)
+    Message(name)
+        .problem("its maps are over " + std::to_string(devices.size()) +
+                 " devices, the last of which is number " + std::to_string(sorted.back()))
+        .rule("the platform has " + std::to_string(device_count) + ", numbered from 0")
+        .advice("a mesh of devices(\"...\") of the platform")
+        .raise<DeviceError>();
   return devices;
 }
 
@@ -207,7 +216,7 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
   const std::vector<MeshRef> meshes = meshes_of(p);
   std::vector<std::int64_t> assigned;
   if (!meshes.empty()) {
-    out.devices = shared_devices(meshes, name);
+    out.devices = shared_devices(meshes, backend.device_count(), name);
     for (const int d : out.devices) assigned.push_back(client.id_of(d));
     const stablehlo::Constraints said = said_of_values(p);
     // What nobody says is whole on every device.
