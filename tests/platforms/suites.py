@@ -8,6 +8,7 @@ programs of the tests.
 --suite NAME     this suite alone; may be repeated
 --filter TEXT    these tests of it, as GoogleTest spells them
 --minutes N      how long a suite may take (default: 15)
+--log FOLDER     keeps there what each suite prints
 --write          puts the counts of a run of everything into docs/platforms.md
 
 A program that crashes is started again behind the test that crashed, which counts as failed. Skipped (77) without a plug-in."""
@@ -105,6 +106,7 @@ def main():
     parser.add_argument("--suite", action="append")
     parser.add_argument("--filter")
     parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("--log", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     plugin = asked.plugin or found_plugin()
@@ -123,6 +125,8 @@ def main():
         results, text = run(program, tests, env, asked.minutes)
         counts = collections.Counter("skipped" if r.startswith((REASON, "skipped")) else r for r in results.values())
         reasons.update(r.removeprefix(REASON) for r in results.values() if r.startswith(REASON))
+        if asked.log:
+            (asked.log / f"{suite}.log").write_text(text)
         bad = [f"{t} ({r})" for t, r in results.items() if r in ("failed", "crashed", "late")]
         print(f"{suite}: {counts['passed']} passed, {counts['skipped']} skipped, {len(bad)} failed in {time.monotonic() - begin:.0f} s", flush=True)
         if bad:
