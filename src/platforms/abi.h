@@ -58,6 +58,7 @@ enum PJRT_Error_Code : std::uint32_t {
   PJRT_Error_Code_OUT_OF_RANGE = 11,
   PJRT_Error_Code_UNIMPLEMENTED = 12,
   PJRT_Error_Code_INTERNAL = 13,
+  PJRT_Error_Code_UNAVAILABLE = 14,
 };
 
 /// The element types of buffers.

@@ -1,8 +1,13 @@
 #include "platforms/backend.h"
 
+#include "ir/nested.h"
+#include "ir/op.h"
 #include "ops/control/host_call.h"
+#include "platforms/maps.h"
 #include "runtime/buffer.h"
+#include "runtime/host/memory_limit.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera::inline v0::platforms {
@@ -14,14 +19,25 @@ runtime::Placed placed(const Type& block, Sent sent) {
   return {{runtime::Buffer::remote(std::move(sent.buffer), bytes), 0}, std::move(sent.arrived)};
 }
 
-// Runs a transfer; a failure becomes the error that users see.
+// Runs a transfer of a block; a failure becomes the error that users see.
 template <class F>
-auto transfer(const char* function, F&& f) {
+auto transfer(const FarBackend& backend, const char* function, const Type& block, int device,
+              F&& f) {
   try {
     return std::forward<F>(f)();
   } catch (const Failure& failure) {
-    std::rethrow_exception(device_error(function, failure));
+    const std::string asked = to_string(Type(block.dtype, block.shape)) + ", " +
+                              runtime::bytes_text(static_cast<double>(block.bytes())) + ", on " +
+                              runtime::device_text(backend.platform(), device);
+    std::rethrow_exception(backend.client().device_error(function, failure, asked, device));
   }
+}
+
+bool communicates(const Program& p) {
+  return std::any_of(p.equations.begin(), p.equations.end(), [](const Equation& e) {
+    return e.op->lowering == Lowering::collective || e.op->position ||
+           any_nested(e.attrs, [](const ProgramPtr& q) { return communicates(*q); });
+  });
 }
 
 // The buffer as the runtime's handle holds it.
@@ -37,7 +53,21 @@ FarBackend::FarBackend(std::string name, std::unique_ptr<const Client> client,
     : Backend(std::move(name)), client_(std::move(client)), target_(target) {}
 
 runtime::MemoryStats FarBackend::memory_stats(int device) const {
-  return transfer("memory_stats", [&] { return client_->memory_stats(device); });
+  try {
+    return client_->memory_stats(device);
+  } catch (const Failure& failure) {
+    std::rethrow_exception(client_->device_error("memory_stats", failure));
+  }
+}
+
+std::optional<runtime::PlannedMemory> FarBackend::plan_memory(
+    const Program& program, const std::vector<bool>& donated) const {
+  // What a device of several does cannot be compiled without the others.
+  if (!meshes_of(program).empty() || communicates(program)) return std::nullopt;
+  const auto compiled = runtime::find_backend(platform())
+                            ->compile(std::make_shared<const Program>(program),
+                                      {.name = program.name, .donated = donated});
+  return static_cast<const FarExecutable&>(*compiled).planned();
 }
 
 std::shared_ptr<const runtime::Executable> FarBackend::compile(
@@ -53,7 +83,7 @@ std::shared_ptr<const runtime::Executable> FarBackend::compile(
 }
 
 runtime::Placed FarBackend::to_device(const Type& block, const runtime::Shard& host, int device) {
-  return transfer("device_put", [&] {
+  return transfer(*this, "device_put", block, device, [&] {
     return placed(
         block, client_->send(block, host.buffer->host_data() + host.offset, host.buffer, device));
   });
@@ -62,17 +92,14 @@ runtime::Placed FarBackend::to_device(const Type& block, const runtime::Shard& h
 std::shared_ptr<runtime::Completion> FarBackend::to_host(const Type& block,
                                                          const runtime::Shard& from,
                                                          std::byte* host) {
-  return transfer("device_get", [&] { return client_->fetch(block, held(from), host); });
+  return transfer(*this, "device_get", block, held(from)->device(),
+                  [&] { return client_->fetch(block, held(from), host); });
 }
 
 runtime::Placed FarBackend::copy(const Type& block, const runtime::Shard& from, int device) {
-  return transfer("device_put", [&]() -> runtime::Placed {
+  return transfer(*this, "device_put", block, device, [&]() -> runtime::Placed {
     const RemoteBufferPtr buffer = held(from);
-    PJRT_Buffer_Device_Args where{};
-    where.buffer = buffer->get();
-    client_->plugin().call(&PJRT_Api::PJRT_Buffer_Device, where);
-    if (where.device != client_->device(device))
-      return placed(block, client_->copy(*buffer, device));
+    if (buffer->device() != device) return placed(block, client_->copy(*buffer, device));
     // Contents never change, so that arrays on one device may have the same memory.
     buffer->share();
     return {{runtime::Buffer::remote(buffer, static_cast<std::size_t>(block.bytes())), 0}, nullptr};

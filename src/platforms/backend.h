@@ -10,7 +10,9 @@
 #include <tessera/platform.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera::inline v0::platforms {
 
@@ -26,6 +28,9 @@ class FarBackend : public runtime::Backend {
   bool partitions() const override { return partitioner() == Partitioner::platform; }
   std::shared_ptr<const runtime::Executable> compile(
       const ProgramPtr& program, const runtime::CompileOptions& options) override;
+  /// Compiles the program. Nothing for programs that need several devices.
+  std::optional<runtime::PlannedMemory> plan_memory(
+      const Program& program, const std::vector<bool>& donated) const override;
   runtime::Placed to_device(const Type& block, const runtime::Shard& host, int device) override;
   std::shared_ptr<runtime::Completion> to_host(const Type& block, const runtime::Shard& from,
                                                std::byte* host) override;

@@ -1,9 +1,13 @@
 #include "platforms/client.h"
 
 #include "base/message.h"
+#include "runtime/host/memory_limit.h"
+#include "runtime/profiler.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <map>
 
 namespace tessera::inline v0::platforms {
 
@@ -47,20 +51,10 @@ PJRT_NamedValue named(const std::string& name, const OptionValue& value) {
   return out;
 }
 
-// What a callback of an event is given. It may run on a thread of the plug-in.
-struct Waiting {
-  const Plugin& plugin;
-  std::shared_ptr<Event> event;
-  std::string what;
-  std::shared_ptr<const void> kept;
-};
-
-void on_ready(PJRT_Error* error, void* given) {
-  std::unique_ptr<Waiting> waiting(static_cast<Waiting*>(given));
-  std::exception_ptr thrown;
-  if (error) thrown = device_error(waiting->what, waiting->plugin.failure_of(error));
-  waiting->kept.reset();  // the memory is free by the time that anybody sees the end
-  waiting->event->end(thrown);
+// The process's, for its end. They are made under the lock of load_platform.
+std::vector<const Client*>& clients() {
+  static auto* all = new std::vector<const Client*>;
+  return *all;
 }
 
 // Row-major: the last dimension is the minor one and comes first.
@@ -76,23 +70,56 @@ PJRT_Buffer_Type buffer_type(DType dtype) {
   return kBufferTypes.at(static_cast<std::size_t>(dtype));
 }
 
-std::exception_ptr device_error(const std::string& what, const Failure& failure) {
-  Message m(what);
-  const bool memory = failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
-  m.problem(std::string(memory ? "there is no memory on the device: " : "") +
-            code_name(failure.code) + ": " + failure.what());
-  if (memory)
-    m.advice(
-        "donate arguments that are not needed any more, or free arrays; memory_stats(device) "
-        "says what is in use");
-  try {
-    m.raise<DeviceError>();
-  } catch (...) {
-    return std::current_exception();
+// What a callback of an event is given. It may run on a thread of the plug-in.
+struct Waiting {
+  const Client& client;
+  std::shared_ptr<Event> event;
+  std::string what;
+  std::shared_ptr<const void> kept;
+  int device = 0;
+  // Of a program that a profile records: its row, and when the call was made.
+  std::int64_t row = 0, asked = -1;
+
+  void end(PJRT_Error* error);
+};
+
+namespace {
+void on_ready(PJRT_Error* error, void* given) {
+  std::unique_ptr<Waiting>(static_cast<Waiting*>(given))->end(error);
+}
+}  // namespace
+
+void Waiting::end(PJRT_Error* error) {
+  std::exception_ptr thrown;
+  if (error) thrown = client.device_error(what, client.plugin().failure_of(error), "", device);
+  kept.reset();  // the memory is free by the time that anybody sees the end
+  if (asked >= 0) {
+    // A device runs its programs one after the other.
+    const std::int64_t now = runtime::profiler::now();
+    std::int64_t begin = asked;
+    {
+      const Locked lock(client.mutex_);
+      std::int64_t& last = client.last_end_[static_cast<std::size_t>(device)];
+      begin = std::max(begin, last);
+      last = now;
+    }
+    runtime::profiler::record({what, "program", row, begin, now, {}});
   }
+  event->end(thrown);
+  {
+    const Locked lock(client.mutex_);
+    --client.under_way_;
+  }
+  client.ended_.notify_all();
+}
+
+RemoteBuffer::RemoteBuffer(const Client& client, PJRT_Buffer* buffer, const Type& block, int device)
+    : client_(client), buffer_(buffer), block_(block), device_(device) {
+  client_.add(*this);
 }
 
 RemoteBuffer::~RemoteBuffer() {
+  client_.remove(*this);
   try {
     PJRT_Buffer_Destroy_Args args{};
     args.buffer = buffer_;
@@ -140,6 +167,97 @@ Client::Client(std::unique_ptr<const Plugin> plugin, const Options& options)
     devices_.push_back({devices.devices[i], id.id, process.process_index,
                         std::string(kind.device_kind, kind.device_kind_size)});
   }
+  held_.resize(devices_.size());
+  last_end_.resize(devices_.size());
+  // A process that ends waits for what is under way, because the plug-in's threads use its static
+  // variables. These handlers run before those are destroyed, and the last one first.
+  clients().push_back(this);
+  std::atexit([] {
+    for (const Client* client : clients()) client->wait_for_all();
+  });
+  library_was_used();
+}
+
+void Client::add(RemoteBuffer& buffer) const {
+  const Locked lock(mutex_);
+  buffer.before_ = newest_;
+  if (newest_) newest_->after_ = &buffer;
+  newest_ = &buffer;
+  runtime::MemoryStats& held = held_[static_cast<std::size_t>(buffer.device_)];
+  held.live += buffer.block_.bytes();
+  held.peak = std::max(held.peak, held.live);
+}
+
+void Client::remove(RemoteBuffer& buffer) const {
+  const Locked lock(mutex_);
+  if (buffer.before_) buffer.before_->after_ = buffer.after_;
+  (buffer.after_ ? buffer.after_->before_ : newest_) = buffer.before_;
+  held_[static_cast<std::size_t>(buffer.device_)].live -= buffer.block_.bytes();
+}
+
+std::exception_ptr Client::device_error(const std::string& what, const Failure& failure,
+                                        const std::string& asked, int number) const {
+  Message m(what);
+  const bool memory = failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
+  m.problem(std::string(memory ? "there is no memory on the device: " : "") +
+            code_name(failure.code) + ": " + failure.what());
+  if (memory) {
+    if (!asked.empty()) m.offender("asked for: " + asked);
+    say_holders(m, number);
+    m.advice(
+        "donate arguments that are not needed any more, or free arrays; memory_stats(device) "
+        "says what is in use");
+  }
+  try {
+    m.raise<DeviceError>();
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void Client::say_holders(Message& m, int number) const {
+  constexpr std::size_t kMost = 4;
+  struct Holder {
+    std::string type;
+    std::int64_t bytes, count;
+  };
+  std::vector<Holder> holders;
+  {
+    std::map<std::string, Holder> by_type;
+    const Locked lock(mutex_);
+    for (const RemoteBuffer* b = newest_; b; b = b->before_) {
+      if (b->device_ != number) continue;
+      const std::string type = to_string(Type(b->block_.dtype, b->block_.shape));
+      Holder& h = by_type.try_emplace(type, Holder{type, 0, 0}).first->second;
+      h.bytes += b->block_.bytes();
+      ++h.count;
+    }
+    for (auto& [type, holder] : by_type) holders.push_back(std::move(holder));
+  }
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+  const auto text = [](std::int64_t bytes) {
+    return runtime::bytes_text(static_cast<double>(bytes));
+  };
+  std::int64_t rest = 0;
+  for (std::size_t i = 0; i < holders.size(); ++i)
+    if (i < kMost)
+      m.offender(std::to_string(holders[i].count) +
+                 (holders[i].count == 1 ? " block " : " blocks ") + holders[i].type +
+                 (holders[i].count == 1 ? " has " : " have ") + text(holders[i].bytes));
+    else
+      rest += holders[i].bytes;
+  if (rest) m.offender("blocks of other types have " + text(rest));
+  if (holders.empty()) m.offender("this process has no arrays there");
+  PJRT_Device_MemoryStats_Args stats{};
+  stats.device = device(number);
+  try {
+    plugin_->call(&PJRT_Api::PJRT_Device_MemoryStats, stats);
+    m.offender("the plug-in has " + text(stats.bytes_in_use) + " in use" +
+               (stats.bytes_limit_is_set ? " of " + text(stats.bytes_limit) : std::string()));
+  } catch (const Failure&) {
+    // It need not count.
+  }
 }
 
 runtime::MemoryStats Client::memory_stats(int number) const {
@@ -148,23 +266,33 @@ runtime::MemoryStats Client::memory_stats(int number) const {
   try {
     plugin_->call(&PJRT_Api::PJRT_Device_MemoryStats, args);
   } catch (const Failure& failure) {
-    if (failure.code == PJRT_Error_Code_UNIMPLEMENTED) return {};
-    throw;
+    if (failure.code != PJRT_Error_Code_UNIMPLEMENTED) throw;
+    const Locked lock(mutex_);
+    return held_[static_cast<std::size_t>(number)];
   }
   return {args.bytes_in_use, args.peak_bytes_in_use_is_set ? args.peak_bytes_in_use : 0};
 }
 
-std::shared_ptr<Completion> Client::completion_of(PJRT_Event* event, std::string what,
-                                                  std::shared_ptr<const void> kept) const {
+std::shared_ptr<Completion> Client::follow(PJRT_Event* event, Waiting given) const {
   if (!event) return nullptr;
   auto made = std::make_shared<Event>();
-  auto waiting =
-      std::make_unique<Waiting>(Waiting{*plugin_, made, std::move(what), std::move(kept)});
+  given.event = made;
+  auto waiting = std::make_unique<Waiting>(std::move(given));
+  {
+    const Locked lock(mutex_);
+    ++under_way_;
+  }
   PJRT_Event_OnReady_Args args{};
   args.event = event;
   args.callback = on_ready;
   args.user_arg = waiting.get();
-  plugin_->call(&PJRT_Api::PJRT_Event_OnReady, args);
+  try {
+    plugin_->call(&PJRT_Api::PJRT_Event_OnReady, args);
+  } catch (...) {
+    const Locked lock(mutex_);
+    --under_way_;
+    throw;
+  }
   (void)waiting.release();  // the callback's, which may have run already
   PJRT_Event_Destroy_Args destroy{};
   destroy.event = event;
@@ -172,11 +300,27 @@ std::shared_ptr<Completion> Client::completion_of(PJRT_Event* event, std::string
   return made;
 }
 
-std::shared_ptr<Completion> Client::ready(PJRT_Buffer* buffer, std::string what) const {
+std::shared_ptr<Completion> Client::completion_of(PJRT_Event* event, std::string what, int device,
+                                                  std::shared_ptr<const void> kept) const {
+  return follow(event, {*this, nullptr, std::move(what), std::move(kept), device});
+}
+
+std::shared_ptr<Completion> Client::end_of_program(PJRT_Event* event, std::string name, int device,
+                                                   std::int64_t row) const {
+  const std::int64_t asked = runtime::profiler::on() ? runtime::profiler::now() : -1;
+  return follow(event, {*this, nullptr, std::move(name), nullptr, device, row, asked});
+}
+
+void Client::wait_for_all() const {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [&] { return under_way_ == 0; });
+}
+
+std::shared_ptr<Completion> Client::ready(PJRT_Buffer* buffer, std::string what, int device) const {
   PJRT_Buffer_ReadyEvent_Args args{};
   args.buffer = buffer;
   plugin_->call(&PJRT_Api::PJRT_Buffer_ReadyEvent, args);
-  return completion_of(args.event, std::move(what));
+  return completion_of(args.event, std::move(what), device);
 }
 
 Sent Client::send(const Type& block, const std::byte* from, std::shared_ptr<const void> owner,
@@ -192,9 +336,9 @@ Sent Client::send(const Type& block, const std::byte* from, std::shared_ptr<cons
   args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy;
   args.device = device(number);
   plugin_->call(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args);
-  auto buffer = std::make_shared<RemoteBuffer>(*this, args.buffer);
-  (void)completion_of(args.done_with_host_buffer, "device_put", std::move(owner));
-  return {buffer, ready(buffer->get(), "device_put")};
+  auto buffer = std::make_shared<RemoteBuffer>(*this, args.buffer, block, number);
+  (void)completion_of(args.done_with_host_buffer, "device_put", number, std::move(owner));
+  return {buffer, ready(buffer->get(), "device_put", number)};
 }
 
 std::shared_ptr<Completion> Client::fetch(const Type& block, RemoteBufferPtr from,
@@ -213,7 +357,8 @@ std::shared_ptr<Completion> Client::fetch(const Type& block, RemoteBufferPtr fro
   args.dst = to;
   args.dst_size = static_cast<std::size_t>(block.bytes());
   plugin_->call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, args);
-  return completion_of(args.event, "device_get", std::move(from));
+  const int device = from->device();
+  return completion_of(args.event, "device_get", device, std::move(from));
 }
 
 Sent Client::copy(const RemoteBuffer& from, int number) const {
@@ -221,8 +366,8 @@ Sent Client::copy(const RemoteBuffer& from, int number) const {
   args.buffer = from.get();
   args.dst_device = device(number);
   plugin_->call(&PJRT_Api::PJRT_Buffer_CopyToDevice, args);
-  auto buffer = std::make_shared<RemoteBuffer>(*this, args.dst_buffer);
-  return {buffer, ready(buffer->get(), "device_put")};
+  auto buffer = std::make_shared<RemoteBuffer>(*this, args.dst_buffer, from.block(), number);
+  return {buffer, ready(buffer->get(), "device_put", number)};
 }
 
 }  // namespace tessera::inline v0::platforms

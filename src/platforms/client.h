@@ -1,15 +1,19 @@
 // The client of a plug-in: its devices and their memory, buffers on them, and events.
 #pragma once
 
+#include "base/message.h"
 #include "ir/type.h"
 #include "platforms/plugin.h"
 #include "runtime/completion.h"
 #include "runtime/memory_stats.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,24 +26,31 @@ using OptionValue = std::variant<std::string, std::int64_t, std::vector<std::int
 using Options = std::vector<std::pair<std::string, OptionValue>>;
 
 class Client;
+struct Waiting;  // client.cc
 
 /// A buffer on a device, which is destroyed with this object. Buffers of the runtime hold it as
 /// their handle.
 class RemoteBuffer {
  public:
-  RemoteBuffer(const Client& client, PJRT_Buffer* buffer) : client_(client), buffer_(buffer) {}
+  RemoteBuffer(const Client& client, PJRT_Buffer* buffer, const Type& block, int device);
   ~RemoteBuffer();
   RemoteBuffer(const RemoteBuffer&) = delete;
   RemoteBuffer& operator=(const RemoteBuffer&) = delete;
   PJRT_Buffer* get() const { return buffer_; }
+  const Type& block() const { return block_; }
+  int device() const { return device_; }
   /// Whether arrays that know nothing of each other have this buffer. It must not be donated then.
   bool is_shared() const { return shared_.load(std::memory_order_relaxed); }
   void share() { shared_.store(true, std::memory_order_relaxed); }
 
  private:
+  friend class Client;
   const Client& client_;
   PJRT_Buffer* const buffer_;
+  const Type block_;
+  const int device_;
   std::atomic<bool> shared_{false};
+  RemoteBuffer *before_ = nullptr, *after_ = nullptr;  // in the client's list
 };
 using RemoteBufferPtr = std::shared_ptr<RemoteBuffer>;
 
@@ -72,25 +83,35 @@ class Client {
   const std::string& kind_of(int number) const {
     return devices_[static_cast<std::size_t>(number)].kind;
   }
-  /// Zeros if the plug-in counts nothing.
+  /// What the plug-in's allocator says, or else the bytes of our buffers.
   runtime::MemoryStats memory_stats(int number) const;
+  /// The DeviceError of a failure in the name of `what`. If there was no memory, it says what was
+  /// asked for, if that is known, and what holds the memory of the device.
+  std::exception_ptr device_error(const std::string& what, const Failure& failure,
+                                  const std::string& asked = "", int device = 0) const;
 
   /// Sends a dense, row-major block. `owner` keeps the memory, which must not change, alive for as
   /// long as the plug-in reads it.
   Sent send(const Type& block, const std::byte* from, std::shared_ptr<const void> owner,
             int device) const;
-  /// Copies a buffer to dense, row-major memory, which must live until the copy completes, as must
-  /// the buffer.
+  /// Copies a buffer to dense, row-major memory, which must live until the copy completes.
   std::shared_ptr<runtime::Completion> fetch(const Type& block, RemoteBufferPtr from,
                                              std::byte* to) const;
   /// Copies a buffer to another device.
   Sent copy(const RemoteBuffer& from, int device) const;
   /// When a buffer's contents are complete.
-  std::shared_ptr<runtime::Completion> ready(PJRT_Buffer* buffer, std::string what) const;
-  /// A completion that follows an event, which is destroyed. A failure becomes the exception that
-  /// `error` makes of it. `kept` is held until then.
+  std::shared_ptr<runtime::Completion> ready(PJRT_Buffer* buffer, std::string what,
+                                             int device) const;
+  /// A completion that follows an event, which is destroyed. A failure becomes the DeviceError in
+  /// the name of `what`. `kept` is held until then.
   std::shared_ptr<runtime::Completion> completion_of(PJRT_Event* event, std::string what,
+                                                     int device,
                                                      std::shared_ptr<const void> kept = {}) const;
+  /// The same for the end of a program on a device, which profiles record.
+  std::shared_ptr<runtime::Completion> end_of_program(PJRT_Event* event, std::string name,
+                                                      int device, std::int64_t row) const;
+  /// Waits for everything that the plug-in was asked for.
+  void wait_for_all() const;
 
  private:
   struct Device {
@@ -103,14 +124,26 @@ class Client {
   std::string platform_name_, platform_version_;
   std::vector<Device> devices_;
 
+  friend class RemoteBuffer;
+  friend struct Waiting;
+  void say_holders(Message& m, int device) const;
+  void add(RemoteBuffer& buffer) const;
+  void remove(RemoteBuffer& buffer) const;
+  std::shared_ptr<runtime::Completion> follow(PJRT_Event* event, Waiting waiting) const;
+
+  // Calls count what is under way, and buffers what they hold.
+  mutable std::mutex mutex_;
+  mutable std::condition_variable ended_;
+  mutable std::int64_t under_way_ = 0;
+  mutable std::vector<runtime::MemoryStats> held_;  // by device
+  mutable std::vector<std::int64_t> last_end_;      // of a program that a profile has, by device
+  mutable RemoteBuffer* newest_ = nullptr;
+
  public:
   PJRT_Client* get() const { return client_; }
 };
 
 /// How the interface numbers a dtype.
 PJRT_Buffer_Type buffer_type(DType dtype);
-
-/// The DeviceError of a failure: "what: the platform says ...".
-std::exception_ptr device_error(const std::string& what, const Failure& failure);
 
 }  // namespace tessera::inline v0::platforms

@@ -4,12 +4,13 @@
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "ir/region_attrs.h"
+#include "platforms/maps.h"
 #include "platforms/proto.h"
+#include "runtime/backend.h"
 #include "stablehlo/emit/emit.h"
 
 #include <algorithm>
 #include <exception>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -18,25 +19,6 @@ namespace tessera::inline v0::platforms {
 namespace {
 
 using runtime::LayoutPtr;
-
-// The meshes of regions and constraints, in the order of the program.
-void find_meshes(const Program& p, std::vector<MeshRef>& found) {
-  for (const Equation& e : p.equations) {
-    const std::optional<Flow> flow = flow_of(e);
-    if (flow && flow->kind == Flow::Kind::region) found.push_back(RegionAttrs(e.attrs).mesh);
-    if (e.op->constrains) found.push_back(e.op->constrains(e.attrs).mesh);
-    for_each_nested(e.attrs, [&](const ProgramPtr& q) { find_meshes(*q, found); });
-  }
-}
-
-std::vector<int> devices_of(const DeviceMesh& mesh) {
-  std::vector<int> all = mesh.devices;
-  if (all.empty()) {
-    all.resize(static_cast<std::size_t>(mesh.size()));
-    std::iota(all.begin(), all.end(), 0);
-  }
-  return all;
-}
 
 // The same mesh with its devices listed, as layouts name them.
 MeshRef with_devices(const MeshRef& mesh) {
@@ -47,7 +29,8 @@ MeshRef with_devices(const MeshRef& mesh) {
 }
 
 // The devices of all maps of the part, in the order of the first one's mesh.
-std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, std::string_view name) {
+std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, int device_count,
+                                std::string_view name) {
   std::vector<int> devices = devices_of(*meshes[0]), sorted = devices;
   std::sort(sorted.begin(), sorted.end());
   for (const MeshRef& mesh : meshes) {
@@ -61,6 +44,13 @@ std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, std::string_
           .advice("call a function for each set of devices")
           .raise<DeviceError>();
   }
+  if (sorted.back() >= device_count)
+    Message(name)
+        .problem("its maps are over " + std::to_string(devices.size()) +
+                 " devices, the last of which is number " + std::to_string(sorted.back()))
+        .rule("the platform has " + std::to_string(device_count) + ", numbered from 0")
+        .advice("a mesh of devices(\"...\") of the platform")
+        .raise<DeviceError>();
   return devices;
 }
 
@@ -200,6 +190,7 @@ Loaded::Loaded(const Client& client, PJRT_LoadedExecutable* executable)
       client_.plugin().call(&PJRT_Api::PJRT_Executable_GetCompiledMemoryStats, stats);
       memory_ = {stats.argument_size_in_bytes, stats.output_size_in_bytes,
                  stats.temp_size_in_bytes};
+      reused_ = stats.alias_size_in_bytes;
     });
   } catch (const Failure&) {
     // Plug-ins need not count.
@@ -217,7 +208,8 @@ Loaded::~Loaded() {
 }
 
 FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime::Backend& backend,
-                     const Client& client, const stablehlo::Target& target, std::string_view name) {
+                     const Client& client, const stablehlo::Target& target, std::string_view name,
+                     const std::vector<std::pair<MeshRef, MeshRef>>& before) {
   const Program& p = *part.program;
   FarPart out;
   out.donated = donated;
@@ -225,12 +217,14 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
   exported.name = "tessera";
   exported.precision = precision_text();
   exported.separate_collectives = true;
+  // XLA has collective_broadcast on GPUs alone.
+  exported.gathered_broadcasts =
+      client.platform_name() != "cuda" && client.platform_name() != "rocm";
   exported.donated = donated;
-  std::vector<MeshRef> meshes;
-  find_meshes(p, meshes);
+  const std::vector<MeshRef> meshes = meshes_of(p);
   std::vector<std::int64_t> assigned;
   if (!meshes.empty()) {
-    out.devices = shared_devices(meshes, name);
+    out.devices = shared_devices(meshes, backend.device_count(), name);
     for (const int d : out.devices) assigned.push_back(client.id_of(d));
     const stablehlo::Constraints said = said_of_values(p);
     // What nobody says is whole on every device.
@@ -242,9 +236,11 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
     }
     for (const Var v : p.outputs) {
       exported.output_shardings.push_back(said[v].value_or(whole));
+      MeshRef mesh = said[v] ? said[v]->mesh : meshes[0];
+      for (const auto& [wider, own] : before)
+        if (mesh == wider) mesh = own;
       out.outputs.push_back(
-          said[v] ? runtime::intern({with_devices(said[v]->mesh), said[v]->spec, true, &backend})
-                  : nullptr);
+          said[v] ? runtime::intern({with_devices(mesh), said[v]->spec, true, &backend}) : nullptr);
     }
     exported.shardings = true;
     exported.partition_devices = out.devices;
@@ -260,7 +256,7 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
   try {
     if (is_new) executable = compile_module(client, out.module, options);
   } catch (const Failure& failure) {
-    std::rethrow_exception(device_error(std::string(name), failure));
+    std::rethrow_exception(client.device_error(std::string(name), failure, "the program"));
   }
   out.loaded = std::make_shared<const Loaded>(client, executable);
   if (is_new) write_compiled(client, executable, id, key);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::inline v0::platforms {
@@ -23,11 +24,14 @@ class Loaded {
   PJRT_LoadedExecutable* get() const { return executable_; }
   /// Zeros if the plug-in does not say.
   const runtime::MemoryPlan& memory() const { return memory_; }
+  /// Bytes of results that take the memory of donated arguments.
+  std::int64_t reused() const { return reused_; }
 
  private:
   const Client& client_;
   PJRT_LoadedExecutable* const executable_;
   runtime::MemoryPlan memory_;
+  std::int64_t reused_ = 0;
 };
 
 /// A part that runs on the platform.
@@ -48,9 +52,10 @@ std::string precision_text();
 /// All settings of tessera/platform.h that change what is compiled, as a number.
 unsigned compile_mode();
 
-/// Throws DeviceError in the name of `name`, with the plug-in's text, if it refuses the module, or
-/// if maps of the part are over different devices.
+/// `before` is that of flat_maps. Throws DeviceError in the name of `name`, with the plug-in's text,
+/// if it refuses the module, or if maps of the part are over different devices.
 FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime::Backend& backend,
-                     const Client& client, const stablehlo::Target& target, std::string_view name);
+                     const Client& client, const stablehlo::Target& target, std::string_view name,
+                     const std::vector<std::pair<MeshRef, MeshRef>>& before = {});
 
 }  // namespace tessera::inline v0::platforms

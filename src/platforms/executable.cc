@@ -1,9 +1,12 @@
 #include "platforms/executable.h"
 
 #include "ir/op.h"
+#include "platforms/maps.h"
 #include "runtime/backend.h"
 #include "runtime/buffer.h"
 #include "runtime/footprint.h"
+#include "runtime/host/memory_limit.h"
+#include "runtime/profiler.h"
 #include "transform/simplify.h"
 
 #include <tessera/platform.h>
@@ -51,8 +54,9 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
     : backend_(backend),
       client_(client),
       program_(std::move(program)),
-      options_(std::move(options)),
-      simplified_(simplify(program_)) {
+      options_(std::move(options)) {
+  const FlatMaps flat = flat_maps(simplify(program_), backend.device_count(), name());
+  simplified_ = flat.program;
   const auto without =
       factorisations() == Factorisations::on_host ? WithoutLibrary::host : WithoutLibrary::loops;
   const ops::LoopOptions loops{.exact_products = matmul_precision() == MatmulPrecision::highest};
@@ -79,7 +83,7 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
                                parts[later].inputs.end();
         donated.push_back(given);
       }
-      step.far = compile_part(part, donated, backend_, client_, target, name());
+      step.far = compile_part(part, donated, backend_, client_, target, name(), flat.before);
     }
     steps_.push_back(std::move(step));
   }
@@ -188,6 +192,14 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
   args.output_lists = result_lists.data();
   args.device_complete_events = ends.data();
   if (one) args.execute_device = client_.device(devices[0]);
+  const std::vector<Type> types = step.part.program->output_types();
+  const auto layout_of = [&](std::size_t k) {
+    return one || !far.outputs[k] ? here : far.outputs[k];
+  };
+  const auto shard_shape = [&](std::size_t k) {
+    const LayoutPtr layout = layout_of(k);
+    return block_shape(types[k].shape, layout->spec, *layout->mesh);
+  };
   try {
     client_.plugin().call(&PJRT_Api::PJRT_LoadedExecutable_Execute, args);
   } catch (const Failure& failure) {
@@ -199,23 +211,34 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
         lost = true;
       }
     if (lost) holds.lose();
-    std::rethrow_exception(device_error(name(), failure));
+    std::int64_t outputs = 0;
+    for (std::size_t k = 0; k < types.size(); ++k)
+      outputs += Type(types[k].dtype, shard_shape(k)).bytes();
+    const std::string asked =
+        "the results of the call, " + runtime::bytes_text(static_cast<double>(outputs)) +
+        ", and temporaries, " +
+        runtime::bytes_text(static_cast<double>(far.loaded->memory().temporaries)) +
+        ", on each of " + std::to_string(devices.size()) +
+        (devices.size() == 1 ? " device" : " devices");
+    std::rethrow_exception(client_.device_error(name(), failure, asked, devices[0]));
   }
   std::vector<std::shared_ptr<runtime::Completion>> completions;
-  for (PJRT_Event* end : ends) completions.push_back(client_.completion_of(end, name()));
+  for (std::size_t d = 0; d < devices.size(); ++d)
+    completions.push_back(client_.end_of_program(
+        ends[d], name(), devices[d], runtime::profiler::row_of(backend_.number(), devices[d])));
   const std::shared_ptr<runtime::Completion> pending = runtime::all_of(std::move(completions));
 
   std::vector<ArrayDataPtr> out;
-  const std::vector<Type> types = step.part.program->output_types();
   for (std::size_t k = 0; k < types.size(); ++k) {
     auto made = std::make_shared<ArrayData>();
     made->type = types[k];
-    made->layout = one || !far.outputs[k] ? here : far.outputs[k];
+    made->layout = layout_of(k);
     made->pending = pending;
+    const Type block(types[k].dtype, made->shard_shape());
     std::vector<std::shared_ptr<RemoteBuffer>> buffers;
     for (std::size_t d = 0; d < devices.size(); ++d)
-      buffers.push_back(std::make_shared<RemoteBuffer>(client_, results[d][k]));
-    const auto bytes = static_cast<std::size_t>(Type(types[k].dtype, made->shard_shape()).bytes());
+      buffers.push_back(std::make_shared<RemoteBuffer>(client_, results[d][k], block, devices[d]));
+    const auto bytes = static_cast<std::size_t>(block.bytes());
     for (const int device : made->layout->devices()) {
       const auto at = std::find(devices.begin(), devices.end(), device) - devices.begin();
       made->shards.push_back(
@@ -236,13 +259,38 @@ runtime::MemoryPlan FarExecutable::memory() const {
   return all;
 }
 
+runtime::PlannedMemory FarExecutable::planned() const {
+  runtime::PlannedMemory all;
+  for (const Step& s : steps_) {
+    if (!s.far) continue;
+    all.temporaries = std::max(all.temporaries, s.far->loaded->memory().temporaries);
+    all.donated += s.far->loaded->reused();
+  }
+  return all;
+}
+
 std::string FarExecutable::schedule() const {
   std::string text;
-  for (const Step& s : steps_)
-    text += s.far
-                ? "on " + backend_.platform() + ", compiled by " + client_.platform_name() + " " +
-                      client_.platform_version() + loops_text(s.loops) + " from:\n" + s.far->module
-                : "on the host:\n" + s.near->schedule();
+  std::map<Var, std::string> made_at;  // by value: the place of the part that makes it
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    const Step& s = steps_[k];
+    const std::string place = s.far ? backend_.platform() : "the host";
+    text += steps_.size() > 1 ? "part " + std::to_string(k + 1) + " of " +
+                                    std::to_string(steps_.size()) + ", on " + place
+                              : "on " + place;
+    text += s.far ? ", compiled by " + client_.platform_name() + " " + client_.platform_version() +
+                        loops_text(s.loops) + " from:\n"
+                  : ":\n";
+    for (std::size_t i = 0; i < s.part.inputs.size(); ++i) {
+      const auto from = made_at.find(s.part.inputs[i]);
+      if (from == made_at.end() || from->second == place) continue;
+      const Type t = s.part.program->type(s.part.program->inputs[i]);
+      text += "  // receives " + to_string(Type(t.dtype, t.shape)) + ", " +
+              runtime::bytes_text(static_cast<double>(t.bytes())) + ", from " + from->second + "\n";
+    }
+    for (const Var v : s.part.outputs) made_at[v] = place;
+    text += s.far ? s.far->module : s.near->schedule();
+  }
   return text.empty() ? "nothing to compute\n" : text;
 }
 

@@ -6,6 +6,7 @@
 #include "platforms/parts.h"
 #include "runtime/executable.h"
 #include "runtime/kept.h"
+#include "runtime/memory_stats.h"
 
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,8 @@ class FarExecutable : public runtime::Executable, public runtime::Kept {
   const Program& program() const override { return *program_; }
   runtime::MemoryPlan memory() const override;
   std::string schedule() const override;
+  /// The memory of a device during a call, as the plug-in says.
+  runtime::PlannedMemory planned() const;
   /// Approximate size of the executable in memory of the host.
   std::int64_t bytes() const;
 

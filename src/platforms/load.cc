@@ -1,5 +1,6 @@
 // Loads platforms for users.
 #include "base/message.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "platforms/backend.h"
 #include "platforms/find.h"
@@ -129,6 +130,7 @@ std::vector<Device> load_platform(std::string_view name, std::string_view path,
   std::string library = path.empty() ? searched_path(name, loc) : std::string(path);
   std::unique_ptr<const platforms::Client> client;
   try {
+    const platforms::LastWords words(library);
     auto plugin = std::make_unique<const platforms::Plugin>(library);
     client = std::make_unique<const platforms::Client>(std::move(plugin), options_of(options));
   } catch (const platforms::Failure& failure) {

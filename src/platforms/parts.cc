@@ -3,6 +3,7 @@
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/control/host_call.h"
+#include "platforms/maps.h"
 #include "stablehlo/emit/emission.h"
 #include "transform/map_nested.h"
 #include "transform/replace_equations.h"
@@ -34,6 +35,42 @@ bool can_run(const Program& p, const stablehlo::Target& target, WithoutLibrary w
   return std::all_of(p.equations.begin(), p.equations.end(),
                      [&](const Equation& e) { return platforms::can_run(e, p, target, without); });
 }
+
+// Where an equation may run: on the host, on the platform, or there on the devices of its maps.
+struct Needs {
+  bool host = false;
+  std::vector<int> devices = {};  // sorted; empty: any
+};
+Needs needs_of(const Equation& eqn, const Program& p, const stablehlo::Target& target,
+               WithoutLibrary without) {
+  if (!platforms::can_run(eqn, p, target, without)) return {true, {}};
+  Needs needs;
+  for (const MeshRef& mesh : meshes_of(eqn)) {
+    const std::vector<int> devices = devices_of(*mesh);
+    needs.devices.insert(needs.devices.end(), devices.begin(), devices.end());
+  }
+  std::sort(needs.devices.begin(), needs.devices.end());
+  needs.devices.erase(std::unique(needs.devices.begin(), needs.devices.end()), needs.devices.end());
+  return needs;
+}
+
+// A stage is the host's or the platform's, as its first equation needs. The maps of a stage are
+// over the same devices.
+struct Stage {
+  bool on_host = false, begun = false;
+  std::vector<int> devices = {};
+
+  bool takes(const Needs& needs) const {
+    if (!begun) return true;
+    if (on_host != needs.host) return false;
+    return devices.empty() || needs.devices.empty() || devices == needs.devices;
+  }
+  void take(const Needs& needs) {
+    begun = true;
+    on_host = needs.host;
+    if (devices.empty()) devices = needs.devices;
+  }
+};
 
 // A copy of some equations of a program.
 ProgramPtr extracted(const Program& p, const std::vector<const Equation*>& equations,
@@ -95,9 +132,15 @@ std::vector<Part> parts_of(const ProgramPtr& program, const stablehlo::Target& t
                            WithoutLibrary without) {
   const Program& p = *program;
   const std::size_t n = p.equations.size();
-  std::vector<char> host(n);
-  for (std::size_t e = 0; e < n; ++e) host[e] = !can_run(p.equations[e], p, target, without);
-  if (std::find(host.begin(), host.end(), 1) == host.end()) {
+  std::vector<Needs> needs;
+  for (const Equation& e : p.equations) needs.push_back(needs_of(e, p, target, without));
+  Stage only;
+  bool one_stage = true;
+  for (const Needs& own : needs) {
+    one_stage = one_stage && !own.host && only.takes(own);
+    only.take(own);
+  }
+  if (one_stage) {
     if (n == 0) return {};
     std::set<Var> not_made(p.inputs.begin(), p.inputs.end());
     std::vector<Var> made;
@@ -109,26 +152,30 @@ std::vector<Part> parts_of(const ProgramPtr& program, const stablehlo::Target& t
     return {{false, extracted(p, all, p.inputs, made), p.inputs, made}};
   }
 
-  // An equation belongs to the first stage in which its operands are there. Even stages are the
-  // platform's, odd ones the host's.
+  // An equation belongs to the first stage in which its operands are there and which is in the
+  // right place. The first stage is the platform's.
+  std::vector<Stage> stages(1);
+  stages[0].begun = true;
   std::vector<std::size_t> stage_of(p.types.size(), 0), stage(n);
-  std::size_t last_effect = 1, stages = 0;
+  std::size_t last_effect = 0;
   for (std::size_t e = 0; e < n; ++e) {
     const Equation& eqn = p.equations[e];
-    std::size_t at = 0;
+    const bool effects = has_effects(eqn);
+    std::size_t at = effects ? last_effect : 0;
     for (const Var v : eqn.inputs) at = std::max(at, stage_of[v]);
-    if (at % 2 != static_cast<std::size_t>(host[e])) ++at;
-    if (has_effects(eqn)) at = last_effect = std::max(at, last_effect);
+    while (at < stages.size() && !stages[at].takes(needs[e])) ++at;
+    if (at == stages.size()) stages.emplace_back();
+    stages[at].take(needs[e]);
+    if (effects) last_effect = at;
     stage[e] = at;
-    stages = std::max(stages, at + 1);
     for (const Var v : eqn.outputs) stage_of[v] = at;
   }
 
   std::vector<Part> parts;
-  for (std::size_t s = 0; s < stages; ++s) {
+  for (std::size_t s = 0; s < stages.size(); ++s) {
     std::vector<const Equation*> own;
     std::set<Var> made;
-    Part part{s % 2 == 1, nullptr, {}, {}};
+    Part part{stages[s].on_host, nullptr, {}, {}};
     std::set<Var> read;
     for (std::size_t e = 0; e < n; ++e) {
       if (stage[e] != s) continue;

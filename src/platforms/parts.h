@@ -1,8 +1,9 @@
-// Divides a program between a platform and the host.
+// Divides a program between a platform and the host, and between lists of devices.
 //
 // A platform has no functions for some ops: calls of the host (callbacks, prints, checks), and
 // factorisations for which it has no library. The program is cut around them, they run on the host,
-// and values are transferred where the cuts are.
+// and values are transferred where the cuts are. It is cut likewise between maps over different
+// devices, because a module has one list of devices.
 #pragma once
 
 #include "ir/program.h"

@@ -1,8 +1,11 @@
 #include "platforms/plugin.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
@@ -21,7 +24,44 @@ constexpr int kOldestMinor = 40;
 
 [[noreturn]] void refuse(std::uint32_t code, const std::string& text) { throw Failure(code, text); }
 
+// A plug-in that crashes ends the process, and nothing can turn that into an exception. While a
+// plug-in is loaded and makes its client, the last words of the process say at least which one it
+// was.
+constexpr std::array kCrashes{SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+std::array<char, 4096> g_last_words;  // of the process, which has one handler for each signal
+std::array<struct sigaction, kCrashes.size()> g_before;
+
+void say_last_words(int signal) {
+  const std::size_t length = ::strnlen(g_last_words.data(), g_last_words.size());
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, g_last_words.data(), length);
+  for (std::size_t i = 0; i < kCrashes.size(); ++i)
+    if (kCrashes[i] == signal) ::sigaction(signal, &g_before[i], nullptr);
+  ::raise(signal);
+}
+
 }  // namespace
+
+LastWords::LastWords(const std::string& path) {
+  std::snprintf(g_last_words.data(), g_last_words.size(),
+                "load_platform: the plug-in %s crashed while it was loaded\n"
+                "  rule: a plug-in runs in the process that loads it, which ends with it\n"
+                "  try: load it in a program of its own, and look for the libraries and drivers "
+                "which it needs (ldd %s)\n",
+                path.c_str(), path.c_str());
+  struct sigaction own {};
+  own.sa_handler = say_last_words;
+  own.sa_flags = SA_NODEFER;
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) ::sigaction(kCrashes[i], &own, &g_before[i]);
+}
+
+LastWords::~LastWords() {
+  // Handlers that the plug-in has installed stay.
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) {
+    struct sigaction now {};
+    ::sigaction(kCrashes[i], nullptr, &now);
+    if (now.sa_handler == say_last_words) ::sigaction(kCrashes[i], &g_before[i], nullptr);
+  }
+}
 
 std::string code_name(std::uint32_t code) {
   return code < kCodes.size() ? std::string(kCodes[code]) : "code " + std::to_string(code);
@@ -79,6 +119,12 @@ Failure Plugin::failure_of(PJRT_Error* error) const {
   gone.error = error;
   api_->PJRT_Error_Destroy(&gone);
   return {code.code, text};
+}
+
+void Plugin::gone() const {
+  refuse(PJRT_Error_Code_UNAVAILABLE,
+         forked() ? "this process is the child of a fork, which has no threads of the plug-in"
+                  : "the process ends, and the plug-in may have ended before");
 }
 
 void Plugin::lacks() const {

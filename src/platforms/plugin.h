@@ -2,6 +2,7 @@
 // errors become exceptions.
 #pragma once
 
+#include "base/process.h"
 #include "platforms/abi.h"
 
 #include <concepts>
@@ -26,6 +27,16 @@ class Failure : public std::runtime_error {
 /// "INVALID_ARGUMENT"; the number for a code that the interface does not name.
 std::string code_name(std::uint32_t code);
 
+/// While it lives, a crash of the process is said to be that of the plug-in at `path`. Only one may
+/// live at a time.
+class LastWords {
+ public:
+  explicit LastWords(const std::string& path);
+  ~LastWords();
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+};
+
 /// A loaded plug-in. It is never unloaded, since its threads may run as long as the process.
 class Plugin {
  public:
@@ -41,10 +52,13 @@ class Plugin {
   int minor() const { return api_->pjrt_api_version.minor_version; }
 
   /// Calls a function of the table. The arguments' size is set here. Throws Failure if the function
-  /// fails, or if the plug-in is older than the function.
+  /// fails, if the plug-in is older than the function, or if nothing may be called any more because
+  /// the process ends or is the child of a fork.
   template <class Args>
   void call(PJRT_Error* (*PJRT_Api::*function)(Args*), Args& args) const {
     if (!has(function)) lacks();
+    const Inside inside;
+    if (!Inside::libraries() || forked()) gone();
     args.struct_size = sizeof(Args);
     if (PJRT_Error* error = (api_->*function)(&args)) fail(error);
   }
@@ -62,6 +76,7 @@ class Plugin {
  private:
   [[noreturn]] void fail(PJRT_Error* error) const { throw failure_of(error); }
   [[noreturn]] void lacks() const;
+  [[noreturn]] void gone() const;
 
   std::string path_;
   const PJRT_Api* api_ = nullptr;

@@ -297,4 +297,24 @@ ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i) {
   return out;
 }
 
+BlockWithRow block_with_row(const ArrayDataPtr& a, std::int64_t i) {
+  const Layout& layout = *a->layout;
+  if (a->type.shape.empty() || i < 0 || i >= a->type.shape[0] || a->shards.empty() ||
+      a->shards[0].buffer->is_host() || layout.devices().size() == 1 || processes::count() > 1 ||
+      layout.spec.dims().size() != 1)
+    return {};
+  const spmd::Blocks blocks = blocks_of(a->type, layout);
+  const std::int64_t rows = blocks.block()[0];
+  for (std::int64_t p = 0; p < blocks.positions(); ++p) {
+    if (blocks.block_of(p) != i / rows || layout.shard_at(p) < 0) continue;
+    const Shard& s = a->shards.at(static_cast<std::size_t>(layout.shard_at(p)));
+    LayoutPtr one =
+        intern(on_device(layout.devices()[static_cast<std::size_t>(p)], false, layout.backend));
+    ArrayDataPtr block = single(Type(a->type.dtype, blocks.block()), one, s.buffer, s.offset);
+    block->pending = a->pending;
+    return {std::move(block), i % rows};
+  }
+  return {};
+}
+
 }  // namespace tessera::inline v0::runtime

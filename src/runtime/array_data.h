@@ -152,5 +152,13 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
 /// A view of the part of `a` at index `i` of dimension 0, if one shard in host memory contains it;
 /// else null.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
+/// The block of `a` that contains index `i` of dimension 0, as an uncommitted array on its device,
+/// and the index in it. For arrays over several devices of a platform with memory of its own,
+/// whose other dimensions are whole; else the array is null.
+struct BlockWithRow {
+  ArrayDataPtr block;
+  std::int64_t row = 0;
+};
+BlockWithRow block_with_row(const ArrayDataPtr& a, std::int64_t i);
 
 }  // namespace tessera::inline v0::runtime

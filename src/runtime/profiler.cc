@@ -2,6 +2,7 @@
 
 #include "base/process.h"
 #include "base/thread_kept.h"
+#include "runtime/backend.h"
 
 #include <nlohmann/json.hpp>
 
@@ -44,13 +45,21 @@ Thread& mine() {
   }());
   return **t;
 }
+// "device 1", or "cuda device 1" of another platform than the CPU.
+std::string device_label(std::int64_t row) {
+  const std::vector<std::string> names = platforms();
+  const auto platform = static_cast<std::size_t>(row >> 32);
+  const std::string of = platform == 0 || platform >= names.size() ? "" : names[platform] + " ";
+  return of + "device " + std::to_string(row & 0xffffffff);
+}
+
+}  // namespace
+
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
-
-}  // namespace
 
 void Scope::begin(std::string_view name, const char* kind, std::int64_t row,
                   const SourceLoc& line) {
@@ -65,6 +74,14 @@ void Scope::end() {
   Thread& t = mine();
   Locked lock(t.mutex);
   t.events.push_back({std::move(name_), kind_, row_, begin_, now(), line_, t.number});
+}
+
+void record(Event event) {
+  if (!on()) return;
+  Thread& t = mine();
+  event.thread = t.number;
+  Locked lock(t.mutex);
+  t.events.push_back(std::move(event));
 }
 
 void start() {
@@ -139,7 +156,7 @@ std::string stop(const Among& among) {
                               : r + 2,
           r == kShared        ? "all devices"
           : r == kCollectives ? "collectives"
-                              : "device " + std::to_string(r));
+                              : device_label(r));
   const std::string text = events.dump(-1, ' ', false, json::error_handler_t::replace);
   return text.substr(1, text.size() - 2);
 }

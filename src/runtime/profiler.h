@@ -32,12 +32,21 @@ struct Event {
   int thread = 0;                // the number of the thread that recorded it
 };
 
+/// The row of a device, among those of all platforms; `platform` is its backend's number.
+constexpr std::int64_t row_of(int platform, int device) {
+  return (static_cast<std::int64_t>(platform) << 32) + device;
+}
+/// Adds an event that was timed elsewhere; its thread is set here. Dropped if the timeline is off.
+void record(Event event);
+/// The steady clock, in nanoseconds.
+std::int64_t now();
+
 /// Discards earlier events and starts recording.
 void start();
 /// Stops recording and returns this process's events.
 std::vector<Event> take();
 /// As `take`, but returns the events as the elements of a Chrome trace's JSON list, without the
-/// brackets. A process "devices" has a row per virtual device and rows for shared work
+/// brackets. A process "devices" has a row per device and rows for shared work
 /// and collectives; a process "host" has a row per thread. With several processes, the names say
 /// which. Times are microseconds since `origin` (nanoseconds of the steady clock; default: the time
 /// of start()).

@@ -2,6 +2,7 @@
 #include <tessera/tessera.h>
 
 #include "api/check.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -380,6 +381,7 @@ TEST_F(DebugPrint, SaysWhichFormatsDoNotFit) {
 }
 
 TEST_F(DebugPrint, HandlersDoNotCompute) {
+  NEEDS_CPU(host_calls);
   const auto f = ts::jit([](Array x) {
     ts::debug::print("{}", x);
     return x + 1;

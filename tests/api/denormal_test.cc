@@ -11,6 +11,7 @@
 #include <tessera/reductions.h>
 
 #include "api/check.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -117,6 +118,7 @@ TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {
 
 // A compiled function uses the mode of each call.
 TEST(DenormalMode, GoesForCallsThatBeginFromNowOn) {
+  NEEDS_CPU(subnormals);
   const bool before = ts::flush_denormal();
   const auto f = ts::jit([](Array v) { return v * 0.5f; });
   for (bool on : {false, true, false, true}) {

@@ -1,5 +1,7 @@
 // A sum over a batch has the same tree whether one device holds the batch or several do, so the
 // gradients of a step have the same bits on 1, 2, 4 and 8 devices.
+#include "only_cpu.h"
+
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -67,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Batches, DeviceCount,
 
 // Products that sum over rows, such as the gradients of a classifier's weights.
 TEST(NarrowProducts, SumsAreTheSameBits) {
+  NEEDS_CPU(same_bits);
   ts::set_device_count(8);
   for (auto [in, out] :
        {std::pair(4096, 10), std::pair(784, 16), std::pair(10, 700), std::pair(10, 20000)}) {
@@ -95,6 +98,7 @@ TEST(NarrowProducts, SumsWithManyResultsKeepNoPartialOnes) {
 // A mean of products over rows in all forms of a reduction: along the leading axis, along several
 // axes, and with few and many columns.
 TEST(SumsOverRows, AreTheSameBits) {
+  NEEDS_CPU(same_bits);
   ts::set_device_count(8);
   for (ts::Shape shape : {ts::Shape{4096, 3}, ts::Shape{512, 7, 33}, ts::Shape{64, 2000}}) {
     Array x = ts::random::normal(ts::random::key(1), shape);

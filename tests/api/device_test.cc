@@ -13,6 +13,7 @@
 
 #include "api/check.h"
 #include "isolated.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,7 @@ std::string text(const T& x) {
 }  // namespace
 
 TEST_F(Devices, CountAndNames) {
+  NEEDS_CPU(devices);
   EXPECT_EQ(ts::device_count(), 8);
   EXPECT_EQ(ts::devices().size(), 8u);
   EXPECT_EQ(text(ts::devices()[3]), "CpuDevice(id=3)");
@@ -57,6 +59,7 @@ TEST_F(Devices, CountAndNames) {
 }
 
 TEST_F(Devices, DoNotGoWhileArraysLiveOnThem) {
+  NEEDS_CPU(devices);
   Array x = ts::device_put(ts::ones({4}), Device{6});
   x.block_until_ready();
   EXPECT_EQ(message<ts::DeviceError>([] { ts::set_device_count(4); }),
@@ -90,6 +93,7 @@ TEST_F(Devices, GoOnceTheirArraysAreMoved) {
 
 // A donated array that shares its memory with another array is copied, not overwritten.
 TEST_F(Devices, DonationSparesSharedMemory) {
+  NEEDS_CPU(in_place);
   const std::int64_t n = 1 << 14;
   Array w = ts::arange(static_cast<float>(n));
   auto negate = ts::pmap([](Array v) { return -v; }, {.donate = {0}});
@@ -135,6 +139,7 @@ TEST_F(Devices, PutAndGet) {
 }
 
 TEST_F(Devices, ShardsAreThePartsThemselves) {
+  NEEDS_CPU(in_place);
   Array x = ts::pmap([](Array v) { return v * 2; })(ts::arange(12.0f).reshape(4, 3));
   EXPECT_EQ(x.sharding().devices().size(), 4u);
   std::vector<ts::Shard> shards = x.shards();
@@ -156,6 +161,7 @@ TEST_F(Devices, ShardsAreThePartsThemselves) {
 // Replicated parameters are stored once for all devices that share memory, and once for each
 // isolated one.
 TEST_F(Devices, ReplicatedParametersAreStoredOnceAMemory) {
+  NEEDS_CPU(memory);
   const std::int64_t n = 1 << 16, bytes = 4 * n;
   std::int64_t before = ts::physical_memory_stats().live;
   std::vector<std::int64_t> logical;
@@ -214,6 +220,7 @@ TEST_F(Devices, PeaksAreRemembered) {
 }
 
 TEST_F(Devices, TableOfMemory) {
+  NEEDS_CPU(memory);
   ts::set_device_count(2);
   std::int64_t live[2] = {ts::memory_stats(Device{0}).live, ts::memory_stats(Device{1}).live};
   Array w = ts::pmap([] { return ts::full({256}, 1.5f); },
@@ -246,7 +253,7 @@ TEST_F(Devices, RowsOfOneArrayComputeTogether) {
   Array x = ts::pmap([](Array v) { return v; })(ts::arange(8).reshape(4, 2));
   EXPECT_EQ((x[3] - x[1]).to_vector<std::int32_t>(), (std::vector<std::int32_t>{4, 4}));
   Array there = ts::device_put(ts::arange(2), ts::devices()[2]);
-  EXPECT_EQ(text((x[1] + there).sharding()), "SingleDevice(CpuDevice(id=2))");
+  EXPECT_EQ(text((x[1] + there).sharding()), "SingleDevice(" + text(ts::devices()[2]) + ")");
 }
 
 namespace {
@@ -263,6 +270,7 @@ ComputesAtTheEnd at_the_end;
 }  // namespace
 
 TEST_F(Devices, StaticArraysComputeWhileTheProcessEnds) {
+  NEEDS_CPU(after_exit);
   testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a fork has no workers
   EXPECT_EXIT(
       {

@@ -2,6 +2,7 @@
 #include <tessera/tessera.h>
 
 #include "api/check.h"
+#include "only_cpu.h"
 
 #include <dlpack/dlpack.h>
 #include <gtest/gtest.h>
@@ -42,6 +43,7 @@ struct Foreign {
 };
 
 TEST(DLPack, ForeignMemoryIsReadInPlace) {
+  NEEDS_CPU(in_place);
   Foreign f({2, 4});
   {
     const ts::Array x = ts::from_dlpack(&f.tensor);

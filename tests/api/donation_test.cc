@@ -14,6 +14,7 @@
 #include <tessera/static_array.h>
 
 #include "api/check.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -238,6 +239,7 @@ TEST(Donated, MemoryThatAHostReadPointsToIsLeftAlone) {
 }
 
 TEST(Donated, MemoryBecomesTheResultsOrIsFree) {
+  NEEDS_CPU(memory);
   const std::int64_t bytes = std::int64_t{1} << 20;
   auto sum = ts::jit([](Array x) { return ts::sum(x); }, {.donate = {0}});
   Array x = ts::ones({bytes / 4});
@@ -302,6 +304,7 @@ TEST(Donated, PartsThatAreTheSameByOtherSpecs) {
 
 // A whole array of one device is not memory of all devices of a mesh, nor the reverse.
 TEST(Donated, WholesOfOtherDevices) {
+  NEEDS_CPU(memory);
   ts::set_device_count(4);
   const ts::Mesh mesh({{"x", 4}});
   auto spread = ts::jit([](Array x) { return x * 2; },

@@ -1,5 +1,6 @@
 #include "api/trace/cache.h"
 #include "message.h"
+#include "only_cpu.h"
 
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
@@ -261,6 +262,7 @@ TEST(Jit, BranchOnATracedValueNamesCond) {
 // A sort with more elements than the compiled form counts in one call is left to the evaluator,
 // with a warning.
 TEST(Jit, WhatHasNoCompiledFormWarns) {
+  NEEDS_CPU(schedules);
   std::vector<std::string> warnings;
   auto before = ts::set_warning_handler([&](const std::string& w) { warnings.push_back(w); });
   const auto sorted = ts::jit([](Array x) { return ts::sort(x, 0); });

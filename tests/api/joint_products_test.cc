@@ -1,5 +1,6 @@
 // A sum over devices of products over few rows is computed as one product over the rows of all
 // devices.
+#include "only_cpu.h"
 #include "runtime/host/devices.h"
 
 #include <tessera/tessera.h>
@@ -39,6 +40,7 @@ TEST_F(JointProducts, AreExactOnIntegers) {
 }
 
 TEST_F(JointProducts, AreTheBitsOfOneDeviceWithAllRows) {
+  NEEDS_CPU(same_bits);
   Array x = ts::random::normal(ts::random::key(1), {8, 5, 200}),
         g = ts::random::normal(ts::random::key(2), {8, 5, 100});
   auto f = ts::pmap(sum_of_products, options);
@@ -52,6 +54,7 @@ TEST_F(JointProducts, AreTheBitsOfOneDeviceWithAllRows) {
 }
 
 TEST_F(JointProducts, SendNoProducts) {
+  NEEDS_CPU(schedules);
   auto f = ts::pmap(sum_of_products, options);
   std::string few = f.lower(ts::zeros({8, 5, 200}), ts::zeros({8, 5, 100})).schedule(),
               many = f.lower(ts::zeros({8, 500, 20}), ts::zeros({8, 500, 10})).schedule();

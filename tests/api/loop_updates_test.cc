@@ -1,5 +1,7 @@
 // Derivatives of loops that read and write rows of a large carry agree with those of the unrolled
 // loop, and do not touch the whole array in each iteration.
+#include "only_cpu.h"
+
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -44,6 +46,7 @@ std::string check(F f) {
 }  // namespace
 
 TEST(LoopUpdates, GradientsOfWrites) {
+  NEEDS_CPU(schedules);
   std::string tape = check([](bool loop, Array c, Array r) {
     auto turn = [=](Array i, Array c) { return c.at(i * 2).set(r * 3); };
     return ts::sum(turns(loop, turn, c) * whole({64, 32}, 3));
@@ -51,6 +54,7 @@ TEST(LoopUpdates, GradientsOfWrites) {
   EXPECT_NE(tape.find("in place"), tape.npos) << tape;
 }
 TEST(LoopUpdates, GradientsOfWritesOfWhatWasRead) {
+  NEEDS_CPU(schedules);
   std::string tape = check([](bool loop, Array c, Array r) {
     auto turn = [=](Array i, Array c) { return c.at(i + 1).set(c[i] * 2 + c[i + 1] + r); };
     return ts::sum(turns(loop, turn, c) * whole({64, 32}, 3));
@@ -58,6 +62,7 @@ TEST(LoopUpdates, GradientsOfWritesOfWhatWasRead) {
   EXPECT_NE(tape.find("in place"), tape.npos) << tape;
 }
 TEST(LoopUpdates, GradientsOfReads) {
+  NEEDS_CPU(schedules);
   std::string tape = check([](bool loop, Array c, Array r) {
     auto turn = [=](Array i, Array s) { return s * 2 + c[i] * r + c[i + 3]; };
     return ts::sum(turns(loop, turn, r));
@@ -97,6 +102,7 @@ TEST(LoopUpdates, GradientsOfSeveralRows) {
   });
 }
 TEST(LoopUpdates, GradientsOnDevices) {
+  NEEDS_CPU(schedules);
   struct Devices {
     int before = ts::device_count();
     Devices() { ts::set_device_count(3); }

@@ -7,6 +7,7 @@
 
 #include "api/check.h"
 #include "isolated.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -291,6 +292,7 @@ TEST_F(Meshes, ArraysFromParts) {
 
 // Data in memory is not copied again: rows of an array that is whole, or sharded into fewer rows.
 TEST_F(Meshes, RowsAreViews) {
+  NEEDS_CPU(memory);
   const Array whole = ts::zeros({1024, 256});
   whole.block_until_ready();
   const auto before = ts::physical_memory_stats().live;
@@ -305,6 +307,7 @@ TEST_F(Meshes, RowsAreViews) {
 // Moves from any spec to any other, also to another mesh of other devices, copy only those wanted
 // blocks that are not contiguous in an existing shard, each of them once.
 TEST_F(Meshes, OnlyWhatLiesApartIsCopied) {
+  NEEDS_CPU(memory);
   const Shape shape{8, 4, 32};
   const Array whole = ts::arange(8.0 * 4 * 32).reshape(shape).astype(ts::f32);
   whole.block_until_ready();
@@ -351,6 +354,7 @@ TEST_F(Meshes, OnlyWhatLiesApartIsCopied) {
 }
 
 TEST_F(Meshes, Pictures) {
+  NEEDS_CPU(devices);
   const auto picture = [&](const Shape& shape, const ts::PartitionSpec& spec,
                            std::vector<int> dims = {0, 1}) {
     return ts::visualize_sharding(shape, ts::Sharding(mesh, spec), {.dims = dims, .color = false});
@@ -394,6 +398,7 @@ TEST_F(Meshes, Pictures) {
 // For any two dimensions, in either order, each shard has a box at its position, in a colour of its
 // own and with its devices.
 TEST_F(Meshes, Drawings) {
+  NEEDS_CPU(devices);
   const ts::Sharding s(mesh, P("x", ts::none, "y"));
   for (int down = 0; down < 3; ++down)
     for (int across = 0; across < 3; ++across) {

@@ -9,6 +9,7 @@
 #include <tessera/vmap.h>
 
 #include "message.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -52,6 +53,7 @@ TEST(NamedScope, StaysThroughTransformations) {
 }
 
 TEST(NamedScope, IsInProfiles) {
+  NEEDS_CPU(schedules);
   const std::string path =
       testing::TempDir() + "/named_scope_profile_" + std::to_string(::getpid()) + ".json";
   {

@@ -11,6 +11,7 @@
 #include <tessera/vmap.h>
 
 #include "api/check.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -115,6 +116,7 @@ TEST_F(NestedPmap, PermutationsOverBothAxes) {
 }
 
 TEST_F(NestedPmap, NeedsDevicesForBoth) {
+  NEEDS_CPU(devices);
   EXPECT_EQ(
       message<ts::DeviceError>([&] {
         nested([](Array a) { return a; })(ts::ones({4, 4}));

@@ -15,6 +15,7 @@
 
 #include "api/check.h"
 #include "far.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,7 @@ std::string text(const T& x) {
 }  // namespace
 
 TEST_F(Platform, DevicesKnowTheirs) {
+  NEEDS_CPU(first);
   EXPECT_EQ(text(there), "[FarDevice(id=0), FarDevice(id=1), FarDevice(id=2)]");
   EXPECT_EQ(there[2].platform, "far");
   EXPECT_EQ(ts::devices()[0].platform, "cpu");
@@ -55,6 +57,7 @@ TEST_F(Platform, DevicesKnowTheirs) {
 
 // Functions run on the platform of their arguments; uncommitted arrays follow.
 TEST_F(Platform, FunctionsRunThere) {
+  NEEDS_CPU(first);
   const int before = far.compiled;
   const Array y = x * 2 + ts::ones({3});
   EXPECT_GT(far.compiled, before);
@@ -85,6 +88,7 @@ TEST_F(Platform, CallsReturnBeforeTheyHaveRun) {
 
 // A program of a mesh moves its arguments to the platform of its devices.
 TEST_F(Platform, PmapTakesArgumentsFromThere) {
+  NEEDS_CPU(first);
   ts::set_device_count(2);
   const Array y = ts::pmap([](Array row) { return row * 2; })(x);
   EXPECT_EQ(f32s(y), (std::vector<float>{2, 4, 6, 8, 10, 12}));
@@ -115,6 +119,7 @@ TEST_F(Platform, PlansFollowTheArguments) {
 }
 
 TEST_F(Platform, Misuse) {
+  NEEDS_CPU(first);
   auto f = ts::pmap([](Array row) { return row; }, {.devices = {there[0], Device{1}}});
   EXPECT_EQ(message<ts::DeviceError>([&] {
               f(ts::ones({2, 3}));

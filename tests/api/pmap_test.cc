@@ -14,6 +14,7 @@
 #include <tessera/warning.h>
 
 #include "message.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -224,6 +225,7 @@ TEST_F(Pmap, ChainsAndInlines) {
 }
 
 TEST_F(Pmap, SizesAreCheckedTogether) {
+  NEEDS_CPU(devices);
   auto f =
       ts::pmap([](Model, Array a, Array b) { return a + b; }, {.in_axes = {ts::replicated, 0, 0}});
   Model m{x, x};

@@ -1,4 +1,6 @@
 // Functions of layers in float64 agree with long double: their constants are doubles, not float32.
+#include "only_cpu.h"
+
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/grad.h>
@@ -30,6 +32,7 @@ using Function = std::pair<std::function<Array(Array)>, std::function<Long(Long)
 // derivative against a central difference of the oracle with step 1e-6, which is exact to 1e-11;
 // float32 constants would be off by 1e-8.
 TEST(Float64, Activations) {
+  NEEDS_CPU(same_bits);
   namespace nn = ts::nn;
   const std::map<std::string, Function> all{
       {"leaky_relu",

@@ -1,4 +1,6 @@
 // The cells of the documents that the library started from, as users write them here.
+#include "only_cpu.h"
+
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -51,6 +53,7 @@ Array mse(const Params& params, Array x, Array y) {
 }
 
 TEST_F(Seeds, DevicesPrint) {
+  NEEDS_CPU(devices);
   std::ostringstream out;
   out << ts::devices();
   EXPECT_EQ(out.str(), "[CpuDevice(id=0), CpuDevice(id=1), CpuDevice(id=2), CpuDevice(id=3)]");
@@ -88,6 +91,7 @@ TEST_F(Seeds, ReplicatedParametersAndForwardPass) {
 }
 
 TEST_F(Seeds, BroadcastParametersAreStoredOnce) {
+  NEEDS_CPU(in_place);
   Array param = ts::random::normal(ts::random::key(10), {64, 32}),
         data = ts::random::normal(ts::random::key(11), {32, 64});
   Array many = ts::broadcast_to(param, {4, 64, 32});
@@ -99,6 +103,7 @@ TEST_F(Seeds, BroadcastParametersAreStoredOnce) {
 }
 
 TEST_F(Seeds, SumsAndStaticSizes) {
+  NEEDS_CPU(same_bits);
   auto reduce = ts::pmap(
       [](Array x) {
         Array local = ts::sum(x), global = ts::psum(local, "devices");

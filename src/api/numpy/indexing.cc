@@ -362,6 +362,12 @@ Array Array::operator[](AxisIndex index) const {
       const detail::Reading read(*this, "index", index.loc());
       if (auto row = runtime::row_view(read.data(), i < 0 ? i + n : i))
         return detail::make_concrete(std::move(row));
+      // On another platform a row is computed where it lies.
+      if (auto [block, row] = runtime::block_with_row(read.data(), i < 0 ? i + n : i); block) {
+        const runtime::DefaultDeviceScope there(*block->layout->backend,
+                                                block->layout->devices()[0]);
+        return detail::make_concrete(std::move(block)).get({AxisIndex(row)}, index.loc());
+      }
     }
   }
   const std::source_location loc = index.loc();

@@ -234,6 +234,23 @@ Names permute(Writing& w) {
 Names collective_broadcast(Writing& w) {
   IntLists groups = emitted_groups(w);
   const std::int64_t source = BroadcastAttrs(w.attrs).source;
+  if (w.block.module.gathered_broadcasts) {
+    const Type row = with_dim(w.type(), 0, 1), rows = with_dim(w.type(), 0, members(groups));
+    const std::string all =
+        one(w, "stablehlo.all_gather", w.block.reshape(w.in[0], w.in_types[0], row),
+            "all_gather_dim = 0 : i64, " + group_attributes(w, groups) + ", use_global_device_ids",
+            row, rows);
+    Ints start(row.shape.size(), 0), limit(row.shape.begin(), row.shape.end());
+    const Ints strides(row.shape.size(), 1);
+    start[0] = source;
+    limit[0] = source + 1;
+    const std::string got =
+        one(w, "stablehlo.slice", all,
+            "start_indices = " + array_text(start) + ", limit_indices = " + array_text(limit) +
+                ", strides = " + array_text(strides),
+            rows, row);
+    return {w.block.reshape(got, row, w.type())};
+  }
   for (Ints& g : groups) std::rotate(g.begin(), g.begin() + source, g.begin() + source + 1);
   return {one(w, "stablehlo.collective_broadcast", w.in[0], group_attributes(w, groups),
               w.in_types[0], w.type())};

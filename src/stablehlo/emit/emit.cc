@@ -30,6 +30,7 @@ std::string emit_module(const Program& p, const Exported& e, const Target& targe
   m.partition_devices = e.partition_devices;
   m.precision = e.precision;
   m.separate_collectives = e.separate_collectives;
+  m.gathered_broadcasts = e.gathered_broadcasts;
   const std::size_t arguments = p.inputs.size() - e.constants.size();
   Entry entry{{}, Constraints(arguments), Constraints(p.outputs.size())};
   if (e.shardings) {

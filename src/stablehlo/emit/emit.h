@@ -31,6 +31,9 @@ struct Exported {
   /// Whether collectives of several values are written as one operation for each value. XLA refuses
   /// some operations with several results in maps over devices.
   bool separate_collectives = false;
+  /// Whether a broadcast from one device is written as a gather from all and a slice, for compilers
+  /// that have no collective_broadcast.
+  bool gathered_broadcasts = false;
   /// The devices of the partitions of the module, if they are not 0, 1, 2, ...: meshes then name
   /// positions in this list. It must contain all devices of all meshes.
   std::vector<int> partition_devices = {};

@@ -127,6 +127,8 @@ class ModuleWriter {
   std::string precision = "HIGHEST";
   /// Collectives of several values are written as one operation for each value.
   bool separate_collectives = false;
+  /// A broadcast from one device is a gather from all and a slice.
+  bool gathered_broadcasts = false;
   /// The devices of the partitions; empty: 0, 1, 2, ...
   std::vector<int> partition_devices;
   std::string main;       // its text

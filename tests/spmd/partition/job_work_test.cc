@@ -1,6 +1,8 @@
 // The work of devices that take different branches: each process counts the mean over its own
 // devices, and the mean of these, weighted by the numbers of devices, is that of the job. Runs in
 // one process and in several.
+#include "only_cpu.h"
+
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -67,6 +69,7 @@ void expect_means(const ts::Mesh& mesh, std::int64_t columns,
 // Rows run 1 and 3 iterations by themselves. Of 2 x 3 devices, a process of 4 has 3 devices of one
 // row and 1 of the other.
 TEST(JobWork, RowsThatGoOnForDifferentlyLong) {
+  NEEDS_CPU(schedules);
   enough_devices();
   const ts::Mesh mesh({{"x", 2}, {"y", 3}});
   expect_means(mesh, 3, [](Array turns, Array block) {
@@ -77,6 +80,7 @@ TEST(JobWork, RowsThatGoOnForDifferentlyLong) {
 
 // They also communicate in each iteration: 32 B to 4 devices.
 TEST(JobWork, RowsThatCommunicate) {
+  NEEDS_CPU(schedules);
   enough_devices();
   const ts::Mesh mesh({{"x", 2}, {"y", 4}});
   const auto f = [](Array turns, Array block) {

@@ -5,6 +5,7 @@
 #include "spmd/partition_draw.h"
 
 #include "codegen/tape/step_work.h"
+#include "only_cpu.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -179,6 +180,7 @@ std::string wrong_work(const walk::Tape& tape, Counts& counts) {
 }  // namespace
 
 TEST(WorkRandom, CountsWhatTheReferenceDoesAndThePlanSays) {
+  NEEDS_CPU(schedules);
   Counts counts;
   check::check_many(400, 300, [&](const walk::Tape& tape) { return wrong_work(tape, counts); });
   std::printf(

@@ -3,6 +3,7 @@
 // with their plans.
 #include "ops/movement/movement.h"
 #include "spmd/partition_check.h"
+#include "only_cpu.h"
 
 using namespace partitioning;
 using propagation::f32_of;
@@ -32,6 +33,7 @@ Value squares(Value x) { return ops::reduce_sum(ops::mul(x, x), {0}); }
 }  // namespace
 
 TEST(ReceivedBytes, WhereAValueIsToLieElsewhere) {
+  NEEDS_CPU(schedules);
   const auto moved = [](const Shape& shape, const char* from, const char* to, double bytes) {
     SCOPED_TRACE(std::string(from) + " to " + to);
     Case c(kGrid);
@@ -47,6 +49,7 @@ TEST(ReceivedBytes, WhereAValueIsToLieElsewhere) {
 }
 
 TEST(ReceivedBytes, OfProducts) {
+  NEEDS_CPU(schedules);
   const auto moved = [](const char* left, const char* right, const char* out, double bytes) {
     SCOPED_TRACE(std::string(left) + " times " + right + " to " + out);
     Case c(kTwo);
@@ -62,6 +65,7 @@ TEST(ReceivedBytes, OfProducts) {
 }
 
 TEST(ReceivedBytes, OfUnevenParts) {
+  NEEDS_CPU(schedules);
   const auto moved = [](std::int64_t n, double bytes, const std::function<Value(Value)>& f) {
     Case c(kFour);
     const Value x = c.constrain(c.input({n}, ""), "x");
@@ -83,12 +87,14 @@ TEST(ReceivedBytes, OfUnevenParts) {
 // Elements with their positions, except in the last permutation, because nothing reads the
 // positions.
 TEST(ReceivedBytes, OfASort) {
+  NEEDS_CPU(schedules);
   Case c(kEight);
   const Partitioned p = c.run({ops::sort(Values{c.input({8192}, "x")}, 0)[0]}, {"x"});
   expect_received(c, p, 4 * 3584 + 3 * 2048);
 }
 
 TEST(ReceivedBytes, OfBoxesAtData) {
+  NEEDS_CPU(schedules);
   for (std::int64_t size : {1, 3}) {
     Case c(kFour);
     Value x = c.input({8}, "x"), at = c.input(Type(DType::int32, {}), "");
@@ -100,6 +106,7 @@ TEST(ReceivedBytes, OfBoxesAtData) {
 // A partial sum in a loop is reduced once after it; a carry that the body wants with another
 // sharding is resharded there and back in each iteration that runs.
 TEST(ReceivedBytes, OfLoops) {
+  NEEDS_CPU(schedules);
   {
     Case c(kTwo);
     Value xs = c.input({4, 6, 16}, ";x"), start = c.input({16}, "");
@@ -126,6 +133,7 @@ TEST(ReceivedBytes, OfLoops) {
 
 // The bytes of the branch that is taken: one gathers, the other does not.
 TEST(ReceivedBytes, OfBranches) {
+  NEEDS_CPU(schedules);
   for (std::int32_t taken : {0, 1}) {
     Case c(kTwo);
     Value x = c.input({8, 4}, "x"), which = c.input(Type(DType::int32, {}), "");

@@ -1,0 +1,35 @@
+// The maps over devices of a program (pmap, shard_map), as a plug-in can compile them.
+//
+// A module has one list of devices, and StableHLO has no maps inside maps over other devices. So
+// maps over several lists of devices are parts of their own (parts.h), and a pmap inside a pmap
+// becomes a part of the map around it: that one runs on the devices of both, where each device
+// takes its block of the inner map's operands, and the results are gathered.
+#pragma once
+
+#include "ir/program.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::inline v0::platforms {
+
+/// The meshes of maps and constraints with everything nested in them, in the order of the program.
+std::vector<MeshRef> meshes_of(const Program& p);
+std::vector<MeshRef> meshes_of(const Equation& eqn);
+
+/// The devices of a mesh in row-major order.
+std::vector<int> devices_of(const DeviceMesh& mesh);
+
+/// A program in which no map over devices is inside another one over other axes.
+struct FlatMaps {
+  ProgramPtr program;
+  /// For the mesh of a map that has taken others in: the mesh that it had before. Its results lie
+  /// there, on the first of the devices that each of its own devices has become.
+  std::vector<std::pair<MeshRef, MeshRef>> before = {};
+};
+/// Throws DeviceError in the name of `name` if maps inside one map differ in their sizes.
+/// `device_count`: the number of devices of the platform.
+FlatMaps flat_maps(const ProgramPtr& p, int device_count, std::string_view name);
+
+}  // namespace tessera::inline v0::platforms

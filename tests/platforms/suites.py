@@ -1,0 +1,159 @@
+"""Runs suites that are about behaviour on another platform than the CPU backend: suites.py FOLDER [option ...], where FOLDER has the
+programs of the tests.
+
+--plugin PATH    the plug-in (default: TESSERA_TEST_PLUGIN, else XLA's for CPUs of the package lammps-jax-pjrt-cpu, where an interpreter
+                 has it: this one, or one in build/jax, where `scripts/jax_python --with lammps-jax-pjrt-cpu` puts it)
+--options TEXT   those of the plug-in (default: cpu_device_count=8)
+--all            every test of every suite (half an hour), instead of the share that ctest runs
+--suite NAME     this suite alone; may be repeated
+--filter TEXT    these tests of it, as GoogleTest spells them
+--minutes N      how long a suite may take (default: 15)
+--log FOLDER     keeps there what each suite prints
+--write          puts the counts of a run of everything into docs/platforms.md
+
+A program that crashes is started again behind the test that crashed, which counts as failed. Skipped (77) without a plug-in."""
+import argparse
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parent.parent
+REASON = "needs the CPU backend: "
+# Of each suite: the least number of tests that pass in a run of everything; the share that ctest runs, and the same for it.
+SUITES = {
+    "api": (1, "Jit.*:Grad.*:Vmap.*:Donated.*", 1),
+    "devices": (1, "*", 1),
+    "nn": (1, "*", 1),
+    "numpy": (1, "*", 1),
+    "optim": (1, "*", 1),
+    "seeds": (1, "*", 1),
+    "spmd": (1, "*", 1),
+    "transform": (1, "*", 1),
+}
+
+
+def found_plugin():
+    if named := os.environ.get("TESSERA_TEST_PLUGIN"):
+        return named
+    code = "import importlib.util as u; print(u.find_spec('lammps_jax_pjrt_cpu').submodule_search_locations[0])"
+    for python in [sys.executable, *sorted(map(str, root.glob("build/jax/*/bin/python")))]:
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+        library = pathlib.Path(done.stdout.strip()) / "pjrt_c_api_cpu_plugin.so"
+        if done.returncode == 0 and library.exists():
+            return str(library)
+    return None
+
+
+def listed(program, chosen):
+    """The tests of a program: "Suite.Name"."""
+    done = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={chosen}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, check=True)
+    tests, suite = [], ""
+    for line in done.stdout.splitlines():
+        if re.match(r"\S+\.( |$)", line):
+            suite = line.split()[0]
+        elif suite and line.startswith("  "):
+            tests.append(suite + line.split()[0])
+    return [t for t in tests if "DISABLED_" not in t]
+
+
+def run(program, tests, env, minutes):
+    """For each test: "passed", "failed", "crashed", "late" or the text with which it was skipped; and what was printed."""
+    results, text = {}, ""
+    until = time.monotonic() + 60 * minutes
+    while rest := [t for t in tests if t not in results]:
+        process = subprocess.Popen([program, f"--gtest_filter={':'.join(rest)}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   errors="replace", env=env)
+        try:
+            out, _ = process.communicate(timeout=max(1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, _ = process.communicate()
+        text += out
+        begun, lines = None, []
+        for line in out.splitlines():
+            if m := re.match(r"\[ RUN      \] (\S+)", line):
+                begun, lines = m[1], []
+            elif m := re.match(r"\[ +(OK|FAILED|SKIPPED) +\] (\S+)", line):
+                name = m[2].rstrip(",")
+                if name != begun:
+                    continue  # the summary at the end
+                said = " ".join(l for l in lines if l.startswith(REASON))
+                results[name] = {"OK": "passed", "FAILED": "failed"}.get(m[1], said or "skipped: " + " ".join(lines[-1:]))
+                begun = None
+            else:
+                lines.append(line)
+        if time.monotonic() >= until:
+            results.update({t: "late" for t in tests if t not in results})
+        elif begun:
+            results[begun] = "crashed"
+        elif not any(t in results for t in rest):
+            sys.exit(f"{program} ended with {process.returncode}:\n{out[-4000:]}")
+    return results, text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--plugin")
+    parser.add_argument("--options", default="cpu_device_count=8")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--suite", action="append")
+    parser.add_argument("--filter")
+    parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("--log", type=pathlib.Path)
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    plugin = asked.plugin or found_plugin()
+    if not plugin:
+        print("skipped, 0 checked: no interpreter has XLA's plug-in for CPUs; scripts/jax_python --with lammps-jax-pjrt-cpu installs it")
+        return 77
+    env = {**os.environ, "TESSERA_PLATFORM": plugin, "TESSERA_PLATFORM_OPTIONS": asked.options, "TF_CPP_MIN_LOG_LEVEL": "2"}
+    rows, reasons, wrong = [], collections.Counter(), []
+    for suite in asked.suite or SUITES:
+        least, share, least_of_share = SUITES[suite]
+        program = asked.folder / f"test_{suite}"
+        if not program.exists():
+            continue
+        tests = listed(program, asked.filter or ("*" if asked.all else share))
+        begin = time.monotonic()
+        results, text = run(program, tests, env, asked.minutes)
+        counts = collections.Counter("skipped" if r.startswith((REASON, "skipped")) else r for r in results.values())
+        reasons.update(r.removeprefix(REASON) for r in results.values() if r.startswith(REASON))
+        if asked.log:
+            (asked.log / f"{suite}.log").write_text(text)
+        bad = [f"{t} ({r})" for t, r in results.items() if r in ("failed", "crashed", "late")]
+        print(f"{suite}: {counts['passed']} passed, {counts['skipped']} skipped, {len(bad)} failed in {time.monotonic() - begin:.0f} s", flush=True)
+        if bad:
+            print(text[-12000:] if not asked.all else "", *bad, sep="\n  ", flush=True)
+        if not asked.filter and counts["passed"] < (least if asked.all else least_of_share):
+            bad.append(f"fewer than {least if asked.all else least_of_share} passed")
+        if bad:
+            wrong.append(suite)
+        rows.append((suite, counts["passed"], counts["skipped"]))
+    for reason, count in reasons.most_common():
+        print(f"{count:4} skipped: {reason}")
+    print(f"{sum(row[1] for row in rows)} checked" + (f"; FAILED: {', '.join(wrong)}" if wrong else ""))
+    if asked.write and asked.all:
+        write(rows, reasons)
+    return bool(wrong)
+
+
+def write(rows, reasons):
+    """Replaces the two tables between the marks in docs/platforms.md."""
+    page = root / "docs/platforms.md"
+    text = page.read_text()
+    lines = ["| suite | passed | skipped |", "|---|---|---|", *(f"| {s} | {p} | {k} |" for s, p, k in rows), "", "| tests | need of the CPU backend that |",
+             "|---|---|", *(f"| {count} | {reason} |" for reason, count in reasons.most_common())]
+    text, count = re.subn(r"(<!-- suites -->\n).*?(<!-- end of suites -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], text, flags=re.S)
+    if count != 1:
+        sys.exit("docs/platforms.md lacks the marks of the tables")
+    page.write_text(text)
+
+
+sys.exit(main())
