@@ -174,7 +174,7 @@ std::string wrong(const walk::Tape& tape) {
   rows.n = row_length(dice);
   const bool small = rows.n <= 4000;
   rows.outer = 1 + dice.below(small ? 5 : 2);
-  rows.inner = which == 3 ? 1 : 1 + dice.below(small ? 3 : 2);
+  rows.inner = which == 3 ? 1 : 1 + dice.below(rows.n <= 1100 && dice.once_in(3) ? 80 : small ? 3 : 2);
   const ts::Shape shape =
       which == 3 ? ts::Shape{rows.outer, rows.n} : ts::Shape{rows.outer, rows.n, rows.inner};
   const ts::DType first = dice.of(real_types());

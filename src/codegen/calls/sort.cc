@@ -116,6 +116,15 @@ struct RowPlaces {
                     (outside * p.wanted.count + inside) * size);
     }
   }
+  /// Moves the places of a row to element `from` of the operands and `to` of the results.
+  void move(const SortPlan& p, const RowPlaces& row, std::int64_t from, std::int64_t to) {
+    *this = row;
+    for (std::size_t k = 0; k < p.dtypes.size(); ++k) {
+      const std::int64_t size = size_of(p.dtypes[k]) * p.inner;
+      in[k] = static_cast<const std::byte*>(in[k]) + from * size;
+      out[k] = static_cast<std::byte*>(out[k]) + to * size;
+    }
+  }
 };
 
 template <class F>
@@ -140,7 +149,7 @@ void add_row_stage(Routine& routine, const SortPlan& p, std::int64_t rows) {
 template <class E>
 bool sorts_in_lanes(std::int64_t n, std::int64_t rows) {
   const std::int64_t lanes = lanes_to_sort<E>();
-  return n > 1 && rows >= std::max<std::int64_t>(1, lanes / 2) && n <= lanes * 128;
+  return n > 1 && lanes > 0 && rows >= lanes / 2 && n <= lanes * 256;
 }
 
 template <class F>
@@ -164,16 +173,70 @@ void add_lane_stage(Routine& routine, const SortPlan& p, std::int64_t rows) {
         inexact[static_cast<std::size_t>(i)] =
             read_elements<F>(p, places.in.data(), 0, p.n, by_rows + i * p.n).inexact;
       }
-      turn_lanes(by_rows, here, p.n, p.n, by_lanes, lanes);
+      rows_to_lanes(by_rows, here, p.n, by_lanes);
       sort_lanes(by_lanes, p.n);
-      turn_lanes(by_lanes + p.wanted.first * lanes, p.wanted.count, here, lanes, by_rows,
-                 p.wanted.count);
+      lanes_to_rows(by_lanes + p.wanted.first * lanes, here, p.wanted.count, by_rows);
       for (std::int64_t i = 0; i < here; ++i) {
         places.find(p, args, row + i);
         write_elements<F>(p, places.in.data(), by_rows + i * p.wanted.count, 0, p.wanted.count,
                           places.out.data());
         if (inexact[static_cast<std::size_t>(i)])
           restore_equal(p, places.in.data(), places.out.data());
+      }
+    }
+    w.tidy();
+  };
+  routine.stages.push_back(std::move(s));
+}
+
+// Rows whose elements are adjacent to those of other rows: an element of some lanes is read from a
+// run of memory.
+template <class F>
+void add_column_stage(Routine& routine, const SortPlan& p, std::int64_t rows) {
+  using E = typename F::Element;
+  constexpr E kHighest = E{1} << (8 * sizeof(E) - 1);
+  constexpr std::int64_t kGroups = 4, kMostLanes = 64 / sizeof(E);
+  const std::int64_t lanes = lanes_to_sort<E>(), width = kGroups * lanes,
+                     across = (p.inner + width - 1) / width;
+  SortPlan adjacent = p;
+  adjacent.inner = 1;
+  Stage s;
+  s.tasks = rows / p.inner * across;
+  s.run = [=](const RoutineArgs& args, std::int64_t begin, std::int64_t end) {
+    SortWorkspace& w = sort_workspace();
+    RowPlaces places, element;
+    E run[kGroups * kMostLanes];
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t first = task % across * width, row = task / across * p.inner + first,
+                         here = std::min(width, p.inner - first);
+      E* const by_lanes = elements_in<E>(w.a, p.n * width);
+      const auto copy = [&](std::int64_t i, auto&& f) {
+        for (std::int64_t group = 0; group * lanes < here; ++group) {
+          E* const at = by_lanes + (group * p.n + i) * lanes;
+          for (std::int64_t lane = 0; lane < std::min(lanes, here - group * lanes); ++lane)
+            f(run[group * lanes + lane], at[lane]);
+        }
+      };
+      places.find(p, args, row);
+      bool inexact = false;
+      for (std::int64_t i = 0; i < p.n; ++i) {
+        element.move(p, places, i, i);
+        const auto seen = read_elements<F>(adjacent, element.in.data(), 0, here, run);
+        inexact = inexact || seen.inexact;
+        copy(i, [i](E from, E& to) {
+          to = F::make(F::key(from), static_cast<typename F::Tag>(i)) ^ kHighest;
+        });
+      }
+      for (std::int64_t group = 0; group * lanes < here; ++group)
+        sort_lanes(by_lanes + group * p.n * lanes, p.n);
+      for (std::int64_t i = 0; i < p.wanted.count; ++i) {
+        copy(p.wanted.first + i, [](E& to, E from) { to = from ^ kHighest; });
+        element.move(p, places, 0, i);
+        write_across<F>(p, element.in.data(), run, here, element.out.data());
+      }
+      for (std::int64_t i = 0; inexact && i < here; ++i) {
+        places.find(p, args, row + i);
+        restore_equal(p, places.in.data(), places.out.data());
       }
     }
     w.tidy();
@@ -229,9 +292,9 @@ class LongRows {
 
   std::size_t tasks() const { return static_cast<std::size_t>(rows_ * parts_); }
   std::size_t seen_at() const {
-    return 2 * static_cast<std::size_t>(rows_ * p_.n) * sizeof(E) + 15 & ~std::size_t{15};
+    return (2 * static_cast<std::size_t>(rows_ * p_.n) * sizeof(E) + 15) & ~std::size_t{15};
   }
-  std::size_t counts_at() const { return seen_at() + (tasks() * sizeof(Seen) + 63 & ~std::size_t{63}); }
+  std::size_t counts_at() const { return seen_at() + ((tasks() * sizeof(Seen) + 63) & ~std::size_t{63}); }
   static std::byte* scratch(const RoutineArgs& a) { return static_cast<std::byte*>(a.scratch); }
   E* elements(const RoutineArgs& a, std::int64_t row, int which) const {
     return reinterpret_cast<E*>(a.scratch) + (2 * row + which) * p_.n;
@@ -312,7 +375,10 @@ void add_stages(Routine& routine, const SortPlan& p, std::int64_t rows, bool in_
   constexpr std::int64_t kLong = 1 << 16, kPart = 1 << 15, kMostParts = 16;
   const std::int64_t parts = std::min(kMostParts, p.n / kPart);
   if constexpr (std::is_integral_v<typename F::Element>)
-    if (in_lanes) return add_lane_stage<F>(routine, p, rows);
+    if (in_lanes)
+      return p.inner >= lanes_to_sort<typename F::Element>()
+                 ? add_column_stage<F>(routine, p, rows)
+                 : add_lane_stage<F>(routine, p, rows);
   if (p.n >= kLong && rows < parts && p.groups.size() == 1 && !p.few())
     LongRows<F>(p, rows, parts).add_stages(routine);
   else

@@ -4,6 +4,7 @@
 // would be greater than all others and stay where they are, so comparisons with them are left out.
 #include "codegen/calls/sort_lanes.h"
 
+#include "codegen/calls/fft_squares.h"
 #include "codegen/kernel/isa.h"
 
 #include <algorithm>
@@ -137,31 +138,70 @@ struct SortLanes {
   }
 };
 
-template <class E>
-INLINE void turn_all(const E* x, std::int64_t rows, std::int64_t columns, std::int64_t from, E* to,
-                     std::int64_t apart) {
-  constexpr E kHighest = E{1} << (8 * sizeof(E) - 1);
-  constexpr std::int64_t kSquare = 16;
-  for (std::int64_t r = 0; r < rows; r += kSquare)
-    for (std::int64_t c = 0; c < columns; c += kSquare)
-      for (std::int64_t i = r; i < std::min(rows, r + kSquare); ++i)
-        for (std::int64_t j = c; j < std::min(columns, c + kSquare); ++j)
-          to[j * apart + i] = x[i * from + j] ^ kHighest;
-}
+// Squares are turned over in registers. Their elements are moved and not computed with, so integers
+// may pass for floats.
+template <class E, int bytes>
+struct TurnLanes {
+  using Square = codegen::Square<std::conditional_t<sizeof(E) == 4, float, double>, bytes>;
+  using Vector = typename SortLanes<E, bytes>::Vector;
+  static constexpr std::int64_t kLanes = Square::kRows;
+  static constexpr E kHighest = E{1} << (8 * sizeof(E) - 1);
+
+  INLINE static void turn_square(const E* x, std::int64_t from, E* to, std::int64_t apart) {
+    Square square;
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kLanes; ++i) {
+      Vector v;
+      __builtin_memcpy(&v, x + i * from, sizeof v);
+      v ^= static_cast<typename SortLanes<E, bytes>::Signed>(kHighest);
+      __builtin_memcpy(&square.rows[i], &v, sizeof v);
+    }
+    square.transpose();
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kLanes; ++i)
+      __builtin_memcpy(to + i * apart, &square.rows[i], sizeof square.rows[i]);
+  }
+
+  INLINE static void to_lanes(const E* x, std::int64_t rows, std::int64_t n, E* to) {
+    std::int64_t c = 0;
+    if (rows == kLanes)
+      for (; c + kLanes <= n; c += kLanes)
+        turn_square(x + c, n, to + c * kLanes, kLanes);
+    for (; c < n; ++c)
+      for (std::int64_t i = 0; i < rows; ++i) to[c * kLanes + i] = x[i * n + c] ^ kHighest;
+  }
+  INLINE static void from_lanes(const E* x, std::int64_t rows, std::int64_t n, E* to) {
+    std::int64_t c = 0;
+    if (rows == kLanes)
+      for (; c + kLanes <= n; c += kLanes)
+        turn_square(x + c * kLanes, kLanes, to + c, n);
+    for (; c < n; ++c)
+      for (std::int64_t i = 0; i < rows; ++i) to[i * n + c] = x[c * kLanes + i] ^ kHighest;
+  }
+};
 
 #undef INLINE
 
 #if defined(__x86_64__)
-#define FOR_PROCESSOR(processor, bytes, features)                                      \
-  [[gnu::target(features)]] void sort_lanes_##processor(std::uint32_t* x, std::int64_t n) { \
-    SortLanes<std::uint32_t, bytes>::run(x, n);                                        \
-  }                                                                                    \
-  [[gnu::target(features)]] void sort_lanes_##processor(std::uint64_t* x, std::int64_t n) { \
-    SortLanes<std::uint64_t, bytes>::run(x, n);                                        \
+#define FOR_TYPE(processor, E, bytes, features)                                                   \
+  [[gnu::target(features)]] void sort_lanes_##processor(E* x, std::int64_t n) {                   \
+    SortLanes<E, bytes>::run(x, n);                                                               \
+  }                                                                                               \
+  [[gnu::target(features)]] void to_lanes_##processor(const E* x, std::int64_t rows,              \
+                                                      std::int64_t n, E* to) {                    \
+    TurnLanes<E, bytes>::to_lanes(x, rows, n, to);                                                \
+  }                                                                                               \
+  [[gnu::target(features)]] void from_lanes_##processor(const E* x, std::int64_t rows,            \
+                                                        std::int64_t n, E* to) {                  \
+    TurnLanes<E, bytes>::from_lanes(x, rows, n, to);                                              \
   }
+#define FOR_PROCESSOR(processor, bytes, features)      \
+  FOR_TYPE(processor, std::uint32_t, bytes, features) \
+  FOR_TYPE(processor, std::uint64_t, bytes, features)
 FOR_PROCESSOR(avx512, 64, "avx512f,avx512vl,avx512dq,avx512bw")
 FOR_PROCESSOR(avx2, 32, "avx2")
 #undef FOR_PROCESSOR
+#undef FOR_TYPE
 #endif
 
 }  // namespace
@@ -190,13 +230,25 @@ template void sort_lanes(std::uint32_t*, std::int64_t);
 template void sort_lanes(std::uint64_t*, std::int64_t);
 
 template <class E>
-void turn_lanes(const E* x, std::int64_t rows, std::int64_t columns, std::int64_t from, E* to,
-                std::int64_t apart) {
-  turn_all(x, rows, columns, from, to, apart);
+void rows_to_lanes(const E* x, std::int64_t rows, std::int64_t n, E* to) {
+#if defined(__x86_64__)
+  if (host_isa().avx512) return to_lanes_avx512(x, rows, n, to);
+  if (host_isa().avx2) return to_lanes_avx2(x, rows, n, to);
+#endif
+  static_cast<void>(x), static_cast<void>(rows), static_cast<void>(n), static_cast<void>(to);
 }
-template void turn_lanes(const std::uint32_t*, std::int64_t, std::int64_t, std::int64_t,
-                         std::uint32_t*, std::int64_t);
-template void turn_lanes(const std::uint64_t*, std::int64_t, std::int64_t, std::int64_t,
-                         std::uint64_t*, std::int64_t);
+template void rows_to_lanes(const std::uint32_t*, std::int64_t, std::int64_t, std::uint32_t*);
+template void rows_to_lanes(const std::uint64_t*, std::int64_t, std::int64_t, std::uint64_t*);
+
+template <class E>
+void lanes_to_rows(const E* x, std::int64_t rows, std::int64_t n, E* to) {
+#if defined(__x86_64__)
+  if (host_isa().avx512) return from_lanes_avx512(x, rows, n, to);
+  if (host_isa().avx2) return from_lanes_avx2(x, rows, n, to);
+#endif
+  static_cast<void>(x), static_cast<void>(rows), static_cast<void>(n), static_cast<void>(to);
+}
+template void lanes_to_rows(const std::uint32_t*, std::int64_t, std::int64_t, std::uint32_t*);
+template void lanes_to_rows(const std::uint64_t*, std::int64_t, std::int64_t, std::uint64_t*);
 
 }  // namespace tessera::inline v0::codegen

@@ -18,10 +18,11 @@ std::int64_t lanes_to_sort();
 template <class E>
 void sort_lanes(E* x, std::int64_t n);
 
-/// to(j, i) = x(i, j) with the highest bit inverted, for i < `rows` and j < `columns`. Rows are
-/// `from` elements apart in x and `apart` in the result.
+/// Copies `rows` adjacent rows of n elements to the first lanes, with the highest bit of each
+/// element inverted; and n elements of the first lanes back to rows.
 template <class E>
-void turn_lanes(const E* x, std::int64_t rows, std::int64_t columns, std::int64_t from, E* to,
-                std::int64_t apart);
+void rows_to_lanes(const E* x, std::int64_t rows, std::int64_t n, E* to);
+template <class E>
+void lanes_to_rows(const E* x, std::int64_t rows, std::int64_t n, E* to);
 
 }  // namespace tessera::inline v0::codegen

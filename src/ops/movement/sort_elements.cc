@@ -109,10 +109,10 @@ void add_values(const SortPlan& p, const void* const* row, std::int64_t begin, s
     });
 }
 
-// Writes the operands from keys and tags.
+// Writes the operands from keys and tags, `inner` elements apart.
 template <class F>
 void write_values(const SortPlan& p, const typename F::Element* from, std::int64_t begin,
-                  std::int64_t end, void* const* out) {
+                  std::int64_t end, std::int64_t inner, void* const* out) {
   int shift = p.key_bits;
   for (const KeyPart& part : p.groups[0]) {
     shift -= part.bits;
@@ -121,12 +121,12 @@ void write_values(const SortPlan& p, const typename F::Element* from, std::int64
       using O = Ordered<T>;
       if constexpr (sizeof(T) <= sizeof(typename F::Key)) {
         T* to = static_cast<T*>(out[part.operand]);
-        if (p.inner == 1)
+        if (inner == 1)
           for (std::int64_t i = begin; i < end; ++i)
             to[i] = O::back(static_cast<typename O::Bits>(F::key(from[i]) >> shift));
         else
           for (std::int64_t i = begin; i < end; ++i)
-            to[i * p.inner] = O::back(static_cast<typename O::Bits>(F::key(from[i]) >> shift));
+            to[i * inner] = O::back(static_cast<typename O::Bits>(F::key(from[i]) >> shift));
       }
     });
   }
@@ -137,7 +137,7 @@ void write_values(const SortPlan& p, const typename F::Element* from, std::int64
       if constexpr (std::is_integral_v<U> && sizeof(U) <= sizeof(typename F::Tag)) {
         U* to = static_cast<U*>(out[k]);
         for (std::int64_t i = begin; i < end; ++i)
-          to[i * p.inner] = static_cast<U>(F::tag(from[i]) >> shift);
+          to[i * inner] = static_cast<U>(F::tag(from[i]) >> shift);
       }
     });
     shift += 8 * static_cast<int>(size_of(p.dtypes[k]));
@@ -222,7 +222,7 @@ SeenKeys<typename F::Key> read_keys(const SortPlan& p, std::size_t group, const 
 template <class F>
 void write_elements(const SortPlan& p, const void* const* row, const typename F::Element* wanted,
                     std::int64_t begin, std::int64_t end, void* const* out) {
-  if (p.tag != SortPlan::Tag::position) return write_values<F>(p, wanted, begin, end, out);
+  if (p.tag != SortPlan::Tag::position) return write_values<F>(p, wanted, begin, end, p.inner, out);
   for (std::size_t k = 0; k < p.dtypes.size(); ++k)
     with_size(size_of(p.dtypes[k]), [&](auto number) {
       using U = decltype(number);
@@ -230,6 +230,20 @@ void write_elements(const SortPlan& p, const void* const* row, const typename F:
       U* to = static_cast<U*>(out[k]);
       for (std::int64_t i = begin; i < end; ++i)
         to[i * p.inner] = from[static_cast<std::int64_t>(F::tag(wanted[i])) * p.inner];
+    });
+}
+
+template <class F>
+void write_across(const SortPlan& p, const void* const* row, const typename F::Element* elements,
+                  std::int64_t count, void* const* out) {
+  if (p.tag != SortPlan::Tag::position) return write_values<F>(p, elements, 0, count, 1, out);
+  for (std::size_t k = 0; k < p.dtypes.size(); ++k)
+    with_size(size_of(p.dtypes[k]), [&](auto number) {
+      using U = decltype(number);
+      const U* from = static_cast<const U*>(row[k]);
+      U* to = static_cast<U*>(out[k]);
+      for (std::int64_t i = 0; i < count; ++i)
+        to[i] = from[static_cast<std::int64_t>(F::tag(elements[i])) * p.inner + i];
     });
 }
 
@@ -266,7 +280,9 @@ void restore_equal(const SortPlan& p, const void* const* row, void* const* out) 
   template SeenKeys<F::Key> read_keys<F>(const SortPlan&, std::size_t, const void* const*,      \
                                          const std::uint32_t*, F::Element*);                    \
   template void write_elements<F>(const SortPlan&, const void* const*, const F::Element*,       \
-                                  std::int64_t, std::int64_t, void* const*);
+                                  std::int64_t, std::int64_t, void* const*);                    \
+  template void write_across<F>(const SortPlan&, const void* const*, const F::Element*,         \
+                                std::int64_t, void* const*);
 INSTANTIATE(KeysAlone<std::uint32_t>)
 INSTANTIATE(KeysAlone<std::uint64_t>)
 INSTANTIATE(TaggedKeys32)

@@ -100,6 +100,11 @@ SeenKeys<typename F::Key> read_keys(const SortPlan& p, std::size_t group, const 
 template <class F>
 void write_elements(const SortPlan& p, const void* const* row, const typename F::Element* wanted,
                     std::int64_t begin, std::int64_t end, void* const* out);
+/// Writes an element of each of `count` adjacent rows, which begin at `row` and the elements behind
+/// it, to the places from `out` on.
+template <class F>
+void write_across(const SortPlan& p, const void* const* row, const typename F::Element* elements,
+                  std::int64_t count, void* const* out);
 /// Writes zeros and NaNs once more, as they are in the row and in that order.
 void restore_equal(const SortPlan& p, const void* const* row, void* const* out);
 
