@@ -49,8 +49,8 @@ Value take_along(Value x, Value order, int d);
 
 /// The local rule of sort; sort_parts.cc.
 Values sort_local(const LocalArgs& a);
-/// The routines of a concatenation with many operands and of a sort; concatenate_call.cc,
-/// sort_call.cc.
+/// The routines of a concatenation with many operands (concatenate_call.cc) and of a sort
+/// (src/codegen/calls/sort.cc).
 std::shared_ptr<const Routine> concatenate_call(const CallArgs& a);
 std::shared_ptr<const Routine> sort_call(const CallArgs& a);
 

@@ -3,6 +3,7 @@
 #include "ops/local.h"
 #include "ops/movement/movement.h"
 #include "ops/order.h"
+#include "ops/reduction/top_k.h"
 
 #include <algorithm>
 #include <limits>
@@ -118,94 +119,6 @@ void top_k_evaluate(const EvalArgs& a) {
       }
     }
   });
-}
-
-/// An element's key and its inverted index: of equal elements the first is the greatest. No two are
-/// equal, so every correct algorithm gives the same result.
-template <class Key>
-struct KeyedIndex {
-  Key key;
-  std::uint32_t turned;
-  bool operator>(const KeyedIndex& other) const {
-    return key != other.key ? key > other.key : turned > other.turned;
-  }
-};
-
-// Whether a row is read once, keeping the greatest elements so far, and not sorted in part.
-bool are_few(std::int64_t n, std::int64_t k) { return k <= n / 8 && k <= 256; }
-
-// Collects the k greatest of a row's n elements, in any order. Nearly all elements are passed over
-// in blocks whose greatest key is not above the least of those that are kept.
-template <class T, class Key>
-void collect(const T* x, std::int64_t n, std::int64_t k, KeyedIndex<Key>* kept) {
-  constexpr std::int64_t kBlock = 64;
-  const auto element = [&](std::int64_t i) {
-    return KeyedIndex<Key>{ordered(x[i]), ~static_cast<std::uint32_t>(i)};
-  };
-  for (std::int64_t i = 0; i < k; ++i) kept[i] = element(i);
-  std::make_heap(kept, kept + k, std::greater<>());  // the least is the first
-  const auto offer = [&](std::int64_t i, Key key) {
-    if (key <= kept[0].key) return;  // of equal elements the first is the greatest
-    std::pop_heap(kept, kept + k, std::greater<>());
-    kept[k - 1] = element(i);
-    std::push_heap(kept, kept + k, std::greater<>());
-  };
-  std::int64_t i = k;
-  for (; i + kBlock <= n; i += kBlock) {
-    Key keys[kBlock], most = 0;
-    for (std::int64_t j = 0; j < kBlock; ++j) keys[j] = ordered(x[i + j]);
-    for (std::int64_t j = 0; j < kBlock; ++j) most = keys[j] > most ? keys[j] : most;
-    if (most <= kept[0].key) continue;
-    for (std::int64_t j = 0; j < kBlock; ++j) offer(i + j, keys[j]);
-  }
-  for (; i < n; ++i) offer(i, ordered(x[i]));
-}
-
-template <class T>
-void top_k_rows(const void* from, void* values, void* indices, std::int64_t n, std::int64_t k,
-                std::int64_t begin, std::int64_t end) {
-  using Key = decltype(ordered(T{}));
-  if (k == 0) return;
-  const bool few = are_few(n, k);
-  std::vector<KeyedIndex<Key>> row(static_cast<std::size_t>(few ? k : n));
-  const T* x = static_cast<const T*>(from) + begin * n;
-  T* value = static_cast<T*>(values) + begin * k;
-  auto* index = static_cast<std::int32_t*>(indices) + begin * k;
-  for (std::int64_t r = begin; r < end; ++r, x += n) {
-    const auto last = row.begin() + k;
-    if (few)
-      collect(x, n, k, row.data());
-    else
-      for (std::int64_t i = 0; i < n; ++i)
-        row[static_cast<std::size_t>(i)] = {ordered(x[i]), ~static_cast<std::uint32_t>(i)};
-    if (last != row.end()) std::nth_element(row.begin(), last, row.end(), std::greater<>());
-    std::sort(row.begin(), last, std::greater<>());
-    for (auto it = row.begin(); it != last; ++it) {
-      *index = static_cast<std::int32_t>(~it->turned);
-      *value++ = x[*index++];
-    }
-  }
-}
-
-std::shared_ptr<const Routine> top_k_call(const CallArgs& a) {
-  const Shape& shape = a.inputs[0].shape;
-  const std::int64_t n = shape[shape.rank() - 1], k = a.attrs.i("k"),
-                     count = a.outputs[0].shape.count() / std::max<std::int64_t>(1, k),
-                     per_task = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, n));
-  auto routine = std::make_shared<Routine>();
-  routine->name = a.op.name;
-  routine->seconds = 5e-9 * static_cast<double>(shape.count());
-  Stage s;
-  s.tasks = (count + per_task - 1) / per_task;
-  s.run = [=, dtype = a.inputs[0].dtype](const RoutineArgs& args, std::int64_t begin,
-                                         std::int64_t end) {
-    dispatch_real(dtype, [&](auto tag) {
-      top_k_rows<decltype(tag)>(args.inputs[0], args.outputs[0], args.outputs[1], n, k,
-                                begin * per_task, std::min(count, end * per_task));
-    });
-  };
-  routine->stages.push_back(std::move(s));
-  return routine;
 }
 
 }  // namespace
