@@ -64,6 +64,10 @@ class Convolution {
   /// Convolutions with equal keys pack equal weights to equal bytes.
   std::string packed_key() const;
 
+  /// Whether tiles of pixels read windows where the source lies. Each row of the result is cut into
+  /// tiles of its own, so short ones would leave registers empty.
+  static bool reads_windows(const ConvShape& shape);
+
   std::int64_t tasks() const { return pieces_ * column_pieces_; }
   /// `weights` are read again only if some are infinite or NaN and windows reach into the padding.
   void run(const void* source, const void* turned, const void* weights, const void* packed,

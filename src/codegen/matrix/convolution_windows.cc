@@ -7,7 +7,6 @@
 #include "codegen/matrix/sizes.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace tessera::inline v0::codegen::matrix {
@@ -15,19 +14,27 @@ namespace tessera::inline v0::codegen::matrix {
 namespace {
 
 constexpr int kWindowsMemory = 0;
-// Pixels at multiples of this distance would share a few sets of the nearest cache.
+// Lower tiles would read the weights too often.
+constexpr int kLeastRows = 5;
+// Pixels at multiples of the first distance would share a few sets of the nearest cache.
 constexpr std::int64_t kSharedSets = 2048, kNextSet = 64;
 
 }  // namespace
 
-// Rows of the result are cut into tiles of their own, so short ones would leave registers empty.
+bool Convolution::reads_windows(const ConvShape& s) {
+  const ConvAxis &z = s.axes[0], &y = s.axes[1], &x = s.axes[2];
+  if (z.taps.size() != 1 || z.taps[0].offset != 0 || (z.out - 1) * z.step >= z.in) return false;
+  if (y.taps.empty() || x.taps.empty() || y.taps.size() * x.taps.size() == 1 || x.out < 1)
+    return false;
+  const Heights heights(x.out);
+  const std::int64_t lowest = heights.of(heights.panels - 1);
+  return lowest >= std::min(kLeastRows, most_rows() - 1) && 2 * lowest > most_rows();
+}
+
 void Convolution::find_windows() {
-  const ConvAxis* a = shape_.axes;
-  const Heights heights(a[2].out);
-  by_windows_ = !in_place_ && taps_ > 1 && terms_ > 0 && a[2].out > 0 && a[0].taps.size() == 1 &&
-                a[0].taps[0].offset == 0 && (a[0].out - 1) * a[0].step < a[0].in &&
-                heights.of(heights.panels - 1) * 2 >= most_rows() && !std::getenv("NO_WINDOWS");
+  by_windows_ = !in_place_ && terms_ > 0 && reads_windows(shape_);
   if (!by_windows_) return;
+  const ConvAxis* a = shape_.axes;
   const std::int64_t pixel = shape_.inputs * size_;
   window_pixel_ = pixel % kSharedSets == 0 ? pixel + kNextSet : pixel;
   window_x_ = a[2].taps.front().offset;

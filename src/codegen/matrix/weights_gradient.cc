@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace tessera::inline v0::codegen::matrix {
 
@@ -13,9 +12,8 @@ namespace {
 
 // Window rows are joined for fewer channels, of which a tile would have too few rows.
 constexpr std::int64_t kFewChannels = 8;
-// Pixels at larger distances (in bytes) are copied if they are read by so many tiles: each read
-// would touch other lines of the caches.
-constexpr std::int64_t kNearPixels = 128, kTilesWorthCopy = 4;
+// Pixels at larger distances, in bytes, are copied for windows of several points.
+constexpr std::int64_t kNearPixels = 128, kPairOfLines = 128;
 // Which of the thread's memories hold copies of the operands.
 constexpr int kSourceMemory = 0, kDestinationMemory = 1;
 
@@ -97,17 +95,14 @@ void WeightsGradient::find_layouts() {
   const ConvShape& s = shape_;
   const ConvAxis& row = s.axes[2];
   auto far = [&](std::int64_t distance) { return distance * size_ % kPage == 0; };
-  const std::int64_t column_tiles = parts_of(s.outputs, width()),
-                     row_tiles = static_cast<std::int64_t>(units_.size()) * groups_.panels;
+  // A tile reads whole pairs of lines where it is wide, so that a page between them does no harm.
+  const bool narrow = width() * size_ < kPairOfLines;
   copies_source_ =
-      !joins_ &&
-      ((s.source_channel != 1 && s.inputs > 1) ||
-       (groups_.panels > 1 && row.source * size_ > kNearPixels && (far(row.source) || taps_ > 1)));
+      !joins_ && ((s.source_channel != 1 && s.inputs > 1) ||
+                  (groups_.panels > 1 && row.source * size_ > kNearPixels &&
+                   (taps_ > 1 || (narrow && far(row.source)))));
   copies_destination_ = (s.destination_channel != 1 && s.outputs > 1) ||
-                        (column_tiles > 1 && row.destination * size_ > kNearPixels &&
-                         (far(row.destination) || row_tiles >= kTilesWorthCopy));
-  if (const char* e = std::getenv("WG_SRC"); e && !joins_ && s.source_channel == 1) copies_source_ = *e == 0x31;
-  if (const char* e = std::getenv("WG_DST"); e && s.destination_channel == 1) copies_destination_ = *e == 0x31;
+                        (s.outputs > width() && narrow && far(row.destination));
   if (joins_)
     pixel_ = s.inputs * size_;
   else if (copies_source_)
