@@ -5,7 +5,12 @@
 // multiply-adds, which is measured in the same run. Shapes are those of ResNet-50 and of the rows
 // of rows_bench.
 //
+// The table says for classes of shapes which side computes them, and how long the library takes
+// beside our loops, also where these are not used. Rows of codegen/README.md are made by it.
+//
 //   OMP_NUM_THREADS=1 conv_bench [forward,data,weights] [nhwc|nchw] [batches, "1,8"] [name]
+//   OMP_NUM_THREADS=1 conv_bench table [forward,data,weights] [nhwc|nchw] [batches]
+#include "codegen/calls/conv.h"
 #include "codegen/calls/conv_problem.h"
 #include "codegen/matrix/micro_kernel.h"
 #include "ir/host_array.h"
@@ -14,8 +19,11 @@
 #include "ops/contraction/conv_dims.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -133,7 +141,16 @@ Library library(const onednn::ConvSpec& s, Floats& x, Floats& w, Floats& y) {
           })};
 }
 
-void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool last, double most) {
+struct Times {
+  double work = 0;  // in operations
+  bool by_us = false;
+  double ours = 1e9, main = 1e9;  // main: the last stage
+  Library theirs;
+};
+
+// `always`: by our loops, also where oneDNN computes the convolution.
+Times times_of(const Layer& l, std::int64_t batch, const std::string& kind, bool last,
+               bool always) {
   const std::int64_t out = (l.size + 2 * l.padding - l.window) / l.stride + 1;
   ts::ops::ConvDims d;
   d.strides = {l.stride, l.stride};
@@ -151,7 +168,7 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   ts::Type types[] = {{ts::f32, image(l.inputs, l.size)}, {ts::f32, weights}};
   ts::Type result{ts::f32, image(l.outputs, out)};
   if (kind == "data") {
-    if (l.groups > 1 && in_group > 1) return;
+    if (l.groups > 1 && in_group > 1) return {};
     const auto edges =
         ts::ops::lhs_gradient_padding({l.size, l.size}, {l.window, l.window}, {out, out}, d);
     std::swap(types[0], result);
@@ -160,7 +177,6 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
     d.pad_low = edges.low, d.pad_high = edges.high;
     if (l.groups == 1) std::swap(d.rhs_spec[0], d.rhs_spec[1]);
   } else if (kind == "weights") {
-    if (l.groups > 1) return;
     const auto edges =
         ts::ops::rhs_gradient_padding({l.size, l.size}, {l.window, l.window}, {out, out}, d);
     std::swap(types[1], result);
@@ -172,13 +188,20 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
     d.rhs_spec = exchanged(d.out_spec);
     d.lhs_spec = exchanged(d.lhs_spec);
     d.out_spec = exchanged(of_weights);
+    std::swap(d.feature_groups, d.batch_groups);
   }
   const ts::Op& op = ts::Registry::get().at("convolution");
   const ts::Attrs attrs = ts::ops::conv_attrs(d);
   const ts::CallArgs call{op, attrs, types, {&result, 1}};
-  const auto routine = op.call(call);
   const auto problem = ts::codegen::recognise(call, ts::ops::conv_dims(attrs));
-  if (!routine || !problem) return;
+  if (!problem) return {};
+  Times t;
+  t.work =
+      2.0 * static_cast<double>(batch * out * out * l.window * l.window * in_group * l.outputs);
+  t.by_us = ts::codegen::own_convolution(*problem, ts::f32, t.work) != nullptr;
+  const auto routine =
+      always ? ts::codegen::own_convolution(*problem, ts::f32, t.work, true) : op.call(call);
+  if (!routine) return {};
   Floats a(static_cast<std::size_t>(types[0].shape.count())),
       b(static_cast<std::size_t>(types[1].shape.count())),
       c(static_cast<std::size_t>(result.shape.count()));
@@ -187,40 +210,101 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   const void* in[] = {a.data(), b.data()};
   void* to[] = {c.data()};
   const ts::RoutineArgs args{in, to, memory.at()};
-  const double ours = seconds([&] {
+  t.ours = seconds([&] {
     for (const ts::Stage& s : routine->stages) s.run(args, 0, s.tasks);
   });
-  const double main = seconds([&] {
+  t.main = seconds([&] {
     const ts::Stage& s = routine->stages.back();
     s.run(args, 0, s.tasks);
   });
   Floats* arrays[] = {&a, &b, &c};
-  const Library theirs = library(problem->spec, *arrays[problem->source], *arrays[problem->weights],
-                                 *arrays[problem->destination]);
-  const double work =
-      2e-9 * static_cast<double>(batch * out * out * l.window * l.window * in_group * l.outputs);
+  t.theirs = library(problem->spec, *arrays[problem->source], *arrays[problem->weights],
+                     *arrays[problem->destination]);
+  return t;
+}
+
+void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool last, double most) {
+  const Times t = times_of(l, batch, kind, last, false);
+  if (t.work == 0) return;
+  const double work = 1e-9 * t.work;
   std::printf(
-      "%-8s %2ld x %-20s ours %6.1f  packed %6.1f  oneDNN %6.1f  copies %6.1f  ratio %5.2f  peak "
+      "%-8s %2ld x %-20s %-6s %6.1f  packed %6.1f  oneDNN %6.1f  copies %6.1f  ratio %5.2f  peak "
       "%3.0f %%  packed %3.0f %%\n",
-      kind.c_str(), batch, l.name, work / ours, work / main, work / theirs.alone,
-      work / theirs.with_copies, theirs.with_copies / ours, 100 * work / ours / most,
-      100 * work / main / most);
+      kind.c_str(), batch, l.name, t.by_us ? "ours" : "theirs", work / t.ours, work / t.main,
+      work / t.theirs.alone, work / t.theirs.with_copies, t.theirs.with_copies / t.ours,
+      100 * work / t.ours / most, 100 * work / t.main / most);
+  std::fflush(stdout);
+}
+
+// The class of a layer in the table.
+std::string class_of(const Layer& l) {
+  const bool few = l.inputs / l.groups < 16 && l.groups == 1;
+  std::string name = l.groups == l.inputs ? "depthwise"
+                     : l.groups > 1       ? "grouped"
+                     : few                ? "3 channels"
+                     : l.window == 1      ? "one point"
+                                          : "several points";
+  return l.stride > 1 ? name + ", strided" : name;
+}
+
+struct Class {
+  double log_ratio = 0, least = 1e9, most = 0, ours = 0, theirs = 0;
+  int shapes = 0;
+};
+
+// Rows of the table: for each class, and for each side that computes shapes of it.
+void print_table(const std::string& kind, bool last, const std::vector<std::int64_t>& batches,
+                 double peak_of_core) {
+  std::map<std::pair<std::string, bool>, Class> classes;
+  for (const Layer& l : kLayers)
+    for (const std::int64_t batch : batches) {
+      const Times t = times_of(l, batch, kind, last, true);
+      if (t.work == 0 || t.theirs.with_copies > 1e8) continue;
+      Class& c = classes[{class_of(l), t.by_us}];
+      const double ratio = t.theirs.with_copies / t.ours;
+      c.log_ratio += std::log(ratio);
+      c.least = std::min(c.least, ratio), c.most = std::max(c.most, ratio);
+      c.ours += 1e-9 * t.work / t.ours / peak_of_core;
+      c.theirs += 1e-9 * t.work / t.theirs.with_copies / peak_of_core;
+      ++c.shapes;
+    }
+  for (const auto& [key, c] : classes)
+    std::printf("| %s | %s | %s | %s | %d | %.0f %% | %.0f %% | %.2f (%.2f to %.2f) |\n",
+                kind == "data"      ? "gradient, source"
+                : kind == "weights" ? "gradient, weights"
+                                    : "forward",
+                last ? "adjacent channels" : "adjacent pixels", key.first.c_str(),
+                key.second ? "ours" : "oneDNN", c.shapes, 100 * c.ours / c.shapes,
+                100 * c.theirs / c.shapes, std::exp(c.log_ratio / c.shapes), c.least, c.most);
   std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool table = argc > 1 && std::string(argv[1]) == "table";
+  if (table) --argc, ++argv;
   const std::string kinds = argc > 1 ? argv[1] : "forward,data,weights",
                     layouts = argc > 2 ? argv[2] : "nhwc,nchw",
                     batches = argc > 3 ? argv[3] : "1,8", name = argc > 4 ? argv[4] : "";
   const double most = peak();
   std::printf("peak of one core: %.1f GFLOP/s\n", most);
+  if (table)
+    std::printf(
+        "\n| pass | layout | window | computed by | shapes | ours, of the peak | oneDNN | "
+        "time of oneDNN / ours |\n|---|---|---|---|---:|---:|---:|---:|\n");
   auto has = [](const std::string& list, const std::string& x) {
     return ("," + list + ",").find("," + x + ",") != std::string::npos;
   };
   for (const char* kind : {"forward", "data", "weights"})
-    for (const char* layout : {"nhwc", "nchw"})
+    for (const char* layout : {"nhwc", "nchw"}) {
+      if (table && has(kinds, kind) && has(layouts, layout)) {
+        std::vector<std::int64_t> some;
+        for (std::int64_t batch : {1, 8, 32})
+          if (has(batches, std::to_string(batch))) some.push_back(batch);
+        print_table(kind, std::string(layout) == "nhwc", some, most);
+      }
+      if (table) continue;
       for (std::int64_t batch : {1, 8, 32}) {
         if (!has(kinds, kind) || !has(layouts, layout) || !has(batches, std::to_string(batch)))
           continue;
@@ -229,4 +313,5 @@ int main(int argc, char** argv) {
           if (std::string(l.name).find(name) != std::string::npos)
             measure(l, batch, kind, std::string(layout) == "nhwc", most);
       }
+    }
 }

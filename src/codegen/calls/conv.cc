@@ -1,15 +1,17 @@
 // Convolutions by oneDNN: the forward pass, and the two gradients with their own kernels. Those by
-// loops of our own are in conv_channels.h, conv_pixels.h and conv_product.h.
+// loops of our own are in conv_channels.h, conv_gradient.h, conv_pixels.h and conv_product.h.
+#include "codegen/calls/conv.h"
+
 #include "base/machine.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/conv_channels.h"
+#include "codegen/calls/conv_gradient.h"
 #include "codegen/calls/conv_parts.h"
 #include "codegen/calls/conv_pixels.h"
 #include "codegen/calls/conv_problem.h"
 #include "codegen/calls/conv_product.h"
 #include "codegen/calls/internal.h"
 #include "codegen/calls/onednn.h"
-#include "codegen/kernel/reduce_shape.h"
 
 #include <algorithm>
 #include <numeric>
@@ -227,32 +229,6 @@ Stage sum_weights_stage(const ConvSchedule& p) {
   });
 }
 
-// A weight gradient is a sum over images, in the tree of codegen/kernel/reduce_shape.h, so that
-// devices that share a batch sum it as one device would. A leaf costs a pass over the weights and a
-// call, which should be cheap compared to its products.
-void cut_gradient(ConvSchedule& p, double flops) {
-  constexpr std::int64_t kMostImages = 8, kMostChunks = 8, kLeastPoints = 16;
-  constexpr std::int64_t kMostBytes = 64 << 20;  // of all chunks' sums
-  const ConvSpec& s = p.problem.spec;
-  std::int64_t batch = s.source.dims[0], weights = product(s.weights.dims);
-  double image = flops / static_cast<double>(batch),
-         enough = std::max(machine::kGradientLeaf,
-                           machine::kGradientLeafPerWeight * static_cast<double>(weights));
-  std::int64_t leaf = 1;
-  while (leaf < kMostImages && static_cast<double>(leaf) * image < enough) leaf *= 2;
-  std::int64_t points = product(Ints(s.destination.dims.begin() + 2, s.destination.dims.end()));
-  int depth = points >= kLeastPoints ? halvings(batch, leaf) : 0;
-  std::int64_t most = std::min(
-      {kMostChunks, tasks_for(flops), std::max<std::int64_t>(1, kMostBytes / (4 * weights))});
-  p.chunks = 1;
-  if (depth == 0) p.chunks = batch / dividing_chunk(batch, batch > leaf ? most : 1);
-  if (p.chunks > 2 * kMostChunks) p.chunks = 1;
-  while (depth > 0 && 2 * p.chunks <= most) p.chunks *= 2, --depth;
-  p.chunk = batch / p.chunks;
-  p.levels = static_cast<std::size_t>(depth);
-  p.leaves = std::int64_t{1} << depth;
-}
-
 // A few images would leave cores idle, so each image is cut along its first spatial dimension. A
 // band of result rows is a convolution of the source rows that it reads, which are contiguous in
 // channels-last layout. Nothing is computed twice. All bands must use the same weight layout.
@@ -390,6 +366,21 @@ bool depthwise_by_library(const ConvSpec& s, DType dtype) {
   return dtype == DType::float32 && s.kind == ConvKind::backward_data && !all_equal(s.strides, 1);
 }
 
+}  // namespace
+
+std::shared_ptr<const Routine> own_convolution(const ConvProblem& problem, DType dtype,
+                                               double flops, bool always) {
+  const ConvSpec& s = problem.spec;
+  if (always || !depthwise_by_library(s, dtype))
+    if (auto channels = channels_routine(problem, dtype, flops)) return channels;
+  if (dtype == DType::float32)
+    if (auto pixels = ConvPixels::make(s)) return pixels_routine(problem, pixels, flops);
+  if (auto product = product_routine(problem, dtype, flops, always)) return product;
+  return gradient_routine(problem, dtype, flops, always);
+}
+
+namespace {
+
 std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   DType dtype = a.inputs[0].dtype;
   if (dtype != DType::float32 && dtype != DType::float64 && dtype != DType::bfloat16 &&
@@ -407,16 +398,14 @@ std::shared_ptr<const Routine> conv_routine(const CallArgs& a) {
   if (!all_equal(d.lhs_dilation, 1)) flops /= static_cast<double>(product(d.lhs_dilation));
   ConvSpec& s = p.problem.spec;
 
-  if (!depthwise_by_library(s, dtype))
-    if (auto channels = channels_routine(p.problem, dtype, flops)) return channels;
-  if (dtype == DType::float32)
-    if (auto pixels = ConvPixels::make(s)) return pixels_routine(p.problem, pixels, flops);
-  if (auto product = product_routine(p.problem, dtype, flops)) return product;
+  if (auto own = own_convolution(p.problem, dtype, flops)) return own;
   if (dtype == DType::float64) return nullptr;
   std::int64_t batch = s.source.dims[0];
   bool gradient = s.kind == ConvKind::backward_weights;
   if (gradient) {
-    cut_gradient(p, flops);
+    const GradientTree tree = gradient_tree(s, flops);
+    p.chunk = tree.chunk, p.chunks = tree.chunks;
+    p.leaves = tree.leaves, p.levels = tree.levels;
   } else {
     p.chunk = dividing_chunk(batch, tasks_for(flops, machine::kConvolutionTask));
     p.chunks = batch / p.chunk;

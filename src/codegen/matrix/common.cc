@@ -14,6 +14,15 @@ std::vector<SharedFunction> common_functions() {
       for (bool partial : {false, true})
         for (ReadA read_a : {ReadA::by_rows, ReadA::by_steps})
           all.push_back(tile_function({kind, rows, vectors, partial, read_a}));
+  // Those of convolutions.
+  for (int rows = 1; rows <= most_rows(); ++rows)
+    for (int vectors = 1; vectors <= kTileVectors; ++vectors)
+      for (bool partial : {false, true})
+        for (ReadA read_a : {ReadA::by_rows, ReadA::by_steps}) {
+          Tile tile{kind, rows, vectors, partial, read_a};
+          tile.in_runs = true;
+          all.push_back(tile_function(tile));
+        }
   for (int rows = 1; rows <= kLineRows; ++rows)
     all.push_back(line_function({kind, DType::float32, rows}));
   for (Adjacent adjacent : {Adjacent::lines, Adjacent::steps, Adjacent::neither})

@@ -43,7 +43,9 @@ Convolution::Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps,
       pads_ |= tap.offset < 0 || (axis.out - 1) * axis.step + tap.offset >= axis.in;
   find_layouts();
   if (keeps) weights_in_place_ = false;
+  find_windows();
   cut_chunks();
+  if (by_windows_) find_runs();
   cut_tasks(tasks);
   find_kernels();
 }
@@ -106,7 +108,8 @@ void Convolution::cut_chunks() {
   a_row_ = round_up(std::min(chunk, terms_) * size_, kLine);
   if (a_row_ / kLine % 2 == 0) a_row_ += kLine;
   const auto& columns = s.axes[2].taps;
-  bool adjacent = pixel_ == s.inputs;
+  const std::int64_t pixel = by_windows_ ? window_pixel_ / size_ : pixel_;
+  bool adjacent = pixel == s.inputs;
   for (std::size_t i = 1; i < columns.size(); ++i)
     adjacent &= columns[i].offset == columns[i - 1].offset + 1;
   const std::int64_t run =
@@ -120,7 +123,7 @@ void Convolution::cut_chunks() {
                              last = std::min(k + run, c.first + c.terms);
           if (first < last)
             c.segments.push_back({z.offset, y.offset,
-                                  (columns[x].offset * pixel_ + first - k) * size_,
+                                  (columns[x].offset * pixel + first - k) * size_,
                                   (first - c.first) * size_, (last - first) * size_});
         }
 }
@@ -137,10 +140,10 @@ void Convolution::cut_tasks(std::int64_t tasks) {
     piece_ = image_pixels_;
   } else if (turns_source_) {
     const std::int64_t of_image = std::max<std::int64_t>(1, row_tasks / shape_.batch);
-    piece_ = round_up(parts_of(image_pixels_, of_image), most_rows());
+    piece_ = round_up(parts_of(image_pixels_, of_image), rows_together());
     pieces_ = shape_.batch * parts_of(image_pixels_, piece_);
   } else {
-    piece_ = round_up(parts_of(pixels_, row_tasks), most_rows());
+    piece_ = round_up(parts_of(pixels_, row_tasks), rows_together());
     pieces_ = parts_of(pixels_, piece_);
   }
   column_piece_ =
@@ -149,13 +152,17 @@ void Convolution::cut_tasks(std::int64_t tasks) {
 }
 
 std::int64_t Convolution::block_of(std::int64_t rows) const {
-  const std::int64_t row = std::max<std::int64_t>(1, chunk_of(terms_) * size_);
+  // Bytes that are copied for a row.
+  const std::int64_t row =
+      std::max<std::int64_t>(1, by_windows_ ? shape_.axes[1].step * window_row_ / shape_.axes[2].out
+                                            : chunk_of(terms_) * size_);
   std::int64_t tiles = std::max<std::int64_t>(2, kCopiedBytes / row / most_rows());
   if (block_bytes_)
     tiles = std::min(
         tiles, std::max(kLeastPanelTiles, block_bytes_ / (column_piece_ * size_) / most_rows()));
-  const std::int64_t most = tiles * most_rows();
-  return round_up(parts_of(rows, parts_of(rows, most)), most_rows());
+  const std::int64_t together = rows_together(),
+                     most = std::max(together, tiles * most_rows() / together * together);
+  return round_up(parts_of(rows, parts_of(rows, most)), together);
 }
 
 // The last task may have fewer rows and larger blocks than the others.
@@ -168,8 +175,9 @@ void Convolution::find_kernels() {
   const DType dtype = shape_.dtype;
   kernels_.resize(static_cast<std::size_t>(most_rows()) + 1);
   const std::int64_t all = turns_source_ ? image_pixels_ : pixels_;
+  if (by_windows_) prepare_rows(shape_.axes[2].out);
   for (std::int64_t rows : {std::min(piece_, all), all % piece_})
-    if (rows) {
+    if (rows && !by_windows_) {
       const std::int64_t block = block_of(rows);
       prepare_rows(std::min(block, rows));
       if (rows % block) prepare_rows(rows % block);
@@ -189,7 +197,8 @@ void Convolution::prepare_rows(std::int64_t rows) {
   for (std::int64_t panel : {std::int64_t{0}, heights.panels - 1}) {
     const std::int64_t height = heights.of(panel);
     OfHeight& k = kernels_[static_cast<std::size_t>(height)];
-    const Tile whole{{shape_.dtype}, static_cast<int>(height), kTileVectors, false, ReadA::by_rows};
+    Tile whole{{shape_.dtype}, static_cast<int>(height), kTileVectors, false, ReadA::by_rows};
+    whole.in_runs = by_windows_;
     if (shape_.outputs >= width() && !k.whole) k.whole = tile_kernel(whole);
     const std::int64_t rest = shape_.outputs % width();
     if (!rest) continue;
@@ -322,37 +331,43 @@ void Convolution::run_rows(const Source& source, const Panels& panels, char* des
                            std::int64_t first, std::int64_t rows, std::int64_t column,
                            std::int64_t columns) const {
   const std::int64_t block = block_of(rows), sums_row = round_up(columns, lanes_) + lanes_;
+  std::vector<const char*> at;
   for (std::int64_t done = 0; done < rows; done += block) {
     const std::int64_t pixel = first + done, count = std::min(block, rows - done);
     char* c = direct_
                   ? destination + (pixel * direct_row_ + column) * size_
                   : kept_memory(static_cast<std::size_t>(count * sums_row * size_), kSumsMemory);
     const std::int64_t c_row = (direct_ ? direct_row_ : sums_row) * size_;
+    if (by_windows_)
+      copy_windows(source, pixel / shape_.axes[2].out, count / shape_.axes[2].out, at);
     if (chunks_.empty()) std::memset(c, 0, static_cast<std::size_t>(count * c_row));
     for (const Chunk& chunk : chunks_) {
       const char* a = source.at + pixel * a_row_ + chunk.first * size_;
-      if (!in_place_) {
+      if (!in_place_ && !by_windows_) {
         char* copied = kept_memory(static_cast<std::size_t>(count * a_row_), kRowsMemory);
         copy_rows(source, chunk, pixel, count, copied);
         a = copied;
       }
-      multiply(a, panels, chunk, count, columns, c, c_row);
+      multiply(a, at, panels, chunk, count, columns, c, c_row);
     }
     if (!direct_) write_rows(c, c_row, destination, pixel, count, column, columns);
   }
 }
 
 // As Product::multiply, with the packed weights of all chunks of a panel behind each other.
-void Convolution::multiply(const char* a, const Panels& b, const Chunk& chunk, std::int64_t rows,
-                           std::int64_t columns, char* c, std::int64_t c_row) const {
-  const Heights heights(rows);
+void Convolution::multiply(const char* a, const std::vector<const char*>& at, const Panels& b,
+                           const Chunk& chunk, std::int64_t rows, std::int64_t columns, char* c,
+                           std::int64_t c_row) const {
+  const std::int64_t of_row = by_windows_ ? shape_.axes[2].out : rows;
+  const Heights heights(of_row);
   TileArgs args{};
-  args.a_step = a_row_;
+  args.a_step = by_windows_ ? shape_.axes[2].step * window_pixel_ : a_row_;
   args.b_step = b.step;
   args.b_tile = b.panel;
   args.b_ahead = b.ahead;
   args.c_row = c_row;
-  args.k = chunk.terms;
+  args.runs = chunk.runs.data();
+  args.k = by_windows_ ? static_cast<std::int64_t>(chunk.runs.size()) : chunk.terms;
   args.end = chunk.first ? End::add : End::store;
   const std::int64_t group =
       std::max<std::int64_t>(
@@ -363,10 +378,13 @@ void Convolution::multiply(const char* a, const Panels& b, const Chunk& chunk, s
                        rest = some % width();
     const char* panels = b.at + column / width() * b.panel + chunk.first * b.step;
     args.lanes = rest % lanes_;
-    for (std::int64_t i = 0; i < heights.panels; ++i) {
+    for (std::int64_t panel = 0; panel < rows / of_row * heights.panels; ++panel) {
+      const std::int64_t i = panel % heights.panels, image_row = panel / heights.panels,
+                         row = image_row * of_row + heights.first_row(i);
       const OfHeight& kernels = kernels_[static_cast<std::size_t>(heights.of(i))];
-      const std::int64_t row = heights.first_row(i);
-      args.a = a + row * a_row_;
+      args.a = by_windows_
+                   ? at[static_cast<std::size_t>(image_row)] + heights.first_row(i) * args.a_step
+                   : a + row * a_row_;
       args.b = panels;
       args.c = c + row * c_row + column * size_;
       args.tiles = tiles;

@@ -1,9 +1,11 @@
 // Convolutions by the kernels of micro_kernel.h, as implicit products of matrices: rows are output
 // pixels, columns are output channels, and k runs over (window position, input channel).
 //
-// A task copies the elements under the windows of some pixels to rows of a matrix in the nearer
-// caches, a chunk of k at a time, and multiplies them by the weights, which are packed once for all
-// tasks. A source whose channels are not adjacent is turned over first, and so is the result.
+// Tiles of pixels of one row of the result read the source as it lies, from a copy with zeros in its
+// padding (convolution_windows.cc). Where rows are too short for that, a task copies the elements
+// under the windows of some pixels to rows of a matrix in the nearer caches, a chunk of k at a time.
+// The weights are packed once for all tasks. A source whose channels are not adjacent is turned over
+// first, and so is the result.
 //
 // The order of the sum of an element follows from the window and the number of input channels
 // alone, and its chunks are those of a product (product.h). So an element has the same bits
@@ -62,6 +64,10 @@ class Convolution {
   /// Convolutions with equal keys pack equal weights to equal bytes.
   std::string packed_key() const;
 
+  /// Whether tiles of pixels read windows where the source lies. Each row of the result is cut into
+  /// tiles of its own, so short ones would leave registers empty.
+  static bool reads_windows(const ConvShape& shape);
+
   std::int64_t tasks() const { return pieces_ * column_pieces_; }
   /// `weights` are read again only if some are infinite or NaN and windows reach into the padding.
   void run(const void* source, const void* turned, const void* weights, const void* packed,
@@ -94,6 +100,7 @@ class Convolution {
   struct Chunk {
     std::int64_t first, terms;
     std::vector<Segment> segments;
+    std::vector<StepRun> runs = {};  // by_windows_: of the segments
   };
   struct Position {
     std::int64_t image, z, y, x;
@@ -117,11 +124,15 @@ class Convolution {
   Position position(std::int64_t pixel) const;
   void advance(Position& p) const;
   void find_layouts();
+  void find_windows();
+  void find_runs();
   void cut_chunks();
   void cut_tasks(std::int64_t tasks);
   void find_kernels();
   void prepare_rows(std::int64_t rows);
   std::int64_t block_of(std::int64_t rows) const;
+  /// Tasks and blocks are cut at multiples of so many rows of the matrix.
+  std::int64_t rows_together() const { return by_windows_ ? shape_.axes[2].out : most_rows(); }
 
   template <class F>
   void each_run(std::int64_t begin, std::int64_t end, F f) const;
@@ -144,8 +155,12 @@ class Convolution {
                 std::int64_t rows, std::int64_t column, std::int64_t columns) const;
   void copy_rows(const Source& source, const Chunk& chunk, std::int64_t first, std::int64_t rows,
                  char* to) const;
-  void multiply(const char* a, const Panels& b, const Chunk& chunk, std::int64_t rows,
-                std::int64_t columns, char* c, std::int64_t c_row) const;
+  void copy_windows(const Source& source, std::int64_t first, std::int64_t rows,
+                    std::vector<const char*>& at) const;
+  /// Rows of `a` follow each other, or each window row of pixels begins at an element of `at`.
+  void multiply(const char* a, const std::vector<const char*>& at, const Panels& b,
+                const Chunk& chunk, std::int64_t rows, std::int64_t columns, char* c,
+                std::int64_t c_row) const;
   void write_rows(const char* sums, std::int64_t sums_row, char* destination, std::int64_t first,
                   std::int64_t rows, std::int64_t column, std::int64_t columns) const;
   template <class T>
@@ -162,9 +177,12 @@ class Convolution {
   bool turns_source_ = false;                     // copies it with adjacent channels
   std::int64_t pixel_ = 0, row_ = 0, plane_ = 0;  // distances in what is copied from, in elements
   bool in_place_ = false;                         // rows of the source are rows of the matrix
-  bool weights_in_place_ = false;                 // rows of the weights are read without packing
-  bool packs_steps_ = false;                      // columns of a step of the weights are adjacent
-  bool direct_ = false;                           // rows of the result lie evenly
+  bool by_windows_ = false;                       // see convolution_windows.cc
+  /// Of the copy of the source: distances in bytes, and the columns from the first one on.
+  std::int64_t window_pixel_ = 0, window_row_ = 0, window_columns_ = 0, window_x_ = 0;
+  bool weights_in_place_ = false;  // rows of the weights are read without packing
+  bool packs_steps_ = false;       // columns of a step of the weights are adjacent
+  bool direct_ = false;            // rows of the result lie evenly
   std::int64_t direct_row_ = 0;
   std::vector<Chunk> chunks_;
   std::int64_t a_row_ = 0;  // distance of copied rows, in bytes

@@ -2,6 +2,7 @@
 
 #include "codegen/kernel/isa.h"
 #include "codegen/kernel/llvm_ir.h"
+#include "codegen/matrix/loop_ir.h"
 #include "codegen/matrix/terms_ir.h"
 
 #include <algorithm>
@@ -186,11 +187,11 @@ class TileEmitter {
     Values a;
     llvm::Value* b;
   };
-  Position position(llvm::Value* b) {
-    Position p{{a_}, b};
+  Position position(llvm::Value* a, llvm::Value* b) {
+    Position p{{a}, b};
     if (tile_.read_a == ReadA::by_rows)
       for (int row = kRowsOfPointer; row < tile_.rows; row += kRowsOfPointer)
-        p.a.push_back(at(a_, b_.CreateMul(a_step_, b_.getInt64(row))));
+        p.a.push_back(at(a, b_.CreateMul(a_step_, b_.getInt64(row))));
     return p;
   }
   // A word of A in all lanes, for each part.
@@ -331,6 +332,30 @@ class TileEmitter {
     }
   }
 
+  // Adds the terms of `k` steps that lie evenly.
+  void add_run(Position p, llvm::Value* k, Values& sums) {
+    loop(b_.CreateLShr(k, b_.getInt64(2)), kUnrolled, p, sums);
+    loop(b_.CreateAnd(k, b_.getInt64(kUnrolled - 1)), 1, p, sums);
+  }
+  // Adds the terms of all runs, in order.
+  Values add_runs(llvm::Value* b, const Values& sums) {
+    Values starts{pointer(offsetof(TileArgs, runs))};
+    starts.insert(starts.end(), sums.begin(), sums.end());
+    const Values ends = carrying_loop(b_, k_, starts, [&](const Values& here) {
+      llvm::Value* run = here[0];
+      auto member = [&](std::size_t offset) {
+        return b_.CreateLoad(b_.getInt64Ty(), at(run, static_cast<std::int64_t>(offset)));
+      };
+      Values inner(here.begin() + 1, here.end());
+      add_run(position(at(a_, member(offsetof(StepRun, a))), at(b, member(offsetof(StepRun, b)))),
+              member(offsetof(StepRun, steps)), inner);
+      Values next{at(run, std::int64_t{sizeof(StepRun)})};
+      next.insert(next.end(), inner.begin(), inner.end());
+      return next;
+    });
+    return {ends.begin() + 1, ends.end()};
+  }
+
   void emit_tile(llvm::Value* b, llvm::Value* c) {
     // The result is needed only when the sums are finished, so it is fetched meanwhile.
     for (int row = 0; row < tile_.rows; ++row)
@@ -340,9 +365,10 @@ class TileEmitter {
                        llvm::Constant::getNullValue(vector_));
     Values sums = choose(from_result_, zeros, [&] { return load_result(c); });
     if (minus_) subtract(sums);
-    Position p = position(b);
-    loop(b_.CreateLShr(k_, b_.getInt64(2)), kUnrolled, p, sums);
-    loop(b_.CreateAnd(k_, b_.getInt64(kUnrolled - 1)), 1, p, sums);
+    if (tile_.in_runs)
+      sums = add_runs(b, sums);
+    else
+      add_run(position(a_, b), k_, sums);
     sums = choose(adds_, sums, [&] {
       Values total = load_result(c);
       for (std::size_t i = 0; i < sums.size(); ++i) total[i] = terms_.add(total[i], sums[i]);
@@ -387,6 +413,7 @@ SharedFunction tile_function(const Tile& tile) {
         tile.read_b == ReadB::elements ? static_cast<int>(tile.b_element) : 0,
         int{tile.fetches && tile.rows < kRowsToFetch}})
     key += " " + std::to_string(part);
+  if (tile.in_runs) key += " in runs";
   return {std::move(key), [tile](llvm::Module& module, const std::string& name) {
             TileEmitter(tile, module, name).emit();
           }};

@@ -37,11 +37,18 @@ struct Tile {
   DType b_element = DType::float32;  // of B in place
   /// B is fetched ahead although there are few rows.
   bool fetches = false;
+  /// The steps of k lie in runs (TileArgs::runs).
+  bool in_runs = false;
 };
 
 /// The value with which a sum begins, and whether it replaces the result or is added to it.
 enum class Begin : std::int64_t { zero, result };
 enum class End : std::int64_t { store, add };
+
+/// Steps of k that lie evenly, and where they begin, in bytes from the first elements of A and B.
+struct StepRun {
+  std::int64_t a, b, steps;
+};
 
 /// Arguments of a kernel, which computes `tiles` tiles that are adjacent in a row. Distances are in
 /// bytes.
@@ -54,13 +61,15 @@ struct TileArgs {
   /// of rows that are far apart.
   std::int64_t b_ahead;
   std::int64_t c_row;
-  std::int64_t k, tiles;  // `k` counts words
+  std::int64_t k, tiles;  // `k` counts words, or runs
   Begin begin = Begin::zero;
   End end = End::store;
   std::int64_t lanes = 0;
   /// What is subtracted from each row's sums: 128 times the sum of the row of A, or zeros. Only for
   /// Terms::quads_int8, where 128 is added to the elements of B.
   const std::int32_t* minus = nullptr;
+  /// Of a tile whose steps lie in runs. There may be none.
+  const StepRun* runs = nullptr;
 };
 using TileKernel = void (*)(const TileArgs*);
 
