@@ -23,14 +23,17 @@ if (ids.length < 20000 && twice.length) bad.push(`has the id ${twice[0]} twice`)
 if (!document.documentElement.lang) bad.push('names no language');
 return bad;"""
 
-CONTRAST = """
+# Shows a theme at once, without the transitions between colours.
+THEME = """
 document.body.setAttribute('data-md-color-scheme', arguments[0]);
 if (!document.getElementById('__still')) {
   const still = document.createElement('style');
   still.id = '__still';
   still.textContent = '* { transition: none !important; }';
   document.head.append(still);
-}
+}"""
+
+CONTRAST = THEME + """
 const numbers = c => {
   const m = (c.match(/[\\d.]+(?:e-?\\d+)?/g) || []).map(Number);
   const rgb = c.startsWith('color(') ? m.slice(0, 3).map(x => 255 * x) : m.slice(0, 3);

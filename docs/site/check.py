@@ -165,7 +165,7 @@ if chromium and driver:
                     browser.view(width, 1400)
                     browser.go(site / f"{name}.html")
                     for scheme in accessible.SCHEMES:
-                        browser.js("document.body.setAttribute('data-md-color-scheme', arguments[0])", scheme)
+                        browser.js(accessible.THEME, scheme)
                         browser.picture(pictures / f"{name.replace('/', '_')}_{width}_{scheme}.png")
     finally:
         browser.end()
