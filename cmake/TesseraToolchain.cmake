@@ -10,7 +10,7 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${TESSERA_CCACHE})
   endif()
   find_program(TESSERA_MOLD mold)
-  if(TESSERA_MOLD)
+  if(TESSERA_MOLD AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler does not find it
     add_link_options(-fuse-ld=mold)
   endif()
 endif()

@@ -20,10 +20,13 @@ namespace tessera::inline v0::codegen {
 
 namespace {
 
-// Sets the sizes of registers.
+// Sets the number and sizes of registers, and whether multiply-adds are fused.
 void measure(Isa& i) {
-  i.fused = i.avx2;
-  if (i.avx512)
+  const bool neon = llvm::Triple(i.triple).isAArch64();  // every 64-bit Arm has it
+  i.fused = i.avx2 || neon;
+  if (neon)
+    i.vector_registers = 32;
+  else if (i.avx512)
     i.vector_registers = 32, i.vector_bytes = 64, i.math32 = 16, i.math64 = 8;
   else if (i.avx2)
     i.vector_bytes = 32, i.math32 = 8, i.math64 = 4;
