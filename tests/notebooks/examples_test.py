@@ -5,6 +5,7 @@ Pictures of the same kind have to have the same size, and a plot the same points
 prints times, only the kinds of its outputs are compared."""
 import pathlib
 import re
+import resource
 import sys
 import time
 import unittest
@@ -33,7 +34,8 @@ def run(path):
 
 
 def same_text(a, b, tolerance):
-    """Whether texts are equal but for small differences of numbers with a point."""
+    """Whether texts are equal but for small differences of numbers with a point, and for the spaces that fill columns of numbers."""
+    a, b = re.sub(" +", " ", a), re.sub(" +", " ", b)
     if NUMBER.sub("#", a) != NUMBER.sub("#", b):
         return False
     return all(abs(float(x) - float(y)) <= tolerance * max(1.0, abs(float(x)) * 1e-3) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b)))
@@ -103,9 +105,12 @@ class Comparison(unittest.TestCase):
 if __name__ == "__main__":
     if "--write" in sys.argv:
         for found in sorted(folder.glob("*.ipynb")):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             written, seconds = run(found)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             nbformat.write(written, found)
-            print(f"{found.name}: {len(seconds)} cells in {sum(seconds):.1f} s; the first {seconds[0]:.2f} s, the others "
+            print(f"{found.name}: {len(seconds)} cells in {sum(seconds):.1f} s, {processor:.1f} s of processor time; the first {seconds[0]:.2f} s, the others "
                   f"{sorted(seconds[1:])[len(seconds) // 2]:.2f} s (the middle one), at most {max(seconds[1:]):.2f} s", flush=True)
     else:
         unittest.main()
