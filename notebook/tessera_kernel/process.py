@@ -35,13 +35,13 @@ class Process:
 
     def run(self, path, tick):
         """Loads an object and yields the messages of its cell, (kind, texts), until the last one. `tick` is called now and then."""
-        os.write(self.commands, f"{path}\n".encode())
+        self._send(f"{path}\n")
         while True:
             for message in self._received():
                 self._drain()
                 yield message
                 if message[0] in "DR":
-                    os.write(self.commands, b"\n")  # the cell goes on
+                    self._send("\n")  # the cell goes on
                 if message[0] in "FIEL":
                     return
             ready, _, _ = select.select([*self.printed, self.messages], [], [], 0.1)
@@ -52,6 +52,12 @@ class Process:
             if self.messages in ready and not self._fill():
                 self._drain()
                 raise Ended(self.child.wait())
+
+    def _send(self, text):
+        try:
+            os.write(self.commands, text.encode())
+        except BrokenPipeError:
+            raise Ended(self.child.wait()) from None
 
     def interrupt(self):
         self.child.send_signal(signal.SIGINT)

@@ -199,6 +199,12 @@ class Program:
             chosen.append(known)
             queue.extend(known.words)
 
+        # A using-directive of the library stands before everything; one of a namespace of a cell behind that.
+        usings = [k for k in self.known if k.kind == "using" and k.key not in keys and not k.stale]
+        first = [k for k in usings if not k.words & set(by_name)]
+        for known in usings:
+            if known.words & set(by_name):
+                take(known)
         while True:
             while queue:
                 word = queue.pop()
@@ -214,10 +220,8 @@ class Program:
                 take(known)
             if not more and not queue:
                 break
-        directives = [k for k in self.known if k.kind == "directive"]
-        usings = [k for k in self.known if k.kind == "using"]
-        rest = [k for k in chosen if k.kind not in ("directive", "using")]
-        return usings + _by_dependency(rest), directives
+        found = [k for k in self.known if k.kind == "directive" and k.key not in keys]
+        return first + _by_dependency([k for k in chosen if k.kind != "directive"]), found
 
     def _same(self, part):
         """Whether a definition repeats the known one, as in a cell that is run again. Types then stay the same types."""

@@ -45,7 +45,7 @@ class Session:
         self.lines[label] = text.count("\n") + 1
         (self.folder / label).write_text(text)  # where the compiler finds the lines that it shows
         if self.prepared is None:
-            self.prepared = self.toolchain.prepare()
+            self.prepared = self.toolchain.prepare(lambda text: self.output("stderr", text))
         if self.process is None:
             # Cells run in the folder of the notebook, which is the kernel's.
             self.process = Process(self.prepared / "runner", None, self.output)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 CPP = pathlib.Path(__file__).resolve().parent / "cpp"
+KEPT = 4  # as many folders stay, those that were used last
 OPTIONS = ["-std=c++20", "-O0", "-fPIC", "-pthread"]
 
 
@@ -44,11 +45,14 @@ class Toolchain:
         base = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
         return base / "tessera" / "kernel" / what.hexdigest()[:16]
 
-    def prepare(self):
-        """Compiles what is not there yet, and gives the folder."""
+    def prepare(self, say=None):
+        """Compiles what is not there yet, and gives the folder. `say` is called with a remark before."""
         folder = self.folder()
         if (folder / "ready").exists():
+            (folder / "ready").touch()  # when it was used
             return folder
+        if say is not None:
+            say("Compiling what cells include, once for this version of the library and the compiler ...\n")
         folder.mkdir(parents=True, exist_ok=True)
         # A precompiled header names the folder in which it was made, so everything is made in its final place, by one process at a time.
         with open(folder / "lock", "w") as lock:
@@ -63,6 +67,9 @@ class Toolchain:
             _build([self.compiler, *OPTIONS, "-O1", f"-I{self.include}", CPP / "runner.cc", CPP / "pictures.cc", "-o", folder / "runner", "-rdynamic",
                     library, f"-Wl,-rpath,{library.parent}", "-ldl"])
             (folder / "ready").touch()
+        used = sorted(folder.parent.glob("*/ready"), key=lambda p: p.stat().st_mtime)
+        for old in used[:-KEPT]:
+            shutil.rmtree(old.parent, ignore_errors=True)
         return folder
 
     def command(self, folder, source, target):

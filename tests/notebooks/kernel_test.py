@@ -172,6 +172,14 @@ class Definitions(Kernel):
         self.ok("template <> struct std::hash<V> { std::size_t operator()(V v) const { return std::size_t(v.x); } };")
         self.assertEqual(self.ok("std::hash<V>()(V{7})").result, "7")
 
+    def test_namespaces_and_using(self):
+        self.ok("namespace mine {\nstruct S {\n  int x;\n};\nint f(S s) { return s.x; }\n}")
+        self.ok("using namespace mine;\nusing std::max;\nnamespace other = mine;\nusing T = mine::S;")
+        self.assertEqual(self.ok("max(f(S{3}), other::f(T{4}))").result, "4")
+        self.ok("#define LIMIT 3")
+        self.assertEqual(self.ok("#define LIMIT 4\nLIMIT").printed["stderr"], "")
+        self.assertEqual(self.ok("LIMIT").result, "4")
+
     def test_members_outside_of_their_class(self):
         self.ok("struct Outside { int x; int f() const; };")
         self.ok("int Outside::f() const { return x + 1; }")
@@ -210,6 +218,13 @@ class Errors(Kernel):
 
     def test_a_template_names_the_line_that_uses_it(self):
         self.fails("\nstd::vector<int&> v;", "CompileError", f"cell {self.cells + 1}, line 2, leads to this error")
+
+    def test_text_that_only_the_compiler_can_read(self):
+        answer = self.ok("#define RUN(x) do { x; } while (0)\nRUN(int inside = 3; std::cout << inside);")
+        self.assertEqual(answer.printed["stdout"], "3")
+        self.assertIn("cannot read this cell", answer.printed["stderr"])
+        self.fails("inside", "CompileError", "inside")
+        self.assertEqual(self.ok("int done = 0;\nRUN(done = 4);\ndone").result, "4")
 
     def test_what_a_cell_may_not_hold(self):
         self.fails("1;\nthread_local int x = 1;", "NotSupported", "line 2", "inside of a function")
@@ -270,6 +285,17 @@ class Stopped(Kernel):
         self.fails("int* nowhere = nullptr;\n*nowhere = 1;", "Crashed", "SIGSEGV", "variables, functions and types are gone")
         self.fails("before_crash", "CompileError", "before_crash")
         self.assertEqual(self.ok("ts::ones({2})").result, "[1. 1.]")
+
+    def test_an_end_between_cells(self):
+        # The thread ends the process when the cell that started it has ended.
+        self.ok("std::thread([] {\n  std::this_thread::sleep_for(std::chrono::milliseconds(300));\n  std::quick_exit(5);\n}).detach();")
+        answer = None
+        for _ in range(50):
+            answer = self.run_cell("0;")
+            if answer.error:
+                break
+        self.assertEqual(answer.error["ename"], "Crashed")
+        self.assertIn("exit code 5", answer.error["traceback"][0])
 
     def test_an_abort_and_an_exit(self):
         self.fails("std::abort();", "Crashed", "SIGABRT")
