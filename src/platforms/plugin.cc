@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -94,7 +95,8 @@ Plugin::Plugin(const std::string& path) : path_(path) {
 std::string Plugin::identity() const {
   std::error_code error;
   const auto size = std::filesystem::file_size(path_, error);
-  const auto written = std::filesystem::last_write_time(path_, error).time_since_epoch().count();
+  const auto written = static_cast<std::int64_t>(
+      std::filesystem::last_write_time(path_, error).time_since_epoch().count());
   return path_ + " " + std::to_string(size) + " " + std::to_string(written);
 }
 

@@ -180,6 +180,14 @@ INSTANTIATE_TEST_SUITE_P(OfVersion, Files, testing::ValuesIn(versions()), [](con
   return name;
 });
 
+// The library says what its headers say; tests/check_recipes.py compares the packages with them, and
+// tests/command.py what the command prints.
+TEST(Version, IsThatOfTheHeaders) {
+  EXPECT_EQ(ts::version(), std::to_string(TESSERA_VERSION_MAJOR) + "." +
+                               std::to_string(TESSERA_VERSION_MINOR) + "." +
+                               std::to_string(TESSERA_VERSION_PATCH));
+}
+
 // Within a minor version, files are written in the same format: these, to the byte.
 TEST_F(Written, FilesHaveTheBytesOfThisMinorVersion) {
   const std::string version(ts::version());

@@ -105,6 +105,26 @@ memory::desc channels_last_desc(const Layout& l, DType dtype) {
   return {l.dims, type_of(dtype), strides};
 }
 
+// oneDNN 3 has no descriptors of operations: those of primitives take the arguments themselves.
+template <class C, class... A>
+typename C::primitive_desc described(const dnnl::primitive_attr& attr, const A&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename C::primitive_desc(engine(), arguments..., attr);
+#else
+  return typename C::primitive_desc(typename C::desc(arguments...), attr, engine());
+#endif
+}
+template <class C, class... A>
+typename C::primitive_desc described_gradient(
+    const dnnl::primitive_attr& attr, const dnnl::convolution_forward::primitive_desc& forward,
+    const A&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename C::primitive_desc(engine(), arguments..., forward, attr);
+#else
+  return typename C::primitive_desc(typename C::desc(arguments...), attr, engine(), forward);
+#endif
+}
+
 class PreparedConvolution final : public Convolution {
  public:
   // `keep` requests kernels that work on channels-last activations in place.
@@ -132,27 +152,24 @@ class PreparedConvolution final : public Convolution {
     auto direct = dnnl::algorithm::convolution_direct;
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    dnnl::convolution_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, direct, source, weights, destination, spec.strides,
-         dilations, spec.pad_low, spec.pad_high},
-        attr, engine());
+    const auto forward = described<dnnl::convolution_forward>(
+        attr, dnnl::prop_kind::forward_training, direct, source, weights, destination, spec.strides,
+        dilations, spec.pad_low, spec.pad_high);
     if (spec.kind == ConvKind::forward) {
       take(forward.src_desc(), forward.weights_desc(), forward.dst_desc(), forward);
       primitive_ = dnnl::convolution_forward(forward);
       args_ = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
     } else if (spec.kind == ConvKind::backward_data) {
-      dnnl::convolution_backward_data::primitive_desc p(
-          {direct, source, weights, destination, spec.strides, dilations, spec.pad_low,
-           spec.pad_high},
-          attr, engine(), forward);
+      const auto p = described_gradient<dnnl::convolution_backward_data>(
+          attr, forward, direct, source, weights, destination, spec.strides, dilations,
+          spec.pad_low, spec.pad_high);
       take(p.diff_src_desc(), p.weights_desc(), p.diff_dst_desc(), p);
       primitive_ = dnnl::convolution_backward_data(p);
       args_ = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST};
     } else {
-      dnnl::convolution_backward_weights::primitive_desc p(
-          {direct, source, any(w, DType::float32), destination, spec.strides, dilations,
-           spec.pad_low, spec.pad_high},
-          attr, engine(), forward);
+      const auto p = described_gradient<dnnl::convolution_backward_weights>(
+          attr, forward, direct, source, any(w, DType::float32), destination, spec.strides,
+          dilations, spec.pad_low, spec.pad_high);
       take(p.src_desc(), p.diff_weights_desc(), p.diff_dst_desc(), p);
       primitive_ = dnnl::convolution_backward_weights(p);
       args_ = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST};
