@@ -1,7 +1,8 @@
-// AMX on processors that do not have it: its instructions raise SIGILL there, and this class executes
-// them as Intel's manual defines them (Software Developer's Manual, volume 2). So the machine code
-// that the library makes for AMX runs on any x86-64 processor under Linux, one instruction at a time.
-// Whatever a processor would refuse is an error, as are instructions that are not AMX's.
+// AMX on processors that do not have it: its instructions raise SIGILL there, and this class
+// executes them as Intel's manual defines them (Software Developer's Manual, volume 2). So the
+// machine code that the library makes for AMX runs on any x86-64 processor under Linux, one
+// instruction at a time. Whatever a processor would refuse is an error, as are instructions that
+// are not AMX's.
 #pragma once
 
 #if defined(__linux__) && defined(__x86_64__)
