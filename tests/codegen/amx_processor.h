@@ -126,7 +126,7 @@ class AmxProcessor {
     i.opcode = i.at[3];
     i.mod = i.at[4] >> 6, i.reg = i.at[4] >> 3 & 7, i.rm = i.at[4] & 7;
     i.length = 5;
-    constexpr int kNone = 0, k66 = 1, kF3 = 2, kF2 = 3;
+    constexpr int kNone = 0, kF3 = 2, kF2 = 3;  // the values of `pp`
     State& s = state();
     if (i.opcode == 0x49 && i.pp == kNone && i.mod == 3 && i.reg == 0 && i.rm == 0) {
       ++s.counts.release;
@@ -157,7 +157,6 @@ class AmxProcessor {
       ++(i.pp == kF2 ? s.counts.int8 : s.counts.uint8);
       dot(s, i, [is_signed = i.pp == kF2](auto... all) { add_bytes(is_signed, all...); });
     } else {
-      static_cast<void>(k66);
       refuse("an instruction that is not expected");
     }
     i.registers[REG_RIP] += i.length;

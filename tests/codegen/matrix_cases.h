@@ -7,12 +7,18 @@
 #include "codegen/matrix/product.h"
 #include "codegen/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <ostream>
 #include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -5,7 +5,18 @@
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix_cases.h"
 
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace tessera::testing {
 namespace {
