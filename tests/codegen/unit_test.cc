@@ -81,6 +81,43 @@ TEST(MatrixUnit, LargeAndNarrowShapes) {
     }
 }
 
+// The panels of an operand that stays (README.md) give what panels of a task give.
+TEST(MatrixUnit, PanelsThatAreGivenHaveTheSameBits) {
+  const OnUnit unit(MatrixUnit::emulated);
+  constexpr std::int64_t kM = 20, kN = 2 * 32 + 7, kK = 4197;
+  for (const bool lines_adjacent : {false, true}) {
+    const matrix::Distances of_b =
+        lines_adjacent ? matrix::Distances{kN, 1} : matrix::Distances{1, kK};
+    std::mt19937 random(14);
+    Drawn<bfloat16_t> drawn{random};
+    std::vector<bfloat16_t> a(kM * kK), b(kK * kN);
+    for (bfloat16_t& x : a) x = drawn();
+    for (bfloat16_t& x : b) x = drawn();
+    std::vector<float> sums[2];
+    for (const bool given : {false, true}) {
+      matrix::Problem problem{DType::bfloat16,
+                              {DType::float32, Terms::unit_bfloat16},
+                              kM,
+                              kN,
+                              kK,
+                              {1, kK},
+                              of_b,
+                              kM,
+                              kN};
+      problem.panels_given = given;
+      const matrix::Product product(problem);
+      ASSERT_EQ(product.shares_b(), given);
+      std::vector<char> panels(given ? product.shared_bytes() : 0);
+      for (std::int64_t task = given ? product.shared_tasks() : 0; task-- > 0;)
+        product.share(b.data(), panels.data(), task);
+      sums[given].resize(kM * kN);
+      product.run({a.data(), b.data(), sums[given].data(), kN, kM, kN, kK,
+                   given ? panels.data() : nullptr, 0});
+    }
+    EXPECT_EQ(std::memcmp(sums[0].data(), sums[1].data(), kM * kN * sizeof(float)), 0);
+  }
+}
+
 // The product of one row and one column.
 template <class E>
 float inner_product(matrix::Terms terms, std::vector<E> x, std::vector<E> y) {
