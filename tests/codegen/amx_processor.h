@@ -1,7 +1,8 @@
-// AMX on processors that do not have it: its instructions raise SIGILL there, and this class executes
-// them as Intel's manual defines them (Software Developer's Manual, volume 2). So the machine code
-// that the library makes for AMX runs on any x86-64 processor under Linux, one instruction at a time.
-// Whatever a processor would refuse is an error, as are instructions that are not AMX's.
+// AMX on processors that do not have it: its instructions raise SIGILL there, and this class
+// executes them as Intel's manual defines them (Software Developer's Manual, volume 2). So the
+// machine code that the library makes for AMX runs on any x86-64 processor under Linux, one
+// instruction at a time. Whatever a processor would refuse is an error, as are instructions that
+// are not AMX's.
 #pragma once
 
 #if defined(__linux__) && defined(__x86_64__)
@@ -125,7 +126,7 @@ class AmxProcessor {
     i.opcode = i.at[3];
     i.mod = i.at[4] >> 6, i.reg = i.at[4] >> 3 & 7, i.rm = i.at[4] & 7;
     i.length = 5;
-    constexpr int kNone = 0, k66 = 1, kF3 = 2, kF2 = 3;
+    constexpr int kNone = 0, kF3 = 2, kF2 = 3;  // the values of `pp`
     State& s = state();
     if (i.opcode == 0x49 && i.pp == kNone && i.mod == 3 && i.reg == 0 && i.rm == 0) {
       ++s.counts.release;
@@ -156,7 +157,6 @@ class AmxProcessor {
       ++(i.pp == kF2 ? s.counts.int8 : s.counts.uint8);
       dot(s, i, [is_signed = i.pp == kF2](auto... all) { add_bytes(is_signed, all...); });
     } else {
-      static_cast<void>(k66);
       refuse("an instruction that is not expected");
     }
     i.registers[REG_RIP] += i.length;

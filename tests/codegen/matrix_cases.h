@@ -1,18 +1,24 @@
 // Products of matrices of every kind, and what they are compared with: the order of additions that
-// they promise (codegen/matrix/product.h and unit_kernel.h), bit by bit, and exact sums. Integers are
-// compared with sums modulo 2^64. Operands lie between pages that must not be read.
+// they promise (codegen/matrix/product.h and unit_kernel.h), bit by bit, and exact sums. Integers
+// are compared with sums modulo 2^64. Operands lie between pages that must not be read.
 #pragma once
 
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/product.h"
 #include "codegen/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <ostream>
 #include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

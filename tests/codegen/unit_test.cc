@@ -1,11 +1,22 @@
-// Products on a matrix unit, against the order of additions that they promise (unit_kernel.h), bit by
-// bit: on the emulation of the unit by vectors, which tests blocks, packing and edges, and as machine
-// code for AMX, which runs on a processor with AMX or on AmxProcessor.
+// Products on a matrix unit, against the order of additions that they promise (unit_kernel.h), bit
+// by bit: on the emulation of the unit by vectors, which tests blocks, packing and edges, and as
+// machine code for AMX, which runs on a processor with AMX or on AmxProcessor.
 #include "codegen/amx_processor.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix_cases.h"
 
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace tessera::testing {
 namespace {
@@ -60,7 +71,7 @@ TEST(MatrixUnit, LargeAndNarrowShapes) {
            {5, 2100, 34, 5, 2100},
            {33, 70, 1024, 33, 70},
            {20, 70, 2048, 10, 70},
-           {3, 40, 4097, 3, 32}})
+           {4, 70, 4097, 2, 70}})
     for (int b : {0, 1}) {
       for_each_unit_case(
           [&, m = m, n = n, k = k, rows = row_block, columns = column_block]<class C>(C) {
@@ -68,6 +79,43 @@ TEST(MatrixUnit, LargeAndNarrowShapes) {
           });
       if (HasFailure()) return;
     }
+}
+
+// The panels of an operand that stays (README.md) give what panels of a task give.
+TEST(MatrixUnit, PanelsThatAreGivenHaveTheSameBits) {
+  const OnUnit unit(MatrixUnit::emulated);
+  constexpr std::int64_t kM = 20, kN = 2 * 32 + 7, kK = 4197;
+  for (const bool lines_adjacent : {false, true}) {
+    const matrix::Distances of_b =
+        lines_adjacent ? matrix::Distances{kN, 1} : matrix::Distances{1, kK};
+    std::mt19937 random(14);
+    Drawn<bfloat16_t> drawn{random};
+    std::vector<bfloat16_t> a(kM * kK), b(kK * kN);
+    for (bfloat16_t& x : a) x = drawn();
+    for (bfloat16_t& x : b) x = drawn();
+    std::vector<float> sums[2];
+    for (const bool given : {false, true}) {
+      matrix::Problem problem{DType::bfloat16,
+                              {DType::float32, Terms::unit_bfloat16},
+                              kM,
+                              kN,
+                              kK,
+                              {1, kK},
+                              of_b,
+                              kM,
+                              kN};
+      problem.panels_given = given;
+      const matrix::Product product(problem);
+      ASSERT_EQ(product.shares_b(), given);
+      std::vector<char> panels(given ? product.shared_bytes() : 0);
+      for (std::int64_t task = given ? product.shared_tasks() : 0; task-- > 0;)
+        product.share(b.data(), panels.data(), task);
+      sums[given].resize(kM * kN);
+      product.run({a.data(), b.data(), sums[given].data(), kN, kM, kN, kK,
+                   given ? panels.data() : nullptr, 0});
+    }
+    EXPECT_EQ(std::memcmp(sums[0].data(), sums[1].data(), kM * kN * sizeof(float)), 0);
+  }
 }
 
 // The product of one row and one column.
@@ -194,30 +242,35 @@ TEST_F(AmxCode, ThreadsHaveTilesOfTheirOwn) {
 // sums are loaded and stored once for each stretch of k.
 TEST_F(AmxCode, MovesTilesNoMoreThanNeeded) {
   if (!processor_) GTEST_SKIP() << "the processor executes AMX and does not count";
-  for_each_unit_case([&]<class C>(C) {
-    using E = typename C::Element;
-    constexpr std::int64_t kM = 64, kN = 96, kGroups = 20, kStretches = 2;
-    const std::int64_t k = kGroups * 16 * matrix::steps_of(C::terms);
-    const std::vector<E> a(static_cast<std::size_t>(kM * k)), b(static_cast<std::size_t>(k * kN));
-    std::vector<typename C::Sum> c(static_cast<std::size_t>(kM * kN));
-    const matrix::Product product({dtype_of<E>(), C::kind(), kM, kN, k, {1, k}, {kN, 1}, kM, kN});
-    const AmxProcessor::Counts before = AmxProcessor::counts();
-    product.run({a.data(), b.data(), c.data(), kN, kM, kN, k});
-    const AmxProcessor::Counts& now = AmxProcessor::counts();
-    constexpr std::int64_t kBlocks = kM / 32 * kN / 32, kSums = 4 * kBlocks;
-    EXPECT_EQ(now.zero - before.zero, kSums);
-    EXPECT_EQ(now.store - before.store, kStretches * kSums);
-    EXPECT_EQ(now.load - before.load, (kStretches - 1) * kSums + 4 * kGroups * kBlocks);
-    EXPECT_EQ(now.configure - before.configure, kStretches * kM / 32);
-    EXPECT_EQ(now.release - before.release, now.configure - before.configure);
-    const std::int64_t of_terms[] = {now.bfloat16 - before.bfloat16, now.float16 - before.float16,
-                                     now.int8 - before.int8, now.uint8 - before.uint8};
-    for (std::size_t i = 0; i < 4; ++i)
-      EXPECT_EQ(of_terms[i], i + static_cast<std::size_t>(Terms::unit_bfloat16) ==
-                                     static_cast<std::size_t>(C::terms)
-                                 ? 4 * kGroups * kBlocks
-                                 : 0);
-  });
+  constexpr std::int64_t kGroups = 20, kStretches = 2;
+  for (const auto& [m, n] :
+       {std::pair<std::int64_t, std::int64_t>{64, 96}, {64, 20}, {16, 96}, {9, 3}})
+    for_each_unit_case([&, m = m, n = n]<class C>(C) {
+      using E = typename C::Element;
+      SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + ", terms " +
+                   std::to_string(static_cast<int>(C::terms)));
+      const std::int64_t k = kGroups * 16 * matrix::steps_of(C::terms);
+      const std::vector<E> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
+      std::vector<typename C::Sum> c(static_cast<std::size_t>(m * n));
+      const matrix::Product product({dtype_of<E>(), C::kind(), m, n, k, {1, k}, {n, 1}, m, n});
+      const AmxProcessor::Counts before = AmxProcessor::counts();
+      product.run({a.data(), b.data(), c.data(), n, m, n, k});
+      const AmxProcessor::Counts& now = AmxProcessor::counts();
+      const std::int64_t panels = (m + 31) / 32, blocks = panels * ((n + 31) / 32),
+                         tiles = m > 16 ? 2 : 1, sums = 2 * tiles * blocks;
+      EXPECT_EQ(now.zero - before.zero, sums);
+      EXPECT_EQ(now.store - before.store, kStretches * sums);
+      EXPECT_EQ(now.load - before.load, (kStretches - 1) * sums + (tiles + 2) * kGroups * blocks);
+      EXPECT_EQ(now.configure - before.configure, kStretches * panels);
+      EXPECT_EQ(now.release - before.release, now.configure - before.configure);
+      const std::int64_t products[] = {now.bfloat16 - before.bfloat16, now.float16 - before.float16,
+                                       now.int8 - before.int8, now.uint8 - before.uint8};
+      for (std::size_t i = 0; i < 4; ++i) {
+        const bool of_terms = i + static_cast<std::size_t>(Terms::unit_bfloat16) ==
+                              static_cast<std::size_t>(C::terms);
+        EXPECT_EQ(products[i], of_terms ? 2 * tiles * kGroups * blocks : 0);
+      }
+    });
 }
 
 #endif

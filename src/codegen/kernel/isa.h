@@ -34,8 +34,8 @@ const Isa& host_isa();
 /// A processor with these features, by LLVM's names, of which those that TESSERA_ISA excludes are
 /// turned off. `newest` is the value of that variable, or empty.
 Isa isa_with(std::string cpu, std::map<std::string, bool> features, const std::string& newest);
-/// The matrix unit of host_isa() if the system lets this process use it. AMX has registers of 8 KiB,
-/// which Linux saves only for processes that have asked for them; the first call asks.
+/// The matrix unit of host_isa() if the system lets this process use it. AMX has registers of
+/// 8 KiB, which Linux saves only for processes that have asked for them; the first call asks.
 MatrixUnit matrix_unit();
 /// For tests: the answers of matrix_unit() from now on, or its own ones again.
 void pretend_matrix_unit(std::optional<MatrixUnit> unit);

@@ -56,8 +56,8 @@ inline Adjacent adjacent_in(const Distances& d) {
   return d.line == 1 ? Adjacent::lines : d.step == 1 ? Adjacent::steps : Adjacent::neither;
 }
 
-/// How lines are copied into panels of `width` lines, in each the words one after the other. A panel
-/// begins `each` lines behind the one before it.
+/// How lines are copied into panels of `width` lines, in each the words one after the other. A
+/// panel begins `each` lines behind the one before it.
 struct Panelling {
   PackKernel kernel, two_vectors;  // the latter copies two vectors of lines, or is null
   Distances distances;

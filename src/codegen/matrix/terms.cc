@@ -65,15 +65,17 @@ Kind integer_kind(DType operand, DType sum) {
 bool has_bfloat16_pairs() { return host_isa().bfloat16; }
 
 std::optional<Terms> unit_terms(DType operand, DType sum) {
-  if (matrix_unit() == MatrixUnit::none) return std::nullopt;
   const Isa& isa = host_isa();
-  if (sum == DType::float32 && operand == DType::bfloat16 && isa.unit_bfloat16)
-    return Terms::unit_bfloat16;
-  if (sum == DType::float32 && operand == DType::float16 && isa.unit_float16)
-    return Terms::unit_float16;
-  if (sum == DType::int32 && operand == DType::int8 && isa.unit_int8) return Terms::unit_int8;
-  if (sum == DType::int32 && operand == DType::uint8 && isa.unit_int8) return Terms::unit_uint8;
-  return std::nullopt;
+  std::optional<Terms> terms;
+  if (sum == DType::float32) {
+    if (operand == DType::bfloat16 && isa.unit_bfloat16) terms = Terms::unit_bfloat16;
+    if (operand == DType::float16 && isa.unit_float16) terms = Terms::unit_float16;
+  } else if (sum == DType::int32 && isa.unit_int8) {
+    if (operand == DType::int8) terms = Terms::unit_int8;
+    if (operand == DType::uint8) terms = Terms::unit_uint8;
+  }
+  // Only a product that would use the unit asks the system for it.
+  return terms && matrix_unit() != MatrixUnit::none ? terms : std::nullopt;
 }
 
 TermsIr::TermsIr(IrBuilder& b, const Kind& kind, DType from, bool shifted)

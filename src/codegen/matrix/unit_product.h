@@ -1,9 +1,9 @@
 // Products of matrices on a processor's matrix unit (unit_kernel.h): which operands are packed, and
 // the order of the blocks. None of these choices changes a bit.
 //
-// B is packed into panels of 32 columns, in which the words of a step are adjacent (packing.h). A is
-// read in place if its steps are adjacent and fill whole registers. Otherwise it is packed, register
-// by register.
+// B is packed into panels of 32 columns, in which the words of a step are adjacent (packing.h). A
+// is read in place if its steps are adjacent and fill whole registers. Otherwise it is packed,
+// register by register.
 #pragma once
 
 #include "codegen/matrix/packing.h"
