@@ -138,7 +138,8 @@ class Steps:
         return f"JAX {found['jax']} on {found['devices']} × {found['device']}", found
 
     def tests(self, name, limit, share=1, only="*", more=None):
-        here = self.environment(None, cache=True, **(more or {}))
+        # With `more`, the tests load the plug-in themselves.
+        here = self.environment("cpu" if more else None, cache=True, **(more or {}))
         if share > 1:
             here |= {"GTEST_TOTAL_SHARDS": str(share), "GTEST_SHARD_INDEX": "0"}
         _, text = run(self.programs.command(name, "--gtest_brief=0", f"--gtest_filter={only}"), here, limit)
