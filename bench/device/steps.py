@@ -171,9 +171,9 @@ class Steps:
         except Failed as e:
             values["jax_error"] = str(e)
         good = values["tessera"]["good"]
-        checked = f"the loss fell from {values['tessera']['first_loss']:.4g} to {values['tessera']['last_loss']:.4g}"
+        checked = f"the loss went from {values['tessera']['first_loss']:.4g} to {values['tessera']['last_loss']:.4g}"
         if not good:
-            raise Failed(checked.replace("fell", "went"))
+            raise Failed(checked)
         return checked, values
 
     def calls(self, limit):
