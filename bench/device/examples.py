@@ -1,13 +1,14 @@
 """The examples as steps of scripts/device_check: what they print on a platform is what they print on the CPU, within bounds."""
 
 import dataclasses
+import difflib
 import re
 import tempfile
 
 import packing
 
 # Lines about times, memory and the machine differ from run to run.
-OWN = re.compile(r"\d ?(?:ms|us|µs|s|MB|KB|GB|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
+OWN = re.compile(r"^[IWEF]\d{4} |^WARNING: All log messages|\d ?(?:ms|us|µs|s|MB|KB|GB|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w])")
 
 
@@ -24,15 +25,15 @@ def compared(there, here):
         return [line for line in re.sub(r"\r", "\n", text).splitlines() if line.strip() and not OWN.search(line)]
 
     there, here = kept(there), kept(here)
-    numbers, most, lines = 0, 0.0, abs(len(there) - len(here))
-    for a, b in zip(there, here):
-        if NUMBER.sub("#", a) != NUMBER.sub("#", b):
-            lines += 1
-            continue
-        for x, y in zip(map(float, NUMBER.findall(a)), map(float, NUMBER.findall(b))):
-            numbers += 1
-            most = max(most, abs(x - y) / max(abs(x), abs(y), 1.0))
-    return Difference(numbers, most, lines)
+    words = [[" ".join(NUMBER.sub("#", line).split()) for line in side] for side in (there, here)]
+    numbers, most, same = 0, 0.0, 0
+    for block in difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks():
+        same += block.size
+        for a, b in zip(there[block.a:block.a + block.size], here[block.b:block.b + block.size]):
+            for x, y in zip(map(float, NUMBER.findall(a)), map(float, NUMBER.findall(b))):
+                numbers += 1
+                most = max(most, abs(x - y) / max(abs(x), abs(y), 1.0))
+    return Difference(numbers, most, max(len(there), len(here)) - same)
 
 
 @dataclasses.dataclass(frozen=True)
