@@ -8,7 +8,7 @@ import tempfile
 import packing
 
 # Lines about times, memory and the machine differ from run to run.
-OWN = re.compile(r"^[IWEF]\d{4} |^WARNING: All log messages|\d ?(?:ms|us|µs|s|MB|KB|GB|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
+OWN = re.compile(r"^[IWEF]\d{4} |^WARNING: All log messages|\d ?(?:ms|us|µs|s|MB|KB|GB|KiB|MiB|B|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|backend|^(?:replicated weights|shards of data|results) +\d|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w])")
 
 
@@ -25,7 +25,8 @@ def compared(there, here):
         return [line for line in re.sub(r"\r", "\n", text).splitlines() if line.strip() and not OWN.search(line)]
 
     there, here = kept(there), kept(here)
-    words = [[" ".join(NUMBER.sub("#", line).split()) for line in side] for side in (there, here)]
+    # How wide numbers are printed depends on their last digits.
+    words = [[re.sub(r"\s*([\[\]])\s*", r"\1", " ".join(NUMBER.sub("#", line).split())) for line in side] for side in (there, here)]
     numbers, most, same = 0, 0.0, 0
     for block in difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks():
         same += block.size
