@@ -9,6 +9,7 @@ import packing
 
 # Lines about times, memory and the machine differ from run to run.
 OWN = re.compile(r"^[IWEF]\d{4} |^WARNING: All log messages|\d ?(?:ms|us|µs|s|MB|KB|GB|KiB|MiB|B|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|backend|^(?:replicated weights|shards of data|results) +\d|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
+RATE = re.compile(r"\s+[\d.,]+ \w+/s\b.*")  # to the end of the line, where the time that is left follows
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w])")
 
 
@@ -22,7 +23,8 @@ class Difference:
 def compared(there, here):
     """How two outputs differ. The same lines must be there in the same order, but for those of the machine."""
     def kept(text):
-        return [line for line in re.sub(r"\r", "\n", text).splitlines() if line.strip() and not OWN.search(line)]
+        lines = (RATE.sub("", line) for line in re.sub(r"\r", "\n", text).splitlines())
+        return [line for line in lines if line.strip() and not OWN.search(line)]
 
     there, here = kept(there), kept(here)
     # How wide numbers are printed depends on their last digits.
