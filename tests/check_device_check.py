@@ -108,7 +108,7 @@ assert [p[0] for p in steps.chosen(plan, ["^calls"])] == ["load", "calls"]
 
 # --- some steps on our own plug-in, from a folder that was prepared
 if len(sys.argv) > 3:
-    build, plugin = sys.argv[2:]
+    build, plugin = (str(pathlib.Path(p).resolve()) for p in sys.argv[2:])
     with tempfile.TemporaryDirectory() as work:
         script, folder, out = str(root / "scripts/device_check"), f"{work}/folder", f"{work}/out"
         made = subprocess.run([sys.executable, script, "--prepare", folder, "--build", build], capture_output=True, text=True)

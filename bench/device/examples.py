@@ -8,7 +8,7 @@ import tempfile
 import packing
 
 # Lines about times, memory and the machine differ from run to run.
-OWN = re.compile(r"^[IWEF]\d{4} |^WARNING: All log messages|\d ?(?:ms|us|µs|s|MB|KB|GB|KiB|MiB|B|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|backend|^(?:replicated weights|shards of data|results) +\d|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
+OWN = re.compile(r"^[IWEF]\d{4} |^WARNING: All log messages|\d ?(?:ms|us|µs|s|MB|KB|GB|KiB|MiB|B|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|backend|Best strategy|[┌├└│]|^(?:replicated weights|shards of data|results) +\d|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
 RATE = re.compile(r"\s+[\d.,]+ \w+/s\b.*")  # to the end of the line, where the time that is left follows
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w])")
 

@@ -115,11 +115,12 @@ class Steps:
         return result
 
     def output(self, command, environment, limit):
-        code, text = run(command, environment, limit)
+        # Warnings go to the log, because they come at other places of the output each time.
+        code, text = run(command, environment, limit, self.log)
         if self.log:
             self.log.write(f"===== {' '.join(command)}\n{text}\n")
         if code:
-            raise Failed(f"it ended with code {code}: " + " ".join(text.split())[-300:])
+            raise Failed(f"it ended with code {code}, and log.txt has its errors: " + " ".join(text.split())[-200:])
         return text
 
     @staticmethod
