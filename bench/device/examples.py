@@ -8,7 +8,13 @@ import tempfile
 import packing
 
 # Lines about times, memory and the machine differ from run to run.
-OWN = re.compile(r"^[IWEF]\d{4} |^WARNING: All log messages|\d ?(?:ms|us|µs|s|MB|KB|GB|KiB|MiB|B|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|backend|Best strategy|[┌├└│]|^(?:replicated weights|shards of data|results) +\d|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
+OWN = re.compile("|".join((
+    r"^[IWEF]\d{4} |^WARNING: All log messages",  # a plug-in's log
+    r"\d ?(?:ms|us|µs|s|MB|KB|GB|KiB|MiB|B|bytes)\b|steps/s|per second|[Tt]ime|[Ss]peed|Best strategy",
+    r"memory|temporar|^(?:replicated weights|shards of data|results) +\d",
+    r"[Dd]evices?:|Device\(|backend|[┌├└│]",  # names of devices
+    r"Drawn|wrote|from: ",
+)))
 RATE = re.compile(r"\s+[\d.,]+ \w+/s\b.*")  # to the end of the line, where the time that is left follows
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w])")
 
