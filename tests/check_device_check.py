@@ -45,6 +45,8 @@ same = examples.compared("loss 2.5000\ntook 3.1 s\n", "loss 2.5001\ntook 9.9 s\n
 assert same == examples.Difference(1, abs(2.5 - 2.5001) / 2.5001, 0), same
 assert examples.compared("a 1\nb 2\n", "a 1\nc 2\n") == examples.Difference(1, 0.0, 1)
 assert examples.compared("a 1\n", "a 1\na 2\n").lines == 1
+assert examples.compared("W0000 00:00:1 a.cc:3] 7 things\nb 2\nc 3\n", "b 2\nx\nc 3\n") == examples.Difference(2, 0.0, 1)
+assert examples.compared("loss 1.5  1445 img/s  ETA 0:31", "loss 1.5  20 img/s  ETA 9:31") == examples.Difference(1, 0.0, 0)
 assert examples.compared("Devices: [PluginDevice(id=0)]\nx 1", "Devices: [CpuDevice(id=0)]\nx 1") == examples.Difference(1, 0.0, 0)
 assert examples.compared("[[ 1.  2.]\n [-3e-4 4.]]", "[[ 1.  2.]\n [-3e-4 4.5]]") == examples.Difference(4, 0.5 / 4.5, 0)
 
@@ -106,7 +108,7 @@ assert [p[0] for p in steps.chosen(plan, ["^calls"])] == ["load", "calls"]
 
 # --- some steps on our own plug-in, from a folder that was prepared
 if len(sys.argv) > 3:
-    build, plugin = sys.argv[2:]
+    build, plugin = (str(pathlib.Path(p).resolve()) for p in sys.argv[2:])
     with tempfile.TemporaryDirectory() as work:
         script, folder, out = str(root / "scripts/device_check"), f"{work}/folder", f"{work}/out"
         made = subprocess.run([sys.executable, script, "--prepare", folder, "--build", build], capture_output=True, text=True)

@@ -1,13 +1,21 @@
 """The examples as steps of scripts/device_check: what they print on a platform is what they print on the CPU, within bounds."""
 
 import dataclasses
+import difflib
 import re
 import tempfile
 
 import packing
 
 # Lines about times, memory and the machine differ from run to run.
-OWN = re.compile(r"\d ?(?:ms|us|µs|s|MB|KB|GB|bytes)\b|[Tt]ime|[Ss]peed|memory|temporar|[Dd]evices?:|Drawn|wrote|Device\(|from: |steps/s|per second")
+OWN = re.compile("|".join((
+    r"^[IWEF]\d{4} |^WARNING: All log messages",  # a plug-in's log
+    r"\d ?(?:ms|us|µs|s|MB|KB|GB|KiB|MiB|B|bytes)\b|steps/s|per second|[Tt]ime|[Ss]peed|Best strategy",
+    r"memory|temporar|^(?:replicated weights|shards of data|results) +\d",
+    r"[Dd]evices?:|Device\(|backend|[┌├└│]",  # names of devices
+    r"Drawn|wrote|from: ",
+)))
+RATE = re.compile(r"\s+[\d.,]+ \w+/s\b.*")  # to the end of the line, where the time that is left follows
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w])")
 
 
@@ -21,18 +29,20 @@ class Difference:
 def compared(there, here):
     """How two outputs differ. The same lines must be there in the same order, but for those of the machine."""
     def kept(text):
-        return [line for line in re.sub(r"\r", "\n", text).splitlines() if line.strip() and not OWN.search(line)]
+        lines = (RATE.sub("", line) for line in re.sub(r"\r", "\n", text).splitlines())
+        return [line for line in lines if line.strip() and not OWN.search(line)]
 
     there, here = kept(there), kept(here)
-    numbers, most, lines = 0, 0.0, abs(len(there) - len(here))
-    for a, b in zip(there, here):
-        if NUMBER.sub("#", a) != NUMBER.sub("#", b):
-            lines += 1
-            continue
-        for x, y in zip(map(float, NUMBER.findall(a)), map(float, NUMBER.findall(b))):
-            numbers += 1
-            most = max(most, abs(x - y) / max(abs(x), abs(y), 1.0))
-    return Difference(numbers, most, lines)
+    # How wide numbers are printed depends on their last digits.
+    words = [[re.sub(r"\s*([\[\]])\s*", r"\1", " ".join(NUMBER.sub("#", line).split())) for line in side] for side in (there, here)]
+    numbers, most, same = 0, 0.0, 0
+    for block in difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks():
+        same += block.size
+        for a, b in zip(there[block.a:block.a + block.size], here[block.b:block.b + block.size]):
+            for x, y in zip(map(float, NUMBER.findall(a)), map(float, NUMBER.findall(b))):
+                numbers += 1
+                most = max(most, abs(x - y) / max(abs(x), abs(y), 1.0))
+    return Difference(numbers, most, max(len(there), len(here)) - same)
 
 
 @dataclasses.dataclass(frozen=True)
