@@ -114,7 +114,7 @@ TEST_F(Faults, NoMemoryForACall) {
 }
 
 TEST_F(Faults, ADeviceIsLostBeforeACall) {
-  const auto f = ts::jit([](Array a) { return a + 1; }, {.name = "next", .donate = {0}});
+  const auto f = ts::jit([](Array a) { return a + 1; }, {.donate = {0}, .name = "next"});
   Array given = ts::block_until_ready(ts::device_put(host, there[0]));
   (void)f(ts::device_put(host, there[0])).block_until_ready();
   {

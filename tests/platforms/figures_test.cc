@@ -42,7 +42,7 @@ class Figures : public testing::Test {
 
 TEST_F(Figures, RandomBitsAreTheSame) {
   using namespace ts::random;
-  expect_same_bits([](Array k) { return split(k, 7); });
+  expect_same_bits([](Array k) { return ts::random::split(k, 7); });
   expect_same_bits([](Array k) { return fold_in(k, 12345); });
   for (const ts::DType d :
        {ts::DType::uint8, ts::DType::uint16, ts::DType::uint32, ts::DType::uint64})
