@@ -77,7 +77,7 @@ struct Waiting {
   std::string what;
   std::shared_ptr<const void> kept;
   int device = 0;
-  // Of a program that a profile records: its row, and when the call was made.
+  // The row of a program that a profile records, and when the call was made.
   std::int64_t row = 0, asked = -1;
   // Whether the end of the process waits for it.
   bool is_work = true;
