@@ -100,9 +100,7 @@ TEST_F(Figures, ProfilesHaveThePrograms) {
 
 // The text of a compiled function says what is sent to the host and back.
 TEST_F(Figures, WhatIsSentIsSaid) {
-  const auto f = ts::jit([](Array a) {
-    return ts::real(ts::linalg::eigvals(a + 1)) * 2;
-  });
+  const auto f = ts::jit([](Array a) { return ts::real(ts::linalg::eigvals(a + 1)) * 2; });
   const Array x = ts::device_put(ts::eye(3), there[0]);
   const std::string text = f.lower(x).compile().schedule();
   const std::string platform(there[0].platform);

@@ -20,7 +20,7 @@ inline std::vector<HostArray> run_compiled(const ProgramPtr& p,
   std::vector<runtime::ArrayDataPtr> in, results;
   for (const HostArray& a : inputs)
     in.push_back(runtime::from_host(Type(a.dtype, a.shape), a.bytes));
-  const std::shared_ptr<const runtime::Executable> compiled = 
+  const std::shared_ptr<const runtime::Executable> compiled =
       runtime::compile(p, {}, runtime::default_backend());
   {
     std::optional<WorkCounter> counter;
