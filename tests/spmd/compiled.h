@@ -1,6 +1,7 @@
 // Runs programs in the executor of the default platform.
 #pragma once
 
+#include "runtime/backend.h"
 #include "runtime/executable.h"
 #include "runtime/host/devices.h"
 #include "spmd/spmd_check.h"
