@@ -157,7 +157,8 @@ int main(int argc, char** argv) {
   ts::PlatformOptions options;
   for (int i = 2; i < argc; ++i)
     if (const char* equals = std::strchr(argv[i], '='))
-      options[std::string(argv[i], equals)] = static_cast<std::int64_t>(std::atoll(equals + 1));
+      options[std::string(argv[i], static_cast<std::size_t>(equals - argv[i]))] =
+          static_cast<std::int64_t>(std::atoll(equals + 1));
   const Place place{ts::load_platform("measured", argv[1], options)[0]};
   const ts::PlatformInfo info = ts::platform_info("measured");
   std::printf("%s, %s:\n\n", info.reports.c_str(), info.device.c_str());

@@ -16,6 +16,7 @@ enum class Cpu {
   in_place,
   same_bits,
   subnormals,
+  equal_zeros,
   schedules,
   host_calls,
   first,
@@ -29,6 +30,7 @@ inline const char* because(Cpu property) {
     case Cpu::in_place: return "arrays are read, shared and reused in place";
     case Cpu::same_bits: return "the same bits on any number of devices, and under each rewriting";
     case Cpu::subnormals: return "subnormal numbers are computed, or flushed as a setting says";
+    case Cpu::equal_zeros: return "zeros of both signs are equal where values are ordered";
     case Cpu::schedules: return "schedules, profiles and counts of work are those of our compiler";
     case Cpu::host_calls: return "callbacks, prints and checks run in the middle of a program";
     case Cpu::first: return "the CPU's first device is the default";

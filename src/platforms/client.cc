@@ -77,8 +77,10 @@ struct Waiting {
   std::string what;
   std::shared_ptr<const void> kept;
   int device = 0;
-  // Of a program that a profile records: its row, and when the call was made.
+  // The row of a program that a profile records, and when the call was made.
   std::int64_t row = 0, asked = -1;
+  // Whether the end of the process waits for it.
+  bool is_work = true;
 
   void end(PJRT_Error* error);
 };
@@ -106,6 +108,7 @@ void Waiting::end(PJRT_Error* error) {
     runtime::profiler::record({what, "program", row, begin, now, {}});
   }
   event->end(thrown);
+  if (!is_work) return;
   {
     const Locked lock(client.mutex_);
     --client.under_way_;
@@ -278,9 +281,10 @@ std::shared_ptr<Completion> Client::follow(PJRT_Event* event, Waiting given) con
   auto made = std::make_shared<Event>();
   given.event = made;
   auto waiting = std::make_unique<Waiting>(std::move(given));
+  const int work = waiting->is_work;
   {
     const Locked lock(mutex_);
-    ++under_way_;
+    under_way_ += work;
   }
   PJRT_Event_OnReady_Args args{};
   args.event = event;
@@ -290,7 +294,7 @@ std::shared_ptr<Completion> Client::follow(PJRT_Event* event, Waiting given) con
     plugin_->call(&PJRT_Api::PJRT_Event_OnReady, args);
   } catch (...) {
     const Locked lock(mutex_);
-    --under_way_;
+    under_way_ -= work;
     throw;
   }
   (void)waiting.release();  // the callback's, which may have run already
@@ -337,7 +341,10 @@ Sent Client::send(const Type& block, const std::byte* from, std::shared_ptr<cons
   args.device = device(number);
   plugin_->call(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args);
   auto buffer = std::make_shared<RemoteBuffer>(*this, args.buffer, block, number);
-  (void)completion_of(args.done_with_host_buffer, "device_put", number, std::move(owner));
+  // If the plug-in reads the host's memory in place, it is done when the buffer is destroyed.
+  Waiting done{*this, nullptr, "device_put", std::move(owner), number};
+  done.is_work = false;
+  (void)follow(args.done_with_host_buffer, std::move(done));
   return {buffer, ready(buffer->get(), "device_put", number)};
 }
 

@@ -52,8 +52,8 @@ std::string precision_text();
 /// All settings of tessera/platform.h that change what is compiled, as a number.
 unsigned compile_mode();
 
-/// `before` is that of flat_maps. Throws DeviceError in the name of `name`, with the plug-in's text,
-/// if it refuses the module, or if maps of the part are over different devices.
+/// `before` is that of flat_maps. Throws DeviceError in the name of `name`, with the plug-in's
+/// text, if it refuses the module, or if maps of the part are over different devices.
 FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime::Backend& backend,
                      const Client& client, const stablehlo::Target& target, std::string_view name,
                      const std::vector<std::pair<MeshRef, MeshRef>>& before = {});

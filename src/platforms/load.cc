@@ -169,10 +169,13 @@ PlatformInfo platform_info(std::string_view name, std::source_location loc) {
 
 }  // namespace tessera::inline v0
 
-// A program that links this component can load platforms before it calls any of these functions.
-// Linking it names this symbol (src/CMakeLists.txt), which brings this file from the archive.
+// A program that links this component can load platforms before it calls any of these functions,
+// and before its own static objects are made, which may hold arrays. Linking it names this symbol
+// (src/CMakeLists.txt), which brings this file from the archive.
 extern "C" const bool tessera_loads_platforms;
-const bool tessera_loads_platforms = [] {
+const bool tessera_loads_platforms = true;
+namespace {
+[[gnu::constructor(150)]] void register_loader() {
   tessera::runtime::set_platform_loader(tessera::load_named);
-  return true;
-}();
+}
+}  // namespace

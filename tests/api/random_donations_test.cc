@@ -5,6 +5,7 @@
 
 #include "api/check.h"
 #include "api/stored.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -370,6 +371,7 @@ std::string problem(const std::vector<std::uint64_t>& steps) {
 }  // namespace
 
 TEST(RandomDonations, LeaveEachArrayToWhoHasIt) {
+  NEEDS_CPU(first);
   ts::set_device_count(kDevices);
   const char* text = std::getenv("TESSERA_DONATIONS");
   const int programs = text ? std::atoi(text) : 400;

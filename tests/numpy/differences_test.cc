@@ -1,4 +1,6 @@
 // docs/differences.md, row by row.
+#include "only_cpu.h"
+
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
@@ -75,6 +77,7 @@ TEST(Differences, SignedWithUnsigned64) {
 }
 
 TEST(Differences, NumbersThatDoNotFit) {
+  NEEDS_CPU(same_bits);
   EXPECT_THROW(bytes() * -3, ts::DTypeError);
   EXPECT_THROW(ints() * 5000000000, ts::DTypeError);
   EXPECT_THROW(ts::maximum(bytes(), 300), ts::DTypeError);
@@ -191,6 +194,7 @@ TEST(Differences, ComparisonLabels) {
 }
 
 TEST(Differences, GreatestZeros) {
+  NEEDS_CPU(equal_zeros);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const ts::TopK top = ts::top_k(ts::array(std::vector<float>{-0.f, -nan, 0.f, nan, 1.f}), 5);
   EXPECT_EQ(top.indices.to_vector<std::int32_t>(), (Ints{1, 3, 4, 0, 2}));

@@ -85,10 +85,10 @@ TEST_F(Faults, NoMemoryForAnArray) {
   EXPECT_EQ(text,
             "device_put: there is no memory on the device: RESOURCE_EXHAUSTED: Out of memory "
             "allocating 4096 bytes.\n"
-            "  - asked for: f32[32,32], 4.0 KiB, on FaultyDevice(id=0)\n"
-            "  - 1 block f32[1024] has 4.0 KiB\n"
+            "  - asked for: f32[32,32], 4096 B, on FaultyDevice(id=0)\n"
+            "  - 1 block f32[1024] has 4096 B\n"
             "  - 1 block f32[6] has 24 B\n"
-            "  - the plug-in has 3.0 MiB in use of 4.0 MiB\n"
+            "  - the plug-in has 3072.0 KiB in use of 4096.0 KiB\n"
             "  try: donate arguments that are not needed any more, or free arrays; "
             "memory_stats(device) says what is in use");
   expect_unharmed(x);
@@ -106,7 +106,7 @@ TEST_F(Faults, NoMemoryForACall) {
   EXPECT_TRUE(text.starts_with(
       "pairs: there is no memory on the device: RESOURCE_EXHAUSTED: Out of memory allocating 4096 "
       "bytes.\n"
-      "  - asked for: the results of the call, 144 B, and temporaries, 0 B, on each of 1 device\n"
+      "  - asked for: the results of the call, 144 B, and temporaries, 64 B, on each of 1 device\n"
       "  - 1 block f32[6] has 24 B\n"
       "  - the plug-in has "))
       << text;
@@ -114,7 +114,7 @@ TEST_F(Faults, NoMemoryForACall) {
 }
 
 TEST_F(Faults, ADeviceIsLostBeforeACall) {
-  const auto f = ts::jit([](Array a) { return a + 1; }, {.name = "next", .donate = {0}});
+  const auto f = ts::jit([](Array a) { return a + 1; }, {.donate = {0}, .name = "next"});
   Array given = ts::block_until_ready(ts::device_put(host, there[0]));
   (void)f(ts::device_put(host, there[0])).block_until_ready();
   {
@@ -146,7 +146,7 @@ TEST_F(Faults, ADeviceIsLostWhileAResultIsRead) {
   {
     const Fault is("lost_at_reading");
     EXPECT_EQ(message<ts::DeviceError>([&] { y.to_vector<float>(); }),
-              "device_get: UNAVAILABLE: The device has fallen off the bus.");
+              "to_vector: UNAVAILABLE: The device has fallen off the bus.");
   }
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
   expect_unharmed(x);
@@ -196,5 +196,5 @@ TEST(FaultsDeathTest, ReadingAfterTheEnd) {
         std::exit(0);
       },
       testing::ExitedWithCode(0),
-      "device_get: UNAVAILABLE: the process ends, and the plug-in may have ended before");
+      "to_vector: UNAVAILABLE: the process ends, and the plug-in may have ended before");
 }

@@ -1,6 +1,7 @@
 // Runs programs in the executor of the default platform.
 #pragma once
 
+#include "runtime/backend.h"
 #include "runtime/executable.h"
 #include "runtime/host/devices.h"
 #include "spmd/spmd_check.h"
@@ -20,7 +21,7 @@ inline std::vector<HostArray> run_compiled(const ProgramPtr& p,
   std::vector<runtime::ArrayDataPtr> in, results;
   for (const HostArray& a : inputs)
     in.push_back(runtime::from_host(Type(a.dtype, a.shape), a.bytes));
-  const std::shared_ptr<const runtime::Executable> compiled = 
+  const std::shared_ptr<const runtime::Executable> compiled =
       runtime::compile(p, {}, runtime::default_backend());
   {
     std::optional<WorkCounter> counter;

@@ -1,9 +1,9 @@
 // The bytes that devices receive, counted while compiled programs run: the table of
 // src/spmd/known_cases.md in numbers. expect_right (partition_check.h) compares all other programs
 // with their plans.
+#include "only_cpu.h"
 #include "ops/movement/movement.h"
 #include "spmd/partition_check.h"
-#include "only_cpu.h"
 
 using namespace partitioning;
 using propagation::f32_of;
