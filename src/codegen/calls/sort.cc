@@ -372,7 +372,8 @@ class LongRows {
 
 template <class F>
 void add_stages(Routine& routine, const SortPlan& p, std::int64_t rows, bool in_lanes) {
-  constexpr std::int64_t kLong = 1 << 16, kPart = 1 << 15, kMostParts = 16;
+  // A part counts all values of a digit, so it is much longer than that.
+  constexpr std::int64_t kLong = 1 << 17, kPart = 1 << 16, kMostParts = 8;
   const std::int64_t parts = std::min(kMostParts, p.n / kPart);
   if constexpr (std::is_integral_v<typename F::Element>)
     if (in_lanes)
