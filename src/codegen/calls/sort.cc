@@ -1,7 +1,7 @@
-// The routine of sorting rows (ops/movement/sort_elements.h). Short rows are sorted one in each vector
-// lane, and longer ones by digits. If there are a few long rows, a stage moves all elements by one
-// digit, and a task those of a part of a row. Elements with equal keys keep their order, or are
-// distinct because of their tags, so every way gives the same stable result.
+// The routine of sorting rows (ops/movement/sort_elements.h). Short rows are sorted one in each
+// vector lane, and longer ones by digits. If there are a few long rows, a stage moves all elements
+// by one digit, and a task those of a part of a row. Elements with equal keys keep their order, or
+// their tags differ, or they have equal bits, so every way gives the same stable result.
 #include "base/thread_kept.h"
 #include "codegen/calls/sort_lanes.h"
 #include "ops/movement/radix.h"
@@ -45,7 +45,7 @@ E* elements_in(std::vector<SortLine>& memory, std::int64_t n) {
   return reinterpret_cast<E*>(memory.data());
 }
 
-constexpr std::int64_t kRadixFrom = 512;  // elements of a row
+constexpr std::int64_t kRadixFrom = 64;  // elements of a row
 
 /// Sorts the elements `from`, which are distinct or in the order of a stable sort as far as their
 /// keys are equal. Uses `to`, and returns the one of the two that contains the result.
@@ -110,8 +110,7 @@ struct RowPlaces {
     out.clear();
     for (std::size_t k = 0; k < p.dtypes.size(); ++k) {
       const std::int64_t size = size_of(p.dtypes[k]);
-      in.push_back(static_cast<const std::byte*>(args.inputs[k]) +
-                   (outside * p.n + inside) * size);
+      in.push_back(static_cast<const std::byte*>(args.inputs[k]) + (outside * p.n + inside) * size);
       out.push_back(static_cast<std::byte*>(args.outputs[k]) +
                     (outside * p.wanted.count + inside) * size);
     }
@@ -294,7 +293,9 @@ class LongRows {
   std::size_t seen_at() const {
     return (2 * static_cast<std::size_t>(rows_ * p_.n) * sizeof(E) + 15) & ~std::size_t{15};
   }
-  std::size_t counts_at() const { return seen_at() + ((tasks() * sizeof(Seen) + 63) & ~std::size_t{63}); }
+  std::size_t counts_at() const {
+    return seen_at() + ((tasks() * sizeof(Seen) + 63) & ~std::size_t{63});
+  }
   static std::byte* scratch(const RoutineArgs& a) { return static_cast<std::byte*>(a.scratch); }
   E* elements(const RoutineArgs& a, std::int64_t row, int which) const {
     return reinterpret_cast<E*>(a.scratch) + (2 * row + which) * p_.n;
@@ -319,8 +320,7 @@ class LongRows {
     RowPlaces places;
     places.find(p_, a, row);
     const std::int64_t begin = begin_of(part);
-    new (seen(a, row) + part) Seen(read_elements<F>(p_, places.in.data(), begin,
-                                                    begin_of(part + 1),
+    new (seen(a, row) + part) Seen(read_elements<F>(p_, places.in.data(), begin, begin_of(part + 1),
                                                     elements(a, row, 0) + begin));
   }
   void count(const RoutineArgs& a, std::int64_t row, std::int64_t part, int digit) const {
@@ -377,9 +377,8 @@ void add_stages(Routine& routine, const SortPlan& p, std::int64_t rows, bool in_
   const std::int64_t parts = std::min(kMostParts, p.n / kPart);
   if constexpr (std::is_integral_v<typename F::Element>)
     if (in_lanes)
-      return p.inner >= lanes_to_sort<typename F::Element>()
-                 ? add_column_stage<F>(routine, p, rows)
-                 : add_lane_stage<F>(routine, p, rows);
+      return p.inner >= lanes_to_sort<typename F::Element>() ? add_column_stage<F>(routine, p, rows)
+                                                             : add_lane_stage<F>(routine, p, rows);
   if (p.n >= kLong && rows < parts && p.groups.size() == 1 && !p.few())
     LongRows<F>(p, rows, parts).add_stages(routine);
   else
