@@ -236,4 +236,4 @@ std::string wrong(const walk::Tape& tape) {
 
 }  // namespace
 
-TEST(RandomSorts, AreThoseOfAComparison) { check::check_many(400, 24, wrong); }
+TEST(RandomSorts, AreThoseOfAComparison) { check::check_many(200, 24, wrong); }
