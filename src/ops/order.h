@@ -29,9 +29,8 @@ struct Ordered {
   static constexpr bool is_float = !std::is_integral_v<T>;
   using Bits = std::conditional_t<
       sizeof(T) == 1, std::uint8_t,
-      std::conditional_t<
-          sizeof(T) == 2, std::uint16_t,
-          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+      std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
   static constexpr int kBits = 8 * static_cast<int>(sizeof(T));
   static constexpr Bits kSign = static_cast<Bits>(Bits{1} << (kBits - 1));
   static constexpr Bits kLast = std::numeric_limits<Bits>::max();

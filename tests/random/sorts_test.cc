@@ -21,9 +21,9 @@ namespace {
 
 const std::vector<ts::DType>& real_types() {
   using enum ts::DType;
-  static const auto& all = *new std::vector<ts::DType>{
-      float32, int32, float64, int64, bfloat16, float16, uint8, int8, uint16,
-      int16,   uint32, uint64, boolean};
+  static const auto& all =
+      *new std::vector<ts::DType>{float32, int32,  float64, int64,  bfloat16, float16, uint8,
+                                  int8,    uint16, int16,   uint32, uint64,   boolean};
   return all;
 }
 
@@ -39,9 +39,8 @@ T drawn(std::mt19937_64& random, std::int64_t kinds) {
     if (kinds > 0) return static_cast<T>(random() % static_cast<std::uint64_t>(kinds));
     return static_cast<T>(random());
   } else {
-    using U = std::conditional_t<
-        sizeof(T) == 2, std::uint16_t,
-        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    using U = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                 std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
     constexpr U kSign = static_cast<U>(U{1} << (8 * sizeof(T) - 1));
     // All bits at random, which are NaNs of any kind now and then; or few values.
     if (kinds == 0) return std::bit_cast<T>(static_cast<U>(random()));
@@ -162,7 +161,7 @@ std::string difference(const ts::HostArray& in, const ts::HostArray& out, std::i
 
 std::int64_t row_length(Dice& dice) {
   const std::int64_t about =
-      dice.of(walk::Ints{3, 1, 2, 0, 8, 33, 100, 511, 512, 1000, 3000, 17000, 70000, 140000});
+      dice.of(walk::Ints{3, 1, 2, 0, 8, 33, 62, 100, 511, 1000, 3000, 17000, 70000, 140000});
   return about > 8 ? about + dice.below(5) : about;
 }
 
@@ -174,7 +173,10 @@ std::string wrong(const walk::Tape& tape) {
   rows.n = row_length(dice);
   const bool small = rows.n <= 4000;
   rows.outer = 1 + dice.below(small ? 5 : 2);
-  rows.inner = which == 3 ? 1 : 1 + dice.below(rows.n <= 1100 && dice.once_in(3) ? 80 : small ? 3 : 2);
+  rows.inner = which == 3 ? 1
+                          : 1 + dice.below(rows.n <= 1100 && dice.once_in(3) ? 80
+                                           : small                           ? 3
+                                                                             : 2);
   const ts::Shape shape =
       which == 3 ? ts::Shape{rows.outer, rows.n} : ts::Shape{rows.outer, rows.n, rows.inner};
   const ts::DType first = dice.of(real_types());
@@ -194,7 +196,7 @@ std::string wrong(const walk::Tape& tape) {
   std::string name = "sort";
   if (which == 3) {
     name = "top_k";
-    count = std::min(rows.n, dice.of(walk::Ints{1, 0, 3, 10, 200, 600, 5000, 1 << 30}));
+    count = std::min(rows.n, dice.of(walk::Ints{1, 0, 3, 10, 63, 200, 600, 5000, 1 << 30}));
     attrs = {{"k", count}};
   } else {
     attrs = {{"dimension", std::int64_t{1}}, {"num_keys", static_cast<std::int64_t>(keys)}};
@@ -217,8 +219,7 @@ std::string wrong(const walk::Tape& tape) {
   if (!failed.empty()) return what + failed;
   for (std::int64_t o = 0; o < rows.outer; ++o)
     for (std::int64_t i = 0; i < rows.inner; ++i) {
-      const std::int64_t base = o * rows.n * rows.inner + i,
-                         out_base = o * count * rows.inner + i;
+      const std::int64_t base = o * rows.n * rows.inner + i, out_base = o * count * rows.inner + i;
       const auto order = sorted_row(in, keys, base, rows, which == 3);
       for (std::size_t k = 0; k < in.size(); ++k) {
         const std::string found =
@@ -235,4 +236,4 @@ std::string wrong(const walk::Tape& tape) {
 
 }  // namespace
 
-TEST(RandomSorts, AreThoseOfAComparison) { check::check_many(400, 24, wrong); }
+TEST(RandomSorts, AreThoseOfAComparison) { check::check_many(200, 24, wrong); }

@@ -1,7 +1,7 @@
-// The routine of sorting rows (ops/movement/sort_elements.h). Short rows are sorted one in each vector
-// lane, and longer ones by digits. If there are a few long rows, a stage moves all elements by one
-// digit, and a task those of a part of a row. Elements with equal keys keep their order, or are
-// distinct because of their tags, so every way gives the same stable result.
+// The routine of sorting rows (ops/movement/sort_elements.h). Short rows are sorted one in each
+// vector lane, and longer ones by digits. If there are a few long rows, a stage moves all elements
+// by one digit, and a task those of a part of a row. Elements with equal keys keep their order, or
+// their tags differ, or they have equal bits, so every way gives the same stable result.
 #include "base/thread_kept.h"
 #include "codegen/calls/sort_lanes.h"
 #include "ops/movement/radix.h"
@@ -16,9 +16,17 @@
 
 namespace tessera::inline v0::codegen {
 
-using namespace ops;
-
 namespace {
+
+using ops::DigitCounts;
+using ops::Digits;
+using ops::kDigitBits;
+using ops::KeysAlone;
+using ops::SeenKeys;
+using ops::SortedRange;
+using ops::SortPlan;
+using ops::TaggedKeys32;
+using ops::TaggedKeys64;
 
 /// Memory of a cache line.
 struct alignas(64) SortLine {
@@ -45,7 +53,7 @@ E* elements_in(std::vector<SortLine>& memory, std::int64_t n) {
   return reinterpret_cast<E*>(memory.data());
 }
 
-constexpr std::int64_t kRadixFrom = 512;  // elements of a row
+constexpr std::int64_t kRadixFrom = 64;  // elements of a row
 
 /// Sorts the elements `from`, which are distinct or in the order of a stable sort as far as their
 /// keys are equal. Uses `to`, and returns the one of the two that contains the result.
@@ -53,7 +61,7 @@ template <class F>
 typename F::Element* sort_elements(typename F::Element* from, typename F::Element* to,
                                    std::int64_t n, typename F::Key differing) {
   if (differing == 0) return from;
-  if (n >= kRadixFrom) return radix_sort<F>(from, to, static_cast<std::size_t>(n), differing);
+  if (n >= kRadixFrom) return ops::radix_sort<F>(from, to, static_cast<std::size_t>(n), differing);
   std::sort(from, from + n);
   return from;
 }
@@ -66,9 +74,9 @@ typename F::Element* sort_wanted(const SortPlan& p, typename F::Element* from,
   if (!p.few()) return sort_elements<F>(from, to, p.n, differing);
   const auto n = static_cast<std::size_t>(p.n), wanted = static_cast<std::size_t>(count);
   if (first == 0)
-    select_by_key<F>(from, n, wanted, differing, to);
+    ops::select_by_key<F>(from, n, wanted, differing, to);
   else
-    select_by_key<F, true>(from, n, wanted, differing, to);
+    ops::select_by_key<F, true>(from, n, wanted, differing, to);
   return sort_elements<F>(to, from, count, differing);
 }
 
@@ -76,7 +84,7 @@ template <class F>
 void sort_row(const SortPlan& p, const void* const* row, void* const* out, SortWorkspace& w) {
   using E = typename F::Element;
   E *a = elements_in<E>(w.a, p.n), *b = elements_in<E>(w.b, p.n);
-  auto seen = read_elements<F>(p, row, 0, p.n, a);
+  auto seen = ops::read_elements<F>(p, row, 0, p.n, a);
   std::size_t group = p.groups.size() - 1;
   E* sorted = group == 0 ? sort_wanted<F>(p, a, b, seen.differing())
                          : sort_elements<F>(a, b, p.n, seen.differing());
@@ -85,7 +93,7 @@ void sort_row(const SortPlan& p, const void* const* row, void* const* out, SortW
     for (std::size_t i = 0; i < w.order.size(); ++i)
       w.order[i] = static_cast<std::uint32_t>(F::tag(sorted[i]));
     while (group-- > 0) {
-      const auto keys = read_keys<F>(p, group, row, w.order.data(), a);
+      const auto keys = ops::read_keys<F>(p, group, row, w.order.data(), a);
       sorted = group == 0 ? sort_wanted<F>(p, a, b, keys.differing())
                           : sort_elements<F>(a, b, p.n, keys.differing());
       w.before = w.order;
@@ -96,8 +104,8 @@ void sort_row(const SortPlan& p, const void* const* row, void* const* out, SortW
       }
     }
   }
-  write_elements<F>(p, row, sorted, 0, p.wanted.count, out);
-  if (seen.inexact) restore_equal(p, row, out);
+  ops::write_elements<F>(p, row, sorted, 0, p.wanted.count, out);
+  if (seen.inexact) ops::restore_equal(p, row, out);
 }
 
 /// The operands and results of a row.
@@ -110,8 +118,7 @@ struct RowPlaces {
     out.clear();
     for (std::size_t k = 0; k < p.dtypes.size(); ++k) {
       const std::int64_t size = size_of(p.dtypes[k]);
-      in.push_back(static_cast<const std::byte*>(args.inputs[k]) +
-                   (outside * p.n + inside) * size);
+      in.push_back(static_cast<const std::byte*>(args.inputs[k]) + (outside * p.n + inside) * size);
       out.push_back(static_cast<std::byte*>(args.outputs[k]) +
                     (outside * p.wanted.count + inside) * size);
     }
@@ -171,17 +178,17 @@ void add_lane_stage(Routine& routine, const SortPlan& p, std::int64_t rows) {
       for (std::int64_t i = 0; i < here; ++i) {
         places.find(p, args, row + i);
         inexact[static_cast<std::size_t>(i)] =
-            read_elements<F>(p, places.in.data(), 0, p.n, by_rows + i * p.n).inexact;
+            ops::read_elements<F>(p, places.in.data(), 0, p.n, by_rows + i * p.n).inexact;
       }
       rows_to_lanes(by_rows, here, p.n, by_lanes);
       sort_lanes(by_lanes, p.n);
       lanes_to_rows(by_lanes + p.wanted.first * lanes, here, p.wanted.count, by_rows);
       for (std::int64_t i = 0; i < here; ++i) {
         places.find(p, args, row + i);
-        write_elements<F>(p, places.in.data(), by_rows + i * p.wanted.count, 0, p.wanted.count,
-                          places.out.data());
+        ops::write_elements<F>(p, places.in.data(), by_rows + i * p.wanted.count, 0, p.wanted.count,
+                               places.out.data());
         if (inexact[static_cast<std::size_t>(i)])
-          restore_equal(p, places.in.data(), places.out.data());
+          ops::restore_equal(p, places.in.data(), places.out.data());
       }
     }
     w.tidy();
@@ -221,7 +228,7 @@ void add_column_stage(Routine& routine, const SortPlan& p, std::int64_t rows) {
       bool inexact = false;
       for (std::int64_t i = 0; i < p.n; ++i) {
         element.move(p, places, i, i);
-        const auto seen = read_elements<F>(adjacent, element.in.data(), 0, here, run);
+        const auto seen = ops::read_elements<F>(adjacent, element.in.data(), 0, here, run);
         inexact = inexact || seen.inexact;
         copy(i, [i](E from, E& to) {
           to = F::make(F::key(from), static_cast<typename F::Tag>(i)) ^ kHighest;
@@ -232,11 +239,11 @@ void add_column_stage(Routine& routine, const SortPlan& p, std::int64_t rows) {
       for (std::int64_t i = 0; i < p.wanted.count; ++i) {
         copy(p.wanted.first + i, [](E& to, E from) { to = from ^ kHighest; });
         element.move(p, places, 0, i);
-        write_across<F>(p, element.in.data(), run, here, element.out.data());
+        ops::write_across<F>(p, element.in.data(), run, here, element.out.data());
       }
       for (std::int64_t i = 0; inexact && i < here; ++i) {
         places.find(p, args, row + i);
-        restore_equal(p, places.in.data(), places.out.data());
+        ops::restore_equal(p, places.in.data(), places.out.data());
       }
     }
     w.tidy();
@@ -294,7 +301,9 @@ class LongRows {
   std::size_t seen_at() const {
     return (2 * static_cast<std::size_t>(rows_ * p_.n) * sizeof(E) + 15) & ~std::size_t{15};
   }
-  std::size_t counts_at() const { return seen_at() + ((tasks() * sizeof(Seen) + 63) & ~std::size_t{63}); }
+  std::size_t counts_at() const {
+    return seen_at() + ((tasks() * sizeof(Seen) + 63) & ~std::size_t{63});
+  }
   static std::byte* scratch(const RoutineArgs& a) { return static_cast<std::byte*>(a.scratch); }
   E* elements(const RoutineArgs& a, std::int64_t row, int which) const {
     return reinterpret_cast<E*>(a.scratch) + (2 * row + which) * p_.n;
@@ -319,18 +328,17 @@ class LongRows {
     RowPlaces places;
     places.find(p_, a, row);
     const std::int64_t begin = begin_of(part);
-    new (seen(a, row) + part) Seen(read_elements<F>(p_, places.in.data(), begin,
-                                                    begin_of(part + 1),
-                                                    elements(a, row, 0) + begin));
+    new (seen(a, row) + part) Seen(ops::read_elements<F>(
+        p_, places.in.data(), begin, begin_of(part + 1), elements(a, row, 0) + begin));
   }
   void count(const RoutineArgs& a, std::int64_t row, std::int64_t part, int digit) const {
     const Digits d = digits(a, row);
     if (digit >= d.count) return;
     auto* counted = new (counts(a, row) + part) DigitCounts;
     std::fill_n(counted->begin(), d.values(), 0);
-    count_digits<F>(elements(a, row, digit % 2) + begin_of(part),
-                    static_cast<std::size_t>(begin_of(part + 1) - begin_of(part)), d, digit,
-                    *counted);
+    ops::count_digits<F>(elements(a, row, digit % 2) + begin_of(part),
+                         static_cast<std::size_t>(begin_of(part + 1) - begin_of(part)), d, digit,
+                         *counted);
   }
   void move(const RoutineArgs& a, std::int64_t row, std::int64_t part, int digit) const {
     const Digits d = digits(a, row);
@@ -349,21 +357,21 @@ class LongRows {
       next[v] += sum;
       sum += all[v];
     }
-    move_by_digit<F>(elements(a, row, digit % 2) + begin_of(part),
-                     static_cast<std::size_t>(begin_of(part + 1) - begin_of(part)), d, digit, next,
-                     elements(a, row, 1 - digit % 2));
+    ops::move_by_digit<F>(elements(a, row, digit % 2) + begin_of(part),
+                          static_cast<std::size_t>(begin_of(part + 1) - begin_of(part)), d, digit,
+                          next, elements(a, row, 1 - digit % 2));
   }
   void write(const RoutineArgs& a, std::int64_t row, std::int64_t part) const {
     RowPlaces places;
     places.find(p_, a, row);
-    write_elements<F>(p_, places.in.data(), elements(a, row, digits(a, row).count % 2),
-                      begin_of(part), begin_of(part + 1), places.out.data());
+    ops::write_elements<F>(p_, places.in.data(), elements(a, row, digits(a, row).count % 2),
+                           begin_of(part), begin_of(part + 1), places.out.data());
   }
   void restore(const RoutineArgs& a, std::int64_t row) const {
     if (!all_seen(a, row).inexact) return;
     RowPlaces places;
     places.find(p_, a, row);
-    restore_equal(p_, places.in.data(), places.out.data());
+    ops::restore_equal(p_, places.in.data(), places.out.data());
   }
 
   const SortPlan p_;
@@ -372,13 +380,13 @@ class LongRows {
 
 template <class F>
 void add_stages(Routine& routine, const SortPlan& p, std::int64_t rows, bool in_lanes) {
-  constexpr std::int64_t kLong = 1 << 16, kPart = 1 << 15, kMostParts = 16;
+  // A part counts all values of a digit, so it is much longer than that.
+  constexpr std::int64_t kLong = 1 << 17, kPart = 1 << 16, kMostParts = 8;
   const std::int64_t parts = std::min(kMostParts, p.n / kPart);
   if constexpr (std::is_integral_v<typename F::Element>)
     if (in_lanes)
-      return p.inner >= lanes_to_sort<typename F::Element>()
-                 ? add_column_stage<F>(routine, p, rows)
-                 : add_lane_stage<F>(routine, p, rows);
+      return p.inner >= lanes_to_sort<typename F::Element>() ? add_column_stage<F>(routine, p, rows)
+                                                             : add_lane_stage<F>(routine, p, rows);
   if (p.n >= kLong && rows < parts && p.groups.size() == 1 && !p.few())
     LongRows<F>(p, rows, parts).add_stages(routine);
   else
@@ -388,16 +396,16 @@ void add_stages(Routine& routine, const SortPlan& p, std::int64_t rows, bool in_
 std::shared_ptr<const Routine> sort_routine(const CallArgs& a, std::int64_t dimension,
                                             std::int64_t n) {
   const auto keys = static_cast<std::size_t>(a.attrs.i("num_keys"));
-  const SortedRange wanted = sorted_range(a.attrs, n);
+  const SortedRange wanted = ops::sorted_range(a.attrs, n);
   const std::int64_t count = a.inputs[0].shape.count(), rows = n ? count / n : 0;
   // Elements without tags, or with their positions as tags, may change places in a network.
-  SortPlan p = sort_plan(a.inputs, dimension, keys, wanted, false);
+  SortPlan p = ops::sort_plan(a.inputs, dimension, keys, wanted, false);
   const auto narrow = [&] { return p.key_bits <= 32 && p.groups.size() == 1; };
   const bool alone = p.tag == SortPlan::Tag::none,
              in_lanes = p.groups.size() == 1 && (alone || narrow()) &&
                         (alone && narrow() ? sorts_in_lanes<std::uint32_t>(n, rows)
                                            : sorts_in_lanes<std::uint64_t>(n, rows));
-  if (!in_lanes && n >= kRadixFrom) p = sort_plan(a.inputs, dimension, keys, wanted, true);
+  if (!in_lanes && n >= kRadixFrom) p = ops::sort_plan(a.inputs, dimension, keys, wanted, true);
 
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;

@@ -77,7 +77,8 @@ struct SortLanes {
 
   INLINE static void sort_block(Vector* x, std::int64_t count) {
     if (count == kBlock)
-      return in_registers(x, [](Vector* v) __attribute__((always_inline)) { sort<kBlock, 1>(v); });
+      return in_registers(
+          x, [](Vector * v) __attribute__((always_inline)) { sort<kBlock, 1>(v); });
     for (std::int64_t half = 1; half < count; half *= 2)
       for (std::int64_t at = 0; at + half < count; at += 2 * half) {
         const std::int64_t here = std::min(count - at, 2 * half);
@@ -115,8 +116,8 @@ struct SortLanes {
           exchange(x[i], x[i + distance]);
     std::int64_t at = 0;
     for (; at + kBlock <= count; at += kBlock)
-      in_registers(x + at, [](Vector* v)
-                               __attribute__((always_inline)) { clean<kBlock, kBlock / 2>(v); });
+      in_registers(
+          x + at, [](Vector * v) __attribute__((always_inline)) { clean<kBlock, kBlock / 2>(v); });
     clean_range(x + at, count - at, kBlock / 2);
   }
 
@@ -165,16 +166,14 @@ struct TurnLanes {
   INLINE static void to_lanes(const E* x, std::int64_t rows, std::int64_t n, E* to) {
     std::int64_t c = 0;
     if (rows == kLanes)
-      for (; c + kLanes <= n; c += kLanes)
-        turn_square(x + c, n, to + c * kLanes, kLanes);
+      for (; c + kLanes <= n; c += kLanes) turn_square(x + c, n, to + c * kLanes, kLanes);
     for (; c < n; ++c)
       for (std::int64_t i = 0; i < rows; ++i) to[c * kLanes + i] = x[i * n + c] ^ kHighest;
   }
   INLINE static void from_lanes(const E* x, std::int64_t rows, std::int64_t n, E* to) {
     std::int64_t c = 0;
     if (rows == kLanes)
-      for (; c + kLanes <= n; c += kLanes)
-        turn_square(x + c * kLanes, kLanes, to + c, n);
+      for (; c + kLanes <= n; c += kLanes) turn_square(x + c * kLanes, kLanes, to + c, n);
     for (; c < n; ++c)
       for (std::int64_t i = 0; i < rows; ++i) to[i * n + c] = x[c * kLanes + i] ^ kHighest;
   }
@@ -183,19 +182,19 @@ struct TurnLanes {
 #undef INLINE
 
 #if defined(__x86_64__)
-#define FOR_TYPE(processor, E, bytes, features)                                                   \
-  [[gnu::target(features)]] void sort_lanes_##processor(E* x, std::int64_t n) {                   \
-    SortLanes<E, bytes>::run(x, n);                                                               \
-  }                                                                                               \
-  [[gnu::target(features)]] void to_lanes_##processor(const E* x, std::int64_t rows,              \
-                                                      std::int64_t n, E* to) {                    \
-    TurnLanes<E, bytes>::to_lanes(x, rows, n, to);                                                \
-  }                                                                                               \
-  [[gnu::target(features)]] void from_lanes_##processor(const E* x, std::int64_t rows,            \
-                                                        std::int64_t n, E* to) {                  \
-    TurnLanes<E, bytes>::from_lanes(x, rows, n, to);                                              \
+#define FOR_TYPE(processor, E, bytes, features)                                        \
+  [[gnu::target(features)]] void sort_lanes_##processor(E* x, std::int64_t n) {        \
+    SortLanes<E, bytes>::run(x, n);                                                    \
+  }                                                                                    \
+  [[gnu::target(features)]] void to_lanes_##processor(const E* x, std::int64_t rows,   \
+                                                      std::int64_t n, E* to) {         \
+    TurnLanes<E, bytes>::to_lanes(x, rows, n, to);                                     \
+  }                                                                                    \
+  [[gnu::target(features)]] void from_lanes_##processor(const E* x, std::int64_t rows, \
+                                                        std::int64_t n, E* to) {       \
+    TurnLanes<E, bytes>::from_lanes(x, rows, n, to);                                   \
   }
-#define FOR_PROCESSOR(processor, bytes, features)      \
+#define FOR_PROCESSOR(processor, bytes, features)     \
   FOR_TYPE(processor, std::uint32_t, bytes, features) \
   FOR_TYPE(processor, std::uint64_t, bytes, features)
 FOR_PROCESSOR(avx512, 64, "avx512f,avx512vl,avx512dq,avx512bw")

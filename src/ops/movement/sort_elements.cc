@@ -102,7 +102,8 @@ void add_values(const SortPlan& p, const void* const* row, std::int64_t begin, s
         const U* x = static_cast<const U*>(row[k]) + begin * p.inner;
         for (std::int64_t i = 0; i < count; ++i) {
           Tag before = 0;  // all bits if this is the only value
-          if constexpr (sizeof(U) < sizeof(Tag)) before = static_cast<Tag>(tags[i] << 8 * sizeof(U));
+          if constexpr (sizeof(U) < sizeof(Tag))
+            before = static_cast<Tag>(tags[i] << 8 * sizeof(U));
           tags[i] = before | x[i * p.inner];
         }
       }

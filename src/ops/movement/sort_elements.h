@@ -50,8 +50,8 @@ struct TaggedKeys64 {
 /// A part of a key: an operand, or the real or imaginary part of one.
 struct KeyPart {
   std::size_t operand;
-  DType dtype;                // of the part
-  std::int64_t first, step;   // in elements of the part, from the start of the row
+  DType dtype;               // of the part
+  std::int64_t first, step;  // in elements of the part, from the start of the row
   int bits;
 };
 

@@ -1,9 +1,9 @@
 // top_k: the greatest elements of each row and their indices.
+#include "ops/reduction/top_k.h"
 #include "ops/factors.h"
 #include "ops/local.h"
 #include "ops/movement/movement.h"
 #include "ops/order.h"
-#include "ops/reduction/top_k.h"
 
 #include <algorithm>
 #include <limits>

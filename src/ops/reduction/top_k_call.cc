@@ -1,7 +1,7 @@
-// The routine of top_k. No two elements are equal to it, because of their positions, so every correct
-// algorithm gives the same result. A few elements of a row are found while the row is read once;
-// many are selected by the digits of their keys (radix.h). A long row is cut into parts, of which
-// each offers its greatest elements.
+// The routine of top_k. No two elements are equal to it, because of their positions, so every
+// correct algorithm gives the same result. A few elements of a row are found while the row is read
+// once; many are selected by the digits of their keys (radix.h). A long row is cut into parts, of
+// which each offers its greatest elements.
 #include "ops/movement/movement.h"
 #include "ops/movement/radix.h"
 #include "ops/movement/sort_elements.h"
@@ -18,8 +18,7 @@ namespace {
 // The representation of an element: the key is turned round, so that the greatest come first, and
 // of equal ones that with the lower position.
 template <class T>
-using Offered =
-    std::conditional_t<sizeof(T) <= sizeof(std::uint32_t), TaggedKeys32, TaggedKeys64>;
+using Offered = std::conditional_t<sizeof(T) <= sizeof(std::uint32_t), TaggedKeys32, TaggedKeys64>;
 template <class T>
 using Offer = typename Offered<T>::Element;
 
@@ -41,9 +40,7 @@ void collect_few(const T* x, std::int64_t begin, std::int64_t end, std::int64_t 
   constexpr std::int64_t kBlock = 64;
   for (std::int64_t i = 0; i < k; ++i) kept[i] = offered(x[begin + i], begin + i);
   std::make_heap(kept, kept + k);  // the least element is the first
-  const auto least = [&] {
-    return static_cast<Bits>(~Offered<T>::key(kept[0]));
-  };
+  const auto least = [&] { return static_cast<Bits>(~Offered<T>::key(kept[0])); };
   const auto offer = [&](std::int64_t i, Bits key) {
     if (key <= least()) return;  // of equal elements the first is the greatest
     std::pop_heap(kept, kept + k);
@@ -61,7 +58,7 @@ void collect_few(const T* x, std::int64_t begin, std::int64_t end, std::int64_t 
   for (; i < end; ++i) offer(i, ordered(x[i]));
 }
 
-constexpr std::int64_t kRadixFrom = 512;  // elements from which digits are quicker than comparisons
+constexpr std::int64_t kRadixFrom = 64;  // elements from which digits are quicker than comparisons
 
 // Memory of a task, kept from row to row.
 template <class T>
@@ -69,14 +66,15 @@ struct TopWork {
   std::vector<Offer<T>> all, chosen;
 };
 
-// Collects the k greatest of the elements [begin, end) of a row in w.chosen, those with equal keys
-// in order if k is at least kRadixFrom.
+// Collects the k greatest of the elements [begin, end) of a row in w.chosen. Those with equal keys
+// are in order unless they are `few`.
 template <class T>
-void collect(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, TopWork<T>& w) {
+void collect(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, bool few,
+             TopWork<T>& w) {
   using F = Offered<T>;
   const std::int64_t n = end - begin;
   w.chosen.resize(static_cast<std::size_t>(k) + 1);
-  if (are_few(n, k)) return collect_few(x, begin, end, k, w.chosen.data());
+  if (few) return collect_few(x, begin, end, k, w.chosen.data());
   w.all.resize(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i)
     w.all[static_cast<std::size_t>(i)] = offered(x[begin + i], begin + i);
@@ -86,10 +84,11 @@ void collect(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, T
 
 // Writes the k elements in w.chosen in order.
 template <class T>
-void write_top(const T* x, std::int64_t k, TopWork<T>& w, T* values, std::int32_t* indices) {
+void write_top(const T* x, std::int64_t k, bool few, TopWork<T>& w, T* values,
+               std::int32_t* indices) {
   using F = Offered<T>;
   const Offer<T>* sorted = w.chosen.data();
-  if (k >= kRadixFrom) {
+  if (!few && k >= kRadixFrom) {
     const auto count = static_cast<std::size_t>(k);
     w.all.resize(std::max(w.all.size(), count));
     sorted = radix_sort<F>(w.chosen.data(), w.all.data(), count,
@@ -105,14 +104,15 @@ void write_top(const T* x, std::int64_t k, TopWork<T>& w, T* values, std::int32_
 
 struct TopRows {
   std::int64_t rows, n, k, parts;  // of a row
+  bool few;                        // of a part
 
   template <class T>
   void sort_rows(const RoutineArgs& a, std::int64_t begin, std::int64_t end) const {
     TopWork<T> w;
     for (std::int64_t row = begin; row < end; ++row) {
       const T* x = static_cast<const T*>(a.inputs[0]) + row * n;
-      collect(x, 0, n, k, w);
-      write_top(x, k, w, static_cast<T*>(a.outputs[0]) + row * k,
+      collect(x, 0, n, k, few, w);
+      write_top(x, k, few, w, static_cast<T*>(a.outputs[0]) + row * k,
                 static_cast<std::int32_t*>(a.outputs[1]) + row * k);
     }
   }
@@ -124,7 +124,7 @@ struct TopRows {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* x = static_cast<const T*>(a.inputs[0]) + i / parts * n;
       const std::int64_t part = i % parts;
-      collect(x, n * part / parts, n * (part + 1) / parts, k, w);
+      collect(x, n * part / parts, n * (part + 1) / parts, k, few, w);
       std::copy_n(w.chosen.begin(), k, static_cast<Offer<T>*>(a.scratch) + i * k);
     }
   }
@@ -136,14 +136,14 @@ struct TopRows {
     for (std::int64_t row = begin; row < end; ++row) {
       auto* offers = static_cast<Offer<T>*>(a.scratch) + row * parts * k;
       w.chosen.resize(static_cast<std::size_t>(k) + 1);
-      if (k >= kRadixFrom) {
+      if (!few) {
         select_by_key<F>(offers, count, static_cast<std::size_t>(k),
                          differing_keys<F>(offers, count), w.chosen.data());
       } else {
         std::nth_element(offers, offers + k, offers + count);
         std::copy_n(offers, k, w.chosen.begin());
       }
-      write_top(static_cast<const T*>(a.inputs[0]) + row * n, k, w,
+      write_top(static_cast<const T*>(a.inputs[0]) + row * n, k, few, w,
                 static_cast<T*>(a.outputs[0]) + row * k,
                 static_cast<std::int32_t*>(a.outputs[1]) + row * k);
     }
@@ -164,12 +164,11 @@ struct TopRows {
       return;
     }
     const std::int64_t per_task = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, n));
-    routine.stages.push_back({(rows + per_task - 1) / per_task,
-                              [t = *this, per_task](const RoutineArgs& a, std::int64_t begin,
-                                                    std::int64_t end) {
-                                t.sort_rows<T>(a, begin * per_task,
-                                               std::min(t.rows, end * per_task));
-                              }});
+    routine.stages.push_back(
+        {(rows + per_task - 1) / per_task,
+         [t = *this, per_task](const RoutineArgs& a, std::int64_t begin, std::int64_t end) {
+           t.sort_rows<T>(a, begin * per_task, std::min(t.rows, end * per_task));
+         }});
   }
 };
 
@@ -182,12 +181,12 @@ std::shared_ptr<const Routine> top_k_call(const CallArgs& a) {
   routine->name = a.op.name;
   routine->seconds = 5e-9 * static_cast<double>(shape.count());
   if (k == 0) return routine;
-  TopRows t{a.outputs[0].shape.count() / k, n, k, 1};
+  TopRows t{a.outputs[0].shape.count() / k, n, k, 1, false};
   constexpr std::int64_t kPart = 1 << 15, kMostParts = 16;
   const std::int64_t parts = std::min(kMostParts, n / kPart);
   if (t.rows < parts && k <= n / parts / 8) t.parts = parts;
-  dispatch_real(a.inputs[0].dtype,
-                [&](auto tag) { t.add_stages<decltype(tag)>(*routine); });
+  t.few = are_few(n / t.parts, k);
+  dispatch_real(a.inputs[0].dtype, [&](auto tag) { t.add_stages<decltype(tag)>(*routine); });
   return routine;
 }
 
