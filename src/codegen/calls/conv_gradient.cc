@@ -172,6 +172,8 @@ bool gradient_is_quicker(const ConvProblem& p, const matrix::ConvShape& s) {
   constexpr std::int64_t kFewChannels = 8;
   if (p.spec.weights.dims[0] > 1 && (s.inputs < kFewChannels || s.outputs < kFewChannels))
     return false;
+  // The library has no float64.
+  if (s.dtype == DType::float64) return true;
   std::int64_t window = 1;
   for (const matrix::ConvAxis& a : s.axes) window *= a.window;
   const bool channels_last = s.source_channel == 1 && s.destination_channel == 1;
@@ -193,8 +195,7 @@ std::shared_ptr<const Routine> gradient_routine(const ConvProblem& problem, DTyp
   forward.spec.kind = ConvKind::forward;
   const matrix::ConvShape shape = conv_parts(forward, p.dtype).at(0).shape;
   if (!always && dtype == DType::bfloat16 && onednn::multiplies_bfloat16()) return nullptr;
-  // The library has no float64.
-  if (!always && p.dtype == DType::float32 && !gradient_is_quicker(problem, shape)) return nullptr;
+  if (!always && !gradient_is_quicker(problem, shape)) return nullptr;
 
   p.tree = gradient_tree(s, flops);
   p.groups = s.weights.dims[0];

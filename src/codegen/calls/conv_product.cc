@@ -139,16 +139,16 @@ std::shared_ptr<const PanelMaker> panels_of(const ConvShape& shape, std::int64_t
 // compute the same bits.
 //
 // oneDNN keeps these classes:
-//  - grouped convolutions (0.99 to 1.05 times), and few
-//    output channels, which leave most of a tile empty;
+//  - grouped convolutions (0.99 to 1.05 times), and few output channels, which leave most of a tile
+//    empty;
 //  - few input channels where windows are copied (3 times), since runs of the copied rows are short;
 //  - gradients of strided convolutions over large images whose pixels are adjacent: each remainder
 //    writes every other pixel (1.1 to 2 times);
 //  - windows of several points in images whose pixels are adjacent (up to 1.1 times), since both
 //    sides copy them;
-//  - with AVX-512, windows of several points over large images with many channels on both sides: ours
-//    take 1.05 times, and U-Net as a whole 1.05 times. With fewer channels the kernel behind a
-//    convolution takes more time, and joins ours (row cnn/one: 0.87 times).
+//  - with AVX-512, windows of several points over large images with many channels on both sides:
+//    ours take 1.05 times, and U-Net as a whole 1.05 times. With fewer channels the kernel behind a
+//    convolution takes more of the time, and joins ours (row cnn/one: 0.87 times).
 bool quicker_than_library(const ConvProblem& p, const ConvShape& s) {
   constexpr std::int64_t kFewChannels = 16, kManyChannels = 64, kFewPixels = 64,
                          kStridedPixels = 196;
