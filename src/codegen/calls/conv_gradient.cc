@@ -166,7 +166,7 @@ std::int64_t reach(const onednn::Layout& l) {
 //
 // oneDNN keeps these classes:
 //  - few channels in a group, above all depthwise convolutions, which leave most of a tile empty;
-//  - windows of one point, of which each operand is read a few times only, so that copies and passes
+//  - windows of one point, where each operand is read a few times only, so that copies and passes
 //    over the sums show: ours are quicker only with AVX-512, adjacent channels and no strides.
 bool gradient_is_quicker(const ConvProblem& p, const matrix::ConvShape& s) {
   constexpr std::int64_t kFewChannels = 8;

@@ -141,7 +141,7 @@ std::shared_ptr<const PanelMaker> panels_of(const ConvShape& shape, std::int64_t
 // oneDNN keeps these classes:
 //  - grouped convolutions (0.99 to 1.05 times), and few output channels, which leave most of a tile
 //    empty;
-//  - few input channels where windows are copied (3 times), since runs of the copied rows are short;
+//  - few input channels where windows are copied (3 times), since runs of copied rows are short;
 //  - gradients of strided convolutions over large images whose pixels are adjacent: each remainder
 //    writes every other pixel (1.1 to 2 times);
 //  - windows of several points in images whose pixels are adjacent (up to 1.1 times), since both
