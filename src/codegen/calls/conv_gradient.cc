@@ -3,6 +3,7 @@
 #include "base/machine.h"
 #include "codegen/calls/add.h"
 #include "codegen/calls/conv_parts.h"
+#include "codegen/kernel/isa.h"
 #include "codegen/kernel/reduce_shape.h"
 #include "codegen/matrix/weights_gradient.h"
 
@@ -160,15 +161,23 @@ std::int64_t reach(const onednn::Layout& l) {
   return last + 1;
 }
 
-// Whether our loops take less time than oneDNN; by bench/conv_bench on Zen 5. Few channels of a group
-// would leave most of a tile empty. A window of one point whose pixels are adjacent is a product that
-// both sides copy operands for.
+// Whether our loops take less time than oneDNN; by bench/conv_bench on Zen 5 (the table in
+// codegen/README.md).
+//
+// oneDNN keeps these classes:
+//  - few channels in a group, above all depthwise convolutions, which leave most of a tile empty;
+//  - windows of one point, where each operand is read a few times only, so that copies and passes
+//    over the sums show: ours are quicker only with AVX-512, adjacent channels and no strides.
 bool gradient_is_quicker(const ConvProblem& p, const matrix::ConvShape& s) {
   constexpr std::int64_t kFewChannels = 8;
-  if (p.spec.weights.dims[0] > 1 && (s.inputs < kFewChannels || s.outputs < kFewChannels)) return false;
+  if (p.spec.weights.dims[0] > 1 && (s.inputs < kFewChannels || s.outputs < kFewChannels))
+    return false;
+  // The library has no float64.
+  if (s.dtype == DType::float64) return true;
   std::int64_t window = 1;
   for (const matrix::ConvAxis& a : s.axes) window *= a.window;
-  return window > 1 || (s.source_channel == 1 && s.destination_channel == 1);
+  const bool channels_last = s.source_channel == 1 && s.destination_channel == 1;
+  return window > 1 || (host_isa().avx512 && channels_last && all_equal(p.spec.strides, 1));
 }
 
 }  // namespace
@@ -186,8 +195,7 @@ std::shared_ptr<const Routine> gradient_routine(const ConvProblem& problem, DTyp
   forward.spec.kind = ConvKind::forward;
   const matrix::ConvShape shape = conv_parts(forward, p.dtype).at(0).shape;
   if (!always && dtype == DType::bfloat16 && onednn::multiplies_bfloat16()) return nullptr;
-  // The library has no float64.
-  if (!always && p.dtype == DType::float32 && !gradient_is_quicker(problem, shape)) return nullptr;
+  if (!always && !gradient_is_quicker(problem, shape)) return nullptr;
 
   p.tree = gradient_tree(s, flops);
   p.groups = s.weights.dims[0];

@@ -15,8 +15,8 @@ namespace tessera::inline v0::codegen {
 /// halved `levels` times, into `leaves` leaves.
 ///
 /// It is the tree of codegen/kernel/reduce_shape.h, so that devices that share a batch sum it as
-/// one device would. A leaf costs a pass over the weights and a call, which should be cheap compared
-/// to its products.
+/// one device would. A leaf costs a pass over the weights and a call, which should be cheap
+/// compared to its products.
 struct GradientTree {
   std::int64_t chunk = 0, chunks = 1, leaves = 1;
   std::size_t levels = 0;

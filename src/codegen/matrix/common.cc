@@ -14,7 +14,7 @@ std::vector<SharedFunction> common_functions() {
       for (bool partial : {false, true})
         for (ReadA read_a : {ReadA::by_rows, ReadA::by_steps})
           all.push_back(tile_function({kind, rows, vectors, partial, read_a}));
-  // Those of convolutions.
+  // Loops over runs, for convolutions.
   for (int rows = 1; rows <= most_rows(); ++rows)
     for (int vectors = 1; vectors <= kTileVectors; ++vectors)
       for (bool partial : {false, true})

@@ -1,11 +1,11 @@
 // Convolutions by the kernels of micro_kernel.h, as implicit products of matrices: rows are output
 // pixels, columns are output channels, and k runs over (window position, input channel).
 //
-// Tiles of pixels of one row of the result read the source as it lies, from a copy with zeros in its
-// padding (convolution_windows.cc). Where rows are too short for that, a task copies the elements
-// under the windows of some pixels to rows of a matrix in the nearer caches, a chunk of k at a time.
-// The weights are packed once for all tasks. A source whose channels are not adjacent is turned over
-// first, and so is the result.
+// Tiles of pixels of one row of the result read the source as it lies, from a copy with zeros in
+// its padding (convolution_windows.cc). Where rows are too short for that, a task copies the
+// elements under the windows of some pixels to rows of a matrix in the nearer caches, a chunk of k
+// at a time. The weights are packed once for all tasks. A source whose channels are not adjacent is
+// turned over first, and so is the result.
 //
 // The order of the sum of an element follows from the window and the number of input channels
 // alone, and its chunks are those of a product (product.h). So an element has the same bits
@@ -178,7 +178,7 @@ class Convolution {
   std::int64_t pixel_ = 0, row_ = 0, plane_ = 0;  // distances in what is copied from, in elements
   bool in_place_ = false;                         // rows of the source are rows of the matrix
   bool by_windows_ = false;                       // see convolution_windows.cc
-  /// Of the copy of the source: distances in bytes, and the columns from the first one on.
+  /// The copy of the source: its distances in bytes, its columns, and the first one of them.
   std::int64_t window_pixel_ = 0, window_row_ = 0, window_columns_ = 0, window_x_ = 0;
   bool weights_in_place_ = false;  // rows of the weights are read without packing
   bool packs_steps_ = false;       // columns of a step of the weights are adjacent

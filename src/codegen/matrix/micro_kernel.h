@@ -68,7 +68,7 @@ struct TileArgs {
   /// What is subtracted from each row's sums: 128 times the sum of the row of A, or zeros. Only for
   /// Terms::quads_int8, where 128 is added to the elements of B.
   const std::int32_t* minus = nullptr;
-  /// Of a tile whose steps lie in runs. There may be none.
+  /// The runs of a tile whose steps lie in runs. There may be none.
   const StepRun* runs = nullptr;
 };
 using TileKernel = void (*)(const TileArgs*);

@@ -97,10 +97,9 @@ void WeightsGradient::find_layouts() {
   auto far = [&](std::int64_t distance) { return distance * size_ % kPage == 0; };
   // A tile reads whole pairs of lines where it is wide, so that a page between them does no harm.
   const bool narrow = width() * size_ < kPairOfLines;
-  copies_source_ =
-      !joins_ && ((s.source_channel != 1 && s.inputs > 1) ||
-                  (groups_.panels > 1 && row.source * size_ > kNearPixels &&
-                   (taps_ > 1 || (narrow && far(row.source)))));
+  copies_source_ = !joins_ && ((s.source_channel != 1 && s.inputs > 1) ||
+                               (groups_.panels > 1 && row.source * size_ > kNearPixels &&
+                                (taps_ > 1 || (narrow && far(row.source)))));
   copies_destination_ = (s.destination_channel != 1 && s.outputs > 1) ||
                         (s.outputs > width() && narrow && far(row.destination));
   if (joins_)
