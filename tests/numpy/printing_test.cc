@@ -1,5 +1,7 @@
 // Arrays print as NumPy prints them. The texts of printing_cases.inc come from NumPy
 // (make_printing.py).
+#include "only_cpu.h"
+
 #include <tessera/creation.h>
 #include <tessera/elementwise.h>
 #include <tessera/jit.h>
@@ -13,6 +15,7 @@ namespace ts = tessera;
 using ts::Array;
 
 TEST(Printing, IsNumPys){
+  NEEDS_CPU(same_bits);
 #define CASE(array_, text)                  \
   {                                         \
     SCOPED_TRACE(#array_);                  \
