@@ -14,7 +14,7 @@
 namespace ts = tessera;
 using ts::Array;
 
-TEST(Printing, IsNumPys){
+TEST(Printing, IsNumPys) {
   NEEDS_CPU(same_bits);
 #define CASE(array_, text)                  \
   {                                         \
