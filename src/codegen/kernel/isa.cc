@@ -89,7 +89,8 @@ Isa isa_with(std::string cpu, std::map<std::string, bool> features, const std::s
     i.unit = MatrixUnit::emulated;
     i.unit_bfloat16 = i.unit_int8 = true;
     i.unit_float16 = i.avx2;  // which converts float16
-  } else if (i.avx512 && features["amx-tile"]) {
+  } else if (newest == "amx" && i.avx512 && features["amx-tile"]) {
+    // Only on request, because these loops have not yet run on a processor that has AMX.
     i.unit = MatrixUnit::amx;
     i.unit_bfloat16 = features["amx-bf16"];
     i.unit_float16 = features["amx-fp16"];
