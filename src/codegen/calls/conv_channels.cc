@@ -284,8 +284,13 @@ std::shared_ptr<const Routine> channels_routine(const ConvProblem& problem, DTyp
   // A product of a depthwise convolution takes some four times as long as one of a product of
   // matrices, since each element that is read takes part in a few only.
   constexpr double kSlower = 4;
+  // Tasks read the rows at their borders twice, so there are no more of this size than a few workers
+  // need.
+  constexpr std::int64_t kFewTasks = 16;
+  const std::int64_t few =
+      std::min(kFewTasks, tasks_for(kSlower * flops, machine::kConvolutionTask));
   const std::int64_t tasks =
-      std::min(plan->rows, tasks_for(kSlower * flops, machine::kConvolutionTask));
+      std::min(plan->rows, std::max(few, tasks_for(flops, machine::kConvolutionTask)));
   if (dense(*plan))
     routine->in_panels = [plan, tasks, before = routine->stages, scratch = routine->scratch_bytes] {
       return panels_of(plan, tasks, before, scratch);
