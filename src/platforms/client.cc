@@ -181,6 +181,8 @@ Client::Client(std::unique_ptr<const Plugin> plugin, const Options& options)
   library_was_used();
 }
 
+Client::~Client() { std::erase(clients(), this); }
+
 void Client::add(RemoteBuffer& buffer) const {
   const Locked lock(mutex_);
   buffer.before_ = newest_;

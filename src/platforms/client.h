@@ -65,6 +65,9 @@ struct Sent {
 class Client {
  public:
   Client(std::unique_ptr<const Plugin> plugin, const Options& options);
+  /// A client that turned out to have no devices ends before it is used.
+  ~Client();
+  Client(const Client&) = delete;
 
   const Plugin& plugin() const { return *plugin_; }
   /// What the plug-in calls its platform, such as "cuda", and the version of it.

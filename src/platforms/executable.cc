@@ -46,6 +46,24 @@ std::string loops_text(const std::vector<std::string>& ops) {
   return ops.empty() ? "" : ", with " + stablehlo::listed(ops) + " as loops,";
 }
 
+// A part that runs on the host keeps its maps over devices, with the numbers of the devices.
+void need_host_devices(const Program& p, const std::string& name) {
+  const int count = runtime::host_backend().device_count();
+  int most = -1;
+  for (const MeshRef& mesh : meshes_of(p))
+    for (const int device : devices_of(*mesh)) most = std::max(most, device);
+  if (most < count) return;
+  const std::string needed = std::to_string(most + 1);
+  Message(name)
+      .problem("a part of the program runs on the host, over " + needed +
+               " devices, and the platform 'cpu' has " + std::to_string(count))
+      .rule(
+          "what a platform cannot run, such as calls of the host, runs on as many devices of the "
+          "platform 'cpu'")
+      .advice("call set_device_count(" + needed + ") before the first array is made")
+      .raise<DeviceError>();
+}
+
 }  // namespace
 
 FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
@@ -70,6 +88,7 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
       step.loops = std::move(written.ops);
     }
     if (part.on_host) {
+      need_host_devices(*part.program, name());
       step.near = runtime::compile(part.program, {.name = name(), .donated = {}});
     } else {
       // An argument is given to the last part that reads it.
@@ -96,7 +115,8 @@ std::vector<ArrayDataPtr> FarExecutable::run(std::span<const ArrayDataPtr> input
     throw InternalError("program '" + name() + "' takes " +
                         std::to_string(program_->inputs.size()) + " inputs, got " +
                         std::to_string(inputs.size()));
-  const LayoutPtr here = runtime::place_for(name(), backend_, inputs);
+  const LayoutPtr here = runtime::place_for(name(), backend_, inputs),
+                  on_host = runtime::uncommitted_layout(runtime::host_backend());
   std::map<Var, ArrayDataPtr> values;
   std::map<Var, std::size_t> origin;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -119,8 +139,10 @@ std::vector<ArrayDataPtr> FarExecutable::run(std::span<const ArrayDataPtr> input
       const auto at = origin.find(v);
       own.origin.push_back(at == origin.end() ? kNone : at->second);
     }
-    if (step.near)  // which registers as a user of arrays that this call may have taken
-      for (ArrayDataPtr& a : own.arrays) a = runtime::alias(*a);
+    if (step.near)
+      for (ArrayDataPtr& a : own.arrays)
+        // The step registers as a user of arrays that this call may have taken.
+        a = a->layout->backend == &backend_ ? runtime::relayout(a, on_host) : runtime::alias(*a);
     const std::vector<ArrayDataPtr> made =
         step.far ? run_far(step, own, holds) : step.near->run(own.arrays);
     for (std::size_t k = 0; k < made.size(); ++k) values[step.part.outputs[k]] = made[k];

@@ -134,13 +134,27 @@ std::vector<Device> load_platform(std::string_view name, std::string_view path,
     auto plugin = std::make_unique<const platforms::Plugin>(library);
     client = std::make_unique<const platforms::Client>(std::move(plugin), options_of(options));
   } catch (const platforms::Failure& failure) {
+    // A plug-in that reads its options has been found and begun.
+    const bool of_options = !options.empty() && failure.code == PJRT_Error_Code_INVALID_ARGUMENT;
     Message("load_platform")
         .problem("the plug-in " + library +
                  " cannot be used: " + platforms::code_name(failure.code) + ": " + failure.what())
-        .rule("a plug-in is a shared library with PJRT's function GetPjrtApi")
+        .rule(of_options ? "each plug-in has options of its own, with types of their own"
+                         : "a plug-in is a shared library with PJRT's function GetPjrtApi")
         .from(loc)
-        .advice("check the path, and that the libraries which it needs are found (ldd " + library +
-                ")")
+        .advice(of_options ? "check the names and the types of the options"
+                           : "check the path, and that the libraries which it needs are found "
+                             "(ldd " +
+                                 library + ")")
+        .raise<DeviceError>();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    Message("load_platform")
+        .problem("the plug-in " + library + " threw an exception while it began: " + thrown.what())
+        .rule("plug-ins report errors through the interface")
+        .from(loc)
+        .advice("check the options")
         .raise<DeviceError>();
   }
   if (client->device_count() == 0)

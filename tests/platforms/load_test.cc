@@ -61,3 +61,14 @@ TEST(LoadPlatform, SaysWhatCannotBeLoaded) {
             "  rule: of other platforms than cuda, rocm and tpu the path of the plug-in is needed\n"
             "  try: load_platform(\"unheard_of\", \"/path/to/plugin.so\")");
 }
+
+TEST(LoadPlatform, OptionsThatThePlugInRefuses) {
+  EXPECT_EQ(message<ts::DeviceError>([] {
+              ts::load_platform("options", TESSERA_PJRT_LIBRARY, {{"unheard_of", std::int64_t{1}}});
+            }),
+            "load_platform: the plug-in " TESSERA_PJRT_LIBRARY
+            " cannot be used: INVALID_ARGUMENT: the client has no option 'unheard_of'; it has "
+            "device_count (a number) and explain (a folder)\n"
+            "  rule: each plug-in has options of its own, with types of their own\n"
+            "  try: check the names and the types of the options");
+}

@@ -121,3 +121,25 @@ TEST_F(Loaded, PartsOnTheHost) {
                   .item<bool>());
   ts::set_factorisations(ts::Factorisations::on_platform);
 }
+
+// What runs on the host reads arrays that are divided over the platform's devices.
+TEST_F(Loaded, HostPartsOfDividedArrays) {
+  const ts::Mesh mesh({{"x", 2}}, there);
+  const Array x = ts::arange(16.0f).reshape(4, 4),
+              divided = ts::device_put(x, ts::Sharding(mesh, ts::P("x")));
+  const auto same = [&](const Array& got, const Array& expected) {
+    return ts::all(ts::device_get(got) == expected).item<bool>();
+  };
+  const auto checked = [](Array a) {
+    a = a * 3;
+    ts::debug::check(a);
+    return a * 2;
+  };
+  EXPECT_TRUE(same(ts::jit(checked)(divided), x * 6));
+  EXPECT_TRUE(
+      same(ts::shard_map(
+               checked, {.mesh = mesh, .in_specs = {ts::P("x")}, .out_specs = ts::P("x")})(divided),
+           x * 6));
+  EXPECT_TRUE(same(ts::linalg::eigvals(divided), ts::linalg::eigvals(x)));
+  EXPECT_TRUE(same(divided, x));
+}
