@@ -284,7 +284,7 @@ std::shared_ptr<const Routine> channels_routine(const ConvProblem& problem, DTyp
   // A product of a depthwise convolution takes some four times as long as one of a product of
   // matrices, since each element that is read takes part in a few only.
   constexpr double kSlower = 4;
-  // Tasks read the rows at their borders twice, so there are no more of this size than a few workers
+  // Tasks read the rows at their borders twice, so no more of this size are made than a few workers
   // need.
   constexpr std::int64_t kFewTasks = 16;
   const std::int64_t few =
