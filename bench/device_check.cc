@@ -1,5 +1,5 @@
-// What scripts/device_check measures of this library on the default platform, one measurement a
-// process. Each prints one line of JSON.
+// Makes the measurements of scripts/device_check for this library on the default platform, one in
+// each process. Each prints one line of JSON.
 //
 //   info                      what the platform says of itself
 //   step NAME SECONDS         a training step: first call, steady time, host's time a call

@@ -1,4 +1,4 @@
-"""What scripts/device_check measures of JAX, one measurement a process, as bench/device_check.cc does of this library.
+"""Makes the measurements of scripts/device_check for JAX, one in each process, as bench/device_check.cc does for this library.
 
     python jax_side.py info
     python jax_side.py step NAME SECONDS

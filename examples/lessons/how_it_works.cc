@@ -36,8 +36,8 @@ void write_everything_down() {
   std::setvbuf(stderr, nullptr, _IONBF, 0);
 }
 
-/// What was written down from a line that begins with `begin` to the next line `end`: the first
-/// such text that has `with` and lacks `without`.
+/// Returns the first text in the file that reaches from a line that begins with `begin` to the next
+/// line `end`, has `with` and lacks `without`.
 std::string written_down(const std::string& begin, const std::string& end, const std::string& with,
                          const std::string& without) {
   std::ifstream file(kWrittenDown);

@@ -70,7 +70,7 @@ PJRT_Buffer_Type buffer_type(DType dtype) {
   return kBufferTypes.at(static_cast<std::size_t>(dtype));
 }
 
-// What a callback of an event is given. It may run on a thread of the plug-in.
+// The argument of an event's callback, which may run on a thread of the plug-in.
 struct Waiting {
   const Client& client;
   std::shared_ptr<Event> event;

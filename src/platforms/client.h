@@ -60,12 +60,11 @@ struct Sent {
   std::shared_ptr<runtime::Completion> arrived;
 };
 
-/// All functions are safe to call from any thread, and throw Failure. A client lives as long as the
-/// process.
+/// All functions are safe to call from any thread, and throw Failure. A client that has
+/// devices lives as long as the process.
 class Client {
  public:
   Client(std::unique_ptr<const Plugin> plugin, const Options& options);
-  /// A client that turned out to have no devices ends before it is used.
   ~Client();
   Client(const Client&) = delete;
 
@@ -86,7 +85,7 @@ class Client {
   const std::string& kind_of(int number) const {
     return devices_[static_cast<std::size_t>(number)].kind;
   }
-  /// What the plug-in's allocator says, or else the bytes of our buffers.
+  /// Returns what the plug-in's allocator says, or else the bytes of our buffers.
   runtime::MemoryStats memory_stats(int number) const;
   /// The DeviceError of a failure in the name of `what`. If there was no memory, it says what was
   /// asked for, if that is known, and what holds the memory of the device.

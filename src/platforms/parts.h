@@ -22,7 +22,7 @@ struct Part {
   std::vector<Var> inputs, outputs;
 };
 
-/// What becomes of factorisations for which the platform has no library.
+/// This says where factorisations run for which the platform has no library.
 enum class WithoutLibrary {
   host,   // they run on the host
   loops,  // the platform runs them as loops, if they have this form

@@ -1,5 +1,5 @@
-// What every cell of a notebook includes: Tessera, functions that show pictures (namespace nb), and
-// the parts that cells are made of (namespace tessera_notebook). It is precompiled.
+// Every cell of a notebook includes this header, which is precompiled. It has Tessera, functions that
+// show pictures (namespace nb), and the parts that cells are made of (namespace tessera_notebook).
 #pragma once
 
 #include <tessera/tessera.h>

@@ -1,5 +1,5 @@
-// What a sort moves: keys, which are unsigned integers with the order of the sort, and for each key
-// a tag, which is either the other operands' values or the position in the row.
+// A sort moves keys, which are unsigned integers with the order of the sort, and with each key a
+// tag, which is either the other operands' values or the position in the row.
 #pragma once
 
 #include "ops/movement/sort.h"
@@ -71,7 +71,7 @@ struct SortPlan {
 SortPlan sort_plan(std::span<const Type> in, std::int64_t dimension, std::size_t keys,
                    const SortedRange& wanted, bool moved_in_order);
 
-/// What a loop over elements learns of the keys.
+/// A loop over elements finds this out about the keys.
 template <class Key>
 struct SeenKeys {
   Key any = 0, all = std::numeric_limits<Key>::max();
