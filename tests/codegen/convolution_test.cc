@@ -1,9 +1,12 @@
 // Convolutions by loops of our own, as products (codegen/matrix/convolution.h) and with channels as
-// lanes (codegen/calls/conv_channels.h), against the order of additions that they promise, bit by bit. The model knows nothing of tasks, batches, layouts or
-// vectors, so results are equal for all of them; and the model itself is close to the evaluator.
-// Operands lie between pages that must not be touched.
+// lanes (codegen/calls/conv_channels.h), against the order of additions that they promise, bit by
+// bit. The model knows nothing of tasks, batches, layouts or vectors, so results are equal for all of
+// them; and the model itself is close to the evaluator. Operands lie between pages that must not be
+// touched. The layouts of a Geometry are 0: channels last, 1: channels first, 2: others, 3: as 0,
+// with weights as 1.
 #include "codegen/calls/conv_channels.h"
 #include "codegen/calls/conv_product.h"
+#include "codegen/convolution_cases.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/product.h"
 #include "codegen/run.h"
@@ -19,41 +22,6 @@ namespace tessera::testing {
 namespace {
 
 using ops::ConvDims;
-
-struct Dimension {
-  std::int64_t in = 1, window = 1, stride = 1, dilation = 1, holes = 1, low = 0, high = 0;
-};
-
-struct Geometry {
-  std::int64_t batch = 1, inputs = 1, outputs = 1, groups = 1;
-  std::vector<Dimension> dims;
-  int layout = 0;   // 0: channels last, 1: channels first, 2: others, 3: as 0, with weights as 1
-  double work = 1;  // that is announced, and decides the number of tasks
-  int special = 0;  // infinite weights and NaN
-  unsigned seed = 0;
-  bool depthwise = false;  // with channels as lanes
-};
-
-std::ostream& operator<<(std::ostream& out, const Geometry& g) {
-  out << "batch " << g.batch << ", " << g.inputs << " to " << g.outputs << " channels in "
-      << g.groups << " groups, layout " << g.layout << ", work " << g.work << ", special "
-      << g.special << ", seed " << g.seed;
-  for (const Dimension& d : g.dims)
-    out << "; in " << d.in << " window " << d.window << " stride " << d.stride << " dilation "
-        << d.dilation << " holes " << d.holes << " padding " << d.low << " " << d.high;
-  return out;
-}
-
-std::int64_t outputs_of(const Dimension& d) {
-  return ops::window_count(ops::dilated(d.in, d.holes) + d.low + d.high,
-                           ops::dilated(d.window, d.dilation), d.stride);
-}
-
-Shape arranged(const Ints& spec, const Ints& extents) {
-  Shape s(extents);
-  for (std::size_t i = 0; i < spec.size(); ++i) s[spec[i]] = extents[i];
-  return s;
-}
 
 struct Case {
   ConvDims dims;
@@ -265,46 +233,10 @@ std::string fault(const Geometry& g) {
   return wrong.str();
 }
 
-// The smallest case near `g` that still fails.
-template <class T>
-Geometry shrunk(Geometry g) {
-  for (bool smaller = true; smaller;) {
-    smaller = false;
-    auto attempt = [&](const Geometry& candidate) {
-      if (smaller || fault<T>(candidate).empty()) return;
-      g = candidate;
-      smaller = true;
-    };
-    for (auto member : {&Geometry::batch, &Geometry::inputs, &Geometry::outputs, &Geometry::groups})
-      for (std::int64_t to : {std::int64_t{1}, g.*member / 2, g.*member - 1}) {
-        Geometry candidate = g;
-        if (to < 1 || to >= g.*member) continue;
-        candidate.*member = to;
-        attempt(candidate);
-      }
-    for (std::size_t i = 0; i < g.dims.size(); ++i) {
-      for (auto member : {&Dimension::in, &Dimension::window, &Dimension::stride,
-                          &Dimension::dilation, &Dimension::holes}) {
-        Geometry candidate = g;
-        if (g.dims[i].*member == 1) continue;
-        --(candidate.dims[i].*member);
-        attempt(candidate);
-      }
-      for (auto member : {&Dimension::low, &Dimension::high}) {
-        Geometry candidate = g;
-        if (g.dims[i].*member == 0) continue;
-        candidate.dims[i].*member = 0;
-        attempt(candidate);
-      }
-    }
-  }
-  return g;
-}
-
 template <class T>
 void check(const Geometry& g) {
   if (fault<T>(g).empty()) return;
-  const Geometry small = shrunk<T>(g);
+  const Geometry small = shrunk(g, [](const Geometry& x) { return !fault<T>(x).empty(); });
   FAIL() << fault<T>(small) << "\n" << small << "\ndrawn: " << g;
 }
 

@@ -1,9 +1,12 @@
 // Gradients of convolutions with respect to weights by loops of our own
 // (codegen/matrix/weights_gradient.h), against the order of additions that they promise, bit by bit.
 // The model knows nothing of tasks, layouts or vectors, and is itself close to the evaluator.
-// Operands lie between pages that must not be touched.
+// Operands lie between pages that must not be touched. A Geometry is the convolution whose gradient
+// is computed; its layouts are 0: channels last, 1: channels first, 2: channels last, and weights as
+// in 1.
 #include "codegen/matrix/weights_gradient.h"
 #include "codegen/calls/conv_gradient.h"
+#include "codegen/convolution_cases.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/run.h"
 #include "ops/contraction/conv_dims.h"
@@ -20,44 +23,10 @@ namespace {
 
 using ops::ConvDims;
 
-struct Dimension {
-  std::int64_t in = 1, window = 1, stride = 1, dilation = 1, low = 0, high = 0;
-};
-
-// The convolution whose gradient is computed.
-struct Geometry {
-  std::int64_t batch = 1, inputs = 1, outputs = 1, groups = 1;
-  std::vector<Dimension> dims;
-  int layout = 0;   // 0: channels last, 1: channels first, 2: channels last, and weights as in 1
-  double work = 1;  // that is announced, and decides the leaves and tasks
-  int special = 0;  // infinite elements of the cotangent and NaN
-  unsigned seed = 0;
-};
-
-std::ostream& operator<<(std::ostream& out, const Geometry& g) {
-  out << "batch " << g.batch << ", " << g.inputs << " to " << g.outputs << " channels in "
-      << g.groups << " groups, layout " << g.layout << ", work " << g.work << ", special "
-      << g.special << ", seed " << g.seed;
-  for (const Dimension& d : g.dims)
-    out << "; in " << d.in << " window " << d.window << " stride " << d.stride << " dilation "
-        << d.dilation << " padding " << d.low << " " << d.high;
-  return out;
-}
-
-std::int64_t outputs_of(const Dimension& d) {
-  return ops::window_count(d.in + d.low + d.high, ops::dilated(d.window, d.dilation), d.stride);
-}
-
 struct Case {
   ConvDims dims;  // of the convolution
   Shape source, weights, cotangent;
 };
-
-Shape arranged(const Ints& spec, const Ints& extents) {
-  Shape s(extents);
-  for (std::size_t i = 0; i < spec.size(); ++i) s[spec[i]] = extents[i];
-  return s;
-}
 
 Case case_of(const Geometry& g) {
   Case c;
@@ -244,46 +213,10 @@ std::string fault(const Geometry& g) {
   return wrong.str();
 }
 
-// The smallest case near `g` that still fails.
-template <class T>
-Geometry shrunk(Geometry g) {
-  for (bool smaller = true; smaller;) {
-    smaller = false;
-    auto attempt = [&](const Geometry& candidate) {
-      if (smaller || fault<T>(candidate).empty()) return;
-      g = candidate;
-      smaller = true;
-    };
-    for (auto member : {&Geometry::batch, &Geometry::inputs, &Geometry::outputs, &Geometry::groups})
-      for (std::int64_t to : {std::int64_t{1}, g.*member / 2, g.*member - 1}) {
-        Geometry candidate = g;
-        if (to < 1 || to >= g.*member) continue;
-        candidate.*member = to;
-        attempt(candidate);
-      }
-    for (std::size_t i = 0; i < g.dims.size(); ++i) {
-      for (auto member :
-           {&Dimension::in, &Dimension::window, &Dimension::stride, &Dimension::dilation}) {
-        Geometry candidate = g;
-        if (g.dims[i].*member == 1) continue;
-        --(candidate.dims[i].*member);
-        attempt(candidate);
-      }
-      for (auto member : {&Dimension::low, &Dimension::high}) {
-        Geometry candidate = g;
-        if (g.dims[i].*member == 0) continue;
-        candidate.dims[i].*member = 0;
-        attempt(candidate);
-      }
-    }
-  }
-  return g;
-}
-
 template <class T>
 void check(const Geometry& g) {
   if (fault<T>(g).empty()) return;
-  const Geometry small = shrunk<T>(g);
+  const Geometry small = shrunk(g, [](const Geometry& x) { return !fault<T>(x).empty(); });
   FAIL() << fault<T>(small) << "\n" << small << "\ndrawn: " << g;
 }
 
@@ -329,8 +262,9 @@ TEST(WeightsGradient, AddsInTheOrderThatItPromises) {
 // Sums of several chunks and leaves, panels of several tiles, rows longer than a chunk, and pixels a
 // page apart.
 TEST(WeightsGradient, LayersOfNetworks) {
-  const Dimension same{14, 3, 1, 1, 1, 1}, strided{15, 3, 2, 1, 1, 1}, point{14}, skipped{13, 1, 2},
-      wide{23, 5, 2, 1, 2, 2}, narrow{3, 3, 1, 1, 1, 1}, line{1100, 3, 1, 1, 1, 1};
+  const Dimension same{14, 3, 1, 1, 1, 1, 1}, strided{15, 3, 2, 1, 1, 1, 1}, point{14},
+      skipped{13, 1, 2}, wide{23, 5, 2, 1, 1, 2, 2}, narrow{3, 3, 1, 1, 1, 1, 1},
+      line{1100, 3, 1, 1, 1, 1, 1};
   for (int layout : {0, 1, 2})
     for (double work : {1.0, 3e8}) {
       for (const Dimension& d : {same, strided, point, skipped, wide}) {
