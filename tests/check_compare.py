@@ -10,6 +10,7 @@ sys.path.insert(0, str(root / "bench/compare"))
 
 import gate  # noqa: E402
 import limits  # noqa: E402
+import rounds  # noqa: E402
 import rows  # noqa: E402
 import sides  # noqa: E402
 import table  # noqa: E402
@@ -82,6 +83,15 @@ def check_table(of):
     expect(two, {"A": "1", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2 --xla_force_host_platform_device_count=2"}, "JAX with two devices and AVX2")
 
 
+def check_rounds():
+    """A first call that takes long is run in half of the rounds; others, and steady calls, in all."""
+    first, steady = (next(r for r in rows.GROUPS["Training"] if r.kind == kind) for kind in ("first", "steady"))
+    expect([rounds.enough(first, [(5e6,)], i, 5) for i in range(1, 5)], [False, True, True, True], "a long first call")
+    expect([rounds.enough(first, [(5e4,)], i, 5) for i in range(1, 5)], [False] * 4, "a short first call")
+    expect(rounds.enough(first, [], 0, 1), False, "a first call that has not run")
+    expect(rounds.enough(steady, [(5e6, 5e6)], 4, 5), False, "a steady call")
+
+
 PROGRAM = """import sys
 if "--serve" not in sys.argv:
     print("one/real_time")
@@ -118,4 +128,5 @@ def check_gate():
 if __name__ == "__main__":
     check_work()
     check_table(check_limits())
+    check_rounds()
     check_gate()
