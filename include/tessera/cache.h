@@ -2,8 +2,8 @@
 //
 // Each signature of a jitted or mapped function, and each operation on arrays of a new shape, is
 // compiled once and cached. The cache holds at most cache_limit() bytes: beyond that, the least
-// recently used entries are evicted, and are traced and compiled again when needed. Whatever a
-// running program needs stays alive until it has ended. Machine code is also cached on disk
+// recently used entries are evicted, and are traced and compiled again when needed. The entries
+// that a running program needs stay alive until it has ended. Machine code is also cached on disk
 // (TESSERA_CACHE_DIR), so compiling again mostly means reading it.
 //
 // All functions here may be called from any thread while others trace, compile and compute.

@@ -61,8 +61,8 @@ TESSERA_API Array triu(Operand x, std::int64_t k = 0);
 TESSERA_API Array diag(Operand x);
 
 /// Takes the elements of x at integer positions along `axis` (of the flattened array by default).
-/// Negative positions count from the end; those out of range give NaN (the smallest signed integer,
-/// the largest unsigned one, true).
+/// Negative positions count from the end. Positions out of range give NaN, or in other dtypes the
+/// smallest signed integer, the largest unsigned integer or true.
 TESSERA_API Array take(Operand x, Operand positions, std::optional<std::int64_t> axis = {});
 /// For each entry of `positions`, the element of x at that position along `axis`; the other axes
 /// broadcast.
