@@ -48,7 +48,7 @@ constexpr int steps_of(Terms terms) {
     default: return 2;
   }
 }
-/// The number of words of a vector register, or of parts of words.
+/// The number of words (of complex numbers: of parts of words) that a vector register holds.
 int lanes_of(DType sum);
 
 /// The fastest kind for integers of a dtype that are summed in `sum`, which is int32 or int64. All
