@@ -32,7 +32,7 @@ struct DotSchedule {
   std::shared_ptr<const matrix::Product> own;
   bool turned = false;
   std::size_t shared = 0;     // offset of the right operands that `own` packs for all tasks
-  bool panels_given = false;  // they are the form of the right operand instead
+  bool panels_given = false;  // they are the kept form of the right operand
   bool widened = false;   // operands are converted to the dtype of the sums before anything else
   bool in_order = false;  // see matrix::Problem
 

@@ -27,7 +27,7 @@ struct Isa {
   /// processor lacks some of its instructions.
   std::optional<Level> level;
   MatrixUnit unit = MatrixUnit::none;
-  bool unit_bfloat16 = false, unit_float16 = false, unit_int8 = false;  // what the unit multiplies
+  bool unit_bfloat16 = false, unit_float16 = false, unit_int8 = false;  // its dtypes
 };
 
 /// The processor this process runs on.

@@ -56,8 +56,9 @@ class Convolution {
   Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps = false,
               std::int64_t block_bytes = 0);
 
-  /// The size of the packed weights, and the number of tasks that pack them. Both are 0 for a few
-  /// pixels, for which weights are read in place.
+  /// The size of the packed weights, and the number of tasks that pack them. For a few pixels,
+  /// weights are read in place; the tasks then only look for infinite and NaN weights, and there
+  /// are none unless windows reach into the padding.
   std::size_t packed_bytes() const;
   std::int64_t pack_tasks() const;
   void pack(const void* weights, void* to, std::int64_t task) const;
@@ -188,7 +189,7 @@ class Convolution {
   std::vector<Chunk> chunks_;
   std::int64_t a_row_ = 0;  // stride of copied rows, in bytes
   std::int64_t pieces_ = 1, piece_ = 0, column_pieces_ = 1, column_piece_ = 0;
-  std::int64_t images_ = 0;  // in a piece, if the source is turned over by images
+  std::int64_t images_ = 0;  // in a piece, if the source is transposed image by image
   std::vector<OfHeight> kernels_;
   PackKernel pack_lines_ = nullptr, pack_lines2_ = nullptr, pack_steps_ = nullptr,
              pack_neither_ = nullptr;
