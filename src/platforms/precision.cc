@@ -1,5 +1,5 @@
-// Settings of programs on other platforms than the CPU: the precision of products, where
-// factorisations run, and who partitions.
+// Settings of programs on platforms other than the CPU: the precision of products, where
+// factorisations run, and which partitioner is used.
 #include "base/settings.h"
 #include "platforms/compile.h"
 

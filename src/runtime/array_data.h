@@ -57,7 +57,7 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 /// differ, because a mesh of one device may name dimensions that the result does not have.
 LayoutPtr place_of_whole(const LayoutPtr& single);
 LayoutPtr intern(Layout layout);
-/// The layout of arrays that are for the host to read: this process's first CPU device,
+/// The layout of arrays that the host is about to read: this process's first CPU device,
 /// uncommitted.
 const LayoutPtr& host_layout();
 

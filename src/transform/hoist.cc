@@ -1,4 +1,4 @@
-// Hoists computations out of scans that are the same in every iteration.
+// Hoists loop-invariant computations out of scans.
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "transform/simplify.h"

@@ -1,4 +1,4 @@
-// Splits a program by dataflow into the part that the known inputs suffice for, and the rest.
+// Splits a program by dataflow into the part that depends on known inputs only, and the rest.
 //
 // A value crosses from the known to the unknown program in one of three ways: as a residual (an
 // output of the known program, an input of the unknown one); recomputed because it is as cheap as a

@@ -1,5 +1,6 @@
-// Replaces branches in the bodies of loops by selections between the results of all of them, if
-// that is a few instructions: an iteration then is one kernel, and runs no tape of its own.
+// Replaces branches in the bodies of loops by selections between the results of all branches, if
+// these are a few instructions. An iteration is then one kernel, and the branches need no tapes of
+// their own.
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/build.h"

@@ -1,5 +1,5 @@
-// A tile of some neighbouring outputs of a vector of channels stays in registers while one window
-// position after the other is added. The loops are compiled for several processors.
+// A tile of neighbouring outputs, each a vector of channels, stays in registers while the window
+// positions are added one after the other. The loops are compiled for several processors.
 #include "codegen/calls/conv_channels_loops.h"
 
 #include "codegen/kernel/isa.h"

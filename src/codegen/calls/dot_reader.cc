@@ -1,5 +1,5 @@
-// Products of an operand that comes in panels: of its lines, which are rows or columns of the
-// result, or of its steps, over which the product sums.
+// Products that read an operand in panels: panels of its free dimension, whose lines are rows or
+// columns of the result, or of its contracting dimension, over which the product sums.
 #include "codegen/calls/dot_schedule.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// The routine of sorting rows (ops/movement/sort_elements.h). Short rows are sorted one in each
-// vector lane, and longer ones by digits. If there are a few long rows, a stage moves all elements
-// by one digit, and a task those of a part of a row. Elements with equal keys keep their order, or
-// their tags differ, or they have equal bits, so every way gives the same stable result.
+// The routine that sorts rows (ops/movement/sort_elements.h). Short rows are sorted one in each
+// vector lane, and longer ones by radix sort. If there are a few long rows, each stage sorts by one
+// digit, and each task handles a part of a row. All methods give the same stable result: elements
+// with equal keys keep their order, are told apart by their tags, or have equal bits.
 #include "base/thread_kept.h"
 #include "codegen/calls/sort_lanes.h"
 #include "ops/movement/radix.h"

@@ -1,7 +1,7 @@
 // The network is Batcher's bitonic one (1968), in which all comparisons put the smaller element
 // first: two sorted halves are merged by comparing the elements from the outside inwards, and then
-// those that half as many places separate, until neighbours are compared. Elements beyond the end
-// would be greater than all others and stay where they are, so comparisons with them are left out.
+// those that half as many places separate, until neighbours are compared. Missing elements past the
+// end would be greater than all others and would never move, so comparisons with them are omitted.
 #include "codegen/calls/sort_lanes.h"
 
 #include "codegen/calls/fft_squares.h"

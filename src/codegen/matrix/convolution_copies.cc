@@ -1,5 +1,5 @@
-// The copies that a convolution by products makes: packed weights, a source whose channels are made
-// adjacent, the rows of the matrix, and results in other layouts.
+// The copies that a convolution as a matrix product makes: packed weights, a channels-last source,
+// rows of the im2col matrix, and results in other layouts.
 #include "codegen/matrix/convolution.h"
 #include "codegen/matrix/kept_memory.h"
 #include "codegen/matrix/sizes.h"

@@ -1,7 +1,7 @@
-// Windows that are read where the source lies: the elements of a window row are a run of the
-// source, and neighbouring outputs of a row of the result read the same run a pixel further. So a
-// tile of pixels of one row needs no matrix of windows. Only the source itself is copied, once,
-// with zeros in its padding.
+// Windows that are read directly from the source: the elements of a window row are a contiguous run
+// of the source, and the next output of a row of the result reads the same run one pixel further
+// on. So a tile of pixels of one row needs no im2col matrix. Only the source itself is copied,
+// once, with zeros in its padding.
 #include "codegen/matrix/convolution.h"
 #include "codegen/matrix/kept_memory.h"
 #include "codegen/matrix/sizes.h"

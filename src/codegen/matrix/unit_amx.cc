@@ -1,4 +1,4 @@
-// The instructions of AMX. They are emitted with the numbers of their registers, so LLVM neither
+// The instructions of AMX. They are emitted with explicit register numbers, so LLVM neither
 // allocates nor spills tiles and adds no configuration of its own.
 #include "base/message.h"
 #include "codegen/kernel/isa.h"

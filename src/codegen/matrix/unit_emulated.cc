@@ -1,5 +1,6 @@
-// The operations of a matrix unit by vectors, for tests. The registers are memory of the function,
-// and their shapes are read where a processor would read them, so wrong shapes give wrong results.
+// Emulates the operations of a matrix unit with vectors, for tests. The registers are memory of the
+// function. Their shapes are read whenever a processor would read them, so wrong shapes give wrong
+// results.
 #include "codegen/matrix/loop_ir.h"
 #include "codegen/matrix/unit_kernel.h"
 #include "codegen/matrix/unit_ops.h"

@@ -1,4 +1,4 @@
-// Values of a per-device program, and their resharding to where they are read.
+// Values of a per-device program, and their resharding to the placements that readers need.
 #include "ir/collective_attrs.h"
 #include "ops/build.h"
 #include "ops/local.h"
