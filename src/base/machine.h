@@ -2,8 +2,8 @@
 // ordered and stored. Constants that decide where a sum is cut change the last bits of results; the
 // others change only the time and memory that a program takes.
 //
-// Beside each value stands the row of the benchmarks that shows its effect, and the machine on
-// which it was measured, where that is known. To measure one again, change it and compare the two
+// The comment of each value names the benchmark row that shows its effect, and the machine on which
+// it was measured, if that is known. To measure a value again, change it and compare the two
 // builds:
 //
 //   python3 bench/compare/gate.py '<row>' --base HEAD
@@ -55,12 +55,12 @@ inline constexpr std::int64_t kProductChunk = 512;
 /// second-level cache of 1 MiB, and half of the smaller ones. With 128 KiB, products of 1024 take
 /// 3 % longer on Zen 5; 512 KiB makes no difference. matrix_bench.
 inline constexpr double kProductBytes = 1 << 18;
-/// Bytes of a product's result that stay in the second-level cache until the kernel behind it has
-/// read them, beside the operand of kProductBytes. Row gpt/4.
+/// Bytes of a product's result that, next to the operand of kProductBytes, stay in the second-level
+/// cache until the epilogue has read them. Row gpt/4.
 inline constexpr std::int64_t kProductPanel = std::int64_t{1} << 18;
-/// A smaller result is not worth a joint step with the kernel behind it, in bytes. Row mlp/1.
+/// The size in bytes below which fusing a product with its epilogue does not pay. Row mlp/1.
 inline constexpr std::int64_t kLeastPanelResult = std::int64_t{1} << 15;
-/// Bytes of sums that stay in the first-level cache while an operand is read past them.
+/// Bytes of sums that stay in the first-level cache while an operand is streamed.
 inline constexpr std::int64_t kProductStrip = 1 << 14;
 
 // --- convolutions with pixels as lanes, against oneDNN 2.6

@@ -123,13 +123,13 @@ struct SortLanes {
 
   INLINE static void run(E* elements, std::int64_t n) {
     auto* x = reinterpret_cast<Vector*>(elements);
-    // Each block is sorted and merged with what stands in front of it while a cache holds both.
+    // Each block is sorted and merged with the blocks before it while both are in a cache.
     for (std::int64_t end = kBlock; end - kBlock < n; end += kBlock) {
       sort_block(x + end - kBlock, std::min(kBlock, n - end + kBlock));
       for (std::int64_t half = kBlock; end % (2 * half) == 0; half *= 2)
         merge_halves(x + end - 2 * half, std::min(2 * half, n - end + 2 * half), half);
     }
-    // The last blocks, whose number is no power of two.
+    // The last blocks, whose number is not a power of two.
     const std::int64_t blocks = (n + kBlock - 1) / kBlock;
     for (std::int64_t half = 1; half < blocks; half *= 2) {
       const std::int64_t at = blocks / (2 * half) * (2 * half);
@@ -139,8 +139,8 @@ struct SortLanes {
   }
 };
 
-// Squares are turned over in registers. Their elements are moved and not computed with, so integers
-// may pass for floats.
+// Squares are transposed in registers. Their elements are only moved, so integers may be treated as
+// floats.
 template <class E, int bytes>
 struct TurnLanes {
   using Square = codegen::Square<std::conditional_t<sizeof(E) == 4, float, double>, bytes>;
