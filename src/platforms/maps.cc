@@ -51,7 +51,7 @@ Value block_of(Value x, const Spec& spec, const MeshShape& mesh) {
   return ops::dynamic_slice(x, starts, Ints(block.begin(), block.end()));
 }
 
-// The whole value of the blocks of all devices.
+// Gathers the blocks of all devices into the whole value.
 Value whole_of(Value block, const Spec& spec, const MeshShape& mesh) {
   for (std::size_t d = 0; d < spec.dims().size(); ++d)
     if (const Spec::Axes& axes = spec.dims()[d]; !axes.empty())
@@ -59,7 +59,7 @@ Value whole_of(Value block, const Spec& spec, const MeshShape& mesh) {
   return block;
 }
 
-// The axes of the maps inside a body, from outside to inside, as one mesh after another.
+// The meshes whose axes maps inside a body add, from the outermost to the innermost.
 class Flattening {
  public:
   Flattening(int device_count, std::string_view name) : device_count_(device_count), name_(name) {}
@@ -119,7 +119,7 @@ class Flattening {
     });
   }
 
-  // The body without maps that add axes: what they do is done by every device.
+  // The body without maps that add axes: every device runs their bodies.
   ProgramPtr inlined(const ProgramPtr& p, const MeshShape& around) const {
     const ProgramPtr nested =
         map_nested(p, [&](const ProgramPtr& q) { return inlined(q, around); });

@@ -22,7 +22,7 @@ class Buffer {
   /// if possible.
   static BufferPtr allocate(std::size_t bytes);
   /// Wraps memory that belongs to others, which `owner` keeps alive. This library never writes it.
-  /// `fixed`: nobody else writes it either while the buffer is alive.
+  /// `fixed`: its owner does not write it either while the buffer is alive.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner,
                          bool fixed = false);
   /// Wraps memory of another platform, which `handle` represents and keeps alive.

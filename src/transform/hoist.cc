@@ -9,7 +9,8 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Whether the equation is worth an array of its own and may run anywhere.
+// Whether storing the equation's result in an array of its own pays, and the equation may run
+// anywhere.
 bool moves(const Equation& e) {
   const bool worth = e.op->own_pass || !e.op->cheap;
   return worth && !e.op->barrier && !e.inputs.empty() &&

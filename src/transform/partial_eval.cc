@@ -177,7 +177,7 @@ class Splitter {
       const Equation& eqn = known.equations[e];
       bool cheap = is_cheap(eqn);
       cheap_.push_back(cheap);
-      // What side effects return is kept, because they are not repeated.
+      // The results of side effects are kept, because side effects are not repeated.
       again_.push_back(cheap || (policy_ && !eqn.op->effect && !ops::needs_effects(eqn) &&
                                  !policy_->saveable(eqn, known)));
     }

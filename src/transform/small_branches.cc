@@ -19,7 +19,7 @@ constexpr std::int64_t kMostElements = 64;
 
 bool is_small(const Type& t) { return t.shape.count() <= kMostElements; }
 
-// Whether all of a branch is worth computing where another one is taken.
+// Whether a branch is cheap enough to compute even if another one is taken.
 bool is_small(const Program& branch) {
   return branch.equations.size() <= kMostEquations && !has_effects(branch) &&
          std::all_of(branch.outputs.begin(), branch.outputs.end(),
@@ -30,7 +30,7 @@ bool is_small(const Program& branch) {
          });
 }
 
-// The results of the branch that the operand 0, clamped into range, selects.
+// The results of the branch that operand 0, clamped into range, selects.
 std::shared_ptr<Program> selection(const Program& p, const Equation& eqn) {
   const std::optional<Flow> flow = flow_of(eqn);
   if (!flow || flow->kind != Flow::Kind::branch) return nullptr;
