@@ -59,7 +59,8 @@ Value whole_of(Value block, const Spec& spec, const MeshShape& mesh) {
   return block;
 }
 
-// The meshes whose axes maps inside a body add, from the outermost to the innermost.
+// Replaces maps nested in other maps: the outer map runs over a mesh that has the inner maps' axes
+// as well, and the inner bodies are inlined. `before` has each new mesh with the one it replaces.
 class Flattening {
  public:
   Flattening(int device_count, std::string_view name) : device_count_(device_count), name_(name) {}
@@ -73,7 +74,7 @@ class Flattening {
   std::vector<std::pair<MeshRef, MeshRef>> before;
 
  private:
-  // Whether a map inside adds axes. One over further axes of the same mesh does not.
+  // Whether a nested map adds axes. One over other axes of the same mesh does not.
   static bool adds_axes(const Equation& inner, const MeshShape& around) {
     return is_map(inner) && RegionAttrs(inner.attrs).mesh->axes != around.axes;
   }
@@ -138,8 +139,8 @@ class Flattening {
     });
   }
 
-  // A mesh with further, minor axes. The first device along them is the one that was there before;
-  // the others are devices of the platform that are not in use, in their order.
+  // The mesh with the added axes as its minor ones. The first device along them is the one of the
+  // original mesh; the others are unused devices of the platform, in order of id.
   MeshRef wider(const DeviceMesh& mesh, const MeshShape& added) const {
     DeviceMesh out{{mesh.axes, mesh.sizes}, {}};
     out.axes.insert(out.axes.end(), added.axes.begin(), added.axes.end());
