@@ -17,7 +17,7 @@ namespace {
 constexpr const char *kFunction = "function", *kDtypes = "dtypes", *kShapes = "shapes",
                      *kOrdered = "ordered", *kTakesShards = "takes_shards";
 
-// In front of the function's own operands stand: whether to call it, and the device.
+// The first operands, before the function's own: whether to call it, and the device.
 constexpr std::size_t kScalars = 2;
 
 // The host's code may take any time, so programs that call it run from the queue.

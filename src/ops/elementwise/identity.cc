@@ -86,7 +86,7 @@ void register_identity(Registry& r) {
   };
 
   // An equation with both values is enough: propagation carries shardings through it in all
-  // directions. Simplification, which comes behind it, takes the equation away.
+  // directions. Simplification, which runs after propagation, removes the equation.
   Op alike = elementwise_op(
       "shard_alike", "",
       "x, which shall lie as y does: propagation gives both the shardings of either.", 2,

@@ -100,7 +100,7 @@ SeenKeys<typename F::Key> read_keys(const SortPlan& p, std::size_t group, const 
 template <class F>
 void write_elements(const SortPlan& p, const void* const* row, const typename F::Element* wanted,
                     std::int64_t begin, std::int64_t end, void* const* out);
-/// Writes an element of each of `count` adjacent rows, which begin at `row` and the elements behind
+/// Writes one element of each of `count` adjacent rows, which begin at `row` and the elements after
 /// it, to the places from `out` on.
 template <class F>
 void write_across(const SortPlan& p, const void* const* row, const typename F::Element* elements,

@@ -145,11 +145,11 @@ class Importer {
   /// Adds a comparison that a test asks for to the outermost program.
   void add_check(const Reading& r, Check check, Value got, Value want);
 
-  /// For the scalars of the Householder reflectors from which JAX forms Q, the matrix that they
-  /// factor.
+  /// Pairs of the scalars of Householder reflectors, from which JAX forms Q, and the matrix that
+  /// was factored.
   std::vector<std::pair<Value, Value>> reflected;
-  /// The terms of a reduction of which an array is the result, in rows along these axes of the mesh
-  /// (device_rows.h), and the array's spec.
+  /// The partial results of a reduction, as rows along these axes of the mesh (device_rows.h), and
+  /// the spec of the array that is their reduction.
   struct Terms {
     Value rows;
     MeshRef mesh;
@@ -157,28 +157,29 @@ class Importer {
     Combiner combiner = Combiner::add;
     Spec spec;
   };
-  /// The array that is the result, whose terms are then known.
+  /// The reduction of the partial results, from which `terms_of` then finds them.
   Value reduced(Terms terms);
-  /// Null if the terms of the array are not known.
+  /// Null if the partial results of the array are not known.
   const Terms* terms_of(Value x) const;
-  /// The first of values that the devices have, in rows as terms are.
+  /// The first device's value of values that differ between devices, which are rows as partial
+  /// results are.
   Value first_of(Terms values);
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
-  /// The same for an argument or result of the program, which is reduced even if it is declared as
+  /// The same for an argument or result of the program. It is reduced even if it is declared as
   /// unreduced.
   Value constrained_whole(Value x, const AttributeSyntax& sharding) const;
-  /// Constrains x to a spec over a mesh. The `open` dimensions may be cut further.
+  /// Constrains x to a spec over a mesh. The `open` dimensions may be sharded further.
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
-  /// The module's meshes with so many devices, apart from those that cannot be read.
+  /// The module's meshes with this number of devices, except those that cannot be read.
   std::vector<MeshRef> meshes_over(std::int64_t devices) const;
   /// The mesh of a sharding; and (cut_of) how it partitions an array of rank `rank`.
   MeshRef mesh_of(const AttributeSyntax& sharding) const;
   struct Cut {
     Spec spec;
     Ints open;
-    /// The axes along which the devices hold terms of a reduction whose result is the array.
+    /// The axes along which the devices hold partial results, whose reduction is the array.
     Strings unreduced = {};
     Combiner combiner = Combiner::add;
   };
