@@ -1,4 +1,4 @@
-// Equations that call functions of the host.
+// Equations that call host functions.
 #pragma once
 
 #include "ir/builder.h"
@@ -28,11 +28,11 @@ Values host_call(Value holds, Value device, std::shared_ptr<const HostFunction> 
 /// operand that is the number of the device.
 bool takes_shards(const Attrs& attrs);
 inline constexpr std::size_t kDeviceOperand = 1;
-/// Tells the function of such a call the specs of the equation's operands.
+/// Passes the specs of the equation's operands to the function of such a call.
 void tell_placed(const Attrs& attrs, const MeshShape& mesh, std::span<const Spec> specs);
 /// Whether the program has side effects other than calls that are not ordered.
 bool has_ordered_effects(const Program& p);
-/// Whether it calls functions of the host, with side effects or without.
+/// Whether it calls host functions, with side effects or without.
 bool calls_host(const Program& p);
 
 /// The same for a function without side effects: it is not called if no result is needed, and may

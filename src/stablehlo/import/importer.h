@@ -81,7 +81,7 @@ std::string text_of(const std::vector<Type>& types);
 bool fits(const Type& declared, const Type& got);
 bool fits(const std::vector<Type>& declared, const std::vector<Type>& got);
 
-/// A region as a program of its own: its inputs are its arguments, then the captured values.
+/// A region as a separate program: its inputs are its arguments, then the captured values.
 struct RegionProgram {
   std::shared_ptr<Program> program;
   Values captured;  // of the outer level
@@ -138,7 +138,7 @@ class Importer {
   /// A region that reads nothing from outside except such numbers.
   ProgramPtr closed_region(const Reading& r, const RegionSyntax& region);
   const FunctionSyntax& need_function(const Reading& r, const std::string& name) const;
-  /// A function as a program of its own; each is imported once.
+  /// A function as a separate program; each is imported once.
   ProgramPtr function(const Reading& r, const std::string& function);
   /// A constant of the program; a large one becomes an input.
   Value constant(const Scope& scope, const AttributeSyntax& data);
