@@ -49,7 +49,7 @@ struct VarOptions;
 struct ArgOptions;
 struct CumulativeOptions;
 
-/// C++ numbers that stand for arrays of no dimensions.
+/// C++ numbers, which are accepted as scalar arrays.
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16_t> ||
     std::is_same_v<T, bfloat16_t> || is_complex_v<T>;
@@ -428,8 +428,7 @@ struct Operand {
   Operand(const std::vector<T>& values, std::source_location l = std::source_location::current());
 };
 
-/// Visits the entries x[0], x[1], ... of the first axis, each of which is an Array with one axis
-/// less.
+/// Visits the entries x[0], x[1], ... of the first axis; each is an Array with one axis fewer.
 class Array::Iterator {
  public:
   using value_type = Array;

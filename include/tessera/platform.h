@@ -90,7 +90,7 @@ struct PlatformInfo {
   std::string name;     // under which it was loaded
   std::string plugin;   // the path of its library; empty for the CPU
   std::string reports;  // the name that the plug-in gives, such as "cuda"
-  std::string version;  // of the platform, in the plug-in's words
+  std::string version;  // of the platform, as the plug-in reports it
   std::string device;   // the kind of its first device, such as "NVIDIA H200"
 };
 /// Throws DeviceError if the process has no such platform.

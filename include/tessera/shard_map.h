@@ -29,10 +29,10 @@
 // part of the whole program.
 //
 // All errors are thrown before anything runs. TreeError: specs are not a prefix of the arguments or
-// results. ShardingError: lists every block that does not divide, and every result that varies
-// although its spec says otherwise, with the line where it began to vary; also axes that the mesh
-// does not have, or that are not manual where they must be. CollectiveError: a collective in a
-// branch that devices may take differently, or over an automatic axis.
+// results. ShardingError: lists every argument that does not divide into blocks, and every result
+// that varies although its spec does not allow it, with the line where it began to vary; also axes
+// that the mesh does not have, or that are not manual where they must be. CollectiveError: a
+// collective in a branch that devices may take differently, or over an automatic axis.
 #pragma once
 
 #include <tessera/detail/foreign_options.h>
