@@ -1,6 +1,6 @@
 // The machine that planning assumes: rates, sizes and costs that decide how work is divided,
-// ordered and stored. Constants that decide where a sum is cut change the last bits of results; the
-// others change only the time and memory that a program takes.
+// ordered and stored. Constants that decide where a sum is split change the last bits of results;
+// the others change only the time and memory that a program takes.
 //
 // The comment of each value names the benchmark row that shows its effect, and the machine on which
 // it was measured, if that is known. To measure a value again, change it and compare the two

@@ -250,7 +250,7 @@ struct VaryArgs {
 };
 using VaryRule = std::function<std::vector<AxisSet>(const VaryArgs&)>;
 
-/// Returns the operands of which the result is an update: the result holds their elements moved,
+/// Returns the operands that the result is an update of: the result holds their elements moved,
 /// selected, with something added, or multiplied by a value that is equal on all devices (`same[i]`
 /// states whether operand i is). The next state of a training step is recognised in this way. Empty
 /// if the result is not an update.

@@ -84,9 +84,9 @@ typename F::Element* radix_sort(typename F::Element* a, typename F::Element* b, 
   return a;
 }
 
-/// Moves the first `count` of n elements in the order of a stable sort to `to`, or the last ones,
-/// in any order. `to` has room for one element more. Changes `from`. Elements with equal keys are
-/// in the order of the sort already.
+/// Moves the first or the last `count` of n elements, by the order of a stable sort, to `to`, in
+/// any order. `to` has room for one more element. Changes `from`. Elements with equal keys must
+/// already be in the order of the sort.
 template <class F, bool last = false>
 void select_by_key(typename F::Element* from, std::size_t n, std::size_t count,
                    typename F::Key differing, typename F::Element* to) {
