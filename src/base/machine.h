@@ -87,9 +87,9 @@ inline constexpr double kOverlapCost = 2e-5;
 inline constexpr double kLeastExchange = 1e-4;
 /// A schedule that saves time may take this many times the memory of one that does not.
 inline constexpr double kMemoryForTime = 1.25;
-/// Bytes that communication has to hold up to be worth a phase of its own: a phase costs 5 us on
-/// the workers' barrier, a twentieth of the time that memory of 10 GB/s takes for them. Row
-/// gpt_2x2/4.
+/// Communication gets a separate phase if values of this many bytes wait for it in memory: a phase
+/// costs 5 us on the workers' barrier, a twentieth of the time that memory of 10 GB/s takes for
+/// them. Row gpt_2x2/4.
 inline constexpr std::int64_t kBytesWorthAPhase = std::int64_t{1} << 20;
 
 // --- caches

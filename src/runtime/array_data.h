@@ -153,8 +153,8 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
 /// else null.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
 /// The block of `a` that contains index `i` of dimension 0, as an uncommitted array on its device,
-/// and the index in it. For arrays over several devices of a platform with memory of its own,
-/// whose other dimensions are whole; else the array is null.
+/// and the index in it. For arrays over several devices of a platform with separate memory, whose
+/// other dimensions are whole; else the array is null.
 struct BlockWithRow {
   ArrayDataPtr block;
   std::int64_t row = 0;

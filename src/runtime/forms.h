@@ -50,7 +50,7 @@ class Forms {
     bool make = false;  // the caller must make it before it reads it, and end() it
   };
   /// Called once in each call that reads an operand in a form of `bytes` bytes. `repeats`: the call
-  /// reads the operand often, so it gets a form of its own if none is cached.
+  /// reads the operand often, so it packs the operand for itself if no packed form is cached.
   Found find(const void* operand, std::string_view key, std::size_t bytes, bool repeats);
   /// Drops all forms. Calls that hold a form may continue to read it; a form that is being made is
   /// not cached.

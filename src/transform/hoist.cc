@@ -9,8 +9,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Whether storing the equation's result in an array of its own pays, and the equation may run
-// anywhere.
+// Whether storing the equation's result in a separate array pays, and the equation may be moved.
 bool moves(const Equation& e) {
   const bool worth = e.op->own_pass || !e.op->cheap;
   return worth && !e.op->barrier && !e.inputs.empty() &&

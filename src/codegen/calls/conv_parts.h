@@ -17,7 +17,7 @@ struct ConvPart {
 /// The extents and strides of a group, without taps.
 matrix::ConvShape conv_shape(const onednn::ConvSpec& s, DType dtype);
 /// A forward convolution is one part. A gradient with respect to the source has one part for each
-/// remainder of a position by the strides, since each remainder has taps of its own. Parts without
+/// remainder of a position by the strides, since each remainder uses different taps. Parts without
 /// outputs are left out.
 std::vector<ConvPart> conv_parts(const ConvProblem& problem, DType dtype);
 

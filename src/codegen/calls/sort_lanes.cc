@@ -1,7 +1,7 @@
 // The network is Batcher's bitonic one (1968), in which all comparisons put the smaller element
 // first: two sorted halves are merged by comparing the elements from the outside inwards, and then
-// those that half as many places separate, until neighbours are compared. Missing elements past the
-// end would be greater than all others and would never move, so comparisons with them are omitted.
+// those at half that distance, and so on down to neighbours. Missing elements past the end would be
+// greater than all others and would never move, so comparisons with them are omitted.
 #include "codegen/calls/sort_lanes.h"
 
 #include "codegen/calls/fft_squares.h"
@@ -28,8 +28,8 @@ struct SortLanes {
     b = high;
   }
 
-  // Compares the elements at `distance` in blocks of twice as many, of the `size` elements of a
-  // block in registers.
+  // Compares elements `distance` apart, in blocks of 2 * distance, among the `size` elements in
+  // registers.
   template <int size, int distance>
   INLINE static void clean(Vector* v) {
     if constexpr (distance > 0) {

@@ -107,10 +107,10 @@ void add_nest_passes(llvm::FunctionPassManager& passes) {
   add_folding(passes);
 }
 
-// Loop strength reduction gives each array of a loop a pointer of its own. The time that LLVM takes
-// to choose the pointers grows faster than their number, up to half of the compile time of a kernel
-// over many arrays. Such a kernel has more arrays than there are registers, so strength reduction
-// does not make it faster.
+// Loop strength reduction keeps a separate pointer for each array of a loop. The time that LLVM
+// takes to choose the pointers grows faster than their number, up to half of the compile time of a
+// kernel over many arrays. Such a kernel has more arrays than there are registers, so strength
+// reduction does not make it faster.
 class WithoutStrengthReduction final : public llvm::OptPassGate {
  public:
   static WithoutStrengthReduction& get() {

@@ -241,8 +241,8 @@ class TileEmitter {
     if (tile_.read_a == ReadA::by_rows)
       for (llvm::Value*& a : p.a) a = opaque(at(a, steps * size()));
   }
-  // The same pointer, but hiding from LLVM that it advances evenly. LLVM would otherwise give every
-  // row a pointer of its own, for which there are too few registers.
+  // The same pointer, but hiding from LLVM that it advances evenly. LLVM would otherwise keep a
+  // separate pointer for every row, for which there are too few registers.
   llvm::Value* opaque(llvm::Value* p) {
     auto* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy()}, false);
     return b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {p});

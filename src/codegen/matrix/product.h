@@ -1,12 +1,12 @@
 // Products of matrices by the kernels of micro_kernel.h: how k is divided into chunks, which
 // operands are packed and when, and the order of the blocks.
 //
-// None of these decisions changes the sum of an element. The terms of k are cut into chunks whose
-// length follows from k alone. The terms of a chunk are added in order, by fused multiply-adds that
-// begin with zero, and the sums of the chunks are added in order. So an element has the same bits
-// in a product of one row and of a thousand, in each batch, on any number of workers, and on all
-// processors with fused multiply-adds. Pairs of bfloat16 are added in the same order, a pair at a
-// time. Integers are exact, modulo the width of the sum. A matrix unit has an order of its own
+// None of these decisions changes the sum of an element. The terms of k are divided into chunks
+// whose length depends on k alone. The terms of a chunk are added in order, by fused multiply-adds
+// that begin with zero, and the sums of the chunks are added in order. So an element has the same
+// bits in a product of one row and of a thousand, in each batch, on any number of workers, and on
+// all processors with fused multiply-adds. Pairs of bfloat16 are added in the same order, a pair at
+// a time. Integers are exact, modulo the width of the sum. A matrix unit has another order
 // (unit_kernel.h).
 //
 // Products of fewer than 8 rows with lines of B whose steps are adjacent have the order of

@@ -131,7 +131,7 @@ void NestEmitter::run(const NestBlock& block, const Pointers& arguments, const P
 void NestEmitter::run(const NestStep& step, const Pointers& buffers) {
   Pointers in, out;
   for (const Spot& s : step.inputs) in.push_back(place(buffers, s));
-  // A carry that is passed on has no memory of its own.
+  // A carry that is passed on unchanged has no separate memory.
   for (const Spot& s : step.outputs) out.push_back(s.buffer < 0 ? nullptr : place(buffers, s));
   std::visit(Overloaded{[&](const NestKernel& k) { run(k.program, false, in, out); },
                         [&](const NestUpdate& u) { run(u.program, true, in, out); },

@@ -58,7 +58,7 @@ struct DraftTape {
   std::vector<int> producer;  // by slot: index in steps, -1
   Mask fixed = 0;             // axes whose coordinates are constant during one run
   /// The body of a loop that is compiled as a whole (native.h), or inside such a body. Its kernels
-  /// need no code of their own.
+  /// need no separate code.
   bool native = false;
 };
 

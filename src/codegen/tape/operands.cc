@@ -14,7 +14,7 @@ namespace {
 
 using Chain = std::vector<std::size_t>;  // equations, from an operand back to its source
 
-// The chain as a program of its own.
+// The chain as a separate program.
 Program program_of(const Program& p, const Chain& chain) {
   Program q;
   q.types.push_back(p.type(p.equations[chain.back()].inputs[0]));
@@ -149,7 +149,7 @@ class ViewReader {
     const Chain whole = chain_to(p_, producer_, v, [](const Equation& e) {
       return codegen::is_emitted(e) && !e.op->barrier && !e.op->literal;
     });
-    bool moves = false;  // whether the chain has a pass over memory of its own
+    bool moves = false;  // whether the chain would need a separate pass over memory
     for (std::size_t n = 1; n <= whole.size(); ++n) {
       const Equation& first = p_.equations[whole[n - 1]];
       moves = moves || !(first.op->forwards || first.op->lowering == Lowering::view);

@@ -1,6 +1,6 @@
 // Operands that are read through views. A conversion, broadcast, transpose or slice that feeds a
-// product needs no pass over memory of its own if the product's routine can read its operand
-// through it (codegen/calls/views.h).
+// product needs no separate pass over memory if the product's routine can apply it while reading
+// the operand (codegen/calls/views.h).
 #pragma once
 
 #include "codegen/tape/context.h"

@@ -247,7 +247,7 @@ Stage scatter_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
   std::int64_t vectors = 1, elements = 1;
   for (const Loop& l : p.batch) vectors *= l.extent;
   for (const Loop& l : p.window) elements *= l.extent;
-  constexpr std::int64_t kWorth = 1 << 15;  // elements that are worth a task of their own
+  constexpr std::int64_t kWorth = 1 << 15;  // elements that are worth a task
   const std::int64_t most = std::clamp<std::int64_t>(vectors * elements / kWorth, 1, 16);
   const std::int64_t extent = p.batch[0].extent, all = p.operand_count;
   auto widest = std::max_element(p.window.begin(), p.window.end(),
