@@ -3,11 +3,11 @@
 //
 //   info                      the platform's description of itself
 //   step NAME SECONDS         a training step: first call, steady time, host's time a call
-//   train NAME STEPS          so many steps with donation, and the memory before and after
+//   train NAME STEPS          this many steps with donation, and the memory before and after
 //   losses NAME STEPS         the losses of the first steps
 //   calls SECONDS             the host's time for calls of small functions
 //   factors N                 factorisations of an N x N matrix: residuals and times
-//   sharded NAME SECONDS      a step over 4 devices; "--partitioner platform" changes who divides it
+//   sharded NAME SECONDS      a step over 4 devices, partitioned as --partitioner selects
 //
 // Options before them: --precision fastest, --partitioner platform, --factorisations host.
 #include "rows_training.h"

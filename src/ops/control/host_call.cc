@@ -1,5 +1,5 @@
-// host_call and pure_host_call: call functions of the host with arrays, for their results and, the
-// first of them, for their side effects.
+// host_call and pure_host_call: call host functions with arrays, for their results and, in
+// host_call, for their side effects.
 #include "ops/control/host_call.h"
 
 #include "base/float_mode.h"

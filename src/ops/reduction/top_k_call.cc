@@ -15,8 +15,8 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// The representation of an element: the key is turned round, so that the greatest come first, and
-// of equal ones that with the lower position.
+// The representation of an element: the key is inverted, so that the greatest come first, and of
+// equal ones that with the lower position.
 template <class T>
 using Offered = std::conditional_t<sizeof(T) <= sizeof(std::uint32_t), TaggedKeys32, TaggedKeys64>;
 template <class T>
