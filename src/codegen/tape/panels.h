@@ -41,7 +41,7 @@ struct PanelChain {
   DraftTape* draft = nullptr;
   std::size_t maker = 0;
   std::vector<PanelMember> members;  // in the order of the steps
-  std::size_t at = 0;                // the joint step takes the place of this member
+  std::size_t at = 0;                // the fused step takes the place of this member
   std::vector<PanelValue> values;    // the routine's result first
   std::shared_ptr<const PanelMaker> panels;
   codegen::PanelForm form;
