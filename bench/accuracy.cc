@@ -3,9 +3,9 @@
 //
 //   accuracy [--points N] [--every N] [--exact FOLDER] [function...]
 //
-// A row is the worst over the vector instruction sets of the processor (TESSERA_ISA) and the
-// evaluator. Each is measured in a process of its own, because a process chooses its instruction
-// set once. `--every 1` goes through all float32 operands. `--exact` names the folder that
+// A row is the worst case over the processor's vector instruction sets (TESSERA_ISA) and the
+// evaluator. Each is measured in a separate process, because a process selects its instruction set
+// once. `--every 1` goes through all float32 operands. `--exact` names the folder that
 // tests/accuracy/make_exact.py wrote, for functions whose exact results are stored. `--raw` prints
 // the measurements of one process.
 #include "../tests/accuracy/measure.h"

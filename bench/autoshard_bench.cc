@@ -1,5 +1,5 @@
-// Measures how long autoshard takes for a training step of a transformer, and prints its predicted
-// time beside those of the templates. No parameter is allocated.
+// Measures how long autoshard takes for a training step of a transformer, and prints the predicted
+// time of its result next to those of the templates. No parameter is allocated.
 #include "explain/transformer.h"
 
 #include <chrono>

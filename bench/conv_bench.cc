@@ -1,12 +1,12 @@
-// Measures convolutions and their gradients, as programs run them, beside oneDNN, called directly.
-// Prints for each shape the GFLOP/s on one core: of ours, of the last stage of ours (for which
-// weights are packed), of oneDNN on arrays in its own layouts, and of oneDNN with the copies from
-// and to ours. The ratio is that of the whole calls, and the share is that of the peak of fused
-// multiply-adds, which is measured in the same run. Shapes are those of ResNet-50 and of the rows
-// of rows_bench.
+// Measures convolutions and their gradients, as programs run them, and oneDNN, called directly.
+// Prints for each shape the GFLOP/s on one core: of our convolution, of its last stage (without
+// packing the weights), of oneDNN on arrays in its own layouts, and of oneDNN with conversions from
+// and to our layouts. The ratio compares whole calls; the share is relative to the peak of fused
+// multiply-adds, measured in the same run. Shapes are those of ResNet-50 and of the rows of
+// rows_bench.
 //
-// The table says for classes of shapes which side computes them, and how long the library takes
-// beside our loops, also where these are not used. Rows of codegen/README.md are made by it.
+// The table shows, by class of shapes, which side computes them, and the time of the library
+// relative to our loops, even where our loops are not used. Rows of codegen/README.md come from it.
 //
 //   OMP_NUM_THREADS=1 conv_bench [forward,data,weights] [nhwc|nchw] [batches, "1,8"] [name]
 //   OMP_NUM_THREADS=1 conv_bench table [forward,data,weights] [nhwc|nchw] [batches]
@@ -74,7 +74,7 @@ const Layer kLayers[] = {{"stem", 224, 3, 64, 7, 2, 3},
                          {"cnn 1", 32, 3, 32, 3, 1, 1},
                          {"cnn 2", 16, 32, 64, 3, 1, 1}};
 
-// A tile in the nearest cache that is far from every limit but the multipliers'.
+// A tile in the first-level cache that is limited only by the multiply-add units.
 double peak() {
   namespace matrix = ts::codegen::matrix;
   const int rows = std::min(8, matrix::most_rows()), lanes = matrix::lanes_of(ts::f32);
@@ -148,7 +148,7 @@ struct Times {
   Library theirs;
 };
 
-// `always`: by our loops, also where oneDNN computes the convolution.
+// `always`: by our loops, even where oneDNN normally computes the convolution.
 Times times_of(const Layer& l, std::int64_t batch, const std::string& kind, bool last,
                bool always) {
   const std::int64_t out = (l.size + 2 * l.padding - l.window) / l.stride + 1;
@@ -236,7 +236,7 @@ void measure(const Layer& l, std::int64_t batch, const std::string& kind, bool l
   std::fflush(stdout);
 }
 
-// The class of a layer in the table.
+// A layer's class in the table.
 std::string class_of(const Layer& l) {
   const bool few = l.inputs / l.groups < 16 && l.groups == 1;
   std::string name = l.groups == l.inputs ? "depthwise"

@@ -1,13 +1,13 @@
-// Makes the measurements of scripts/device_check for this library on the default platform, one in
-// each process. Each prints one line of JSON.
+// Makes one measurement of scripts/device_check for this library on the default platform, and
+// prints one line of JSON.
 //
-//   info                      what the platform says of itself
+//   info                      the platform's description of itself
 //   step NAME SECONDS         a training step: first call, steady time, host's time a call
-//   train NAME STEPS          so many steps with donation, and the memory before and after
+//   train NAME STEPS          this many steps with donation, and the memory before and after
 //   losses NAME STEPS         the losses of the first steps
 //   calls SECONDS             the host's time for calls of small functions
 //   factors N                 factorisations of an N x N matrix: residuals and times
-//   sharded NAME SECONDS      a step over 4 devices; "--partitioner platform" changes who divides it
+//   sharded NAME SECONDS      a step over 4 devices, partitioned as --partitioner selects
 //
 // Options before them: --precision fastest, --partitioner platform, --factorisations host.
 #include "rows_training.h"
@@ -36,9 +36,9 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-/// Few enough that no platform makes the host wait for room in its queue.
+/// This is few enough that no platform makes the host wait for room in its queue.
 constexpr int kInFlight = 16;
-/// Fewer of calls that take so long that a burst would be all that is measured.
+/// There are fewer calls if they are slow, so that there is more than one burst.
 int in_flight(double seconds, double microseconds_a_call) {
   return std::clamp(static_cast<int>(seconds * 1e6 / (2 * microseconds_a_call)), 1, kInFlight);
 }
@@ -47,7 +47,7 @@ struct Times {
   double steady, host;  // microseconds a call
   std::int64_t calls;
 };
-/// Bursts of calls that are not waited for until the end of a burst.
+/// Times bursts of calls; only the end of a burst is waited for.
 Times time_bursts(const bench::Call& call, const bench::Call& wait, double seconds) {
   const auto once = Clock::now();
   call();
@@ -84,8 +84,8 @@ Json info() {
           {"memory", memory()},   {"tessera", ts::version()}};
 }
 
-// Every step's loss is read in "steady", as a training loop does that prints it; "queued" is the
-// time of a step among others that are in flight.
+// In "steady", the loss of every step is read, as in a training loop that prints it; "queued" is
+// the time of a step while others are in flight.
 Json step(const std::string& name, double seconds) {
   const bench::Run run = run_named(name);
   auto start = Clock::now();
@@ -128,7 +128,7 @@ Json train(const std::string& name, int steps) {
   }
   const double late = run.loss(), took = microseconds_since(start);
   const Json after = memory();
-  // A step that kept one more array of its state would show in the live bytes.
+  // A step that leaked an array of its state would show in the live bytes.
   const bool level = after["live"] == before["live"];
   return {{"steps", steps},
           {"step_us", took / std::max(1, steps - 10)},

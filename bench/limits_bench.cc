@@ -2,8 +2,8 @@
 // in registers, products of pairs of bfloat16 with float32 sums if the processor has them, and
 // products and sums of int32; and how fast arrays are read, written, copied and combined (a = b + s
 // * c), by the bytes of all arrays, from sizes that fit the first cache to sizes that fit no cache.
-// Prints "fma CORES GFLOP/s", "bf16 CORES GFLOP/s", "int32 CORES GOP/s" and "PATTERN CORES BYTES
-// GB/s" lines. Each is the best of several tries, with plain or streaming stores, whichever are
+// Prints lines "fma CORES GFLOP/s", "bf16 CORES GFLOP/s", "int32 CORES GOP/s" and "PATTERN CORES
+// BYTES GB/s". Each is the best of several tries, with plain or streaming stores, whichever are
 // faster at that size. With the argument `avx2`, it uses no newer instructions than AVX2.
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,9 @@
-// Measures products of matrices, as programs run them, beside the libraries: oneDNN's sgemm, matmul
-// of bfloat16 and gemm of int8, and OpenBLAS's dgemm, cgemm and zgemm, called directly. Prints for
-// each shape and each transposition (N: row-major, T: transposed) the GFLOP/s of ours and of the
-// library's on one core, their ratio, the share of the peak of the instructions that are used,
-// measured in the same run, the GB/s at which the larger operand is read, and the GFLOP/s of ours on
-// all cores. An operation of complex numbers counts as four. A batch is a loop over the library's
-// products.
+// Measures matrix products, as programs run them, and libraries called directly: oneDNN's sgemm,
+// bfloat16 matmul and int8 gemm, and OpenBLAS's dgemm, cgemm and zgemm. Prints for each shape and
+// each transposition (N: row-major, T: transposed) our GFLOP/s and the library's on one core, their
+// ratio, our share of the peak of the instructions used, measured in the same run, the GB/s at
+// which the larger operand is read, and our GFLOP/s on all cores. A complex operation counts as
+// four. For the library, a batch is a loop over its products.
 //
 //   OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 matrix_bench [dtype] [transpositions, "NN,TN"] [m]
 //
@@ -47,7 +46,7 @@ const Product kProducts[] = {{1, 256, 256, 256},    {1, 512, 512, 512}, {1, 1024
 
 namespace matrix = ts::codegen::matrix;
 
-// Blocks of operands that are in the nearest cache.
+// Blocks of operands that are in the first-level cache.
 double peak_of_unit(matrix::Terms terms) {
   constexpr std::int64_t kGroups = 16, kPanels = 64, kRow = kPanels * 128;
   std::vector<char> a(32 * 64), b(kGroups * 16 * 128), c(32 * kRow);
@@ -59,7 +58,7 @@ double peak_of_unit(matrix::Terms terms) {
   return 2.0 * 32 * 32 * kPanels * kGroups * 16 * matrix::steps_of(terms) / s * 1e-9;
 }
 
-// A tile in the nearest cache that is far from every limit but the multipliers'.
+// A tile in the first-level cache that is limited only by the multiply-add units.
 double peak(const matrix::Kind& kind) {
   if (matrix::on_unit(kind.terms)) return peak_of_unit(kind.terms);
   const int rows = std::min(8, matrix::most_rows()), lanes = matrix::lanes_of(kind.sum),

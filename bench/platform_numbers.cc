@@ -109,8 +109,8 @@ double worst_of(const Place& place, const accuracy::Function& f, const Format& f
   return worst;
 }
 
-// The largest error of f in units of precision times what f gives for magnitudes. Both oracles are
-// computed in float64 on the CPU, of operands that the type holds.
+// The largest error of f in units of precision times f of the operands' magnitudes. Both oracles
+// are computed in float64 on the CPU, of operands that the type holds.
 template <class F>
 double worst_sum(const Place& place, const Format& format, const ts::Shape& one,
                  const ts::Shape& two, F f) {

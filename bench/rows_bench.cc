@@ -6,11 +6,11 @@
 //   --peak ROW: makes the row and runs it five times, to show its peak memory;
 //   --profile ROW FILE: profiles the third call, for chrome://tracing and Perfetto.
 //
-// --devices N before it sets the number of devices, which is 96 otherwise. Processes that a
-// launcher started run a row together, on the devices of all of them, of which there must be as
-// many as the row takes; process 0 answers. Each process reads requests from a FILE of its own,
-// whose name ends with its number, for two reasons: launchers pass standard input to one process
-// only, and processes that wait for it would take time from the measurement.
+// --devices N before it sets the number of devices, which is 96 otherwise. Processes started by a
+// launcher run a row together, on the devices of all of them, whose number must be that of the row;
+// process 0 answers. Each process reads requests from its own FILE, whose name ends in the
+// process's number, for two reasons: launchers pass standard input to one process only, and
+// processes waiting for it would disturb the measurement.
 #include "rows_timing.h"
 
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// The cost of a call besides its arithmetic: compiled, eager and mapped functions of a few
+// The cost of a call apart from its arithmetic: compiled, eager and mapped functions of a few
 // elements, and a gradient that is traced anew each time.
 #include "rows.h"
 

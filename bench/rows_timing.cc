@@ -24,7 +24,7 @@ double median(std::vector<double> times) {
   return *middle;
 }
 
-// The time of a call that nothing disturbs.
+// The time of an undisturbed call.
 double shortest(const Call& call, int calls) {
   double least = 1e30;
   for (int i = 0; i < calls; ++i) {

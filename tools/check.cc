@@ -42,7 +42,8 @@ int check(const Words& arguments) {
   const Words files =
       read_options("check", arguments, {{"--verbose", nullptr, &verbose}, {"--evaluate", nullptr}});
   if (files.empty()) throw Unusable{"check takes files"};
-  // Modules for several devices say how many they need; this many are available.
+  // The number of devices that are available; a module for several devices declares how many it
+  // needs.
   constexpr bool kKeepWhatIsSet = false;
   setenv("TESSERA_DEVICES", "8", kKeepWhatIsSet);
   std::map<std::string, Count> categories;

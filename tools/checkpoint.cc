@@ -163,7 +163,7 @@ int verify(const Words& arguments) {
   return sound ? kWell : kWrong;
 }
 
-// Counts the elements whose bits differ, and says how far apart the numbers are.
+// Counts the elements whose bits differ, and reports how far apart the numbers are.
 std::string difference(const ts::Array& a, const ts::Array& b) {
   std::int64_t other = 0;
   ts::dispatch(a.dtype(), [&](auto tag) {

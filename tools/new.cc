@@ -35,13 +35,13 @@ std::optional<fs::path> package_folder() {
   return folder;
 }
 
-// CMake looks into these prefixes by itself.
+// CMake searches these prefixes by default.
 bool is_found_by_cmake(const fs::path& folder) {
   const std::string text = folder.string();
   return text.starts_with("/usr/lib") || text.starts_with("/usr/local/lib");
 }
 
-// The name becomes that of a target and of a program.
+// The project's name is also that of a target and of a program.
 void check_name(const std::string& name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_fine = [&](char c) {

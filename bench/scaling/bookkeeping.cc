@@ -65,7 +65,8 @@ Figures measure(const Make& make, const Array& x) {
     ts::block_until_ready(kept.back());
   }
   f.array = (f.array + static_cast<double>(heap())) / kKept;
-  // All processes make equally many calls per round, as calls that communicate require.
+  // All processes make the same number of calls per round, because calls that communicate need all
+  // processes.
   std::vector<double> calls, worked_each;
   for (int round = 0; round < 15; ++round) {
     constexpr int kCalls = 200;

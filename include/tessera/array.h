@@ -2,7 +2,7 @@
 //
 // An Array is a handle to an immutable n-dimensional array: copying it copies a pointer. It is in
 // one of four states:
-//   empty     default-constructed; a leaf that is not there. Every operation on it throws.
+//   empty     default-constructed; an absent leaf. Every operation on it throws.
 //   concrete  it has values, perhaps still being computed; reading them waits.
 //   traced    it stands for a value of a function that is being traced (jit, grad, vmap, pmap,
 //             scan, ...): it has a dtype and a shape but no values yet, and is usable only on its
@@ -49,7 +49,7 @@ struct VarOptions;
 struct ArgOptions;
 struct CumulativeOptions;
 
-/// C++ numbers that stand for arrays of no dimensions.
+/// C++ numbers, which are accepted as scalar arrays.
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, float16_t> ||
     std::is_same_v<T, bfloat16_t> || is_complex_v<T>;
@@ -90,7 +90,8 @@ class TESSERA_API Array {
   template <Element T>
   explicit Array(std::span<const T> values)
       : Array(from_bytes(dtype_of<T>(), Shape{values.size()}, values.data())) {}
-  /// Row-major values of `shape`. Throws ShapeError if the counts disagree.
+  /// An array of this shape from row-major values. Throws ShapeError unless there are
+  /// `shape.count()` values.
   template <Element T>
   Array(std::span<const T> values, const Shape& shape,
         std::source_location loc = std::source_location::current())
@@ -109,7 +110,7 @@ class TESSERA_API Array {
   static Array adopt(DType dtype, const Shape& shape, void* bytes, std::shared_ptr<void> owner);
 
   // --- properties
-  /// Whether this array is empty, such as a leaf that is not there.
+  /// Whether this array is empty, as an absent leaf is.
   bool is_empty() const { return impl_ == nullptr; }
   /// Whether it has values, perhaps still being computed.
   bool is_concrete() const;
@@ -117,9 +118,10 @@ class TESSERA_API Array {
   bool is_traced() const;
   /// Whether it has only a dtype and a shape.
   bool is_abstract() const;
-  /// The following throw TraceError on an empty array.
+  /// The element type. This function and the following ones throw TraceError on an empty array.
   DType dtype(std::source_location loc = std::source_location::current()) const;
-  /// Whether the dtype came from a bare C++ number and gives way to another one.
+  /// Whether the dtype came from a bare C++ number, so that it yields to a strong one (JAX's weak
+  /// type).
   bool weak_type(std::source_location loc = std::source_location::current()) const;
   const Shape& shape(std::source_location loc = std::source_location::current()) const;
   /// The extent of one axis, which may be negative to count from the end.
@@ -196,7 +198,7 @@ class TESSERA_API Array {
   bool is_deleted() const;
 
   // --- placement (tessera/device.h)
-  /// The mesh and the spec by which the array lies on devices.
+  /// The array's sharding: the mesh and the spec.
   Sharding sharding(std::source_location loc = std::source_location::current()) const;
   /// The shards on this process's devices, in the order of the sharding's mesh. Nothing is copied.
   std::vector<Shard> shards(std::source_location loc = std::source_location::current()) const;
@@ -241,12 +243,13 @@ class TESSERA_API Array {
   class Iterator;
   /// The first entry along the first axis.
   Iterator begin() const;
-  /// The position behind the last entry along the first axis.
+  /// The position past the last entry along the first axis.
   Iterator end() const;
 
   // --- method spellings of common functions
   Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
-  /// One extent may be -1, which is inferred.
+  /// The same elements in row-major order with another shape. One extent may be -1, which is
+  /// inferred. Throws ShapeError if the numbers of elements differ.
   Array reshape(const Shape& shape,
                 std::source_location loc = std::source_location::current()) const;
   template <std::integral A>
@@ -391,7 +394,7 @@ class TESSERA_API Array {
   std::uint64_t item_uint(std::uint64_t most, std::source_location loc) const;
   /// The result is valid as long as the array lives.
   const void* host_bytes(DType as, const char* function, std::source_location loc) const;
-  /// The bytes are valid while the result lives, which must not be longer than this array.
+  /// The bytes are valid while the result lives, which must not outlive this array.
   std::shared_ptr<const void> read_bytes(DType as, const char* function,
                                          std::source_location loc) const;
 
@@ -425,8 +428,7 @@ struct Operand {
   Operand(const std::vector<T>& values, std::source_location l = std::source_location::current());
 };
 
-/// Visits the entries x[0], x[1], ... of the first axis, each of which is an Array with one axis
-/// less.
+/// Visits the entries x[0], x[1], ... of the first axis; each is an Array with one axis fewer.
 class Array::Iterator {
  public:
   using value_type = Array;

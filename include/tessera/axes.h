@@ -1,8 +1,8 @@
-// Axes say which axis of each leaf a transformation maps, as a prefix of a tree.
+// Axes state which axis of each leaf a transformation maps, as a prefix of a tree.
 //
 //   0                        axis 0 of every leaf
 //   ts::replicated           no leaf is mapped
-//   {0, ts::replicated}      one entry a child (argument, element, field in order), each again
+//   {0, ts::replicated}      one entry per child (argument, element, field in order), each again
 //                            any of these
 //
 // Negative axes count from the end.
@@ -27,10 +27,8 @@ inline constexpr Replicated replicated{};
 /// for each child.
 class TESSERA_API Axes {
  public:
-  /// A list with an entry for each child.
-  /// An axis of each leaf.
-  /// The leaves are not mapped.
-  /// What a node is: an axis, `replicated`, or a list with entries for the children.
+  /// The kinds of nodes: `axis`, an axis of every leaf below; `replicated`, leaves that are not
+  /// mapped; and `list`, which has an entry for each child.
   enum class Kind { axis, replicated, list };
 
   /// Axis 0.
@@ -47,7 +45,7 @@ class TESSERA_API Axes {
   Axes& operator=(Axes&&) noexcept;
   ~Axes();
 
-  /// What this node is.
+  /// The kind of this node.
   Kind kind() const { return kind_; }
   int axis() const { return axis_; }
   /// The entries of a list.

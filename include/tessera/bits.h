@@ -16,10 +16,10 @@ TESSERA_API Array count_leading_zeros(Operand x);
 TESSERA_API Array mulhi(Operand x, Operand y);
 /// The next float after x in the direction of y. It has no derivative.
 TESSERA_API Array nextafter(Operand x, Operand y);
-/// x rounded to nearest even to a float format with these numbers of bits, returned in its own
-/// dtype: infinite above that format's range, zero below its least normal number. The derivative is
-/// rounded in the same way. Throws Error for less than one exponent bit or a negative number of
-/// mantissa bits, and DTypeError for integers.
+/// Rounds x to the nearest number of a float format with these numbers of bits, halves to even, and
+/// returns it in x's dtype. The result is infinite above that format's range and zero below its
+/// least normal number. The derivative is rounded in the same way. Throws Error for less than one
+/// exponent bit or a negative number of mantissa bits, and DTypeError for integers.
 TESSERA_API Array reduce_precision(Operand x, int exponent_bits, int mantissa_bits);
 /// The bits of x reinterpreted as `dtype`. For a narrower dtype a last dimension is added, which
 /// holds the parts of each element, lowest bits first. For a wider one the last dimension is

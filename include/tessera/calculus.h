@@ -8,7 +8,7 @@
 namespace tessera::inline v0 {
 
 /// The options of diff: it is applied `n` times along `axis`, after `prepend` and `append` are put
-/// before and behind x.
+/// before and after x.
 struct DiffOptions {
   detail::Named named = detail::Named();
   std::int64_t n = 1;
@@ -19,7 +19,7 @@ struct DiffOptions {
 /// booleans, whether they differ. `prepend` and `append`, scalars or arrays, are concatenated to x
 /// first. Throws ShapeError for a negative n and for a scalar.
 TESSERA_API Array diff(Operand x, const DiffOptions& options = {});
-/// The options of ediff1d: `to_begin` and `to_end` are put before and behind the differences.
+/// The options of ediff1d: `to_begin` and `to_end` are put before and after the differences.
 struct Ediff1dOptions {
   detail::Named named = detail::Named();
   std::optional<Array> to_end = {}, to_begin = {};
@@ -35,8 +35,8 @@ struct GradientOptions {
   std::vector<double> spacing = {};
 };
 /// Central differences along each of the axes, one-sided at the ends, in floats: one array per
-/// axis. `spacing` is the distance of neighbours, one number for all axes or one per axis. Throws
-/// ShapeError for an axis of fewer than two elements, and for another number of distances.
+/// axis. `spacing` is the distance between neighbours, one number for all axes or one per axis.
+/// Throws ShapeError for an axis of fewer than two elements, and for another number of distances.
 TESSERA_API std::vector<Array> gradient(Operand x, const GradientOptions& options = {});
 
 /// The options of trapezoid: the positions `x` of the samples or else their distance `dx`, and the

@@ -42,7 +42,7 @@ class AxisNames {
  private:
   std::vector<std::string> names_;
 };
-/// Lists of members that communicate among each other only: {{0, 1}, {2, 3}}. An empty list is one
+/// Lists of members that communicate only among themselves: {{0, 1}, {2, 3}}. An empty list is one
 /// group of all members.
 using AxisGroups = std::vector<std::vector<std::int64_t>>;
 
@@ -77,7 +77,7 @@ struct CastOptions {
 /// of all members' losses. In a typed shard_map it is that of the single loss that all members
 /// share.
 TESSERA_API Array psum(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
-/// psum divided by the number of members (all groups have the same size). Integers give floats.
+/// psum divided by the number of members. Groups must have the same size. Integers give floats.
 TESSERA_API Array pmean(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
 /// The elementwise maximum over the members; a NaN on any member gives NaN. Not differentiable.
 TESSERA_API Array pmax(Operand x, const AxisNames& axes, const AxisGroups& groups = {});
@@ -94,8 +94,9 @@ TESSERA_API Array psum_scatter(Operand x, const AxisNames& axes, const GatherOpt
 /// axis `concat` of the result. If tiled, slabs are exchanged instead.
 TESSERA_API Array all_to_all(Operand x, const AxisNames& axes, int split, int concat,
                              const ExchangeOptions& options = {});
-/// For each pair (source, destination) the destination receives the source's x; other members get
-/// zeros. Throws CollectiveError unless the sources and the destinations are distinct members.
+/// The pairs (source, destination) of members for ppermute: each destination receives the source's
+/// x, and the other members get zeros. ppermute throws CollectiveError unless the sources are
+/// distinct members, and the destinations too.
 using Permutation = std::vector<std::pair<std::int64_t, std::int64_t>>;
 TESSERA_API Array ppermute(Operand x, const AxisNames& axes, const Permutation& pairs);
 /// Member i receives the x of member sources[i]. Throws CollectiveError unless `sources` is a
@@ -107,7 +108,7 @@ TESSERA_API Array pswapaxes(Operand x, const AxisNames& axes, int axis,
                             const ExchangeOptions& options = {});
 /// Returns the x of member `source` on every member.
 TESSERA_API Array pbroadcast(Operand x, const AxisNames& axes, std::int64_t source);
-/// In a typed shard_map: returns x typed as varying over the axes, without communication. An axis
+/// Returns x typed as varying over the axes of a typed shard_map, without communication. An axis
 /// over which x already varies, or which belongs to pmap or vmap, has no effect. Operations apply
 /// this to their operands automatically; write it explicitly if the type decides what a derivative
 /// means: a derivative with respect to a replicated value is summed over the devices, whereas with
@@ -115,7 +116,7 @@ TESSERA_API Array pbroadcast(Operand x, const AxisNames& axes, std::int64_t sour
 TESSERA_API Array pvary(Operand x, const AxisNames& axes);
 /// pvary, written as pcast(x, "i", {.to = "varying"}). Throws CollectiveError for any other type.
 TESSERA_API Array pcast(Operand x, const AxisNames& axes, const CastOptions& options);
-/// This member's number, as an int32 scalar.
+/// The index of this member along the axes, from 0, as an int32 scalar.
 TESSERA_API Array axis_index(const AxisNames& axes,
                              std::source_location loc = std::source_location::current());
 /// The number of members, which is known while tracing.

@@ -13,8 +13,8 @@ namespace tessera::inline v0 {
 
 /// An associative function that combines two elements.
 using Combine = std::function<Array(Array accumulated, Array element)>;
-/// The same for several arrays at once: maps (accumulated, elements) to the next accumulated
-/// values, one per array.
+/// A function that combines elements of several arrays at once: it maps (accumulated, elements) to
+/// the next accumulated values, one per array.
 using CombineAll =
     std::function<std::vector<Array>(std::vector<Array> accumulated, std::vector<Array> elements)>;
 
@@ -41,8 +41,8 @@ struct ReduceWindowOptions {
 TESSERA_API Array reduce_window(Operand x, Operand init, const Combine& combine,
                                 const ReduceWindowOptions& options);
 
-/// Sorts arrays of the same shape together along `axis`, stably. `before` receives one element of
-/// each array twice, and returns whether the first ones come before the second ones.
+/// The comparison for sort_by, which sorts arrays of the same shape together along `axis`, stably.
+/// It receives two elements of each array, a and b, and returns whether a comes before b.
 using Before = std::function<Array(std::vector<Array> a, std::vector<Array> b)>;
 TESSERA_API std::vector<Array> sort_by(const std::vector<Array>& xs, const Before& before,
                                        std::int64_t axis = -1,

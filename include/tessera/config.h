@@ -2,11 +2,11 @@
 // TESSERA_API.
 #pragma once
 
-/// The first number of the version.
+/// The major version.
 #define TESSERA_VERSION_MAJOR 0
-/// The second number of the version.
+/// The minor version.
 #define TESSERA_VERSION_MINOR 1
-/// The third number of the version.
+/// The patch version.
 #define TESSERA_VERSION_PATCH 0
 
 #if defined(TESSERA_STATIC)

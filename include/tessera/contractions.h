@@ -1,4 +1,5 @@
-// Contractions: products that sum over shared axes.
+// Contractions: products that sum over shared axes. Dtypes promote. Throws ShapeError if the
+// extents of summed axes differ, or if an operand has too few axes.
 #pragma once
 
 #include <tessera/array.h>
@@ -21,7 +22,7 @@ TESSERA_API Array outer(Operand x, Operand y);
 TESSERA_API Array inner(Operand x, Operand y);
 /// Contracts the last `axes` axes of x with the first ones of y.
 TESSERA_API Array tensordot(Operand x, Operand y, int axes = 2);
-/// Einstein notation, "bqhd,bkhd->bhqk": letters that the result does not name are summed over.
+/// Einstein notation, "bqhd,bkhd->bhqk": letters that do not occur in the result are summed over.
 /// Without an arrow, the result has the letters that occur once, sorted. "..." stands for leading
 /// axes that broadcast. Operands are contracted pairwise from the left.
 TESSERA_API Array einsum(const std::string& subscripts, const std::vector<Array>& operands,

@@ -260,8 +260,9 @@ auto map(F&& f, const Xs& xs, const MapOptions& options,
                    rest());
 }
 
-/// All prefixes under an associative function (a, b) -> tree, which is called on stacks of elements
-/// and must act elementwise along the axis. The depth is logarithmic (Blelloch 1990).
+/// The inclusive scan under an associative function (a, b) -> tree: entry i of the result combines
+/// the elements 0 to i. The function is called on stacks of elements and must act elementwise along
+/// the axis. The depth is logarithmic (Blelloch 1990).
 template <class F, class T>
 T associative_scan(F&& combine, const T& elements, const AssociativeScanOptions& options = {},
                    std::source_location loc = std::source_location::current()) {

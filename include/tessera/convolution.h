@@ -24,7 +24,9 @@ class Padding {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
 };
 
-/// Each list has one entry per spatial axis; an empty list means ones.
+/// The options of conv. Each list has one entry per spatial axis; an empty list means ones.
+/// `feature_group_count` is the number of channel groups, which must divide both numbers of
+/// channels.
 struct ConvOptions {
   std::vector<std::int64_t> strides;
   Padding padding = "SAME";

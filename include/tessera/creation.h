@@ -1,4 +1,4 @@
-// Creation of arrays.
+// Creation of arrays. Negative extents and counts throw ShapeError.
 #pragma once
 
 #include <tessera/array.h>
@@ -103,7 +103,7 @@ Array arange_of(T start, U stop, S step, std::optional<DType> dtype, std::source
 }
 }  // namespace detail
 
-/// 0, 1, ..., stop - 1.
+/// 0, 1, ..., below stop: arange(0, stop, 1).
 template <class T>
 requires std::is_arithmetic_v<T> Array
 arange(T stop, std::optional<DType> dtype = {},
@@ -111,7 +111,8 @@ arange(T stop, std::optional<DType> dtype = {},
   return detail::arange_of(0, stop, 1, dtype, loc);
 }
 /// start, start + step, ... before stop. Without a dtype integers give int32 (int64 if a value
-/// needs it), floats float32. Throws DTypeError if the dtype cannot hold the values.
+/// needs it), floats float32. Throws DTypeError if the dtype cannot hold the values, and ShapeError
+/// for a step of 0, an infinite bound, or more than 2^50 values.
 template <class T, class U, class S = int>
 requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_arithmetic_v<S>) Array
     arange(T start, U stop, S step = S(1), std::optional<DType> dtype = {},

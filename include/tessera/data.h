@@ -100,7 +100,7 @@ class TESSERA_API EpochBatches {
                std::source_location loc = std::source_location::current());
   const BatchIndices& next();
   Position position() const;
-  /// Moves to the position, taking over its key. Throws ShapeError if these batches have no such
+  /// Moves to the position and adopts its key. Throws ShapeError if these batches have no such
   /// position.
   void seek(const Position& position, std::source_location loc = std::source_location::current());
 
@@ -118,8 +118,8 @@ class TESSERA_API EpochBatches {
 /// devices, ...). If the batch is not divisible, throws a ShapeError with the nearest sizes that
 /// would work.
 TESSERA_API Array shard_batch(Operand x, std::int64_t devices);
-/// Splits every leaf of a tree. All leaves are checked first, and the error lists each one that
-/// does not divide.
+/// Checks the leaves for the shard_batch of a tree, which splits each of them. Throws a ShapeError
+/// that lists every leaf whose first axis does not divide over the devices.
 TESSERA_API void check_shardable(const std::vector<Array>& leaves,
                                  const std::vector<std::string>& paths, std::int64_t devices,
                                  std::source_location loc);

@@ -38,7 +38,7 @@ namespace detail {
 struct ChosenDevice;
 }  // namespace detail
 
-/// A device of a platform. Devices are compared by platform and number.
+/// A device of a platform. Devices are compared by platform and id.
 struct Device {
   int id = 0;  // unique within its platform
   /// The string lives as long as the process.
@@ -78,8 +78,8 @@ TESSERA_API bool flush_denormal();
 /// device that holds the row.
 TESSERA_API Device default_device();
 /// Sets the default device of all threads, except inside a DefaultDevice. Arrays that exist stay
-/// where they are. Functions that are given no devices, such as devices(), pmap and Mesh, use those
-/// of its platform, all of them. Throws DeviceError if there is no such device or if it belongs to
+/// where they are. Functions that are given no devices, such as devices(), pmap and Mesh, use all
+/// devices of its platform. Throws DeviceError if there is no such device or if it belongs to
 /// another process.
 TESSERA_API void set_default_device(Device device,
                                     std::source_location loc = std::source_location::current());
@@ -87,9 +87,9 @@ TESSERA_API void set_default_device(Device device,
 /// one. Throws DeviceError if the process has no such platform.
 TESSERA_API void set_default_device(std::string_view platform,
                                     std::source_location loc = std::source_location::current());
-/// Sets the default device of the thread that made it for its lifetime, in place of the one for all
-/// threads; throws as set_default_device does. The newest of a thread's scopes counts. They may end
-/// in any order, and on other threads.
+/// Overrides the default device on the thread that constructs it, for its lifetime. Throws as
+/// set_default_device does. If a thread has several, the newest applies. They may be destroyed in
+/// any order, and on other threads.
 class TESSERA_API DefaultDevice {
  public:
   explicit DefaultDevice(Device device, std::source_location loc = std::source_location::current());
@@ -113,16 +113,16 @@ struct MemoryStats {
   std::int64_t live = 0;
   std::int64_t peak = 0;
 };
-/// Logical bytes of one device, counted as if it held its own copy of everything placed on it. On
-/// another platform than the CPU: what its allocator reports.
+/// Logical bytes of one device, counted as if it held its own copy of everything placed on it. On a
+/// platform other than the CPU these are the figures of the platform's allocator.
 TESSERA_API MemoryStats memory_stats(Device device,
                                      std::source_location loc = std::source_location::current());
 /// Bytes of host memory that the process holds; memory shared by several devices counts once.
 TESSERA_API MemoryStats physical_memory_stats();
-/// The most bytes that the process can have: the machine's memory plus swap, or the limit of its
-/// control group. Larger arrays are refused before anything is allocated.
+/// The number of bytes that the process can use at most: the machine's memory plus swap, or the
+/// limit of its control group. Larger arrays are rejected before anything is allocated.
 TESSERA_API std::int64_t memory_limit();
-/// Sets the peaks of the CPU's devices and of physical_memory_stats to what is live now.
+/// Sets the peaks of the CPU's devices and of physical_memory_stats to the bytes that are live now.
 TESSERA_API void reset_peak_memory();
 /// A readable table of memory_stats for each of local_devices(), their sums, and
 /// physical_memory_stats.

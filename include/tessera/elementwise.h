@@ -1,5 +1,5 @@
-// Elementwise functions under the names of NumPy and JAX. Binary functions broadcast and promote
-// their operands.
+// Elementwise functions under the names of NumPy and JAX. Functions of several operands broadcast
+// and promote them, and throw ShapeError if their shapes do not broadcast.
 //
 // Functions "in floats" first convert integers and booleans to float32 (64-bit integers to
 // float64). A weak dtype stays weak. A bare integer takes the dtype of the integers that it is

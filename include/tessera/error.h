@@ -2,8 +2,8 @@
 //
 // A message states, in this order: the function; the problem with the values found; the rule with
 // its arithmetic; the location in the arguments (a key path) and in the user's source; one thing to
-// try. `what()` is the whole text, and an exception also has each part by itself, for programs that
-// show errors in their own way:
+// try. `what()` is the whole text. An exception also provides each part separately, for programs
+// that show errors in their own way:
 //
 //   try {
 //     loss = step(model, batch);
@@ -32,10 +32,11 @@ struct TESSERA_API ErrorParts {
   std::vector<std::string> offenders = {};
   /// The rule that is violated, with its arithmetic.
   std::string rule = {};
-  /// The place in the arguments, such as the key path "args[0]/weight", or in a text that is read.
+  /// The place in the arguments, such as the key path "args[0]/weight", or in a text that is being
+  /// parsed.
   std::string at = {};
-  /// The line of the user's program. `file` is the path that was given to the compiler, of which
-  /// the text shows the last component; empty if the line is unknown.
+  /// The line of the user's program. `file` is the path that was given to the compiler; the text
+  /// shows only its last component. It is empty if the line is unknown.
   std::string file = {};
   int line = 0;
   /// The named scopes (tessera/debug.h) around the call, such as "model/layer_0".
@@ -55,7 +56,7 @@ struct TESSERA_API ErrorParts {
 /// The base of all errors that user input can cause. Copying shares the parts and does not throw.
 class TESSERA_API Error : public std::runtime_error {
  public:
-  /// An error with a text of its own, which is also its problem(); the other parts are empty.
+  /// An error with this text, which is also its problem(); the other parts are empty.
   explicit Error(const std::string& text);
   /// An error whose text is `parts.text()`. To throw an error again with one part changed, copy
   /// parts() and change the copy.
@@ -125,7 +126,7 @@ class TESSERA_API IoError : public Error {
   using Error::Error;
 };
 
-/// Values that debug::check rejects.
+/// A value that debug::check rejects.
 class TESSERA_API CheckError : public Error {
  public:
   using Error::Error;

@@ -34,8 +34,8 @@ struct FftnOptions {
   std::string norm = "backward";
 };
 
-// All of these throw ShapeError for an axis that the operand does not have, for less than one point
-// and for an unknown norm, and DTypeError if a real operand is required.
+// All of these throw ShapeError for an axis that the operand does not have, for fewer than one
+// point and for an unknown norm, and DTypeError for a complex operand where a real one is required.
 
 /// Transforms along one axis.
 TESSERA_API Array fft(Operand x, const FftOptions& o = {});

@@ -56,7 +56,7 @@ struct GatherDimensionNumbers {
 TESSERA_API Array gather(Operand x, Operand indices, const GatherDimensionNumbers& dimensions,
                          const std::vector<std::int64_t>& slice_sizes,
                          const std::string& mode = "fill");
-/// Which dimensions of the operands of scatter are what, as in jax.lax: update_window_dims,
+/// The dimension numbers of a general scatter, as in jax.lax: update_window_dims,
 /// inserted_window_dims, scatter_dims_to_operand_dims, operand_batching_dims and
 /// scatter_indices_batching_dims.
 struct ScatterDimensionNumbers {

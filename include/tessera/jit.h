@@ -69,7 +69,7 @@ struct JitOptions {
   /// The name in errors and profiles. The default is the line of the jit call.
   std::string name = {};
   /// Link speed per mesh axis. If given, the partitioner minimises communication time instead of
-  /// bytes. Axes not listed get the default LinkSpeed. Must be equal in all processes.
+  /// bytes. Axes not listed get the default LinkSpeed. All processes must pass the same map.
   std::map<std::string, LinkSpeed> links = {};
 };
 
@@ -108,7 +108,7 @@ class TESSERA_API Lowered {
         entry_(std::move(entry)),
         places_(std::move(places)),
         made_(made) {}
-  /// The program as traced.
+  /// The program as traced, as text (docs/ir.md).
   std::string ir() const;
   /// The program that each device runs, with explicit collectives.
   std::string partitioned() const;
@@ -204,7 +204,7 @@ class Jit {
   Plan explain(A&&... args) const {
     return lower(std::forward<A>(args)...).plan();
   }
-  /// How many traces were completed.
+  /// The number of completed traces.
   std::size_t trace_count() const { return detail::still_here(cache_, what_, made_).trace_count(); }
   /// The positions of the arguments that every call donates.
   const std::vector<int>& donated_arguments() const {
@@ -224,7 +224,8 @@ __attribute__((unavailable(
 detail::Anything
 jit(detail::AnyFunction, const detail::NoJitOption&);
 
-/// Copies of the returned object share one cache.
+/// Returns a callable that traces f once per signature, compiles the trace and runs the program
+/// (see the top of this header). Copies of the returned object share one cache.
 template <class F>
 Jit<std::decay_t<F>> jit(F&& f, const JitOptions& options = {},
                          std::source_location loc = std::source_location::current()) {

@@ -27,7 +27,7 @@ namespace tessera::inline v0::linalg {
 
 /// L of A = L L^H, lower triangular, for a Hermitian positive definite matrix A; with `upper`, U of
 /// A = U^H U. With `symmetrize` the input is (A + A^H) / 2; otherwise only one triangle is read.
-/// NaN if A is not positive definite.
+/// The result is NaN if A is not positive definite.
 struct CholeskyOptions {
   detail::Named named = detail::Named();
   bool upper = false;
@@ -42,8 +42,9 @@ struct LU {
   Array p, l, u;
 };
 TESSERA_API LU lu(Operand a);
-/// `lu` holds L and U in one matrix, without L's unit diagonal; `pivots` the row (int32, from 0)
-/// that was exchanged in each step; `permutation` the resulting order of rows.
+/// The result of lu_factor. `lu` holds L and U in one matrix, without L's unit diagonal; `pivots`,
+/// for each step i, the row (int32, from 0) with which row i was exchanged; `permutation` the
+/// resulting order of rows.
 struct LUFactor {
   Array lu, pivots, permutation;
 };
@@ -166,15 +167,15 @@ TESSERA_API Array multi_dot(const std::vector<Array>& arrays,
 
 // --- norms and other numbers of a matrix
 
-/// The same as matmul of the library's namespace.
+/// The function tessera::matmul.
 using v0::matmul;
-/// The same as norm of the library's namespace.
+/// The function tessera::norm.
 using v0::norm;
-/// The same as outer of the library's namespace.
+/// The function tessera::outer.
 using v0::outer;
-/// The same as tensordot of the library's namespace.
+/// The function tessera::tensordot.
 using v0::tensordot;
-/// The same as trace of the library's namespace.
+/// The function tessera::trace.
 using v0::trace;
 
 /// The number of singular values above `rtol` times the largest; the default rtol is eps max(m, n).

@@ -1,5 +1,5 @@
 // Shapes, joining and splitting, indexing functions and sorting under NumPy's names. Negative axes
-// count from the end.
+// count from the end; axes out of range throw ShapeError.
 #pragma once
 
 #include <tessera/array.h>
@@ -12,7 +12,7 @@ TESSERA_API Array reshape(Operand x, const Shape& shape);
 /// The elements in row-major order as a vector.
 TESSERA_API Array ravel(Operand x);
 /// Permutes the axes: axis i of the result is axis permutation[i] of x. Without a permutation the
-/// axes are reversed.
+/// axes are reversed. Throws ShapeError unless each axis is listed once.
 TESSERA_API Array transpose(Operand x, const std::vector<std::int64_t>& permutation = {});
 /// Exchanges the axes a and b.
 TESSERA_API Array swapaxes(Operand x, std::int64_t a, std::int64_t b);
@@ -20,7 +20,8 @@ TESSERA_API Array swapaxes(Operand x, std::int64_t a, std::int64_t b);
 TESSERA_API Array moveaxis(Operand x, std::int64_t source, std::int64_t destination);
 /// Inserts axes of one element at these positions of the result.
 TESSERA_API Array expand_dims(Operand x, AxisList axis);
-/// Removes axes of one element: all of them, or those given.
+/// Removes axes of one element: all of them, or those given. Throws ShapeError for an axis of
+/// another extent.
 TESSERA_API Array squeeze(Operand x, AxisList axis = {});
 /// Repeats x along new leading axes and along axes of one element, so that it has this shape.
 /// Throws ShapeError if the shapes do not broadcast.
@@ -57,22 +58,25 @@ TESSERA_API Array roll(Operand x, std::int64_t shift, std::optional<std::int64_t
 /// tril sets the elements above diagonal k to zero, triu those below it.
 TESSERA_API Array tril(Operand x, std::int64_t k = 0);
 TESSERA_API Array triu(Operand x, std::int64_t k = 0);
-/// The diagonal of a matrix, or a matrix with this diagonal.
+/// The diagonal of a matrix, or a matrix with this diagonal. Throws ShapeError for other arrays.
 TESSERA_API Array diag(Operand x);
 
 /// Takes the elements of x at integer positions along `axis` (of the flattened array by default).
-/// Negative positions count from the end; those out of range give NaN (the smallest signed integer,
-/// the largest unsigned one, true).
+/// Negative positions count from the end. Positions out of range give NaN, or in other dtypes the
+/// smallest signed integer, the largest unsigned integer or true. Throws DTypeError unless the
+/// positions are integers, and ShapeError for an axis without elements.
 TESSERA_API Array take(Operand x, Operand positions, std::optional<std::int64_t> axis = {});
 /// For each entry of `positions`, the element of x at that position along `axis`; the other axes
-/// broadcast.
+/// broadcast. Positions are as in `take`. Throws ShapeError unless x and `positions` have the same
+/// number of axes.
 TESSERA_API Array take_along_axis(Operand x, Operand positions, std::int64_t axis);
 /// `classes` entries along a new last axis: 1 at the label, 0 elsewhere (all 0 for a label out of
-/// range).
+/// range). Throws DTypeError unless the labels are integers.
 TESSERA_API Array one_hot(Operand labels, std::int64_t classes, DType dtype = DType::float32);
 
 /// The block of `sizes` that starts at `starts` (integer scalars; negative ones count from the
-/// end), moved inside the array if it would reach outside.
+/// end), moved inside the array if it would reach outside. Throws DTypeError unless the starts are
+/// integers.
 TESSERA_API Array dynamic_slice(Operand x, const std::vector<Array>& starts, const Shape& sizes);
 /// Returns x with the block that starts at `starts` replaced by `update`; the block is moved inside
 /// the array if it would reach outside.

@@ -3,8 +3,8 @@
 //   ts::Mesh mesh({{"data", 2}, {"model", 4}});             // the first eight devices
 //   Array a = ts::device_put(x, mesh, ts::P("data"));       // rows over two, each shard on four
 //
-// Specs (tessera/partition_spec.h) say which dimensions of an array are sharded over which axes. A
-// scope sets the mesh for specs that do not name one:
+// Specs (tessera/partition_spec.h) state over which axes the dimensions of an array are sharded. A
+// scope sets the mesh for specs that are used without one:
 //
 //   const auto scope = ts::use_mesh(mesh);
 //   Array b = ts::device_put(y, ts::P(ts::none, "model"));
@@ -40,10 +40,11 @@ class TESSERA_API Mesh {
   /// A mesh without axes and devices.
   Mesh() = default;
   /// Places the devices in row-major order, so that devices that are adjacent in the list are
-  /// neighbours along the last axis. The devices are distinct devices of one platform in any order;
-  /// the default is the first ones of the CPU. Throws ShardingError for names that are empty,
-  /// repeated or contain unsupported characters, for sizes below 1, and if the number of devices is
-  /// not the product of the sizes; DeviceError for devices that do not exist.
+  /// neighbours along the last axis. The devices must be distinct devices of one platform, in any
+  /// order; the default is the first devices of the default device's platform. Throws ShardingError
+  /// for names that are empty, repeated or contain unsupported characters, for sizes below 1, and
+  /// if the number of devices is not the product of the sizes; DeviceError for devices that do not
+  /// exist.
   explicit Mesh(std::vector<Axis> axes, std::vector<Device> devices = {},
                 std::source_location loc = std::source_location::current());
   /// A mesh of any size without devices, for planning.
@@ -54,7 +55,7 @@ class TESSERA_API Mesh {
   const std::vector<Axis>& axes() const;
   /// The names of the axes, major first.
   std::vector<std::string> axis_names() const;
-  /// The numbers of devices along the axes.
+  /// The number of devices along each axis, major first.
   std::vector<std::int64_t> axis_sizes() const;
   /// The total number of devices; 0 for an empty mesh.
   std::int64_t size() const;
@@ -88,8 +89,8 @@ TESSERA_API Mesh make_mesh(const std::vector<std::int64_t>& sizes,
 namespace detail {
 struct MeshInScope;
 }
-/// Sets the mesh of the thread that made it for its lifetime. Scopes nest; an outer one may end
-/// before the scopes inside it, which remain in effect.
+/// Sets the mesh on the thread that constructs it, for its lifetime. Scopes nest. An outer scope
+/// may end before the scopes inside it, which remain in effect.
 class TESSERA_API MeshScope {
  public:
   explicit MeshScope(Mesh mesh);
@@ -100,8 +101,8 @@ class TESSERA_API MeshScope {
  private:
   std::shared_ptr<detail::MeshInScope> mesh_;
 };
-/// Sets the mesh of specs without one, on this thread and for the lifetime of the result. Throws
-/// ShardingError for an empty mesh.
+/// Sets the mesh for specs that are used without one, on this thread and for the lifetime of the
+/// result. Throws ShardingError for an empty mesh.
 [[nodiscard]] TESSERA_API MeshScope
 use_mesh(const Mesh& mesh, std::source_location loc = std::source_location::current());
 /// The mesh of the innermost scope; empty outside any scope.

@@ -49,8 +49,8 @@ class TESSERA_API InFunction {
   const char* function_;
   SourceLoc loc_;
 };
-/// Marks that the user's own code is running: functions that it calls count as called by the user
-/// again.
+/// Marks that the user's own code is running. Errors of the functions that it calls then name these
+/// functions and not the enclosing InFunction.
 class TESSERA_API InUserCode {
  public:
   InUserCode();
@@ -81,8 +81,8 @@ class TESSERA_API Message {
   Message& at(std::string path) { return at_ = std::move(path), *this; }
   Message& from(const SourceLoc& loc) { return from_ = loc, *this; }
   Message& advice(std::string text) { return advice_ = std::move(text), *this; }
-  /// The parts, as an error that is raised now on this thread has them: with the function and, if
-  /// this message has none, the line of the outermost InFunction, and with the named scopes.
+  /// The parts that an error raised now on this thread would have: these, with the function (and
+  /// the line, if this message has none) of the outermost InFunction, and with the named scopes.
   ErrorParts parts() const;
   std::string str() const { return parts().text(); }
   /// Throws E with this message: an Error with its parts, another exception with its text.

@@ -17,8 +17,8 @@ namespace tessera::inline v0 {
 TESSERA_API void save_npy(const std::string& path, const Array& x,
                           std::source_location loc = std::source_location::current());
 /// Reads row-major or column-major, little-endian arrays. Throws an IoError that names what is
-/// damaged or unsupported: a header that is not a dictionary, a dtype of Python objects, or sizes
-/// that the file does not have.
+/// damaged or unsupported: a header that is not a dictionary, a dtype of Python objects, or a file
+/// shorter than its header states.
 TESSERA_API Array load_npy(const std::string& path,
                            std::source_location loc = std::source_location::current());
 /// Reads the array from the bytes of such a file.

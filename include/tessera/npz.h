@@ -25,8 +25,8 @@ TESSERA_API void save_npz(const std::string& path, const std::map<std::string, A
                           const NpzOptions& options = {},
                           std::source_location loc = std::source_location::current());
 /// Returns the arrays by name, without ".npy". Throws an IoError that names the file and the
-/// damaged or unsupported member: a wrong checksum, a size that deflate cannot give, encryption,
-/// two members of the same name, or a member that is not a .npy file.
+/// damaged or unsupported member: a wrong checksum, a size that deflate cannot have produced,
+/// encryption, two members of the same name, or a member that is not a .npy file.
 TESSERA_API std::map<std::string, Array> load_npz(
     const std::string& path, std::source_location loc = std::source_location::current());
 /// Reads the arrays from the bytes of such a file.

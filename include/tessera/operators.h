@@ -29,10 +29,10 @@ TESSERA_API Array operator^(Operand x, Operand y);
 TESSERA_API Array operator~(Operand x);
 TESSERA_API Array operator<<(Operand x, Operand y);
 TESSERA_API Array operator>>(Operand x, Operand y);
-// An Array converts explicitly to bool, which makes the built-in && || ! viable candidates. Taking
-// the left operand as an exact match wins over these, while the right operand can still capture the
-// caller's line. If one side is a number, both must match exactly, as for !, so no line is
-// captured. Both sides are always evaluated.
+// Both sides are always evaluated. An Array converts explicitly to bool, which makes the built-in
+// && || ! viable candidates. The overloads win over them because their left operand is an exact
+// match; the right operand is converted to an Operand, which captures the caller's line. If one
+// side is a number, both sides must match exactly, as for !, so no line is captured.
 TESSERA_API Array operator&&(const Array& x, Operand y);
 TESSERA_API Array operator||(const Array& x, Operand y);
 TESSERA_API Array operator!(const Array& x);

@@ -1,10 +1,10 @@
 // A partition spec gives, for each dimension of an array, the mesh axes over which it is sharded.
 //
-//   P("data")                     rows over "data"; what is not named is not cut
+//   P("data")                     rows over "data"; other dimensions are not sharded
 //   P(none, "model")              columns over "model"
 //   P({"data", "model"})          rows over both, "data" major
-//   P("data", unconstrained)      columns as the compiler likes
-//   P()                           whole on every device
+//   P("data", unconstrained)      the compiler chooses how to shard the columns
+//   P()                           replicated on every device
 //
 // A SpecTree gives specs for several arrays. It is one spec for all leaves, or a list with one
 // entry per child (argument, element or field, in order), each again a SpecTree; or it is made from
@@ -97,7 +97,7 @@ TESSERA_API PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, Partit
 TESSERA_API PartitionSpec P(PartitionSpec::Dim d0, PartitionSpec::Dim d1, PartitionSpec::Dim d2,
                             PartitionSpec::Dim d3);
 
-/// As written: "P('data', none)", "P(('data', 'model'))", "P(unconstrained)".
+/// The text of a spec: "P('data', none)", "P(('data', 'model'))", "P(unconstrained)".
 TESSERA_API std::string to_string(const PartitionSpec& spec);
 TESSERA_API std::ostream& operator<<(std::ostream& out, const PartitionSpec& spec);
 
@@ -144,8 +144,8 @@ struct PathRule {
 namespace detail {
 /// Whether the path matches the pattern of a PathRule.
 TESSERA_API bool fits_pattern(std::string_view pattern, std::string_view path);
-/// `empty` says for each leaf whether it is an empty array, which needs no rule. If `empty` is
-/// itself empty, no leaf is.
+/// `empty[i]` is true if leaf i is an empty array, which needs no rule. If the list is empty, no
+/// leaf is.
 TESSERA_API std::vector<PartitionSpec> specs_by_path(const std::vector<std::string>& paths,
                                                      const std::vector<PathRule>& rules,
                                                      std::source_location loc,
@@ -156,8 +156,8 @@ std::vector<bool> empty_leaves(const T& tree) {
   for (const Array& leaf : tree::leaves(tree)) empty.push_back(leaf.is_empty());
   return empty;
 }
-/// The spec of every leaf, or none for an unconstrained one. Throws TreeError if `specs` is not a
-/// prefix of the tree.
+/// The spec of every leaf, or nullopt for an unconstrained one. Throws TreeError if `specs` is not
+/// a prefix of the tree.
 TESSERA_API std::vector<std::optional<PartitionSpec>> specs_by_leaf(const char* function,
                                                                     const SpecTree& specs,
                                                                     const TreeDef& tree,

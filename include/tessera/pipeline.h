@@ -1,5 +1,5 @@
 // Pipeline parallelism: the layers of a network are partitioned over a mesh axis, a batch passes
-// through them in microbatches, and a schedule says what each device does when.
+// through them in microbatches, and a schedule determines what each device does at each tick.
 //
 //   ts::Mesh mesh({{"stage", 4}});
 //   auto layer = [](const Layer& p, Array x) { return ts::tanh(ts::dot(x, p.w) + p.b); };
@@ -37,7 +37,7 @@
 
 namespace tessera::inline v0 {
 
-/// The order in which a device processes microbatches.
+/// The order in which a device runs the forward and backward passes of its microbatches.
 enum class Schedule {
   /// All forward passes, then all backward passes in reverse order (Huang et al. 2019). A stage
   /// holds the residuals of all microbatches.
@@ -121,7 +121,7 @@ struct PipelineWanted {
 };
 struct PipelineGradients {
   Array loss;
-  /// One per leaf of the parameters, then of the batch and of the head as far as they are wanted.
+  /// One per leaf of the parameters, then of the batch and of the head if they are wanted.
   std::vector<Array> gradients;
 };
 /// `loss` has the signature (activation, targets, head if any), and is called with the batch, the

@@ -51,7 +51,7 @@ struct PlanOptions {
   std::int64_t large = std::int64_t{1} << 20;
   /// Also plan the memory of temporaries, which requires compiling the program's kernels.
   bool memory = true;
-  /// The most alternative plans to make in search of advice.
+  /// The maximum number of alternative plans to make in search of advice.
   int alternatives = 12;
 };
 
@@ -64,8 +64,8 @@ struct PlanOptions {
 ///   auto step = ts::jit(train, {.mesh = mesh, .in_shardings = specs, .links = speeds.links});
 ///   std::cout << step.lower(model, x, y).plan(speeds);
 ///
-/// Latency and bandwidth are fitted, by least relative error, to the times of chains of collectives
-/// of 4 KiB to 2 MiB. Throws Error for an abstract mesh.
+/// Latency and bandwidth are fitted, with the least relative error, to the times of chains of
+/// collectives that move 4 KiB to 2 MiB each. Throws Error for an abstract mesh.
 TESSERA_API PlanOptions calibrate_links(const Mesh& mesh,
                                         std::source_location loc = std::source_location::current());
 /// Loads a file written by the command `calibrate_links` (bench/calibrate_links.cc). Throws IoError
@@ -75,7 +75,7 @@ TESSERA_API PlanOptions load_links(const std::string& path,
 
 /// A mesh axis of a plan, and what is communicated along it.
 struct PlannedAxis {
-  /// The name of the axis, and the number of devices along it.
+  /// The name of the axis.
   std::string name;
   /// The number of devices along the axis.
   std::int64_t size = 1;
@@ -84,8 +84,8 @@ struct PlannedAxis {
   std::int64_t processes = 1, machines = 1;
   /// The speed of its links.
   LinkSpeed link;
-  /// Totals over all collectives. A collective over several axes counts with its share along this
-  /// one.
+  /// Totals over all collectives. Of a collective over several axes, only its share along this axis
+  /// counts.
   std::int64_t moved_bytes = 0;  // received by each device
   /// Predicted time of its communication.
   double seconds = 0;
@@ -280,9 +280,9 @@ TESSERA_API void save_trace(const Plan& plan, const std::string& path,
 
 /// The differences between two plans.
 struct PlanDiff {
-  /// A figure that differs, with its texts in both plans.
+  /// A figure that differs between the plans.
   struct Figure {
-    /// What the figure is, and its text in the plan before and in the one after.
+    /// The name of the figure, and its text in the plan `before` and in the plan `after`.
     std::string name, before, after;
   };
   std::vector<Figure> figures;          // only those that differ

@@ -9,8 +9,8 @@
 // and inlined like any other function. Inside the function every device differentiates its own
 // computation, so combine gradients with pmean.
 //
-// A nested pmap runs on separate devices for each device of the outer one, so that together they
-// use the product of the two sizes. Collectives inside may name both axes.
+// A nested pmap uses separate devices for each device of the outer one, so that together they use
+// as many devices as the product of the two sizes. Collectives inside may name both axes.
 //
 // All errors are thrown before anything runs, and name every argument involved. ShapeError: mapped
 // sizes disagree. DeviceError: there are more rows than devices. TreeError: the axes are not a
@@ -28,7 +28,8 @@ namespace tessera::inline v0 {
 
 /// The options of pmap.
 struct PmapOptions {
-  /// The name of the mapped axis in collectives. If empty, there can be no collectives over it.
+  /// The name of the mapped axis in collectives. If it is empty, collectives over the axis are not
+  /// possible.
   std::string axis_name = "i";
   /// The mapped axis of each argument, as a prefix of the arguments' tree: an int, which may be
   /// negative, `replicated` for arguments shared by all devices, or a list of these. Entries for
@@ -60,7 +61,9 @@ __attribute__((unavailable(
 detail::Anything
 pmap(detail::AnyFunction, const detail::NoPmapOption&);
 
-/// Copies of the returned object share one cache. pmap(f) names its axis "i".
+/// Returns a callable that runs f on several devices, each on its own slice of the arguments (see
+/// the top of this header). pmap(f) names the axis "i". Copies of the returned object share one
+/// cache.
 template <class F>
 Jit<std::decay_t<F>> pmap(F&& f, const PmapOptions& options = {},
                           std::source_location loc = std::source_location::current()) {

@@ -35,7 +35,7 @@ class TESSERA_API Profile {
   bool running_ = true;
 };
 
-/// The work that programs did, on one device.
+/// The work that programs did on one device.
 struct MeasuredWork {
   double flops = 0;           // see Plan::flops
   double memory_traffic = 0;  // in bytes, see Plan::memory_traffic

@@ -4,7 +4,8 @@
 //
 // A key is a uint32 array of shape (2,). Use each key only once, and derive new ones with split and
 // fold_in. Each value depends only on the key and its position, so results do not depend on
-// sharding or on the number of devices.
+// sharding or on the number of devices. All functions throw ShapeError for an array that is not a
+// key; those of continuous distributions throw DTypeError unless the dtype is floating.
 #pragma once
 
 #include <tessera/array.h>
@@ -40,10 +41,10 @@ std::array<Array, N> split(Operand k) {
   return out;
 }
 /// Derives a key from `key` and a number (a step, a device), given as an integer or an integer
-/// scalar array.
+/// scalar array. Throws DTypeError for any other `data`.
 TESSERA_API Array fold_in(Operand key, Operand data);
 
-/// Uniform bits; dtype uint8, uint16, uint32 or uint64.
+/// Uniform bits. Throws DTypeError unless the dtype is uint8, uint16, uint32 or uint64.
 TESSERA_API Array bits(Operand key, const Shape& shape, DType dtype = DType::uint32);
 TESSERA_LATER_SHAPE_IN_BRACES_(bits, "random::bits(key, {2, 3})");
 /// Uniform in [minval, maxval).
@@ -53,7 +54,9 @@ TESSERA_LATER_SHAPE_IN_BRACES_(uniform, "random::uniform(key, {2, 3})");
 /// Standard normal: sqrt(2) * erf_inv(u), u uniform in (-1, 1).
 TESSERA_API Array normal(Operand key, const Shape& shape = {}, DType dtype = DType::float32);
 TESSERA_LATER_SHAPE_IN_BRACES_(normal, "random::normal(key, {2, 3})");
-/// Uniform integers in [minval, maxval).
+/// Uniform integers in [minval, maxval). Throws DTypeError unless the dtype and the bounds are
+/// integers, and ShapeError if the bounds are numbers that the dtype cannot hold or with no integer
+/// between them.
 TESSERA_API Array randint(Operand key, const Shape& shape, Operand minval, Operand maxval,
                           DType dtype = DType::int32);
 /// 0 ... n-1 in random order, as int32, or int64 if n >= 2^31.
@@ -68,13 +71,16 @@ TESSERA_LATER_SHAPE_IN_BRACES_(gumbel, "random::gumbel(key, {2, 3})");
 /// Indices along `axis` drawn with probability softmax(logits), computed as argmax(logits +
 /// gumbel). They are int32, or int64 if the axis has 2^31 elements or more.
 TESSERA_API Array categorical(Operand key, Operand logits, std::int64_t axis = -1);
-/// Standard normal truncated to (lower, upper).
+/// Standard normal truncated to (lower, upper); array bounds broadcast to `shape`. Throws
+/// ShapeError if the bounds are numbers and lower >= upper.
 TESSERA_API Array truncated_normal(Operand key, Operand lower, Operand upper,
                                    const Shape& shape = {}, DType dtype = DType::float32);
-/// Draws from 0 ... n-1, with or without replacement; `p` gives the probabilities.
+/// Draws from 0 ... n-1, with or without replacement, with the probabilities `p` (n), by default
+/// equal. The result is int32, or int64 if n >= 2^31. Throws ShapeError if n is below 1, if `p` has
+/// another shape, and for more than n draws without replacement.
 TESSERA_API Array choice(Operand key, std::int64_t n, const Shape& shape, bool replace = true,
                          const Array& p = {});
-/// Draws rows of x (along axis 0).
+/// Draws rows of x (along axis 0), as choice(key, n, ...) draws their positions.
 TESSERA_API Array choice(Operand key, Operand x, const Shape& shape, bool replace = true,
                          const Array& p = {});
 /// Exponential of rate 1: -log1p(-u).

@@ -1,5 +1,5 @@
 // Reductions and cumulative functions under NumPy's names, over all axes or over those given.
-// Negative axes count from the end.
+// Negative axes count from the end; axes out of range throw ShapeError.
 //
 //   sum(x)   sum(x, 0)   sum(x, {0, 1})   sum(x, -1, true)   x.sum(0)
 //   sum(x, {.axis = 0, .keepdims = true, .dtype = f64})   x.sum({.axis = {0, 1}})
@@ -52,8 +52,10 @@ struct LogicOptions {
   std::optional<Array> where = {};
 };
 /// `ord` is as in NumPy. For vectors it is any number (0 counts non-zero elements, inf and -inf
-/// give the largest and the smallest magnitude); for matrices, that is if two axes are given, 1,
-/// -1, inf or -inf (sums of columns or rows). The default is the root of the sum of squares.
+/// give the largest and the smallest magnitude). For matrices, that is, over two axes, it is 1, -1,
+/// inf or -inf (the largest or smallest sum of magnitudes in a column or row), or 2 or -2 (the
+/// largest or smallest singular value). Any other order throws ShapeError. The default is the root
+/// of the sum of squares, over any number of axes.
 struct NormOptions {
   detail::Named named = detail::Named();
   AxisList axis = {};
@@ -112,15 +114,14 @@ struct CumulativeExtremumOptions {
   }                                                         \
   TESSERA_NO_OPTION_(name, options)
 
-/// The sum of the elements over the axes; 0 if there are none. ReduceOptions says which dtype it
-/// has.
+/// The sum of the elements over the axes; 0 if there are none. ReduceOptions describes its dtype.
 TESSERA_REDUCE_(sum, ReduceOptions, "axis, keepdims, dtype, initial, where");
-/// The product of the elements over the axes; 1 if there are none. ReduceOptions says which dtype
-/// it has.
+/// The product of the elements over the axes; 1 if there are none. ReduceOptions describes its
+/// dtype.
 TESSERA_REDUCE_(prod, ReduceOptions, "axis, keepdims, dtype, initial, where");
 /// sum / count, in floats.
 TESSERA_REDUCE_(mean, MeanOptions, "axis, keepdims, dtype, where");
-/// The variance, mean(|x - mean(x)|^2); VarOptions says what the sum of squares is divided by.
+/// The variance, mean(|x - mean(x)|^2), where the divisor is the count minus `ddof`.
 TESSERA_REDUCE_(var, VarOptions, "axis, keepdims, dtype, ddof, where");
 /// The standard deviation, the root of var.
 TESSERA_REDUCE_(std, VarOptions, "axis, keepdims, dtype, ddof, where");
@@ -149,8 +150,8 @@ requires(std::same_as<Y, Array> || (Number<Y> && !std::integral<Y>))
     TESSERA_UNAVAILABLE_("min reduces axes; the smaller of two is minimum(x, y)")
 Array min(Operand, const Y&);
 
-/// The norm: sqrt(sum(x^2)), or what `ord` says. Options must be named, because different libraries
-/// take an unnamed number as the order or as the axis.
+/// The norm: sqrt(sum(|x|^2)), or the one selected by `ord`. Options must be named, because an
+/// unnamed number would be the order in some libraries and the axis in others.
 TESSERA_API Array norm(Operand x, const NormOptions& o = {});
 TESSERA_NO_OPTION_(norm, "axis, keepdims, ord");
 template <NamesAxes A, class... More>

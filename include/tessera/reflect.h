@@ -68,8 +68,8 @@ constexpr std::size_t initialisers() {
     return initialisers<T, N + 1, false>();
 }
 
-/// Whether initialiser I by itself makes up a field: `{}` in its place stands for one initialiser,
-/// but for a C array it stands for several.
+/// Whether initialiser I initialises a whole field, so that `{}` can replace it. For an element of
+/// a C array it cannot, because `{}` would initialise the whole array.
 template <class T, class Before, class After>
 inline constexpr bool is_field = false;
 template <class T, std::size_t... I, std::size_t... J>

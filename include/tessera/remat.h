@@ -17,7 +17,7 @@
 namespace tessera::inline v0 {
 
 struct RematPolicy;
-/// A policy: which values of the forward pass are kept for the reverse one.
+/// A policy: it decides which values of the forward pass are kept for the backward pass.
 using RematPolicyPtr = std::shared_ptr<const RematPolicy>;
 
 /// Policies for what the forward pass may keep.
@@ -47,8 +47,8 @@ namespace detail {
 TESSERA_API Outcome remat(Call& call, const RematPolicyPtr& policy, std::source_location loc);
 }
 
-/// The callable that remat returns: it computes f, and its reverse pass computes again what the
-/// policy does not keep.
+/// The callable that remat returns: it computes f, and its backward pass recomputes the values that
+/// the policy does not keep.
 template <class F>
 class Remat {
  public:
@@ -77,7 +77,7 @@ Remat<std::decay_t<F>> remat(F&& f, RematOptions options = {},
   return {std::forward<F>(f), std::move(options), loc};
 }
 
-/// Returns x marked with a name for the policies that go by name.
+/// Returns x marked with a name, for the policies that select values by name.
 TESSERA_API Array checkpoint_name(Operand x, const std::string& name);
 
 }  // namespace tessera::inline v0

@@ -1,6 +1,6 @@
 // Sets of values, and positions of elements that satisfy a condition.
 //
-// The sizes of these results depend on values. Outside traces the values are read; in a traced
+// The sizes of the results depend on values. Outside traces the values are read; in a traced
 // function the option `size` must give the size in advance, or TraceError is thrown. Surplus
 // results are dropped, and missing ones are replaced by `fill_value`. Positions and counts are
 // int32, or int64 for arrays of 2^31 elements or more.

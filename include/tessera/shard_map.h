@@ -13,7 +13,7 @@
 // traced. Derivatives follow from these types: the gradient of a replicated value is the sum of all
 // devices' gradients, and needs no explicit collective.
 //
-// With `axis_names`, only these axes are manual: along the other axes values are whole, and the
+// With `axis_names`, only these axes are manual: along the other axes values are global, and the
 // program is partitioned over them automatically, as outside the call. A function can thus exchange
 // gradients over "data" explicitly while its weights' shardings make it tensor parallel over
 // "model".
@@ -29,10 +29,10 @@
 // part of the whole program.
 //
 // All errors are thrown before anything runs. TreeError: specs are not a prefix of the arguments or
-// results. ShardingError: lists every block that does not divide, and every result that varies
-// although its spec says otherwise, with the line where it began to vary; also axes that the mesh
-// does not have, or that are not manual where they must be. CollectiveError: a collective in a
-// branch that devices may take differently, or over an automatic axis.
+// results. ShardingError: lists every argument that does not divide into blocks, and every result
+// that varies although its spec does not allow it, with the line where it began to vary; also axes
+// that the mesh does not have, or that are not manual where they must be. CollectiveError: a
+// collective in a branch that devices may take differently, or over an automatic axis.
 #pragma once
 
 #include <tessera/detail/foreign_options.h>
@@ -56,8 +56,8 @@ struct ShardMapOptions {
   /// automatic. If empty, all axes are manual, or inside another shard_map all that are still
   /// automatic.
   std::vector<std::string> axis_names = {};
-  /// If false, varying axes are not tracked: results are trusted to match their specs unless that
-  /// can be refuted, and derivatives are as in pmap (tessera/pmap.h), where the transpose of psum
+  /// If false, varying axes are not tracked: results are assumed to match their specs unless they
+  /// provably do not, and derivatives are as in pmap (tessera/pmap.h), where the transpose of psum
   /// is psum.
   bool check_vma = true;
   /// Positions of arguments to donate, as for jit.
@@ -76,7 +76,8 @@ __attribute__((unavailable(
 detail::Anything
 shard_map(detail::AnyFunction, const detail::NoShardMapOption&);
 
-/// Copies of the returned object share one cache.
+/// Returns a callable that runs f on every device of the mesh, on its blocks of the arguments (see
+/// the top of this header). Copies of the returned object share one cache.
 template <class F>
 Jit<std::decay_t<F>> shard_map(F&& f, const ShardMapOptions& options,
                                std::source_location loc = std::source_location::current()) {

@@ -5,8 +5,8 @@
 //   a.sharding() == rows;                       // and a.shards() are its shards
 //   std::cout << ts::visualize_sharding(a);
 //
-// Shards of equal size need dimensions that divide evenly: otherwise ShardingError names the
-// dimension, the mesh axes and the sizes that would work.
+// All shards of an array have the same size, so its dimensions must divide evenly. Otherwise a
+// ShardingError names the dimension, the mesh axes and the sizes that would work.
 #pragma once
 
 #include <tessera/mesh.h>
@@ -22,7 +22,7 @@
 
 namespace tessera::inline v0 {
 
-/// How an array lies on devices: a mesh and a spec. It is immutable and cheap to copy.
+/// How an array is partitioned over devices: a mesh and a spec. It is immutable and cheap to copy.
 class TESSERA_API Sharding {
  public:
   /// An empty sharding.
@@ -56,7 +56,7 @@ class TESSERA_API Sharding {
   Mesh mesh_;
   PartitionSpec spec_;
 };
-/// JAX's name of Sharding.
+/// JAX's name for Sharding.
 using NamedSharding = Sharding;
 
 /// "SingleDevice(CpuDevice(id=0))", "NamedSharding(Mesh('i': 4), P('i'))".
@@ -146,8 +146,8 @@ TESSERA_API Array make_array_from_process_local_data(const Sharding& sharding, O
 struct VisualizeOptions {
   /// The dimensions drawn vertically and horizontally.
   std::vector<int> dims = {0, 1};
-  /// Whether to use terminal colour codes. The default is yes if standard output is a terminal that
-  /// supports them.
+  /// Whether to use terminal colour codes. By default they are used if standard output is a
+  /// terminal that supports them.
   std::optional<bool> color = {};
 };
 /// Draws for a terminal which devices hold which part of an array: one box per shard, with the

@@ -115,7 +115,7 @@ class LoadedFunction::Single {
 TESSERA_API LoadedFunction
 load_stablehlo(const std::string& path, const LoadOptions& options = {},
                std::source_location loc = std::source_location::current());
-/// Reads the module from the bytes of such a file; they are not needed afterwards.
+/// Reads the module from the bytes of such a file, which need not outlive the call.
 TESSERA_API LoadedFunction
 load_stablehlo(std::span<const std::byte> bytes, const LoadOptions& options = {},
                std::source_location loc = std::source_location::current());
@@ -124,7 +124,8 @@ TESSERA_API LoadedFunction
 load_stablehlo_text(std::string_view text, const LoadOptions& options = {},
                     std::source_location loc = std::source_location::current());
 
-/// The platform that a module is written for, and what the module says besides its operations.
+/// The platform that a module is written for, and the attributes that it carries besides its
+/// operations.
 struct StableHloOptions {
   /// The platform whose libraries compute the factorisations that StableHLO has no operation for:
   /// lu, qr, svd, eigh, eig and schur. The module calls the routines that JAX registers there:
@@ -137,10 +138,10 @@ struct StableHloOptions {
   /// that JAX gives them: `tf.aliasing_output` with the number of a result of the same dtype and
   /// shape (and, over several devices, of the same sharding), or else `jax.buffer_donor`.
   bool donation = false;
-  /// Whether arguments and results of @main have their shardings (`sdy.sharding`): those of a jit,
-  /// of constraints on them, and those that the arrays passed as arguments have over a mesh.
-  /// Otherwise a jit's shardings are constraints inside the function, and those of arrays are not
-  /// written.
+  /// Whether arguments and results of @main carry their shardings as `sdy.sharding`: those of a
+  /// jit, of constraints on them, and of the arrays passed as arguments if these are on a mesh.
+  /// Otherwise a jit's shardings become constraints inside the function, and those of arrays are
+  /// not written.
   bool shardings = false;
 };
 
@@ -187,13 +188,13 @@ void save_stablehlo_as(const StableHloOptions& options, F& f, A&... args_and_pat
 }
 }  // namespace detail
 
-/// Returns what f(args...) traces to as a StableHLO module that XLA compiles. Nothing is computed,
-/// and the arguments may be abstract. The module's @main takes the leaves of the arguments, whose
-/// paths are their locations ("args[0]/w"), and returns those of the result; captured arrays become
-/// constants. Ops that StableHLO lacks become composites named "tessera." with their decomposition:
-/// other readers use that, and load_stablehlo restores the op. Maps over devices become Shardy's
-/// manual computations. Throws a TraceError with the op and the line if something cannot be
-/// expressed.
+/// Traces f(args...) and returns the program as the text of a StableHLO module, which XLA can
+/// compile. Nothing is computed, and the arguments may be abstract. The module's @main takes the
+/// leaves of the arguments, whose paths are their locations ("args[0]/w"), and returns those of the
+/// result; captured arrays become constants. Ops that StableHLO lacks become composites named
+/// "tessera." with their decomposition: other readers use that, and load_stablehlo restores the op.
+/// Maps over devices become Shardy's manual computations. Throws a TraceError with the op and the
+/// line if something cannot be expressed.
 template <class F, class... A>
 requires(!detail::is_stablehlo_options<F>) std::string stablehlo_text(F&& f, A&&... args) {
   using Function = std::remove_reference_t<F>;
@@ -224,10 +225,8 @@ void save_stablehlo(const StableHloOptions& options, F&& f, A&&... args_and_path
 /// The result of running a module for the checks in it (custom calls and operations named
 /// `check.`).
 struct StableHloCheck {
-  /// A value is not as expected.
-  /// How a check ended.
-  /// The module cannot be read or run.
-  /// The values are as expected.
+  /// How the checks ended: `passed` if all values are as expected, `failed` if one is not, and
+  /// `refused` if the module cannot be read or run.
   enum Outcome { passed, failed, refused } outcome = passed;
   std::string module;      // "file.mlir", or "file.mlir, line 12" if the file has several
   std::size_t checks = 0;  // how many were made

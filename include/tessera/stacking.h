@@ -44,8 +44,9 @@ TESSERA_API Array append(Operand x, Operand values, std::optional<std::int64_t> 
 TESSERA_API std::vector<Array> broadcast_arrays(
     const std::vector<Array>& xs, std::source_location loc = std::source_location::current());
 
-/// Splits x along an axis into parts, of which the first are longer by one if they cannot be equal,
-/// or into parts that begin at these positions and at 0. Throws ShapeError for zero parts.
+/// Splits x along an axis into this number of parts, the first of which are longer by one if the
+/// extent does not divide, or into parts that begin at these positions and at 0. Throws ShapeError
+/// for zero parts.
 TESSERA_API std::vector<Array> array_split(Operand x, std::int64_t parts, std::int64_t axis = 0);
 TESSERA_API std::vector<Array> array_split(Operand x, const std::vector<std::int64_t>& positions,
                                            std::int64_t axis = 0);

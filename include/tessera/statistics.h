@@ -29,10 +29,10 @@ struct QuantileOptions {
   std::string method = "linear";
   bool keepdims = false;
 };
-/// The element at the fraction q of the sorted elements over the axes. q is in [0, 1], a scalar, or
-/// a vector, which becomes the first axis of the result. NaN if an element is NaN; the nan
-/// functions ignore NaN, and return NaN only if nothing remains. Throws ShapeError if there are no
-/// elements, and Error for any other method.
+/// The q-quantile over the axes: the value at the fraction q of the sorted elements. q in [0, 1] is
+/// a scalar, or a vector, which becomes the first axis of the result. The result is NaN if an
+/// element is NaN; the nan functions ignore NaN, and return NaN only if nothing remains. Throws
+/// ShapeError if there are no elements, and Error for any other method.
 TESSERA_API Array quantile(Operand x, Operand q, const QuantileOptions& options = {});
 /// quantile of the elements that are not NaN; NaN if there are none.
 TESSERA_API Array nanquantile(Operand x, Operand q, const QuantileOptions& options = {});
@@ -111,7 +111,7 @@ struct Histogram {
   Array counts, edges;
 };
 /// The number of elements (or the sum of weights) in each bin, in floats. The last bin includes its
-/// right edge. Throws ShapeError for less than one bin, and for weights of another shape.
+/// right edge. Throws ShapeError for fewer than one bin, and for weights of another shape.
 TESSERA_API Histogram histogram(Operand x, const HistogramOptions& options = {});
 /// The edges of the bins that histogram uses, n + 1 in ascending order.
 TESSERA_API Array histogram_bin_edges(Operand x, const HistogramOptions& options = {});

@@ -49,7 +49,8 @@ TESSERA_API void require_same_structure(const char* function, const TreeDef& fir
 TESSERA_API void require_leaf_count(const char* function, std::size_t expected, std::size_t got,
                                     std::source_location loc = {});
 
-/// The traversal of a T behind a pointer. Everything in this header shares this one instantiation.
+/// The traversal of a T through an untyped pointer. Everything in this header shares this one
+/// instantiation.
 template <class T>
 void walk_erased(const void* x, Visitor& v) {
   walk(*static_cast<T*>(const_cast<void*>(x)), v);

@@ -120,8 +120,8 @@ class Maker {
     return c;
   }
 
-  // Each class of the largest parameters by itself, and all classes except one of those that occur
-  // in most parameters, which is the one that connects the layers.
+  // Each class of the largest parameters alone, and all classes except one of those that occur in
+  // most parameters: the one that connects the layers.
   std::vector<std::set<int>> tensor_sets() const {
     constexpr std::size_t kMost = 4;
     std::vector<double> bytes(static_cast<std::size_t>(classes_.count));

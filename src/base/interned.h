@@ -36,7 +36,7 @@ class Interned {
     T value;
     std::size_t hash;
   };
-  // Keyed by hash; `release` removes an entry when its last holder goes.
+  // Keyed by hash; `release` removes an entry when its last holder is destroyed.
   struct Table {
     std::mutex mutex;
     std::unordered_multimap<std::size_t, std::pair<const Node*, std::weak_ptr<const Node>>> all;

@@ -1,9 +1,9 @@
 // The machine that planning assumes: rates, sizes and costs that decide how work is divided,
-// ordered and stored. Constants that decide where a sum is cut change the last bits of results; the
-// others change only the time and memory that a program takes.
+// ordered and stored. Constants that decide where a sum is split change the last bits of results;
+// the others change only the time and memory that a program takes.
 //
-// Beside each value stands the row of the benchmarks that shows its effect, and the machine on
-// which it was measured, where that is known. To measure one again, change it and compare the two
+// The comment of each value names the benchmark row that shows its effect, and the machine on which
+// it was measured, if that is known. To measure a value again, change it and compare the two
 // builds:
 //
 //   python3 bench/compare/gate.py '<row>' --base HEAD
@@ -55,12 +55,12 @@ inline constexpr std::int64_t kProductChunk = 512;
 /// second-level cache of 1 MiB, and half of the smaller ones. With 128 KiB, products of 1024 take
 /// 3 % longer on Zen 5; 512 KiB makes no difference. matrix_bench.
 inline constexpr double kProductBytes = 1 << 18;
-/// Bytes of a product's result that stay in the second-level cache until the kernel behind it has
-/// read them, beside the operand of kProductBytes. Row gpt/4.
+/// Bytes of a product's result that, next to the operand of kProductBytes, stay in the second-level
+/// cache until the epilogue has read them. Row gpt/4.
 inline constexpr std::int64_t kProductPanel = std::int64_t{1} << 18;
-/// A smaller result is not worth a joint step with the kernel behind it, in bytes. Row mlp/1.
+/// The size in bytes below which fusing a product with its epilogue does not pay. Row mlp/1.
 inline constexpr std::int64_t kLeastPanelResult = std::int64_t{1} << 15;
-/// Bytes of sums that stay in the first-level cache while an operand is read past them.
+/// Bytes of sums that stay in the first-level cache while an operand is streamed.
 inline constexpr std::int64_t kProductStrip = 1 << 14;
 
 // --- convolutions with pixels as lanes, against oneDNN 2.6
@@ -87,9 +87,9 @@ inline constexpr double kOverlapCost = 2e-5;
 inline constexpr double kLeastExchange = 1e-4;
 /// A schedule that saves time may take this many times the memory of one that does not.
 inline constexpr double kMemoryForTime = 1.25;
-/// Bytes that communication has to hold up to be worth a phase of its own: a phase costs 5 us on
-/// the workers' barrier, a twentieth of the time that memory of 10 GB/s takes for them. Row
-/// gpt_2x2/4.
+/// Communication gets a separate phase if values of this many bytes wait for it in memory: a phase
+/// costs 5 us on the workers' barrier, a twentieth of the time that memory of 10 GB/s takes for
+/// them. Row gpt_2x2/4.
 inline constexpr std::int64_t kBytesWorthAPhase = std::int64_t{1} << 20;
 
 // --- caches

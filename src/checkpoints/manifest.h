@@ -1,4 +1,4 @@
-// The manifest of a checkpoint: the file beside the shards of a step that describes them.
+// The manifest of a checkpoint: the file next to the shards of a step that describes them.
 #pragma once
 
 #include <tessera/dtype.h>

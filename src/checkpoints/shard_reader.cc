@@ -79,7 +79,7 @@ class Reader {
   }
 
  private:
-  // A block of which targets need a part.
+  // A block that targets need a part of.
   struct Source {
     const Entry* entry;
     const Block* block;

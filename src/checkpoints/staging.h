@@ -1,4 +1,4 @@
-// The temporary folder in which a step is written, beside the finished steps, and the removal of
+// The temporary folder, next to the finished steps, in which a step is written; and the removal of
 // steps.
 //
 // A folder that is being written is locked as long as one of its writers is alive, so that

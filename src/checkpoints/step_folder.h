@@ -1,8 +1,8 @@
-// Which folders are steps, and reading of a step.
+// Decides which folders are steps, and reads a step.
 //
 // A folder is a step if its name is a number and it holds a manifest that a finished save wrote.
-// Everything else in a checkpoint folder belongs to someone else: it is not listed, counted,
-// replaced or removed.
+// Everything else in a checkpoint folder belongs to others: it is not listed, counted, replaced or
+// removed.
 //
 // Other processes may replace or remove a step while it is read. Its folder is therefore opened
 // once, and its files are opened relative to it, so that all of them belong to one save, whatever
@@ -38,7 +38,7 @@ inline bool is_listed(Standing s) { return s > Standing::foreign; }
 inline bool is_own(Standing s) { return s == Standing::made || s == Standing::damaged; }
 
 /// The entries whose names are numbers, ascending, whatever they are. If the folder cannot be read,
-/// the list is empty and `problem` says why, unless the folder does not exist.
+/// the list is empty and `problem` gives the reason, unless the folder does not exist.
 std::vector<std::int64_t> numbers_in(const std::string& dir, std::string* problem = nullptr);
 /// The entries that is_listed() accepts.
 std::vector<std::int64_t> steps_in(const std::string& dir, std::string* problem = nullptr);

@@ -22,7 +22,7 @@ class GzipFile {
   const tessera::detail::InputFile& file() const { return file_; }
 
   /// Appends the next n bytes to `to`, or fewer at the end of the file. Returns false if they are
-  /// corrupt; damage() then says how.
+  /// corrupt; damage() then describes how.
   bool read(std::vector<unsigned char>& to, std::uint64_t n);
   const std::string& damage() const { return damage_; }
   /// An upper bound of the uncompressed size: deflate does not compress further.

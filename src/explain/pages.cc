@@ -68,8 +68,8 @@ std::string new_page(const std::string& folder, const std::string& name) {
   std::error_code ec;
   fs::create_directories(folder, ec);
   if (ec) refuse_page(folder, ec.message());
-  // While others are kept out, the number is that of no other page. File systems without locks
-  // still replace no file.
+  // The lock makes the number unique. Without locks, O_EXCL still keeps any file from being
+  // replaced.
   const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock.get() < 0) refuse_page(folder, std::strerror(errno));
   while (::flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {

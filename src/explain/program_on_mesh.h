@@ -17,7 +17,7 @@ struct ProgramOnMesh {
   MessageSize message_size;               // for the program, whatever speeds the plan assumes
   std::optional<spmd::Partitioned> made;  // absent if the partitioner did not run
   ProgramPtr whole;                       // as traced; keeps the equations of causes alive
-  /// What the platforms compile; the device's program is a region in it.
+  /// The program that the platforms compile; the device's program is a region in it.
   ProgramPtr simplified;
   std::vector<spmd::Placement> inputs, outputs;
 

@@ -103,7 +103,7 @@ class Walk {
     }
   }
 
-  // The accumulated figures of which only the costliest branch counts.
+  // The accumulated figures, to which only the costliest branch contributes.
   struct End {
     double flops, traffic, compute_seconds, longest;
     std::size_t spans;

@@ -85,7 +85,8 @@ consteval auto attr_alternative() {
 template <class T>
 using AttrAlternative = typename decltype(attr_alternative<T>())::type;
 
-/// `value` itself if it is an alternative, characters as a string_view, else converted.
+/// `value` itself if its type is an alternative; a character array becomes a string_view, and other
+/// types are converted.
 template <class T>
 decltype(auto) attr_argument(T&& value) {
   using A = AttrAlternative<T>;
@@ -98,8 +99,8 @@ decltype(auto) attr_argument(T&& value) {
 }
 }  // namespace detail
 
-/// The value of an attribute. Nearly every file of the library makes some, so what makes, copies,
-/// moves and destroys them is compiled once, in attrs.cc.
+/// The value of an attribute. Nearly every file of the library creates some, so their constructors,
+/// assignments and destructor are compiled only once, in attrs.cc.
 struct AttrValue : AttrVariant {
   AttrValue();
   template <class T>

@@ -1,5 +1,5 @@
-// Host code that a program calls with its values when it runs: prints, checks, and functions of the
-// host whose results the program uses.
+// Host code that a program calls with its values when it runs: prints, checks, and host functions
+// whose results the program uses.
 #pragma once
 
 #include "ir/attrs.h"
@@ -24,16 +24,16 @@ struct Callback : Hook {
   virtual void call(const Position& position, std::span<const HostArray> values) const = 0;
 };
 
-/// A function of the host: it reads arrays and writes arrays.
+/// A host function: it reads arrays and writes arrays.
 struct HostFunction : Hook {
-  /// Writes all results. The memory of both is the caller's, and is valid only during the call. May
-  /// be called on any thread, and concurrently for different devices. `device` is the number of the
-  /// device that calls it, where the program says which one. An exception becomes the error of the
-  /// results of the program's call.
+  /// Writes all results. The caller owns the memory of operands and results, which is valid only
+  /// during the call. May be called on any thread, and concurrently for different devices. `device`
+  /// is the number of the device that calls it, if the program passes it. An exception becomes the
+  /// error of the results of the program's call.
   virtual void call(std::int64_t device, std::span<const HostArray> operands,
                     std::span<HostArray> results) const = 0;
-  /// Called while a program is partitioned, if the call takes shards: the spec of an operand, maybe
-  /// several times, the last of which counts.
+  /// Called while a program is partitioned, if the call takes shards, with the spec of an operand.
+  /// It may be called several times; the last spec applies.
   virtual void placed(std::size_t /*operand*/, const MeshShape& /*mesh*/,
                       const Spec& /*spec*/) const {}
 };
@@ -41,8 +41,8 @@ struct HostFunction : Hook {
 /// Marks this thread as running a callback.
 class InCallback {
  public:
-  /// In a callback of prints and checks, calling a program, or waiting for one, is refused. A
-  /// function of the host may call programs, which then run on its own thread.
+  /// In callbacks of prints and checks, calling a program, or waiting for one, is an error. A host
+  /// function may call programs, which then run on its own thread.
   enum Kind { report, function };
   explicit InCallback(Kind kind);
   ~InCallback();
@@ -50,10 +50,11 @@ class InCallback {
   InCallback& operator=(const InCallback&) = delete;
   static bool is() { return inside_; }
   static bool may_compute() { return !inside_ || kind_ == function; }
-  /// The number of threads that run functions of the host.
+  /// The number of threads that are running host functions.
   static int functions();
-  /// `watch` is called when a thread begins and when it ends to run a function of the host, which
-  /// may wait for anything, such as other programs on other threads.
+  /// Sets a function that is called whenever a thread enters or leaves a host function. The queue
+  /// needs to know, because a host function may wait for anything, such as programs on other
+  /// threads.
   static void set_watch(void (*watch)(bool begins));
 
  private:

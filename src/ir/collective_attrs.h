@@ -1,5 +1,5 @@
-// The attributes of collectives as their readers see them. Collectives are read and changed in many
-// rooms; the names of the attributes that these share are in this file only.
+// Typed views of the attributes of collectives. Many rooms read and change collectives; only this
+// file contains the names of the attributes that they share.
 #pragma once
 
 #include "ir/attrs.h"
@@ -17,9 +17,10 @@ class CollectiveAttrs {
 
   explicit CollectiveAttrs(const Attrs& attrs);
   explicit CollectiveAttrs(Attrs&& attrs) = delete;
-  /// Nothing if the attributes name no axes of devices, so that they are of no collective.
+  /// Returns nothing if the attributes name no axes of devices, that is, if they do not belong to a
+  /// collective.
   static std::optional<CollectiveAttrs> find(const Attrs& attrs);
-  /// The attributes of a collective in a typed region, which follows from the axes alone.
+  /// The attributes of a collective in a typed region, which has only axes.
   static Attrs make(Strings axes) { return {{kAxes, std::move(axes)}}; }
   static Attrs make(Strings axes, std::int64_t size) {
     return {{kAxes, std::move(axes)}, {kSize, size}};
@@ -27,13 +28,13 @@ class CollectiveAttrs {
   static Attrs make(Strings axes, std::int64_t size, IntLists groups) {
     return {{kAxes, std::move(axes)}, {kSize, size}, {kGroups, std::move(groups)}};
   }
-  /// `attrs` with other axes, which have `size` devices together.
+  /// `attrs` with the axes replaced by others, which together have `size` devices.
   static Attrs with_axes(Attrs attrs, Strings axes, std::int64_t size);
 
-  const Strings& axes;     // first major
+  const Strings& axes;     // major first
   const IntLists& groups;  // a partition of the devices; empty: all together
 
-  /// Devices along all the axes together.
+  /// The number of devices along all axes together.
   std::int64_t size() const;
   bool has_size() const { return size_.has_value(); }
   bool grouped() const { return !groups.empty(); }
@@ -46,8 +47,8 @@ class CollectiveAttrs {
   std::optional<std::int64_t> size_;
 };
 
-/// The further attributes of gathers and scatters: the dimension of the whole along which the
-/// devices' blocks lie.
+/// The additional attributes of gathers and scatters: the dimension of the whole array along which
+/// it is divided into the devices' blocks.
 struct GatherAttrs {
   static constexpr const char *kAxis = "axis", *kTiled = "tiled";
 
@@ -59,7 +60,7 @@ struct GatherAttrs {
   bool tiled;  // each block is a slab of an existing dimension, not one index of a dimension
 };
 
-/// The further attributes of an exchange of all devices with all devices.
+/// The additional attributes of an all-to-all.
 struct AllToAllAttrs {
   static constexpr const char *kSplit = "split", *kConcat = "concat", *kTiled = "tiled";
 
@@ -68,11 +69,11 @@ struct AllToAllAttrs {
   void set_in(Attrs& attrs) const;
 
   int split;   // dimension of the operand that is divided
-  int concat;  // dimension of the result along which the pieces lie
+  int concat;  // dimension of the result along which the pieces are joined
   bool tiled;
 };
 
-/// The further attribute of a broadcast.
+/// The additional attribute of a broadcast.
 struct BroadcastAttrs {
   static constexpr const char* kSource = "source";
 

@@ -1,4 +1,4 @@
-// How values that meet are combined: in reductions, running totals, scatters and sums over devices.
+// The operations that combine values in reductions, running totals, scatters and collectives.
 #pragma once
 
 #include <string_view>

@@ -1,9 +1,9 @@
 // Derivative rules given by user code, as seen by the ops that carry them.
 //
-// The op's body is the function itself. A rule is asked for a program only when the function is
-// differentiated, so user code for derivatives is traced only then. The types passed are those of
-// the op's operands at that time. A rule may be asked more than once, from any thread, and must
-// return the same program each time.
+// The op's body is the function itself. A rule is called only when the function is differentiated,
+// so user code for derivatives is traced only then. The types passed are those of the op's operands
+// at that time. A rule may be called more than once, from any thread, and must return the same
+// program each time.
 #pragma once
 
 #include "ir/program.h"

@@ -1,6 +1,6 @@
-// How an op describes the value of its result at one output index. The code generator implements
-// these interfaces and the files of ops are written against them. Fusion is the composition of
-// these rules.
+// The interfaces by which an op describes the value of its result at one output index. The code
+// generator implements these interfaces and the files of ops are written against them. Fusion is
+// the composition of these rules.
 #pragma once
 
 #include "ir/attrs.h"
@@ -172,7 +172,7 @@ class Emitter {
 using EmitRule =
     std::function<Lane(Emitter& e, const Equation& eqn, int result, std::span<const Index> at)>;
 
-/// An element that an update in place writes: its position in the updated operand, and the value
+/// An element that an in-place update writes: its position in the updated operand, and the value
 /// that replaces the old one or, by Op::combiner, is combined with it. Nothing is written where
 /// `inside` is false; a Lane without a handle is always true.
 struct Write {

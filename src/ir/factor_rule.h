@@ -1,4 +1,4 @@
-// Describes as data, read by the partitioner, how sharding one dimension affects the other tensors.
+// Describes, as data for the partitioner, how sharding one dimension affects the other tensors.
 #pragma once
 
 #include "ir/combiner.h"
@@ -12,7 +12,7 @@
 namespace tessera::inline v0 {
 
 /// Every dimension of every operand and result is a product of factors, major to minor. Sharding a
-/// factor shards it in all tensors that have it; marks say what else that requires. A factor
+/// factor shards it in all tensors that have it; marks state what else that requires. A factor
 /// without marks passes through: each shard of the results needs only the matching shards of the
 /// operands.
 class FactorRule {

@@ -53,15 +53,14 @@ MaybeValues transpose_inline(Builder& b, const Program& p, std::span<const Maybe
 ProgramPtr transpose_program(const Program& p, const std::vector<bool>& linear,
                              const std::vector<bool>& nonzero_ct);
 
-/// Emits `p` over stacked inputs into `b`. The batch dimension of each result is whatever the rules
-/// give.
+/// Emits `p` over stacked inputs into `b`. The rules determine the batch dimension of each result.
 struct BatchResult;
 BatchResult batch_inline(Builder& b, const Program& p, std::span<const Value> inputs,
                          std::span<const int> dims, std::int64_t size,
                          const std::string& axis_name);
 /// The batched program. An input with dims >= 0 is stacked along that dimension. Every stacked
 /// output is stacked along dimension 0; outputs marked in `force_batched` always are. `batched_out`
-/// says which outputs are stacked.
+/// marks the outputs that are stacked.
 struct BatchProgram {
   ProgramPtr program;
   std::vector<bool> batched_out;

@@ -194,7 +194,7 @@ inline FuseRule fuses_as(FuseRole role) {
   return [role](const TypedArgs&) { return role; };
 }
 
-/// What a collective does with the devices' values; its axes and groups are in the equation's
+/// The kind of data exchange that a collective does; its axes and groups are in the equation's
 /// attributes.
 enum class Exchange {
   none,
@@ -209,8 +209,8 @@ enum class Exchange {
 /// For remat policies: the class of product, which decides how costly it is to recompute.
 enum class Product { none, plain, batched };
 
-/// Returns the operand whose buffer the result may overwrite once nobody needs the operand, because
-/// the result keeps all but a few of its elements; -1 if there is none or it does not pay.
+/// Returns the operand whose buffer the result may overwrite once the operand is dead, because the
+/// result keeps all but a few of its elements; -1 if there is none or it does not pay.
 using OverwriteRule = std::function<int(const TypedArgs&, std::size_t output)>;
 
 /// A result that is a strided box of its operand: the elements start + i * strides.
@@ -238,10 +238,11 @@ using LinearRule = std::function<bool(std::span<const bool> linear)>;
 
 /// Maps the sets of mesh axes of the inputs to those of the results. Two rules have this form.
 /// `Op::vary` types the values of a typed per-device program for differentiation (it decides which
-/// transposes need a psum). `Op::uniform` says over which axes the devices may hold results with
-/// different bits. They differ: an all_gather gives the same bits everywhere, but its result is
-/// typed varying, because its transpose sums over devices. Both default to the union of the inputs'
-/// sets, except that `vary` of an op with nested programs keeps the sets given by its infer rule.
+/// transposes need a psum). `Op::uniform` gives the axes over which the devices may hold results
+/// with different bits. They differ: an all_gather gives the same bits everywhere, but its result
+/// is typed varying, because its transpose sums over devices. Both default to the union of the
+/// inputs' sets, except that `vary` of an op with nested programs keeps the sets given by its infer
+/// rule.
 struct VaryArgs {
   const Op& op;
   const Attrs& attrs;
@@ -251,8 +252,8 @@ using VaryRule = std::function<std::vector<AxisSet>(const VaryArgs&)>;
 
 /// Returns the operands that the result is an update of: the result holds their elements moved,
 /// selected, with something added, or multiplied by a value that is equal on all devices (`same[i]`
-/// says whether operand i is). This is how the next state of a training step is recognised. Empty
-/// if the result is an update of nothing.
+/// states whether operand i is). The next state of a training step is recognised in this way. Empty
+/// if the result is not an update.
 struct UpdateArgs {
   const Attrs& attrs;
   std::span<const bool> same;  // one per operand
@@ -303,7 +304,8 @@ struct Waived : std::map<std::string_view, std::string_view> {
   std::string_view& operator[](std::string_view rule);
 };
 
-/// Every file of ops makes rows, so what makes, moves and destroys one is compiled once, in op.cc.
+/// Every file of ops creates rows, so their constructors and destructor are compiled only once, in
+/// op.cc.
 struct Op {
   Op();
   Op(const Op& other);
@@ -326,10 +328,10 @@ struct Op {
   bool cheap = true;  // fusion may recompute it
   Lowering lowering = Lowering::emitted;
 
-  /// Result k is all of operand k: views and marks for transformations.
+  /// Result k equals operand k: views, and marks for transformations.
   bool forwards = false;
-  /// Every element of the result is an element of operand 0, so if one number fills the operand it
-  /// fills the result.
+  /// Every element of the result is an element of operand 0, so if all elements of the operand are
+  /// one number, so are those of the result.
   bool rearranges = false;
   /// Operand 0 selects, element by element, operand 1 where it is true and operand 2 elsewhere.
   bool selects = false;
@@ -337,8 +339,8 @@ struct Op {
   bool exact = false;
   /// An optimisation barrier: it equals no other equation and is not moved out of a loop.
   bool barrier = false;
-  /// It has a side effect: it runs as often as the program says, whether or not its results are
-  /// needed, if operand 0, a boolean scalar, is true.
+  /// It has a side effect: if operand 0, a boolean scalar, is true, it runs exactly as often as in
+  /// the program, whether or not its results are needed.
   bool effect = false;
   /// Recomputing it from available operands is cheaper than keeping its result.
   bool recomputed = false;
@@ -386,9 +388,9 @@ struct Op {
   /// Absent: linear in all marked operands together.
   LinearRule linear;
   OverwriteRule overwrites;
-  /// For an op that `overwrites` operand 0: the operand whose elements it writes there one after
-  /// the other, in row-major order, and where each of them goes. Without `write`, only its routine
-  /// updates in place.
+  /// For an op that `overwrites` operand 0: the operand whose elements it writes there, in
+  /// row-major order, and the position of each. Without `write`, only the op's routine updates in
+  /// place.
   int written = -1;
   WriteRule write;
   std::function<Product(const Attrs&)> product;

@@ -22,7 +22,8 @@ struct Op;  // ir/op.h
 /// Index of a variable in its program.
 using Var = std::uint32_t;
 
-/// Transformations copy equations everywhere, so what copies them is compiled once, in program.cc.
+/// Transformations copy equations everywhere, so their copy operations are compiled only once, in
+/// program.cc.
 struct Equation {
   Equation();
   Equation(const Equation& other);

@@ -1,5 +1,5 @@
-// The attributes of a region for the devices of a mesh (shard_map) as its readers see them. Rooms
-// that need the parsed form use spmd/region/shard_map.h.
+// A typed view of the attributes of a region over a mesh (shard_map). Rooms that need the parsed
+// form use spmd/region/shard_map.h.
 #pragma once
 
 #include "ir/attrs.h"
@@ -33,7 +33,7 @@ struct RegionAttrs {
 
   const ProgramPtr& body;
   const MeshRef& mesh;
-  const Strings* manual;  // axes of the mesh that the body is for; null: all of them
+  const Strings* manual;  // manual axes of the mesh; null: all of them
   const Specs &in_specs, &out_specs;
   bool typed;
 };

@@ -43,50 +43,51 @@ struct Panel {
   std::int64_t row = 0, column = 0, m = 0, n = 0;
 };
 
-/// A routine that makes its only result in panels, so that the step that reads the result can run
-/// on each panel while a cache holds it.
+/// A routine that computes its only result in panels, so that the step that reads the result can
+/// run on each panel while it is in a cache.
 struct PanelMaker {
   std::int64_t rows = 0, columns = 0;  // of the whole result, in elements
   std::int64_t column_block = 0;       // panels begin at multiples of it, and are no wider
   std::int64_t panel_rows = 0;         // no panel has more rows
-  /// The rows consist of matrices of so many, and a task makes blocks of so many rows of a matrix,
-  /// in panels; or whole matrices. 0: the rows are cut in another way.
+  /// The rows form matrices of `matrix_rows` rows, and a task computes blocks of `block_rows` rows
+  /// of a matrix, or whole matrices, in panels. 0: the rows are divided in another way.
   std::int64_t matrix_rows = 0, block_rows = 0;
   std::vector<Stage> before;      // stages that prepare operands
   std::size_t scratch_bytes = 0;  // for all stages and tasks
   std::int64_t tasks = 0;
-  /// Where a panel goes: the address of its first element. Its rows are `columns` elements apart.
+  /// Returns the address of a panel's first element. The panel's rows are `columns` elements apart.
   using Place = std::function<void*(const Panel&)>;
   /// Called when a panel is complete.
   using Made = std::function<void(const Panel&)>;
   std::function<void(const RoutineArgs&, std::int64_t task, const Place&, const Made&)> run;
 };
 
-/// A routine that reads one of its operands in panels of whole rows, each of which is read once and
-/// decides a part of the result alone.
+/// A routine that reads one of its operands in panels of whole rows. Each panel is read only once,
+/// as soon as it is complete.
 struct PanelReader {
   std::vector<Stage> before;      // stages that prepare the other operands
   std::size_t scratch_bytes = 0;  // for all stages and tasks
-  /// Memory of the thread that keeps its contents from the first panel of a task to the last.
+  /// The size of memory of the thread whose contents are kept from the first panel of a task to the
+  /// last.
   std::size_t task_bytes = 0;
-  /// Computes what follows from a panel. `operand` is where the whole operand would begin; its
-  /// place among the inputs is not read. A task's panels come in order.
+  /// Processes a panel. `operand` is the address at which the whole operand would begin; the
+  /// operand's entry in the inputs is not read. The panels of a task come in order.
   std::function<void(const RoutineArgs&, const Panel&, const void* operand, void* task_memory)> run;
 };
 
 struct Routine;
 
-/// An operand in the order in which a routine reads it, such as a matrix in panels. It follows from
-/// the operand alone, so it may be kept beside an operand that many calls read, and that does not
-/// change.
+/// The packed form of an operand: its elements in the order in which a routine reads them, such as
+/// a matrix in panels. It depends on the operand alone, so it may be cached with an operand that
+/// many calls read and that does not change.
 struct OperandForm {
   std::string key;  // forms of one operand with equal keys have equal contents
   std::size_t bytes = 0;
   std::int64_t tasks = 1;
   /// Runs tasks [begin, end), which together make the form. `form` is 64-byte aligned.
   std::function<void(const void* operand, void* form, std::int64_t begin, std::int64_t end)> make;
-  /// The routine that reads the form (RoutineArgs::form). Its inputs and results are those of the
-  /// routine that has the form, and it computes the same bits.
+  /// The routine that reads the form (RoutineArgs::form). It has the same inputs and results as the
+  /// routine that declares the form, and computes the same bits.
   std::shared_ptr<const Routine> reader;
 };
 
@@ -101,16 +102,16 @@ struct Routine {
   /// Pairs (input, output) that may share memory: every task reads that input only where it writes
   /// that output.
   std::vector<std::pair<int, int>> in_place;
-  /// Returns the routine in the form that makes its result in panels; null if it has none.
+  /// Returns the variant of the routine that computes its result in panels; null if there is none.
   std::function<std::shared_ptr<const PanelMaker>()> in_panels;
-  /// Returns the routine in the form that reads an input in the panels that the maker makes; null
-  /// if it has none. `strides`: distances in the result, in elements, by dimension of what the
-  /// routine makes; empty: it is row-major.
+  /// Returns the variant of the routine that reads an input in the maker's panels; null if there is
+  /// none. `strides` gives the stride in memory, in elements, of each dimension of the routine's
+  /// result; if empty, the result is row-major.
   std::function<std::shared_ptr<const PanelReader>(std::size_t input, const PanelMaker&,
                                                    std::span<const std::int64_t> strides)>
       reads_panels;
-  /// The operand that has a form, and a function that returns the form; -1 and null if there is
-  /// none.
+  /// The operand that has a packed form, and a function that returns the form; -1 and null if there
+  /// is none.
   int form_operand = -1;
   std::function<std::shared_ptr<const OperandForm>()> operand_form;
   /// Computes the panel of every result; null if the routine was not compiled for panels.

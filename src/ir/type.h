@@ -44,7 +44,8 @@ struct Type {
   AxisSet varying;
 
   Type() = default;
-  // Nearly every file copies and destroys types, so what does it is compiled once, in type.cc.
+  // Nearly every file copies and destroys types, so these operations are compiled only once, in
+  // type.cc.
   Type(const Type& other);
   Type(Type&& other) noexcept;
   Type& operator=(const Type& other);

@@ -96,7 +96,7 @@ Value optimization_barrier(Value x);
 /// x with its sharding constrained to `spec` on the mesh; dimensions in `open` may be sharded
 /// further. {mesh: mesh, spec: spec, open: ints}
 Value sharding_constraint(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open = {});
-/// x, which propagation gives the sharding of y or the other way round.
+/// x, tied to y: propagation gives each the sharding of the other.
 Value shard_alike(Value x, Value y);
 /// Calls a Callback (ir/callback.h) where `holds`, with the positions along the named axes and the
 /// values; returns true.

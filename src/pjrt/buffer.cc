@@ -40,7 +40,8 @@ bool PJRT_Buffer::is_as_seen() const {
 
 namespace {
 
-// A buffer is locked several times in each call that it is an argument of, for a few instructions.
+// This is a spin lock: each call locks its argument buffers several times, for a few instructions
+// each.
 class Held {
  public:
   explicit Held(std::atomic<bool>& lock) : lock_(lock) {
@@ -68,7 +69,7 @@ ArrayDataPtr PJRT_Buffer::array() const {
 
 tessera::pjrt::Block PJRT_Buffer::block(const char* function) const {
   const ArrayDataPtr a = array();
-  // While it is in use, a call that takes the array leaves it its shard.
+  // While the array is in use, a call that it is donated to leaves its shard in place.
   if (a)
     if (const tessera::runtime::Use use(*a); use) return {a->shards.at(0), a->pending};
   tessera::pjrt::refuse(std::string(function) +
@@ -124,7 +125,8 @@ std::byte* bytes_of(const runtime::Shard& shard) {
 
 namespace {
 
-// Blocks that callers lend must be aligned as the runtime's own, for which kernels are compiled.
+// Kernels assume the alignment of the runtime's own blocks, so a block that a caller lends must
+// have the same.
 constexpr std::uintptr_t kAlignment = 64;
 bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % kAlignment == 0; }
 
@@ -135,10 +137,11 @@ PJRT_Memory* memory_of(const Machine& machine, PJRT_Device* device, PJRT_Memory*
 
 Shape list_of(const std::int64_t* data, std::size_t n) { return Shape(data, data + n); }
 
-// The shape of a block, whose bytes can be counted in the runtime's dtype too.
+// The shape of a block. Checks that its size in bytes does not overflow, in the runtime's dtype
+// too.
 Shape shape_of(const char* function, const std::int64_t* dims, std::size_t n,
                const Element& element) {
-  // Alignment and offsets need some bytes more.
+  // The limit leaves room for alignment and offsets.
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
   std::int64_t bytes = std::max<std::int64_t>(element.bytes, size_of(element.dtype));
   bool is_large = false;
@@ -148,7 +151,7 @@ Shape shape_of(const char* function, const std::int64_t* dims, std::size_t n,
       refuse(std::string(function) + ": dimension " + std::to_string(d) + " has the size " +
              std::to_string(dims[d]));
     text += (d ? " x " : "") + std::to_string(dims[d]);
-    // A block without elements has strides too.
+    // A block without elements has strides too, and these must not overflow.
     is_large |= __builtin_mul_overflow(bytes, std::max<std::int64_t>(dims[d], 1), &bytes);
   }
   if (is_large || bytes > kMost)
@@ -194,7 +197,7 @@ Shape strides_of_layout(const char* function, const PJRT_Buffer_MemoryLayout& la
   return strides_of_order(shape, order, element_bytes);
 }
 
-// The order of dimensions that a caller asks for; row-major if it does not say.
+// The order of dimensions that a caller asks for; row-major by default.
 Shape order_of(const char* function, const PJRT_Buffer_MemoryLayout* layout, const Shape& shape,
                std::int64_t element_bytes) {
   if (!layout) return row_major_order(shape.size());
@@ -244,7 +247,7 @@ void copy_strided(const Shape& shape, const std::byte* from, const Shape& from_s
   runtime::copy_all({&placed, 1});
 }
 
-// Copies callers' bytes to memory of the runtime.
+// Copies a caller's bytes into memory of the runtime.
 runtime::BufferPtr copied_in(const Element& element, const Shape& shape, const std::byte* from,
                              const Shape& strides) {
   runtime::BufferPtr to = room_for(element, shape);
@@ -299,7 +302,7 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
         args->host_buffer_semantics >= PJRT_HostBufferSemantics_kImmutableZeroCopy;
     if (may_share && is_aligned(args->data) && element.is_stored_as_seen() &&
         is_row_major(shape, strides, element.bytes)) {
-      // The caller keeps its memory until the last user of the block is gone.
+      // The caller must keep its memory until the last user of the block is gone.
       auto done = std::make_shared<runtime::Event>();
       const std::shared_ptr<void> owner(nullptr, [done](void*) { done->end(); });
       const std::int64_t bytes = shape.count() * element.bytes;
@@ -326,11 +329,11 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
         *args->client->machine, args->device,
         has_field(*args, &PJRT_Client_CreateViewOfDeviceBuffer_Args::memory) ? args->memory
                                                                              : nullptr);
-    // Callers that allow a copy make one themselves, and recognise this case by the text.
+    // Callers that allow a copy make one themselves, and recognise this error by its text.
     if (!is_aligned(args->device_buffer_ptr) && shape.count() > 0)
       refuse("CreateViewOfDeviceBuffer: memory whose address is not aligned to " +
              std::to_string(kAlignment) + " bytes cannot be shared. Copy it first.");
-    // The caller learns when its memory is free again, also if the view is a copy.
+    // The caller is told when it may free its memory, even if the view is a copy.
     const std::shared_ptr<void> owner(nullptr,
                                       [f = args->on_delete_callback, data = args->device_buffer_ptr,
                                        user = args->on_delete_callback_arg](void*) {
@@ -357,9 +360,9 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
         order_of("CreateUninitializedBuffer", args->shape_layout, shape, element.bytes);
     PJRT_Memory* const memory = memory_of(*args->client->machine, args->device, args->memory);
     runtime::BufferPtr block = room_for(element, shape);
-    block->may_change();  // its caller writes it where it is
-    // An element that is stored in a wider type must be one of the narrow type's values, and a
-    // boolean must be 0 or 1.
+    block->may_change();  // the caller writes the memory in place
+    // Uninitialized bytes could be invalid: an element stored in a wider type must have one of the
+    // narrow type's values, and a boolean must be 0 or 1.
     if (!element.is_stored_as_seen() || element.dtype == DType::boolean) {
       const std::vector<std::byte> zeros(static_cast<std::size_t>(shape.count()));
       store(element, zeros.data(), block->host_data(), shape.count());
@@ -437,7 +440,7 @@ PJRT_Error* buffer_is_deleted(PJRT_Buffer_IsDeleted_Args* args) {
 }
 
 namespace {
-// All memories are the host's, so a copy shares the block.
+// All memories are host memory, so a copy shares the block.
 PJRT_Buffer* shared_in(const PJRT_Buffer& from, PJRT_Memory* memory, const char* function) {
   const Block b = from.block(function);
   runtime::Shard view{runtime::Buffer::share(b.shard.buffer), b.shard.offset};
@@ -472,7 +475,7 @@ PJRT_Error* buffer_to_host_buffer(PJRT_Buffer_ToHostBuffer_Args* args) {
     const Shape strides = args->host_layout ? strides_of_layout("ToHostBuffer", *args->host_layout,
                                                                 b.type.shape, b.element->bytes)
                                             : dense;
-    // Callers give strides of their own, which must not leave the room.
+    // The caller's strides must not reach outside its memory.
     if (args->host_layout && !lies_within(b.type.shape, strides, b.element->bytes, args->dst_size))
       refuse("ToHostBuffer: the layout's strides leave the " + std::to_string(args->dst_size) +
              " bytes that there is room for");
@@ -525,7 +528,7 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
 }
 
 PJRT_Error* buffer_is_on_cpu(PJRT_Buffer_IsOnCpu_Args* args) {
-  // A caller that is told so reads the memory in place.
+  // A caller that gets true reads the memory in place.
   args->is_on_cpu = args->buffer->is_as_seen();
   return nullptr;
 }

@@ -43,7 +43,8 @@ struct PJRT_Buffer {
   const tessera::Shape order;
 
   PJRT_Device* device() const { return memory->device; }
-  /// Whether callers that read the block in place find what they expect.
+  /// Whether the stored bytes are those that callers expect, so that they can read the block in
+  /// place.
   bool is_as_seen() const;
   /// The bytes as callers see them.
   std::int64_t seen_bytes() const { return type.shape.count() * element->bytes; }
@@ -54,11 +55,11 @@ struct PJRT_Buffer {
   /// The block for a reader, whose reference protects the memory from being overwritten. Throws a
   /// Failure if there is none.
   tessera::pjrt::Block block(const char* function) const;
-  /// Forgets the block.
+  /// Drops the block.
   void forget();
 
-  /// While there are references from outside, the memory stays as it is, even if the buffer is
-  /// deleted or donated.
+  /// While there are external references, the memory stays valid and unchanged, even if the buffer
+  /// is deleted or donated.
   void add_reference();
   void remove_reference();
 
@@ -70,8 +71,8 @@ struct PJRT_Buffer {
 
 namespace tessera::inline v0::pjrt {
 
-/// Runs `f` when the block is written: now, or on the thread that writes it. Gives the completion
-/// of `f`, null if it has run.
+/// Runs `f` once the block is written: now, or on the thread that writes it. Returns the completion
+/// of `f`, or null if it has run.
 std::shared_ptr<runtime::Completion> when_written(const Block& block, std::function<void()> f);
 
 /// The layout of a block on the memory's device.

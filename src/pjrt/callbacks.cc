@@ -19,7 +19,7 @@ namespace tessera::inline v0::pjrt {
 namespace {
 
 std::atomic<TesseraCallback> g_callback{nullptr};
-// The threads that are in the function, or about to look whether it is there.
+// The number of threads that are in the function or about to load its pointer.
 std::atomic<int> g_inside{0};
 
 struct Entered {
@@ -31,7 +31,8 @@ struct Entered {
   Entered& operator=(const Entered&) = delete;
 };
 
-// How many functions in programs have each number. The numbers' owner asks before it forgets one.
+// Counts how many functions in programs use each number. The owner of the numbers asks before it
+// frees one.
 class Users {
  public:
   static Users& all() {
@@ -59,7 +60,7 @@ class Users {
 };
 
 // The arrays of a call as Python sees them. Elements that the runtime stores in a wider dtype are
-// converted to and from bytes of their own.
+// converted in a separate buffer.
 class Seen {
  public:
   Seen(std::span<const Element* const> elements, std::span<const HostArray> arrays)
@@ -96,7 +97,7 @@ class Seen {
   std::vector<std::unique_ptr<std::byte[]>> own_;
 };
 
-// A number of a function, in use as long as the object lives.
+// Keeps the number of a function in use as long as the object lives.
 class Used {
  public:
   explicit Used(std::int64_t index) : index_(index) { Users::all().add(index_); }
@@ -146,7 +147,7 @@ class PythonFunction final : public HostFunction {
   std::vector<const Element*> operands_, results_;
 };
 
-// Told where its operand is placed.
+// A callback that does not run in calls: it is only told how its operand is sharded.
 class PythonInspector final : public HostFunction {
  public:
   explicit PythonInspector(std::int64_t index) : used_(index) {}
@@ -160,7 +161,8 @@ class PythonInspector final : public HostFunction {
     std::vector<std::int64_t> parts, ids;
     if (placement_) {
       const auto& [mesh, spec] = *placement_;
-      // The axes: those of the first dimension first, and those of no dimension last.
+      // The mesh's axes in the order of the dimensions that they shard; axes that shard no
+      // dimension come last.
       Strings by_part;
       for (const auto& axes : spec.dims()) {
         parts.push_back(mesh.size_of(axes));
@@ -207,8 +209,8 @@ void PythonFunctions::tell_placements(const std::vector<int>& devices) const {
 void tessera_pjrt_set_callback(TesseraCallback callback) {
   using namespace tessera::pjrt;
   if (callback) return g_callback.store(callback);
-  // Calls that are under way still find it. Those of threads that go on do not, and what they began
-  // before ends here.
+  // Calls under way still find the function, so they end first. A call that another thread starts
+  // meanwhile may have loaded the pointer before it became null; it is waited for below.
   tessera::runtime::wait_for_calls();
   g_callback.store(nullptr);
   if (tessera::InCallback::is()) return;

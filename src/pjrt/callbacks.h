@@ -1,4 +1,4 @@
-// Functions of Python that programs call: JAX's callbacks.
+// Python functions that programs call: JAX's callbacks.
 #pragma once
 
 #include "ir/callback.h"
@@ -10,15 +10,16 @@
 
 namespace tessera::inline v0::pjrt {
 
-/// The functions of Python that a program calls.
+/// The Python functions that a program calls.
 class PythonFunctions {
  public:
-  /// The function that a call of a module calls (stablehlo::ImportOptions::host_function). Throws a
+  /// The function for a host call in a module (stablehlo::ImportOptions::host_function). Throws a
   /// Failure if one of its element types has no buffers.
   std::shared_ptr<const HostFunction> add(const stablehlo::HostCall& call);
   bool empty() const { return all_.empty(); }
-  /// Tells those that are only told where a value is placed, after partitioning. `devices` are the
-  /// ids of the mesh's devices in row-major order; an empty list stands for the first devices.
+  /// Reports shardings, after partitioning, to the functions that only ask how a value is sharded.
+  /// `devices` are the ids of the mesh's devices in row-major order; an empty list stands for the
+  /// first devices.
   void tell_placements(const std::vector<int>& devices) const;
 
  private:

@@ -21,7 +21,7 @@ const PJRT_MemoryDescription kMemories[] = {
 
 std::string_view text_of_option(const PJRT_NamedValue& o) { return {o.string_value, o.value_size}; }
 
-/// The number that the whole text is.
+/// The text as a number; nullopt if it is not one from its first to its last character.
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -61,7 +61,7 @@ ClientOptions read_options(const PJRT_NamedValue* options, std::size_t n) {
              "'; it has device_count (a number) and explain (a folder)");
     }
   }
-  // Without the option, TESSERA_DEVICES says how many there are, and there is one otherwise.
+  // Without the option, TESSERA_DEVICES sets the number of devices; the default is one.
   if (!counted && settings::number("TESSERA_DEVICES")) out.devices = runtime::device_count();
   return out;
 }
@@ -116,7 +116,7 @@ PJRT_NamedValue named(std::string_view name, PJRT_NamedValue_Type type, std::siz
 PJRT_Error* plugin_initialize(PJRT_Plugin_Initialize_Args*) { return nullptr; }
 
 PJRT_Error* plugin_attributes(PJRT_Plugin_Attributes_Args* args) {
-  // Callers write programs in the newest version that both sides know.
+  // Callers serialize programs in the newest version that both sides support.
   static constexpr std::int64_t newest[] = {1, 22, 0}, oldest[] = {0, 9, 0};
   static const auto* attributes = [] {
     auto* list = new std::vector<PJRT_NamedValue>;
@@ -136,9 +136,9 @@ PJRT_Error* plugin_attributes(PJRT_Plugin_Attributes_Args* args) {
 PJRT_Error* client_create(PJRT_Client_Create_Args* args) {
   return guarded([&] {
     auto machine = std::make_shared<Machine>(read_options(args->create_options, args->num_options));
-    // JAX's own client flushes subnormal numbers, and programs that train reach them.
+    // JAX's own CPU client flushes subnormal numbers, which training produces and which are slow.
     if (settings::text("TESSERA_FLUSH_DENORMAL").empty()) flush_subnormals(true);
-    // The runtime has one set of devices, of which each client uses the first.
+    // The process has one set of devices; each client uses the first ones of it.
     if (machine->options.devices > runtime::device_count())
       runtime::set_device_count(machine->options.devices);
     args->client = new PJRT_Client{machine, {machine}};
@@ -200,7 +200,7 @@ PJRT_Error* client_topology_description(PJRT_Client_TopologyDescription_Args* ar
   args->topology = &args->client->topology;
   return nullptr;
 }
-// There is one process, whose state is known.
+// There is only this process, and it is running.
 PJRT_Error* client_update_global_process_info(PJRT_Client_UpdateGlobalProcessInfo_Args*) {
   return nullptr;
 }

@@ -1,7 +1,7 @@
 // The client, its devices and their memories.
 //
 // All devices are virtual devices of this process in host memory, so the memories of a device
-// differ in their names alone.
+// differ only in name.
 #pragma once
 
 #include "pjrt/error.h"
@@ -52,7 +52,7 @@ struct PJRT_Client {
 
 namespace tessera::inline v0::pjrt {
 
-/// What the options of a client say.
+/// The options of a client.
 struct ClientOptions {
   int devices = 1;
   std::string explain = {};  // the folder for pages of programs; empty: none are written
@@ -68,7 +68,7 @@ struct Machine {
   PJRT_Device* device(std::int64_t id) const;
 
   const ClientOptions options;
-  std::atomic<bool> has_warned_of_pages{false};  // that a page could not be written
+  std::atomic<bool> has_warned_of_pages{false};  // about a page that could not be written
   std::deque<PJRT_Device> all_devices;
   std::deque<PJRT_Memory> all_memories;
   std::vector<PJRT_Device*> devices;
@@ -76,7 +76,7 @@ struct Machine {
   std::vector<PJRT_DeviceDescription*> descriptions;
 };
 
-/// The name of the platform, by which JAX chooses how it writes programs: as for its own CPU.
+/// The name of the platform, by which JAX chooses its lowering rules: those of its own CPU backend.
 inline constexpr std::string_view kPlatform = "cpu";
 const std::string& platform_version();
 

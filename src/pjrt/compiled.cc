@@ -40,7 +40,7 @@ stablehlo::ModuleSyntax read_module(std::string_view code) {
   return std::move(modules[0]);
 }
 
-// What each device runs: the region of a program that is one, or the whole program.
+// The shard_map that is the program's only equation, if it is; its body is what each device runs.
 std::optional<spmd::ShardMap> region_of(const Program& program) {
   if (program.equations.size() != 1) return std::nullopt;
   const std::optional<Flow> flow = flow_of(program.equations[0]);
@@ -62,7 +62,7 @@ std::string fingerprint_of(std::string_view code, std::string_view options) {
   return text;
 }
 
-// A call whose program has no results still has an end, so every program has one.
+// A call signals its end through its results, so a program without results gets one.
 ProgramPtr with_a_result(const ProgramPtr& program) {
   if (!program->outputs.empty()) return program;
   Builder b(program->name);
@@ -72,8 +72,8 @@ ProgramPtr with_a_result(const ProgramPtr& program) {
   return b.finish(Values{ops::constant(b, scalar_literal(DType::boolean, std::int64_t{1}))});
 }
 
-// Writes the page of a plan. A program needs no page, so one that cannot be written, because the
-// disk is full for example, is only reported, and the next ones fail in silence.
+// Writes the page of a plan. The program runs without it, so the first page that cannot be written,
+// for example because the disk is full, only causes a warning, and later failures are silent.
 void write_page(Machine& machine, explain::Question question) {
   const std::string& folder = machine.options.explain;
   std::string problem = "the page of '" + question.name + "' is missing: ";
@@ -160,7 +160,7 @@ std::shared_ptr<const Compiled> compile(const std::shared_ptr<Machine>& machine,
   if (!machine->options.explain.empty())
     write_page(*machine, {c->name, whole, run.how, names_of(signature.inputs),
                           names_of(signature.outputs), compiling.donated});
-  // Programs stay in memory for a while after their callers have deleted them.
+  // Frees memory: programs stay cached for a while after their callers have deleted them.
   runtime::trim_kept();
   return c;
 }
@@ -175,7 +175,7 @@ std::string Compiled::optimized_program() const {
   if (region) exported.each_device_of = *region->device_mesh;
   try {
     return stablehlo::emit_module(region ? *region->body : program, exported);
-  } catch (const TraceError&) {  // it does something for which StableHLO has no form
+  } catch (const TraceError&) {  // StableHLO cannot express the program
     return code;
   }
 }

@@ -179,7 +179,7 @@ bool is_permutation(const Shape& order, std::size_t rank) {
 Shape order_of_layout(std::string_view text, std::size_t rank) {
   Shape order;
   if (text.starts_with('{')) text.remove_prefix(1);
-  // What follows a colon says how tiles and spaces of memory are used, which the host has not.
+  // After a colon come tiling and memory spaces, which the host does not have.
   text = text.substr(0, text.find_first_of(":}"));
   for (const char *at = text.data(), *end = at + text.size(); at < end;) {
     std::int64_t d = -1;

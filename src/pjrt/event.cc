@@ -27,7 +27,7 @@ PJRT_Error* event_error(PJRT_Event_Error_Args* args) {
 
 PJRT_Error* event_await(PJRT_Event_Await_Args* args) {
   return guarded([&] {
-    // The callers that wait may be many, and one of them may destroy the event.
+    // Several callers may wait, and one of them may destroy the event.
     if (const auto done = args->event->done) done->wait();
   });
 }

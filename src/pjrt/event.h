@@ -1,5 +1,5 @@
 // Events: what callers wait for. An event shares the state of a call or transfer, so the caller may
-// destroy it at any time.
+// destroy the event at any time.
 #pragma once
 
 #include "pjrt/error.h"

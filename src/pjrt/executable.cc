@@ -31,7 +31,7 @@ PJRT_LoadedExecutable* load(std::shared_ptr<const Compiled> compiled) {
   return loaded.release();
 }
 
-// Gives bytes that live until the caller deletes them.
+// Returns bytes to the caller, which live until it deletes them.
 template <class Args>
 void give_bytes(std::string bytes, Args& args, void*& holder, void (*&deleter)(void*)) {
   auto held = std::make_unique<std::string>(std::move(bytes));
@@ -94,7 +94,7 @@ PJRT_Error* client_compile(PJRT_Client_Compile_Args* args) {
 
 PJRT_Error* compile_for_topology(PJRT_Compile_Args* args) {
   return guarded([&] {
-    // A topology is a machine like a client's; only buffers tell them apart.
+    // A topology is a machine like a client's; only buffers need a client.
     const auto machine = std::const_pointer_cast<Machine>(args->topology->machine);
     args->executable =
         describe(compile(machine, code_of(*args->program),

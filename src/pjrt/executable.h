@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// The order of the dimensions of a block in memory.
+/// The order of a block's dimensions in memory.
 struct PJRT_Layouts_MemoryLayout {
   tessera::Shape order;     // the minor one first
   bool is_callers = false;  // the caller destroys it
@@ -30,7 +30,7 @@ struct PJRT_Executable {
   std::vector<PJRT_Layouts_MemoryLayout> layouts = {};  // of results, then of arguments
   std::vector<PJRT_Layouts_MemoryLayout*> output_layouts = {}, parameter_layouts = {};
   std::once_flag optimizing = {};
-  std::string optimized_program = {};  // once a caller has asked for it
+  std::string optimized_program = {};  // empty until a caller asks for it
 };
 
 struct PJRT_LoadedExecutable {

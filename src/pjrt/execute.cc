@@ -1,7 +1,7 @@
 // A call of an executable.
 //
-// The blocks of an argument, one on each device, are made one array of the runtime, whose memory
-// they remain; the blocks of a result become buffers in the same way. No block is copied.
+// The blocks of an argument, one on each device, are joined into one array of the runtime that
+// shares their memory; the blocks of a result become buffers in the same way. No block is copied.
 #include "pjrt/executable.h"
 
 #include "runtime/backend.h"
@@ -75,13 +75,13 @@ void check_arguments(const CallOfProgram& call) {
     }
 }
 
-// A set of addresses, for the many arguments and results of a call: open addressing in a table that
+// A hash table of addresses, for calls with many arguments and results. It uses open addressing and
 // is at most half full.
 class Addresses {
  public:
   explicit Addresses(std::size_t most) : places_(std::bit_ceil(2 * most + 1)) {}
 
-  /// The number that was given for the address first.
+  /// Adds the address with a number. Returns the number that it was first added with.
   std::size_t add(const void* address, std::size_t number) {
     const std::size_t mask = places_.size() - 1;
     std::size_t at = (reinterpret_cast<std::uintptr_t>(address) * kMultiplier) >> kShift & mask;
@@ -100,7 +100,7 @@ class Addresses {
   std::vector<Place> places_;
 };
 
-// A buffer whose memory is given away cannot be another argument too.
+// A donated buffer must not be another argument of the same call.
 void check_taken_once(const CallOfProgram& call) {
   if (std::find(call.taken.begin(), call.taken.end(), true) == call.taken.end()) return;
   for (std::size_t d = 0; d < call.devices(); ++d) {
@@ -166,7 +166,7 @@ std::vector<ArrayDataPtr> run_on_one(const CallOfProgram& call, std::vector<Arra
   return c.executable->run(inputs, holds);
 }
 
-// The array whose blocks are those of one argument on all devices.
+// The array made of one argument's blocks on all devices.
 ArrayDataPtr joined(const Argument& argument, const std::vector<ArrayDataPtr>& blocks,
                     std::size_t first, std::size_t stride) {
   auto whole = std::make_shared<ArrayData>();
@@ -178,7 +178,7 @@ ArrayDataPtr joined(const Argument& argument, const std::vector<ArrayDataPtr>& b
     whole->shards.push_back(block.shards.at(0));
     if (block.pending && !block.pending->done()) pending.push_back(block.pending);
   }
-  // The blocks of one call's result have one completion.
+  // All blocks of a call's result share one completion.
   std::sort(pending.begin(), pending.end());
   pending.erase(std::unique(pending.begin(), pending.end()), pending.end());
   if (pending.size() == 1)
@@ -213,7 +213,7 @@ std::vector<ArrayDataPtr> run_on_several(const CallOfProgram& call,
     ++next;
   }
   inputs.insert(inputs.end(), c.constants.begin(), c.constants.end());
-  // The blocks that were taken give their memory to the joined arrays, which alone have it then.
+  // The memory of donated blocks now belongs to the joined arrays alone.
   holds.keep();
   runtime::Holds of_whole(inputs, given, taker);
   return c.executable->run(inputs, of_whole);
@@ -233,12 +233,12 @@ runtime::Shard block_for(const ArrayData& result, std::size_t device) {
   return result.shards.at(static_cast<std::size_t>(at - devices.begin()));
 }
 
-// The blocks that a caller may see under another array already: an argument that the program
-// returns, or a result that it returns twice. A result has memory of its own, because the caller
-// may have lent the argument's, or may write to it from outside.
+// Finds results whose memory already belongs to another buffer of the caller: an argument that the
+// program returns, or a result that it returns twice. Each result must have its own memory, because
+// the caller may have lent the argument's memory, or may write to it from outside.
 class Shared {
  public:
-  /// The arguments' blocks on one device that the call does not take.
+  /// Starts with the arguments' blocks on one device, without the donated ones.
   Shared(const CallOfProgram& call, const std::vector<ArrayDataPtr>& blocks, std::size_t device)
       : seen_(call.taken.size() + call.compiled.results.size()) {
     std::size_t next = device * (blocks.size() / call.devices());
@@ -268,9 +268,9 @@ class Shared {
   Addresses seen_;
 };
 
-// The block of a result on device d, as an array of its own. The result of a program for one device
-// is such an array already, unless the program returned an argument or was run for another device;
-// `is_last` says that no other device needs the result.
+// The block of a result on device d, as a separate array. The result of a program for one device is
+// such an array already, unless the program returned an argument or ran on another device.
+// `is_last` means that no other device needs the result.
 ArrayDataPtr block_of(ArrayDataPtr& result, std::size_t d, std::size_t r, const Port& port,
                       const PJRT_Memory& memory, Shared& shared, bool is_last) {
   runtime::Shard shard = block_for(*result, d);
@@ -285,10 +285,10 @@ ArrayDataPtr block_of(ArrayDataPtr& result, std::size_t d, std::size_t r, const 
   return block_on(memory, port.block, std::move(shard), result->pending);
 }
 
-// Waits until the call is done, but no longer than a moment, and throws its error. What a short
-// program prints then appears before its caller goes on, and the call itself raises what one of its
-// functions raised, as with jaxlib's client. A function of Python that waits for the caller still
-// gets its turn.
+// Waits for the end of the call, but only for a short time, and throws its error. As with jaxlib's
+// client, the output of a short program then appears before its caller continues, and the call
+// itself raises what one of its callbacks raised. The time is limited because a Python callback may
+// itself wait for the caller.
 void wait_a_moment(runtime::Completion& pending) {
   struct End {
     std::mutex mutex;

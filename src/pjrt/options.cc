@@ -36,8 +36,8 @@ Override read_override(std::string_view bytes) {
   return value;
 }
 
-// The options of XLA that programs in the wild set, with their types. They choose how XLA's own
-// compiler works and have no meaning here.
+// XLA's options that existing programs set, with their types. They control XLA's own compiler and
+// have no effect here.
 struct Known {
   std::string_view name;
   Override::Kind kind;
@@ -71,7 +71,7 @@ void check_override(std::string_view name, const Override& value) {
   const auto known =
       std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.name == name; });
   if (known == kKnown.end()) {
-    // Other options of XLA are taken on trust, because it has hundreds.
+    // XLA has hundreds of other options, so their names and types are not checked.
     if (name.starts_with("xla_")) return;
     refuse("No such compile option: '" + std::string(name) +
            "'. Options are named as XLA's, which all begin with 'xla_'; they do not change how "
@@ -199,8 +199,8 @@ std::string replicated_proto() {
 
 std::string sharding_proto(const DeviceMesh& mesh, const Spec& spec, int rank,
                            const std::vector<std::string>& unreduced, std::string_view reduction) {
-  // The devices form an array: its dimensions are those of the block's grid, then that of terms,
-  // and that of equal blocks.
+  // The devices form an array. Its dimensions are those of the grid of shards, then the one of
+  // partial results, then the one of replicas.
   std::vector<std::int64_t> tiles;
   std::int64_t parts = 1;
   std::vector<std::vector<std::string>> axes;

@@ -7,7 +7,8 @@ namespace tessera::inline v0::pjrt {
 
 namespace {
 
-// What no caller needs of devices in host memory.
+// Stands for the functions that no caller needs for devices in host memory; it returns
+// UNIMPLEMENTED.
 template <class Args>
 PJRT_Error* lacks(Args*) {
   return guarded([] {
@@ -17,8 +18,8 @@ PJRT_Error* lacks(Args*) {
   });
 }
 
-// The fields up to and including this one, which every caller's struct must have. The next ones
-// were added later, and functions look for them with has_field.
+// The last field that every caller's struct must have. Later fields are newer, and functions check
+// for them with has_field.
 template <class Args>
 struct Last;  // only for structs that have grown
 template <>
@@ -51,8 +52,8 @@ struct Last<PJRT_Client_CreateErrorBuffer_Args> {
   static constexpr auto field = &PJRT_Client_CreateErrorBuffer_Args::buffer;
 };
 
-// Whether the caller's struct has all fields that its function uses without a further question. Its
-// size does not count what fills the struct's end.
+// Whether the caller's struct has all the fields that the function reads without has_field. The
+// struct_size of callers does not count padding at the end.
 template <class Args>
 bool is_complete(const Args& args) {
   if constexpr (requires { Last<Args>::field; })
@@ -61,7 +62,7 @@ bool is_complete(const Args& args) {
     return args.struct_size > sizeof(Args) - alignof(Args);
 }
 
-// A function that refuses structs of an earlier version that lack fields which it uses.
+// Wraps a function so that it rejects a struct of an earlier version that lacks fields it reads.
 template <auto function>
 struct Sized;
 template <class Args, PJRT_Error* (*function)(Args*)>
@@ -83,7 +84,7 @@ PJRT_Api table() {
   t.struct_size = sizeof t;
   t.extension_start = extensions();
   t.pjrt_api_version.struct_size = sizeof(PJRT_Api_Version);
-  // From 0.105 on, callers take memories and errors for objects with tables of their own.
+  // From 0.105 on, callers expect memories and errors to have function tables of their own.
   t.pjrt_api_version.major_version = 0;
   t.pjrt_api_version.minor_version = 104;
   t.PJRT_Error_Destroy = error_destroy;

@@ -15,7 +15,7 @@ namespace tessera::inline v0::pjrt {
 
 namespace {
 
-// The mesh over which arrays lie whose shardings the module does not declare.
+// The mesh of the arrays whose shardings the module does not declare.
 MeshRef common_mesh(const stablehlo::Signature& signature, std::int64_t devices) {
   for (const auto* list : {&signature.inputs, &signature.outputs})
     for (const stablehlo::NamedType& t : *list)
@@ -39,7 +39,7 @@ void lay_out(Port& port, const MeshRef& mesh, const Spec& spec) {
   port.sharding = sharding_proto(*mesh, spec, port.whole.shape.rank());
 }
 
-// The declared sharding, if it is over all devices.
+// The declared sharding, if its mesh has all devices.
 const stablehlo::DeclaredSharding* declared_over(const stablehlo::NamedType& t,
                                                  std::int64_t devices) {
   return t.sharding && t.sharding->mesh->size() == devices ? &*t.sharding : nullptr;
@@ -50,11 +50,12 @@ std::string proto_of(const stablehlo::DeclaredSharding& s, int rank) {
   return sharding_proto(*s.mesh, s.spec, rank, s.unreduced, how);
 }
 
-// An array of terms has a dimension with a row for each device, which no block has.
+// An array of partial results has an extra dimension, with a row for each device. The caller's
+// blocks do not have it.
 void take_row(Port& port) { port.block.shape.erase(port.block.shape.begin()); }
 
-// An array of which the devices have terms, or their own values, is laid out as the array of these,
-// and callers see the declared sharding.
+// If the devices have partial results or unrelated values, the runtime stores one array with a row
+// for each device, and callers see the declared sharding.
 void lay_out_rows(Port& port, const stablehlo::DeclaredSharding& terms) {
   const stablehlo::DeclaredSharding rows = stablehlo::rows_of(terms);
   const int rank = port.whole.shape.rank();
@@ -114,7 +115,7 @@ void place_arguments(Compiled& c, const stablehlo::Signature& signature) {
 
 namespace {
 
-// The spec with which the program returns a result: that of the per-device program that makes it.
+// The spec in which the program returns a result: that of the per-device program that computes it.
 struct Placed {
   MeshRef mesh;
   Spec spec;
@@ -194,13 +195,14 @@ void place_results(Compiled& c, const stablehlo::Signature& signature,
           lay_out_rows(port, *declared);
         else
           lay_out(port, declared->mesh, declared->spec);
-        // The program may return the result in other blocks, for example because the partitioner
-        // cannot express the declared ones, and the caller relies on what it has declared.
+        // The caller relies on the declared sharding. The program may return the result in another
+        // one, for example because the partitioner cannot express the declared one.
         const MeshRef mesh = port.layout->mesh;
         port.is_moved = !are_same_blocks(port.whole.shape, mesh, port.layout->spec,
                                          placed.value_or(Placed{mesh, Spec()}));
       }
-      // The caller compares what it has declared with what it gets, also what a spec leaves out.
+      // The caller compares the declared sharding with the reported one, including parts that a
+      // spec cannot hold.
       if (own)
         port.sharding = sharding_proto(*own->mesh, own->spec, t.type.shape.rank());
       else if (declared && !declared->unreduced.empty())
@@ -212,8 +214,9 @@ void place_results(Compiled& c, const stablehlo::Signature& signature,
 
 namespace {
 
-// With undeclared results whole if one of the module's meshes cannot express how they are cut. The
-// caller names their shardings by any of these meshes. Null if there are no such results.
+// `how` with undeclared results replicated where one of the module's meshes cannot express their
+// sharding, because the caller may name it by any of these meshes. Null if there are no such
+// results.
 std::shared_ptr<const spmd::ProgramShardings> with_results_on_all_meshes(
     const Compiled& c, const stablehlo::Signature& signature, const Program& program,
     const spmd::ProgramShardings& how) {
@@ -236,7 +239,7 @@ std::shared_ptr<const spmd::ProgramShardings> with_results_on_all_meshes(
 }
 
 // How the program is partitioned for arguments in these places; null if it runs as it is. Results
-// that are declared as unreduced come out as arrays of terms.
+// that are declared as unreduced become arrays of partial results.
 std::shared_ptr<const spmd::ProgramShardings> cutting_of(const Compiled& c, const Program& program,
                                                          const stablehlo::Signature& signature,
                                                          const detail::Places& places) {

@@ -54,7 +54,7 @@ namespace entry {
 constexpr std::uint32_t kKey = 1, kValue = 2;
 }
 
-// JAX's converter shows planes with this beginning, as it does GPUs.
+// JAX's converter shows planes with this prefix, as it shows GPUs.
 constexpr const char* kPlaneNames = "/device:CUSTOM:Tessera ";
 constexpr std::int64_t kPicoseconds = 1000;  // in a nanosecond
 
@@ -126,7 +126,7 @@ class Plane {
     to += field.text();
   }
 
-  // What events that differ in their times alone have in common.
+  // The data shared by events that differ only in their times.
   struct Known {
     std::int64_t metadata;
     std::string stats;  // as fields of an event
@@ -187,7 +187,7 @@ std::string xspace_of(const std::vector<profiler::Event>& events, std::int64_t w
 
 namespace {
 
-// The process has one timeline, so it has one profiler that runs.
+// The process has one timeline, so only one profiler can run at a time.
 std::atomic<bool> profiling{false};
 
 template <class F>

@@ -42,7 +42,7 @@ struct PLUGIN_Profiler_Stop_Args {
   std::size_t struct_size;
   PLUGIN_Profiler* profiler;
 };
-/// If the caller gives no buffer, it gets the plug-in's, which lives as long as the profiler.
+/// If the caller passes no buffer, it gets the plug-in's, which lives as long as the profiler.
 struct PLUGIN_Profiler_CollectData_Args {
   std::size_t struct_size;
   PLUGIN_Profiler* profiler;

@@ -1,6 +1,6 @@
 // The C interface of PJRT, by which a front end drives the devices of a platform: the structs of
-// version 0.104 with the names that the interface gives them. Tessera stands on both sides of it:
-// it loads the plug-ins of others (this room), and JAX loads Tessera's (src/pjrt).
+// version 0.104 with the names that the interface gives them. Tessera is on both sides of it: it
+// loads the plug-ins of others (this room), and JAX loads Tessera's (src/pjrt).
 //
 // Every function takes one struct and returns an error or null. A struct begins with its size, as
 // far as the caller knows it, so that later versions can append fields: a field is read or written
@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Objects of the plug-in, of which callers have pointers alone.
+// Objects of the plug-in, to which callers only have pointers.
 struct PJRT_Error;
 struct PJRT_Event;
 struct PJRT_Client;
@@ -41,7 +41,7 @@ enum : std::uint32_t {
   PJRT_Extension_Type_Shardings = 19,
 };
 
-/// What every struct of arguments begins with.
+/// The common beginning of all argument structs.
 struct PJRT_Head {
   std::size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -119,7 +119,8 @@ enum PJRT_Buffer_MemoryLayout_Type : std::uint32_t {
   PJRT_Buffer_MemoryLayout_Type_Strides,
 };
 
-/// The version of the interface. A caller refuses another major version; minor ones only append.
+/// The version of the interface. A caller rejects another major version; minor versions only
+/// append.
 struct PJRT_Api_Version : PJRT_Head {
   std::int32_t major_version;
   std::int32_t minor_version;

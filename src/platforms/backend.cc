@@ -40,7 +40,7 @@ bool communicates(const Program& p) {
   });
 }
 
-// The buffer as the runtime's handle holds it.
+// The buffer to which the runtime's handle refers.
 RemoteBufferPtr held(const runtime::Shard& shard) {
   // The runtime's buffer keeps the handle alive, so it is enough to hold that.
   return {shard.buffer, static_cast<RemoteBuffer*>(shard.buffer->handle())};
@@ -62,7 +62,7 @@ runtime::MemoryStats FarBackend::memory_stats(int device) const {
 
 std::optional<runtime::PlannedMemory> FarBackend::plan_memory(
     const Program& program, const std::vector<bool>& donated) const {
-  // What a device of several does cannot be compiled without the others.
+  // A program for several devices cannot be compiled for one of them alone.
   if (!meshes_of(program).empty() || communicates(program)) return std::nullopt;
   const auto compiled = runtime::find_backend(platform())
                             ->compile(std::make_shared<const Program>(program),
@@ -76,7 +76,7 @@ std::shared_ptr<const runtime::Executable> FarBackend::compile(
   const unsigned mode = compile_mode();
   if (auto found = compiled_.find(hash, *program, options, mode)) return found;
   auto made = std::make_shared<const FarExecutable>(*this, *client_, target_, program, options);
-  // A function of the host may hold anything, and another program is equal only if it has the same
+  // A host function may own any objects, so a program is equal only to programs with the same
   // function.
   if (!ops::calls_host(*program)) compiled_.insert(hash, mode, made);
   return made;
@@ -100,7 +100,7 @@ runtime::Placed FarBackend::copy(const Type& block, const runtime::Shard& from, 
   return transfer(*this, "device_put", block, device, [&]() -> runtime::Placed {
     const RemoteBufferPtr buffer = held(from);
     if (buffer->device() != device) return placed(block, client_->copy(*buffer, device));
-    // Contents never change, so that arrays on one device may have the same memory.
+    // Contents never change, so arrays on one device may share memory.
     buffer->share();
     return {{runtime::Buffer::remote(buffer, static_cast<std::size_t>(block.bytes())), 0}, nullptr};
   });

@@ -18,7 +18,7 @@ namespace tessera::inline v0::platforms {
 
 class FarBackend : public runtime::Backend {
  public:
-  /// `name` is what users call the platform. `target` says which libraries it has.
+  /// `name` is the users' name for the platform. `target` describes the libraries that it has.
   FarBackend(std::string name, std::unique_ptr<const Client> client,
              const stablehlo::Target& target);
 

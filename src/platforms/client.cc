@@ -51,7 +51,7 @@ PJRT_NamedValue named(const std::string& name, const OptionValue& value) {
   return out;
 }
 
-// The process's, for its end. They are made under the lock of load_platform.
+// All clients of the process, for its end. They are created under the lock of load_platform.
 std::vector<const Client*>& clients() {
   static auto* all = new std::vector<const Client*>;
   return *all;
@@ -77,7 +77,7 @@ struct Waiting {
   std::string what;
   std::shared_ptr<const void> kept;
   int device = 0;
-  // The row of a program that a profile records, and when the call was made.
+  // The row of a program in the profile, and the time of the call.
   std::int64_t row = 0, asked = -1;
   // Whether the end of the process waits for it.
   bool is_work = true;
@@ -94,7 +94,7 @@ void on_ready(PJRT_Error* error, void* given) {
 void Waiting::end(PJRT_Error* error) {
   std::exception_ptr thrown;
   if (error) thrown = client.device_error(what, client.plugin().failure_of(error), "", device);
-  kept.reset();  // the memory is free by the time that anybody sees the end
+  kept.reset();  // the memory is free before the end is visible to others
   if (asked >= 0) {
     // A device runs its programs one after the other.
     const std::int64_t now = runtime::profiler::now();
@@ -128,7 +128,7 @@ RemoteBuffer::~RemoteBuffer() {
     args.buffer = buffer_;
     client_.plugin().call(&PJRT_Api::PJRT_Buffer_Destroy, args);
   } catch (const Failure&) {
-    // The memory is lost, which the plug-in's statistics show. Nobody can be told here.
+    // The memory leaks, which the plug-in's statistics show. A destructor cannot report it.
   }
 }
 
@@ -172,8 +172,9 @@ Client::Client(std::unique_ptr<const Plugin> plugin, const Options& options)
   }
   held_.resize(devices_.size());
   last_end_.resize(devices_.size());
-  // A process that ends waits for what is under way, because the plug-in's threads use its static
-  // variables. These handlers run before those are destroyed, and the last one first.
+  // A process that ends waits for the operations in progress, because the plug-in's threads use the
+  // plug-in's static variables. These handlers run before the variables are destroyed, in reverse
+  // order.
   clients().push_back(this);
   std::atexit([] {
     for (const Client* client : clients()) client->wait_for_all();
@@ -261,7 +262,7 @@ void Client::say_holders(Message& m, int number) const {
     m.offender("the plug-in has " + text(stats.bytes_in_use) + " in use" +
                (stats.bytes_limit_is_set ? " of " + text(stats.bytes_limit) : std::string()));
   } catch (const Failure&) {
-    // It need not count.
+    // A plug-in need not have memory statistics.
   }
 }
 
@@ -338,7 +339,7 @@ Sent Client::send(const Type& block, const std::byte* from, std::shared_ptr<cons
   const std::vector<std::int64_t> dims(block.shape.begin(), block.shape.end());
   args.dims = dims.data();
   args.num_dims = dims.size();
-  // A platform that shares the host's memory may read it in place for as long as the buffer lives.
+  // A platform that shares the host's memory may read it in place as long as the buffer exists.
   args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy;
   args.device = device(number);
   plugin_->call(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args);

@@ -39,7 +39,7 @@ class RemoteBuffer {
   PJRT_Buffer* get() const { return buffer_; }
   const Type& block() const { return block_; }
   int device() const { return device_; }
-  /// Whether arrays that know nothing of each other have this buffer. It must not be donated then.
+  /// Whether unrelated arrays share this buffer. It must then not be donated.
   bool is_shared() const { return shared_.load(std::memory_order_relaxed); }
   void share() { shared_.store(true, std::memory_order_relaxed); }
 
@@ -54,7 +54,7 @@ class RemoteBuffer {
 };
 using RemoteBufferPtr = std::shared_ptr<RemoteBuffer>;
 
-/// A transfer to a device: the buffer, and when it has arrived.
+/// A transfer to a device: the buffer, and its completion.
 struct Sent {
   RemoteBufferPtr buffer;
   std::shared_ptr<runtime::Completion> arrived;
@@ -69,7 +69,7 @@ class Client {
   Client(const Client&) = delete;
 
   const Plugin& plugin() const { return *plugin_; }
-  /// What the plug-in calls its platform, such as "cuda", and the version of it.
+  /// The plug-in's own name of the platform, such as "cuda", and its version.
   const std::string& platform_name() const { return platform_name_; }
   const std::string& platform_version() const { return platform_version_; }
 
@@ -85,10 +85,11 @@ class Client {
   const std::string& kind_of(int number) const {
     return devices_[static_cast<std::size_t>(number)].kind;
   }
-  /// Returns what the plug-in's allocator says, or else the bytes of our buffers.
+  /// Returns the figures of the plug-in's allocator if it has any, otherwise the bytes of our
+  /// buffers.
   runtime::MemoryStats memory_stats(int number) const;
-  /// The DeviceError of a failure in the name of `what`. If there was no memory, it says what was
-  /// asked for, if that is known, and what holds the memory of the device.
+  /// The DeviceError for a failure, in the name of `what`. If the device is out of memory, the
+  /// error gives the requested size, if it is known, and what uses the device's memory.
   std::exception_ptr device_error(const std::string& what, const Failure& failure,
                                   const std::string& asked = "", int device = 0) const;
 
@@ -101,7 +102,7 @@ class Client {
                                              std::byte* to) const;
   /// Copies a buffer to another device.
   Sent copy(const RemoteBuffer& from, int device) const;
-  /// When a buffer's contents are complete.
+  /// The completion of a buffer's contents.
   std::shared_ptr<runtime::Completion> ready(PJRT_Buffer* buffer, std::string what,
                                              int device) const;
   /// A completion that follows an event, which is destroyed. A failure becomes the DeviceError in
@@ -112,7 +113,7 @@ class Client {
   /// The same for the end of a program on a device, which profiles record.
   std::shared_ptr<runtime::Completion> end_of_program(PJRT_Event* event, std::string name,
                                                       int device, std::int64_t row) const;
-  /// Waits for everything that the plug-in was asked for.
+  /// Waits for all operations that were started.
   void wait_for_all() const;
 
  private:
@@ -133,7 +134,7 @@ class Client {
   void remove(RemoteBuffer& buffer) const;
   std::shared_ptr<runtime::Completion> follow(PJRT_Event* event, Waiting waiting) const;
 
-  // Calls count what is under way, and buffers what they hold.
+  // Counters of the operations in progress and of the bytes in buffers.
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
   mutable std::int64_t under_way_ = 0;
@@ -145,7 +146,7 @@ class Client {
   PJRT_Client* get() const { return client_; }
 };
 
-/// How the interface numbers a dtype.
+/// The interface's number for a dtype.
 PJRT_Buffer_Type buffer_type(DType dtype);
 
 }  // namespace tessera::inline v0::platforms

@@ -54,8 +54,8 @@ std::vector<int> shared_devices(const std::vector<MeshRef>& meshes, int device_c
   return devices;
 }
 
-// Where the program itself says how a value lies: operands and results of regions, and subjects of
-// constraints.
+// The shardings that the program itself states: those of operands and results of regions, and those
+// of constraints.
 stablehlo::Constraints said_of_values(const Program& p) {
   stablehlo::Constraints said(p.types.size());
   for (const Equation& e : p.equations) {
@@ -138,8 +138,8 @@ void describe(const Client& client, PJRT_LoadedExecutable* executable, F&& f) {
   if (error) std::rethrow_exception(error);
 }
 
-// Compiled modules are kept on disk beside the kernels of the CPU. The key says everything on which
-// they depend.
+// Compiled modules are cached on disk next to the kernels of the CPU. The key contains everything
+// on which they depend.
 std::string key_of(const Client& client, const std::string& options, const std::string& module) {
   return "pjrt\n" + client.plugin().identity() + "\n" + client.platform_name() + "\n" +
          client.platform_version() + "\n" + client.kind_of(0) + "\n" + options + "\n" + module;
@@ -158,7 +158,7 @@ PJRT_LoadedExecutable* read_compiled(const Client& client, const std::string& id
     client.plugin().call(&PJRT_Api::PJRT_Executable_DeserializeAndLoad, args);
     return args.loaded_executable;
   } catch (const Failure&) {
-    return nullptr;  // it is compiled anew
+    return nullptr;  // it is compiled again
   }
 }
 
@@ -175,7 +175,7 @@ void write_compiled(const Client& client, PJRT_LoadedExecutable* executable, con
       args.serialized_executable_deleter(args.serialized_executable);
     });
   } catch (const Failure&) {
-    // Plug-ins need not be able to write executables.
+    // A plug-in need not be able to serialise executables.
   }
 }
 
@@ -193,7 +193,7 @@ Loaded::Loaded(const Client& client, PJRT_LoadedExecutable* executable)
       reused_ = stats.alias_size_in_bytes;
     });
   } catch (const Failure&) {
-    // Plug-ins need not count.
+    // A plug-in need not have memory statistics.
   }
 }
 
@@ -203,7 +203,7 @@ Loaded::~Loaded() {
     args.executable = executable_;
     client_.plugin().call(&PJRT_Api::PJRT_LoadedExecutable_Destroy, args);
   } catch (const Failure&) {
-    // Nobody can be told here.
+    // A destructor cannot report it.
   }
 }
 
@@ -217,7 +217,7 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
   exported.name = "tessera";
   exported.precision = precision_text();
   exported.separate_collectives = true;
-  // XLA has collective_broadcast on GPUs alone.
+  // XLA supports collective_broadcast only on GPUs.
   exported.gathered_broadcasts =
       client.platform_name() != "cuda" && client.platform_name() != "rocm";
   exported.donated = donated;
@@ -227,7 +227,7 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
     out.devices = shared_devices(meshes, backend.device_count(), name);
     for (const int d : out.devices) assigned.push_back(client.id_of(d));
     const stablehlo::Constraints said = said_of_values(p);
-    // What nobody says is whole on every device.
+    // Values without a stated sharding are replicated.
     const Constraint whole{meshes[0], Spec(), {}};
     for (const Var v : p.inputs) {
       const Constraint c = said[v].value_or(whole);

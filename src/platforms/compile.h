@@ -22,7 +22,7 @@ class Loaded {
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
   PJRT_LoadedExecutable* get() const { return executable_; }
-  /// Zeros if the plug-in does not say.
+  /// Zeros if the plug-in does not report it.
   const runtime::MemoryPlan& memory() const { return memory_; }
   /// Bytes of results that take the memory of donated arguments.
   std::int64_t reused() const { return reused_; }
@@ -39,8 +39,8 @@ struct FarPart {
   /// The devices in the order of the module's partitions; empty for a part of one device, which
   /// runs on any.
   std::vector<int> devices = {};
-  /// How inputs and outputs lie over these devices. An output without a layout is whole on the
-  /// first of them. Empty for a part of one device.
+  /// The layouts of inputs and outputs over these devices. An output without a layout is unsharded
+  /// on the first of them. Empty for a part of one device.
   std::vector<runtime::LayoutPtr> inputs = {}, outputs = {};
   std::vector<bool> donated = {};  // by input of the part
   std::string module = {};         // StableHLO
@@ -52,8 +52,8 @@ std::string precision_text();
 /// All settings of tessera/platform.h that change what is compiled, as a number.
 unsigned compile_mode();
 
-/// `before` is that of flat_maps. Throws DeviceError in the name of `name`, with the plug-in's
-/// text, if it refuses the module, or if maps of the part are over different devices.
+/// `before` is that of flat_maps. Throws DeviceError in the name of `name` if the plug-in rejects
+/// the module (with its text), or if maps of the part are over different devices.
 FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime::Backend& backend,
                      const Client& client, const stablehlo::Target& target, std::string_view name,
                      const std::vector<std::pair<MeshRef, MeshRef>>& before = {});

@@ -27,7 +27,7 @@ RemoteBuffer& buffer_of(const runtime::Shard& shard) {
   return *static_cast<RemoteBuffer*>(shard.buffer->handle());
 }
 
-// Whether nothing but this array refers to its memory.
+// Whether this array is the only owner of its memory.
 bool owns_memory(const ArrayData& a) {
   return std::all_of(a.shards.begin(), a.shards.end(), [](const runtime::Shard& s) {
     return s.buffer.use_count() == 1 && !buffer_of(s).is_shared();
@@ -41,7 +41,7 @@ bool is_deleted(const Plugin& plugin, PJRT_Buffer* buffer) {
   return args.is_deleted;
 }
 
-// For the text of an executable: the ops that the platform runs as loops.
+// The ops that the platform runs as loops, for the text of an executable.
 std::string loops_text(const std::vector<std::string>& ops) {
   return ops.empty() ? "" : ", with " + stablehlo::listed(ops) + " as loops,";
 }
@@ -91,7 +91,7 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
       need_host_devices(*part.program, name());
       step.near = runtime::compile(part.program, {.name = name(), .donated = {}});
     } else {
-      // An argument is given to the last part that reads it.
+      // An argument is donated to the last part that reads it.
       std::vector<bool> donated;
       for (const Var v : part.inputs) {
         const auto at = std::find(simplified_->inputs.begin(), simplified_->inputs.end(), v);
@@ -172,7 +172,7 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
   for (std::size_t i = 0; i < n; ++i)
     placed[i] = runtime::relayout(inputs.arrays[i], one ? here : far.inputs[i]);
 
-  std::vector<std::int64_t> kept;  // what the platform must not take
+  std::vector<std::int64_t> kept;  // inputs that must not be donated
   std::vector<std::size_t> given;
   for (std::size_t i = 0; i < n; ++i) {
     if (!far.donated[i]) continue;

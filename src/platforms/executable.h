@@ -18,8 +18,8 @@
 
 namespace tessera::inline v0::platforms {
 
-/// Immutable; may run on any number of threads at once. A call returns when the plug-in has taken
-/// it, before it is complete, unless a part of it runs on the host.
+/// Immutable; may run on any number of threads at once. A call returns when the plug-in has
+/// accepted it, before it is complete, unless a part of it runs on the host.
 class FarExecutable : public runtime::Executable, public runtime::Kept {
  public:
   /// Compiles the program. Throws DeviceError with the plug-in's text if it refuses.
@@ -33,7 +33,7 @@ class FarExecutable : public runtime::Executable, public runtime::Kept {
   const Program& program() const override { return *program_; }
   runtime::MemoryPlan memory() const override;
   std::string schedule() const override;
-  /// The memory of a device during a call, as the plug-in says.
+  /// The memory of a device during a call, as reported by the plug-in.
   runtime::PlannedMemory planned() const;
   /// Approximate size of the executable in memory of the host.
   std::int64_t bytes() const;

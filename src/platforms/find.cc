@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A platform whose plug-in is a package of Python.
+/// A platform whose plug-in is in a Python package.
 struct Known {
   std::string_view platform, package;
   /// Folders inside site-packages, the newest first, and the library in them.

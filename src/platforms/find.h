@@ -1,4 +1,4 @@
-// Where the plug-ins of known platforms are.
+// Finds the plug-ins of known platforms.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace tessera::inline v0::platforms {
 
 struct Search {
   std::string path;                 // of the plug-in; empty if none was found
-  std::vector<std::string> places;  // that were searched
-  std::string package;              // of PyPI that has the plug-in; empty for an unknown platform
+  std::vector<std::string> places;  // those that were searched
+  std::string package;              // PyPI's package with it; empty if the platform is unknown
 };
 /// Searches for the plug-in of a platform: first in PJRT_NAMES_AND_LIBRARY_PATHS, the list
 /// "name:path,name:path" that JAX reads, and then among the packages of Python.

@@ -18,7 +18,7 @@ namespace {
 
 using platforms::FarBackend;
 
-// The process has one lock, because it has one list of platforms.
+// There is one lock for the process, because it has one list of platforms.
 std::mutex& loading() {
   static auto* mutex = new std::mutex;
   return *mutex;
@@ -78,7 +78,7 @@ platforms::Options options_of(const PlatformOptions& given) {
   return out;
 }
 
-// An option's value has the type that it looks like.
+// Infers the type of an option's value from its text.
 PlatformOptions::mapped_type value_of(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
   const char* const end = text.data() + text.size();
@@ -134,7 +134,7 @@ std::vector<Device> load_platform(std::string_view name, std::string_view path,
     auto plugin = std::make_unique<const platforms::Plugin>(library);
     client = std::make_unique<const platforms::Client>(std::move(plugin), options_of(options));
   } catch (const platforms::Failure& failure) {
-    // A plug-in that reads its options has been found and begun.
+    // If a plug-in reads its options, it was found and has started.
     const bool of_options = !options.empty() && failure.code == PJRT_Error_Code_INVALID_ARGUMENT;
     Message("load_platform")
         .problem("the plug-in " + library +

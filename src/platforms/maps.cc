@@ -51,7 +51,7 @@ Value block_of(Value x, const Spec& spec, const MeshShape& mesh) {
   return ops::dynamic_slice(x, starts, Ints(block.begin(), block.end()));
 }
 
-// The whole value of the blocks of all devices.
+// Gathers the blocks of all devices into the whole value.
 Value whole_of(Value block, const Spec& spec, const MeshShape& mesh) {
   for (std::size_t d = 0; d < spec.dims().size(); ++d)
     if (const Spec::Axes& axes = spec.dims()[d]; !axes.empty())
@@ -59,7 +59,8 @@ Value whole_of(Value block, const Spec& spec, const MeshShape& mesh) {
   return block;
 }
 
-// The axes of the maps inside a body, from outside to inside, as one mesh after another.
+// Replaces maps nested in other maps: the outer map runs over a mesh that has the inner maps' axes
+// as well, and the inner bodies are inlined. `before` has each new mesh with the one it replaces.
 class Flattening {
  public:
   Flattening(int device_count, std::string_view name) : device_count_(device_count), name_(name) {}
@@ -73,7 +74,7 @@ class Flattening {
   std::vector<std::pair<MeshRef, MeshRef>> before;
 
  private:
-  // Whether a map inside adds axes. One over further axes of the same mesh does not.
+  // Whether a nested map adds axes. One over other axes of the same mesh does not.
   static bool adds_axes(const Equation& inner, const MeshShape& around) {
     return is_map(inner) && RegionAttrs(inner.attrs).mesh->axes != around.axes;
   }
@@ -119,7 +120,7 @@ class Flattening {
     });
   }
 
-  // The body without maps that add axes: what they do is done by every device.
+  // The body without maps that add axes: every device runs their bodies.
   ProgramPtr inlined(const ProgramPtr& p, const MeshShape& around) const {
     const ProgramPtr nested =
         map_nested(p, [&](const ProgramPtr& q) { return inlined(q, around); });
@@ -138,8 +139,8 @@ class Flattening {
     });
   }
 
-  // A mesh with further, minor axes. The first device along them is the one that was there before;
-  // the others are devices of the platform that are not in use, in their order.
+  // The mesh with the added axes as its minor ones. The first device along them is the one of the
+  // original mesh; the others are unused devices of the platform, in order of id.
   MeshRef wider(const DeviceMesh& mesh, const MeshShape& added) const {
     DeviceMesh out{{mesh.axes, mesh.sizes}, {}};
     out.axes.insert(out.axes.end(), added.axes.begin(), added.axes.end());

@@ -1,9 +1,9 @@
 // The maps over devices of a program (pmap, shard_map), as a plug-in can compile them.
 //
-// A module has one list of devices, and StableHLO has no maps inside maps over other devices. So
-// maps over several lists of devices are parts of their own (parts.h), and a pmap inside a pmap
-// becomes a part of the map around it: that one runs on the devices of both, where each device
-// takes its block of the inner map's operands, and the results are gathered.
+// A module has one list of devices, and StableHLO has no maps inside maps over other devices. Maps
+// over different lists of devices therefore become separate parts of the program (parts.h), and a
+// pmap inside a pmap is merged into the outer map: that one runs on the devices of both, each
+// device takes its block of the inner map's operands, and the results are gathered.
 #pragma once
 
 #include "ir/program.h"
@@ -24,8 +24,8 @@ std::vector<int> devices_of(const DeviceMesh& mesh);
 /// A program in which no map over devices is inside another one over other axes.
 struct FlatMaps {
   ProgramPtr program;
-  /// For the mesh of a map that has taken others in: the mesh that it had before. Its results lie
-  /// there, on the first of the devices that each of its own devices has become.
+  /// Pairs of the mesh of a map with inner maps merged into it, and the map's original mesh. The
+  /// map's results are on the original mesh, whose devices are the first ones along the added axes.
   std::vector<std::pair<MeshRef, MeshRef>> before = {};
 };
 /// Throws DeviceError in the name of `name` if maps inside one map differ in their sizes.

@@ -19,7 +19,7 @@ namespace tessera::inline v0::platforms {
 
 namespace {
 
-// Whether the op is computed by libraries, and the target's have it for this dtype.
+// Whether libraries compute the op, and the target's libraries support it for this dtype.
 bool has_library(const Op& op, DType dtype, const stablehlo::Target& target) {
   const auto all = stablehlo::targets();
   if (std::none_of(all.begin(), all.end(), [&](const auto& t) { return t.find(op); })) return true;
@@ -36,7 +36,8 @@ bool can_run(const Program& p, const stablehlo::Target& target, WithoutLibrary w
                      [&](const Equation& e) { return platforms::can_run(e, p, target, without); });
 }
 
-// Where an equation may run: on the host, on the platform, or there on the devices of its maps.
+// The place where an equation may run: on the host, or on the platform, possibly on the devices of
+// its maps.
 struct Needs {
   bool host = false;
   std::vector<int> devices = {};  // sorted; empty: any
@@ -54,8 +55,8 @@ Needs needs_of(const Equation& eqn, const Program& p, const stablehlo::Target& t
   return needs;
 }
 
-// A stage is the host's or the platform's, as its first equation needs. The maps of a stage are
-// over the same devices.
+// A stage runs on the host or on the platform, depending on its first equation. All maps of a stage
+// are over the same devices.
 struct Stage {
   bool on_host = false, begun = false;
   std::vector<int> devices = {};
@@ -152,8 +153,8 @@ std::vector<Part> parts_of(const ProgramPtr& program, const stablehlo::Target& t
     return {{false, extracted(p, all, p.inputs, made), p.inputs, made}};
   }
 
-  // An equation belongs to the first stage in which its operands are there and which is in the
-  // right place. The first stage is the platform's.
+  // An equation belongs to the first stage of the right place in which its operands are available.
+  // The first stage runs on the platform.
   std::vector<Stage> stages(1);
   stages[0].begun = true;
   std::vector<std::size_t> stage_of(p.types.size(), 0), stage(n);
@@ -185,7 +186,7 @@ std::vector<Part> parts_of(const ProgramPtr& program, const stablehlo::Target& t
       made.insert(p.equations[e].outputs.begin(), p.equations[e].outputs.end());
     }
     if (own.empty()) continue;
-    // What later stages read, and results.
+    // The values that later stages read, and results.
     std::set<Var> wanted(p.outputs.begin(), p.outputs.end());
     for (std::size_t e = 0; e < n; ++e)
       if (stage[e] > s) wanted.insert(p.equations[e].inputs.begin(), p.equations[e].inputs.end());

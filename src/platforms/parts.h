@@ -1,8 +1,8 @@
 // Divides a program between a platform and the host, and between lists of devices.
 //
 // A platform has no functions for some ops: calls of the host (callbacks, prints, checks), and
-// factorisations for which it has no library. The program is cut around them, they run on the host,
-// and values are transferred where the cuts are. It is cut likewise between maps over different
+// factorisations for which it has no library. The program is split around them, they run on the
+// host, and values are transferred at the boundaries. It is also split between maps over different
 // devices, because a module has one list of devices.
 #pragma once
 
@@ -14,15 +14,15 @@
 
 namespace tessera::inline v0::platforms {
 
-/// Equations that run in one place, as a program of their own. Its inputs and outputs are these
-/// variables of the whole program; outputs are made by the part, and listed once.
+/// Equations that run in one place, as a separate program. Its inputs and outputs are these
+/// variables of the whole program; the part computes its outputs, which are listed once each.
 struct Part {
   bool on_host = false;
   ProgramPtr program;
   std::vector<Var> inputs, outputs;
 };
 
-/// This says where factorisations run for which the platform has no library.
+/// Where factorisations run for which the platform has no library.
 enum class WithoutLibrary {
   host,   // they run on the host
   loops,  // the platform runs them as loops, if they have this form

@@ -20,14 +20,14 @@ constexpr std::array<std::string_view, 17> kCodes{
     "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
     "DATA_LOSS", "UNAUTHENTICATED"};
 
-// The functions that a client cannot do without are in every table since this version.
+// Since this version, every table has the functions that a client needs.
 constexpr int kOldestMinor = 40;
 
 [[noreturn]] void refuse(std::uint32_t code, const std::string& text) { throw Failure(code, text); }
 
-// A plug-in that crashes ends the process, and nothing can turn that into an exception. While a
-// plug-in is loaded and makes its client, the last words of the process say at least which one it
-// was.
+// A plug-in that crashes ends the process, and the crash cannot be turned into an exception. While
+// a plug-in is loaded and creates its client, a crash at least prints a message that names the
+// plug-in.
 constexpr std::array kCrashes{SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 std::array<char, 4096> g_last_words;  // of the process, which has one handler for each signal
 std::array<struct sigaction, kCrashes.size()> g_before;
@@ -56,7 +56,7 @@ LastWords::LastWords(const std::string& path) {
 }
 
 LastWords::~LastWords() {
-  // Handlers that the plug-in has installed stay.
+  // Handlers that the plug-in has installed are kept.
   for (std::size_t i = 0; i < kCrashes.size(); ++i) {
     struct sigaction now {};
     ::sigaction(kCrashes[i], nullptr, &now);
@@ -69,8 +69,8 @@ std::string code_name(std::uint32_t code) {
 }
 
 Plugin::Plugin(const std::string& path) : path_(path) {
-  // Its symbols stay its own: a plug-in brings libraries, such as LLVM, that this process has in
-  // another version.
+  // The plug-in's symbols stay private, because it may bring libraries, such as LLVM, that this
+  // process has in another version.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* text = ::dlerror();

@@ -1,5 +1,5 @@
-// A plug-in that speaks PJRT: the shared library of a platform, its table of functions, and how its
-// errors become exceptions.
+// A PJRT plug-in: the shared library of a platform, its table of functions, and the conversion of
+// its errors to exceptions.
 #pragma once
 
 #include "base/process.h"
@@ -27,8 +27,8 @@ class Failure : public std::runtime_error {
 /// "INVALID_ARGUMENT"; the number for a code that the interface does not name.
 std::string code_name(std::uint32_t code);
 
-/// While it lives, a crash of the process is said to be that of the plug-in at `path`. Only one may
-/// live at a time.
+/// While it is alive, the message of a crash names the plug-in at `path` as its cause. Only one may
+/// be alive at a time.
 class LastWords {
  public:
   explicit LastWords(const std::string& path);
@@ -62,7 +62,8 @@ class Plugin {
     args.struct_size = sizeof(Args);
     if (PJRT_Error* error = (api_->*function)(&args)) fail(error);
   }
-  /// Whether the plug-in has this function. It may still say that it does not implement it.
+  /// Whether the plug-in has this function. It may still return an error because it does not
+  /// implement it.
   template <class Args>
   bool has(PJRT_Error* (*PJRT_Api::*function)(Args*)) const {
     const auto* table = reinterpret_cast<const char*>(api_);

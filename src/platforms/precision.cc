@@ -1,5 +1,5 @@
-// Settings of programs on other platforms than the CPU: the precision of products, where
-// factorisations run, and who partitions.
+// Settings of programs on platforms other than the CPU: the precision of products, where
+// factorisations run, and which partitioner is used.
 #include "base/settings.h"
 #include "platforms/compile.h"
 
@@ -10,10 +10,10 @@
 namespace tessera::inline v0 {
 
 namespace {
-// The process has one, because it is its user's.
+// The settings are global to the process, because they are its user's choice.
 std::atomic<MatmulPrecision> g_precision{MatmulPrecision::highest};
 std::atomic<Partitioner> g_partitioner{Partitioner::tessera};
-std::atomic<int> g_factorisations{-1};  // -1: as the environment says
+std::atomic<int> g_factorisations{-1};  // -1: taken from the environment
 }  // namespace
 
 void set_matmul_precision(MatmulPrecision precision) { g_precision = precision; }

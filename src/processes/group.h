@@ -111,7 +111,7 @@ class Group {
   /// Waits until all processes that are alive leave. A process that gave up ends all of them.
   void leave();
 
-  // Who the processes are. A process alone has rank 0 of 1.
+  // The identity of the processes. A process alone has rank 0 of 1.
   bool joined() const { return joined_; }
   int rank() const { return rank_; }
   int count() const { return count_; }

@@ -61,8 +61,8 @@ class CallsOfThread {
 thread_local ThreadKept<CallsOfThread> t_calls;
 
 // Warns about a second calling thread. Two threads may reach their calls in different orders in
-// different processes, and if they call the same program, this goes unnoticed. It cannot be seen
-// from outside whether the program synchronises them.
+// different processes, and if they call the same program, this goes unnoticed. The library cannot
+// know whether the program synchronises them.
 void note_caller(ThreadCalls& thread, std::string_view name, const SourceLoc& loc) {
   CallOrder& o = *thread.order;
   if (!std::exchange(thread.counted, true)) ++o.callers;

@@ -78,8 +78,8 @@ void fail(Group& group, const Subject& subject, std::string problem, std::string
   Message m(subject.collective);
   m.problem(std::move(problem)).rule(std::move(rule)).from(subject.loc).advice(std::move(advice));
   for (const std::string& line : details.lines) m.offender(line);
-  // The other processes learn all parts of the error, but not where processes stand, which each of
-  // them sees itself. The text begins with the subject, which names the function and the place.
+  // The other processes get all parts of the error except the states of processes, which each of
+  // them can read itself. The text begins with the subject, which names the function and the place.
   ErrorParts parts = m.parts();
   parts.function.clear();
   if (!to_string(subject.loc).empty()) parts.file.clear();
@@ -140,7 +140,8 @@ void Patience::until(TesseraRequest*& request) {
       const Seat& seat = *group_.seat(r);
       if (is_asked_by(group_, r)) show_asked(group_, r);
       if (!long_ago) continue;
-      // A process that is shutting down may be gone before this one learns that all have arrived.
+      // A process that is shutting down may have ended before this one learns that all have
+      // arrived.
       if (!seat.ending.load() && !lives(seat)) fail_for(group_, subject_, r, "has ended");
       if (rank_ != kAllThatLive && seat.broken.load(std::memory_order_acquire)) left = r;
     }

@@ -102,7 +102,7 @@ struct Subject {
   const Given* given = nullptr;          // null: no inputs are compared
 };
 
-/// Which processes read how much of whom in a round. A process is not in its own lists.
+/// The data that processes read from each other in a round. A process is not in its own lists.
 struct Traffic {
   std::vector<std::size_t> bytes;  // by rank: bytes that it publishes
   std::vector<int> from, to;       // ranks that this process reads, and that read it

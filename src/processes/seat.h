@@ -44,8 +44,8 @@ struct alignas(64) Seat {
   std::int32_t asks;
   std::uint64_t asked;
 
-  /// What the process is doing, and since when (CLOCK_MONOTONIC in ns, the same for all processes
-  /// of a machine). `version` is odd during writes.
+  /// The current activity of the process, and its start time (CLOCK_MONOTONIC in ns, the same for
+  /// all processes of a machine). `version` is odd during writes.
   std::atomic<std::uint32_t> version;
   std::atomic<std::int64_t> since;
   char text[1000];

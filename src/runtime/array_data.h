@@ -57,7 +57,7 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 /// differ, because a mesh of one device may name dimensions that the result does not have.
 LayoutPtr place_of_whole(const LayoutPtr& single);
 LayoutPtr intern(Layout layout);
-/// The layout of arrays that are for the host to read: this process's first CPU device,
+/// The layout of arrays that the host is about to read: this process's first CPU device,
 /// uncommitted.
 const LayoutPtr& host_layout();
 
@@ -153,8 +153,8 @@ ArrayDataPtr stack_of_one(const ArrayDataPtr& a, std::int64_t n);
 /// else null.
 ArrayDataPtr row_view(const ArrayDataPtr& a, std::int64_t i);
 /// The block of `a` that contains index `i` of dimension 0, as an uncommitted array on its device,
-/// and the index in it. For arrays over several devices of a platform with memory of its own,
-/// whose other dimensions are whole; else the array is null.
+/// and the index in it. For arrays over several devices of a platform with separate memory, whose
+/// other dimensions are whole; else the array is null.
 struct BlockWithRow {
   ArrayDataPtr block;
   std::int64_t row = 0;

@@ -1,10 +1,10 @@
 // The interface to a platform, which compiles and runs programs and stores arrays.
 //
 // The CPU (runtime/cpu) is always available and comes first. Other platforms are added when the
-// process starts to use them and stay until it ends. Only the platform itself understands its
-// memory: a buffer outside host memory is an opaque handle that is read and written by transfers
-// alone. Layouts name the platform of their devices, so every array, which lives on one platform,
-// determines where programs that use it run.
+// process starts to use them and stay until it ends. Only the platform itself can access its
+// memory: a buffer outside host memory is an opaque handle that is read and written only by
+// transfers. Layouts name the platform of their devices, so every array, which lives on one
+// platform, determines where programs that use it run.
 #pragma once
 
 #include "runtime/array_data.h"
@@ -61,8 +61,8 @@ class Backend {
   /// This process's devices, ascending.
   std::vector<int> local_devices() const;
   int first_local_device() const;
-  /// The array memory of a device of this process, or what the platform's allocator says of it;
-  /// zeros if it counts nothing.
+  /// The array memory of a device of this process, or the figures of the platform's allocator;
+  /// zeros if nothing is counted.
   virtual MemoryStats memory_stats(int device) const = 0;
 
   // Programs.
@@ -72,13 +72,13 @@ class Backend {
                                                     const CompileOptions& options) = 0;
   /// Settings other than the arguments that affect compilation, for callers that cache executables.
   virtual unsigned mode() const { return 0; }
-  /// Whether the platform's compiler is to divide programs of whole arrays among devices. They then
-  /// come with constraints of shardings; otherwise they are partitioned before. Part of the mode.
+  /// Whether the platform's own compiler partitions programs over global arrays. They are then
+  /// compiled with sharding constraints; otherwise they are partitioned beforehand. It is part of
+  /// the mode.
   virtual bool partitions() const { return false; }
   /// The memory that a device takes for the program that it runs, for plans; the device need not
   /// exist. `donated` is by input of the traced program, and empty if there are none. Default:
-  /// null, because the platform cannot foresee it; plans then take the CPU's planner as an
-  /// estimate.
+  /// null, because the platform cannot predict it; plans then use the CPU's planner as an estimate.
   virtual std::optional<PlannedMemory> plan_memory(const Program& program,
                                                    const std::vector<bool>& donated) const;
 

@@ -21,8 +21,8 @@ class Buffer {
   /// Allocates at least `bytes` of uninitialised host memory, from the free list of its size class
   /// if possible.
   static BufferPtr allocate(std::size_t bytes);
-  /// Wraps host memory of someone else, which `owner` keeps alive. The memory is never written
-  /// here. `fixed`: nobody else writes it either while the buffer lives.
+  /// Wraps memory that belongs to others, which `owner` keeps alive. This library never writes it.
+  /// `fixed`: its owner does not write it either while the buffer is alive.
   static BufferPtr adopt(void* data, std::size_t bytes, std::shared_ptr<void> owner,
                          bool fixed = false);
   /// Wraps memory of another platform, which `handle` represents and keeps alive.
@@ -51,9 +51,9 @@ class Buffer {
   /// Whether the memory belongs to someone else.
   bool is_lent() const { return lent_; }
 
-  /// The forms of operands that calls keep beside the memory; null if someone else may write it.
+  /// The packed forms of operands that are cached with the memory; null if others may write it.
   Forms* forms();
-  /// Forgets them, because the memory will be written or is not needed any more.
+  /// Drops them, because the memory will be written or is not needed any more.
   void forget_forms();
   /// Someone else may write the memory from now on.
   void may_change() { fixed_ = false; }

@@ -17,14 +17,14 @@ std::atomic<const DefaultDevice*> g_chosen{&g_chosen_by_thread};
 
 namespace {
 
-// The process has one list of choices, because they are its user's. Leaked, because threads may
-// outlive main's statics.
+// The list of choices is global to the process, because they are its user's. Leaked, because
+// threads may outlive main's statics.
 struct Choices {
   std::mutex mutex;
   std::list<DefaultDevice> devices;  // all that have ever been chosen
   std::atomic<DefaultDevice*> for_all{nullptr};
   int scopes = 0;
-  // Whether the environment has been asked, or need not be because the user has chosen.
+  // Whether the environment has been read, or need not be because the user has chosen.
   std::atomic<bool> is_settled{false};
 
   static Choices& instance() {
@@ -71,8 +71,8 @@ namespace {
 
 std::atomic<PlatformLoader> g_platform_loader{nullptr};
 
-// Chooses the device that the environment names, once. Loading a platform may ask for the default
-// device itself, which is the CPU's until then.
+// Chooses the device that the environment names, once. Loading a platform may read the default
+// device, which is the CPU's until then.
 void ask_environment() {
   static thread_local bool is_asking = false;
   if (is_asking) return;
@@ -117,7 +117,7 @@ struct DefaultDeviceScope::Thread {
 
 namespace {
 
-// A plain pointer, because destructors of other thread_local objects may still ask for it.
+// A plain pointer, because destructors of other thread_local objects may still read it.
 thread_local DefaultDeviceScope::Thread* g_this_thread = nullptr;
 
 struct EndOfThread {

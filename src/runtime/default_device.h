@@ -3,7 +3,7 @@
 //
 // It is the CPU's first device of this process, or the first one of the platform that
 // TESSERA_PLATFORM names, until another one is chosen, for all threads or for one. Every eager call
-// asks for it, so the answer costs one atomic load unless some thread has a choice of its own.
+// reads it, so reading costs one atomic load unless some thread has chosen its own.
 #pragma once
 
 #include "runtime/array_data.h"

@@ -1,9 +1,9 @@
-// Forms of operands (OperandForm in ir/routine.h) that are kept beside the memory they were made
-// of, so that calls which read the same weights pack them once.
+// Packed forms of operands (OperandForm in ir/routine.h), cached with the memory that they were
+// made from, so that calls which read the same weights pack them only once.
 //
-// A form is kept from the second call on that reads its operand, so that a program that runs once
-// takes no more memory than without forms. All forms together have a limit in bytes; the least
-// recently used go first. The owner of the memory forgets its forms when it goes, and before the
+// A form is cached from the second call on that reads its operand, so that a program that runs once
+// needs no additional memory. All forms together have a limit in bytes; the least recently used are
+// dropped first. The owner of the memory drops its forms when it is destroyed, and before the
 // memory is written.
 #pragma once
 
@@ -27,7 +27,7 @@ class Form {
 
   enum class State { making, ready, given_up };
   State state() const { return state_.load(std::memory_order_acquire); }
-  /// The call that makes it has made it or has failed.
+  /// Called when the call that makes the form has finished it or failed.
   void end(State state) { state_.store(state, std::memory_order_release); }
 
  private:
@@ -46,13 +46,14 @@ class Forms {
   Forms& operator=(const Forms&) = delete;
 
   struct Found {
-    FormPtr form;       // null: the call does without
+    FormPtr form;       // null: the call uses no form
     bool make = false;  // the caller must make it before it reads it, and end() it
   };
-  /// Called once in each call that reads an operand in a form of so many bytes. `repeats`: the call
-  /// reads it often, so it gets a form of its own if none is kept.
+  /// Called once in each call that reads an operand in a form of `bytes` bytes. `repeats`: the call
+  /// reads the operand often, so it packs the operand for itself if no packed form is cached.
   Found find(const void* operand, std::string_view key, std::size_t bytes, bool repeats);
-  /// Forgets all. Calls that hold a form may go on reading it; a form in the making is not kept.
+  /// Drops all forms. Calls that hold a form may continue to read it; a form that is being made is
+  /// not cached.
   void forget();
 
  private:

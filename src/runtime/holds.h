@@ -20,19 +20,19 @@ struct Taken {
   bool overwritten = false;  // a result uses its memory
 };
 
-/// Registers the call as a user of every input, and takes those that are given away. Unless the
-/// call reports its outcome, they are given back. An input that occurs twice is taken if it is
-/// given away in one place; its memory is then not reused.
+/// Registers the call as a user of every input, and takes the donated inputs. Unless the call
+/// reports its outcome, they are given back. An input that occurs twice is taken if one occurrence
+/// is donated; its memory is then not reused.
 class Holds {
  public:
-  /// `given` is by input; inputs beyond its end are not given away.
+  /// `given[i]` is true if input i is donated; inputs past the end of the list are not.
   explicit Holds(std::span<const ArrayDataPtr> inputs, const std::vector<bool>& given = {},
                  std::uint32_t taker = 0);
   ~Holds() { let_go(); }
   Holds(const Holds&) = delete;
   Holds& operator=(const Holds&) = delete;
 
-  /// The first input that had been given away before. If there is one, no input is held.
+  /// The first input that had already been donated. If there is one, no input is held.
   std::optional<std::size_t> refused() const { return refused_; }
   /// Whether this input was taken, without concurrent readers and without pointers handed out
   /// earlier.

@@ -1,4 +1,4 @@
-// The memory that arrays take on a device, and that programs will take.
+// The memory that arrays use on a device, and the memory that programs will need.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct MemoryStats {
   std::int64_t peak = 0;
 };
 
-/// The memory of one device while it runs a program, as its platform foresees it, in bytes.
+/// The memory of one device while it runs a program, as predicted by its platform, in bytes.
 struct PlannedMemory {
   std::int64_t temporaries = 0;
   std::int64_t donated = 0;  // of results that reuse donated arguments

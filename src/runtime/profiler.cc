@@ -45,7 +45,7 @@ Thread& mine() {
   }());
   return **t;
 }
-// "device 1", or "cuda device 1" of another platform than the CPU.
+// "device 1", or on a platform other than the CPU "cuda device 1".
 std::string device_label(std::int64_t row) {
   const std::vector<std::string> names = platforms();
   const auto platform = static_cast<std::size_t>(row >> 32);

@@ -1,4 +1,4 @@
-// Reads arrays of platforms with memory of their own.
+// Reads arrays of platforms that have separate memory.
 #include "base/box_copy.h"
 #include "runtime/array_data.h"
 #include "runtime/backend.h"

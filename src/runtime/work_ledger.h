@@ -39,7 +39,7 @@ class CallWork {
   std::map<std::string, double> along_;
 };
 
-/// Where a running tape counts its work, and for how many devices.
+/// The counter of a running tape's work, and the number of devices for which it counts.
 struct WorkShare {
   CallWork* call = nullptr;
   double devices = 0;

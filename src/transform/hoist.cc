@@ -1,4 +1,4 @@
-// Hoists computations out of scans that are the same in every iteration.
+// Hoists loop-invariant computations out of scans.
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "transform/simplify.h"
@@ -9,7 +9,7 @@ namespace tessera::inline v0 {
 
 namespace {
 
-// Whether the equation is worth an array of its own and may run anywhere.
+// Whether storing the equation's result in a separate array pays, and the equation may be moved.
 bool moves(const Equation& e) {
   const bool worth = e.op->own_pass || !e.op->cheap;
   return worth && !e.op->barrier && !e.inputs.empty() &&

@@ -1,4 +1,4 @@
-// Joins slices of one array that are concatenated again into one slice or one gather.
+// Replaces a concatenation of slices of one array by one slice or one gather.
 #include "ir/op.h"
 #include "transform/simplify.h"
 

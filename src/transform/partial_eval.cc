@@ -1,4 +1,4 @@
-// Splits a program by dataflow into the part that the known inputs suffice for, and the rest.
+// Splits a program by dataflow into the part that depends on known inputs only, and the rest.
 //
 // A value crosses from the known to the unknown program in one of three ways: as a residual (an
 // output of the known program, an input of the unknown one); recomputed because it is as cheap as a
@@ -177,7 +177,7 @@ class Splitter {
       const Equation& eqn = known.equations[e];
       bool cheap = is_cheap(eqn);
       cheap_.push_back(cheap);
-      // What side effects return is kept, because they are not repeated.
+      // The results of side effects are kept, because side effects are not repeated.
       again_.push_back(cheap || (policy_ && !eqn.op->effect && !ops::needs_effects(eqn) &&
                                  !policy_->saveable(eqn, known)));
     }

@@ -1,5 +1,6 @@
-// Replaces branches in the bodies of loops by selections between the results of all of them, if
-// that is a few instructions: an iteration then is one kernel, and runs no tape of its own.
+// Replaces branches in the bodies of loops by selections between the results of all branches, if
+// these are a few instructions. An iteration is then one kernel, and the branches need no tapes of
+// their own.
 #include "ir/nested.h"
 #include "ir/op.h"
 #include "ops/build.h"
@@ -18,7 +19,7 @@ constexpr std::int64_t kMostElements = 64;
 
 bool is_small(const Type& t) { return t.shape.count() <= kMostElements; }
 
-// Whether all of a branch is worth computing where another one is taken.
+// Whether a branch is cheap enough to compute even if another one is taken.
 bool is_small(const Program& branch) {
   return branch.equations.size() <= kMostEquations && !has_effects(branch) &&
          std::all_of(branch.outputs.begin(), branch.outputs.end(),
@@ -29,7 +30,7 @@ bool is_small(const Program& branch) {
          });
 }
 
-// The results of the branch that the operand 0, clamped into range, selects.
+// The results of the branch that operand 0, clamped into range, selects.
 std::shared_ptr<Program> selection(const Program& p, const Equation& eqn) {
   const std::optional<Flow> flow = flow_of(eqn);
   if (!flow || flow->kind != Flow::Kind::branch) return nullptr;

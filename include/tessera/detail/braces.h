@@ -1,5 +1,5 @@
-// Overloads for calls that omit the braces of a list: the compiler rejects them with a sentence
-// that says where the braces go.
+// Overloads for calls that omit the braces of a list. The compiler rejects them with a message that
+// states where the braces go.
 #pragma once
 
 #include <tessera/array.h>

@@ -1,4 +1,4 @@
-// The programs of a transformed function, behind jit, pmap and shard_map.
+// The cached programs of a function transformed by jit, pmap or shard_map.
 #pragma once
 
 #include <tessera/detail/call.h>
@@ -31,7 +31,7 @@ class TESSERA_API CachedFunction {
   CachedFunction& operator=(const CachedFunction&) = delete;
   virtual ~CachedFunction();
 
-  /// Bit i of `moved` says whether argument i may be donated.
+  /// Bit i of `moved` is set if argument i may be donated.
   Outcome run(Call& call, std::uint64_t moved);
   /// Like run, but only for arguments with the signature of `entry`; otherwise throws a TraceError
   /// that lists the differences.

@@ -1,4 +1,4 @@
-// Derivatives of calls, behind the templates of tessera/grad.h.
+// Derivatives of calls: the implementation of the templates of tessera/grad.h.
 #pragma once
 
 #include <tessera/detail/call.h>

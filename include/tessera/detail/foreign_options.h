@@ -1,5 +1,5 @@
 // Option names that these functions do not have: those of other libraries, common misspellings, and
-// options of related functions. Each is listed at the position of the option that it stands for, so
+// options of related functions. Each is listed at the position of the option that it replaces, so
 // that a call with it selects the overload whose error lists the options that exist.
 #pragma once
 

@@ -26,8 +26,8 @@ TESSERA_API bool follow_links(std::filesystem::path& path);
 /// Locks an open file or folder, without waiting; `kind` is LOCK_SH or LOCK_EX. Returns false, with
 /// the reason in errno, if it is locked already or the file system has no locks.
 TESSERA_API bool lock_file(int descriptor, int kind);
-/// Like lock_file, but a file system without locks counts as success. On such a file system nothing
-/// can be locked, so those who look for what was left remove nothing there.
+/// Like lock_file, but a file system without locks counts as success. Where nothing can be locked,
+/// nothing that a killed process left is removed.
 TESSERA_API bool lock_file_if_supported(int descriptor, int kind);
 
 /// Writes all of the text to an open file. Returns false, with the reason in errno, on failure.

@@ -1,5 +1,5 @@
-// Defines how the library sees a C++ value as a tree: a single traversal, which calls a
-// non-template visitor.
+// Defines the traversal that makes a C++ value a tree. It is the only one, and calls a non-template
+// visitor.
 //
 // Leaves are Arrays. std::vector, array, map (with string or integer keys), tuple, pair, optional
 // and aggregates are inner nodes; numbers, bools, enums, strings and Shapes are static. The

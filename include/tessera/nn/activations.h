@@ -58,8 +58,8 @@ TESSERA_API Array squareplus(Operand x, double b = 4.0);
 /// axis has an odd extent.
 TESSERA_API Array glu(Operand x, std::int64_t axis = -1);
 
-/// A given `mean` or `variance` is used instead of being computed. `where` selects the elements
-/// that the statistics include.
+/// The options of standardize. A given `mean` or `variance` is used instead of being computed.
+/// `where` selects the elements that the statistics include.
 struct StandardizeOptions {
   AxisList axis = -1;
   std::optional<Array> mean = {}, variance = {};

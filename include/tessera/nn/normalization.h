@@ -26,7 +26,8 @@ struct BatchNorm {
   /// Float32 arrays of `channels` elements.
   Array scale, bias;
   Array mean, var;  // running statistics; no gradients flow to them
-  /// The share that the running statistics keep in a step, and what is added to the variance.
+  /// `momentum` is the weight of the old running statistics in each update, and `epsilon` is added
+  /// to the variance.
   double momentum = 0.9, epsilon = 1e-5;
   std::string axis_name;
   /// Returns (result, updated layer).

@@ -7,18 +7,18 @@
 
 namespace tessera::inline v0::optim {
 
-// They throw Error for a rate that is negative or not finite (schedules are checked where they are
-// made), for a decay or momentum outside [0, 1), and for an epsilon, weight decay or bound that is
-// negative or NaN.
+// All optimisers throw Error for a rate that is negative or not finite (schedules are checked where
+// they are made), for a decay or momentum outside [0, 1), and for an epsilon, weight decay or bound
+// that is negative or NaN.
 
-/// -rate * g; with momentum, -rate * m where m = decay * m + g (Nesterov's variant looks one step
-/// ahead).
+/// Stochastic gradient descent: -rate * g. With momentum it is -rate * m, where m = momentum * m +
+/// g, or with `nesterov` -rate * (g + momentum * m).
 TESSERA_API Optimizer sgd(Rate rate, double momentum = 0.0, bool nesterov = false,
                           std::source_location loc = std::source_location::current());
-/// With `nesterov` the mean looks one step ahead (Dozat 2016).
+/// The options of adam and its variants. `nesterov` uses Nesterov momentum (Dozat 2016).
 struct AdamOptions {
-  /// The decay rates of the averages of gradients (b1) and of their squares (b2), and what is added
-  /// outside (eps) and inside (eps_root) of the square root.
+  /// The decay rates of the averages of gradients (b1) and of their squares (b2), and the constants
+  /// that are added outside (eps) and inside (eps_root) the square root.
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.0;
   bool nesterov = false;
 };

@@ -74,14 +74,14 @@ struct Cycle {
 TESSERA_API Schedule sgdr_schedule(const std::vector<Cycle>& cycles,
                                    std::source_location loc = std::source_location::current());
 
-/// Optax's name of constant.
+/// Optax's name for constant.
 TESSERA_API Schedule constant_schedule(double value,
                                        std::source_location loc = std::source_location::current());
-/// Optax's name of cosine_decay.
+/// Optax's name for cosine_decay.
 TESSERA_API Schedule
 cosine_decay_schedule(double start, std::int64_t steps, double alpha = 0.0,
                       std::source_location loc = std::source_location::current());
-/// Optax's name of warmup_cosine_decay.
+/// Optax's name for warmup_cosine_decay.
 TESSERA_API Schedule warmup_cosine_decay_schedule(
     double start, double peak, std::int64_t warmup, std::int64_t steps, double end = 0.0,
     std::source_location loc = std::source_location::current());

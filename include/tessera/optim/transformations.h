@@ -1,5 +1,5 @@
-// Transformations of updates, and optimisers that wrap others, under the names of Optax. Errors are
-// as in optimizers.h.
+// Transformations of updates, and optimisers that wrap others, under the names of Optax. They throw
+// the errors that optimizers.h lists.
 #pragma once
 
 #include <tessera/optim/optimizer.h>
@@ -51,9 +51,9 @@ scale_by_trust_ratio(double trust_coefficient = 1.0, double eps = 0.0,
 /// Multiplies by the schedule, without changing the sign.
 TESSERA_API Optimizer scale_by_schedule(Schedule schedule,
                                         std::source_location loc = std::source_location::current());
-/// Optax's name of scale_by_rate.
+/// Optax's name for scale_by_rate.
 TESSERA_API Optimizer scale_by_learning_rate(Rate rate);
-/// Optax's name of clip_by_value.
+/// Optax's name for clip_by_value.
 TESSERA_API Optimizer clip(double max_delta,
                            std::source_location loc = std::source_location::current());
 /// Adds normal noise of variance eta / count^gamma (Neelakantan et al. 2015), from a key that the

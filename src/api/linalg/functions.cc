@@ -59,8 +59,8 @@ Pade pade(Value a) {
   return {ops::add(u, v), ops::sub(v, u)};
 }
 
-// Squares each matrix of r as many times as `times` says. The loop skips iterations that no matrix
-// needs; finished matrices are taken out first, so that they do not overflow.
+// Squares each matrix of r `times` times. The loop skips iterations that no matrix needs; finished
+// matrices are taken out first, so that they do not overflow.
 Value squared(Value r, Value times, std::int64_t most) {
   Builder& b = *r.builder;
   const auto step = [&](bool square) {

@@ -1,4 +1,4 @@
-// The pseudo-inverse and its product with right-hand sides, with derivative rules of their own: the
+// The pseudo-inverse and its product with right-hand sides, with custom derivative rules: the
 // derivative of a singular value decomposition is undefined where singular values are equal, as for
 // an orthogonal matrix, but these derivatives are defined there.
 #pragma once

@@ -362,7 +362,7 @@ Array Array::operator[](AxisIndex index) const {
       const detail::Reading read(*this, "index", index.loc());
       if (auto row = runtime::row_view(read.data(), i < 0 ? i + n : i))
         return detail::make_concrete(std::move(row));
-      // On another platform a row is computed where it lies.
+      // On another platform a row is computed on the device that holds it.
       if (auto [block, row] = runtime::block_with_row(read.data(), i < 0 ? i + n : i); block) {
         const runtime::DefaultDeviceScope there(*block->layout->backend,
                                                 block->layout->devices()[0]);

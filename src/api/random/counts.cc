@@ -17,8 +17,8 @@ namespace tessera::inline v0::random {
 
 namespace {
 
-// Each proposal is accepted with probability above 1/2, so an element without a count after so many
-// iterations never gets one: its rate is infinite.
+// Each proposal is accepted with probability above 1/2, so an element without a count after this
+// many iterations never gets one: its rate is infinite.
 constexpr int kTurns = 2000;
 
 struct Product {

@@ -1,4 +1,4 @@
-// Basic draws, on values, of which the distributions are composed.
+// Basic draws on values, from which the distributions are composed.
 #pragma once
 
 #include "api/random/random_bits.h"

@@ -62,8 +62,8 @@ Place grid_place(const Bell& bell, const Array& y) {
   const Array below = y < 0;
   return {below, where(below, -1.0, 1.0), minimum(where(below, -y, y) / bell.width, 39.0)};
 }
-// The part below y, or above it. The smaller part is integrated by Gauss's rule, over so many
-// widths that only 2^-54 of it is omitted.
+// The part below y, or above it. The smaller part is integrated by Gauss's rule, over enough widths
+// that only 2^-54 of it is omitted.
 Array part_beside(const Bell& bell, const Array& y, bool upper) {
   static const std::vector<Node> nodes = gauss_nodes(12);
   const Place at = grid_place(bell, y);

@@ -86,7 +86,7 @@ template <class Lie, class MakePlaces>
 const runtime::Executable& CacheEntry::version(const Lie& lie, const std::vector<bool>& donated,
                                                runtime::Backend& on,
                                                const MakePlaces& places) const {
-  // On the CPU, whose modes are for tests, programs stay what they were compiled to.
+  // On the CPU, modes exist only for tests, and compiled programs are used in every mode.
   const unsigned mode = on.number() == 0 ? 0 : on.mode();
   auto find = [&](Version* v) {
     while (v && (v->backend != &on || v->mode != mode || v->donated != donated || !lie(v->places)))

@@ -1,4 +1,4 @@
-// One entry of a traced function's cache: a kind of arguments, with the program made for it.
+// One entry of a traced function's cache: a signature of arguments, with the program made for it.
 #pragma once
 
 #include "api/trace/follow.h"

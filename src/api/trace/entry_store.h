@@ -1,4 +1,4 @@
-// The programs of one function, by the kind of their arguments.
+// The programs of one function, by the signature of their arguments.
 #pragma once
 
 #include "api/trace/entry.h"

@@ -1,5 +1,6 @@
-// Convolutions by oneDNN: the forward pass, and the two gradients with their own kernels. Those by
-// loops of our own are in conv_channels.h, conv_gradient.h, conv_pixels.h and conv_product.h.
+// Convolutions by oneDNN: the forward pass and the two gradients, for which it has separate
+// kernels. The convolutions that use our own loops are in conv_channels.h, conv_gradient.h,
+// conv_pixels.h and conv_product.h.
 #include "codegen/calls/conv.h"
 
 #include "base/machine.h"
@@ -33,7 +34,7 @@ struct RowBand {
   std::int64_t source = 0, destination = 0;  // offsets in elements from an image's start
 };
 
-// Where a routine finds its arrays in the computation dtype, and its layout of scratch memory.
+// The locations of a routine's arrays in the computation dtype, and its layout of scratch memory.
 struct ConvSchedule {
   ConvProblem problem;
   std::shared_ptr<const Convolution> convolution;  // over `chunk` images of the batch
@@ -45,7 +46,7 @@ struct ConvSchedule {
   DType dtype = DType::float32;
   bool widened[3] = {};      // by array: 16-bit floats that are widened to float32 in scratch
   std::size_t wide[3] = {};  // their offsets in scratch
-  // The weights are the form of their operand.
+  // The weights are given as a packed form.
   bool weights_given = false;
   // Packed weights. For a weight gradient, each chunk has a sum, and one more for each halving.
   std::size_t weights = 0, weights_stride = 0;
@@ -98,7 +99,7 @@ void reverse_kernel(const Layout& w, const T* from, T* to) {
   });
 }
 
-// `reversed`: memory for the reversed kernel, if it has to be.
+// `reversed`: memory for the reversed kernel, if it has to be reversed.
 void pack_weights(const ConvSchedule& p, const void* kernel, void* reversed, void* to) {
   if (p.problem.reversed) {
     auto reverse = [&]<class T>(T) {
@@ -118,7 +119,7 @@ Stage pack_weights_stage(const ConvSchedule& p) {
   });
 }
 
-// What the order of packed weights depends on.
+// A text of everything that the order of packed weights depends on.
 std::string text_of(const ConvSpec& s) {
   std::string text = std::to_string(static_cast<int>(s.kind)) + to_string(s.dtype);
   for (const onednn::Dims* dims :
@@ -294,7 +295,7 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
   const auto weights_at = [packed](const RoutineArgs& args) {
     return args.form ? static_cast<const float*>(args.form) : ConvSchedule::floats_at(args, packed);
   };
-  // The routine in panels, behind the stages `before`.
+  // The routine in panels, which runs after the stages `before`.
   const auto panels = [=, result = problem.spec.destination,
                        bytes = routine->scratch_bytes](const std::vector<Stage>& before) {
     auto maker = std::make_shared<PanelMaker>();
@@ -312,7 +313,7 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
       for (std::int64_t piece = pixels->pieces() * task / tasks; piece < end; ++piece) {
         const ConvPixels::Rows rows = pixels->rows(piece);
         const Panel panel{rows.first * width, 0, rows.count * width, columns};
-        // Where the whole result would begin.
+        // The address at which the whole result would begin.
         auto* to = reinterpret_cast<float*>(reinterpret_cast<std::uintptr_t>(place(panel)) -
                                             static_cast<std::uintptr_t>(panel.row * columns) *
                                                 sizeof(float));
@@ -356,11 +357,12 @@ std::shared_ptr<const Routine> pixels_routine(const ConvProblem& problem,
   return routine;
 }
 
-// Which depthwise convolutions with adjacent channels oneDNN keeps; by bench/conv_bench on Zen 5
-// with AVX-512, layers of MobileNet and EfficientNet. Ours take 0.7 to 1 times its time where a
-// cache holds the images, and 0.9 to 1.3 times where they wait for memory, without the pass of the
-// kernel behind them that panels save. Gradients of strided ones take 1.2 to 1.5 times, since each
-// remainder writes every other pixel. bfloat16 was not compared where the processor multiplies it.
+// Whether oneDNN computes this depthwise convolution with adjacent channels. Measured by
+// bench/conv_bench on Zen 5 with AVX-512, with layers of MobileNet and EfficientNet, our loops take
+// 0.7 to 1 times oneDNN's time if the images fit a cache, and 0.9 to 1.3 times if they are limited
+// by memory; this does not count the pass of the epilogue, which panels save. Gradients of strided
+// convolutions take 1.2 to 1.5 times, since each remainder writes every other pixel. bfloat16 was
+// not compared on processors that multiply it.
 bool depthwise_by_library(const ConvSpec& s, DType dtype) {
   if (dtype == DType::bfloat16) return onednn::multiplies_bfloat16();
   return dtype == DType::float32 && s.kind == ConvKind::backward_data && !all_equal(s.strides, 1);

@@ -89,13 +89,13 @@ void find_columns(ChannelPart& part, std::int64_t size, std::int64_t weights) {
   }
 }
 
-// Where operands lie, and where the result would begin.
+// The addresses of the operands, and the one at which the whole result would begin.
 struct Arrays {
   const char *source, *weights;
   char* destination;
 };
 
-// What a row of the result reads, and where it goes.
+// The rows of the window that a row of the result reads, and the row's address.
 struct RowWork {
   std::size_t first, count;  // of the rows of the window
   char* to;
@@ -127,8 +127,8 @@ void add_row(const ChannelPlan& p, const ChannelPart& part, const Arrays& arrays
   work.rows.push_back(made);
 }
 
-// Computes rows [begin, end), some channels of all of them before the next ones: the rows of the
-// source that the next row of the result reads again are then still in the nearest cache.
+// Computes rows [begin, end), all of them for some channels before the next channels, so that the
+// rows of the source that the next row of the result reads again are still in the nearest cache.
 void run_rows(const ChannelPlan& p, const ChannelPart& part, const Arrays& arrays,
               std::int64_t begin, std::int64_t end, RowsWork& work) {
   constexpr std::int64_t kChannelBytes = 512;
@@ -143,7 +143,7 @@ void run_rows(const ChannelPlan& p, const ChannelPart& part, const Arrays& array
   const std::int64_t together = kChannelBytes / p.size;
   for (strip.begin = 0; strip.begin < p.channels; strip.begin = strip.end) {
     strip.end = std::min(p.channels, strip.begin + together);
-    // A few channels are done with those before them.
+    // A small remainder of channels is computed together with the channels before it.
     if (p.channels - strip.end < together / 4) strip.end = p.channels;
     for (const RowWork& row : work.rows)
       for (const Columns& c : part.columns) {
@@ -160,7 +160,7 @@ void run_rows(const ChannelPlan& p, const ChannelPart& part, const Arrays& array
   }
 }
 
-// Puts the channels of a window position side by side.
+// Packs the weights so that the channels of a window position are adjacent.
 void pack_weights(const ChannelPlan& p, const ConvShape& s, std::int64_t group, const char* from,
                   char* to) {
   const ConvAxis* a = s.axes;
@@ -203,7 +203,7 @@ std::shared_ptr<const ChannelPlan> plan_of(const ConvProblem& problem, DType dty
     made.shape = part.shape;
     made.destination = part.destination;
     const ConvAxis* a = made.shape.axes;
-    // Longer sums are cut into chunks elsewhere.
+    // Longer sums are divided into chunks, which only the other routines do.
     if (static_cast<std::int64_t>(a[0].taps.size() * a[1].taps.size() * a[2].taps.size()) >
         machine::kProductChunk)
       return nullptr;
@@ -281,11 +281,11 @@ std::shared_ptr<const Routine> channels_routine(const ConvProblem& problem, DTyp
                        static_cast<char*>(args.scratch));
         }));
   }
-  // A product of a depthwise convolution takes some four times as long as one of a product of
-  // matrices, since each element that is read takes part in a few only.
+  // A multiplication in a depthwise convolution takes about four times as long as one in a matrix
+  // product, since each element that is read is used in only a few of them.
   constexpr double kSlower = 4;
-  // Tasks read the rows at their borders twice, so no more of this size are made than a few workers
-  // need.
+  // Neighbouring tasks both read the rows at their border, so the number of small tasks is limited
+  // to the needs of a few workers.
   constexpr std::int64_t kFewTasks = 16;
   const std::int64_t few =
       std::min(kFewTasks, tasks_for(kSlower * flops, machine::kConvolutionTask));

@@ -1,5 +1,5 @@
-// A tile of some neighbouring outputs of a vector of channels stays in registers while one window
-// position after the other is added. The loops are compiled for several processors.
+// A tile of neighbouring outputs, each a vector of channels, stays in registers while the window
+// positions are added one after the other. The loops are compiled for several processors.
 #include "codegen/calls/conv_channels_loops.h"
 
 #include "codegen/kernel/isa.h"
@@ -14,20 +14,20 @@ namespace {
 
 using std::int64_t;
 
-// As many elements of type T as fit `bytes` bytes.
+// A vector of as many elements of type T as fit in `bytes` bytes.
 template <class T, int bytes>
 struct Lanes {
   typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
   static constexpr int64_t kLanes = bytes / sizeof(T), kSize = sizeof(T);
-  // Registers hold so many vectors of channels of a tile.
+  // The number of vectors of channels in a tile, which registers hold.
   static constexpr int kVectors = bytes == 64 ? 2 : 1;
   using Sum = Vector;
   INLINE static void load(const char* from, Sum& v) { v = *reinterpret_cast<const Vector*>(from); }
   INLINE static void store(char* to, const Sum& v) { *reinterpret_cast<Vector*>(to) = v; }
 };
 
-// bfloat16, with sums of float32 in vectors of `bytes` bytes. Storing rounds to the nearest, and to
-// even between two. (A template cannot convert vectors with this compiler.)
+// bfloat16, with float32 sums in vectors of `bytes` bytes. Storing rounds to nearest even. This is
+// a macro because a template cannot convert vectors with this compiler.
 #define NARROW_LANES(bytes)                                                                       \
   struct NarrowLanes##bytes {                                                                     \
     static constexpr int64_t kLanes = bytes / 4, kSize = 2;                                       \
@@ -52,8 +52,8 @@ NARROW_LANES(32)
 NARROW_LANES(64)
 #undef NARROW_LANES
 
-// Keeps GCC from reading a vector from memory again for each of its products. Clang does not do so,
-// and accepts no wide vectors as operands of assembly in a function that is compiled for several
+// Keeps GCC from loading a vector again for each of its products. Clang does not do that, and does
+// not accept wide vectors as operands of inline assembly in a function that is compiled for several
 // processors.
 #if defined(__clang__)
 #define KEEP(v)
@@ -180,7 +180,7 @@ INLINE void block(const ChannelStrip& s, int64_t begin, int64_t end) {
   }
 }
 
-// `windows`: the usual ones have code of their own, which only float32 is worth.
+// `windows`: whether common windows get code of their own, which pays only for float32.
 template <class L, bool windows>
 INLINE void strip(const ChannelStrip& s) {
   constexpr int64_t kVectors = 4, kFew = 2;
@@ -207,7 +207,8 @@ INLINE void strip(const ChannelStrip& s) {
 
 #undef INLINE
 
-// By dtype, and by the vectors that the channels fill: registers, 16 bytes, or elements.
+// The loops by dtype, and by the width of the vectors that the channels fill: registers, 16 bytes,
+// or single elements.
 #define TESSERA_LOOPS(name, target, bytes)                                                        \
   target void name##_f32(const ChannelStrip& s) { strip<Lanes<float, bytes>, true>(s); }          \
   target void name##_f32_16(const ChannelStrip& s) { strip<Lanes<float, 16>, false>(s); }         \

@@ -7,9 +7,9 @@
 
 namespace tessera::inline v0::codegen {
 
-/// A row of the window, which meets a row of the source.
+/// A row of the window, and the row of the source that it is multiplied with.
 struct ChannelRow {
-  const char* source;   // what the first output's window position 0 would read
+  const char* source;   // the element under window position 0 of the first output
   const char* weights;  // of window position 0
 };
 
@@ -26,14 +26,15 @@ struct ChannelStrip {
   std::int64_t tap_count;
   char* to;
   std::int64_t count;                 // outputs
-  std::int64_t step, to_step;         // from what one output reads and writes to the next one's
+  std::int64_t step, to_step;         // between outputs: in the source, and in the result
   std::int64_t channels, begin, end;  // all channels, and those that are computed
-  /// From one tap to the next, if that is the same for all of them; else `next` is 0.
+  /// The distances from one tap to the next, if they are the same for all taps; otherwise `next` is
+  /// 0.
   std::int64_t next, next_weights;
 };
 
 using ChannelLoop = void (*)(const ChannelStrip&);
-/// The loop for this processor and so many channels; nullptr if there is none for the dtype.
+/// The loop for this processor and this number of channels; nullptr if there is none for the dtype.
 ChannelLoop channel_loop(DType dtype, std::int64_t channels);
 
 }  // namespace tessera::inline v0::codegen

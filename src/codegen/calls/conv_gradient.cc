@@ -164,10 +164,10 @@ std::int64_t reach(const onednn::Layout& l) {
 // Whether our loops take less time than oneDNN; by bench/conv_bench on Zen 5 (the table in
 // codegen/README.md).
 //
-// oneDNN keeps these classes:
+// oneDNN computes these classes:
 //  - few channels in a group, above all depthwise convolutions, which leave most of a tile empty;
 //  - windows of one point, where each operand is read a few times only, so that copies and passes
-//    over the sums show: ours are quicker only with AVX-512, adjacent channels and no strides.
+//    over the sums matter: ours are faster only with AVX-512, adjacent channels and no strides.
 bool gradient_is_quicker(const ConvProblem& p, const matrix::ConvShape& s) {
   constexpr std::int64_t kFewChannels = 8;
   if (p.spec.weights.dims[0] > 1 && (s.inputs < kFewChannels || s.outputs < kFewChannels))

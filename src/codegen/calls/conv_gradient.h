@@ -1,5 +1,5 @@
-// Gradients of convolutions with respect to their weights: the tree of their sums over images, and
-// the routine by loops of our own (codegen/matrix/weights_gradient.h).
+// Gradients of convolutions with respect to their weights: the tree that sums over images, and the
+// routine that uses our own loops (codegen/matrix/weights_gradient.h).
 #pragma once
 
 #include "codegen/calls/conv_problem.h"
@@ -14,9 +14,9 @@ namespace tessera::inline v0::codegen {
 /// images, which are summed by halves if their number is even and in order otherwise. A chunk is
 /// halved `levels` times, into `leaves` leaves.
 ///
-/// It is the tree of codegen/kernel/reduce_shape.h, so that devices that share a batch sum it as
-/// one device would. A leaf costs a pass over the weights and a call, which should be cheap
-/// compared to its products.
+/// The tree is that of codegen/kernel/reduce_shape.h, so that devices that divide a batch get the
+/// same bits as one device. A leaf costs a call and a pass over the weights, so it must have enough
+/// images for these to be cheap compared to its products.
 struct GradientTree {
   std::int64_t chunk = 0, chunks = 1, leaves = 1;
   std::size_t levels = 0;

@@ -1,5 +1,4 @@
-// The parts in which a convolution is computed by loops of our own: output pixels with the same
-// taps.
+// Divides a convolution for our own loops into parts whose output pixels have the same taps.
 #pragma once
 
 #include "codegen/calls/conv_problem.h"
@@ -15,12 +14,11 @@ struct ConvPart {
   std::int64_t destination = 0;  // offset of the first output in elements
 };
 
-/// The extents and distances of a group, without taps. `from` is the operand that is read, and `to`
-/// the result.
+/// The extents and strides of a group, without taps.
 matrix::ConvShape conv_shape(const onednn::ConvSpec& s, DType dtype);
-/// A forward convolution is one part. A gradient with respect to the source has one for each
-/// remainder of a position by the strides, since each meets other taps. Parts without outputs are
-/// left out.
+/// A forward convolution is one part. A gradient with respect to the source has one part for each
+/// remainder of a position by the strides, since each remainder uses different taps. Parts without
+/// outputs are left out.
 std::vector<ConvPart> conv_parts(const ConvProblem& problem, DType dtype);
 
 /// The number of elements that cropping skips at the start of the source.

@@ -1,6 +1,6 @@
-// The inner loop keeps some output channels of some vectors of pixels in registers and adds one tap
-// after the other. It is compiled for several processors and uses fused multiply-adds where they
-// exist, as oneDNN does.
+// The inner loop keeps a tile of output channels and vectors of pixels in registers and adds one
+// tap after the other. It is compiled for several processors and uses fused multiply-adds where
+// they exist, as oneDNN does.
 #include "codegen/calls/conv_pixels.h"
 
 #include "base/machine.h"

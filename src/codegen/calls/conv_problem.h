@@ -17,7 +17,7 @@
 
 namespace tessera::inline v0::codegen {
 
-/// `source`, `weights` and `destination` are numbers of our arrays (0: lhs, 1: rhs, 2: result).
+/// `source`, `weights` and `destination` name our arrays (0: lhs, 1: rhs, 2: result).
 struct ConvProblem {
   onednn::ConvSpec spec;
   int source = 0, weights = 1, destination = 2;

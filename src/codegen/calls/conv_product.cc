@@ -32,14 +32,14 @@ struct ProductPlan {
   std::int64_t groups = 1, crop = 0, size = 4;
   std::int64_t source_group, weights_group, destination_group;  // distances in elements
   std::size_t scratch_group = 0;                                // in bytes
-  /// Packed weights: of a group, in bytes, and where they begin in scratch, unless they are the
-  /// form of the operand.
+  /// The size in bytes of a group's packed weights, and their offset in scratch, unless they are
+  /// given as a packed form.
   std::size_t packed_group = 0, packed = 0;
   bool weights_given = false;
   int source = 0, destination = 2;
 };
 
-// With a single tap, the rows that are skipped need not be seen.
+// With a single tap, rows that are skipped are treated as if they did not exist.
 void skip_rows(ConvAxis& a) {
   if (a.taps.size() != 1 || a.taps[0].offset != 0 || (a.out - 1) * a.step >= a.in) return;
   a.in = a.out;
@@ -48,7 +48,7 @@ void skip_rows(ConvAxis& a) {
 }
 
 // A window of one point over images whose pixels are adjacent, in the source and in the result: the
-// weights times the image is a product whose rows are channels, and nothing is turned over. Fewer
+// weights times the image is a product whose rows are channels, and nothing is transposed. Fewer
 // pixels would leave lanes empty.
 std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& plan, double flops) {
   constexpr std::int64_t kLeastPanels = 4, kColumns = 8, kLeastRows = 8;
@@ -110,7 +110,7 @@ std::shared_ptr<Routine> image_product(const ConvShape& s, const ProductPlan& pl
 }
 
 // The convolution in panels of pixels. `before` packs the weights at the beginning of scratch
-// memory, unless they are given as the form of the operand.
+// memory, unless they are given as a packed form.
 std::shared_ptr<const PanelMaker> panels_of(const ConvShape& shape, std::int64_t tasks,
                                             std::int64_t crop, std::vector<Stage> before,
                                             std::size_t scratch, bool weights_given) {
@@ -134,11 +134,11 @@ std::shared_ptr<const PanelMaker> panels_of(const ConvShape& shape, std::int64_t
   return maker;
 }
 
-// Whether our products take less time than oneDNN, with the copies that it needs; by
-// bench/conv_bench on Zen 5. It does not depend on the batch, so that devices that share one
-// compute the same bits.
+// Whether our products are faster than oneDNN including the copies that it needs, by
+// bench/conv_bench on Zen 5. The result does not depend on the batch, so that devices that divide a
+// batch compute the same bits.
 //
-// oneDNN keeps these classes:
+// oneDNN computes these classes:
 //  - grouped convolutions (0.99 to 1.05 times), and few output channels, which leave most of a tile
 //    empty;
 //  - few input channels where windows are copied (3 times), since runs of copied rows are short;
@@ -228,7 +228,8 @@ std::shared_ptr<Routine> routine_of_passes(const ConvProblem& problem, DType dty
   const std::size_t all_packed = packed.size() * static_cast<std::size_t>(plan.groups);
   routine->scratch_bytes = plan.packed + (form ? 0 : all_packed);
   auto shared = std::make_shared<const ProductPlan>(std::move(plan));
-  // Calls f(pass, group, task) for some tasks, of which `count` says how many a pass has.
+  // Calls f(pass, group, task) for the tasks [begin, end); `count` gives the number of tasks of a
+  // pass.
   auto each = [shared](auto count, std::int64_t begin, std::int64_t end, auto f) {
     std::int64_t first = 0;
     for (const ConvPass& pass : shared->passes)
@@ -262,7 +263,7 @@ std::shared_ptr<Routine> routine_of_passes(const ConvProblem& problem, DType dty
   };
   Stage pack, run;
   auto weights_tasks = [](const ConvPass& pass) { return pass.convolution->pack_tasks(); };
-  // Turns over images after it has packed weights.
+  // Transposes images after packing the weights.
   auto pack_tasks = [batch = problem.spec.source.dims[0],
                      given = form != nullptr](const ConvPass& pass) {
     return (given ? 0 : pass.convolution->pack_tasks()) +

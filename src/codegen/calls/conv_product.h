@@ -1,4 +1,5 @@
-// Convolutions and their gradients as products of our own (codegen/matrix/convolution.h).
+// Convolutions and their gradients with respect to the source as implicit matrix products
+// (codegen/matrix/convolution.h).
 #pragma once
 
 #include "codegen/calls/conv_problem.h"

@@ -1,11 +1,11 @@
-// Matrix products: dot_general by kernels of our own (codegen/matrix).
+// Matrix products: dot_general by our own kernels (codegen/matrix).
 //
 // An operand is read in place, transposed or not, if the dimensions of each role (batch, free,
 // contracting) merge into one stride; otherwise it is packed first. It may also be a view of a
-// narrower, transposed or repeated array (views.h). bfloat16 is multiplied in pairs
-// if the processor has instructions for them. Otherwise it is widened like float16 where it is
-// read, multiplied in float32 and rounded once. A matrix unit, where the processor has one,
-// multiplies 16-bit floats and 8-bit integers.
+// narrower, transposed or repeated array (views.h). bfloat16 is multiplied in pairs if the
+// processor has instructions for them. Otherwise it is widened when it is read, like float16,
+// multiplied in float32 and rounded once. A matrix unit, if the processor has one, multiplies
+// 16-bit floats and 8-bit integers.
 #include "base/machine.h"
 #include "base/thread_kept.h"
 #include "codegen/calls/add.h"
@@ -87,7 +87,7 @@ void multiply(const DotSchedule& p, Factors x, std::int64_t m, std::int64_t n, s
 void narrow_sums(const DotSchedule& p, const char* from, char* to, std::int64_t count) {
   if (is_floating(p.result))
     return narrow_to(p.result, reinterpret_cast<const float*>(from), to, count);
-  // Sums modulo 2^32 are right modulo every power below.
+  // Sums that are correct modulo 2^32 are correct modulo every smaller power of two.
   auto keep_low = [&]<class To>(To) {
     const auto* sums = reinterpret_cast<const std::uint32_t*>(from);
     auto* out = reinterpret_cast<To*>(to);
@@ -174,7 +174,8 @@ char* task_memory(std::size_t bytes) {
   return reinterpret_cast<char*>((at + kLine - 1) / kLine * kLine);
 }
 
-// Makes the panels of a task: parts of the rows of each matrix, or several small matrices at once.
+// Computes the panels of a task: parts of the rows of each matrix, or several small matrices at
+// once.
 void run_panels(const DotSchedule& p, std::int64_t most_rows, const RoutineArgs& args,
                 std::int64_t task, const PanelMaker::Place& place, const PanelMaker::Made& made) {
   const char *l = operand_bytes(args, p.lhs, 0), *r = operand_bytes(args, p.rhs, 1);
@@ -248,7 +249,7 @@ std::shared_ptr<const Routine> zeros(const Type& type) {
   return routine;
 }
 
-// Returns what is added and in which dtype, or nothing if the op's own loops multiply these dtypes.
+// Returns the kind of the products' sums, or nothing if the op's own loops multiply these dtypes.
 std::optional<matrix::Kind> kind_of(DType operand, DType result) {
   if (is_complex(operand))
     return operand == result ? std::optional(matrix::Kind{result}) : std::nullopt;
@@ -264,10 +265,10 @@ std::optional<matrix::Kind> kind_of(DType operand, DType result) {
   return matrix::Kind{sum};
 }
 
-// The terms of the instructions that multiply several numbers at once, if the product is one for
-// them. Products with a narrow side or few rows wait for memory. Those of 16-bit floats then have
-// the sums of float32, since pairs are added in another order and may take subnormal numbers for
-// zeros.
+// The terms for instructions that multiply several numbers at once, if they suit the product. They
+// do not if it has a narrow side or few rows, because memory then limits it. Such products of
+// 16-bit floats are summed as in float32, since instructions for pairs add in another order and may
+// treat subnormal numbers as zeros.
 matrix::Terms terms_of(const DotSchedule& p) {
   if (p.narrow_side || p.m < kLeafRows || p.n == 1) return p.kind.terms;
   if (const auto unit = matrix::unit_terms(p.operand, p.kind.sum)) return *unit;
@@ -291,7 +292,8 @@ std::shared_ptr<Routine> multiplied(DotSchedule p, std::vector<Stage> stages, Sc
     };
   if (p.narrow)
     p.result_scratch = scratch.add(static_cast<std::size_t>(p.batch * p.m * p.n * p.sum_size()));
-  // A single column, rounded results and sums in halves wait for the whole block.
+  // A single column, rounded results and sums by halves need the whole block before they are
+  // complete.
   if (!p.turned && !p.narrow && !p.halvings && p.n > 1)
     routine->in_panels = [p, stages, scratch] { return panels_of(p, stages, scratch); };
   if (p.halvings) {
@@ -361,7 +363,7 @@ std::optional<DotSchedule> schedule_of(const CallArgs& a) {
   return p;
 }
 
-// Whether elements of `from` can be converted to those of `operand` where they are packed or read.
+// Whether elements of `from` can be converted to the operand's dtype when they are packed or read.
 bool converts_in_product(const DotSchedule& p, DType from) {
   if (from == p.operand) return true;
   if (p.kind.terms != matrix::Terms::single || is_complex(p.operand)) return false;
@@ -385,7 +387,7 @@ std::shared_ptr<const Routine> dot_routine(const CallArgs& a, OperandViews views
   if (!schedule) return nullptr;
   if (!views.empty()) {
     if (!read_views(*schedule, a, views)) return nullptr;
-    cut_all(*schedule);  // by what is read; this decides no bits
+    cut_all(*schedule);  // by the bytes that are read; no bit depends on it
   }
   DotSchedule& p = *schedule;
   const DType result = p.result;

@@ -1,5 +1,5 @@
-// Products of an operand that comes in panels: of its lines, which are rows or columns of the
-// result, or of its steps, over which the product sums.
+// Products that read an operand in panels: panels of its free dimension, whose lines are rows or
+// columns of the result, or of its contracting dimension, over which the product sums.
 #include "codegen/calls/dot_schedule.h"
 
 #include <algorithm>
@@ -12,8 +12,7 @@
 namespace tessera::inline v0::codegen {
 namespace {
 
-// Whether the rows of the operand are the lines of its matrices, one after the other, with adjacent
-// steps of k.
+// Whether the rows of the operand are the lines of its matrices in order, with adjacent steps of k.
 bool lines_are_rows(const Matrix& x, std::int64_t lines, std::int64_t k, bool transposed) {
   if (x.in_scratch || (lines > 1 && k > 1 && x.transposed != transposed)) return false;
   if (lines > 1 && (k > 1 ? x.leading != k : x.leading > 1)) return false;
@@ -22,7 +21,7 @@ bool lines_are_rows(const Matrix& x, std::int64_t lines, std::int64_t k, bool tr
   return true;
 }
 
-// Whether the rows of the operand are steps of k, one after the other, with adjacent lines.
+// Whether the rows of the operand are steps of k in order, with adjacent lines.
 bool steps_are_rows(const Matrix& x, std::int64_t lines, std::int64_t k, bool transposed) {
   if (x.in_scratch || lines <= 1 || k <= 1 || x.transposed != transposed || x.leading != lines)
     return false;
@@ -31,7 +30,7 @@ bool steps_are_rows(const Matrix& x, std::int64_t lines, std::int64_t k, bool tr
   return true;
 }
 
-// Where the matrices of the result lie, in elements.
+// The locations of the result's matrices, in elements.
 struct Lie {
   Ints offsets;
   std::int64_t row = 0, column = 1;
@@ -60,7 +59,8 @@ std::optional<Lie> lie_of(const DotSchedule& p, std::span<const std::int64_t> st
   return lie;
 }
 
-// The transposed product: the transposed operands in the other order, which has the same bits.
+// Replaces the product by the transposed one, with the transposed operands in the other order. It
+// has the same bits.
 void turn_over(DotSchedule& p, Lie& lie) {
   std::swap(p.lhs, p.rhs);
   for (Matrix* x : {&p.lhs, &p.rhs}) x->transposed = !x->transposed;
@@ -75,7 +75,7 @@ matrix::Problem problem_of(const DotSchedule& p, std::int64_t m, std::int64_t n)
           p.in_order};
 }
 
-// The product of an operand that comes in panels of its lines: rows of the left or columns of the
+// The product that reads an operand in panels of its lines: rows of the left or columns of the
 // right operand, which are rows or columns of the result.
 struct PanelProduct {
   DotSchedule p;
@@ -122,7 +122,7 @@ struct PanelProduct {
   }
 };
 
-// Runs with the operands in the other order if the product is turned over.
+// Runs with the operands in the other order if the product was replaced by the transposed one.
 PanelReader turned_back(PanelReader reader, bool turned) {
   if (!turned) return reader;
   reader.run = [run = std::move(reader.run)](const RoutineArgs& args, const Panel& panel,
@@ -133,8 +133,8 @@ PanelReader turned_back(PanelReader reader, bool turned) {
   return reader;
 }
 
-// The product of an operand that comes in panels of its steps, over which it sums: each panel adds
-// to the whole result of a matrix, in the order of the steps.
+// The product that reads an operand in panels of its steps of k, over which it sums: each panel
+// adds to the whole result of a matrix, in the order of the steps.
 std::optional<PanelReader> summing_reader_of(DotSchedule p, const Lie& lie, bool left,
                                              const PanelMaker& maker) {
   const std::int64_t lines = left ? p.m : p.n;
@@ -175,14 +175,14 @@ std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const Pan
                                              std::vector<Stage> before, ScratchPlan scratch) {
   std::optional<Lie> lie = lie_of(p, strides);
   if (!lie || p.halvings || (p.turned && left)) return nullptr;
-  // The joint step has the maker's tasks. Where these are few, cores would have nothing to do while
-  // one of them computes what this product alone would divide.
+  // The fused step has the maker's tasks. If these are few, some cores would idle while a task
+  // computes the part of this product that would otherwise be divided further.
   constexpr std::int64_t kManyTasks = 8;
   const double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                        static_cast<double>(p.n) * static_cast<double>(p.k);
   if (2 * maker.tasks <= std::min(tasks_for(flops), kManyTasks)) return nullptr;
-  // Columns of the result are adjacent, or rows are if the transposed product has the same bits. A
-  // product that is turned already has only one column.
+  // Columns of the result must be adjacent, or rows if the transposed product has the same bits. A
+  // product that is already transposed has only one column.
   const bool turned = p.turned || lie->column != 1;
   if (turned) {
     const bool by_lines = !p.turned && matrix::adds_by_lines(problem_of(p, p.m, p.n));
@@ -191,8 +191,8 @@ std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const Pan
     left = !left;
     if (!p.turned && matrix::adds_by_lines(problem_of(p, p.m, p.n))) return nullptr;
   }
-  // The other operand, or the sums, are read again for each panel, which is worth it while that
-  // takes less time than to store the rows and to read them again.
+  // The other operand, or the sums, are read again for each panel, which pays if that takes less
+  // time than storing the rows and reading them again.
   constexpr std::int64_t kMostOfOther = 4;
   if ((left ? p.n : p.m) > kMostOfOther * maker.panel_rows) return nullptr;
   const std::int64_t lines = left ? p.m : p.n;

@@ -99,8 +99,8 @@ bool read_views(DotSchedule& p, const CallArgs& a, OperandViews views) {
     x.settle();
     if (x.packed && !packed) return false;
   }
-  // The order of the sums is that of stored operands. Lines that are not adjacent as theirs are can
-  // only be added in order.
+  // The order of the sums is that of stored operands. If the lines in memory are not as adjacent as
+  // those of the stored operand, the terms can only be added in order.
   const bool now = matrix::adds_by_lines(problem_of(p));
   p.in_order = now && !by_lines;
   return now || !by_lines;
@@ -140,7 +140,7 @@ void cut(DotSchedule& p) {
   p.row_block = block(p.m, row_parts);
   std::int64_t column_parts = parts / row_parts;
   if (p.m < kLeafRows && !p.rhs.transposed) {
-    // Lines are read in pieces that are not too short, but always by two tasks.
+    // Lines are divided into pieces that are not too short, but always into at least two.
     constexpr std::int64_t kLeastPiece = 4096;
     const auto pieces = static_cast<std::uint64_t>(
         std::max<std::int64_t>(2, p.n * size_of(p.rhs.element) / kLeastPiece));
@@ -179,9 +179,9 @@ void cut_narrow(DotSchedule& p) {
       halvings(p.k, rows_worth_a_call(narrow == 1 ? cut : p.m * p.n, machine::kNarrowLeaf));
 }
 
-// For many tiny matrices, and for inner products, a call costs more than the op's own loops. Those
-// of integers give the same bits, so they also spare tiny products the tiles that are compiled
-// first.
+// For many tiny matrices, and for inner products, a call costs more than the op's own loops. For
+// integers these give the same bits, so they are also used for tiny products, which then need no
+// micro-kernels to be compiled.
 bool better_as_loops(const DotSchedule& p) {
   constexpr std::int64_t kTiny = 4096;
   if (is_integer(p.operand) && p.batch * p.m * p.n * p.k <= kTiny) return true;
@@ -189,7 +189,7 @@ bool better_as_loops(const DotSchedule& p) {
   // expects where parts cancel. The rows may be divided over devices and do not count.
   constexpr std::int64_t kSmallComplex = 64;
   if (is_complex(p.operand) && p.n * p.k <= kSmallComplex) return true;
-  // The same product of one row is such a loop, too, so a small matrix that transforms points gives
+  // The product of a single row is such a loop, too, so a small matrix that transforms points gives
   // a point the same bits alone and among others.
   constexpr std::int64_t kSmallMatrix = 16;
   if (is_floating(p.operand) &&

@@ -1,5 +1,5 @@
-// How a matrix product is computed: where its operands lie, and how the result, the batch and the
-// sum are cut. Everything follows from shapes. Private to the matrix product.
+// The schedule of a matrix product: where its operands are in memory, and how the result, the batch
+// and the sum are divided. It depends on shapes alone. Private to the matrix product.
 #pragma once
 
 #include "codegen/calls/matrix_operand.h"
@@ -32,12 +32,12 @@ struct DotSchedule {
   std::shared_ptr<const matrix::Product> own;
   bool turned = false;
   std::size_t shared = 0;     // offset of the right operands that `own` packs for all tasks
-  bool panels_given = false;  // they are the form of the right operand instead
+  bool panels_given = false;  // they are the kept form of the right operand
   bool widened = false;   // operands are converted to the dtype of the sums before anything else
   bool in_order = false;  // see matrix::Problem
 
   bool turns() const { return n == 1 && m > 1; }
-  /// The time of a matrix of the batch on one core that does `rate` operations per second.
+  /// The time of one matrix of the batch on a core that performs `rate` operations per second.
   double seconds_of_one(double rate) const;
   matrix::Distances lhs_distances() const {
     return lhs.transposed ? matrix::Distances{lhs.leading, 1} : matrix::Distances{1, lhs.leading};
@@ -45,7 +45,7 @@ struct DotSchedule {
   matrix::Distances rhs_distances() const {
     return rhs.transposed ? matrix::Distances{1, rhs.leading} : matrix::Distances{rhs.leading, 1};
   }
-  /// The size of an element of an operand that is multiplied, and of the products.
+  /// The size in bytes of an operand's element as it is multiplied.
   std::int64_t size_in(const Matrix& x) const {
     return static_cast<std::int64_t>(size_of(widened ? kind.sum : x.element));
   }
@@ -67,18 +67,18 @@ Block block_of(const DotSchedule& p, std::int64_t task);
 /// The schedule without the parts that `cut` and the functions after it decide. Operands with views
 /// are arranged as if they were stored.
 DotSchedule arrange(const CallArgs& a);
-/// Places operands with views where they are in memory. Returns false if they cannot be read there,
-/// or with other bits.
+/// Makes operands with views refer to the arrays that they view. Returns false if the product
+/// cannot read them there, or if that would change the bits.
 bool read_views(DotSchedule& p, const CallArgs& a, OperandViews views);
 void cut(DotSchedule& p);
 void cut_narrow(DotSchedule& p);
 bool better_as_loops(const DotSchedule& p);
 matrix::Problem problem_of(const DotSchedule& p, std::int64_t part_rows = 0);
-/// The product by our own kernels, whose blocks are cut already. `part_rows`: see Problem.
+/// The product by our own kernels; `p` must have its blocks already. `part_rows`: see Problem.
 std::shared_ptr<const matrix::Product> own_product(DotSchedule& p, std::int64_t part_rows = 0);
 
-/// Offset in elements to matrix `b` of the batch, and in it to a row of the left or a column of the
-/// right operand.
+/// The offset in elements of a row (of the left operand) or a column (of the right one) of matrix
+/// `b` of the batch.
 inline std::int64_t lhs_offset(const DotSchedule& p, std::int64_t b, std::int64_t row) {
   return p.lhs.offsets[b] + row * (p.lhs.transposed ? 1 : p.lhs.leading);
 }
@@ -97,8 +97,9 @@ Stage share_stage(const DotSchedule& p);
 void narrow_sums(const DotSchedule& p, const char* from, char* to, std::int64_t count);
 
 /// The product that reads an operand, the left or the right one, in panels (dot_reader.cc). `p` is
-/// complete, except for how it is cut and for the right operand that tasks share. `strides`: see
-/// Routine::reads_panels. Null if it cannot do so, or if that would not pay.
+/// complete, except for its division into blocks and for the right operand that tasks share.
+/// `strides`: see Routine::reads_panels. Null if the product cannot read panels, or if that would
+/// not pay.
 std::shared_ptr<const PanelReader> reader_of(DotSchedule p, bool left, const PanelMaker& maker,
                                              std::span<const std::int64_t> strides,
                                              std::vector<Stage> before, ScratchPlan scratch);

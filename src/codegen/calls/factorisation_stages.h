@@ -1,4 +1,4 @@
-// Shared code of factorisations whose stages are blocks of a few large matrices.
+// Shared code of factorisations that divide a few large matrices into blocks.
 #pragma once
 
 #include "codegen/calls/blas.h"

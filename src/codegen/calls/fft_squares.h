@@ -1,4 +1,4 @@
-// Copies between lines and the points of lanes, by transposing squares in registers.
+// Copies lines to FftPoints (one line per lane) and back, by transposing squares in registers.
 #pragma once
 
 #include "codegen/calls/fft_lanes.h"
@@ -10,21 +10,22 @@ namespace tessera::inline v0::codegen {
 
 #define INLINE [[gnu::always_inline]] inline
 
-// As many vectors as a vector has lanes: the rows of a square.
+// A square of elements in registers: as many vectors as a vector has lanes.
 template <class P, int bytes>
 struct Square {
   typedef P Vector __attribute__((vector_size(bytes), may_alias));
   static constexpr int kRows = bytes / static_cast<int>(sizeof(P));
   Vector rows[kRows];
 
-  // The elements of two rows in turn, from position `first` onwards.
+  // Interleaves the elements of two rows, from position `first` onwards.
   template <int first, int... i>
   INLINE static void interleave(const Vector& a, const Vector& b, Vector& to,
                                 std::integer_sequence<int, i...>) {
     to = __builtin_shufflevector(a, b, (first + i / 2 + i % 2 * kRows)...);
   }
 
-  // Interleaving the halves of the rows as often as the number of rows can be halved transposes it.
+  // Interleaving the first half of the rows with the second one, log2(rows) times, transposes the
+  // square.
   INLINE void transpose() {
     constexpr std::make_integer_sequence<int, kRows> kLanes;
     for (int round = 1; round < kRows; round *= 2) {
@@ -38,9 +39,10 @@ struct Square {
   }
 };
 
-// Squares of eight floats with 32-byte registers, whose instructions move elements within halves: a
-// register has elements of four columns of a row, and those of the row four below. So half as many
-// shuffles transpose it as by interleaving whole registers.
+// A square of eight by eight floats with 32-byte registers, whose shuffle instructions move
+// elements only within halves. Each register therefore holds four columns of a row in one half, and
+// those of the row four below in the other. This takes half as many shuffles as interleaving whole
+// registers.
 struct Halves {
   typedef float Vector __attribute__((vector_size(32), may_alias));
   typedef float Half __attribute__((vector_size(16), may_alias));

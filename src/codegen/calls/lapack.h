@@ -1,6 +1,6 @@
 // The LAPACK routines of OpenBLAS: declarations, and one overloaded name for the four dtypes.
-// Matrices are column-major; columns are as far apart as they are long, or `lda`. Workspace is
-// queried and freed inside. Each function returns LAPACK's `info`.
+// Matrices are column-major; their leading dimension is their number of rows, or `lda` where it is
+// an argument. Workspace is queried and freed inside. Each function returns LAPACK's `info`.
 #pragma once
 
 #include <algorithm>

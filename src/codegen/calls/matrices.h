@@ -58,8 +58,8 @@ inline bool done(const char* routine, int info) {
 
 inline int in32(std::int64_t n) { return static_cast<int>(n); }
 
-/// A few large matrices, which are factored in blocks that become tasks, because LAPACK would use a
-/// single thread.
+/// Whether these are a few large matrices, which are factored in blocks that become tasks, because
+/// LAPACK would use a single thread.
 bool factored_in_blocks(const Matrices& x);
 std::shared_ptr<const Routine> cholesky_in_blocks(const CallArgs& a, const Matrices& x);
 /// For float and double.

@@ -28,7 +28,7 @@ void copy_transposed(const T* x, std::int64_t rows, std::int64_t columns, std::i
 
 namespace {
 
-// There is no early exit, which would prevent vectorisation.
+// The loop has no early exit, because that would prevent vectorisation.
 template <class T>
 bool are_finite(const T* x, std::int64_t n) {
   int others = 0;

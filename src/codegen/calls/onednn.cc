@@ -274,7 +274,7 @@ std::shared_ptr<const Convolution> Convolution::make(const ConvSpec& spec) {
   if (kept && kept->fast()) return kept;
   std::shared_ptr<const PreparedConvolution> blocked = attempt(false);
   if (blocked && blocked->fast()) return blocked;
-  // What remains are convolutions as products. Creating the variables takes 25 ms.
+  // The remaining convolutions are computed as matrix products. Creating the variables takes 25 ms.
   static const bool made = (make_variables_of_products(), true);
   (void)made;
   return kept ? kept : blocked;

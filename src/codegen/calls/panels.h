@@ -1,7 +1,7 @@
-// Blocks of matrices in multiplication order. A block of 128 rows and columns consists of panels of
-// a few rows, each stored by columns, so that the rows of a panel fill two AVX-512 registers. No
-// operation mixes rows. Compiled for several processors; multiplication and subtraction are fused
-// on processors that support it. For float and double.
+// Blocks of matrices, packed for multiplication. A block of 128 rows and columns consists of panels
+// of a few rows, each stored column by column, so that the rows of a panel fill two AVX-512
+// registers. No operation mixes rows. Compiled for several processors; multiplication and
+// subtraction are fused on processors that support it. For float and double.
 #pragma once
 
 #include <cstdint>

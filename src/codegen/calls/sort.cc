@@ -1,7 +1,7 @@
-// The routine of sorting rows (ops/movement/sort_elements.h). Short rows are sorted one in each
-// vector lane, and longer ones by digits. If there are a few long rows, a stage moves all elements
-// by one digit, and a task those of a part of a row. Elements with equal keys keep their order, or
-// their tags differ, or they have equal bits, so every way gives the same stable result.
+// The routine that sorts rows (ops/movement/sort_elements.h). Short rows are sorted one in each
+// vector lane, and longer ones by radix sort. If there are a few long rows, each stage sorts by one
+// digit, and each task handles a part of a row. All methods give the same stable result: elements
+// with equal keys keep their order, are told apart by their tags, or have equal bits.
 #include "base/thread_kept.h"
 #include "codegen/calls/sort_lanes.h"
 #include "ops/movement/radix.h"
@@ -55,8 +55,8 @@ E* elements_in(std::vector<SortLine>& memory, std::int64_t n) {
 
 constexpr std::int64_t kRadixFrom = 64;  // elements of a row
 
-/// Sorts the elements `from`, which are distinct or in the order of a stable sort as far as their
-/// keys are equal. Uses `to`, and returns the one of the two that contains the result.
+/// Sorts the elements `from`; those with equal keys must be distinct or in their original order.
+/// Uses `to`, and returns the one of the two that contains the result.
 template <class F>
 typename F::Element* sort_elements(typename F::Element* from, typename F::Element* to,
                                    std::int64_t n, typename F::Key differing) {
@@ -151,8 +151,8 @@ void add_row_stage(Routine& routine, const SortPlan& p, std::int64_t rows) {
   routine.stages.push_back(std::move(s));
 }
 
-// Whether rows of n elements are sorted one in each lane: up to which length that is quicker than
-// by digits depends on what a register holds.
+// Whether rows of n elements are sorted one in each lane. The length up to which that is faster
+// than radix sort depends on the number of lanes.
 template <class E>
 bool sorts_in_lanes(std::int64_t n, std::int64_t rows) {
   const std::int64_t lanes = lanes_to_sort<E>();
@@ -343,7 +343,8 @@ class LongRows {
   void move(const RoutineArgs& a, std::int64_t row, std::int64_t part, int digit) const {
     const Digits d = digits(a, row);
     if (digit >= d.count) return;
-    // A value's elements follow those of lower values, and those in earlier parts.
+    // The elements with a value of the digit come after those with lower values, and after those
+    // with the same value in earlier parts.
     DigitCounts next, all;
     next.fill(0);
     all.fill(0);

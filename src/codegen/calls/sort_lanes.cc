@@ -1,7 +1,7 @@
 // The network is Batcher's bitonic one (1968), in which all comparisons put the smaller element
 // first: two sorted halves are merged by comparing the elements from the outside inwards, and then
-// those that half as many places separate, until neighbours are compared. Elements beyond the end
-// would be greater than all others and stay where they are, so comparisons with them are left out.
+// those at half that distance, and so on down to neighbours. Missing elements past the end would be
+// greater than all others and would never move, so comparisons with them are omitted.
 #include "codegen/calls/sort_lanes.h"
 
 #include "codegen/calls/fft_squares.h"
@@ -28,8 +28,8 @@ struct SortLanes {
     b = high;
   }
 
-  // Compares the elements at `distance` in blocks of twice as many, of the `size` elements of a
-  // block in registers.
+  // Compares elements `distance` apart, in blocks of 2 * distance, among the `size` elements in
+  // registers.
   template <int size, int distance>
   INLINE static void clean(Vector* v) {
     if constexpr (distance > 0) {
@@ -123,13 +123,13 @@ struct SortLanes {
 
   INLINE static void run(E* elements, std::int64_t n) {
     auto* x = reinterpret_cast<Vector*>(elements);
-    // Each block is sorted and merged with what stands in front of it while a cache holds both.
+    // Each block is sorted and merged with the blocks before it while both are in a cache.
     for (std::int64_t end = kBlock; end - kBlock < n; end += kBlock) {
       sort_block(x + end - kBlock, std::min(kBlock, n - end + kBlock));
       for (std::int64_t half = kBlock; end % (2 * half) == 0; half *= 2)
         merge_halves(x + end - 2 * half, std::min(2 * half, n - end + 2 * half), half);
     }
-    // The last blocks, whose number is no power of two.
+    // The last blocks, whose number is not a power of two.
     const std::int64_t blocks = (n + kBlock - 1) / kBlock;
     for (std::int64_t half = 1; half < blocks; half *= 2) {
       const std::int64_t at = blocks / (2 * half) * (2 * half);
@@ -139,8 +139,8 @@ struct SortLanes {
   }
 };
 
-// Squares are turned over in registers. Their elements are moved and not computed with, so integers
-// may pass for floats.
+// Squares are transposed in registers. Their elements are only moved, so integers may be treated as
+// floats.
 template <class E, int bytes>
 struct TurnLanes {
   using Square = codegen::Square<std::conditional_t<sizeof(E) == 4, float, double>, bytes>;

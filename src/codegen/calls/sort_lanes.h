@@ -1,4 +1,4 @@
-// Sorts several short rows at once, one in each vector lane, by a network of comparisons. It
+// Sorts several short rows at once, one in each vector lane, by a sorting network. The network
 // depends on the number of elements alone, so no branch depends on the data, and no operation mixes
 // lanes.
 #pragma once

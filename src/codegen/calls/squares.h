@@ -43,7 +43,7 @@ template <class T>
       for (std::int64_t j = 0; j < whole_columns; j += 4)
         turn_square(x + i * from + j, from, out + j * to + i, to);
   } else {
-    // Two by two, so that as many adjacent elements are read as written.
+    // Blocks of two by two, so that equally many adjacent elements are read and written.
     whole_rows = rows / 2 * 2;
     whole_columns = columns / 2 * 2;
     for (std::int64_t i = 0; i < whole_rows; i += 2)

@@ -14,8 +14,8 @@ namespace tessera::inline v0::codegen {
 namespace {
 
 // The equations of a kernel in the order in which its results need them, each after its operands.
-// The program may compute them in any order; kernels that compute the same are equal then, and are
-// compiled once.
+// The program may contain them in any order. In this order, kernels that compute the same are
+// equal, and are compiled once.
 std::vector<std::size_t> as_needed(const FuseGraph& graph, int id,
                                    const std::vector<std::size_t>& members) {
   const std::unordered_set<std::size_t> inside(members.begin(), members.end());

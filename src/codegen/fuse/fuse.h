@@ -25,7 +25,7 @@ struct Cluster {
 
 /// Equations that overwrite an operand, by equation of the program.
 struct Overwriting {
-  std::vector<bool> apart;                      // must be a step of its own
+  std::vector<bool> apart;                      // must be a separate step
   std::vector<std::vector<std::size_t>> after;  // earlier equations that must run before it
 };
 

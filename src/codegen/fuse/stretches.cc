@@ -90,8 +90,8 @@ class Retelling {
     for (Var& v : told.outputs) v = now_[v] = declare(p_.type(v));
     q_->equations.push_back(std::move(told));
   }
-  // Equal slices have been merged into one equation already; two equal operands would do no harm
-  // either.
+  // Equal slices have already been merged into one equation; two equal operands would be harmless,
+  // too.
   void tell_stretch(std::size_t k) {
     const Equation& e = p_.equations[k];
     const Var slice = e.outputs[0];

@@ -1,4 +1,4 @@
-// The arguments of one call of Emitter::reduce. Private to the kernel emitter.
+// The arguments of a call of Emitter::reduce. Private to the kernel emitter.
 #pragma once
 
 #include "codegen/kernel/scopes.h"

@@ -1,5 +1,5 @@
-// Walks a kernel's program from its outputs; the part of an emitter that composes the ops' emit
-// rules.
+// The part of an emitter that composes the ops' emit rules, walking a kernel's program from its
+// outputs.
 #pragma once
 
 #include "codegen/kernel/index.h"

@@ -87,7 +87,7 @@ const std::string& environment_identity() {
 }
 
 constexpr std::string_view kSuffix = ".tsk", kTemporary = ".tmp";
-// Larger than any kernel; a file that claims a larger size is not one.
+// Larger than any kernel; a file that declares a larger size is not a kernel.
 constexpr std::uint64_t kLargest = std::uint64_t{256} << 20;
 
 std::string path_of(const std::string& directory, const std::string& id) {
@@ -291,8 +291,8 @@ Watch& watch() {
 
 }  // namespace
 
-// Relative paths are refused, because they would name another folder, with other code, after each
-// change of the working directory.
+// Relative paths are rejected, because after a change of the working directory they would name
+// another folder, with other code.
 std::string cache_directory() {
   if (const std::string mode = settings::text("TESSERA_CACHE"); mode == "off" || mode == "0")
     return "";

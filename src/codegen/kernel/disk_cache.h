@@ -25,8 +25,8 @@ std::string cache_directory();
 /// killed writers.
 ///
 /// `write_cached` keeps the cache within TESSERA_CACHE_MB (default 256) megabytes. A process that
-/// writes alone never exceeds the limit after its first trim. Of several writers, each may have
-/// written an eighth of the limit since it last looked.
+/// writes alone never exceeds the limit after its first trim. If several processes write, each may
+/// have added up to an eighth of the limit since it last checked the size.
 void trim_cache(std::size_t bytes);
 
 }  // namespace tessera::inline v0::codegen

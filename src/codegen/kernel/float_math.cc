@@ -11,7 +11,7 @@ namespace tessera::inline v0::codegen {
 namespace {
 
 constexpr double kLn2 = 0.693147180559945309417, kLog2E = 1.44269504088896340736;
-// The float next to pi/2, and by how much it is larger.
+// The float nearest to pi/2, and its excess over pi/2.
 constexpr double kHalfPi = 1.57079637050628662109, kHalfPiExcess = 4.37113900018624283e-8;
 // Has so few bits that the product with an exponent is exact.
 constexpr double kLn2High = 0.693359375;

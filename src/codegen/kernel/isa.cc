@@ -32,7 +32,7 @@ void measure(Isa& i) {
     i.vector_bytes = 32, i.math32 = 8, i.math64 = 4;
 }
 
-// LLVM's names of the least processors of the levels, and the features that each adds.
+// LLVM's names for the least processors of the levels, and the features that each level adds.
 constexpr const char* kProcessors[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 const std::vector<const char*> kAdded[] = {
     {"cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"},
@@ -76,7 +76,7 @@ Isa isa_with(std::string cpu, std::map<std::string, bool> features, const std::s
     if (sse4)
       on = on && !name.starts_with("avx") && name != "fma" && name != "f16c" && name != "vaes" &&
            name != "vpclmulqdq";
-    // No value but the newest one leaves AMX's instructions.
+    // If the variable is set, it allows AMX's instructions only with the value "amx".
     if (!newest.empty() && newest != "amx") on = on && !name.starts_with("amx");
     i.features += (i.features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name;
   }
@@ -90,7 +90,7 @@ Isa isa_with(std::string cpu, std::map<std::string, bool> features, const std::s
     i.unit_bfloat16 = i.unit_int8 = true;
     i.unit_float16 = i.avx2;  // which converts float16
   } else if (newest == "amx" && i.avx512 && features["amx-tile"]) {
-    // Only on request, because these loops have not yet run on a processor that has AMX.
+    // AMX is used only on request, because these loops have not yet run on a processor that has it.
     i.unit = MatrixUnit::amx;
     i.unit_bfloat16 = features["amx-bf16"];
     i.unit_float16 = features["amx-fp16"];
@@ -116,9 +116,9 @@ const Isa& host_isa() {
 
 namespace {
 
-// Asks Linux for the registers of AMX, for all threads of the process and of its children. Linux
-// refuses if a thread has an alternate signal stack on which the registers have no room. Systems
-// before Linux 5.16 do not know the question, and LLVM finds no AMX on them.
+// Requests AMX's registers from Linux, for all threads of the process and of its children. Linux
+// refuses if a thread has an alternate signal stack that is too small for the registers. Systems
+// before Linux 5.16 do not support the request, and LLVM finds no AMX on them.
 bool system_grants_amx() {
 #if defined(__linux__) && defined(__x86_64__)
   constexpr int kRequest = 0x1023;  // ARCH_REQ_XCOMP_PERM

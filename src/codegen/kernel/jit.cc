@@ -75,8 +75,8 @@ std::unique_ptr<llvm::TargetMachine> make_target() {
       unoptimized() ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
 }
 
-// The emitter writes good code already. The remaining work is folding, and canonical forms that the
-// instruction selector expects.
+// The emitter already writes good code. The passes only fold, and produce the canonical forms that
+// the instruction selector expects.
 void add_folding(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::EarlyCSEPass(false));
   // Simplify branches first, so that the resulting selects are folded with the rest. LLVM 19's
@@ -85,12 +85,13 @@ void add_folding(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
 }
 
-// Once the kernels are inlined, what they exchanged through memory of the function is in registers,
-// and invariant values are computed before the loop. None of these passes reorders arithmetic.
+// After inlining the kernels, these passes move the values that they exchange through memory of the
+// function to registers, and loop-invariant values out of the loop. None of them reorders
+// arithmetic.
 void add_nest_passes(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   add_folding(passes);
-  // Loops over a few elements become straight code, after which those are in registers, too.
+  // Loops over a few elements are unrolled, so that the elements can be in registers, too.
   llvm::LoopPassManager short_loops;
   short_loops.addPass(llvm::LoopRotatePass());
   short_loops.addPass(llvm::IndVarSimplifyPass());
@@ -106,9 +107,10 @@ void add_nest_passes(llvm::FunctionPassManager& passes) {
   add_folding(passes);
 }
 
-// Strength reduction gives the arrays of a loop pointers of their own. The time that LLVM takes to
-// choose among them grows faster than their number, to half of the time of a kernel over many
-// arrays. Such a kernel has more arrays than there are registers, so it is no faster afterwards.
+// Loop strength reduction keeps a separate pointer for each array of a loop. The time that LLVM
+// takes to choose the pointers grows faster than their number, up to half of the compile time of a
+// kernel over many arrays. Such a kernel has more arrays than there are registers, so strength
+// reduction does not make it faster.
 class WithoutStrengthReduction final : public llvm::OptPassGate {
  public:
   static WithoutStrengthReduction& get() {
@@ -130,9 +132,9 @@ bool has_many_arrays(const llvm::Module& module) {
   });
 }
 
-// All of LLVM that compiling needs, for one thread at a time. Building it takes a third of the time
-// of a small kernel, so it is kept for the next module. In between, nothing in it refers to a
-// module or a context.
+// All LLVM objects that compiling needs, for one thread at a time. Building them takes a third of
+// the time of a small kernel, so they are kept for the next module. Between uses, nothing in them
+// refers to a module or a context.
 class Compiler {
  public:
   Compiler() : target_(make_target()), stream_(bytes_), builder_(target_.get()) {
@@ -190,8 +192,8 @@ class Compiler {
   llvm::legacy::PassManager codegen_;
 };
 
-// A compiler for as long as this lives. There are at most as many as threads that have compiled at
-// the same time.
+// Borrows a compiler for its lifetime. At most as many are created as threads have compiled at the
+// same time.
 class CompilerLease {
  public:
   CompilerLease() {
@@ -205,7 +207,7 @@ class CompilerLease {
     if (!compiler_) compiler_ = std::make_unique<Compiler>();
   }
   ~CompilerLease() {
-    // One that an exception left in the middle of a module is not used again.
+    // A compiler that was interrupted by an exception in the middle of a module is not reused.
     if (std::uncaught_exceptions() > exceptions_) return;
     std::lock_guard lock(idle().mutex);
     idle().compilers.push_back(std::move(compiler_));

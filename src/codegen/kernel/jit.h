@@ -14,10 +14,10 @@ namespace tessera::inline v0::codegen {
 
 /// Prepares an empty module for this machine.
 void configure_module(llvm::Module& module);
-/// How much LLVM optimises. The code of a kernel is good as it is emitted. A loop is one that many
-/// programs share, such as that of a matrix product, and worth more time than a kernel. A nest of
-/// loops consists of kernels that exchange values through memory; they are inlined, and values move
-/// to registers.
+/// How much LLVM optimises. A `kernel` needs few passes, because the emitter already writes good
+/// code. A `loop`, such as that of a matrix product, is shared by many programs and worth more
+/// compile time. A `nest` of loops consists of kernels that exchange values through memory; they
+/// are inlined, and the values move to registers.
 enum class Effort { loop, kernel, nest };
 /// Optimises a module and compiles it to an object file. Thread-safe for modules of distinct
 /// contexts.
@@ -33,7 +33,7 @@ class LinkedCode {
 /// Thread-safe.
 std::unique_ptr<const LinkedCode> link_object(const std::string& object,
                                               std::span<const std::string> names);
-/// Whether TESSERA_UNOPTIMIZED asks for code as it is emitted.
+/// Whether TESSERA_UNOPTIMIZED turns LLVM's optimisation off.
 bool unoptimized();
 /// The version of LLVM, such as "19.1.4".
 std::string compiler_version();

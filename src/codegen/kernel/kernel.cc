@@ -63,8 +63,8 @@ MachineRequest request_for(const Canonical& c, Form form) {
   return r;
 }
 
-// Runs a kernel of any length on a panel: on all of it at once if its rows are whole, else on one
-// row after the other. All arrays have `length` elements, or are scalars.
+// Runs a kernel of any length on a panel: on the whole panel at once if it has whole rows,
+// otherwise row by row. All arrays have `length` elements, or are scalars.
 std::function<void(const RoutineArgs&, const Panel&)> run_panel_of_any_length(
     const Program& p, const MachinePtr& machine, std::int64_t length, std::int64_t columns) {
   const auto size_in = [&](Var v) {

@@ -16,9 +16,9 @@ namespace tessera::inline v0::codegen {
 /// Returns one routine per program. A program consists of emitted (and view) ops only, and is
 /// compiled to a single pass over memory if possible; inputs and outputs are dense row-major
 /// buffers. Equal programs are compiled once. Programs that are new to the process and the disk
-/// cache are batched into modules and compiled on all cores. Thread-safe. `times`, if given: for
-/// each program, the number of devices whose results it writes before any of them is read. The
-/// total size decides whether results bypass the caches. `panels`, if given: for each program, the
+/// cache are batched into modules and compiled on all cores. Thread-safe. `times`, if given, is for
+/// each program the number of devices whose results it writes before any of them is read; the total
+/// size decides whether results bypass the caches. `panels`, if given, states for each program the
 /// panels on which its routine should be able to run (`Routine::run_panel`).
 std::vector<std::shared_ptr<const Routine>> compile_kernels(
     std::span<const ProgramPtr> kernels, std::span<const std::int64_t> times = {},
@@ -27,15 +27,15 @@ std::vector<std::shared_ptr<const Routine>> compile_kernels(
 /// panel of its input number `input`.
 bool runs_on_panels(const ProgramPtr& kernel, std::size_t input, PanelForm panels);
 
-/// If the kernel does nothing but put the dimensions of its only operand into another order, the
-/// distances in its result by dimension of the operand, in elements.
+/// If the kernel only permutes the dimensions of its only operand, the stride in its result, in
+/// elements, of each dimension of the operand.
 std::optional<std::vector<std::int64_t>> permuted_strides(const Program& kernel);
 
-/// The routine of a kernel before it is compiled: its stages have no code. `length`: of the arrays,
-/// if the schedule is for any length; else 0.
+/// The routine of a kernel before it is compiled: its stages have no code. `length` is that of the
+/// arrays if the schedule is for any length, and otherwise 0.
 std::shared_ptr<Routine> planned_kernel(const Program& p, const KernelSchedule& schedule,
                                         std::int64_t length = 0);
-/// Prints the loops of a kernel, as TESSERA_DUMP_LOOPS says.
+/// Prints the loops of a kernel if TESSERA_DUMP_LOOPS is set.
 void dump_loops(const Program& p, const KernelSchedule& schedule);
 
 /// Whether the kernel compiler supports this equation.

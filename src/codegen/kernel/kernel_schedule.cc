@@ -76,7 +76,7 @@ struct Planner {
                          std::size_t rows) {
     plan.panel_inputs.clear();
     if (s.tile >= 0 || s.dims.empty()) return;
-    // A unit lies in one row.
+    // A unit must be within one row.
     std::size_t covered = 0, loops = 0;
     while (covered < rows) covered += static_cast<std::size_t>(s.groups[loops++]);
     if (covered != rows || s.unit_dims < loops) return;

@@ -14,9 +14,9 @@
 
 namespace tessera::inline v0::codegen {
 
-/// The panels on which a kernel should be able to run (`Panel` in ir/routine.h): the rows of its
-/// results have so many elements, and panels begin at multiples of `column_block`. No columns: it
-/// needs not.
+/// The panels on which a kernel should be able to run (`Panel` in ir/routine.h). The rows of its
+/// results have `columns` elements, and panels begin at multiples of `column_block`. If `columns`
+/// is 0, the kernel need not run on panels.
 struct PanelForm {
   std::int64_t columns = 0, column_block = 0;
   /// Whether panels have whole rows.
@@ -57,8 +57,9 @@ struct StageSchedule {
   bool tile_unrolled = false;  // whole tiles are transposed in registers
   // consecutive units follow the tiled loop, the order of the operands in memory
   bool along_rows = false;
-  /// Where the bounds of values along the innermost loop begin or end, such as those of the pieces
-  /// of a concatenation. The loop is cut there, so that each part of it reads only what it needs.
+  /// Positions along the innermost loop at which the bounds of a value begin or end, such as the
+  /// ends of the pieces of a concatenation. The loop is split there, so that each part reads only
+  /// the pieces that it needs.
   std::vector<std::int64_t> seams;
   std::size_t unit_dims = 0;  // number of outermost loops that are flattened into the unit index
   // block length of the innermost loop, whose blocks are the last digit of the unit; 0: not cut
@@ -82,8 +83,8 @@ struct KernelSchedule {
   /// Pairs (input, output) that may share memory: the input is read only at the index that is
   /// written.
   std::vector<std::pair<int, int>> in_place;
-  /// By input, whether a panel of the results needs only the same panel of it. Empty if the kernel
-  /// cannot run on panels.
+  /// For each input, whether a panel of the results reads only the same panel of the input. Empty
+  /// if the kernel cannot run on panels.
   std::vector<bool> panel_inputs;
 };
 

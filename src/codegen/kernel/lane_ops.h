@@ -1,9 +1,9 @@
 // Arithmetic of the emitter in LLVM IR.
 //
-// A lane value is a scalar, equal for all lanes, until an operation combines it with a vector.
-// Halves and bfloat16 values are held in registers as float32 values already rounded to their type,
-// booleans as single bits, and complex numbers as structs of two parts, each a scalar or a vector.
-// Nothing is contracted or reassociated.
+// A lane value is a scalar, equal for all lanes, until an operation combines it with a vector. In
+// registers, float16 and bfloat16 values are float32 values already rounded to their type, booleans
+// as single bits, and complex numbers as structs of two parts, each a scalar or a vector. Nothing
+// is contracted or reassociated.
 #pragma once
 
 #include "ir/emit.h"

@@ -46,9 +46,10 @@ llvm::Value* LaneOps::integer_unary(Arith op, llvm::Value* v, DType d) {
 
 namespace {
 
-// Processors divide vectors of floats, and integers one by one. The quotient of integers of up to
-// 32 bits, rounded to a double and then to zero, is exact: a quotient that is no integer is at
-// least 2^-32 away from one, relative to itself, and a double has 53 bits.
+// Processors have vector division for floats, but not for integers. The quotient of integers of up
+// to 32 bits, rounded to a double and then towards zero, is exact: a quotient that is not an
+// integer differs from the nearest integer by at least 2^-32 relative to itself, and a double has
+// 53 bits.
 llvm::Value* quotient_of_doubles(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y,
                                  bool is_signed) {
   llvm::Type* const t = x->getType();
@@ -58,7 +59,7 @@ llvm::Value* quotient_of_doubles(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Val
     return is_signed ? b.CreateSIToFP(v, wide) : b.CreateUIToFP(v, wide);
   };
   llvm::Value* const q = b.CreateFDiv(as_double(x), as_double(y));
-  // The division must be exact, whatever is allowed elsewhere.
+  // The division must be correctly rounded, even if approximations are allowed elsewhere.
   if (auto* const division = llvm::dyn_cast<llvm::Instruction>(q))
     division->setFastMathFlags(llvm::FastMathFlags());
   return is_signed ? b.CreateFPToSI(q, t) : b.CreateFPToUI(q, t);

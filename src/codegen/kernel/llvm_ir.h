@@ -1,5 +1,5 @@
-// The LLVM headers of the kernel compiler. Only the few source files that write IR include this
-// header, and headers that only these include.
+// The LLVM headers of the kernel compiler. They are expensive to compile, so only the few source
+// files that write IR include this header, directly or through private headers.
 #pragma once
 
 #pragma GCC diagnostic push

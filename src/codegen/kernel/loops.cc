@@ -160,9 +160,9 @@ int choose_width(const StageSchedule& s, std::span<const Index> at, const Tracer
   }
   int width = std::min(32, 64 / widest);
   // Wide vectors read memory in longer pieces, but the registers should hold the partial results of
-  // a reduction. Several reductions together read several operands, so less of each will do,
-  // and each of them takes the compiler as long as its vectors are wide. So does every operation
-  // around them, and its values do not fit the registers.
+  // a reduction. Several reductions in one loop read several operands, so a shorter piece of each
+  // suffices. The compile time of each reduction, and of every operation around it, grows with the
+  // width of its vectors, and wide values of these operations do not fit the registers.
   constexpr unsigned kAround = 4;
   const unsigned pieces = std::max(over_rows, static_cast<unsigned>(t.around) / kAround);
   const Isa& isa = host_isa();
@@ -242,14 +242,14 @@ void choose_loops(StageSchedule& s, std::span<const Index> at, const Tracer& t,
     s.tile_unrolled = asked.small && !t.math && s.width == s.tile_length && s.width <= 16;
   } else {
     cut(s, per_element, asked);
-    // A short loop would have as many turns in parts as it has now.
+    // Splitting a short loop would not reduce its number of iterations.
     if (s.kind == StageSchedule::Kind::outputs && s.width && !s.block && !s.any_length &&
         !asked.panel_dims && s.groups.back() == 1 && s.dims.back() >= 8 * s.width)
       s.seams = find_seams(s, at, t);
   }
 }
 
-// Only a few lines of the results are open at a time, each only until it is full.
+// Only a few cache lines of the results are being written at a time, each only until it is full.
 void tile_along_rows(StageSchedule& s) {
   constexpr std::int64_t kStretch = 64;
   s.along_rows = true;

@@ -144,7 +144,7 @@ std::vector<MachinePtr> make_machines(std::vector<MachineRequest> requests) {
         work();
       });
   } catch (const std::system_error&) {
-    // No more threads can be created; the existing ones do the work.
+    // No more threads can be created, so the existing ones do the work.
   }
   work();
   for (std::thread& t : helpers) t.join();

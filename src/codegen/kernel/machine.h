@@ -1,5 +1,4 @@
-// Machine code by content: everything with the same key is compiled once in the process, and kept
-// on disk.
+// Machine code by content: code with the same key is compiled once per process, and cached on disk.
 #pragma once
 
 #include "codegen/kernel/jit.h"

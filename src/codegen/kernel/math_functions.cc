@@ -83,7 +83,7 @@ const std::vector<MathFunction>& all_math_functions() {
       v.push_back(row.f32);
       v.push_back(row.f64);
     }
-    // Remainders must be exact, which only the C library's are for every quotient.
+    // Remainders must be exact for every quotient, which only the C library guarantees.
     v.push_back({"fmodf", reinterpret_cast<void*>(static_cast<float (*)(float, float)>(&fmodf))});
     v.push_back({"fmod", reinterpret_cast<void*>(static_cast<double (*)(double, double)>(&fmod))});
     for (const ComplexFunction& f : all_complex_functions())

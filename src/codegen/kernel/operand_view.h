@@ -9,8 +9,8 @@
 
 namespace tessera::inline v0::codegen {
 
-/// An operand that is not stored. Its elements are those of another array, in another order,
-/// possibly repeated, and converted to the dtype of the operand, which holds their values exactly.
+/// An operand that is not stored. Its elements are those of another array, possibly permuted,
+/// repeated, and converted to the operand's dtype, which represents them exactly.
 struct OperandView {
   struct Part {
     std::int64_t extent = 1, stride = 0;
@@ -20,14 +20,14 @@ struct OperandView {
   /// For each dimension of the operand, the dimensions into which it is split, outermost first.
   /// Strides are distances in elements of the array.
   std::vector<std::vector<Part>> dims;
-  std::int64_t first = 0;  // the element of the array that the operand's first element is
+  std::int64_t first = 0;  // position in the array of the operand's first element
 };
 
 /// Whether every value of `from` is a value of `to`, which has more bytes.
 bool widens(DType from, DType to);
 
-/// How the only output of a program of emitted ops is read from the program's only input; nothing
-/// if it is not a view. The emit rules of the ops say what is read.
+/// The view of the program's only input that the only output of a program of emitted ops is, found
+/// by running the ops' emit rules; nothing if it is not a view.
 std::optional<OperandView> view_of(const Program& p);
 
 }  // namespace tessera::inline v0::codegen

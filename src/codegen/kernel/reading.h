@@ -1,4 +1,4 @@
-// How a broadcasting equation reads its operand.
+// The positions at which a broadcasting equation reads its operand.
 #pragma once
 
 #include "ir/program.h"

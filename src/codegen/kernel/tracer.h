@@ -28,7 +28,7 @@ class Tracer : public Composer {
   /// one per dimension. A value that does not depend on the inner loops counts once for all their
   /// iterations, because it is emitted outside them.
   const std::vector<Index>& run(std::span<const Var> vars, const Shape& space);
-  /// Whether the value was requested at this index.
+  /// Whether the value has been requested at this index.
   bool asked(Var v, std::span<const Index> at) const { return known_.contains(key_of(v, at)); }
   /// Values of expensive ops that were requested at several indices, each starting with `prefix`.
   std::vector<Var> repeated(std::span<const Index> prefix) const;
@@ -64,7 +64,7 @@ class Tracer : public Composer {
 
   std::vector<Access> reads;
   std::vector<Index> linear;          // indices used as numbers, in bounds, or into literals
-  std::vector<Bound> partial_bounds;  // those that only a part of the elements satisfies
+  std::vector<Bound> partial_bounds;  // bounds that only some of the elements satisfy
   std::vector<Reduction> reductions;
   double ops = 0;   // cheap operations per output element
   double math = 0;  // vector function calls per output element

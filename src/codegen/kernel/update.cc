@@ -1,4 +1,4 @@
-// Updates in place: the function that writes the elements of an update into the memory of an
+// In-place updates: the function that writes the elements of an update into the memory of an
 // operand.
 #include "codegen/kernel/scopes.h"
 

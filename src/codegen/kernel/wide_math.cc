@@ -1,8 +1,8 @@
 // The float32 functions that are computed in float64: the tangent and the power.
 //
-// Both would need pairs of floats to stay below one unit in the last place. Doubles take fewer
-// instructions than pairs although they fill twice as many registers, and leave nearly correctly
-// rounded results.
+// In float32, both would need pairs of floats for an error below one unit in the last place.
+// Doubles need fewer instructions than pairs, although they fill twice as many registers, and give
+// nearly correctly rounded results.
 #include "codegen/kernel/float_math.h"
 #include "codegen/kernel/llvm_ir.h"
 

@@ -7,7 +7,7 @@
 
 namespace tessera::inline v0::codegen::matrix {
 
-/// For the processor that host_isa() names: all tiles of float32, and the loops that pack it.
+/// All tiles of float32 for the processor of host_isa(), and the loops that pack float32.
 std::vector<SharedFunction> common_functions();
 
 }  // namespace tessera::inline v0::codegen::matrix

@@ -15,14 +15,14 @@ namespace tessera::inline v0::codegen::matrix {
 namespace {
 
 constexpr std::int64_t kLine = 64;
-// With at most so many pixels, in so many panels, reading weights in place costs less than packing
+// The numbers of pixels and of panels up to which reading weights in place costs less than packing
 // them.
 constexpr std::int64_t kPixelsInPlace = 128;
-// Copied rows that stay in the second-level cache beside panels of weights, in bytes.
+// Bytes of copied rows that fit the second-level cache together with panels of weights.
 constexpr std::int64_t kCopiedBytes = 1 << 17;
 // Fewer tiles would read the weights too often.
 constexpr std::int64_t kLeastPanelTiles = 4;
-// Which of the thread's memories hold copied rows and sums.
+// The numbers of the thread's memories (kept_memory.h) that hold copied rows and sums.
 constexpr int kRowsMemory = 0, kSumsMemory = 2;
 
 }  // namespace
@@ -61,8 +61,8 @@ void Convolution::find_layouts() {
   } else {
     pixel_ = a[2].source, row_ = a[1].source, plane_ = a[0].source;
   }
-  // Pixels lie evenly if each dimension continues the one inside it. A dimension of one point is
-  // anywhere.
+  // Pixels are evenly spaced if each dimension continues the one inside it. A dimension of one
+  // point always does.
   auto even = [&](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t image) {
     std::int64_t next = x;
     bool fits = true;
@@ -88,7 +88,7 @@ void Convolution::find_layouts() {
   weights_in_place_ = s.weights_output == 1 && terms_ > 0 && pixels_ <= kPixelsInPlace &&
                       parts_of(pixels_, most_rows()) <= kPanelsInPlace &&
                       (s.weights_input * size_ % kPage != 0 || pixels_ <= 2 * most_rows());
-  std::int64_t steps = 0;  // the steps of all taps lie evenly
+  std::int64_t steps = 0;  // the steps of all taps are evenly spaced
   for (const ConvTap& z : a[0].taps)
     for (const ConvTap& y : a[1].taps)
       for (const ConvTap& x : a[2].taps)
@@ -128,8 +128,8 @@ void Convolution::cut_chunks() {
         }
 }
 
-// A source that is turned over is cut within images or between them, so that a task turns over
-// little beyond what it multiplies.
+// A source that is transposed is divided within images or between them, so that a task transposes
+// little more than it multiplies.
 void Convolution::cut_tasks(std::int64_t tasks) {
   constexpr std::int64_t kLeastTiles = 3;
   const std::int64_t least = kLeastTiles * most_rows(),
@@ -152,7 +152,7 @@ void Convolution::cut_tasks(std::int64_t tasks) {
 }
 
 std::int64_t Convolution::block_of(std::int64_t rows) const {
-  // Bytes that are copied for a row.
+  // The number of bytes that are copied for a row.
   const std::int64_t row =
       std::max<std::int64_t>(1, by_windows_ ? shape_.axes[1].step * window_row_ / shape_.axes[2].out
                                             : chunk_of(terms_) * size_);
@@ -241,7 +241,8 @@ Convolution::Source Convolution::source_in_place(const void* source) const {
           a[1].source * size_, a[2].source * size_};
 }
 
-// Says what `pack` found out, if it matters.
+// Whether all weights are finite, as recorded by `pack`. Also true without padding, where it does
+// not matter.
 bool Convolution::finite_weights(const void* packed) const {
   const auto* odd =
       reinterpret_cast<const std::int64_t*>(static_cast<const char*>(packed) + panel_bytes());
@@ -273,7 +274,7 @@ void Convolution::run_in_panels(const void* source, const void* weights, const v
   const bool finite = finite_weights(packed);
   for (std::int64_t done = 0; done < rows; done += block) {
     const Panel panel{begin + done, column, std::min(block, rows - done), columns};
-    // Where the whole result would begin.
+    // The address at which the whole result would begin.
     auto* to = reinterpret_cast<char*>(
         reinterpret_cast<std::uintptr_t>(place(panel)) -
         static_cast<std::uintptr_t>((panel.row * direct_row_ + column) * size_));
@@ -354,7 +355,7 @@ void Convolution::run_rows(const Source& source, const Panels& panels, char* des
   }
 }
 
-// As Product::multiply, with the packed weights of all chunks of a panel behind each other.
+// Like Product::multiply, with the packed weights of all chunks of a panel in sequence.
 void Convolution::multiply(const char* a, const std::vector<const char*>& at, const Panels& b,
                            const Chunk& chunk, std::int64_t rows, std::int64_t columns, char* c,
                            std::int64_t c_row) const {
@@ -398,9 +399,9 @@ void Convolution::multiply(const char* a, const std::vector<const char*>& at, co
   }
 }
 
-// Padding is not a number that a weight is multiplied by, so that an infinite weight gives no NaN
-// there. Where weights are not finite, the pixels whose windows reach into the padding are computed
-// again, in the same order without the padding.
+// Weights are not to be multiplied by padding, where an infinite weight would give NaN. If weights
+// are not finite, the pixels whose windows reach into the padding are therefore computed again, in
+// the same order but without the padding.
 template <class T>
 void Convolution::without_padding(const T* source, const T* weights, T* destination,
                                   std::int64_t first, std::int64_t rows, std::int64_t column,

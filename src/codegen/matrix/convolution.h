@@ -1,11 +1,11 @@
 // Convolutions by the kernels of micro_kernel.h, as implicit products of matrices: rows are output
 // pixels, columns are output channels, and k runs over (window position, input channel).
 //
-// Tiles of pixels of one row of the result read the source as it lies, from a copy with zeros in
+// A tile of pixels of one row of the result reads the source directly, from a copy with zeros in
 // its padding (convolution_windows.cc). Where rows are too short for that, a task copies the
 // elements under the windows of some pixels to rows of a matrix in the nearer caches, a chunk of k
 // at a time. The weights are packed once for all tasks. A source whose channels are not adjacent is
-// turned over first, and so is the result.
+// first transposed to channels-last, and the result is transposed back.
 //
 // The order of the sum of an element follows from the window and the number of input channels
 // alone, and its chunks are those of a product (product.h). So an element has the same bits
@@ -50,22 +50,24 @@ struct ConvShape {
 /// Immutable, and safe to use on several threads with distinct results.
 class Convolution {
  public:
-  /// Divides the work into about `tasks` tasks. `keeps`: packed weights are kept from call to call,
-  /// so they are packed for a few pixels, too. With `block_bytes`, blocks of the result are no
-  /// larger, as far as that leaves a few tiles (run_in_panels).
+  /// Divides the work into about `tasks` tasks. With `keeps`, packed weights are kept between
+  /// calls, so packing them pays even for a few pixels. `block_bytes`, if not 0, limits the size of
+  /// a block of the result, as long as a block still has a few tiles (run_in_panels).
   Convolution(const ConvShape& shape, std::int64_t tasks, bool keeps = false,
               std::int64_t block_bytes = 0);
 
-  /// The size of the packed weights, and the tasks into which packing is divided: none for a few
-  /// pixels, for which weights are read where they are.
+  /// The size of the packed weights, and the number of tasks that pack them. For a few pixels,
+  /// weights are read in place; the tasks then only look for infinite and NaN weights, and there
+  /// are none unless windows reach into the padding.
   std::size_t packed_bytes() const;
   std::int64_t pack_tasks() const;
   void pack(const void* weights, void* to, std::int64_t task) const;
   /// Convolutions with equal keys pack equal weights to equal bytes.
   std::string packed_key() const;
 
-  /// Whether tiles of pixels read windows where the source lies. Each row of the result is cut into
-  /// tiles of its own, so short ones would leave registers empty.
+  /// Whether tiles of pixels read windows from the source directly. Each row of the result is then
+  /// divided into tiles of its own, so this is not done for short rows, which would leave registers
+  /// empty.
   static bool reads_windows(const ConvShape& shape);
 
   std::int64_t tasks() const { return pieces_ * column_pieces_; }
@@ -73,24 +75,24 @@ class Convolution {
   void run(const void* source, const void* turned, const void* weights, const void* packed,
            void* destination, std::int64_t task) const;
 
-  /// Whether rows of the result are pixels with adjacent channels, one behind the other, which
-  /// run_in_panels computes: of `panel_rows` pixels and `panel_columns` channels at most.
+  /// Whether run_in_panels can compute the result, in panels of at most `panel_rows` pixels and
+  /// `panel_columns` channels. Its pixels must follow each other in memory, with adjacent channels.
   bool in_panels() const;
   std::int64_t panel_rows() const;
   std::int64_t panel_columns() const { return column_piece_; }
-  /// As run, a panel at a time. `place` says where its first element goes; the rows are as far
-  /// apart as those of the whole result. `made` is called when the panel is complete.
+  /// Like run, but one panel at a time. `place` returns the address of a panel's first element; its
+  /// rows have the stride of the whole result. `made` is called when the panel is complete.
   void run_in_panels(const void* source, const void* weights, const void* packed, std::int64_t task,
                      const std::function<void*(const Panel&)>& place,
                      const std::function<void(const Panel&)>& made) const;
 
-  /// The size of a copy of the source with adjacent channels, if it should be made once for all
-  /// tasks, and the images that are copied in a task each. Its address is `turned` in run.
+  /// The size of a channels-last copy of the source if one copy should serve all tasks, and
+  /// otherwise 0. `turn` copies one image; run takes the copy as `turned`.
   std::size_t turned_bytes() const;
   void turn(const void* source, void* turned, std::int64_t image) const;
 
  private:
-  // Adjacent elements of the rows of a chunk, in bytes: those of one window row, or of one
+  // Elements of a chunk's rows that are adjacent in the source: those of one window row, or of one
   // position.
   struct Segment {
     std::int64_t z, y;   // offsets of the window row in the source
@@ -105,7 +107,7 @@ class Convolution {
   struct Position {
     std::int64_t image, z, y, x;
   };
-  // Where source rows lie: in place, or turned over with adjacent channels. Distances in bytes.
+  // The location of source rows: in place, or in the channels-last copy. Strides are in bytes.
   struct Source {
     const char* at;
     std::int64_t image, z, y, x;
@@ -131,7 +133,7 @@ class Convolution {
   void find_kernels();
   void prepare_rows(std::int64_t rows);
   std::int64_t block_of(std::int64_t rows) const;
-  /// Tasks and blocks are cut at multiples of so many rows of the matrix.
+  /// Tasks and blocks begin at multiples of this number of rows of the matrix.
   std::int64_t rows_together() const { return by_windows_ ? shape_.axes[2].out : most_rows(); }
 
   template <class F>
@@ -182,12 +184,12 @@ class Convolution {
   std::int64_t window_pixel_ = 0, window_row_ = 0, window_columns_ = 0, window_x_ = 0;
   bool weights_in_place_ = false;  // rows of the weights are read without packing
   bool packs_steps_ = false;       // columns of a step of the weights are adjacent
-  bool direct_ = false;            // rows of the result lie evenly
+  bool direct_ = false;            // rows of the result are evenly spaced
   std::int64_t direct_row_ = 0;
   std::vector<Chunk> chunks_;
-  std::int64_t a_row_ = 0;  // distance of copied rows, in bytes
+  std::int64_t a_row_ = 0;  // stride of copied rows, in bytes
   std::int64_t pieces_ = 1, piece_ = 0, column_pieces_ = 1, column_piece_ = 0;
-  std::int64_t images_ = 0;  // in a piece, if the source is turned over by images
+  std::int64_t images_ = 0;  // in a piece, if the source is transposed image by image
   std::vector<OfHeight> kernels_;
   PackKernel pack_lines_ = nullptr, pack_lines2_ = nullptr, pack_steps_ = nullptr,
              pack_neither_ = nullptr;

@@ -1,5 +1,5 @@
-// The copies that a convolution by products makes: packed weights, a source whose channels are made
-// adjacent, the rows of the matrix, and results in other layouts.
+// The copies that a convolution as a matrix product makes: packed weights, a channels-last source,
+// rows of the im2col matrix, and results in other layouts.
 #include "codegen/matrix/convolution.h"
 #include "codegen/matrix/kept_memory.h"
 #include "codegen/matrix/sizes.h"
@@ -13,12 +13,13 @@ namespace tessera::inline v0::codegen::matrix {
 
 namespace {
 
-// Which of the thread's memories hold a panel of weights, and a source that is turned over.
+// The numbers of the thread's memories (kept_memory.h) that hold a panel of weights, and a
+// transposed source.
 constexpr int kPanelMemory = 1, kTurnedMemory = 3;
 
 typedef char SixteenBytes __attribute__((vector_size(16), aligned(1), may_alias));
 
-// Runs are often shorter than what a call of memcpy is worth.
+// Runs are often too short for a call of memcpy to pay.
 inline void copy_bytes(char* to, const char* from, std::int64_t bytes) {
   constexpr std::int64_t kShort = 128;
   if (bytes > kShort) {
@@ -67,12 +68,12 @@ bool all_finite(const T* x, std::int64_t count) {
   return finite;
 }
 
-// Moves an element from strided place to strided place, for layouts that no kernel knows.
+// Moves one element, for layouts that no kernel supports.
 void move_element(char* to, const char* from, std::int64_t size) {
   std::memcpy(to, from, static_cast<std::size_t>(size == 8 ? 8 : 4));
 }
 
-// The lines of `length` elements that a task packs.
+// The number of lines of `length` elements that a task packs.
 std::int64_t packed_together(std::int64_t length, std::int64_t multiple) {
   constexpr std::int64_t kElements = 1 << 16;
   return round_up(std::max<std::int64_t>(1, kElements / length), multiple);
@@ -85,7 +86,8 @@ std::int64_t Convolution::panel_bytes() const {
 }
 
 // A task packs some steps of all panels, where the columns of a step are adjacent in memory, and
-// all steps of some panels elsewhere. Of weights in place, it looks at some steps.
+// all steps of some panels elsewhere. If weights are read in place, it only checks some steps for
+// infinite and NaN weights.
 std::int64_t Convolution::pack_tasks() const {
   if (terms_ == 0 || (weights_in_place_ && !pads_)) return 0;
   if (packs_steps_) return parts_of(terms_, packed_together(shape_.outputs, kPackedSteps));
@@ -165,8 +167,8 @@ void Convolution::pack(const void* weights, void* to, std::int64_t task) const {
     }
 }
 
-// Calls f(start, k, steps) for steps in [begin, end) that lie evenly in the weights: those of a
-// tap, or of several that continue each other.
+// Calls f(start, k, steps) for each evenly spaced run of the steps [begin, end) in the weights: the
+// steps of a tap, or of several taps that continue each other.
 template <class F>
 void Convolution::each_run(std::int64_t begin, std::int64_t end, F f) const {
   const ConvShape& s = shape_;
@@ -219,8 +221,8 @@ void Convolution::pack_run(const char* weights, char* to, std::int64_t k, std::i
     call(one, column, 1, std::min<std::int64_t>(lanes_, columns - column));
 }
 
-// Windows that are runs in memory are transposed as they lie, some inputs at a time, and the rows
-// of the panel are put in order from there.
+// Windows that are contiguous in memory are transposed as a whole, some inputs at a time, and then
+// copied to the rows of the panel in their order.
 void Convolution::pack_windows(const char* weights, char* to, std::int64_t columns) const {
   const ConvShape& s = shape_;
   const std::int64_t window = s.weights_input, vector = lanes_ * size_;
@@ -284,13 +286,13 @@ Convolution::Source Convolution::turn_source(const char* source, std::int64_t fi
     turn_rows(image + (iz * a[0].source + y.first * a[1].source) * size_,
               std::max<std::int64_t>(0, y.second - y.first),
               to + (iz - z.first) * of_plane * size_);
-  // Distances that make positions in the image positions in the copy.
+  // Strides of the copy, by which positions in the image become positions in the copy.
   return {to - (z.first * of_plane + y.first * row_) * size_, 0, of_plane * size_, row_ * size_,
           pixel_ * size_};
 }
 
 std::size_t Convolution::turned_bytes() const {
-  // Tasks that read the same pixels would each turn them over.
+  // Otherwise, tasks that read the same pixels would each transpose them.
   if (!turns_source_ || column_pieces_ == 1) return 0;
   return static_cast<std::size_t>((shape_.batch * shape_.axes[0].in * plane_ + lanes_) * size_);
 }
@@ -307,7 +309,7 @@ void Convolution::turn(const void* source, void* turned, std::int64_t image) con
 void Convolution::turn_rows(const char* from, std::int64_t rows, char* to) const {
   const ConvShape& s = shape_;
   const ConvAxis* a = s.axes;
-  // Rows that follow each other are turned over as one.
+  // Contiguous rows are transposed as one.
   const bool adjacent = a[1].source == a[2].in * a[2].source;
   const std::int64_t together = adjacent ? std::max<std::int64_t>(1, rows) : 1,
                      count = together * a[2].in;
@@ -320,7 +322,8 @@ void Convolution::turn_rows(const char* from, std::int64_t rows, char* to) const
       args.from_panel = lanes_ * args.from_line;
       args.to_step = pixel_ * size_;
       args.to_panel = lanes_ * size_;
-      // A few pixels at a time, of which all channels are written while their lines are near.
+      // A few pixels are written at a time, with all their channels, while their cache lines are in
+      // the nearest cache.
       constexpr std::int64_t kPixels = 64;
       for (std::int64_t i = 0; i < count; i += kPixels) {
         args.steps = std::min(kPixels, count - i);
@@ -380,7 +383,7 @@ void Convolution::write_rows(const char* sums, std::int64_t sums_row, char* dest
                              std::int64_t columns) const {
   const ConvShape& s = shape_;
   const ConvAxis* a = s.axes;
-  // Pixels lie evenly as far as each dimension continues the one inside it.
+  // Pixels are evenly spaced across the dimensions that continue the one inside them.
   std::int64_t even = 1, pixel = 1;
   for (int i = 2; i >= 0; --i) {
     if (a[i].out == 1) continue;
@@ -416,7 +419,8 @@ void Convolution::write_rows(const char* sums, std::int64_t sums_row, char* dest
       pack_steps_(&args);
       done = args.panels * lanes_;
     }
-    // Some pixels at a time, so that neighbours in the result are written one after the other.
+    // Some pixels are copied at a time, so that neighbours in the result are written one after the
+    // other.
     constexpr std::int64_t kTogether = 16;
     for (; done < run; done += kTogether)
       for (std::int64_t c = 0; c < columns; ++c)

@@ -1,7 +1,7 @@
-// Windows that are read where the source lies: the elements of a window row are a run of the
-// source, and neighbouring outputs of a row of the result read the same run a pixel further. So a
-// tile of pixels of one row needs no matrix of windows. Only the source itself is copied, once,
-// with zeros in its padding.
+// Windows that are read directly from the source: the elements of a window row are a contiguous run
+// of the source, and the next output of a row of the result reads the same run one pixel further
+// on. So a tile of pixels of one row needs no im2col matrix. Only the source itself is copied,
+// once, with zeros in its padding.
 #include "codegen/matrix/convolution.h"
 #include "codegen/matrix/kept_memory.h"
 #include "codegen/matrix/sizes.h"
@@ -14,9 +14,9 @@ namespace tessera::inline v0::codegen::matrix {
 namespace {
 
 constexpr int kWindowsMemory = 0;
-// Lower tiles would read the weights too often.
+// Tiles of fewer rows would read the weights too often.
 constexpr int kLeastRows = 5;
-// Pixels at multiples of the first distance would share a few sets of the nearest cache.
+// Pixels at multiples of the first distance would share only a few sets of the nearest cache.
 constexpr std::int64_t kSharedSets = 2048, kNextSet = 64;
 
 }  // namespace
@@ -50,8 +50,8 @@ void Convolution::find_runs() {
       c.runs.push_back({s.y * window_row_ + s.start, s.to / size_ * b_step, s.bytes / size_});
 }
 
-// Copies the rows of the source under some rows of the result. Sets where each finds the pixel of
-// its first output.
+// Copies the rows of the source under some rows of the result, and records for each row where the
+// pixel of its first output is.
 void Convolution::copy_windows(const Source& source, std::int64_t first, std::int64_t rows,
                                std::vector<const char*>& at) const {
   const ConvAxis* a = shape_.axes;

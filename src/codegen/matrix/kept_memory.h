@@ -6,8 +6,8 @@
 
 namespace tessera::inline v0::codegen::matrix {
 
-/// At least `bytes` bytes that begin on a page. Each `which` names its own memory; its contents are
-/// lost when more is asked for.
+/// At least `bytes` bytes, aligned to a page. Each `which` has separate memory, whose contents are
+/// lost when a larger size is requested.
 inline constexpr int kKeptMemories = 5;
 char* kept_memory(std::size_t bytes, int which);
 

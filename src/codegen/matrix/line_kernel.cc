@@ -70,8 +70,8 @@ class LineEmitter {
   llvm::Value* at(llvm::Value* p, llvm::Value* bytes) {
     return b_.CreateGEP(b_.getInt8Ty(), p, bytes);
   }
-  // Sums that fill the registers, beside the vectors of a line and one of A, and that hide how long
-  // an addition takes.
+  // The number of sums: together with the vectors of a line and one of A they fill the registers,
+  // and they are enough to hide the latency of an addition.
   int lines_together() const {
     const int registers = host_isa().vector_registers - 2;
     return std::clamp(registers / ((lines_.rows + 1) * units_), 1, 8);
@@ -104,8 +104,8 @@ class LineEmitter {
         finish(&state[static_cast<std::size_t>(2 + (row * count + line) * units_)], row,
                at(at(c, b_.CreateMul(c_row_, b_.getInt64(row))), b_.getInt64(line * size())));
   }
-  // Adds the products of kLineSums words of each line, of which only `rest_` elements exist unless
-  // all do.
+  // Adds the products of kLineSums words of each line. If the line ends there, only `rest_`
+  // elements of them exist.
   void add_words(Values& state, int count, bool whole) {
     const int lanes = terms_.lanes(), elements = lanes * terms_.steps();
     llvm::Type* type = terms_.vector_of(terms_.from(), terms_.steps());

@@ -1,5 +1,6 @@
-// Products of a few rows with lines of B whose steps of k are adjacent in memory, such as a vector
-// times a transposed matrix. Lanes are steps of k, so that nothing is transposed.
+// Products of a few rows with columns of B ("lines") whose steps of k are adjacent in memory, such
+// as a vector times a transposed matrix. Vector lanes hold steps of k, so that nothing has to be
+// transposed.
 //
 // The sum of an element has kLineSums partial sums of words: word i is added to sum i % kLineSums,
 // in order. Halves of the partial sums are then added until one is left. So the order follows from
@@ -14,9 +15,10 @@
 namespace tessera::inline v0::codegen::matrix {
 
 inline constexpr int kLineSums = 16;
-/// The most rows of a kernel.
+/// The maximum number of rows of a kernel.
 inline constexpr int kLineRows = 7;
-/// The words of a line that are added before the result: then another chunk begins.
+/// The number of words of a line in a chunk. The sum of a chunk is added to the result before the
+/// next one begins.
 inline constexpr std::int64_t kLineChunk = 8192;
 
 struct Lines {
@@ -27,10 +29,10 @@ struct Lines {
 
 /// Arguments of a kernel. Distances are in bytes.
 struct LineArgs {
-  const void *a, *b;  // A in words, with zeros behind the last one up to a multiple of kLineSums
+  const void *a, *b;  // A in words, padded with zeros to a multiple of kLineSums
   void* c;
   std::int64_t a_row, b_line, c_row;
-  std::int64_t turns, rest;  // of kLineSums words, and the elements behind them
+  std::int64_t turns, rest;  // groups of kLineSums words, and the elements after them
   std::int64_t lines;
   std::int64_t add = 0;                 // whether sums are added to the result
   const std::int32_t* minus = nullptr;  // see TileArgs

@@ -7,8 +7,9 @@
 
 namespace tessera::inline v0::codegen::matrix {
 
-/// Runs `body` `turns` times, which may be none, with values that it carries from turn to turn and
-/// that begin with `starts`. `body` takes them and returns the next ones. Returns the last ones.
+/// Writes a loop of `turns` iterations, possibly none, with loop-carried values that begin as
+/// `starts`. `body` takes the values and returns those of the next iteration. Returns the final
+/// values.
 template <class Body>
 std::vector<llvm::Value*> carrying_loop(IrBuilder& b, llvm::Value* turns,
                                         const std::vector<llvm::Value*>& starts, Body body) {

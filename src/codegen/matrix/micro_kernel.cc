@@ -17,13 +17,13 @@ namespace {
 
 using Values = std::vector<llvm::Value*>;
 
-// Steps of k in one turn of the inner loop.
+// Steps of k in one iteration of the inner loop.
 constexpr int kUnrolled = 4;
-// B is fetched ahead by tiles of at least so many rows. With fewer rows, a product of what is in a
-// cache is limited by loads.
+// The number of rows from which a tile prefetches B. With fewer rows, a product of operands in a
+// cache is limited by loads, which prefetching would increase.
 constexpr int kRowsToFetch = 4;
-// With rows as far apart as a register says, an x86 address reaches three rows from one pointer:
-// at 0, 1 and 2 times the distance.
+// If the stride of rows is in a register, an x86 address reaches three rows from one pointer: at 0,
+// 1 and 2 times the stride.
 constexpr int kRowsOfPointer = 3;
 
 class TileEmitter {
@@ -160,14 +160,14 @@ class TileEmitter {
     }
     return words;
   }
-  // Fetches the rows from which the words of a later row of B are made.
+  // Prefetches the rows from which the words of a later row of B are made.
   void prefetch_b(llvm::Value* row) {
     const bool in_place = tile_.read_b == ReadB::elements;
     for (int i = 0; i < (in_place ? terms_.steps() : 1); ++i)
       prefetch(i ? at(row, b_.CreateMul(b_step_, b_.getInt64(i))) : row,
                tile_.vectors * lanes_ * (in_place ? element_size() : size()));
   }
-  // Fetches the cache lines that begin in so many bytes.
+  // Prefetches the cache lines that begin within this number of bytes.
   void prefetch(llvm::Value* row, std::int64_t bytes) {
     constexpr std::int64_t kLine = 64;
     for (std::int64_t i = 0; i < bytes; i += kLine)
@@ -182,7 +182,7 @@ class TileEmitter {
       b_.CreateAlignedStore(v, to, align);
   }
 
-  // The pointers with which a turn of the loop over k begins.
+  // The pointers at the start of an iteration of the loop over k.
   struct Position {
     Values a;
     llvm::Value* b;
@@ -205,7 +205,7 @@ class TileEmitter {
     } else {
       from = at(p.a[0], row * size());
     }
-    // Words of a matrix in place are aligned as its elements are.
+    // Words of a matrix in place have the alignment of its elements.
     const std::int64_t part = size() / parts_;
     Values parts;
     for (int i = 0; i < parts_; ++i)
@@ -222,7 +222,7 @@ class TileEmitter {
     sums[0] = terms_.add_products(b_.CreateFNeg(x[1]), y[1], sums[0]);
     sums[1] = terms_.add_products(x[1], y[0], sums[1]);
   }
-  // Adds the terms of `steps` words, and moves the pointers behind them.
+  // Adds the terms of `steps` words, and advances the pointers past them.
   void add_terms(Position& p, Values& sums, int steps) {
     for (int step = 0; step < steps; ++step) {
       const Values words = row_of_b(p.b);
@@ -241,14 +241,15 @@ class TileEmitter {
     if (tile_.read_a == ReadA::by_rows)
       for (llvm::Value*& a : p.a) a = opaque(at(a, steps * size()));
   }
-  // The same pointer, of which LLVM does not know that it advances evenly. LLVM would otherwise
-  // give every row a pointer of its own, for which there are too few registers.
+  // The same pointer, but hiding from LLVM that it advances evenly. LLVM would otherwise keep a
+  // separate pointer for every row, for which there are too few registers.
   llvm::Value* opaque(llvm::Value* p) {
     auto* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy()}, false);
     return b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {p});
   }
 
-  // A loop over `turns` turns of `steps` steps each. Replaces position and sums by those behind it.
+  // Writes a loop of `turns` iterations with `steps` steps each, and replaces position and sums by
+  // those after it.
   void loop(llvm::Value* turns, int steps, Position& p, Values& sums) {
     llvm::BasicBlock *before = b_.GetInsertBlock(), *body = block("k"), *after = block("behind");
     b_.CreateCondBr(b_.CreateICmpNE(turns, b_.getInt64(0)), body, after);
@@ -332,7 +333,7 @@ class TileEmitter {
     }
   }
 
-  // Adds the terms of `k` steps that lie evenly.
+  // Adds the terms of `k` evenly spaced steps.
   void add_run(Position p, llvm::Value* k, Values& sums) {
     loop(b_.CreateLShr(k, b_.getInt64(2)), kUnrolled, p, sums);
     loop(b_.CreateAnd(k, b_.getInt64(kUnrolled - 1)), 1, p, sums);
@@ -357,7 +358,7 @@ class TileEmitter {
   }
 
   void emit_tile(llvm::Value* b, llvm::Value* c) {
-    // The result is needed only when the sums are finished, so it is fetched meanwhile.
+    // The result is needed only when the sums are finished, so it is prefetched meanwhile.
     for (int row = 0; row < tile_.rows; ++row)
       prefetch(row ? at(c, b_.CreateMul(c_row_, b_.getInt64(row))) : c,
                tile_.vectors * lanes_ * size());
@@ -393,8 +394,8 @@ static_assert(kUnrolled == 4);
 }  // namespace
 
 int most_rows() {
-  // Beside the sums, registers hold a row of B, an element of A and, without fused multiply-adds, a
-  // product.
+  // In addition to the sums, registers hold a row of B, an element of A and, without fused
+  // multiply-adds, a product.
   const int others = kTileVectors + (host_isa().fused ? 1 : 3);
   return (host_isa().vector_registers - others) / kTileVectors;
 }

@@ -35,9 +35,9 @@ struct Tile {
   ReadA read_a = ReadA::by_rows;
   ReadB read_b = ReadB::words;
   DType b_element = DType::float32;  // of B in place
-  /// B is fetched ahead although there are few rows.
+  /// B is prefetched although there are few rows.
   bool fetches = false;
-  /// The steps of k lie in runs (TileArgs::runs).
+  /// The steps of k are in runs (TileArgs::runs).
   bool in_runs = false;
 };
 
@@ -45,7 +45,8 @@ struct Tile {
 enum class Begin : std::int64_t { zero, result };
 enum class End : std::int64_t { store, add };
 
-/// Steps of k that lie evenly, and where they begin, in bytes from the first elements of A and B.
+/// A run of evenly spaced steps of k. `a` and `b` are the byte offsets of its first step from the
+/// first elements of A and B.
 struct StepRun {
   std::int64_t a, b, steps;
 };
@@ -57,27 +58,27 @@ struct TileArgs {
   void* c;
   std::int64_t a_step;          // see ReadA
   std::int64_t b_step, b_tile;  // from one row of words or elements, and one tile, to the next
-  /// How far ahead B is fetched. Processors foresee the next lines of a packed panel, but not those
-  /// of rows that are far apart.
+  /// How far ahead B is prefetched. Processors prefetch the next lines of a packed panel by
+  /// themselves, but not those of rows that are far apart.
   std::int64_t b_ahead;
   std::int64_t c_row;
   std::int64_t k, tiles;  // `k` counts words, or runs
   Begin begin = Begin::zero;
   End end = End::store;
   std::int64_t lanes = 0;
-  /// What is subtracted from each row's sums: 128 times the sum of the row of A, or zeros. Only for
-  /// Terms::quads_int8, where 128 is added to the elements of B.
+  /// The number that is subtracted from each row's sums: 128 times the sum of the row of A, or
+  /// zero. It is used only for Terms::quads_int8, where 128 is added to the elements of B.
   const std::int32_t* minus = nullptr;
   /// The runs of a tile whose steps lie in runs. There may be none.
   const StepRun* runs = nullptr;
 };
 using TileKernel = void (*)(const TileArgs*);
 
-/// The shape of the tile for large products: as many rows, of two vectors, as the registers hold.
-/// The vectors are one of complex numbers, which have two parts.
+/// The shape of the tile for large products: as many rows of two vectors as the registers hold. For
+/// complex numbers, the two vectors are the real and the imaginary parts.
 inline constexpr int kTileVectors = 2;
 int most_rows();
-/// The most vectors that a tile of so few rows may have in a row.
+/// The maximum number of vectors per row in a tile of this many rows.
 int most_vectors(int rows, int parts = 1);
 
 /// The kernel of a tile, which is a TileKernel.

@@ -18,7 +18,7 @@ namespace {
 
 using Values = std::vector<llvm::Value*>;
 
-// Lines that are transposed are fetched this far ahead.
+// How far ahead lines that are transposed are prefetched.
 constexpr int kBytesAhead = 512;
 
 class PackEmitter {
@@ -58,7 +58,7 @@ class PackEmitter {
                            b_.CreateVectorSplat(static_cast<unsigned>(lanes_ * parts_), lines_));
       all_ = b_.CreateICmpUGE(lines_, b_.getInt64(lanes_));
     } else {
-      // Lines that do not exist are copies of the last one.
+      // Missing lines are copies of the last one.
       auto* last = b_.CreateSub(lines_, b_.getInt64(1));
       for (int i = 0; i < lanes_; ++i) {
         auto* line = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.getInt64(i), last);

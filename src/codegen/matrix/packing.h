@@ -22,11 +22,11 @@ enum class Adjacent {
 struct Packer {
   DType from = DType::float32;
   Kind kind;
-  /// B, to whose int8 elements 128 is added, and whose complex numbers are split into parts.
+  /// Packs B. If so, 128 is added to int8 elements, and complex numbers are split into parts.
   bool right = false;
   Adjacent adjacent = Adjacent::lines;
-  /// The vectors of lines that are copied side by side; more than one only if lines are adjacent,
-  /// and only if all of their lines exist.
+  /// The number of vectors of lines that are copied side by side. It may exceed one only if lines
+  /// are adjacent and all lines of the vectors exist.
   int vectors = 1;
 };
 
@@ -56,8 +56,8 @@ inline Adjacent adjacent_in(const Distances& d) {
   return d.line == 1 ? Adjacent::lines : d.step == 1 ? Adjacent::steps : Adjacent::neither;
 }
 
-/// How lines are copied into panels of `width` lines, in each the words one after the other. A
-/// panel begins `each` lines behind the one before it.
+/// How lines are copied into panels of `width` lines. In a panel, the words of a step are adjacent.
+/// Each panel begins `each` lines after the previous one.
 struct Panelling {
   PackKernel kernel, two_vectors;  // the latter copies two vectors of lines, or is null
   Distances distances;
@@ -68,7 +68,7 @@ struct Panelling {
   std::int64_t panel_words;  // from one panel to the next
 };
 
-/// Copies `steps` steps of some panels. Of `available` lines, those behind a panel's own may be
+/// Copies `steps` steps of some panels. `available` lines exist; lines past a panel's own may be
 /// copied as well.
 void pack_panels(const Panelling& p, const void* from, std::int64_t available, std::int64_t panels,
                  std::int64_t steps, void* to);

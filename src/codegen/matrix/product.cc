@@ -16,15 +16,16 @@ namespace tessera::inline v0::codegen::matrix {
 
 namespace {
 
-// The words that a product with few rows adds at a time: of rows of B that are read side by side,
-// whose elements may be narrower than words, or that are packed into the nearest cache.
+// The number of words that a product with few rows adds at a time: of rows of B that are streamed
+// together, whose elements may be narrower than words, or of rows that are packed into the nearest
+// cache.
 constexpr std::int64_t kStreamedSteps = 8, kStreamedNarrow = 16, kStreamedPack = 128;
-// With at most so many rows, in so many panels, reading B in place costs less than packing it.
+// The numbers of rows and of panels up to which reading B in place costs less than packing it.
 constexpr std::int64_t kRowsInPlace = 128;
-// Panels of A, and columns of B, that are packed before they are multiplied: few enough that they
-// stay in a cache, and many enough that the other operand is not read often.
+// The numbers of panels of A, and of columns of B, that are packed before they are multiplied: few
+// enough to stay in a cache, and enough that the other operand is not read too often.
 constexpr std::int64_t kPanelsTogether = 36, kColumnsTogether = 2048;
-// Packing smaller operands in each call costs nothing.
+// Operands smaller than this are packed in each call, at negligible cost.
 constexpr double kLeastPacked = 1 << 14;
 
 template <class T>
@@ -45,8 +46,8 @@ std::int64_t chunk_of(std::int64_t k, Terms terms) {
   return round_up(parts_of(k, parts_of(k, most)), kRound);
 }
 
-// Where the panels of an operand lie. Distances are in bytes; those of rows in place have no
-// `panel`, but a distance of lines.
+// The location of an operand's panels. Strides are in bytes. Rows in place have no `panel` stride,
+// but one between lines.
 struct Product::Panels {
   const char* at;
   std::int64_t step, panel, ahead = 0, line = 0;
@@ -60,7 +61,7 @@ struct Product::Packing {
 };
 
 bool adds_by_lines(const Problem& p) {
-  // Shorter lines leave too many lanes empty.
+  // Shorter lines would leave too many lanes empty.
   constexpr std::int64_t kLeastSteps = 2 * kLineSums;
   return !p.in_order && p.m <= kLineRows && p.b.step == 1 && p.b.line != 1 && p.k >= kLeastSteps &&
          p.kind.terms != Terms::pairs_bfloat16 && !on_unit(p.kind.terms) && !is_complex(p.kind.sum);
@@ -84,7 +85,7 @@ Product::Product(const Problem& problem)
              b_converts = p.b_element != p.kind.sum,
              whole_words = p.k % steps_of(p.kind.terms) == 0,
              in_parts = p.part_rows && p.part_rows < m;
-  // Words are made of elements in registers if few rows read them.
+  // If few rows use them, words are made from elements in registers.
   const bool packs_b = b != Adjacent::lines || (b_converts && !(few_rows && whole_words));
   const auto far = [](std::int64_t bytes) { return bytes % kPage == 0; };
   by_lines_ = adds_by_lines(p);
@@ -264,7 +265,7 @@ void Product::multiply(const Heights& heights, std::int64_t first, std::int64_t 
   }
 }
 
-// 128 times the sums of rows of A: their products with the bytes to which zeros become in B.
+// 128 times the sums of rows of A: their products with the bytes that zeros become in B.
 const std::int32_t* Product::sums_of_rows(const Heights& heights, std::int64_t first,
                                           std::int64_t last, const Panels& a,
                                           std::int64_t steps) const {
@@ -323,8 +324,8 @@ void Product::multiply_rows(const Part& part, const Panels& b, std::int64_t firs
   }
 }
 
-// Where the panels of some columns of B lie, for steps of a chunk. They are packed first unless
-// they are read in place or all tasks share them.
+// The location of the panels of some columns of B, for the steps of a chunk. They are packed first
+// unless they are read in place or all tasks share them.
 Product::Panels Product::panels_of_b(const Part& part, std::int64_t step, std::int64_t steps,
                                      std::int64_t column, std::int64_t columns) const {
   const Distances& d = problem_.b;
@@ -369,7 +370,7 @@ void Product::run_stretch(const Part& part, std::int64_t first, void* sums) cons
   const std::int64_t chunk = chunk_of(problem_.k, problem_.kind.terms);
   const std::int64_t together = kColumnsTogether / width() * width(), last = first + part.k;
   for (std::int64_t step = first; step < last;) {
-    // The first chunk is added up in the result, and the others beside it.
+    // The first chunk is summed in the result itself, and the others in separate memory.
     const std::int64_t begin = step / chunk * chunk, end = std::min(begin + chunk, problem_.k),
                        steps = std::min(end, last) - step;
     char* const c = static_cast<char*>(begin ? sums : part.c);
@@ -385,7 +386,7 @@ void Product::run_stretch(const Part& part, std::int64_t first, void* sums) cons
   }
 }
 
-// A few rows times lines of B, in whole chunks.
+// Multiplies a few rows by lines of B, in whole chunks.
 void Product::run_by_lines(const Part& part) const {
   const std::int64_t each = steps_of(problem_.kind.terms), turn = kLineSums * each,
                      chunk = kLineChunk * each;
@@ -431,7 +432,7 @@ void Product::add(void* to, std::int64_t to_row, const void* from, std::int64_t 
   }
 }
 
-// With few rows, a product takes the time in which B is read once. So B is read a few long lines at
+// With few rows, the time of a product is that of reading B once. So B is read a few long lines at
 // a time, while the sums of a strip of columns stay in the nearest cache.
 void Product::run_streaming(const Part& part) const {
   const std::int64_t chunk = chunk_of(part.k, problem_.kind.terms);
@@ -455,8 +456,9 @@ void Product::run_streaming(const Part& part) const {
         const std::int64_t steps = std::min(together, last - step);
         const char* from =
             static_cast<const char*>(part.b) + (step * d.step + column * d.line) * b_size();
-        // Processors foresee the next columns of a few lines if a tile reads enough of each. Of
-        // narrow elements it reads too little, so the next lines are fetched meanwhile.
+        // Processors prefetch the next columns of a few lines by themselves if a tile reads enough
+        // of each. With narrow elements it reads too little, so the next lines are prefetched
+        // explicitly.
         Panels panels{from, d.step * b_size(), width() * b_size(),
                       narrow ? together * d.step * b_size() : 0};
         if (packs) {

@@ -1,13 +1,13 @@
 // Products of matrices by the kernels of micro_kernel.h: how k is divided into chunks, which
 // operands are packed and when, and the order of the blocks.
 //
-// The sum of an element is the same whatever is decided here. The terms of k are cut into chunks
-// whose length follows from k alone. The terms of a chunk are added in order, by fused
-// multiply-adds that begin with zero, and the sums of the chunks are added in order. So an element
-// has the same bits in a product of one row and of a thousand, in each batch, on any number of
-// workers, and on all processors with fused multiply-adds. Pairs of bfloat16 are added in the same
-// order, a pair at a time. Integers are exact, modulo the width of the sum. A matrix unit has an
-// order of its own (unit_kernel.h).
+// None of these decisions changes the sum of an element. The terms of k are divided into chunks
+// whose length depends on k alone. The terms of a chunk are added in order, by fused multiply-adds
+// that begin with zero, and the sums of the chunks are added in order. So an element has the same
+// bits in a product of one row and of a thousand, in each batch, on any number of workers, and on
+// all processors with fused multiply-adds. Pairs of bfloat16 are added in the same order, a pair at
+// a time. Integers are exact, modulo the width of the sum. A matrix unit has another order
+// (unit_kernel.h).
 //
 // Products of fewer than 8 rows with lines of B whose steps are adjacent have the order of
 // line_kernel.h instead, which also follows from k alone.
@@ -25,7 +25,7 @@
 
 namespace tessera::inline v0::codegen::matrix {
 
-/// The length of the chunks into which `k` terms are cut: so many words that are added in order.
+/// The length, in words, of the chunks into which `k` terms are divided.
 std::int64_t chunk_of(std::int64_t k, Terms terms = Terms::single);
 
 /// A product C = A B of row-major C, of which tasks compute blocks.
@@ -35,13 +35,13 @@ struct Problem {
   std::int64_t m, n, k;
   Distances a, b;
   std::int64_t row_block, column_block;  // the largest blocks of tasks
-  /// If nonzero, a task computes its block in parts of so many rows.
+  /// If nonzero, a task computes its block in parts of this many rows.
   std::int64_t part_rows = 0;
   /// The dtypes in which A and B are stored. Narrower elements are converted to `operand`.
   DType a_element = operand, b_element = operand;
-  /// Never in the order of line_kernel.h.
+  /// Forbids the order of additions of line_kernel.h.
   bool in_order = false;
-  /// All of B is in panels (Product::share), however few rows there are.
+  /// All of B is packed in panels (Product::share), however few rows there are.
   bool panels_given = false;
 };
 
@@ -66,10 +66,10 @@ class Product {
  public:
   explicit Product(const Problem& problem);
 
-  /// Whether the product takes less time if it is given B in panels that are kept from call to
-  /// call.
+  /// Whether the product is faster if it is given B in panels that are kept between calls.
   bool gains_by_panels() const { return gains_by_panels_; }
-  /// What the order of elements in the panels depends on besides B's type and distances.
+  /// The width of the panels, which together with B's type and strides determines the order of
+  /// elements in them.
   std::int64_t panel_width() const { return unit_ ? kUnitBlockColumns : width(); }
   /// The rows of the largest tile.
   std::int64_t tile_rows() const { return unit_ ? kUnitBlockRows : most_rows(); }
@@ -82,10 +82,10 @@ class Product {
 
   /// Computes a part on this thread.
   void run(const Part& part) const;
-  /// Computes whole sums from a stretch of their steps at a time, which `part` holds: steps `first`
-  /// and on. The stretches of a part come in order, from the first step to the last. `sums` is
-  /// memory for m * n sums that keeps its contents between them, or nullptr if all steps are one
-  /// chunk. Products by lines, and those of several steps a word, cannot do this.
+  /// Computes sums a stretch of k at a time: `part` holds the steps from `first` on. The stretches
+  /// must come in order. `sums` is memory for m * n sums whose contents are kept between the calls,
+  /// or nullptr if all steps are one chunk. Products by lines, and products with several steps per
+  /// word, do not support this.
   void run_stretch(const Part& part, std::int64_t first, void* sums) const;
 
  private:
@@ -123,7 +123,7 @@ class Product {
   const int lanes_;
   int vectors_;
   How a_ = How::in_place, b_ = How::in_place;
-  /// B is read once, a few steps at a time over many columns.
+  /// B is streamed: it is read once, a few steps at a time over many columns.
   bool streaming_ = false;
   bool by_lines_ = false;  // see adds_by_lines
   bool gains_by_panels_ = false;

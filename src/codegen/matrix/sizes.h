@@ -14,21 +14,21 @@ inline std::int64_t parts_of(std::int64_t n, std::int64_t each) { return (n + ea
 /// Lines that are a multiple of a page apart share a few sets of a cache.
 inline constexpr std::int64_t kPage = 4096;
 
-/// Steps that are packed for all panels before the next ones, so that rows of B are read in long
-/// pieces.
+/// The number of steps that are packed for all panels before the next steps, so that rows of B are
+/// read in long pieces.
 inline constexpr std::int64_t kPackedSteps = 16;
-/// Rows of B that are read in place are fetched so many steps ahead.
+/// How many steps ahead rows of B are prefetched if they are read in place.
 inline constexpr std::int64_t kStepsAhead = 8;
-/// Reading B in place costs less than packing it for at most so many panels of A.
+/// The number of panels of A up to which reading B in place costs less than packing it.
 inline constexpr std::int64_t kPanelsInPlace = 5;
 
-/// The elements of B that a task packs for all tasks.
+/// The number of elements of B that one task packs for all tasks.
 inline constexpr std::int64_t kSharedElements = 1 << 17;
 
-/// With at most so many rows, a product takes the time in which B is read once from memory.
+/// The number of rows up to which the time of a product is that of reading B once from memory.
 inline constexpr int kRowsStreamed = 3;
 
-/// Rows are divided evenly into panels: the first ones are one row higher than the others.
+/// Divides rows evenly into panels; the first panels may be one row taller than the others.
 struct Heights {
   std::int64_t panels, each = 0, higher = 0;
   explicit Heights(std::int64_t m, std::int64_t tallest = most_rows())

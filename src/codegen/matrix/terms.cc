@@ -74,7 +74,7 @@ std::optional<Terms> unit_terms(DType operand, DType sum) {
     if (operand == DType::int8) terms = Terms::unit_int8;
     if (operand == DType::uint8) terms = Terms::unit_uint8;
   }
-  // Only a product that would use the unit asks the system for it.
+  // Only a product that would use the unit requests it from the system.
   return terms && matrix_unit() != MatrixUnit::none ? terms : std::nullopt;
 }
 
@@ -125,7 +125,7 @@ llvm::Value* TermsIr::words_of_rows(const Values& rows) {
   llvm::Value* words = nullptr;
   for (int i = steps(); i-- > 0;) {
     llvm::Value* row = convert(rows[static_cast<std::size_t>(i)], word_);
-    // The upper bits of all but the last row give way to those of the rows behind it.
+    // The upper bits of all rows but the last are overwritten by those of the following rows.
     if (i + 1 < steps())
       row = b_.CreateAnd(row, llvm::ConstantInt::get(row->getType(), (1u << bits) - 1));
     row = b_.CreateShl(row, static_cast<std::uint64_t>(i * bits));

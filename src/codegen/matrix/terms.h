@@ -18,7 +18,7 @@ enum class Terms : std::int64_t {
   pairs_int16,     // two int16, with sums of int32
   quads_int8,      // four int8, to which 128 is added in B, with sums of int32
   pairs_bfloat16,  // two bfloat16, with sums of float32
-  // The terms of a matrix unit, which has loops of its own (unit_kernel.h).
+  // The terms of a matrix unit, which has separate loops (unit_kernel.h).
   unit_bfloat16,  // two bfloat16, with sums of float32
   unit_float16,   // two float16, with sums of float32
   unit_int8,      // four int8, with sums of int32
@@ -48,7 +48,7 @@ constexpr int steps_of(Terms terms) {
     default: return 2;
   }
 }
-/// The number of words of a vector register, or of parts of words.
+/// The number of words (of complex numbers: of parts of words) that a vector register holds.
 int lanes_of(DType sum);
 
 /// The fastest kind for integers of a dtype that are summed in `sum`, which is int32 or int64. All

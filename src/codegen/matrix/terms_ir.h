@@ -10,7 +10,8 @@ namespace tessera::inline v0::codegen::matrix {
 
 class TermsIr {
  public:
-  /// `shifted`: words are of the operand to whose int8 elements 128 is added (Terms::quads_int8).
+  /// `shifted`: the words belong to the operand to whose int8 elements 128 is added
+  /// (Terms::quads_int8).
   TermsIr(IrBuilder& b, const Kind& kind, DType from, bool shifted);
 
   int lanes() const { return lanes_; }
@@ -20,9 +21,9 @@ class TermsIr {
   llvm::Type* sum() const { return sum_; }
   llvm::Type* vector_of(llvm::Type* element, int count = 1) const;
 
-  /// A vector of words, of vectors of elements: one for each step of a word.
+  /// Makes a vector of words from vectors of elements, one for each step of a word.
   llvm::Value* words_of_rows(const std::vector<llvm::Value*>& rows);
-  /// A vector of words, or a word, of elements that lie in the order of the words already.
+  /// Makes a vector of words, or a word, from elements that are in the order of the words already.
   llvm::Value* words_of_steps(llvm::Value* elements);
   /// sum + x * y, for vectors of words of A and of B.
   llvm::Value* add_products(llvm::Value* x, llvm::Value* y, llvm::Value* sum);

@@ -1,5 +1,5 @@
-// The instructions of AMX. They are emitted with the numbers of their registers, so LLVM neither
-// allocates nor spills tiles and adds no configuration of its own.
+// The instructions of AMX. They are emitted with explicit register numbers, so LLVM neither
+// allocates nor spills tiles and does not configure them.
 #include "base/message.h"
 #include "codegen/kernel/isa.h"
 #include "codegen/matrix/unit_ops.h"

@@ -1,5 +1,6 @@
-// The operations of a matrix unit by vectors, for tests. The registers are memory of the function,
-// and their shapes are read where a processor would read them, so wrong shapes give wrong results.
+// Emulates the operations of a matrix unit with vectors, for tests. The registers are memory of the
+// function. Their shapes are read whenever a processor would read them, so wrong shapes give wrong
+// results.
 #include "codegen/matrix/loop_ir.h"
 #include "codegen/matrix/unit_kernel.h"
 #include "codegen/matrix/unit_ops.h"
@@ -114,17 +115,17 @@ class EmulatedOps final : public UnitOps {
   }
 
   llvm::Value* word(std::uint32_t bits) { return llvm::ConstantInt::get(words_, bits); }
-  // Subnormal numbers as zeros of their sign. A processor rounds to the precision of a normal
-  // number before it decides, so the two differ where a sum just below the smallest normal number
-  // is rounded to it.
+  // Replaces subnormal numbers by zeros of their sign. A processor rounds to the precision of a
+  // normal number before it decides, so the two differ if a sum just below the smallest normal
+  // number is rounded to it.
   llvm::Value* flushed(llvm::Value* x) {
     auto* bits = b_.CreateBitCast(x, words_);
     auto* zero = b_.CreateBitCast(b_.CreateAnd(bits, word(0x80000000u)), floats_);
     return b_.CreateSelect(b_.CreateICmpEQ(b_.CreateAnd(bits, word(0x7f800000u)), word(0)), zero,
                            x);
   }
-  // The first or second number of each pair. Subnormal bfloat16 are taken for zeros, and subnormal
-  // float16 are normal numbers of float32.
+  // The first or second number of each pair. Subnormal bfloat16 are treated as zeros; subnormal
+  // float16 are normal numbers in float32.
   llvm::Value* number(llvm::Value* pairs, int half) {
     if (terms_ == Terms::unit_float16) {
       auto* bits = b_.CreateTrunc(half ? b_.CreateLShr(pairs, 16) : pairs,

@@ -89,7 +89,7 @@ class UnitEmitter {
     b_.SetInsertPoint(join);
   }
 
-  // Calls f(register, its first element) for the sums of a block with such distances between rows.
+  // Calls f(register, its first element) for the sums of a block with this stride of rows.
   template <class F>
   void for_sums(llvm::Value* c, llvm::Value* row_bytes, F f) {
     for (int i = 0; i < heights(); ++i)

@@ -5,7 +5,7 @@
 // of its groups, which are added in the order of k, beginning with zero. Within a group of pairs,
 // the products of the first numbers of all pairs are added up in order, by fused multiply-adds, and
 // so are those of the second numbers. The two sums are added, and then added to the element's sum.
-// Each step rounds to nearest even and takes subnormal numbers for zeros. The order follows from k
+// Each step rounds to nearest even and treats subnormal numbers as zeros. The order follows from k
 // alone. Sums of integers are exact, modulo 2^32.
 #pragma once
 
@@ -38,7 +38,7 @@ struct UnitKernelKind {
 };
 
 /// Arguments of a kernel, which computes `panels` blocks that are adjacent in a row. Distances are
-/// in bytes. Words behind the last step of k are zeros in both operands.
+/// in bytes. In both operands, the words past the last step of k are zeros.
 struct UnitArgs {
   const UnitShapes* shapes;  // unit_shapes(rows)
   const void* a;             // rows of words
@@ -47,12 +47,12 @@ struct UnitArgs {
   std::int64_t a_row, a_group;  // from one row, and one group of words, to the next
   std::int64_t b_panel, c_row;
   std::int64_t groups, panels, rows;
-  std::int64_t from_result = 0;  // whether sums begin with the result, and not with zero
+  std::int64_t from_result = 0;  // 1 if sums begin with the result instead of zero
   std::int64_t columns = 0;      // of a partial block
 };
 using UnitKernel = void (*)(const UnitArgs*);
 
-/// The shapes of the registers for a block of so many rows.
+/// The shapes of the registers for a block of this many rows.
 UnitShapes unit_shapes(std::int64_t rows);
 
 /// The kernel, which is a UnitKernel.

@@ -19,7 +19,8 @@ class UnitOps {
   virtual ~UnitOps() = default;
   UnitOps(const UnitOps&) = delete;
 
-  /// Gives the registers the UnitShapes to which a pointer leads. All are zeros afterwards.
+  /// Configures the registers with the UnitShapes at this address. All registers are zero
+  /// afterwards.
   virtual void configure(llvm::Value* shapes) = 0;
   virtual void zero(int r) = 0;
   /// Loads or stores the rows of a register, which are `row_bytes` bytes apart.
@@ -28,16 +29,17 @@ class UnitOps {
   /// Adds the product of A and B to C. A row of A is a row of words, and a row of B holds the words
   /// of one position of all columns.
   virtual void dot(int c, int a, int b) = 0;
-  /// The unit has no state afterwards, so that threads that do something else do not carry it.
+  /// Releases the unit's state, so that context switches of the thread need not save it.
   virtual void release() = 0;
 
  protected:
   UnitOps() = default;
 };
 
-/// The instructions of AMX. The function that is being written may then use them.
+/// Emits AMX's instructions, and enables them for the function that is being written.
 std::unique_ptr<UnitOps> amx_ops(IrBuilder& b, Terms terms);
-/// The same with vectors. The builder is in the function's first block, where its memory is.
+/// Emulates the operations with vectors. The builder must be in the function's first block, where
+/// the registers' memory is allocated.
 std::unique_ptr<UnitOps> emulated_ops(IrBuilder& b, Terms terms);
 
 }  // namespace tessera::inline v0::codegen::matrix

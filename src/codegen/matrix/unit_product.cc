@@ -12,12 +12,13 @@ namespace tessera::inline v0::codegen::matrix {
 namespace {
 
 constexpr std::int64_t kWordBytes = 4;
-// The words of k that are multiplied before the next ones. A panel of rows then takes 32 KiB, which
-// stay in the first-level cache while panels of B are read past them.
+// The number of words of k in a stretch. A panel of rows then takes 32 KiB, which stay in the
+// first-level cache while panels of B are streamed.
 constexpr std::int64_t kUnitStretch = 256;
-// Panels of A, and columns of B, that are packed before they are multiplied.
+// The numbers of panels of A, and of columns of B, that are packed before they are multiplied.
 constexpr std::int64_t kUnitPanelsTogether = 8, kUnitColumnsTogether = 2048;
-// Rows so many bytes apart share too few sets of the first-level cache to stay there.
+// Rows at a multiple of this stride, in bytes, share too few sets of the first-level cache to stay
+// there.
 constexpr std::int64_t kFarRows = 2048;
 
 }  // namespace
@@ -27,7 +28,7 @@ struct UnitProduct::Rows {
   const char* at;
   std::int64_t row, group, panel;  // `panel` is 0 in place
   Heights heights;
-  std::int64_t first, last;  // panels of rows, of which the first one is at `at`
+  std::int64_t first, last;  // panels of rows; the first one is at `at`
 };
 
 UnitProduct::UnitProduct(const Problem& problem)
@@ -72,7 +73,8 @@ std::int64_t UnitProduct::shared_tasks() const {
                                        kUnitBlockColumns));
 }
 
-// The panels of a stretch of k lie one after the other, and those of the next stretch behind them.
+// The panels of a stretch of k are stored one after the other, followed by those of the next
+// stretch.
 void UnitProduct::share(const void* b, void* to, std::int64_t task) const {
   const Problem& p = problem_;
   const std::int64_t columns = round_up(std::max<std::int64_t>(1, kSharedElements / p.k),
@@ -102,7 +104,7 @@ void UnitProduct::pack_b(const void* from, std::int64_t steps, std::int64_t colu
                 static_cast<std::size_t>((words - existing) * kRow));
 }
 
-// Copies the words of some rows, a register's width of each row and then of the next one.
+// Copies the words of some rows, interleaving pieces of a register's width of each row.
 void UnitProduct::pack_a(const char* from, std::int64_t steps, std::int64_t rows,
                          std::int64_t tallest, char* to) const {
   const Distances& d = problem_.a;

@@ -10,11 +10,12 @@ namespace tessera::inline v0::codegen::matrix {
 
 namespace {
 
-// Window rows are joined for fewer channels, of which a tile would have too few rows.
+// The number of channels below which window rows are joined, because a tile would otherwise have
+// too few rows.
 constexpr std::int64_t kFewChannels = 8;
-// Pixels at larger distances, in bytes, are copied for windows of several points.
+// The stride in bytes from which pixels are copied for windows of several points.
 constexpr std::int64_t kNearPixels = 128, kPairOfLines = 128;
-// Which of the thread's memories hold copies of the operands.
+// The numbers of the thread's memories (kept_memory.h) that hold copies of the operands.
 constexpr int kSourceMemory = 0, kDestinationMemory = 1;
 
 // The outputs in [begin, end) that read inside the source.
@@ -95,7 +96,7 @@ void WeightsGradient::find_layouts() {
   const ConvShape& s = shape_;
   const ConvAxis& row = s.axes[2];
   auto far = [&](std::int64_t distance) { return distance * size_ % kPage == 0; };
-  // A tile reads whole pairs of lines where it is wide, so that a page between them does no harm.
+  // A wide tile reads whole pairs of cache lines, so a stride of a page is harmless.
   const bool narrow = width() * size_ < kPairOfLines;
   copies_source_ = !joins_ && ((s.source_channel != 1 && s.inputs > 1) ||
                                (groups_.panels > 1 && row.source * size_ > kNearPixels &&
@@ -205,7 +206,7 @@ WeightsGradient::Chunk WeightsGradient::chunk_of_pixels(std::int64_t first_row, 
   return chunk;
 }
 
-// Says where the copies of rows lie that a chunk reads.
+// Sets the locations of the copied rows that a chunk reads.
 void WeightsGradient::find_copied(Chunk& chunk) const {
   const ConvAxis* a = shape_.axes;
   for (const Band& band : chunk.bands) {

@@ -23,8 +23,8 @@
 
 namespace tessera::inline v0::codegen::matrix {
 
-/// The chunks into which `rows` rows of `columns` pixels are cut: so many whole rows, or parts of
-/// single rows that have so many pixels. As in a product, the terms of a chunk are added in order,
+/// The size of the chunks into which the pixels are divided: `rows` whole rows, or parts of a
+/// single row that have `columns` pixels. As in a product, the terms of a chunk are added in order,
 /// and so are the sums of the chunks.
 struct PixelChunks {
   std::int64_t rows, columns;
@@ -34,15 +34,15 @@ PixelChunks pixel_chunks(std::int64_t rows, std::int64_t columns);
 /// Immutable, and safe to use on several threads with distinct sums.
 class WeightsGradient {
  public:
-  /// The gradient over `images` images of the convolution `shape`, whose destination is read. A
-  /// call is divided into about `pieces` pieces.
+  /// The gradient of the convolution `shape` over `images` images; the convolution's destination is
+  /// an operand here. A call is divided into about `pieces` pieces.
   WeightsGradient(const ConvShape& shape, std::int64_t images, std::int64_t pieces);
 
   /// The sums are a matrix with a row for each window position and input channel, and a column for
   /// each output channel.
   std::int64_t rows() const { return taps_ * shape_.inputs; }
   std::int64_t columns() const { return shape_.outputs; }
-  /// Whether the weights are this matrix as they lie in memory.
+  /// Whether the weights in memory have the layout of this matrix.
   bool are_sums() const;
 
   std::int64_t pieces() const { return pieces_; }
@@ -53,13 +53,13 @@ class WeightsGradient {
   std::vector<Rows> rows_of(std::int64_t piece) const;
   /// Computes the rows of a piece. The operands begin at the first image.
   void run(const void* source, const void* destination, void* sums, std::int64_t piece) const;
-  /// Writes rows of the sums to where they belong in the weights.
+  /// Writes rows of the sums to their places in the weights.
   void write(const void* sums, void* weights, Rows rows) const;
 
  private:
   WeightsGradient(const ConvShape& shape, std::int64_t images, std::int64_t pieces, bool joins);
 
-  // Rows of the sums that read the source at one distance from a pixel.
+  // Rows of the sums that read the source at the same offset from a pixel.
   struct Unit {
     std::size_t z;           // number of the tap along the first axis
     std::int64_t y, offset;  // along the others
@@ -128,11 +128,11 @@ class WeightsGradient {
   Heights groups_;                   // of the rows of a unit
   bool copies_source_ = false;       // by groups of channels
   bool copies_destination_ = false;  // into panels
-  std::int64_t pixel_ = 0;           // distance of pixels of the source as it is read, in bytes
+  std::int64_t pixel_ = 0;           // stride of pixels of the source as it is read, in bytes
   std::int64_t pieces_ = 1;
   std::vector<OfHeight> kernels_;
   PackKernel pack_source_ = nullptr, pack_destination_ = nullptr, pack_destination2_ = nullptr;
-  /// The gradient by single window positions, which multiplies no padding.
+  /// The gradient computed by single window positions, which does not multiply padding.
   std::unique_ptr<const WeightsGradient> without_padding_;
 };
 

@@ -40,7 +40,7 @@ void WeightsGradient::copy_windows(const Chunk& chunk, const char* source, char*
   }
 }
 
-// The channels of a group, in vectors that are adjacent for each pixel.
+// Copies the channels of a group so that the vectors of a pixel are adjacent.
 void WeightsGradient::copy_channels(const Chunk& chunk, const char* source, std::int64_t group,
                                     char* to) const {
   const ConvShape& s = shape_;
@@ -141,7 +141,8 @@ void WeightsGradient::write(const void* sums, void* weights, Rows rows) const {
         std::memcpy(place(r), from + r * n, static_cast<std::size_t>(n * size_));
       return;
     }
-    // Some columns at a time, so that the lines of the weights are near when they are met again.
+    // Some columns are copied at a time, so that the lines of the weights are still in a near cache
+    // when they are written again.
     constexpr std::int64_t kTogether = 16;
     for (std::int64_t column = 0; column < n; column += kTogether)
       for (std::int64_t r = rows.first; r < last; ++r) {

@@ -71,7 +71,7 @@ std::size_t block_count(const NestLoop& loop) { return blocks_in(loop.blocks); }
 
 bool is_emitted_update(const Equation& eqn, DType dtype) {
   if (!eqn.op->write) return false;
-  // The routines have rules of their own for extrema with NaN.
+  // The routines treat NaN in minima and maxima in their own way.
   const bool extremum = eqn.op->combiner == Combiner::min || eqn.op->combiner == Combiner::max;
   return !extremum || !is_inexact(dtype);
 }

@@ -42,8 +42,8 @@ struct NestBlock {
 struct NestKernel {
   ProgramPtr program;
 };
-/// Writes over operand 0, which is copied to the result first unless both are in one place. The
-/// program is one equation whose op has a rule `write`.
+/// Overwrites operand 0, which is first copied to the result unless both share memory. The program
+/// is one equation whose op has a rule `write`.
 struct NestUpdate {
   ProgramPtr program;
 };
@@ -51,7 +51,7 @@ struct NestCopy {
   std::int64_t bytes = 0;
 };
 /// A scan, with one block, or a while loop, with the blocks of its condition and body. The fields
-/// have the meaning that they have in a LoopStep of a tape (tape/tape.h), as do the operands.
+/// and operands are those of a LoopStep of a tape (tape/tape.h).
 struct NestLoop {
   std::vector<NestBlock> blocks;
   std::size_t cond_consts = 0, consts = 0, carries = 0;
@@ -67,7 +67,7 @@ struct NestLoop {
 /// The choice of a block by operand 0.
 struct NestBranch {
   std::vector<NestBlock> blocks;
-  std::size_t operands = 0;  // of every block; further ones belong to one block each
+  std::size_t operands = 0;  // that all blocks take; each further one belongs to a single block
   std::vector<int> tied;
 };
 

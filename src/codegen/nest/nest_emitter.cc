@@ -12,7 +12,7 @@ namespace tessera::inline v0::codegen {
 namespace {
 
 // Carries and operands up to this size are copied, so that they can stay in registers. Larger
-// carries take turns in two places.
+// carries alternate between two buffers.
 constexpr std::int64_t kCopiedBytes = 256;
 
 std::uint64_t unsigned_of(std::int64_t n) { return static_cast<std::uint64_t>(n); }
@@ -131,7 +131,7 @@ void NestEmitter::run(const NestBlock& block, const Pointers& arguments, const P
 void NestEmitter::run(const NestStep& step, const Pointers& buffers) {
   Pointers in, out;
   for (const Spot& s : step.inputs) in.push_back(place(buffers, s));
-  // A carry that is passed on has no memory of its own.
+  // A carry that is passed on unchanged has no separate memory.
   for (const Spot& s : step.outputs) out.push_back(s.buffer < 0 ? nullptr : place(buffers, s));
   std::visit(Overloaded{[&](const NestKernel& k) { run(k.program, false, in, out); },
                         [&](const NestUpdate& u) { run(u.program, true, in, out); },
@@ -147,8 +147,8 @@ struct NestEmitter::Carry {
   llvm::Value *from = nullptr, *to = nullptr;
   llvm::Value* output = nullptr;
   bool moves = false;            // else `from` and `to` are the same place, or it is passed on
-  llvm::Value* spare = nullptr;  // if it takes turns in two places
-  // The places of a carry that takes turns: in this iteration, and in the first one.
+  llvm::Value* spare = nullptr;  // if it alternates between two buffers
+  // The buffers of a carry that alternates: in this iteration, and in the first one.
   llvm::PHINode *reads = nullptr, *writes = nullptr;
   llvm::Value *first_read = nullptr, *first_write = nullptr;
 };
@@ -260,7 +260,7 @@ void NestEmitter::scan(const NestLoop& loop, const Pointers& in, const Pointers&
   t->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(unsigned_of(loop.length))), turn, after);
   b_.SetInsertPoint(after);
-  // A carry that takes turns ends in its output.
+  // A carry that alternates must end in its output.
   for (Carry& c : carries) c.moves = c.moves && !c.spare;
   finish_carries(carries);
 }

@@ -28,8 +28,8 @@ struct Scope {
 struct Level {
   std::shared_ptr<Program> flat;
   std::vector<Mask> mask;  // by variable: the axes over which it is computed
-  // For each variable, the axes along which it may differ; fewer than `mask` where devices are
-  // apart.
+  // For each variable, the axes along which it may differ. These can be fewer than `mask` where
+  // devices have separate memories.
   std::vector<Mask> differs;
   std::vector<int> scope;  // by equation
   /// For each equation, the number of devices whose work it does (JointProducts).
@@ -58,7 +58,7 @@ struct DraftTape {
   std::vector<int> producer;  // by slot: index in steps, -1
   Mask fixed = 0;             // axes whose coordinates are constant during one run
   /// The body of a loop that is compiled as a whole (native.h), or inside such a body. Its kernels
-  /// need no code of their own.
+  /// need no separate code.
   bool native = false;
 };
 
@@ -100,7 +100,8 @@ struct TapeContext {
   Mask spec_axes(int region, const Spec& spec) const;
 };
 
-/// While it lives, a program nested in the equation is lowered: its steps are in its scopes, too.
+/// While it is alive, a program nested in the equation is being lowered, so that the names of its
+/// steps include the equation's scopes.
 class WithinEquation {
  public:
   WithinEquation(TapeContext& ctx, const Equation& eqn);
@@ -116,7 +117,7 @@ class WithinEquation {
 const Op& block_op();
 const Op& assemble_op();
 
-/// Facts about a level's inputs, one entry per input.
+/// Properties of a level's inputs, one entry per input.
 struct Inputs {
   std::vector<Mask> mask, differs;
 };
@@ -145,7 +146,7 @@ std::int64_t devices_of(const Equation& eqn, const AxisSize& size);
 /// A program in which some sums over devices have become joint products (sums.cc).
 struct JointProducts {
   Program program;
-  // For each equation, the number of devices whose rows a product has.
+  // For each equation, the number of devices whose rows a joint product multiplies.
   std::vector<std::int64_t> works_for;
   /// For each equation, the equation of the original program whose communication it counts as:
   /// itself, or the sum that a joint product replaces. Null for a gather that feeds such a product.

@@ -13,14 +13,14 @@
 namespace tessera::inline v0::tape {
 namespace {
 
-// Where the tape of a body is run.
+// The step that runs the tape of a body.
 struct Owner {
   DraftTape* draft = nullptr;
   std::size_t step = 0, body = 0;
 };
 
-// The operand of the owner's step that a body sees unchanged as its argument `k`; nothing if the
-// step changes it, or passes something else in each turn.
+// The operand of the owner's step that a body gets unchanged as its argument `k`; nothing if the
+// step changes it, or passes another value in each iteration.
 std::optional<std::size_t> passed_on(const Step& step, std::size_t body, std::size_t k) {
   using Found = std::optional<std::size_t>;
   const auto of_loop = [&](const LoopStep& s, std::size_t first) -> Found {
@@ -110,7 +110,7 @@ class FormFinder {
   const std::string& text() const { return text_; }
 
  private:
-  // Where an operand comes from.
+  // The source of an operand.
   struct Source {
     Ref top;                          // in the top-level tape, or of a constant
     int argument = -1;                // of the top-level tape
@@ -233,7 +233,7 @@ class FormFinder {
   }
 
   // Adds an argument to a body, and the operand to the step that runs it. If `row_bytes` is not
-  // zero, a scan passes a row of the operand in each turn, as it does with its other arrays.
+  // zero, a scan passes a row of the operand in each iteration, as it does with its other arrays.
   static void pass_on(const Owner& o, Tape& body, const Ref& from, int to, std::int64_t row_bytes) {
     Step& step = o.draft->steps[o.step];
     std::size_t at = step.inputs.size();

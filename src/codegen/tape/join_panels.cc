@@ -1,4 +1,4 @@
-// The routines of joint steps (panels.h).
+// The routines of fused steps (panels.h).
 #include "base/message.h"
 #include "base/thread_kept.h"
 #include "codegen/tape/panels.h"
@@ -18,7 +18,7 @@ std::size_t in_lines(std::size_t bytes) {
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
-// Memory of this thread for panels that are not stored, and for what readers keep.
+// Memory of this thread for panels that are not stored, and for the data that readers keep.
 std::byte* panel_memory(std::size_t bytes) {
   thread_local const ThreadKept<std::vector<std::byte>> kept;
   if (kept->size() < bytes + kLineBytes) kept->resize(bytes + kLineBytes);
@@ -26,10 +26,10 @@ std::byte* panel_memory(std::size_t bytes) {
   return reinterpret_cast<std::byte*>((at + kLineBytes - 1) / kLineBytes * kLineBytes);
 }
 
-// Where an operand or result of a joint step's part is found.
+// The location of an operand or result of a fused step's part.
 struct PartPlace {
   int value = -1;         // of the chain's values, or
-  std::size_t index = 0;  // among the joint step's operands or results
+  std::size_t index = 0;  // among the fused step's operands or results
 };
 
 struct JointPart {
@@ -42,7 +42,7 @@ struct JointPart {
 // A value of the chain: an operand or result of its parts.
 struct PanelHome {
   bool stored = false;
-  std::size_t at = 0;  // the joint step's result, or an offset in the thread's memory
+  std::size_t at = 0;  // the fused step's result, or an offset in the thread's memory
   std::int64_t row_bytes = 0, element_bytes = 0;
 };
 
@@ -109,8 +109,8 @@ struct JointChain {
   }
 };
 
-// The form that the maker of a chain has of an operand, with a reader that makes the whole chain.
-// Null if the maker makes other panels when it reads the form.
+// The form of the maker's operand, with a reader that computes the whole chain. Null if the maker
+// makes other panels when it reads the form.
 std::shared_ptr<const OperandForm> form_of_joint(const std::shared_ptr<const OperandForm>& own,
                                                  const Routine& plain, const JointChain& joint) {
   if (!own || !own->reader->in_panels) return nullptr;

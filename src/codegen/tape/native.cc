@@ -25,12 +25,13 @@ using codegen::NestStep;
 
 // A function may use this much memory of its thread's stack.
 constexpr std::int64_t kMostBytes = 64 << 10;
-// Larger nests take long to compile, and their steps outweigh what a loop costs around them.
+// Larger nests take long to compile, and the work of their steps outweighs the executor's cost per
+// step.
 constexpr int kMostSteps = 128;
 constexpr double kMostSecondsOfBody = 5e-6;
 
-// The steps in an order in which what overwrites a value comes after the value's readers; else in
-// that of the draft.
+// The steps in the draft's order, except that a step that overwrites a value comes after the
+// value's readers.
 std::vector<std::size_t> order_of(const DraftTape& draft) {
   const StepGraph graph(draft);
   const std::size_t n = draft.steps.size();
@@ -188,7 +189,7 @@ class NestMaker {
     return kind.has_value();
   }
 
-  // A kernel or an update in place.
+  // A kernel or an in-place update.
   bool take_routine(const At& at, NestStep& made, double& seconds) {
     if (const auto update = updates_.find(at); update != updates_.end()) {
       made.kind = codegen::NestUpdate{update->second->program};
@@ -241,7 +242,7 @@ class NestMaker {
     loop.carries = s.carries;
     loop.kept = s.kept;
     for (std::size_t k = 0; k < s.carries; ++k) loop.tied.push_back(s.tied_input(k));
-    // A carry needs two places.
+    // A carry needs two buffers.
     for (std::size_t k = 0; k < s.carries; ++k) {
       const NestBlock& body = loop.blocks.back();
       const int argument = body.arguments[s.consts + k];

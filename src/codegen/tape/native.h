@@ -1,9 +1,9 @@
-// Loops with small bodies become one function each.
+// Compiles each loop with small bodies to one function.
 //
 // The executor spends some 50 ns on each step of a body, which is more than small kernels take. A
 // loop whose bodies consist only of such kernels, of updates in place, copies, and loops and
 // branches of the same kind is therefore compiled as a whole (codegen/nest). The bodies remain in
-// the tape, where they say what the function does.
+// the tape, as the description of the function.
 #pragma once
 
 #include "codegen/nest/nest.h"
@@ -22,7 +22,7 @@ struct NativeLoop {
 };
 
 /// Finds the outermost loops of this kind, marks the drafts of their bodies and plans the kernels
-/// in these. This is a pass (transform/pass.h), named "nests"; with it off there are none. `p` is
+/// in them. This is a pass (transform/pass.h), named "nests"; with it off there are none. `p` is
 /// the tape's program.
 std::vector<NativeLoop> find_native_loops(TapeContext& ctx, const Program& p);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Chain = std::vector<std::size_t>;  // equations, from an operand back to its source
 
-// The chain as a program of its own.
+// The chain as a separate program.
 Program program_of(const Program& p, const Chain& chain) {
   Program q;
   q.types.push_back(p.type(p.equations[chain.back()].inputs[0]));
@@ -45,7 +45,8 @@ std::vector<int> producers_of(const Program& p) {
   return producer;
 }
 
-// The equations that make operand `v` one after the other from a single value, as far as `fits`.
+// The chain of equations that computes operand `v` from a single value, as long as `fits` accepts
+// them.
 template <class Fits>
 Chain chain_to(const Program& p, const std::vector<int>& producer, Var v, Fits fits) {
   Chain chain;
@@ -59,7 +60,7 @@ Chain chain_to(const Program& p, const std::vector<int>& producer, Var v, Fits f
   return chain;
 }
 
-// The routine of an equation together with what makes its operands: the last equation of the body.
+// The routine for the last equation of a body whose other equations compute its operands.
 std::shared_ptr<const Routine> call_through_views(const CallArgs& a) {
   const Program& body = *a.attrs.get<ProgramPtr>("body");
   const Equation& last = body.equations.back();
@@ -75,7 +76,8 @@ std::shared_ptr<const Routine> call_through_views(const CallArgs& a) {
   return codegen::view_rules(*last.op)->call({*last.op, last.attrs, inputs, a.outputs}, views);
 }
 
-// An equation of an op that takes views, with the equations that make its operands, as a body.
+// A body that consists of an equation of an op that accepts views and the equations that compute
+// its operands.
 const Op& through_views_op() {
   static const Op* op = [] {
     Op made;
@@ -147,15 +149,15 @@ class ViewReader {
     const Chain whole = chain_to(p_, producer_, v, [](const Equation& e) {
       return codegen::is_emitted(e) && !e.op->barrier && !e.op->literal;
     });
-    bool moves = false;  // whether the chain has a pass over memory of its own
+    bool moves = false;  // whether the chain would need a separate pass over memory
     for (std::size_t n = 1; n <= whole.size(); ++n) {
       const Equation& first = p_.equations[whole[n - 1]];
       moves = moves || !(first.op->forwards || first.op->lowering == Lowering::view);
       Chain chain(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
       const std::optional<codegen::OperandView> view = codegen::view_of(program_of(p_, chain));
       if (!view) break;
-      // A source that a kernel computes is stored only for this product. Its conversion costs the
-      // kernel nothing, and neither does leaving out what is not read.
+      // A source that a kernel computes is stored only for this product. The kernel can convert it,
+      // and leave out unread elements, at no cost.
       const Type &source = p_.type(first.inputs[0]), &operand = p_.type(v);
       if (moves && (is_stored(first.inputs[0]) ||
                     (source.dtype == operand.dtype && source.bytes() <= operand.bytes())))

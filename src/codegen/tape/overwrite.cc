@@ -1,4 +1,4 @@
-// Values that overwrite others in their memory.
+// Values that are written into the memory of other values.
 #include "codegen/tape/lower.h"
 
 namespace tessera::inline v0::tape {

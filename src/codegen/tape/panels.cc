@@ -89,7 +89,7 @@ class PanelFinder {
     return true;
   }
 
-  // Later steps join as well, as long as one reads what the chain makes.
+  // Later steps join as well, as long as each reads a value that the chain computes.
   void extend(PanelChain& chain) const {
     constexpr std::size_t kMostMembers = 8;
     for (std::size_t v = 0; v < chain.values.size(); ++v) {
@@ -100,7 +100,8 @@ class PanelFinder {
     }
   }
 
-  // Readers write their results in the order in which the kernel behind them would put them.
+  // Readers write their results in the order of dimensions that the kernel after them would
+  // produce.
   void put_in_order(PanelChain& chain) const {
     for (std::size_t k = 0; k < chain.members.size(); ++k) {
       if (!chain.members[k].reader) continue;
@@ -130,14 +131,14 @@ class PanelFinder {
     }
   }
 
-  // The first input that the chain makes.
+  // The first input that the chain computes.
   static std::size_t operand_of(const PanelChain& chain, const Step& step) {
     std::size_t k = 0;
     while (!chain.value(step.inputs[k].slot)) ++k;
     return k;
   }
 
-  // Adds a step that reads what the chain makes, if it can run on panels.
+  // Adds a step that reads a value of the chain, if it can run on panels.
   bool join(PanelChain& chain, std::size_t i) const {
     const Step& step = draft_->steps[i];
     const auto* work = std::get_if<RoutineStep>(&step.kind);
@@ -187,8 +188,8 @@ class PanelFinder {
         read.shape.count() != chain.panels->rows * chain.panels->columns ||
         !in_its_place(step.outputs[0], step))
       return false;
-    // Where the result is not much smaller than the rows, to store them costs little beside the
-    // product, which had better be joined by the kernel behind it.
+    // If the result is not much smaller than the rows, storing the rows costs little compared to
+    // the product, and the product should rather be fused with its own epilogue.
     if (2 * work.output_types[0].bytes() > read.bytes()) return false;
     chain.members.back().reader = work.routine->reads_panels(operand, *chain.panels, {});
     return chain.members.back().reader != nullptr;
@@ -213,7 +214,8 @@ class PanelFinder {
                                      [&](const Ref& x) { return x.slot == r.slot; }) == 1;
   }
 
-  // Whether a step of the chain overwrites what another one reads, which has to be complete before.
+  // Whether a step of the chain overwrites a value that another one reads, so that the reader has
+  // to be complete first.
   bool overwrites(const PanelChain& chain, std::size_t added) const {
     const Tape& tape = *draft_->tape;
     const auto over = [&](std::size_t writer, std::size_t reader) {
@@ -229,9 +231,9 @@ class PanelFinder {
     });
   }
 
-  // Decides where the joint step runs. All that its steps wait for must be before it, and all that
-  // waits for them behind it. What they read should not be needed for longer than before, and
-  // remain dead behind a kernel where it was, so that results can take its memory.
+  // Decides where the fused step runs. All dependencies of its steps must come before it, and all
+  // their readers after it. The values that they read should not stay alive for longer than before.
+  // A value that was dead after a kernel should still be, so that results can take its memory.
   bool place(PanelChain& chain) const {
     std::vector<std::size_t> steps{chain.maker};
     for (const PanelMember& m : chain.members) {
@@ -307,7 +309,7 @@ std::vector<PanelChain> find_panels(TapeContext& ctx, const Program& p) {
     if (draft.native) continue;
     finder.find(draft, found);
   }
-  // What only puts a result into another order needs no code.
+  // A kernel that only permutes a result needs no code.
   std::erase_if(ctx.kernels, [&](const PendingKernel& k) {
     return std::any_of(found.begin(), found.end(), [&](const PanelChain& chain) {
       return chain.draft == k.draft &&

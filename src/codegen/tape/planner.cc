@@ -68,7 +68,7 @@ void compile_pending(TapeContext& ctx, const Program& p) {
   for (const PendingKernel& k : ctx.kernels) {
     Step& step = k.draft->steps[k.step];
     const auto routine = k.draft->native ? k.planned : *next++;
-    // Keeps the scopes in front of the name.
+    // Keeps the scopes that precede the name.
     step.name = step.name.substr(0, step.name.rfind('/') + 1) + routine->name;
     step.seconds = routine->seconds;
     std::get<RoutineStep>(step.kind).routine = routine;

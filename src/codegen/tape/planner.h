@@ -35,8 +35,8 @@ struct TapeOptions {
   int workers = 1;
   std::vector<bool> uniform;  // by input: all devices have the same block
   std::vector<bool> donated;  // by input
-  /// If this many bytes wait for communication, it may get a phase of its own to save memory. 0
-  /// always splits, so that tests order small programs like large ones.
+  /// Communication may get a separate phase, to save memory, if values of this many bytes wait for
+  /// it. With 0 it always does, so that tests order small programs like large ones.
   std::int64_t bytes_worth_a_phase = machine::kBytesWorthAPhase;
   /// The program as the user wrote it, to report programs that differ between processes. Null if
   /// there are no other processes.

@@ -1,5 +1,5 @@
-// Where a level's results are stored: in memory of the caller, in an argument or in an earlier
-// result.
+// Decides where a level's results are stored: in memory of the caller, in an argument or in an
+// earlier result.
 #include "codegen/tape/lower.h"
 
 namespace tessera::inline v0::tape {

@@ -1,4 +1,4 @@
-// Assigns each step to a round, the time between two phases of communication.
+// Assigns each step to a round: a phase of communication and the work that follows it.
 #include "codegen/tape/schedule.h"
 
 #include <algorithm>

@@ -11,8 +11,8 @@ namespace tessera::inline v0::tape {
 
 using StepNumber = std::uint32_t;
 
-/// Dependencies by step of a draft. `before` and `users` are the steps before and after it;
-/// `behind` are those of `before` whose phase must be over when it begins.
+/// The dependencies of each step of a draft. `before` are its predecessors and `users` its
+/// successors; `behind` are the predecessors whose phase must be over when it begins.
 struct StepGraph {
   explicit StepGraph(const DraftTape& draft);
   std::vector<std::vector<StepNumber>> before, users, behind;

@@ -1,4 +1,4 @@
-// Which instances of a value the devices of each process hold.
+// The instances of a value that the devices of each process hold.
 #pragma once
 
 #include "base/message.h"

@@ -18,7 +18,7 @@ class SlotTable {
   /// `bytes` holds all instances, one after the other.
   Ref constant(Mask mask, const Type& type, const void* bytes);
   Ref argument(Argument a, Mask mask, std::int64_t bytes, DType dtype);
-  /// A new value that overwrites `operand` in its memory.
+  /// A new value that is written into the memory of `operand`.
   Ref over(const Ref& operand, const Type& type);
   /// A constant that numbers the instances along `axes`, row-major in the given order.
   Ref numbers_along(const std::vector<int>& axes);

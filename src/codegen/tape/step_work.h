@@ -12,8 +12,8 @@ namespace tessera::inline v0::tape {
 /// sums are exact. Equations that only forward or view values cost nothing.
 Cost cost_of(const Program& p, const Equation& eqn);
 
-/// Bytes that an equation reads and writes as a step of its own: its operands and results, or fewer
-/// if the op's cost rule says so.
+/// Bytes that an equation reads and writes as a separate step: its operands and results, or fewer
+/// if the op's cost rule gives fewer.
 double bytes_alone(const Program& p, const Equation& eqn);
 
 /// Bytes that a kernel reads and writes. Values that stay inside the kernel count nothing; for an

@@ -147,8 +147,8 @@ struct OpStep {
 /// A kernel or a library call.
 struct RoutineStep : OpStep {
   std::shared_ptr<const Routine> routine;  // null while its kernel waits to be compiled
-  /// If an operand has a form that calls may keep: the routine that reads the form, and where the
-  /// call's pointer to it is. If the pointer is null, `routine` runs.
+  /// Set if an operand has a form that may be kept between calls: the routine that reads the form,
+  /// and the location of the call's pointer to it. If the pointer is null, `routine` runs.
   std::shared_ptr<const Routine> form_reader;
   Ref form;
 };
@@ -161,11 +161,11 @@ struct CopyStep {
   BoxCopy box;
 };
 
-/// A loop as one function of the step's operands and results (native.h).
+/// A loop compiled as one function of the step's operands and results (native.h).
 struct Native {
   std::shared_ptr<const Routine> routine;
-  /// The bodies, with those inside them. The scratch memory begins with the number of times that
-  /// each has run (int64), which the function writes.
+  /// The bodies, including nested ones. The function writes the number of times that each has run
+  /// (int64) to the beginning of its scratch memory.
   std::vector<std::shared_ptr<const Tape>> bodies;
 };
 
@@ -178,7 +178,8 @@ struct ControlStep {
   /// For each output (may be shorter), the input that the bodies update in place, in the output's
   /// memory; or -1.
   std::vector<int> tied;
-  /// Set for a loop with small bodies; the executor then calls its function and runs no body.
+  /// Set for a loop with small bodies: the executor then calls its function instead of running the
+  /// bodies.
   std::optional<Native> native;
   int tied_input(std::size_t output) const { return output < tied.size() ? tied[output] : -1; }
 };
@@ -303,12 +304,12 @@ struct Result {
   Type type;
 };
 
-/// The form of an operand that steps read and that does not change: of an argument that is not
-/// given away, or of a constant. A call finds or makes it (runtime/cpu/call_forms.h).
+/// The form of an operand that does not change during a call: an argument that is not donated, or a
+/// constant. A call finds the form or makes it (runtime/cpu/call_forms.h).
 struct TapeForm {
   std::shared_ptr<const OperandForm> form;
-  /// The operand: that argument of this tape, or a constant of the tape `constants`, which may be
-  /// that of a body.
+  /// The operand: argument `argument` of this tape, or a constant of the tape `constants`, which
+  /// may be a body's.
   Ref operand;
   int argument = -1;
   const Tape* constants = nullptr;

@@ -1,4 +1,4 @@
-// Updates in place: decides which results are written into the memory of an operand.
+// In-place updates: decides which results are written into the memory of an operand.
 //
 // dynamic_update_slice and the scatters change a few elements of an array. If nothing reads the
 // operand afterwards, they write those elements into its memory and leave the others alone. A loop

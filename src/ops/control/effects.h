@@ -11,8 +11,8 @@ namespace tessera::inline v0::ops {
 /// input is true.
 ProgramPtr guarded(const Program& p);
 
-/// Whether results depend on what side effects return (those of calls of the host), so that the
-/// program, or the equation, cannot be run again without them.
+/// Whether results depend on values that side effects return (host calls do), so that the program,
+/// or the equation, cannot run again without them.
 bool needs_effects(const Program& p);
 bool needs_effects(const Equation& eqn);
 

@@ -1,5 +1,5 @@
-// host_call and pure_host_call: call functions of the host with arrays, for their results and, the
-// first of them, for their side effects.
+// host_call and pure_host_call: call host functions with arrays, for their results and, in
+// host_call, for their side effects.
 #include "ops/control/host_call.h"
 
 #include "base/float_mode.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr const char *kFunction = "function", *kDtypes = "dtypes", *kShapes = "shapes",
                      *kOrdered = "ordered", *kTakesShards = "takes_shards";
 
-// In front of the function's own operands stand: whether to call it, and the device.
+// The first operands, before the function's own: whether to call it, and the device.
 constexpr std::size_t kScalars = 2;
 
 // The host's code may take any time, so programs that call it run from the queue.

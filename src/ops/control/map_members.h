@@ -1,4 +1,4 @@
-// Ops that call host code under vmap: one equation stands for all members of the maps around it,
+// Ops that call host code under vmap: one equation represents all members of the enclosing maps,
 // and calls the host once for each of them.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace tessera::inline v0::ops {
 
-/// The attributes "sizes", of the maps around the equation from the outermost, and "stacked", for
-/// each operand the maps whose dimensions it has in front of its own.
+/// The attributes "sizes", those of the enclosing maps from the outermost in, and "stacked", for
+/// each operand the maps whose dimensions precede its own.
 class MapMembers {
  public:
   /// The attributes' names.
@@ -27,8 +27,7 @@ class MapMembers {
   HostArray operand(std::size_t i, const HostArray& stack, const Shape& member) const;
   HostArray result(const HostArray& stack, const Shape& member) const;
 
-  /// The operands and attributes of the equation inside of one more map: the equation gets the
-  /// map's dimension as the first of all.
+  /// The operands and attributes of the equation inside one more map, whose dimension comes first.
   static std::pair<Values, Attrs> inside_map(const BatchArgs& a);
 
  private:
@@ -36,7 +35,7 @@ class MapMembers {
   const IntLists& stacked_;
 };
 
-/// Each operand and result is needed whole by every device.
+/// A sharding rule in which every operand and result is replicated.
 FactorRule whole_everywhere(const ShardArgs& a);
 
 }  // namespace tessera::inline v0::ops

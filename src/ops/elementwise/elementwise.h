@@ -34,7 +34,7 @@ std::string describe(Accepts what);
 
 /// An Op with the shared rules filled in: infer, batch, sharding, cost (one flop per element), and
 /// examples over the accepted dtypes with floats in [lo, hi]. An op without a StableHLO counterpart
-/// says why in `waived`.
+/// gives the reason in `waived`.
 Op elementwise_op(std::string name, std::string stablehlo, std::string doc, int operands,
                   Accepts accepts, double lo = -2, double hi = 2);
 /// Like elementwise_op, and emitted as `arith` of its operands.
@@ -66,7 +66,7 @@ Value like(Value x, double value);
 JvpRule scaled_by(std::function<Value(Value x, Value y)> derivative);
 /// For results that are piecewise constant or integers: there is no tangent.
 JvpRule no_tangent(std::size_t results = 1);
-/// The rules of an op that hands its operand on: it costs nothing, and its result may be the
+/// The rules of an op that returns its operand: it costs nothing, and its result may share the
 /// operand's memory.
 void forward_operand(Op& op);
 /// For a binary op: returns one operand if all elements of the other equal `neutral`. The other

@@ -61,7 +61,7 @@ void register_identity(Registry& r) {
   stop.waived = {{"stablehlo", "it means nothing once derivatives are taken"},
                  {"transpose", "its derivative is zero"}};
 
-  // The tangent gets a barrier of its own, so that its recomputation is not merged either.
+  // The tangent gets a separate barrier, so that its recomputation is not merged either.
   Op barrier =
       identity_op("optimization_barrier", "optimization_barrier",
                   "x; no simplification crosses it, so that what is computed again after it "
@@ -86,7 +86,7 @@ void register_identity(Registry& r) {
   };
 
   // An equation with both values is enough: propagation carries shardings through it in all
-  // directions. Simplification, which comes behind it, takes the equation away.
+  // directions. Simplification, which runs after propagation, removes the equation.
   Op alike = elementwise_op(
       "shard_alike", "",
       "x, which shall lie as y does: propagation gives both the shardings of either.", 2,

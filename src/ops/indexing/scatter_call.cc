@@ -58,8 +58,8 @@ std::vector<Loop> collapsed(const std::vector<Loop>& loops) {
   return out;
 }
 
-/// out[i] = combine(out[i], update[i]). Sums are written with vectors, which not every compiler
-/// makes of a loop by itself.
+/// out[i] = combine(out[i], update[i]). Sums are written with vectors, because not every compiler
+/// vectorises the loop.
 template <Combiner how, class T>
 void combine_adjacent(const T* update, T* out, std::int64_t count) {
   std::int64_t i = 0;
@@ -104,16 +104,17 @@ struct Share {
   std::int64_t update_offset, operand_offset, from, to, first, last;
 };
 
-/// Starts to load a row, or the beginning of a long one. The processor itself goes on with the rest
-/// once it sees that lines are read in order.
+/// Prefetches a row, or the beginning of a long one. The hardware prefetcher continues with the
+/// rest once it sees that lines are read in order.
 inline void prefetch(const void* row, std::int64_t bytes) {
   constexpr std::int64_t kLine = 64, kMost = 4096;
   for (std::int64_t i = 0; i < std::min(bytes, kMost); i += kLine)
     __builtin_prefetch(static_cast<const std::byte*>(row) + i);
 }
 
-/// Combines windows with the operand two steps late, so that the memory of the next windows is on
-/// its way meanwhile. Windows are short and anywhere, which the processor cannot foresee.
+/// Combines windows with the operand two steps late, so that the memory of the next windows is
+/// prefetched meanwhile. Windows are short and at arbitrary places, so the hardware cannot prefetch
+/// them.
 template <Combiner how, class T>
 class DelayedWindows {
  public:
@@ -146,7 +147,7 @@ class DelayedWindows {
   }
 
   const std::vector<Loop>& window_;
-  const std::int64_t adjacent_;  // bytes from the start of a window that lie together
+  const std::int64_t adjacent_;  // bytes that are contiguous from the start of a window
   Window waiting_[2];
 };
 
@@ -246,7 +247,7 @@ Stage scatter_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
   std::int64_t vectors = 1, elements = 1;
   for (const Loop& l : p.batch) vectors *= l.extent;
   for (const Loop& l : p.window) elements *= l.extent;
-  constexpr std::int64_t kWorth = 1 << 15;  // elements that are worth a task of their own
+  constexpr std::int64_t kWorth = 1 << 15;  // elements that are worth a task
   const std::int64_t most = std::clamp<std::int64_t>(vectors * elements / kWorth, 1, 16);
   const std::int64_t extent = p.batch[0].extent, all = p.operand_count;
   auto widest = std::max_element(p.window.begin(), p.window.end(),

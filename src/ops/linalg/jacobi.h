@@ -1,9 +1,9 @@
-// Jacobi's rotations of many pairs of rows and columns at once.
+// Jacobi rotations of many pairs of rows and columns at once.
 //
 // Rows and columns are in two halves, and column i of the first half is paired with column i of the
 // second. After each step all columns but the first move on by one place along a ring through both
-// halves, so that in n - 1 steps each of n columns meets each other one once: the plan of a
-// tournament.
+// halves, so that in n - 1 steps each of the n columns is paired with each other one once (the
+// round-robin ordering).
 #pragma once
 
 #include "ops/build.h"
@@ -22,7 +22,7 @@ PairRotations rotations_of(Value p, Value q, Value r);
 /// X J: the pairs of columns of X, or J^H X: the pairs of rows.
 Value columns_rotated(Value x, const PairRotations& j);
 Value rows_rotated(Value x, const PairRotations& j);
-/// The columns (rows) in their places for the next step.
+/// The columns (rows) permuted for the next step.
 Value columns_moved(Value x);
 Value rows_moved(Value x);
 

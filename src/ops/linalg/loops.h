@@ -1,5 +1,5 @@
-// Factorisations made of loops, products and elementwise operations, for platforms that have no
-// routine for them.
+// Factorisations composed of loops, matrix products and elementwise operations, for platforms that
+// have no routine for them.
 //
 // Each function has the results of the op of its name (solve.h), also for matrices that are not
 // finite, and takes batches: their matrices go through the same steps together. Signs and phases of
@@ -14,10 +14,10 @@
 namespace tessera::inline v0::ops {
 
 struct LoopOptions {
-  /// Whether products of matrices are computed with all bits. Otherwise none is used.
+  /// Whether matrix products are computed in full precision. Otherwise none is used.
   bool exact_products = true;
-  /// The least number of columns that are factorised one by one before the columns to their right
-  /// are changed by products. There are at most kPanels panels.
+  /// The least width of a panel. The columns of a panel are factorised one by one, and then the
+  /// columns to their right are updated by products. There are at most kPanels panels.
   std::int64_t panel = 64;
   static constexpr std::int64_t kPanels = 32;
 
@@ -29,10 +29,10 @@ struct LoopOptions {
 Values lu_by_loops(Value a, const LoopOptions& options = {});
 /// Reflections as LAPACK stores them, a block at a time in the compact form I - V T V^H.
 Values qr_by_loops(Value a, bool full, const LoopOptions& options = {});
-/// Jacobi's rotations from both sides. A sweep pairs each row with each other row once, half as
-/// many pairs as rows at a time.
+/// Two-sided Jacobi rotations. A sweep pairs each row with each other row once; a step rotates half
+/// as many pairs as there are rows.
 Values eigh_by_loops(Value a, bool vectors, const LoopOptions& options = {});
-/// Jacobi's rotations from one side of the triangular factor of A, in the same order.
+/// One-sided Jacobi rotations of the triangular factor of A, in the same order.
 Values svd_by_loops(Value a, bool vectors, bool full, const LoopOptions& options = {});
 
 }  // namespace tessera::inline v0::ops

@@ -24,8 +24,8 @@ Value positions_exchanged(Value v, Value i, Value other) {
   return select(here, at_place(there), select(there, at_place(here), v));
 }
 
-// A column a step: the largest element below the finished rows comes to the diagonal, and the
-// columns to the right lose its multiples.
+// One column per step: the largest element below the finished rows is exchanged to the diagonal,
+// and multiples of the column are subtracted from the columns to the right.
 LuPanel lu_of_panel(Value a) {
   Builder& b = *a.builder;
   const Shape& s = a.shape();

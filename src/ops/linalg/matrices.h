@@ -25,7 +25,7 @@ ShardRule cut_before(std::vector<int> inputs, std::vector<int> outputs);
 std::shared_ptr<const Routine> for_matrices(const CallArgs& a, std::int64_t count, double seconds,
                                             TaskFn run);
 
-/// The evaluator of an op whose plainest implementation is the routine that it calls.
+/// The evaluator of an op that has no simpler implementation than the routine that it calls.
 EvalRule evaluate_by_call(std::string op);
 
 /// `flops` per matrix of operand 0.

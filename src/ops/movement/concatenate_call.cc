@@ -17,7 +17,7 @@ std::shared_ptr<const Routine> concatenate_call(const CallArgs& a) {
   std::vector<Placed> pieces;
   std::vector<std::size_t> firsts{0};  // the first piece of each task
   std::int64_t at = 0, in_task = 0;
-  constexpr std::int64_t kWorth = 1 << 18;  // bytes that are worth a task of their own
+  constexpr std::int64_t kWorth = 1 << 18;  // bytes that are worth a task
   for (const Type& t : a.inputs) {
     if (in_task >= kWorth) firsts.push_back(pieces.size()), in_task = 0;
     in_task += t.bytes();

@@ -1,5 +1,5 @@
-// Sorting by unsigned keys, a digit at a time and the least significant digit first. It is stable,
-// and looks only at the digits in which keys differ.
+// Radix sort by unsigned keys, least significant digit first. It is stable, and looks only at the
+// digits in which keys differ.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int kDigitBits = 11;
 constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
 using DigitCounts = std::array<std::uint32_t, kDigitValues>;
 
-/// The bits in which any keys differ, cut into `count` digits.
+/// The bits in which any keys differ, divided into `count` digits.
 struct Digits {
   int low = 0, width = 0, count = 0;
 
@@ -34,7 +34,8 @@ struct Digits {
   }
 };
 
-/// The widest digit for n elements: a table of all values takes time, too.
+/// The width of the widest digit for n elements; few elements do not pay for a large table of
+/// counts.
 inline int widest_digit(std::size_t n) { return n < std::size_t{1} << 14 ? 8 : kDigitBits; }
 
 /// The bits in which the keys of n elements differ.
@@ -83,9 +84,9 @@ typename F::Element* radix_sort(typename F::Element* a, typename F::Element* b, 
   return a;
 }
 
-/// Moves the first `count` of n elements in the order of a stable sort to `to`, or the last ones,
-/// in any order. `to` has room for one element more. Changes `from`. Elements with equal keys are
-/// in the order of the sort already.
+/// Moves the first or the last `count` of n elements, by the order of a stable sort, to `to`, in
+/// any order. `to` has room for one more element. Changes `from`. Elements with equal keys must
+/// already be in the order of the sort.
 template <class F, bool last = false>
 void select_by_key(typename F::Element* from, std::size_t n, std::size_t count,
                    typename F::Key differing, typename F::Element* to) {

@@ -71,7 +71,7 @@ struct SortPlan {
 SortPlan sort_plan(std::span<const Type> in, std::int64_t dimension, std::size_t keys,
                    const SortedRange& wanted, bool moved_in_order);
 
-/// A loop over elements finds this out about the keys.
+/// Facts about the keys, which the loop that reads the elements collects.
 template <class Key>
 struct SeenKeys {
   Key any = 0, all = std::numeric_limits<Key>::max();
@@ -100,12 +100,12 @@ SeenKeys<typename F::Key> read_keys(const SortPlan& p, std::size_t group, const 
 template <class F>
 void write_elements(const SortPlan& p, const void* const* row, const typename F::Element* wanted,
                     std::int64_t begin, std::int64_t end, void* const* out);
-/// Writes an element of each of `count` adjacent rows, which begin at `row` and the elements behind
+/// Writes one element of each of `count` adjacent rows, which begin at `row` and the elements after
 /// it, to the places from `out` on.
 template <class F>
 void write_across(const SortPlan& p, const void* const* row, const typename F::Element* elements,
                   std::int64_t count, void* const* out);
-/// Writes zeros and NaNs once more, as they are in the row and in that order.
+/// Rewrites the zeros and NaNs of the results with the row's own bits, in the row's order.
 void restore_equal(const SortPlan& p, const void* const* row, void* const* out);
 
 }  // namespace tessera::inline v0::ops

@@ -11,7 +11,7 @@
 namespace tessera::inline v0::ops {
 
 /// An op of `inputs` operands and `outputs` results, all uint32 and of one shape: everything but
-/// its cost, its evaluator and its kernel. `advice` tells the user how to come by uint32 operands.
+/// its cost, its evaluator and its kernel. `advice` tells the user how to get uint32 operands.
 Op block_op(std::string name, std::string doc, int inputs, int outputs, std::string advice);
 
 /// Arithmetic on 32-bit words in evaluators. `product` gives the high and the low word.

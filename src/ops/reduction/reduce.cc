@@ -178,8 +178,8 @@ Op make_bitwise() {
   return op;
 }
 
-// The sum over axes of size 1 begins with zero as well, which turns a negative zero into a positive
-// one. Kernels in front of it and behind it become one, as they do not over a reduction.
+// The sum over axes of size 1 is an addition to 0, which turns -0 into +0. As an elementwise op it
+// lets the kernels before and after it be fused, which a reduction would prevent.
 std::optional<Values> sum_of_lone(const DecomposeArgs& a) {
   const Value x = a.inputs[0];
   for (const std::int64_t axis : a.attrs.ints("axes"))

@@ -11,8 +11,8 @@ namespace {
 
 // Padding at the end of the array never wins against an element before it. Padding at the front
 // wins if all elements of a window equal the padding (the smallest value); then element 0 is the
-// window's first maximum, and the padding stands for it. So front padding may be read by the first
-// device only.
+// window's first maximum, so a window that selects the padding selects element 0. Only the first
+// device may therefore read padding at the front.
 bool is_fetched(const WindowDims& d, int i) {
   if (d.base_dilation[i] != 1) return false;
   return d.pad_low[i] <= 0 ||
@@ -107,7 +107,7 @@ Values select_gather_local(const LocalArgs& a) {
 }
 
 // All windows that contain an element of the shard contribute. Contributions to elements outside it
-// are cut off, and those to padding in front of the array go to element 0.
+// are dropped, and those to padding in front of the array go to element 0.
 Values select_scatter_local(const LocalArgs& a) {
   const Shape& whole = a.whole_inputs[0].shape;
   const WindowDims d = window_dims(a.attrs);

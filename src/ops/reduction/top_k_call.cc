@@ -1,7 +1,7 @@
-// The routine of top_k. No two elements are equal to it, because of their positions, so every
-// correct algorithm gives the same result. A few elements of a row are found while the row is read
-// once; many are selected by the digits of their keys (radix.h). A long row is cut into parts, of
-// which each offers its greatest elements.
+// The routine of top_k. Positions break ties, so no two elements compare equal and every correct
+// algorithm gives the same result. For small k, one pass over a row keeps a heap; for large k, the
+// elements are selected by the digits of their keys (radix.h). A long row is divided into parts,
+// each of which contributes its greatest elements.
 #include "ops/movement/movement.h"
 #include "ops/movement/radix.h"
 #include "ops/movement/sort_elements.h"
@@ -15,8 +15,8 @@ namespace tessera::inline v0::ops {
 
 namespace {
 
-// The representation of an element: the key is turned round, so that the greatest come first, and
-// of equal ones that with the lower position.
+// The representation of an element: the key is inverted, so that the greatest come first, and of
+// equal ones that with the lower position.
 template <class T>
 using Offered = std::conditional_t<sizeof(T) <= sizeof(std::uint32_t), TaggedKeys32, TaggedKeys64>;
 template <class T>
@@ -29,7 +29,7 @@ Offer<T> offered(T x, std::int64_t at) {
   return F::make(static_cast<typename F::Key>(~key), static_cast<typename F::Tag>(at));
 }
 
-// Whether a row is read once, keeping the greatest elements so far.
+// Whether one pass over a row keeps the greatest elements so far.
 bool are_few(std::int64_t n, std::int64_t k) { return k <= n / 8 && k <= 256; }
 
 // Collects the k greatest of the elements [begin, end) of a row, in any order. Nearly all elements
@@ -58,7 +58,7 @@ void collect_few(const T* x, std::int64_t begin, std::int64_t end, std::int64_t 
   for (; i < end; ++i) offer(i, ordered(x[i]));
 }
 
-constexpr std::int64_t kRadixFrom = 64;  // elements from which digits are quicker than comparisons
+constexpr std::int64_t kRadixFrom = 64;  // elements from which radix is faster than comparing
 
 // Memory of a task, kept from row to row.
 template <class T>

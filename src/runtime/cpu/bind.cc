@@ -78,7 +78,7 @@ std::vector<Bound> bind_inputs(const Variant& v, std::span<const ArrayDataPtr> i
 
 namespace {
 
-// The memory of an argument that nobody can use any more, provided that no other array shares it
+// The memory of a donated argument that has no other users, provided that no other array shares it
 // and its instances are adjacent.
 BufferPtr take_over(const ArrayData& in, const Bound& b, std::span<std::byte* const> blocks,
                     std::int64_t bytes, bool queued) {

@@ -14,7 +14,7 @@ namespace tessera::inline v0::runtime {
 class CallForms {
  public:
   /// Fills the pointers to forms in the frame's table; they are null for operands that the call
-  /// reads without. The arguments must be bound. `v` must outlive this object.
+  /// reads without a form. The arguments must be bound. `v` must outlive this object.
   CallForms(const Variant& v, std::span<const Bound> bound, const Frame& frame);
   ~CallForms();
   CallForms(const CallForms&) = delete;

@@ -23,7 +23,7 @@ struct Control {
 
   std::byte* at(const Ref& r) const { return address(tape, frame, lane.index, r, c); }
 
-  // A pointer to a form that the call does without remains null.
+  // The pointer to a form that the call does not use remains null.
   static std::byte* moved(std::byte* p, std::int64_t offset) { return p ? p + offset : nullptr; }
 
   // Points a slot of a body's table at `ref` of the enclosing tape, plus `offset` bytes.
@@ -50,7 +50,7 @@ struct Control {
     c = saved;
   }
 
-  // Where a slot of a body's table is, if it has one place only; else null.
+  // The address of a slot in a body's table, if it has one place only; else null.
   static std::byte** only_place(const Tape& body, const Frame& sub, int slot) {
     const Slot& s = body.slots[static_cast<std::size_t>(slot)];
     return s.mask == 0 ? &sub.table[s.offset] : nullptr;
@@ -86,7 +86,7 @@ struct Control {
     std::vector<Row> all_;
   };
 
-  // Carries that iterations write to two places in turn, and read from the other one.
+  // Carries that alternate between two buffers: each iteration reads one and writes the other.
   class Turns {
    public:
     void add(const Control& around, const Tape& body, const Frame& sub, int argument, int result,
@@ -98,8 +98,8 @@ struct Control {
                       one ? around.at(spare) : nullptr, &body, &sub, argument, result, &output,
                       &spare});
     }
-    /// The iteration writes the outputs, or else the spare places, and reads the other ones if an
-    /// iteration has written them.
+    /// Sets whether the iteration writes the outputs or the spare buffers. It reads the other ones
+    /// if a previous iteration has written them.
     void bind(Control& around, bool to_outputs, bool written) const {
       for (const Turn& t : all_) {
         if (t.from) {
@@ -125,7 +125,7 @@ struct Control {
     std::vector<Turn> all_;
   };
 
-  // Runs a body again and again.
+  // Runs a body repeatedly.
   class OneTape {
    public:
     OneTape(const Tape& body, const Frame& sub, std::int64_t times = 2) : body_(body), sub_(sub) {

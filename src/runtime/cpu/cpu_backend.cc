@@ -42,8 +42,8 @@ class CpuBackend : public Backend {
     auto made =
         std::make_shared<const TapeExecutable>(p, options, tape::Apart{isolate, {}}, evaluate);
     library_was_used();
-    // A function of the host may hold anything, and another program is equal only if it has the
-    // same function.
+    // A host function may own any objects, so a program is equal only to programs with the same
+    // function.
     if (ops::calls_host(*p)) return made;
     compiled_.insert(hash, mode, made);
     return made;

@@ -266,7 +266,7 @@ void StraightLine::run(bool spread, WorkShare counted) {
 void execute(const Tape& tape, const Frame& frame, bool spread, WorkShare counted) {
   // All devices of the tape take part in its collectives.
   if (counted.call) counted.call->receive(counted.devices, tape.received, tape.along);
-  std::optional<Beside> under_way;  // a later collective phase that has started already
+  std::optional<Beside> under_way;  // a later collective phase that has already started
   for (const Phase& phase : tape.phases) {
     if (phase.begins) {
       const Phase& exchange = *(&phase + phase.begins);

@@ -32,7 +32,7 @@ namespace {
 // Calls estimated to take longer than this (in seconds) run from the queue.
 constexpr double kInline = 3e-4;
 
-// Read once, because every call asks.
+// Read once, because every call needs it.
 bool synchronous() {
   static const bool on = settings::flag("TESSERA_SYNC");
   return on;
@@ -208,7 +208,7 @@ std::vector<ArrayDataPtr> TapeExecutable::run(std::span<const ArrayDataPtr> inpu
     queued = !turn;
   }
   if (queued && InCallback::is()) {
-    // A call in the queue would wait for the call that runs this function of the host.
+    // A queued call would wait for the call that runs this host function.
     if (communicates_)
       Message(name())
           .problem("a callback computes on devices of several processes")

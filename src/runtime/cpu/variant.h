@@ -1,4 +1,5 @@
-// Prepared once for each tape: how inputs become its pointers, and its memory becomes arrays.
+// Data prepared once for each tape: how inputs become pointers of the tape, and how its memory
+// becomes arrays.
 #pragma once
 
 #include "codegen/tape/tape.h"

@@ -1,4 +1,4 @@
-// A thread that objects which live as long as the process start when they first have work for it.
+// A thread that an object which lives as long as the process starts when it first has work for it.
 #pragma once
 
 #include "base/process.h"

@@ -34,7 +34,7 @@ class HostDevices {
     int count = 1;
     /// Every device computes and stores its own values.
     bool isolated = false;
-    /// The function or variable that says how many there are, for errors.
+    /// The function or variable that set the number, for errors.
     std::string_view function = "set_device_count";
     SourceLoc loc = {};
   };

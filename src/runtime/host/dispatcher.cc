@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kDepth = 8;
 
-// How long a function of the host may take before later calls overtake the one that calls it.
+// How long a host function may take before later calls overtake the one that calls it.
 constexpr std::chrono::milliseconds kPatience(20);
 
 class Call : public Event {
@@ -58,7 +58,7 @@ class Call : public Event {
           .rule("fork waits for calls under way, but not for the call that forks")
           .advice("fork outside of the library's functions")
           .raise<Error>();
-    // This call may be queued behind the call that runs the callback.
+    // This call may be queued after the call that runs the callback.
     if (!done() && !InCallback::may_compute())
       Message(name_)
           .problem("a handler of prints waits for the call")
@@ -126,7 +126,7 @@ class Dispatcher {
     return true;
   }
   int in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
-  /// Waits for the calls that are there now. Other threads may go on to queue new ones.
+  /// Waits for the calls that are queued now. Other threads may continue to queue new ones.
   void drain() {
     if (g_is_dispatcher || InCallback::is() || forked()) return;
     std::unique_lock lock(mutex_);
@@ -161,16 +161,15 @@ class Dispatcher {
     finished_.notify_all();
   }
 
-  // A function of the host may wait for a thread that waits for a call which is queued behind the
-  // one that called the function. So helpers run calls that may overtake when a function takes
-  // long.
+  // A host function may wait for a thread that waits for a call which is queued after the one that
+  // called the function. So if a function takes long, helper threads run calls that may overtake.
   void watch(bool begins) {
     functions_seen_.fetch_add(1, std::memory_order_relaxed);
     if (!begins) return;
     const std::lock_guard lock(mutex_);
     if (!queue_.empty()) have_helper();
   }
-  // Requires the lock. A helper that runs a call may be held up like the others.
+  // Requires the lock. A helper that runs a call may be blocked like the others.
   void have_helper() {
     if (helpers_ > busy_helpers_) return help_.notify_one();
     try {

@@ -19,10 +19,10 @@ class Turns;
 /// turn (runtime/turns.h); null: it does not communicate. Requires an Inside (base/process.h).
 ///
 /// The process has one queue, because a call runs on all workers, and two calls gain nothing from
-/// running at the same time. A function of the host that a call runs (HostFunction in
-/// ir/callback.h) may however wait for a thread that waits for a later call. If such a function
-/// takes long, later calls run meanwhile if `may_overtake` says that everything they wait for is
-/// there and that their effects have no order. It is called under the queue's lock.
+/// running at the same time. However, a host callback of a call (HostFunction in ir/callback.h) may
+/// wait for a thread that waits for a later call. If a callback takes long, later calls run
+/// meanwhile if `may_overtake` returns true, that is, if their operands are complete and their
+/// effects are not ordered. It is called under the queue's lock.
 std::shared_ptr<Completion> dispatch_async(const std::string& name, std::function<void()> work,
                                            Turns* turns = nullptr,
                                            std::function<bool()> may_overtake = {});

@@ -66,7 +66,7 @@ struct KeptForms {
     e.calls = 0;
     return std::exchange(e.form, nullptr);
   }
-  // Takes the least recently used forms until at most `least` bytes remain.
+  // Removes the least recently used forms until at most `least` bytes remain.
   std::vector<FormPtr> shrink(std::int64_t least) {
     std::vector<FormPtr> gone;
     while (bytes > least && !by_use.empty()) gone.push_back(take(*by_use.back()));

@@ -52,7 +52,7 @@ std::size_t bytes_of(int index) {
   return base + base / 4 * static_cast<std::size_t>(index % 4);
 }
 
-// The process has one pool, because the limit is on its memory.
+// There is one pool for the process, because the limit is on its memory.
 class Pool {
  public:
   Pool() { hold_over_fork(mutex_); }

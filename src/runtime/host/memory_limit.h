@@ -6,8 +6,8 @@
 
 namespace tessera::inline v0::runtime {
 
-/// The most bytes that the process can have: RAM plus swap, or the limit of its control group. A
-/// process that exceeds it would be killed without an error.
+/// The number of bytes that the process can use at most: RAM plus swap, or the limit of its control
+/// group. A process that exceeds it would be killed without an error.
 std::int64_t memory_limit();
 
 /// A number of bytes as text: "512 B", "15.0 KiB", "23.4 GiB".

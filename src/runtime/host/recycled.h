@@ -9,9 +9,9 @@
 
 namespace tessera::inline v0::runtime {
 
-/// An allocator of single objects. Each thread keeps the memory of up to kMost that it destroyed,
-/// and makes the next ones there: the heap's own lists for a thread hold seven of a size, and
-/// beyond them an object costs ten times as much.
+/// An allocator of single objects. Each thread keeps the memory of up to kMost destroyed objects
+/// for the next ones. The heap's per-thread lists hold only seven blocks of a size, and further
+/// objects cost ten times as much.
 template <class T>
 class Recycled {
  public:

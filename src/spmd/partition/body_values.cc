@@ -1,4 +1,4 @@
-// Values of a per-device program, and their resharding to where they are read.
+// Values of a per-device program, and their resharding to the placements that readers need.
 #include "ir/collective_attrs.h"
 #include "ops/build.h"
 #include "ops/local.h"
@@ -32,7 +32,8 @@ Value BodyWriter::at(Slot slot, Id id) {
   const Placement& to = work_.placements[id];
   const auto is_partial = [&](const Copy& c) { return ways_->routes.leads(c.at, id); };
   if (!to.unreduced.empty() && std::none_of(h.copies.begin(), h.copies.end(), is_partial)) {
-    // A copy that is partial along some of the axes only has to become partial along the others.
+    // If there is a copy that is partial along some of the axes, it has to become partial only
+    // along the others.
     Placement more = to;
     more.unreduced = {};
     for (const Copy& c : h.copies) {
@@ -77,9 +78,9 @@ Value BodyWriter::at(Slot slot, Id id) {
   return hold(h, id, emit_reshard(b_, work_.mesh, *plan, part));
 }
 
-// The value as terms of a sum over the atoms. If a copy is cut along some of them, its slices are
-// such terms: each device has its own and zeros elsewhere. Along the other atoms the first device
-// has the value, and the others have zeros.
+// Makes the value a partial sum over the atoms. If a copy is cut along some of them, its slices are
+// the terms: each device has its own slice and zeros elsewhere. Along the other atoms the first
+// device has the value, and the others have zeros.
 Value BodyWriter::as_terms(Slot slot, const Placement& reduced, AtomSet atoms, Id id) {
   const Held& h = held_[slot];
   std::vector<Atoms> slices(reduced.dims.size());

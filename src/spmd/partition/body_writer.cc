@@ -203,7 +203,7 @@ std::pair<Strings, std::int64_t> BodyWriter::automatic_axes(std::size_t scope) c
   return {axes, axes.empty() ? 1 : work_.mesh.size(atoms)};
 }
 
-// Each device acts, with the shards of the operands that it holds.
+// Each device runs the effect, with the shards of the operands that it holds.
 void BodyWriter::on_each_device(Frame& f, const Equation& eqn) {
   Values parts;
   std::vector<Spec> specs;

@@ -100,7 +100,7 @@ class BodyWriter {
     std::vector<std::uint32_t> reader;  // by variable: the first of these equations
     std::unordered_map<Var, Id> ends;   // placements of results that nothing else reads
   };
-  // Sets the source location and scope of new equations while it is alive.
+  // While it is alive, sets the source location and scope of new equations.
   class At;
 
   Id lies(std::size_t scope, Var v) const;

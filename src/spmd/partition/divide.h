@@ -1,5 +1,5 @@
-// Chooses the cheapest division of an equation's work, together with the placements its operands
-// must be brought to and those in which its results come out.
+// Chooses the cheapest division of an equation's work, together with the placements to which its
+// operands must be resharded and those in which its results come out.
 #pragma once
 
 #include "base/numbered.h"
@@ -15,7 +15,7 @@ namespace tessera::inline v0::spmd {
 struct OperandState {
   PlacementTable::Id wished = PlacementTable::none;  // as propagation placed it
   InlineVector<PlacementTable::Id, 6> copies;        // its present placements
-  bool anywhere = false;                             // it is materialised by each reader
+  bool anywhere = false;                             // each reader materialises it
   bool zero = false;                                 // all elements are 0; so are partial results
   bool read_once = false;                            // no other equation reads it
 };

@@ -169,7 +169,8 @@ bool fits(const AtomMesh& mesh, const DivisionRule& rule, const Division& divisi
     const DivisionRule::Factor& factor = rule.factors[f];
     const std::int64_t parts = mesh.size(division[f]);
     if (!factor.divides || (factor.evenly && factor.size % parts != 0)) return false;
-    // The sort requires that half a column has as many elements as an element may be off its place.
+    // The sort requires half a column to have at least as many elements as the distance by which an
+    // element may be misplaced.
     if (factor.orders && ops::part_extent(factor.size, parts) < 2 * (parts - 1) * (parts - 1))
       return false;
     if (!factor.reduces) continue;

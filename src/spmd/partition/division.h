@@ -23,7 +23,7 @@ struct DivisionRule {
     bool divides = false;  // may be cut, in operands and results alike
     bool evenly = false;   // if cut, all parts must have equal length
     bool reduces = false;  // if cut, results are partial
-    bool meets = false;    // if cut, padding would affect the results and must be neutral
+    bool meets = false;    // if cut, padding affects the results and must be neutral
     bool batches = false;  // all values with dimensions have it, and cutting it costs nothing
     bool runs = false;     // if cut, parts exchange their totals
     bool orders = false;   // if cut, parts exchange all elements (ops/movement/sort_parts.cc)
@@ -50,8 +50,8 @@ struct DivisionRule {
     std::size_t dim;                        // of operand 0
     std::int64_t in, in_row, out, out_row;  // extents of the dimensions, and of their rows
   };
-  /// How to fetch with a given number of parts. Absent: the operand has to be whole, and nothing is
-  /// sent.
+  /// The plan for fetching with a given number of parts. Absent: the operand has to be replicated,
+  /// and nothing is sent.
   using Fetching = std::optional<ops::FetchPlan>;
 
   DivisionRule(std::uint32_t number, const Program& program, const Equation& eqn);

@@ -31,7 +31,7 @@ struct ProgramShardings {
   Links links = {};  // if the user specified link speeds
 };
 
-/// The mesh as users see it: "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)".
+/// The text of the mesh in messages: "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)".
 std::string mesh_text(const ProgramShardings& how);
 
 /// The program to be partitioned. The shardings requested for inputs and outputs are added to it as
@@ -47,7 +47,7 @@ bool can_be_left_whole(const Program& program, const ProgramShardings& how);
 /// output requested with `unreduced` axes has a new dimension 0 with a row for each of their
 /// positions: the partial results (spmd/partition/partition.h).
 ProgramPtr partition_program(const ProgramPtr& program, const ProgramShardings& how);
-/// The same, with the partitioner's account of it.
+/// The same program together with the partitioner's report.
 struct Partitioned;  // spmd/partition/partition.h
 Partitioned partitioned(const ProgramPtr& program, const ProgramShardings& how);
 

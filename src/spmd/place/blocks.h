@@ -1,4 +1,4 @@
-// How a Spec partitions an array into blocks over a mesh.
+// The blocks into which a Spec partitions an array over a mesh.
 #pragma once
 
 #include "base/box_copy.h"
@@ -8,8 +8,8 @@
 
 namespace tessera::inline v0::spmd {
 
-/// The geometry of one partition: which block each mesh position holds, and where that block lies
-/// in the whole array.
+/// The geometry of one partition: the block that each mesh position holds, and its location in the
+/// whole array.
 class Blocks {
  public:
   /// Throws InternalError if the spec names an unknown axis or does not divide the shape.

@@ -1,7 +1,7 @@
-// Computes which boxes of a value each device has to fetch from where when the value goes from one
-// placement to another by intersection. Sizes, meshes, device sets and device orders are arbitrary.
-// Everything is a closed form in the coordinates of one device; nothing loops over all pairs of
-// devices.
+// Redistributes a value between two placements by intersecting boxes: computes the boxes that each
+// device has to fetch, and from which device. Sizes, meshes, device sets and device orders are
+// arbitrary. Everything is a closed form in the coordinates of one device; nothing loops over all
+// pairs of devices.
 #pragma once
 
 #include "spmd/place/placement.h"

@@ -1,8 +1,9 @@
 // How a value is partitioned over a mesh, in the representation that the partitioner computes with.
 //
 // Each mesh axis is split into the prime factors of its size, called atoms. A sub-axis, as needed
-// when a dimension of size 4 is reshaped to 2 x 2, is then a few whole atoms, and every question
-// about axes becomes a bit operation. Positions on the mesh keep their numbers.
+// when a dimension of size 4 is reshaped to 2 x 2, then consists of whole atoms, and every question
+// about axes becomes a bit operation. Splitting axes into atoms does not renumber the positions on
+// the mesh.
 #pragma once
 
 #include "ir/combiner.h"

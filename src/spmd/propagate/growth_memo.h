@@ -1,5 +1,5 @@
-// Memoises growth by rule, direction, strategy and the values' drafts, because repeated layers ask
-// the same questions.
+// Memoises growth by rule, direction, strategy and the values' drafts, because the equations of
+// repeated layers have the same.
 #pragma once
 
 #include "spmd/propagate/growth.h"

@@ -10,9 +10,9 @@
 
 namespace tessera::inline v0::spmd {
 
-/// For each priority, for each rung, basic before aggressive: sweeps over the nodes whose values
-/// have changed, forwards through the program and then backwards, so that an axis crosses a chain
-/// of any length in two sweeps.
+/// For each priority and each rung, first with the basic and then with the aggressive strategy, it
+/// sweeps over the nodes whose values have changed, forwards through the program and then
+/// backwards, so that an axis crosses a chain of any length in two sweeps.
 class Ladder {
  public:
   explicit Ladder(Propagation::State& state);

@@ -28,7 +28,7 @@ class Propagation;
 struct PropagationOptions {
   /// One entry per input and output. Entries that are missing or absent leave the value free.
   std::vector<std::optional<RequestedPlacement>> inputs = {}, outputs = {};
-  /// Groups of variables that get the same sharding, as far as their dimensions are the same.
+  /// Groups of variables that get the same sharding in the dimensions that they have in common.
   std::vector<std::vector<Var>> alike = {};
   /// Whether inputs and outputs, too, may be cut into unequal parts and by sub-axes.
   bool allow_uneven = false;

@@ -43,7 +43,7 @@ std::string path_of(const MapInfo& map, std::size_t output) {
 }
 
 // The first mesh axis over which output `i` varies although its spec omits it; empty if there is
-// none. Other axes belong to enclosing maps, about which the spec says nothing.
+// none. Other axes belong to enclosing maps, to which the spec does not apply.
 std::string undeclared(const MapInfo& map, const std::vector<AxisSet>& varying, std::size_t i) {
   AxisSet named = map.out_specs[i].axes();
   for (const auto& axis : varying[map.body.outputs[i]])

@@ -135,8 +135,8 @@ std::vector<Type> infer(const InferArgs& a) {
 }
 
 // The result's axes of variation outside this region, including those whose names its own axes
-// hide. Along its own axes a result must be as its spec says: if the spec omits an axis, one copy
-// is stored for all devices, so a false claim would give wrong numbers.
+// hide. Along its own axes a result must match its spec: if the spec omits an axis, one copy is
+// stored for all devices, so a wrong spec would give wrong numbers.
 std::vector<AxisSet> nonuniform(const VaryArgs& a) {
   ShardMap s(a.attrs);
   const AxisSet own = s.axes();

@@ -1,5 +1,5 @@
-// Caches the cheapest sequence of steps under a key that omits whatever the answer does not depend
-// on.
+// Caches the cheapest sequence of steps under a key that contains only the inputs on which the
+// answer depends.
 #pragma once
 
 #include "spmd/reshard/steps.h"

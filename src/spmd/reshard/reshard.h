@@ -1,6 +1,6 @@
 // Plans how a value is resharded from one placement to another on one mesh: by the cheapest
-// sequence of collectives, or by one exchange of boxes. It never gathers everything if less will
-// do.
+// sequence of collectives, or by one exchange of boxes. It never gathers the whole value unless it
+// has to.
 //
 // A move is one of
 //   slice           free atoms are added at the minor end of dimensions; nothing is received

@@ -63,8 +63,8 @@ class SearchSpace {
   /// A lower bound on the remaining cost: what a device needs and does not hold, at the best
   /// bandwidth.
   PlanCost left(const OpenState& s) const;
-  /// An estimate of the remaining cost, which may be too high: each unit that is out of place is
-  /// moved by itself.
+  /// An estimate of the remaining cost, which may be too high: it assumes that each misplaced unit
+  /// is moved separately.
   PlanCost guess(const OpenState& s) const;
   /// Absent if the steps exceed most().
   std::optional<PlanCost> cost_of(const std::vector<Step>& steps) const;

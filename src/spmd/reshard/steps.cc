@@ -201,7 +201,7 @@ std::optional<Placement> best_all_to_all(const Ground& g, const Placement& at,
                                          const Placement& to) {
   const std::size_t rank = at.dims.size();
   std::optional<Placement> best;
-  // Try all dimensions with misplaced minor atoms together, then each by itself.
+  // Try all dimensions with misplaced minor atoms together, then each one alone.
   Sources wrong = 0;
   for (std::size_t d = 0; d < rank; ++d)
     if (common_prefix(at.dims[d], to.dims[d]) < at.dims[d].size()) wrong |= Sources{1} << d;

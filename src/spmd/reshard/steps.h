@@ -56,7 +56,7 @@ AtomSet moved_atoms(const AtomMesh& mesh, MoveKind kind, const Placement& from,
 /// Slices by the free atoms that come next in their dimensions of `to`.
 std::optional<Placement> likely_slice(const Ground& ground, const Placement& at,
                                       const Placement& to);
-/// Puts atoms where `to` has them, as far as their sizes match the positions of the dimension.
+/// Permutes atoms to their positions in `to`, if their sizes match the positions of the dimension.
 std::optional<Placement> likely_permute(const Ground& ground, const Placement& at,
                                         const Placement& to);
 /// Moves minor atoms of the dimensions in `sources` that come next elsewhere to their positions in

@@ -264,7 +264,7 @@ AttributeSyntax AttributeReader::vhlo_attribute(Bytes in) {
   }
 }
 
-// Attributes of MLIR itself, of which sharding annotations consist.
+// MLIR's builtin attributes, from which sharding annotations are built.
 AttributeSyntax AttributeReader::builtin_attribute(Bytes in) {
   const std::size_t at = in.at();
   switch (in.number()) {

@@ -24,7 +24,7 @@ LocationSyntax StoredLocations::at(std::size_t location, Memory& memory) const {
   try {
     return read(tables_->attributes[location - 1], memory);
   } catch (const IoError&) {
-    // A location says nothing about what a module computes, so one that cannot be read is none.
+    // A location does not affect what a module computes, so one that cannot be read is ignored.
     return {};
   }
 }

@@ -63,7 +63,7 @@ TypeData AttributeReader::read_type(const Tables::Entry& e) {
   const Bytes in(*source_, e.begin, e.end);
   if (e.dialect == "vhlo") return vhlo_type(in);
   if (e.dialect == "builtin") return builtin_type(in);
-  // Between operations of Shardy, which are not versioned, stand StableHLO's own types.
+  // Operations of Shardy are not versioned and use StableHLO's own types.
   if (e.dialect == "stablehlo" && Bytes(in).number() == 0) return token_type();
   TypeRecord t;
   t.kind = TypeRecord::other;
@@ -71,7 +71,7 @@ TypeData AttributeReader::read_type(const Tables::Entry& e) {
   return t;
 }
 
-// An element type may also stand where a type is expected.
+// A type may also be an element type.
 TypeData AttributeReader::element_type(std::string_view name) {
   TypeRecord t;
   t.kind = TypeRecord::other;

@@ -18,9 +18,9 @@ struct Entry {
   Program program;
   Constraints inputs, outputs;
 };
-/// Takes constraints out of a program whose only subject is an argument (one of the first
-/// `arguments` inputs) or a result, and makes them those of the argument or result. Reading a
-/// module does the opposite.
+/// Removes from a program the sharding constraints on arguments (the first `arguments` inputs) and
+/// results, and makes them shardings of the arguments and results. Importing a module does the
+/// opposite.
 Entry entry_of(const Program& p, std::size_t arguments);
 
 /// What becomes of the memory of an argument.

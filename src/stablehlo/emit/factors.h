@@ -16,7 +16,7 @@ struct Part {
   Type type;
   bool is_matrix = true;
 };
-/// The number for each matrix that says whether the routine succeeded.
+/// The routine's `info` result: a number for each matrix, 0 if the routine succeeded.
 Part info_of(const Type& matrix);
 
 struct LibraryRoutine {

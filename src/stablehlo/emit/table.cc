@@ -20,8 +20,8 @@ bool is_complex_number(const Op&, const Attrs&, InTypes in) { return is_complex(
 bool is_float(const Op&, const Attrs&, InTypes in) { return is_floating(in[0].dtype); }
 bool fills(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "clip"; }
 bool clips(const Op&, const Attrs& a, InTypes) { return a.str("mode") != "drop"; }
-// Whether the initial values are arrays. Bodies of one operation count, too: a reader may take them
-// for a reduction of its own that adds in another order.
+// Whether the initial values are arrays. A body of one operation counts as well, because a reader
+// may recognise it as a plain reduction, which it may add in another order.
 bool starts_differ(const Op&, const Attrs& a, InTypes in) {
   if (a.program("body")->equations.size() == 1) return true;
   return std::any_of(in.begin() + static_cast<std::ptrdiff_t>(in.size() / 2), in.end(),

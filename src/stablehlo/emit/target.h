@@ -29,7 +29,7 @@ const LoopForm* find_loops(const Op& op);
 struct Target {
   std::string_view platform;
   std::span<const LibraryOp> library = {};
-  /// The beginning of the names of its libraries' routines.
+  /// The prefix of the names of its libraries' routines.
   std::string_view prefix = {};
   /// Whether its compiler reads Shardy's meshes and shardings.
   bool partitions = true;

@@ -29,7 +29,7 @@ std::optional<Exchanged> exchanged(std::string_view region, DType dtype) {
   return std::nullopt;
 }
 
-// The groups, and a group of its own for each device in none.
+// The groups, and a group of one for each device that is in none.
 IntLists with_all(IntLists groups, std::int64_t devices) {
   std::vector<bool> there(static_cast<std::size_t>(devices));
   for (const Ints& group : groups)

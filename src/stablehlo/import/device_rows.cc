@@ -35,7 +35,8 @@ Value Importer::first_of(Terms values) {
   return x;
 }
 
-// The devices' own values of a result, unless they do not lie as the module declares the result.
+// The per-device values of a result; null if they are not sharded as the module declares the
+// result.
 const Importer::Terms* Importer::returned_in_rows(Value x, const Attributes& attributes) const {
   const auto found = own_values_.find({x.builder, x.var});
   if (found == own_values_.end()) return nullptr;

@@ -1,5 +1,5 @@
-// Partial results as rows: an array that some devices hold as terms of a reduction is an array with
-// a further dimension 0, which has a row for each device along the unreduced axes.
+// Partial results as rows: an unreduced array is represented as an array with an additional
+// dimension 0, which has a row for each device along the unreduced axes.
 #pragma once
 
 #include "stablehlo/import/import.h"

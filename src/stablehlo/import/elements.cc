@@ -136,8 +136,9 @@ class ElementReader {
     }
   }
 
-  // The bytes of one element stand for all elements; booleans may be packed to bits. Up to eight
-  // of them are one byte either way, of which MLIR takes only 0 and 255 for all elements.
+  // The bytes of one element stand for all elements; booleans may be packed as bits. One byte for
+  // two to eight booleans is therefore ambiguous: like MLIR, this reads 0 and 255 as a splat, and
+  // other bytes as bits.
   void finish_bytes(Bytes& out, Data& d) {
     const std::int64_t count = d.shape.count();
     const auto size = static_cast<std::size_t>(size_of(dtype_));

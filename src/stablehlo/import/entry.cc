@@ -203,7 +203,7 @@ Imported Importer::import_on_devices(const FunctionSyntax& f, const Signature& s
   return std::move(out_);
 }
 
-// The sharding of an argument that the program takes as an array of terms.
+// The sharding of an argument that the program takes as an array of partial results.
 std::optional<DeclaredSharding> Importer::taken_in_rows(const Attributes& attributes,
                                                         int rank) const {
   if (!options.has_rows) return std::nullopt;

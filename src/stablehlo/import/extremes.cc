@@ -40,7 +40,7 @@ bool is_worst(const Reading& r, Value start, bool greatest) {
          });
 }
 
-// Whether the elements are their own positions along a dimension, of which none wraps around.
+// Whether the elements are their own positions along a dimension, without wrap-around.
 bool are_positions(Reading& r, Value v, int along) {
   const Equation* e = r.scope.level().made_by(v);
   constexpr std::int64_t kSafe = 128;  // positions that every integer type has

@@ -1,4 +1,4 @@
-// Custom calls of functions of Python, which the package jax-tessera writes for JAX's callbacks,
+// Custom calls of Python functions: those that the package jax-tessera writes for JAX's callbacks,
 // and those that JAX writes for its own clients, which are refused.
 #include "ops/control/host_call.h"
 
@@ -37,8 +37,8 @@ Values refuse_callback(Reading& r) {
            "compute the callback's results before and pass them as arguments");
 }
 
-// The element types of those that are arrays. Tokens hold no array: within a program calls with
-// side effects keep their order without them.
+// Appends the element type of an array. Tokens need no operand, because calls with side effects
+// keep their order within a program anyway.
 void note_type(const Reading& r, const TypeSyntax& type, std::vector<std::string_view>& elements) {
   if (type->kind == TypeData::tensor)
     elements.push_back(type->element);
@@ -51,8 +51,8 @@ bool has_token(const Reading& r) {
                      [](const Bound& b) { return b.type && (*b.type)->kind == TypeData::token; });
 }
 
-// Programs for each device tell the function their position along the axes of the mesh. This also
-// makes devices with equal operands call it each on their own, as JAX's do.
+// In a per-device program, the function gets the device's position along the axes of the mesh. For
+// this reason also devices with equal operands each call it, as in JAX.
 Value device_of(const Reading& r) {
   const std::optional<Devices>& d = r.importer.devices;
   if (!d || d->manual.empty())

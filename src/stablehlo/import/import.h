@@ -25,22 +25,22 @@ struct DeclaredSharding {
   MeshRef mesh;
   Spec spec;
   Ints open;  // dimensions that the partitioner may shard further
-  /// The axes along which the devices hold terms of a reduction whose result is the array, and how
-  /// it combines them.
+  /// The axes along which the devices hold partial results, and the combiner of the reduction whose
+  /// result is the array.
   Strings unreduced;
   Combiner combiner = Combiner::add;
   bool has_terms() const { return mesh->size_of(unreduced) > 1; }
 };
 
-/// An array that devices hold as terms of a reduction, as an array of the terms: its type and its
-/// sharding, with a dimension 0 that the unreduced axes partition into rows.
+/// The type and the sharding of the array of partial results that stands for an unreduced array:
+/// the unreduced axes shard its dimension 0 into rows.
 Type rows_of(const Type& type, const DeclaredSharding& sharding);
 DeclaredSharding rows_of(DeclaredSharding sharding);
 
 struct NamedType {
   std::string name;
   Type type;
-  bool donated = false;  // whether the module's caller gives the argument away
+  bool donated = false;  // whether the caller donates the argument
   // The fields below are filled only by signature_of.
   std::string element = {};      // the element type as StableHLO spells it: "f32", "ui8", "i4"
   std::string memory_kind = {};  // empty if the module declares none
@@ -49,8 +49,8 @@ struct NamedType {
   std::optional<std::int64_t> result = {};
   std::optional<DeclaredSharding> sharding = {};
   /// Set by import_function if the program returns a result as an array of the values that the
-  /// devices have along the unreduced axes (rows_of). They differ although the module claims that
-  /// they are equal, so none of them is the result more than the others.
+  /// devices have along the unreduced axes (rows_of). The module claims that the values are equal,
+  /// but they are not, so none of them can be preferred.
   std::optional<DeclaredSharding> own_values = {};
 };
 
@@ -58,7 +58,7 @@ struct NamedType {
 struct Check {
   enum Kind { equal, close, almost_equal } kind = equal;
   double tolerance = 0;  // almost_equal: absolute; close: in ulps
-  double least = 0;      // close: some element must differ by at least so many ulps
+  double least = 0;      // close: some element must differ by at least this many ulps
   std::string place;     // "model.mlir, line 3, column 7"
 };
 
@@ -75,11 +75,11 @@ struct BrokenAssertion : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A call of a function of the host, by a number that means something to the module's writer. The
-/// element types are those that the module declares ("f32", "i4", "f8E4M3FN"), in order.
+/// A call of a host function, which has a number chosen by the module's writer. The element types
+/// are those that the module declares ("f32", "i4", "f8E4M3FN"), in order.
 struct HostCall {
   std::int64_t index = 0;
-  /// The function is never called, but told where its operand is placed (HostFunction::placed).
+  /// The function is never called, but is given its operand's sharding (HostFunction::placed).
   bool only_placed = false;
   std::vector<std::string_view> operands, results;
 };
@@ -90,13 +90,13 @@ struct ImportOptions {
   std::vector<Shape> arguments = {};
   /// Shardings of meshes with this many devices are kept; 0: none are.
   std::int64_t devices = 0;
-  /// Whether callers have a value on each device, also if these values differ where the module has
-  /// one array. The program then takes an argument that is declared as unreduced as an array of its
-  /// terms (rows_of), else as the reduced array; and it returns `NamedType::own_values`, else the
-  /// value of the first device.
+  /// Whether the caller has one value per device, which may differ where the module has one array.
+  /// The program then takes an argument that is declared as unreduced as an array of its partial
+  /// results (rows_of) and returns `NamedType::own_values`. Otherwise it takes the reduced array
+  /// and returns the value of the first device.
   bool has_rows = false;
-  /// Returns the function that a custom call `tessera_python_callback` of the module calls, or
-  /// `tessera_inspect_sharding` tells where a value is placed. Absent: such calls are refused.
+  /// Returns the function that the module's custom call `tessera_python_callback` calls, or to
+  /// which its `tessera_inspect_sharding` reports a sharding. If absent, such calls are errors.
   std::function<std::shared_ptr<const HostFunction>(const HostCall&)> host_function = {};
 };
 
@@ -116,7 +116,7 @@ struct Signature {
   bool per_device = false;
 };
 /// Throws IoError if the module has no such function. A sharding that cannot be read is left out;
-/// importing the function with `ImportOptions::devices` says what is wrong with it.
+/// importing the function with `ImportOptions::devices` reports what is wrong with it.
 Signature signature_of(const ModuleSyntax& module, const std::string& function);
 
 /// Throws IoError with the position if the module has no such function, or uses something that is

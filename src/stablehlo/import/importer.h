@@ -81,7 +81,7 @@ std::string text_of(const std::vector<Type>& types);
 bool fits(const Type& declared, const Type& got);
 bool fits(const std::vector<Type>& declared, const std::vector<Type>& got);
 
-/// A region as a program of its own: its inputs are its arguments, then the captured values.
+/// A region as a separate program: its inputs are its arguments, then the captured values.
 struct RegionProgram {
   std::shared_ptr<Program> program;
   Values captured;  // of the outer level
@@ -138,18 +138,18 @@ class Importer {
   /// A region that reads nothing from outside except such numbers.
   ProgramPtr closed_region(const Reading& r, const RegionSyntax& region);
   const FunctionSyntax& need_function(const Reading& r, const std::string& name) const;
-  /// A function as a program of its own; each is imported once.
+  /// A function as a separate program; each is imported once.
   ProgramPtr function(const Reading& r, const std::string& function);
   /// A constant of the program; a large one becomes an input.
   Value constant(const Scope& scope, const AttributeSyntax& data);
   /// Adds a comparison that a test asks for to the outermost program.
   void add_check(const Reading& r, Check check, Value got, Value want);
 
-  /// For the scalars of the Householder reflectors from which JAX forms Q, the matrix that they
-  /// factor.
+  /// Pairs of the scalars of Householder reflectors, from which JAX forms Q, and the matrix that
+  /// was factored.
   std::vector<std::pair<Value, Value>> reflected;
-  /// The terms of a reduction of which an array is the result, in rows along these axes of the mesh
-  /// (device_rows.h), and the array's spec.
+  /// The partial results of a reduction, as rows along these axes of the mesh (device_rows.h), and
+  /// the spec of the array that is their reduction.
   struct Terms {
     Value rows;
     MeshRef mesh;
@@ -157,28 +157,29 @@ class Importer {
     Combiner combiner = Combiner::add;
     Spec spec;
   };
-  /// The array that is the result, whose terms are then known.
+  /// The reduction of the partial results, from which `terms_of` then finds them.
   Value reduced(Terms terms);
-  /// Null if the terms of the array are not known.
+  /// Null if the partial results of the array are not known.
   const Terms* terms_of(Value x) const;
-  /// The first of values that the devices have, in rows as terms are.
+  /// The first device's value of values that differ between devices, which are rows as partial
+  /// results are.
   Value first_of(Terms values);
   /// Constrains x to a sharding; returns x itself if shardings are not kept or this one is
   /// unspecified.
   Value constrained(Value x, const AttributeSyntax& sharding, const Ints& open = {}) const;
-  /// The same for an argument or result of the program, which is reduced even if it is declared as
+  /// The same for an argument or result of the program. It is reduced even if it is declared as
   /// unreduced.
   Value constrained_whole(Value x, const AttributeSyntax& sharding) const;
-  /// Constrains x to a spec over a mesh. The `open` dimensions may be cut further.
+  /// Constrains x to a spec over a mesh. The `open` dimensions may be sharded further.
   Value lying(Value x, const MeshRef& mesh, const Spec& spec, const Ints& open) const;
-  /// The module's meshes with so many devices, apart from those that cannot be read.
+  /// The module's meshes with this number of devices, except those that cannot be read.
   std::vector<MeshRef> meshes_over(std::int64_t devices) const;
   /// The mesh of a sharding; and (cut_of) how it partitions an array of rank `rank`.
   MeshRef mesh_of(const AttributeSyntax& sharding) const;
   struct Cut {
     Spec spec;
     Ints open;
-    /// The axes along which the devices hold terms of a reduction whose result is the array.
+    /// The axes along which the devices hold partial results, whose reduction is the array.
     Strings unreduced = {};
     Combiner combiner = Combiner::add;
   };

@@ -20,7 +20,7 @@ AxisSet set_of(const Strings& axes) {
   return set;
 }
 
-// x on the first device along the axes and zeros on the others: terms of a sum that equals x.
+// x on the first device along the axes and zeros on the others: partial results whose sum is x.
 Value as_parts_of_sum(Value x, const Strings& axes, const MeshShape& mesh) {
   const Value place = ops::pvary(ops::axis_index(*x.builder, axes, mesh.size_of(axes)), axes);
   const Value first = ops::eq(place, ops::zeros_like(place));
@@ -73,15 +73,15 @@ class Computation {
   }
 
   Values values() {
-    // Without arrays nothing says which devices there are; its effects take place once.
+    // Without arrays the devices are unknown; the effects then take place once.
     if (has_no_shardings() && !importer_.devices) return in_place();
     find_mesh();
     find_axes();
     if (own_.empty()) return in_place();
     Specs ins, outs;
     std::vector<Type> arguments;
-    std::vector<Strings> summed_in;   // axes along which an argument becomes terms of a sum
-    std::vector<bool> comes_in_rows;  // whether an argument is a row of known terms
+    std::vector<Strings> summed_in;   // axes along which arguments become partial
+    std::vector<bool> comes_in_rows;  // whether an argument is a row of known partial results
     Values operands;
     for (std::size_t i = 0; i < r_.operands.size(); ++i)
       for (const Value& x : r_.operands[i].leaves) {
@@ -272,7 +272,7 @@ class Computation {
     return axes;
   }
 
-  // The terms of an operand that is unreduced, if it has just these.
+  // The partial results of an unreduced operand, if they are known with exactly this sharding.
   const Importer::Terms* known_terms(Value x, const Importer::Cut& cut) const {
     const Strings axes = own_unreduced(cut);
     if (axes.empty()) return nullptr;
@@ -290,7 +290,7 @@ class Computation {
     return x;
   }
 
-  // The type of the argument for operand i, of which a device has one block.
+  // The type of the argument for operand i: that of a device's block.
   Type block(std::size_t i, Value x, const Spec& spec) const {
     for (int d = 0; d < x.rank(); ++d)
       if (x.shape()[d] % mesh_->size_of(spec.axes_of(d)))

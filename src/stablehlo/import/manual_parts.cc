@@ -144,8 +144,8 @@ class Parts {
     return *sharding;
   }
 
-  // The sharding that says along which axes the part is manual: the values that enter or leave it
-  // are a device's own along these.
+  // The sharding that lists the axes along which the part is manual, so that values entering or
+  // leaving it are per-device along these.
   AttributeSyntax manual_sharding() const {
     if (!entering_.empty()) {
       AttributeSyntax own = own_sharding(entering_[0]);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDeepestLocation = 64;
 
-// Layers of Flax and the like stand in such folders; a user looks for a line of their own.
+// Libraries such as Flax are installed in these folders; users want a line of their own code.
 bool is_installed(std::string_view file) {
   return file.find("/site-packages/") != file.npos || file.find("/dist-packages/") != file.npos;
 }
@@ -23,7 +23,7 @@ bool is_installed(std::string_view file) {
 
 // JAX's locations are a name stack around call sites, the innermost of which comes first:
 //   "primitive:"("jit(f)/layer/add"(callsite("g"("model.py":3) at "f"("train.py":9))))
-// where a name around a line is a function's, unless nothing else is a name stack.
+// A name around a line is that of a function, unless it is the only name, which then is the stack.
 Origins::Found Origins::look(std::size_t location, int depth) {
   const LocationSyntax l = locations_->at(location, memory_);
   Found f;
@@ -35,7 +35,7 @@ Origins::Found Origins::look(std::size_t location, int depth) {
       break;
     case LocationSyntax::name: {
       if (!l.parts.empty()) f = find(l.parts[0], depth);
-      // The name of a primitive, which is in the stack, too.
+      // This is the name of a primitive, which is also in the stack.
       if (l.text.ends_with(':')) break;
       f.names_function = f.name.empty() && !f.innermost.file.empty() && !f.names_function &&
                          f.innermost.function.empty();
@@ -63,7 +63,7 @@ const Origins::Found& Origins::find(std::size_t location, int depth) {
   static const auto* const nothing = new Found;
   if (depth >= kDeepestLocation) return *nothing;
   location = locations_->resolved(location);
-  // A location that is a part of itself says nothing there.
+  // A location that contains itself counts as unknown at the inner place.
   const auto [it, added] = found_.try_emplace(location);
   Found& f = it->second;
   if (added) f = look(location, depth + 1);

@@ -13,9 +13,9 @@
 
 namespace tessera::inline v0::stablehlo {
 
-/// Finds the origins of locations, each once, when something asks. The line is the innermost one
-/// outside of installed packages or, if there is none, the innermost one. Never fails: a location
-/// that says nothing has an empty origin.
+/// Finds the origins of locations, on demand and once each. The line is the innermost one outside
+/// installed packages or, if there is none, the innermost one. Never fails: the origin of an
+/// unknown location is empty.
 class Origins {
  public:
   /// `locations` may be null.
@@ -45,11 +45,11 @@ class Origins {
   const Origin none_;
 };
 
-/// Gives what a block's operations write, while it lives, the lines and scopes of their origins.
-/// Blocks nest: what an operation does not say of its origin is that of the operation with the
-/// block. JAX's functions have scopes of their own or, in older versions, those of the first call,
-/// too (`scopes_within`). In a program of its own scopes are relative to that operation's, because
-/// whoever copies its equations into another program joins the scopes.
+/// While it lives, equations that a block's operations emit get the lines and scopes of their
+/// origins. Blocks nest: what is unknown of an operation's origin is taken from the operation that
+/// has the block. Scopes inside a function of JAX are its own or, in older versions, begin with
+/// those of its first call (`scopes_within`). In a separate program, scopes are relative to those
+/// of the operation that has the block, because inlining the program joins the two.
 class BlockOrigins {
  public:
   BlockOrigins(Builder& builder, Origins& origins, const BlockOrigins*& innermost);

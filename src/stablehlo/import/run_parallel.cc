@@ -12,7 +12,7 @@ namespace {
 
 Strings axes() { return {"replica", "partition"}; }
 
-// The function for one device, in a level of its own; arguments and results have a leading
+// The function for one device, as a separate program; arguments and results have a leading
 // dimension of 1.
 RegionProgram per_device(Reading& r, const std::string& function,
                          const std::vector<Type>& arguments) {

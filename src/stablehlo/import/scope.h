@@ -32,7 +32,7 @@ class NameTable {
   /// Returns false if the name exists.
   bool add(std::string_view name, std::span<const Bound> values);
   std::optional<std::span<const Bound>> find(std::string_view name) const;
-  /// Reserves space for so many more names.
+  /// Reserves space for this many more names.
   void reserve(std::size_t names);
 
  private:
@@ -42,8 +42,8 @@ class NameTable {
   };
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
   /// The hash of a numeric name is the number, so that values defined in turn are adjacent.
-  /// Colliding names continue with a step of their own, because linear probing over runs of numbers
-  /// would be slow.
+  /// Collisions are resolved by double hashing, because linear probing over runs of numbers would
+  /// be slow.
   static std::size_t hash_of(std::string_view name);
   /// The slot of the name, or the one where it would be inserted.
   std::size_t slot_of(std::string_view name) const;
@@ -80,7 +80,7 @@ class Level {
   /// A value of this program or a surrounding one, as a value of this program. A known number is
   /// written again; other values become inputs that follow the declared ones.
   Value here(Value v);
-  /// From here on, whoever asks for `old`, a value of this program, gets `equal`.
+  /// From here on, `equal` replaces `old`, a value of this program.
   void read_instead(Value old, Value equal) { instead_[old.var] = equal; }
   /// Values of the outer level, in the order of the inputs that `here` created.
   const Values& captured() const { return captured_; }

@@ -24,8 +24,8 @@ HostArray array_of(const Known& k) {
 
 bool is_small(const Type& t) { return t.shape.count() <= kMostElements; }
 
-// Whether the results follow from the operands alone and may be computed at any time. Functions of
-// the host are barriers: they run when the program does, and may answer differently each time.
+// Whether the results follow from the operands alone and may be computed at any time. Host
+// functions are barriers: they run when the program does, and may return other values each time.
 bool can_be_evaluated(const Equation& e) {
   return e.op->evaluate && !e.op->position && (!e.op->barrier || e.op->forwards) &&
          !any_nested(e.attrs, [](const ProgramPtr& p) {

@@ -95,7 +95,7 @@ std::vector<MeshRef> Importer::meshes_over(std::int64_t count) const {
   for (const auto& [name, syntax] : module.meshes) try {
       const MeshRef mesh = checked(module, syntax);
       if (mesh->size() == count && !mesh->axes.empty()) found.push_back(mesh);
-    } catch (const IoError&) {  // importing something that uses it says what is wrong
+    } catch (const IoError&) {  // importing something that uses the mesh reports the error
     }
   return found;
 }
@@ -227,7 +227,7 @@ Value Importer::constrained(Value x, const AttributeSyntax& sharding, const Ints
   const Cut cut = cut_of(sharding, x.rank());
   // A value that may stay a partial result is one already where that is cheapest.
   if (!cut.unreduced.empty()) return x;
-  // The devices' own values lie like that already.
+  // The per-device values already have this sharding.
   const auto own = own_values_.find({x.builder, x.var});
   if (own != own_values_.end() && own->second.mesh == mesh && own->second.spec == cut.spec)
     return x;
@@ -262,8 +262,8 @@ void check_axes(Reading& r, const AttributeSyntax& sharding, const AttributeSynt
 
 }  // namespace
 
-// Shardy's collectives change the sharding of a whole array. One that reduces takes the devices'
-// values as terms of a sum that is the whole array.
+// Shardy's collectives only change the sharding of a global array. In one that reduces, the
+// devices' values are partial results of a sum, which is the global array.
 Values redistributed(Reading& r) {
   r.need_operands(1);
   const AttributeSyntax& sharding = r.need("out_sharding");

@@ -55,8 +55,8 @@ Values spread(const Values& captured, const Shape& shape) {
   return out;
 }
 
-// The equations that make the program's outputs, each once, and each behind those that it reads in
-// the order in which it reads them: programs that compute a key in the same way become equal.
+// The equations that compute the program's outputs, without duplicates and in depth-first order of
+// their operands, so that programs that compute a key in the same way become equal.
 ProgramPtr alone(const Program& p) {
   auto q = std::make_shared<Program>(*merge_common(prune(p)));
   std::vector<std::size_t> made_by(q->types.size(), q->equations.size());

@@ -1,5 +1,5 @@
 // The locations of a module: MLIR's record of where each operation comes from. They are decoded one
-// by one, when something asks.
+// by one, on demand.
 #pragma once
 
 #include "stablehlo/text/memory.h"
@@ -14,7 +14,7 @@ namespace tessera::inline v0::stablehlo {
 /// parts live as long as the module's source and the Memory with which it was asked for.
 struct LocationSyntax {
   enum Kind {
-    unknown,  // also what is malformed
+    unknown,  // also if malformed
     file,     // text is the path, with a line
     name,     // text; at most one part
     call,     // the location inside a function, and that of the call
@@ -30,7 +30,7 @@ class Locations {
  public:
   virtual ~Locations() = default;
   virtual LocationSyntax at(std::size_t location, Memory& memory) const = 0;
-  /// The number that stands for all locations which are written as the same name.
+  /// The location that an alias refers to; other locations are returned unchanged.
   virtual std::size_t resolved(std::size_t location) const { return location; }
 };
 

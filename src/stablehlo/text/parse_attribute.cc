@@ -76,8 +76,8 @@ std::string_view Parser::balanced() {
 
 namespace {
 
-// The position behind the bracket that closes a location which begins at `at`. 0 if that is not to
-// be seen at once, because the text has other brackets than round ones, escapes, or more lines.
+// The position after the bracket that closes the location beginning at `at`. 0 if the fast search
+// cannot find it, because the text has brackets other than round ones, escapes, or several lines.
 std::size_t end_of_location(std::string_view text, std::size_t at) {
   for (int open = 0; at < text.size(); ++at) {
     switch (text[at]) {

@@ -68,7 +68,7 @@ const Origin*& origin_at_hand() {
 
 namespace {
 
-// Raises the message with the line and the scopes of the origin at hand.
+// Raises the message with the line and the scopes of the current origin.
 [[noreturn]] void raise_from_origin(Message& message, const Complaint& complaint) {
   message.rule(complaint.rule).advice(complaint.advice);
   const Origin* origin = origin_at_hand();

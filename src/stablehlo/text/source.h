@@ -21,13 +21,13 @@ struct Source {
 };
 using SourcePtr = std::shared_ptr<const Source>;
 
-/// Where a part of a module comes from: a line of the program that it was made from, and the named
-/// scopes there, "model/layer_0".
+/// Where a part of a module comes from: the line of the original program, and the named scopes
+/// there, "model/layer_0".
 struct Origin {
   SourceLoc line;
   std::string scope;
 };
-/// What `fail` shows on this thread besides the position; may be null.
+/// The origin that `fail` reports on this thread in addition to the position; may be null.
 const Origin*& origin_at_hand();
 
 /// A message about a position; `fail` adds the line of the text and a caret.

@@ -29,8 +29,8 @@ struct TileSharding {
   std::vector<DeviceDigit> manual;
 };
 
-/// Parses the sharding of an array of rank `rank`. On failure, `problem` says what is wrong and the
-/// result is meaningless.
+/// Parses the sharding of an array of rank `rank`. On failure, `problem` describes the error and
+/// the result is meaningless.
 TileSharding parse_tile_sharding(std::string_view text, int rank, std::string& problem);
 
 }  // namespace tessera::inline v0::stablehlo

@@ -10,7 +10,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-// An alias may stand for an alias.
+// An alias may refer to another alias.
 constexpr int kMostAliases = 8;
 
 // Skips a location that is a part of another one: up to a comma, the word `at`, or a bracket that
@@ -97,7 +97,7 @@ LocationSyntax WrittenLocations::at(std::size_t location, Memory& memory) const 
       location = in.now().begin;
     }
   } catch (const IoError&) {
-    // A location says nothing about what a module computes, so one that cannot be read is none.
+    // A location does not affect what a module computes, so one that cannot be read is ignored.
   }
   return {};
 }
