@@ -7,37 +7,24 @@ The interpreter is TESSERA_NOTEBOOK_PYTHON, else this one if it has the packages
 (scripts/notebooks makes it). Skipped (77) if none has them. With --write, the notebooks' outputs are stored instead of being compared."""
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 here = pathlib.Path(__file__).resolve().parent
-NEEDED = "import ipykernel, nbclient, nbformat, tree_sitter, tree_sitter_cpp"
+sys.path.insert(0, str(here.parent))
+
+import python_suite  # noqa: E402
+
+NEEDED = "ipykernel, nbclient, nbformat, tree_sitter, tree_sitter_cpp"
 # With the least number of tests.
 TESTS = {"splitter_test": 21, "kernel_test": 42, "examples_test": 6}
 
 
-def interpreters(root):
-    if named := os.environ.get("TESSERA_NOTEBOOK_PYTHON"):
-        yield named
-        return
-    yield sys.executable
-    yield str(root / "build/notebooks/bin/python")
-
-
-def usable(python):
-    try:
-        return subprocess.run([python, "-c", NEEDED], capture_output=True).returncode == 0
-    except OSError:
-        return False
-
-
 def main():
     root, include, library, compiler, work = map(pathlib.Path, sys.argv[1:6])
-    python = next((p for p in interpreters(root) if usable(p)), None)
+    python = python_suite.interpreter("TESSERA_NOTEBOOK_PYTHON", NEEDED, [root / "build/notebooks/bin/python"])
     if python is None:
         print("skipped, 0 checked: no interpreter has Jupyter; scripts/notebooks installs it from PyPI into build/notebooks")
         return 77
@@ -53,21 +40,13 @@ def main():
         if "--write" in sys.argv[6:]:
             install(quicker)
             return subprocess.run([python, here / "examples_test.py", "--write"], env=env).returncode
-        total, failed = 0, []
-        for test, least in TESTS.items():
+
+        def environment(test):
             if test != "splitter_test":
                 install(quicker if test == "examples_test" else compiler)
-            begin = time.monotonic()
-            done = subprocess.run([python, here / f"{test}.py"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            count = int((re.findall(r"^Ran (\d+) tests? in ", done.stdout, re.M) or [0])[0])
-            total += count
-            print(f"{test}: {count} checked in {time.monotonic() - begin:.1f} s", flush=True)
-            if done.returncode or count < least:
-                failed.append(test)
-                print(done.stdout)
-                print(f"{test} ended with {done.returncode}, and should check at least {least}")
-        print(f"{total} checked" + (f"; FAILED: {', '.join(failed)}" if failed else ""))
-    return bool(failed)
+            return env
+
+        return not python_suite.run(python, here, TESTS, environment)
 
 
 sys.exit(main())
