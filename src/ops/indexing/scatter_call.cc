@@ -219,17 +219,59 @@ void run_elements(const ScatterSchedule& p, const RoutineArgs& a) {
   }
 }
 
+// The same for a slab of the result, the positions [first, last): the updates of other slabs belong
+// to other tasks. Which slab an update belongs to cannot be predicted, so a branch for it would be
+// mispredicted often. Instead, a block of indices is first filtered into lists without a branch.
+template <Combiner how, class T, class I>
+void run_elements_of_slab(const ScatterSchedule& p, const RoutineArgs& a, std::int64_t first,
+                          std::int64_t last) {
+  constexpr std::int64_t kBlock = 1024;
+  const Loop l = p.batch[0];
+  const Component c = p.components[0];
+  const I* at = static_cast<const I*>(a.inputs[1]) + c.offset;
+  const T* updates = static_cast<const T*>(a.inputs[2]);
+  T* out = static_cast<T*>(a.outputs[0]);
+  const auto size = static_cast<std::uint64_t>(last - first);
+  const bool clip = p.clip;
+  std::int64_t places[kBlock], sources[kBlock];
+  for (std::int64_t begin = 0; begin < l.extent; begin += kBlock) {
+    const std::int64_t end = std::min(l.extent, begin + kBlock);
+    std::size_t found = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t start = at[i * l.index];
+      if (clip) start = std::clamp<std::int64_t>(start, 0, c.last);
+      places[found] = start;
+      sources[found] = i;
+      found += static_cast<std::uint64_t>(start - first) < size;
+    }
+    for (std::size_t k = 0; k < found; ++k) {
+      T& to = out[places[k] * c.stride];
+      to = ops::combine<how>(to, updates[sources[k] * l.update]);
+    }
+  }
+}
+
 // The loops of one combiner and one type of elements.
 struct ScatterLoops {
+  using Elements = void (*)(const ScatterSchedule& p, const RoutineArgs& a);
+  using ElementsOfSlab = void (*)(const ScatterSchedule& p, const RoutineArgs& a,
+                                  std::int64_t first, std::int64_t last);
+  // By the type of the indices: int32 and int64.
+  struct OfIndex {
+    Elements all;
+    ElementsOfSlab of_slab;
+  };
+
   void (*run)(const ScatterSchedule& p, const Share& s, const RoutineArgs& a);
-  void (*run_elements_at_int32)(const ScatterSchedule& p, const RoutineArgs& a);
-  void (*run_elements_at_int64)(const ScatterSchedule& p, const RoutineArgs& a);
+  OfIndex at_int32, at_int64;
 };
 ScatterLoops scatter_loops_of(Combiner how, DType dtype) {
   return with_combined(how, dtype, [](auto h, auto tag) {
     using T = decltype(tag);
-    return ScatterLoops{run<h.value, T>, run_elements<h.value, T, std::int32_t>,
-                        run_elements<h.value, T, std::int64_t>};
+    return ScatterLoops{
+        run<h.value, T>,
+        {run_elements<h.value, T, std::int32_t>, run_elements_of_slab<h.value, T, std::int32_t>},
+        {run_elements<h.value, T, std::int64_t>, run_elements_of_slab<h.value, T, std::int64_t>}};
   });
 }
 
@@ -237,9 +279,18 @@ std::optional<Stage> elements_stage(const ScatterSchedule& p, const ScatterLoops
   bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
                 p.batch.size() == 1 && p.batch[0].operand == 0;
   if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
-  const auto f =
-      p.index == DType::int32 ? loops.run_elements_at_int32 : loops.run_elements_at_int64;
-  return single_stage([p, f](const RoutineArgs& a) { f(p, a); });
+  const auto f = p.index == DType::int32 ? loops.at_int32 : loops.at_int64;
+  // Every task reads all indices, so there are few slabs.
+  constexpr std::int64_t kUpdates = 1 << 17, kMostSlabs = 4;
+  const std::int64_t slabs = std::clamp<std::int64_t>(p.batch[0].extent / kUpdates, 1, kMostSlabs);
+  if (slabs == 1) return single_stage([p, f](const RoutineArgs& a) { f.all(p, a); });
+  Stage stage;
+  stage.tasks = slabs;
+  stage.run = [p, f, slabs, n = p.components[0].last + 1](const RoutineArgs& a, std::int64_t b,
+                                                          std::int64_t e) {
+    f.of_slab(p, a, n * b / slabs, n * e / slabs);
+  };
+  return stage;
 }
 
 Stage scatter_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
