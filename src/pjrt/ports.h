@@ -15,7 +15,7 @@ void place_arguments(Compiled& c, const stablehlo::Signature& signature);
 
 /// A program for several devices.
 struct Divided {
-  ProgramPtr program;  // the per-device program if `how` is set
+  ProgramPtr program;                                 // the per-device program if `how` is set
   std::shared_ptr<const spmd::ProgramShardings> how;  // null: the program runs as it is
 };
 /// Partitions the imported program. The arguments must have been placed.
