@@ -5,6 +5,9 @@
 
 namespace tessera::inline v0::ops {
 
+/// Copies the bytes [from, to) of input 0 to output 0 unless they share memory.
+void copy_part(const RoutineArgs& a, std::int64_t from, std::int64_t to);
+
 /// Copies input 0 to output 0 unless they share memory.
 Stage copy_stage(std::int64_t bytes);
 

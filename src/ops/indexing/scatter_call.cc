@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 namespace tessera::inline v0::ops {
@@ -275,7 +274,9 @@ ScatterLoops scatter_loops_of(Combiner how, DType dtype) {
   });
 }
 
-std::optional<Stage> elements_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
+// Updates of single elements of an operand of `bytes` bytes, which is copied first.
+std::vector<Stage> elements_stages(const ScatterSchedule& p, const ScatterLoops& loops,
+                                   std::int64_t bytes) {
   bool single = p.window.size() == 1 && p.window[0].extent == 1 && p.components.size() == 1 &&
                 p.batch.size() == 1 && p.batch[0].operand == 0;
   if (!single || (p.index != DType::int32 && p.index != DType::int64)) return {};
@@ -283,18 +284,21 @@ std::optional<Stage> elements_stage(const ScatterSchedule& p, const ScatterLoops
   // Every task reads all indices, so there are few slabs.
   constexpr std::int64_t kUpdates = 1 << 17, kMostSlabs = 4;
   const std::int64_t slabs = std::clamp<std::int64_t>(p.batch[0].extent / kUpdates, 1, kMostSlabs);
-  if (slabs == 1) return single_stage([p, f](const RoutineArgs& a) { f.all(p, a); });
+  const std::int64_t count = p.operand_count;
+  if (slabs == 1 || count != p.components[0].last + 1)
+    return {copy_stage(bytes), single_stage([p, f](const RoutineArgs& a) { f.all(p, a); })};
+  // A task copies its slab itself, so that the slab is in its core's cache when it is updated.
   Stage stage;
   stage.tasks = slabs;
-  stage.run = [p, f, slabs, n = p.components[0].last + 1](const RoutineArgs& a, std::int64_t b,
-                                                          std::int64_t e) {
-    f.of_slab(p, a, n * b / slabs, n * e / slabs);
+  stage.run = [=](const RoutineArgs& a, std::int64_t b, std::int64_t e) {
+    const std::int64_t first = count * b / slabs, last = count * e / slabs;
+    copy_part(a, first * (bytes / count), last * (bytes / count));
+    f.of_slab(p, a, first, last);
   };
-  return stage;
+  return {stage};
 }
 
-Stage scatter_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
-  if (std::optional<Stage> elements = elements_stage(p, loops)) return *elements;
+Stage windows_stage(const ScatterSchedule& p, const ScatterLoops& loops) {
   std::int64_t vectors = 1, elements = 1;
   for (const Loop& l : p.batch) vectors *= l.extent;
   for (const Loop& l : p.window) elements *= l.extent;
@@ -342,8 +346,10 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   auto routine = std::make_shared<Routine>();
   routine->name = a.op.name;
   routine->in_place = {{0, 0}};
-  routine->stages.push_back(copy_stage(a.inputs[0].bytes()));
-  if (updates.count() == 0) return routine;
+  if (updates.count() == 0) {
+    routine->stages = {copy_stage(a.inputs[0].bytes())};
+    return routine;
+  }
   WindowDimsOf w = window_dims_of(scatter_dims(a.attrs), updates.rank(), x.rank(), indices.rank());
   Shape xs = x.strides(), is = indices.strides(), us = updates.strides();
   ScatterSchedule p;
@@ -397,7 +403,10 @@ std::shared_ptr<const Routine> scatter_call(const CallArgs& a) {
   for (const Loop& l : p.batch) vectors *= static_cast<double>(l.extent);
   routine->seconds = 1e-10 * static_cast<double>(a.inputs[0].bytes()) + 5e-9 * vectors +
                      1e-9 * static_cast<double>(updates.count());
-  routine->stages.push_back(scatter_stage(p, scatter_loops_of(a.op.combiner, a.inputs[0].dtype)));
+  const ScatterLoops loops = scatter_loops_of(a.op.combiner, a.inputs[0].dtype);
+  routine->stages = elements_stages(p, loops, a.inputs[0].bytes());
+  if (routine->stages.empty())
+    routine->stages = {copy_stage(a.inputs[0].bytes()), windows_stage(p, loops)};
   return routine;
 }
 
