@@ -116,7 +116,7 @@ void warn_of_slips() {
     if (least == 0 || least > std::max<std::size_t>(2, (name.size() - prefix.size()) / 4)) continue;
     warn(Message("environment")
              .problem("there is no setting " + std::string(name))
-             .rule("what the library does not know it ignores")
+             .rule("unknown settings are ignored")
              .advice(std::string(nearest->name) + "=" + nearest->example + " is one"));
   }
 }
@@ -213,7 +213,7 @@ std::string complaint(const Variable& v, std::string_view value) {
         const std::size_t comma = rest.find(',');
         const std::string_view name = rest.substr(0, comma);
         if (!name.empty() && std::find(v.choices.begin(), v.choices.end(), name) == v.choices.end())
-          return "no list of its names: there is no '" + std::string(name) + "'";
+          return "not a list of its names: there is no '" + std::string(name) + "'";
         rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
       }
       return "";

@@ -122,8 +122,8 @@ std::vector<std::int64_t> later_steps(const std::string& dir, std::int64_t step)
       .problem(fmt::format("{} has later steps than {}: {}", detail::shown_path(dir), step,
                            steps_text(later)))
       .rule(
-          "a run saves its steps in ascending order: the greatest is the one that it is taken up "
-          "from, and the smallest are removed first")
+          "a run saves its steps in ascending order: the greatest is the one from which it "
+          "resumes, and the smallest are removed first")
       .from(loc)
       .advice(
           "{.discard_later_steps = true} of the CheckpointManager removes them once this step is "

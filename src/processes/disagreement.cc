@@ -169,8 +169,8 @@ std::optional<Other> exchange(Group& group, int rank, const std::vector<std::byt
   fail(group, subject,
        "process " + std::to_string(rank) + " came to " + came_to +
            ", with other inputs than this one",
-       "what lies nowhere or is placed by device_put is the same in all processes, which make the "
-       "same calls in the same order",
+       "uncommitted arrays and those that device_put places must be the same in all "
+       "processes, which make the same calls in the same order",
        "look for what depends on process_index(), on a clock or on files that differ, and for a "
        "call "
        "that one process makes alone",

@@ -88,7 +88,7 @@ void Group::meet(const Subject& subject, std::size_t bytes, int who) {
     fail(*this, subject,
          theirs == mine.function ? process + " has " + std::to_string(told[r].bytes) +
                                        " bytes for it, this one " + std::to_string(bytes)
-         : theirs == "exit" ? process + " has come to its end"
+         : theirs == "exit" ? process + " has ended"
                             : process + " came to " + theirs,
          "all processes make the same calls in the same order, with arrays of one shape and dtype",
          "look for what depends on process_index(), on a clock or on files that differ");
@@ -204,7 +204,7 @@ void Group::leave() {
   joined_ = false;
   if (gave_up()) return leave_broken();
   try {
-    set_text("has come to its end");
+    set_text("has ended");
     mine().ending.store(1, std::memory_order_release);
     wake_all();
     // Another process may still write its results; wait for it as long as it is alive.

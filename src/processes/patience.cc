@@ -112,7 +112,7 @@ void Patience::until(Seat& seat, std::atomic<std::uint32_t>& counter, std::uint3
     if (seat.broken.load(std::memory_order_acquire)) fail_for(group_, subject_, rank_, "gave up");
     if (seat.ending.load(std::memory_order_acquire) &&
         !reached(counter.load(std::memory_order_acquire), number))
-      fail_for(group_, subject_, rank_, "has come to its end");
+      fail_for(group_, subject_, rank_, "has ended");
     sleep_on(seat, counter, now, kSlice);
     if (reached(counter.load(std::memory_order_acquire), number)) return;
     if (!lives(seat)) fail_for(group_, subject_, rank_, "has ended");

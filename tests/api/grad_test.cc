@@ -244,12 +244,14 @@ TEST(Vjp, OfManyArguments) {
 TEST(GradErrors, SayWhatToDo) {
   auto square = [](Array x) { return x * x; };
   const std::source_location none{};
-  EXPECT_EQ(message<ts::ShapeError>([&] {
-              ts::grad(square, none)(vec({1, 2, 3}));
-            }),
-            "grad: the loss has shape (3,), which is 3 values\n  rule: the gradient exists for one "
-            "floating number, of shape ()\n  try: reduce it with ts::sum or ts::mean, or use "
-            "ts::jacrev for all derivatives");
+  EXPECT_EQ(
+      message<ts::ShapeError>([&] {
+        ts::grad(square, none)(vec({1, 2, 3}));
+      }),
+      "grad: the loss has shape (3,), which is 3 values\n  rule: a gradient exists only for a "
+      "single floating-point number, of shape ()\n  try: reduce it with ts::sum or ts::mean, or "
+      "use "
+      "ts::jacrev for all derivatives");
   EXPECT_EQ(message<ts::DTypeError>([&] { ts::grad(square, none)(Array(std::vector<int>{3})); }),
             "grad: an argument cannot be differentiated\n"
             "  - args[0] has no floating leaf: i32[1]\n"
@@ -259,7 +261,7 @@ TEST(GradErrors, SayWhatToDo) {
               ts::value_and_grad([](Array x) { return ts::sum(x > 0); }, none)(vec({1}));
             }),
             "value_and_grad: the loss has dtype int32\n"
-            "  rule: the gradient exists for one floating number\n"
+            "  rule: a gradient exists only for a single floating-point number\n"
             "  try: compute the loss from floating values, or convert it with astype(ts::f32)");
 }
 

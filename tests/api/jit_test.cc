@@ -130,12 +130,12 @@ TEST(Jit, ChangedCapturesAreFoundWhenAsked) {
   k = vec({20});
   EXPECT_EQ(
       message([&] { f(vec({1})); }),
-      "f: a captured array, f32[1], is another one than in the program in use\n"
+      "f: a captured array, f32[1], is not the one in the compiled program\n"
       "  rule: what a function captures, and any state that it reads, is that of its first trace\n"
       "  try: pass what changes as an argument");
   scale = 3;
   EXPECT_EQ(message([&] { f(vec({1})); }).substr(0, 61),
-            "f: the function traces to another program than the one in use");
+            "f: the function now traces to a different program");
   ts::detail::set_check_captures(false);
   EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{12}));
 }

@@ -50,9 +50,8 @@ TEST_F(LaterSteps, AreAnErrorOfTheSave) {
     EXPECT_EQ(
         plain(message<ts::IoError>([&] { m.save(101, value(101)); })),
         "CheckpointManager::save: DIR has later steps than 101: 110, 120\n"
-        "  rule: a run saves its steps in ascending order: the greatest is the one that it is "
-        "taken "
-        "up from, and the smallest are removed first\n"
+        "  rule: a run saves its steps in ascending order: the greatest is the one from which it "
+        "resumes, and the smallest are removed first\n"
         "  try: {.discard_later_steps = true} of the CheckpointManager removes them once this step "
         "is saved; to keep them, save into another folder, or go on from the last of them");
     EXPECT_EQ(names_in(dir), (Names{"100", "110", "120"}));

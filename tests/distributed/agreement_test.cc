@@ -55,15 +55,16 @@ void expect_fault(const std::string& mode, const std::string& name, const std::s
   EXPECT_FALSE(texts.empty()) << o.out;
   // When the first process ends, the launcher ends the other one.
   for (const auto& [p, text] : texts)
-    EXPECT_EQ(text,
-              "process " + std::to_string(p) + ": " + name + ": process " + std::to_string(1 - p) +
-                  " came to " + subject + ", with other inputs than this one\n  - " +
-                  (p == 0 ? differs_0 : differs_1) +
-                  "\n  - process 0 (H): S\n  - process 1 (H): S\n"
-                  "  rule: what lies nowhere or is placed by device_put is the same in all "
-                  "processes, which make the same calls in the same order\n"
-                  "  try: look for what depends on process_index(), on a clock or on files that "
-                  "differ, and for a call that one process makes alone\n");
+    EXPECT_EQ(
+        text,
+        "process " + std::to_string(p) + ": " + name + ": process " + std::to_string(1 - p) +
+            " came to " + subject + ", with other inputs than this one\n  - " +
+            (p == 0 ? differs_0 : differs_1) +
+            "\n  - process 0 (H): S\n  - process 1 (H): S\n"
+            "  rule: uncommitted arrays and those that device_put places must be the same in all "
+            "processes, which make the same calls in the same order\n"
+            "  try: look for what depends on process_index(), on a clock or on files that "
+            "differ, and for a call that one process makes alone\n");
 }
 
 }  // namespace
@@ -74,11 +75,11 @@ TEST(Agreement, FindsACallThatOneProcessMakesAlone) {
   NEEDS_A_LAUNCHER();
   const std::string subject = "psum of 'pmap(child.cc:L)'";
   expect_fault("extra_call_of_parts", "psum", subject,
-               "args[0], f32[8,4], comes of other calls here than in process 1",
-               "args[0], f32[8,4], comes of other calls here than in process 0");
+               "args[0], f32[8,4], comes from different calls here than in process 1",
+               "args[0], f32[8,4], comes from different calls here than in process 0");
   expect_fault("extra_call_of_results", "psum", subject,
-               "args[0], f32[8,4], comes of other calls here than in process 1",
-               "args[0], f32[8,4], comes of other calls here than in process 0");
+               "args[0], f32[8,4], comes from different calls here than in process 1",
+               "args[0], f32[8,4], comes from different calls here than in process 0");
   const Outcome o = run(2, "extra_call");
   EXPECT_NE(o.code, 0);
   static const std::regex number("-?\\d+\\.\\d+(e-\\d+)?");

@@ -78,9 +78,8 @@ TEST(Faults, AreNamedByThoseWhoWait) {
            "  from: child.cc:L\n"
            "  try: look at what process 1 did last\n";
   };
-  EXPECT_EQ(said(2, "leave"), waiting("has come to its end", "has come to its end"));
-  EXPECT_EQ(said(2, "give_up"),
-            waiting("has come to its end", "has come to its end") + "process 1: no such file\n");
+  EXPECT_EQ(said(2, "leave"), waiting("has ended", "has ended"));
+  EXPECT_EQ(said(2, "give_up"), waiting("has ended", "has ended") + "process 1: no such file\n");
   // The launcher ends the others if one is killed. On a busy machine it may do so before they find
   // out.
   std::string text;
@@ -94,7 +93,7 @@ TEST(Faults, AreNamedByThoseWhoWait) {
       file("load: \\S+/tessera_bad_\\d+");
   EXPECT_EQ(
       std::regex_replace(said(2, "exhaust"), machine, "there are M, and what is alive has N"),
-      waiting("has come to its end", "has come to its end") +
+      waiting("has ended", "has ended") +
           "process 1: zeros: there is no memory for 4503599627370496 bytes, 4096.0 TiB: there "
           "are M, and what is alive has N\n"
           "  rule: an array's elements lie in one piece of memory, as do all temporaries of a "
@@ -103,7 +102,7 @@ TEST(Faults, AreNamedByThoseWhoWait) {
           "  try: make the arrays smaller, or let go of some: memory_table() says what is "
           "held\n");
   EXPECT_EQ(std::regex_replace(said(2, "bad_file"), file, "load: FILE"),
-            waiting("has come to its end", "has come to its end") +
+            waiting("has ended", "has ended") +
                 "process 1: load: FILE: it claims a header of 64 bytes, but 32 follow\n"
                 "  from: child.cc:L\n"
                 "  try: save the model again, or check that this is a safetensors file\n");
@@ -367,9 +366,9 @@ TEST(Exchanges, BesideWorkFailAsOthersDo) {
   const std::string text = without_numbers(o.out);
   const std::string report =
       "process 0: in the call of 'jit(child.cc:L)', which ran asynchronously:\n"
-      "all_gather: process 1 has come to its end\n"
+      "all_gather: process 1 has ended\n"
       "  - process 0 (H): came to all_gather of 'jit', child.cc:L, T ago\n"
-      "  - process 1 (H): has come to its end, T ago\n"
+      "  - process 1 (H): has ended, T ago\n"
       "  rule: all processes come to the same collectives in the same order, and none is waited "
       "for "
       "longer than 60 s\n"

@@ -44,7 +44,7 @@ TEST(Settings, ThatAreNoSuchThingAreAnErrorEachTime) {
   EXPECT_EQ(
       said({"TESSERA_DISABLE_PASSES=cse,unroll"}),
       twice(
-          "TESSERA_DISABLE_PASSES: 'cse,unroll' is no list of its names: there is no 'unroll'\n"
+          "TESSERA_DISABLE_PASSES: 'cse,unroll' is not a list of its names: there is no 'unroll'\n"
           "  rule: names with commas between them, of cancel, fold, join_slices, ends, decompose, "
           "small_branches, hoist, cse, dead_code, joint_products, operands, updates, fuse, "
           "stretches, nests, panels or forms\n"
@@ -63,7 +63,7 @@ TEST(Settings, SeveralMistakesAreListedTogether) {
 TEST(Settings, NamesThatAreNearlyOursAreWarnedOf) {
   EXPECT_EQ(said({"TESSERA_DEVICE=3", "TESSERA_DEVICES=2"}),
             "warning: environment: there is no setting TESSERA_DEVICE\n"
-            "  rule: what the library does not know it ignores\n"
+            "  rule: unknown settings are ignored\n"
             "  try: TESSERA_DEVICES=4 is one\n" +
                 twice("2 devices\n"));
 }

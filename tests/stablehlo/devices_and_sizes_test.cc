@@ -101,7 +101,7 @@ TEST(AnySize, IsSettledByEachCall) {
   EXPECT_EQ(message_of([&] {
               f(std::vector<Array>{ts::ones({4, 2})}, std::source_location());
             }),
-            "@main: arguments that are not what it takes:\n"
+            "@main: these arguments do not match its parameters:\n"
             "  - x is f32[?,3], and gets f32[4,2]\n"
             "  rule: dtypes and shapes are those that it was exported for\n"
             "  try: convert and reshape the arguments as inputs() says");

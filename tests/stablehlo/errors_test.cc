@@ -174,7 +174,7 @@ TEST(Errors, OfCalls) {
   EXPECT_EQ(message_of([&] {
               f(std::vector<ts::Array>{ts::zeros({3}, ts::f64), 1.5}, std::source_location());
             }),
-            "@main: arguments that are not what it takes:\n"
+            "@main: these arguments do not match its parameters:\n"
             "  - x is f32[2], and gets f64[3]\n"
             "  - n is i32[], and gets f32[]\n"
             "  rule: dtypes and shapes are those that it was exported for\n"

@@ -116,7 +116,7 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
   if (a.traced()) {
     std::string made = to_string(a.loc);
     Message(function)
-        .problem("the value of a traced array " + visible_text(a.type) + " is asked for" +
+        .problem("the value of a traced array " + visible_text(a.type) + " was requested" +
                  (made.empty() ? "" : "; it was made at " + made))
         .rule("while a function is traced its arrays have no values yet")
         .from(loc)
@@ -130,7 +130,7 @@ const runtime::ArrayDataPtr& readable(const Array& array, const char* function,
   }
   if (!a.concrete())
     Message(function)
-        .problem("the value of an abstract array " + visible_text(a.type) + " is asked for")
+        .problem("the value of an abstract array " + visible_text(a.type) + " was requested")
         .rule("abstract arrays have a dtype and a shape only")
         .from(loc)
         .advice("use an array with values")

@@ -96,12 +96,12 @@ void check_captures(const CacheEntry& e, const TracedFunction& now) {
   const auto &before = e.function.captures, &after = now.captures;
   std::string what;
   if (!same_structure(*e.function.program, *now.program))
-    what = "the function traces to another program than the one in use";
+    what = "the function now traces to a different program";
   else
     for (std::size_t i = 0; i < before.size() && what.empty(); ++i)
       if (before[i].impl() != after[i].impl())
         what = "a captured array, " + visible_text(before[i].impl()->type) +
-               ", is another one than in the program in use";
+               ", is not the one in the compiled program";
   if (what.empty()) return;
   Message(e.name)
       .problem(what)

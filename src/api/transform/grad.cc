@@ -11,7 +11,7 @@ void check_loss(const char* function, const TracedFunction& f, const SourceLoc& 
   m.from(loc);
   if (f.result_present.empty() || !f.result_present[0])
     m.problem("the loss is an empty array")
-        .rule("the gradient exists for one floating number")
+        .rule("a gradient exists only for a single floating-point number")
         .advice("return the loss that was computed")
         .raise<TraceError>();
   const Type& t = f.program->type(f.program->outputs[0]);
@@ -19,12 +19,12 @@ void check_loss(const char* function, const TracedFunction& f, const SourceLoc& 
     m.problem("the loss has shape " + to_string(t.shape) + ", which is " +
               std::to_string(t.shape.count()) +
               (t.shape.count() == 1 ? " value with axes" : " values"))
-        .rule("the gradient exists for one floating number, of shape ()")
+        .rule("a gradient exists only for a single floating-point number, of shape ()")
         .advice("reduce it with ts::sum or ts::mean, or use ts::jacrev for all derivatives")
         .raise<ShapeError>();
   if (!is_floating(t.dtype))
     m.problem("the loss has dtype " + std::string(name_of(t.dtype)))
-        .rule("the gradient exists for one floating number")
+        .rule("a gradient exists only for a single floating-point number")
         .advice(is_complex(t.dtype)
                     ? "take a real number of it, real(z), imag(z) or abs(z), or use ts::vjp"
                     : "compute the loss from floating values, or convert it with astype(ts::f32)")

@@ -63,9 +63,9 @@ void print(const Tape& t, const std::string& indent, std::string& out) {
 }  // namespace
 
 std::string to_string(const Tape& t) {
-  std::string out =
-      fmt::format("tape {}: {} phases, arena {} B, local {} B a worker, constants {} B\n", t.name,
-                  t.phases.size(), t.arena_bytes, t.local_bytes, t.constants.size());
+  std::string out = fmt::format("tape {}: {} {}, arena {} B, local {} B a worker, constants {} B\n",
+                                t.name, t.phases.size(), t.phases.size() == 1 ? "phase" : "phases",
+                                t.arena_bytes, t.local_bytes, t.constants.size());
   print(t, "  ", out);
   return out;
 }

@@ -152,7 +152,7 @@ std::vector<std::string> CallGiven::differences(const std::string& theirs, int r
               value(other_values) + " in " + process;
     } else {
       line += in.by_value ? " has other values here than in " + process
-                          : " comes of other calls here than in " + process;
+                          : " comes from different calls here than in " + process;
     }
     lines.push_back(std::move(line));
   }

@@ -193,7 +193,7 @@ bool takes(const ArrayType& want, const Type& got) {
       wrong.offender(want.name + " is " + text_of_spec(want.dtype, want.shape) + ", and gets " +
                      text_of_spec(detail::visible_dtype(got), got.shape));
   }
-  wrong.problem("arguments that are not what it takes:")
+  wrong.problem("these arguments do not match its parameters:")
       .rule("dtypes and shapes are those that it was exported for")
       .from(line)
       .advice("convert and reshape the arguments as inputs() says");

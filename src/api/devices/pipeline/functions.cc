@@ -87,7 +87,7 @@ Array PipelineLoss::operator()(const Leaves& activation, const Leaves& targets,
   Message m(function_);
   m.problem(loss.is_empty() ? "the loss of a microbatch is an empty array"
                             : "the loss of a microbatch is " + type_text(loss))
-      .rule("it is one floating number, of shape ()")
+      .rule("it must be a single floating-point number, of shape ()")
       .from(loc_)
       .advice("reduce it with ts::mean; the mean over the microbatches is taken here");
   if (loss.is_empty() || loss.ndim() == 0) m.raise<DTypeError>();
