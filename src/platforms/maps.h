@@ -3,7 +3,8 @@
 // A module has one list of devices, and StableHLO has no maps inside maps over other devices. So
 // maps over several lists of devices are parts of their own (parts.h), and a pmap inside a pmap
 // becomes a part of the map around it: that one runs on the devices of both, where each device
-// takes its block of the inner map's operands, and the results are gathered.
+// takes its block of the inner map's operands, and the results are gathered. Maps inside one
+// map that differ in their axes share a mesh (axes_inside.h).
 #pragma once
 
 #include "ir/program.h"
@@ -28,7 +29,7 @@ struct FlatMaps {
   /// there, on the first of the devices that each of its own devices has become.
   std::vector<std::pair<MeshRef, MeshRef>> before = {};
 };
-/// Throws DeviceError in the name of `name` if maps inside one map differ in their sizes.
+/// Throws DeviceError in the name of `name` if the platform has too few devices.
 /// `device_count`: the number of devices of the platform.
 FlatMaps flat_maps(const ProgramPtr& p, int device_count, std::string_view name);
 
