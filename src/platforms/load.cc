@@ -99,12 +99,6 @@ PlatformOptions options_of_environment() {
     const std::string entry = rest.substr(0, rest.find(','));
     rest.erase(0, entry.size() + 1);
     const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos || equals == 0)
-      Message("environment")
-          .problem("TESSERA_PLATFORM_OPTIONS has '" + entry + "'")
-          .rule("options are given as name=value,name=value")
-          .advice("TESSERA_PLATFORM_OPTIONS=preallocate=false")
-          .raise<DeviceError>();
     out.emplace(entry.substr(0, equals), value_of(entry.substr(equals + 1)));
   }
   return out;
@@ -153,7 +147,7 @@ std::unique_ptr<const platforms::Client> started(const std::string& library,
 }
 
 runtime::Backend& load_named(const std::string& platform) {
-  const bool is_path = platform.find('/') != std::string::npos;
+  const bool is_path = platform.starts_with('/');
   const std::string name = is_path ? "plugin" : platform;
   load_platform(name, is_path ? platform : "", options_of_environment(), {});
   return *runtime::find_backend(name);

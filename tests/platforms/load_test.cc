@@ -1,10 +1,12 @@
 // Loading plug-ins, and what is said if that fails.
 #include "message.h"
 
+#include <tessera/creation.h>
 #include <tessera/platform.h>
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace ts = tessera;
@@ -76,4 +78,19 @@ TEST(LoadPlatform, OptionsThatThePlugInRefuses) {
             "device_count (a number) and explain (a folder)\n"
             "  rule: each plug-in has options of its own, with types of their own\n"
             "  try: check the names and the types of the options");
+}
+
+// A process that the environment sends to a platform which has no plug-in here.
+namespace {
+[[noreturn]] void print_what_is_missing() {
+  ::setenv("TESSERA_PLATFORM", "tpu", 1);
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"}) ::unsetenv(variable);
+  std::fprintf(stderr, "%s\n", message<ts::DeviceError>([] { (void)ts::ones({1}); }).c_str());
+  std::exit(0);
+}
+}  // namespace
+TEST(LoadPlatformDeathTest, WhatTheEnvironmentAsksFor) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(print_what_is_missing(), testing::ExitedWithCode(0),
+              "TESSERA_PLATFORM=/path/to/plugin.so");
 }
