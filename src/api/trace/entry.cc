@@ -34,7 +34,7 @@ CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& ca
       function(std::move(f)),
       args(call.describe_args()),
       name(called) {
-  const bool is_named = function.backend;  // by the function's own mesh or devices
+  const bool is_named = function.backend != nullptr;  // by the function's own mesh or devices
   function.backend = platform_of_meshes(*function.program, function.backend, name);
   if (function.backend && !is_named) usual = &runtime::default_backend();
   for (const Array* x : call.args.leaves) present.push_back(!x->is_empty());
