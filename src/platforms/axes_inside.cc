@@ -26,7 +26,8 @@ AxesInside::AxesInside(const std::vector<MeshShape>& shapes, const MeshShape& ar
     : is_one_(shapes.size() == 1) {
   bool has_single = false;
   for (const MeshShape& shape : shapes) {
-    has_single = has_single || std::find(shape.sizes.begin(), shape.sizes.end(), 1) != shape.sizes.end();
+    has_single =
+        has_single || std::find(shape.sizes.begin(), shape.sizes.end(), 1) != shape.sizes.end();
     const std::set<std::int64_t> own = borders_of(shape);
     auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) {
       std::set<std::int64_t> both = g.borders;

@@ -243,8 +243,7 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step,
       }
     if (lost) holds.lose();
     std::int64_t outputs = 0;
-    for (std::size_t k = 0; k < m; ++k)
-      outputs += Type(far.types[k].dtype, shard_shape(k)).bytes();
+    for (std::size_t k = 0; k < m; ++k) outputs += Type(far.types[k].dtype, shard_shape(k)).bytes();
     const std::string asked =
         "the results of the call, " + runtime::bytes_text(static_cast<double>(outputs)) +
         ", and temporaries, " +

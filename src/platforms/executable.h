@@ -47,7 +47,7 @@ class FarExecutable : public runtime::Executable, public runtime::Kept {
   };
   struct Step {
     Part part;
-    std::optional<FarPart> far = {};  // absent for a part that the host runs
+    std::optional<FarPart> far = {};      // absent for a part that the host runs
     std::vector<std::string> loops = {};  // the ops of a far part that are written as loops
     std::shared_ptr<const runtime::Executable> near = nullptr;
     std::vector<Source> inputs = {};

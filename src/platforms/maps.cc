@@ -206,8 +206,8 @@ class Flattening {
                       all = std::to_string(mesh.size() * inside.all().size());
     Message(name_)
         .problem("maps inside a map over " + around + (mesh.size() == 1 ? " device" : " devices") +
-                 " need " + each + " for each of these, " + all + " together, and the platform has " +
-                 std::to_string(device_count_))
+                 " need " + each + " for each of these, " + all +
+                 " together, and the platform has " + std::to_string(device_count_))
         .rule(inside.multiplies()
                   ? "a plug-in compiles the maps of a program over one mesh; maps inside it share "
                     "devices if the number of one divides that of the other, and need the product "

@@ -86,7 +86,7 @@ Plugin::Plugin(const std::string& path) : path_(path) {
   if (version.major_version != 0 || version.minor_version < kOldestMinor)
     throw OtherVersion(PJRT_Error_Code_FAILED_PRECONDITION,
                        "it speaks version " + std::to_string(version.major_version) + "." +
-                       std::to_string(version.minor_version) + " of PJRT");
+                           std::to_string(version.minor_version) + " of PJRT");
 }
 
 void Plugin::initialize() const {

@@ -148,8 +148,8 @@ TEST(Text, MeshesNameOtherPlatforms) {
   const auto text = [](const ts::DeviceMesh& mesh) {
     ts::Builder b;
     const ts::Value x = b.input(ts::Type(ts::f32, {4}));
-    const ts::ProgramPtr p = b.finish(
-        ts::Values{ops::sharding_constraint(x, ts::MeshRef(mesh), ts::Spec::cut(0, "x"))});
+    const ts::ProgramPtr p =
+        b.finish(ts::Values{ops::sharding_constraint(x, ts::MeshRef(mesh), ts::Spec::cut(0, "x"))});
     expect_round_trip(*p);
     return to_string(*p);
   };

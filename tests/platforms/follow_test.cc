@@ -84,8 +84,8 @@ TEST_F(Follow, ArraysThatAreNotCommittedGoToTheMesh) {
 }
 
 TEST_F(Follow, ArraysThatAreNotCommittedGoToTheDevicesOfAPmap) {
-  const auto f = ts::pmap([](Array a) { return a + ts::psum(a, "i"); },
-                          {.axis_name = "i", .devices = two});
+  const auto f =
+      ts::pmap([](Array a) { return a + ts::psum(a, "i"); }, {.axis_name = "i", .devices = two});
   const Array rows = x.reshape(2, 4);
   expect_on(two, f(rows), sums);
   expect_on(two, ts::jit(f)(rows), sums);
@@ -133,8 +133,9 @@ TEST_F(Follow, TheDefaultOfEachCall) {
 
 // A pmap inside another one is on the platform of that one.
 TEST_F(Follow, APmapInsideOnePutsItsQuestionToThatPlatform) {
-  const auto f = ts::pmap(ts::pmap([](Array a) { return a + ts::psum(a, "j"); }, {.axis_name = "j"}),
-                          {.axis_name = "i", .devices = {there[1]}});
+  const auto f =
+      ts::pmap(ts::pmap([](Array a) { return a + ts::psum(a, "j"); }, {.axis_name = "j"}),
+               {.axis_name = "i", .devices = {there[1]}});
   expect_on({there[1]}, f(ts::arange(4.f).reshape(1, 2, 2)), Floats{2, 5, 4, 7});
 }
 
@@ -155,9 +156,8 @@ TEST_F(Follow, ArraysOfAnotherPlatformAreRefused) {
   const auto divided = ts::jit([](Array a) { return a * 2; },
                                {.mesh = mesh, .in_shardings = P("x"), .name = "divided"});
   EXPECT_EQ(message<ts::ShardingError>([&] { divided(here); }), refusal("divided"));
-  EXPECT_EQ(message<ts::ShardingError>([&] {
-              ts::grad([f = each()](Array a) { return ts::sum(f(a)); })(here);
-            }),
+  EXPECT_EQ(message<ts::ShardingError>(
+                [&] { ts::grad([f = each()](Array a) { return ts::sum(f(a)); })(here); }),
             refusal("grad"));
   const auto mapped = ts::pmap([](Array a) { return a * 2; }, {.devices = two, .name = "mapped"});
   EXPECT_TRUE(message<ts::ShardingError>([&] {
@@ -211,10 +211,8 @@ TEST_F(Follow, PlansAreThoseOfTheSameMeshOnTheCpu) {
   const auto loss = [](Array w, Array batch) { return ts::mean(ts::square(ts::matmul(batch, w))); };
   const auto step = [&](Array w, Array batch) { return w - 0.1 * ts::grad(loss)(w, batch); };
   const auto planned = [&](const ts::Mesh& on) {
-    const auto f = ts::jit(step, {.mesh = on,
-                                  .in_shardings = {P(), P("x")},
-                                  .out_shardings = P(),
-                                  .name = "step"});
+    const auto f = ts::jit(
+        step, {.mesh = on, .in_shardings = {P(), P("x")}, .out_shardings = P(), .name = "step"});
     return f.explain(ts::abstract(ts::f32, {16, 4}), ts::abstract(ts::f32, {32, 16}));
   };
   const ts::Plan plan = planned(mesh);
@@ -226,9 +224,9 @@ TEST_F(Follow, PlansAreThoseOfTheSameMeshOnTheCpu) {
   ts::Plan of_cpu = planned(ts::Mesh::abstract({{"x", 2}}));
   of_cpu.mesh = plan.mesh;
   EXPECT_EQ(ts::to_string(plan), ts::to_string(of_cpu));
-  EXPECT_NE(ts::to_string(plan).find(
-                "plan of step over Mesh('x': 2) of 'following', 2 devices, each\n"),
-            std::string::npos)
+  EXPECT_NE(
+      ts::to_string(plan).find("plan of step over Mesh('x': 2) of 'following', 2 devices, each\n"),
+      std::string::npos)
       << plan;
   EXPECT_NE(ts::to_string(plan).find("256 B received in 1 collective\n"), std::string::npos)
       << plan;

@@ -113,13 +113,10 @@ TEST_F(Maps, OfOtherNamesAndSizesInsideOne) {
 TEST_F(Maps, OfSizesThatDoNotDivideInsideOne) {
   const auto of = [](auto map) {
     const auto two = map([](Array a) { return a + 10 * ts::psum(a, {"i", "j"}); }, "j");
-    const auto three = map(
-        [](Array a) { return a - ts::psum(a, "k") + 100 * ts::axis_index("k"); }, "k");
-    return map(
-        [=](Array row) {
-          return three(two(row.reshape(2, 3)).reshape(3, 2)).reshape(6);
-        },
-        "i");
+    const auto three =
+        map([](Array a) { return a - ts::psum(a, "k") + 100 * ts::axis_index("k"); }, "k");
+    return map([=](Array row) { return three(two(row.reshape(2, 3)).reshape(3, 2)).reshape(6); },
+               "i");
   };
   expect_as_batches(of, ts::reshape(ts::arange(1., 7.).astype(ts::f64), {1, 6}));
 }
@@ -127,7 +124,9 @@ TEST_F(Maps, OfSizesThatDoNotDivideInsideOne) {
 TEST_F(Maps, OfOtherSizesInsideTwo) {
   const auto of = [](auto map) {
     const auto innermost = map(
-        [](Array a) { return a + 10 * ts::psum(a, {"j", "k"}) + 100 * ts::psum(a, {"i", "k"}); },
+        [](Array a) {
+          return a + 10 * ts::psum(a, {"j", "k"}) + 100 * ts::psum(a, {"i", "k"});
+        },
         "k");
     const auto inner = map([=](Array a) { return innermost(a) + ts::psum(ts::sum(a), "j"); }, "j");
     const auto four = map([](Array a) { return ts::psum(a, {"i", "m"}) - a; }, "m");
@@ -140,11 +139,14 @@ TEST_F(Maps, ThatNeedTooManyDevices) {
   const auto f = ts::pmap(
       [](Array row) {
         const auto two = ts::pmap([](Array a) { return a + ts::psum(a, "j"); }, {.axis_name = "j"});
-        const auto three = ts::pmap([](Array a) { return a * ts::psum(a, "k"); }, {.axis_name = "k"});
+        const auto three =
+            ts::pmap([](Array a) { return a * ts::psum(a, "k"); }, {.axis_name = "k"});
         return three(two(row.reshape(2, 3)).reshape(3, 2));
       },
       {.axis_name = "i", .name = "f"});
-  EXPECT_EQ(test::message<ts::DeviceError>([&] { f(ts::ones({2, 6})); }),
+  EXPECT_EQ(test::message<ts::DeviceError>([&] {
+              f(ts::ones({2, 6}));
+            }),
             "f: maps inside a map over 2 devices need 6 for each of these, 12 together, and the "
             "platform has 8\n"
             "  rule: a plug-in compiles the maps of a program over one mesh; maps inside it share "
@@ -182,8 +184,11 @@ TEST_F(Maps, ShardMapsOverOtherAxes) {
 // A vmap with an axis name inside a map is computed by each device by itself.
 TEST_F(Maps, BatchesInsideAShardMap) {
   const ts::Mesh mesh({{"x", 2}});
-  const auto rows = ts::vmap([](Array a) { return a + 10 * ts::psum(a, {"x", "b"}) + ts::pmax(a, "b"); },
-                             {.axis_name = "b"});
+  const auto rows = ts::vmap(
+      [](Array a) {
+        return a + 10 * ts::psum(a, {"x", "b"}) + ts::pmax(a, "b");
+      },
+      {.axis_name = "b"});
   const auto f = ts::shard_map(rows, {.mesh = mesh, .in_specs = P("x"), .out_specs = P("x")});
   const Array want = x + 10 * ts::sum(x) + ts::max(x, 1, true);
   EXPECT_EQ(ts::jit(f)(x.reshape(8)).to_vector<double>(), want.to_vector<double>());

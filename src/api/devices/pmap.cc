@@ -139,8 +139,9 @@ class PmapCache final : public CachedFunction {
       operands.push_back(b.input(std::move(t)));
     }
     const MeshRef mesh(DeviceMesh{{{axis}, {in.size}}, in.devices});
-    Values out = ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
-                                runtime::on_platform(mesh, *in.backend), in_specs, out_specs, false);
+    Values out =
+        ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
+                       runtime::on_platform(mesh, *in.backend), in_specs, out_specs, false);
     f.program = b.finish(out);
     f.backend = in.backend;
     return f;

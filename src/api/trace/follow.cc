@@ -85,8 +85,9 @@ std::string listed(const runtime::Layout& l) { return listed(*l.mesh, *l.backend
   Message(name)
       .problem("the function is over devices of '" + one.platform() + "' and of '" +
                other.platform() + "'")
-      .rule("a program runs on one platform; its maps over devices and its constraints name its "
-            "devices")
+      .rule(
+          "a program runs on one platform; its maps over devices and its constraints name its "
+          "devices")
       .from(runtime::CallerLine::now())
       .advice("a function for each platform, and device_put(x, device) between them")
       .raise<ShardingError>();

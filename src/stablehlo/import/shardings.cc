@@ -80,15 +80,17 @@ MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
     const MeshSyntax m = mesh_syntax(*own);
     const std::string key = sharding_key(m);
     const auto known = meshes_.find(key);
-    return known != meshes_.end() ? known->second
-                                  : meshes_.emplace(key, checked(module, m, options.platform)).first->second;
+    return known != meshes_.end()
+               ? known->second
+               : meshes_.emplace(key, checked(module, m, options.platform)).first->second;
   }
   if (const auto known = meshes_.find(sharding.text); known != meshes_.end()) return known->second;
   const auto it = module.meshes.find(sharding.text);
   if (it == module.meshes.end())
     fail(*module.source, sharding.at,
          {"there is no mesh @" + std::string(sharding.text) + " in this module"});
-  return meshes_.emplace(std::string(sharding.text), checked(module, it->second, options.platform)).first->second;
+  return meshes_.emplace(std::string(sharding.text), checked(module, it->second, options.platform))
+      .first->second;
 }
 
 std::vector<MeshRef> Importer::meshes_over(std::int64_t count) const {
