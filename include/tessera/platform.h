@@ -78,8 +78,7 @@ enum class Partitioner {
 };
 /// Sets this for programs that are compiled from now on, on all threads. A program that is called
 /// again is compiled again. Programs whose requested shardings are uneven, or ask for partial
-/// results, are always divided by the library. Plans and Lowered::collectives describe the library's
-/// program.
+/// results, are always divided by the library. Plans and Lowered::collectives describe its program.
 TESSERA_API void set_partitioner(Partitioner which);
 /// Returns that setting.
 TESSERA_API Partitioner partitioner();

@@ -4,8 +4,8 @@
 // number of positions along the first axes of one map divides, or is divided by, those of another,
 // such as 2 and 4, they share axes: those of the mesh have the quotients as sizes (2 and 2), and an
 // axis of a map is one or more of them. Devices along axes that a map does not have do the same as
-// one another. Maps without such sizes, such as 2 and 3, get axes of their own, so that the mesh has
-// as many devices as the product of both.
+// one another. Maps without such sizes, such as 2 and 3, get axes of their own, so that the mesh
+// has as many devices as the product of both.
 #pragma once
 
 #include "ir/mesh.h"

@@ -29,8 +29,8 @@ inline bool lie_at(const Places& places, std::span<const runtime::ArrayDataPtr> 
   return true;
 }
 
-/// The platform of the devices that maps and constraints in the program list. Returns `own`, that of
-/// the devices which the function itself names, if they list none; null means that the program runs
+/// The platform of the devices that maps and constraints in the program list. Returns `own`, the
+/// platform that the function itself names, if they list none; null means that the program runs
 /// where its arguments are. Throws ShardingError, naming `name`, if there are several platforms.
 runtime::Backend* platform_of_meshes(const Program& program, runtime::Backend* own,
                                      std::string_view name);

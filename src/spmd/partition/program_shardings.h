@@ -31,8 +31,8 @@ struct ProgramShardings {
   Links links = {};  // if the user specified link speeds
 };
 
-/// The mesh as users see it: "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)", "Mesh('data':
-/// 2) of 'cuda'".
+/// The mesh as users see it: "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)",
+/// "Mesh('data': 2) of 'cuda'".
 std::string mesh_text(const ProgramShardings& how);
 
 /// The program to be partitioned. The shardings requested for inputs and outputs are added to it as
