@@ -11,7 +11,7 @@ programs of the tests.
 --filter TEXT    these tests of it, as GoogleTest spells them
 --minutes N      how long a suite may take (default: 15)
 --log FOLDER     keeps there what each suite prints
---write          puts the counts of a run of everything into docs/platforms.md
+--write          puts the counts of the suites that ran whole into docs/platforms.md
 
 A program that crashes is started again behind the test that crashed, which counts as failed. Skipped (77) without a plug-in."""
 import argparse
@@ -169,21 +169,24 @@ def main():
         print(f"{count:4} skipped: {reason}")
     print(f"{sum(row[1] for row in rows)} checked" + (f"; FAILED: {', '.join(wrong)}" if wrong else ""))
     if asked.write and asked.all:
-        write(rows, reasons)
+        write([row for row in rows if row[0] not in wrong], reasons)
     return bool(wrong)
 
 
 def write(rows, reasons):
-    """Replaces the two tables between the marks in docs/platforms.md."""
+    """Puts the rows of the suites that ran into the tables between the marks in docs/platforms.md; other rows stay."""
     page = root / "docs/platforms.md"
     text = page.read_text()
-    lines = ["| suite | passed | skipped | left out |", "|---|---:|---:|---:|", *(f"| {s} | {p} | {k} | {o} |" for s, p, k, o in rows), "",
-             "| skipped | property that only the CPU backend has |", "|---:|---|",
-             *(f"| {count} | {reason[0].upper() + reason[1:]}. |" for reason, count in reasons.most_common())]
-    text, count = re.subn(r"(<!-- suites -->\n).*?(<!-- end of suites -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], text, flags=re.S)
-    if count != 1:
+    tables = re.search(r"<!-- suites -->\n(.*?)<!-- end of suites -->", text, flags=re.S)
+    if not tables:
         sys.exit("docs/platforms.md lacks the marks of the tables")
-    page.write_text(text)
+    known = dict(re.findall(r"^\| ([a-z]+) \| (\d+ \| \d+ \| \d+) \|$", tables[1], flags=re.M))
+    known |= {suite: f"{passed} | {skipped} | {left_out}" for suite, passed, skipped, left_out in rows}
+    properties = re.findall(r"^\| (.*\.) \|$", tables[1], flags=re.M)
+    properties += [p for reason in reasons if (p := reason[0].upper() + reason[1:] + ".") not in properties]
+    lines = ["| suite | passed | skipped | left out |", "|---|---:|---:|---:|", *(f"| {suite} | {known[suite]} |" for suite in sorted(known)), "",
+             "| property that only the CPU backend has |", "|---|", *(f"| {p} |" for p in properties)]
+    page.write_text(text[: tables.start(1)] + "\n".join(lines) + "\n" + text[tables.end(1) :])
 
 
 sys.exit(main())
