@@ -79,8 +79,8 @@ enum class Partitioner {
 };
 /// Sets the partitioner for all threads. Programs that were compiled with the other one are
 /// compiled again when they are called. Programs whose requested shardings are uneven, or ask for
-/// partial sums, always use the library's partitioner. Plans always describe the program of the
-/// library's partitioner.
+/// partial sums, always use the library's partitioner. Plans and Lowered::collectives always
+/// describe the program of the library's partitioner.
 TESSERA_API void set_partitioner(Partitioner which);
 /// Returns that setting.
 TESSERA_API Partitioner partitioner();

@@ -64,7 +64,8 @@ struct MeasuredWork {
 /// the sum. `flops` and `moved_bytes` do not depend on TESSERA_ISOLATE; `memory_traffic` depends on
 /// how operations are fused into kernels, and matches plans exactly under TESSERA_ISOLATE=1. Moving
 /// arguments to where a call needs them and assembling whole arrays are not collectives. Failing
-/// calls do not count. Without a counter, calls have no overhead.
+/// calls do not count, nor do programs that other platforms than the CPU run; their plans have the
+/// figures. Without a counter, calls have no overhead.
 ///
 /// With several processes, each counts only the work of its own devices. Work that all devices do
 /// alike gives the same figures in every process; otherwise the figures for a device of the whole

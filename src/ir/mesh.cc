@@ -9,6 +9,7 @@ std::size_t hash_of(const DeviceMesh& mesh) {
   mix(h, mesh.axes);
   mix(h, mesh.sizes);
   mix(h, mesh.devices);
+  mix(h, mesh.platform);
   return h;
 }
 

@@ -28,9 +28,10 @@ struct MeshShape {
 };
 
 /// A mesh and the ids of its devices in row-major order; an empty list stands for the first
-/// devices. A mesh without axes has one device.
+/// devices of the platform on which the program runs. A mesh without axes has one device.
 struct DeviceMesh : MeshShape {
   std::vector<int> devices;
+  std::string platform = {};  // of the listed devices; empty for the CPU
   bool operator==(const DeviceMesh&) const = default;
 };
 std::size_t hash_of(const DeviceMesh& mesh);

@@ -308,7 +308,12 @@ class Parser {
         for (std::int64_t id : ints()) m.devices.push_back(static_cast<int>(id));
         return;
       }
-      m.axes.push_back(string());
+      std::string text = string();
+      if (!token_.is("=")) {
+        m.platform = std::move(text);
+        return;
+      }
+      m.axes.push_back(std::move(text));
       expect("=");
       const Token at = token_;
       const std::int64_t size = integer();

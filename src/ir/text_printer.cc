@@ -155,6 +155,7 @@ class Printer {
       if (!v->axes.empty()) out_ += ", ";
       text(Ints(v->devices.begin(), v->devices.end()), 0);
     }
+    if (!v->platform.empty()) out_ += ", " + quoted(v->platform);
     out_ += ")";
   }
   void text(const HookPtr& v, int) { out_ += v ? "<" + v->name() + ">" : "none"; }

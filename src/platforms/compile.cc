@@ -213,6 +213,7 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
   const Program& p = *part.program;
   FarPart out;
   out.donated = donated;
+  out.types = p.output_types();
   stablehlo::Exported exported;
   exported.name = "tessera";
   exported.precision = precision_text();
@@ -225,6 +226,7 @@ FarPart compile_part(const Part& part, const std::vector<bool>& donated, runtime
   std::vector<std::int64_t> assigned;
   if (!meshes.empty()) {
     out.devices = shared_devices(meshes, backend.device_count(), name);
+    out.home = runtime::intern(runtime::on_device(out.devices[0], false, &backend));
     for (const int d : out.devices) assigned.push_back(client.id_of(d));
     const stablehlo::Constraints said = said_of_values(p);
     // Values without a stated sharding are replicated.

@@ -42,8 +42,10 @@ struct FarPart {
   /// The layouts of inputs and outputs over these devices. An output without a layout is unsharded
   /// on the first of them. Empty for a part of one device.
   std::vector<runtime::LayoutPtr> inputs = {}, outputs = {};
-  std::vector<bool> donated = {};  // by input of the part
-  std::string module = {};         // StableHLO
+  std::vector<Type> types = {};       // of the outputs
+  runtime::LayoutPtr home = nullptr;  // the first of the devices
+  std::vector<bool> donated = {};     // by input of the part
+  std::string module = {};            // StableHLO
   std::shared_ptr<const Loaded> loaded = nullptr;
 };
 

@@ -9,6 +9,7 @@
 #include "runtime/profiler.h"
 #include "transform/simplify.h"
 
+#include <tessera/inline_vector.h>
 #include <tessera/platform.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@ namespace tessera::inline v0::platforms {
 
 using runtime::ArrayData;
 using runtime::ArrayDataPtr;
+using runtime::BufferPtr;
 using runtime::LayoutPtr;
 
 namespace {
@@ -72,15 +74,19 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
     : backend_(backend),
       client_(client),
       program_(std::move(program)),
-      options_(std::move(options)) {
-  const FlatMaps flat = flat_maps(simplify(program_), backend.device_count(), name());
+      options_(std::move(options)),
+      name_(options_.name.empty() ? program_->name : options_.name) {
+  const FlatMaps flat = flat_maps(simplify(program_), backend.device_count(), name_);
   simplified_ = flat.program;
   const auto without =
       factorisations() == Factorisations::on_host ? WithoutLibrary::host : WithoutLibrary::loops;
   const ops::LoopOptions loops{.exact_products = matmul_precision() == MatmulPrecision::highest};
   std::vector<Part> parts = parts_of(simplified_, target, without);
+  std::map<Var, Source> sources;
+  for (std::size_t i = 0; i < simplified_->inputs.size(); ++i)
+    sources[simplified_->inputs[i]] = {kNone, i};
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    Step step{std::move(parts[k]), std::nullopt, {}, nullptr};
+    Step step{std::move(parts[k])};
     Part& part = step.part;
     if (!part.on_host) {
       WithLoops written = with_loops(part.program, target, loops);
@@ -88,8 +94,8 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
       step.loops = std::move(written.ops);
     }
     if (part.on_host) {
-      need_host_devices(*part.program, name());
-      step.near = runtime::compile(part.program, {.name = name(), .donated = {}});
+      need_host_devices(*part.program, name_);
+      step.near = runtime::compile(part.program, {.name = name_, .donated = {}});
     } else {
       // An argument is donated to the last part that reads it.
       std::vector<bool> donated;
@@ -102,9 +108,17 @@ FarExecutable::FarExecutable(runtime::Backend& backend, const Client& client,
                                parts[later].inputs.end();
         donated.push_back(given);
       }
-      step.far = compile_part(part, donated, backend_, client_, target, name(), flat.before);
+      step.far = compile_part(part, donated, backend_, client_, target, name_, flat.before);
     }
+    for (const Var v : part.inputs) step.inputs.push_back(sources.at(v));
+    for (std::size_t i = 0; i < part.outputs.size(); ++i) sources[part.outputs[i]] = {k, i};
+    step.is_all = step.far && parts.size() == 1 && part.inputs == simplified_->inputs;
     steps_.push_back(std::move(step));
+  }
+  std::set<Var> seen;
+  for (const Var v : simplified_->outputs) {
+    results_.push_back(sources.at(v));
+    is_again_.push_back(!seen.insert(v).second);
   }
 }
 
@@ -112,72 +126,68 @@ std::vector<ArrayDataPtr> FarExecutable::run(std::span<const ArrayDataPtr> input
                                              runtime::Holds& holds) const {
   touch();
   if (inputs.size() != program_->inputs.size())
-    throw InternalError("program '" + name() + "' takes " +
-                        std::to_string(program_->inputs.size()) + " inputs, got " +
-                        std::to_string(inputs.size()));
-  const LayoutPtr here = runtime::place_for(name(), backend_, inputs),
-                  on_host = runtime::uncommitted_layout(runtime::host_backend());
-  std::map<Var, ArrayDataPtr> values;
-  std::map<Var, std::size_t> origin;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values[simplified_->inputs[i]] = inputs[i];
-    origin[simplified_->inputs[i]] = i;
-  }
+    throw InternalError("program '" + name_ + "' takes " + std::to_string(program_->inputs.size()) +
+                        " inputs, got " + std::to_string(inputs.size()));
+  const LayoutPtr here = runtime::place_for(name_, backend_, inputs);
   // Results that are arguments or occur twice share memory. They are made before anything is
   // donated, so that the platform does not take this memory.
-  std::vector<ArrayDataPtr> results(simplified_->outputs.size());
+  std::vector<ArrayDataPtr> results(results_.size());
   for (std::size_t k = 0; k < results.size(); ++k)
-    if (const auto at = origin.find(simplified_->outputs[k]); at != origin.end()) {
-      const ArrayDataPtr& in = inputs[at->second];
+    if (results_[k].step == kNone) {
+      const ArrayDataPtr& in = inputs[results_[k].index];
       const bool is_here = in->layout->backend == &backend_ && in->layout->devices().size() > 1;
       results[k] = runtime::alias(*(is_here ? in : runtime::relayout(in, here)));
     }
-  for (const Step& step : steps_) {
-    Inputs own;
-    for (const Var v : step.part.inputs) {
-      own.arrays.push_back(values.at(v));
-      const auto at = origin.find(v);
-      own.origin.push_back(at == origin.end() ? kNone : at->second);
+  std::vector<std::vector<ArrayDataPtr>> made(steps_.size());  // by step
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    const Step& step = steps_[k];
+    if (step.is_all) {
+      made[k] = run_far(step, inputs, here, holds);
+      continue;
     }
-    if (step.near)
-      for (ArrayDataPtr& a : own.arrays)
-        // The step registers as a user of arrays that this call may have taken.
-        a = a->layout->backend == &backend_ ? runtime::relayout(a, on_host) : runtime::alias(*a);
-    const std::vector<ArrayDataPtr> made =
-        step.far ? run_far(step, own, holds) : step.near->run(own.arrays);
-    for (std::size_t k = 0; k < made.size(); ++k) values[step.part.outputs[k]] = made[k];
+    std::vector<ArrayDataPtr> own;
+    for (const Source& s : step.inputs)
+      own.push_back(s.step == kNone ? inputs[s.index] : made[s.step][s.index]);
+    if (step.far) {
+      made[k] = run_far(step, own, runtime::place_for(name_, backend_, own), holds);
+      continue;
+    }
+    const LayoutPtr on_host = runtime::uncommitted_layout(runtime::host_backend());
+    for (ArrayDataPtr& a : own)
+      // The step registers as a user of arrays that this call may have taken.
+      a = a->layout->backend == &backend_ ? runtime::relayout(a, on_host) : runtime::alias(*a);
+    made[k] = step.near->run(own);
   }
-  std::set<Var> seen;
   for (std::size_t k = 0; k < results.size(); ++k) {
     if (results[k]) continue;
-    const Var v = simplified_->outputs[k];
-    ArrayDataPtr value = values.at(v);
+    ArrayDataPtr value = made[results_[k].step][results_[k].index];
     if (value->layout->backend != &backend_) value = runtime::relayout(value, here);
-    results[k] = seen.insert(v).second ? value : runtime::alias(*value);
+    results[k] = is_again_[k] ? runtime::alias(*value) : std::move(value);
   }
   holds.keep();
   return results;
 }
 
-std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs& inputs,
+std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step,
+                                                 std::span<const ArrayDataPtr> inputs,
+                                                 const LayoutPtr& place,
                                                  runtime::Holds& holds) const {
   const FarPart& far = *step.far;
   const bool one = far.devices.empty();
-  const LayoutPtr here =
-      one ? runtime::place_for(name(), backend_, inputs.arrays)
-          : runtime::intern(runtime::on_device(far.devices[0], false, &backend_));
-  const std::vector<int> devices = one ? here->devices() : far.devices;
-  const std::size_t n = inputs.arrays.size();
-  std::vector<ArrayDataPtr> placed(n);
+  const LayoutPtr& here = one ? place : far.home;
+  const std::vector<int>& devices = one ? place->devices() : far.devices;
+  const std::size_t n = inputs.size(), m = far.types.size();
+  std::vector<ArrayDataPtr> placed;
+  placed.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
-    placed[i] = runtime::relayout(inputs.arrays[i], one ? here : far.inputs[i]);
+    placed.push_back(runtime::relayout(inputs[i], one ? here : far.inputs[i]));
 
-  std::vector<std::int64_t> kept;  // inputs that must not be donated
+  InlineVector<std::int64_t, 16> kept;  // inputs that must not be donated
   std::vector<std::size_t> given;
   for (std::size_t i = 0; i < n; ++i) {
     if (!far.donated[i]) continue;
-    const bool fresh = placed[i] != inputs.arrays[i];
-    const bool free = fresh || holds.alone(inputs.origin[i]);
+    const bool fresh = placed[i] != inputs[i];
+    const bool free = fresh || (step.inputs[i].step == kNone && holds.alone(step.inputs[i].index));
     if (free && owns_memory(*placed[i])) {
       if (!fresh) given.push_back(i);
     } else {
@@ -185,22 +195,22 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
     }
   }
 
-  std::vector<std::vector<PJRT_Buffer*>> arguments(devices.size()), results(devices.size());
-  std::vector<PJRT_Buffer* const*> argument_lists;
-  std::vector<PJRT_Buffer**> result_lists;
+  // By device, and then by argument or result.
+  InlineVector<PJRT_Buffer*, 32> arguments(devices.size() * n), results(devices.size() * m);
+  InlineVector<PJRT_Buffer* const*, 8> argument_lists;
+  InlineVector<PJRT_Buffer**, 8> result_lists;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::vector<int>& order = placed[i]->layout->devices();
       const auto at = std::find(order.begin(), order.end(), devices[d]) - order.begin();
-      arguments[d].push_back(
+      arguments[d * n + i] =
           buffer_of(placed[i]->shards[static_cast<std::size_t>(placed[i]->layout->shard_at(at))])
-              .get());
+              .get();
     }
-    results[d].resize(step.part.outputs.size());
-    argument_lists.push_back(arguments[d].data());
-    result_lists.push_back(results[d].data());
+    argument_lists.push_back(arguments.data() + d * n);
+    result_lists.push_back(results.data() + d * m);
   }
-  std::vector<PJRT_Event*> ends(devices.size());
+  InlineVector<PJRT_Event*, 8> ends(devices.size());
   PJRT_ExecuteOptions options{};
   options.struct_size = sizeof options;
   options.non_donatable_input_indices = kept.data();
@@ -214,13 +224,12 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
   args.output_lists = result_lists.data();
   args.device_complete_events = ends.data();
   if (one) args.execute_device = client_.device(devices[0]);
-  const std::vector<Type> types = step.part.program->output_types();
-  const auto layout_of = [&](std::size_t k) {
+  const auto layout_of = [&](std::size_t k) -> const LayoutPtr& {
     return one || !far.outputs[k] ? here : far.outputs[k];
   };
   const auto shard_shape = [&](std::size_t k) {
-    const LayoutPtr layout = layout_of(k);
-    return block_shape(types[k].shape, layout->spec, *layout->mesh);
+    const LayoutPtr& layout = layout_of(k);
+    return block_shape(far.types[k].shape, layout->spec, *layout->mesh);
   };
   try {
     client_.plugin().call(&PJRT_Api::PJRT_LoadedExecutable_Execute, args);
@@ -229,42 +238,45 @@ std::vector<ArrayDataPtr> FarExecutable::run_far(const Step& step, const Inputs&
     bool lost = false;
     for (const std::size_t i : given)
       if (is_deleted(client_.plugin(), buffer_of(placed[i]->shards[0]).get())) {
-        holds.overwrite(inputs.origin[i]);
+        holds.overwrite(step.inputs[i].index);
         lost = true;
       }
     if (lost) holds.lose();
     std::int64_t outputs = 0;
-    for (std::size_t k = 0; k < types.size(); ++k)
-      outputs += Type(types[k].dtype, shard_shape(k)).bytes();
+    for (std::size_t k = 0; k < m; ++k) outputs += Type(far.types[k].dtype, shard_shape(k)).bytes();
     const std::string asked =
         "the results of the call, " + runtime::bytes_text(static_cast<double>(outputs)) +
         ", and temporaries, " +
         runtime::bytes_text(static_cast<double>(far.loaded->memory().temporaries)) +
         ", on each of " + std::to_string(devices.size()) +
         (devices.size() == 1 ? " device" : " devices");
-    std::rethrow_exception(client_.device_error(name(), failure, asked, devices[0]));
+    std::rethrow_exception(client_.device_error(name_, failure, asked, devices[0]));
   }
   std::vector<std::shared_ptr<runtime::Completion>> completions;
+  completions.reserve(devices.size());
   for (std::size_t d = 0; d < devices.size(); ++d)
     completions.push_back(client_.end_of_program(
-        ends[d], name(), devices[d], runtime::profiler::row_of(backend_.number(), devices[d])));
+        ends[d], name_, devices[d], runtime::profiler::row_of(backend_.number(), devices[d])));
   const std::shared_ptr<runtime::Completion> pending = runtime::all_of(std::move(completions));
 
   std::vector<ArrayDataPtr> out;
-  for (std::size_t k = 0; k < types.size(); ++k) {
+  out.reserve(m);
+  std::vector<BufferPtr> buffers(devices.size());
+  for (std::size_t k = 0; k < m; ++k) {
     auto made = std::make_shared<ArrayData>();
-    made->type = types[k];
+    made->type = far.types[k];
     made->layout = layout_of(k);
     made->pending = pending;
-    const Type block(types[k].dtype, made->shard_shape());
-    std::vector<std::shared_ptr<RemoteBuffer>> buffers;
-    for (std::size_t d = 0; d < devices.size(); ++d)
-      buffers.push_back(std::make_shared<RemoteBuffer>(client_, results[d][k], block, devices[d]));
+    const Type block(far.types[k].dtype, made->shard_shape());
     const auto bytes = static_cast<std::size_t>(block.bytes());
-    for (const int device : made->layout->devices()) {
+    for (std::size_t d = 0; d < devices.size(); ++d)
+      buffers[d] = runtime::Buffer::remote(
+          std::make_shared<RemoteBuffer>(client_, results[d * m + k], block, devices[d]), bytes);
+    const std::vector<int>& order = made->layout->devices();
+    made->shards.reserve(order.size());
+    for (const int device : order) {
       const auto at = std::find(devices.begin(), devices.end(), device) - devices.begin();
-      made->shards.push_back(
-          {runtime::Buffer::remote(buffers[static_cast<std::size_t>(at)], bytes), 0});
+      made->shards.push_back({buffers[static_cast<std::size_t>(at)], 0});
     }
     out.push_back(std::move(made));
   }

@@ -39,29 +39,37 @@ class FarExecutable : public runtime::Executable, public runtime::Kept {
   std::int64_t bytes() const;
 
  private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  /// Where a value comes from: output `index` of a step or, if `step` is kNone, that input of the
+  /// program.
+  struct Source {
+    std::size_t step, index;
+  };
   struct Step {
     Part part;
-    std::optional<FarPart> far;      // absent for a part that the host runs
-    std::vector<std::string> loops;  // the ops of a far part that are written as loops
-    std::shared_ptr<const runtime::Executable> near;
+    std::optional<FarPart> far = {};      // absent for a part that the host runs
+    std::vector<std::string> loops = {};  // the ops of a far part that are written as loops
+    std::shared_ptr<const runtime::Executable> near = nullptr;
+    std::vector<Source> inputs = {};
+    bool is_all = false;  // it is the only step, with the inputs of the program
   };
-  /// The inputs of a step, and for each the index of the program's input that it is, or kNone.
-  struct Inputs {
-    std::vector<runtime::ArrayDataPtr> arrays;
-    std::vector<std::size_t> origin;
-  };
-  static constexpr std::size_t kNone = ~std::size_t{0};
 
-  std::string name() const { return options_.name.empty() ? program_->name : options_.name; }
-  std::vector<runtime::ArrayDataPtr> run_far(const Step& step, const Inputs& inputs,
+  /// Runs a step on the platform; a step without maps over devices runs at `place`.
+  std::vector<runtime::ArrayDataPtr> run_far(const Step& step,
+                                             std::span<const runtime::ArrayDataPtr> inputs,
+                                             const runtime::LayoutPtr& place,
                                              runtime::Holds& holds) const;
 
   runtime::Backend& backend_;
   const Client& client_;
   ProgramPtr program_;
   runtime::CompileOptions options_;
+  const std::string name_;
   std::vector<Step> steps_;
   ProgramPtr simplified_;
+  /// By result: its source, and whether an earlier result is the same value.
+  std::vector<Source> results_;
+  std::vector<bool> is_again_;
 };
 
 }  // namespace tessera::inline v0::platforms

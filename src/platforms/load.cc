@@ -52,7 +52,8 @@ std::string searched_path(std::string_view name, const SourceLoc& loc) {
              ? "of other platforms than cuda, rocm and tpu the path of the plug-in is needed"
              : "the plug-in comes with the Python package " + search.package)
       .from(loc)
-      .advice("load_platform(\"" + std::string(name) + "\", \"/path/to/plugin.so\")")
+      .advice(loc ? "load_platform(\"" + std::string(name) + "\", \"/path/to/plugin.so\")"
+                  : "TESSERA_PLATFORM=/path/to/plugin.so")
       .raise<DeviceError>();
 }
 
@@ -103,6 +104,48 @@ PlatformOptions options_of_environment() {
   return out;
 }
 
+// Loads the plug-in and makes its client.
+std::unique_ptr<const platforms::Client> started(const std::string& library,
+                                                 const PlatformOptions& options,
+                                                 const SourceLoc& loc) {
+  Message m("load_platform");
+  m.from(loc);
+  bool is_loaded = false;  // the library is a plug-in of a version that we speak
+  try {
+    const platforms::LastWords words(library);
+    auto plugin = std::make_unique<const platforms::Plugin>(library);
+    is_loaded = true;
+    plugin->initialize();
+    return std::make_unique<const platforms::Client>(std::move(plugin), options_of(options));
+  } catch (const platforms::OtherVersion& failure) {
+    m.problem("the plug-in " + library + " cannot be used: " + failure.what())
+        .rule("this library speaks the versions " + platforms::Plugin::versions())
+        .advice("take a plug-in of another release");
+  } catch (const platforms::Failure& failure) {
+    const std::string why = platforms::code_name(failure.code) + ": " + failure.what();
+    if (!is_loaded)
+      m.problem("the plug-in " + library + " cannot be used: " + why)
+          .rule("a plug-in is a shared library with PJRT's function GetPjrtApi")
+          .advice("check the path, and that the libraries which it needs are found (ldd " +
+                  library + ")");
+    else if (!options.empty() && failure.code == PJRT_Error_Code_INVALID_ARGUMENT)
+      m.problem("the plug-in " + library + " refuses its options: " + why)
+          .rule("each plug-in has options of its own, with types of their own")
+          .advice("check the names and the types of the options");
+    else
+      m.problem("the plug-in " + library + " cannot start: " + why)
+          .rule("a plug-in needs its driver, and devices that this process may use")
+          .advice("check that the vendor's own tool sees the devices (nvidia-smi, rocm-smi)");
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    m.problem("the plug-in " + library + " threw an exception while it began: " + thrown.what())
+        .rule("plug-ins report errors through the interface")
+        .advice("check the options");
+  }
+  m.raise<DeviceError>();
+}
+
 runtime::Backend& load_named(const std::string& platform) {
   const bool is_path = platform.starts_with('/');
   const std::string name = is_path ? "plugin" : platform;
@@ -127,36 +170,8 @@ std::vector<Device> load_platform(std::string_view name, std::string_view path,
         .raise<DeviceError>();
   }
   if (runtime::find_backend(name)) need_name("cpu", loc);
-  std::string library = path.empty() ? searched_path(name, loc) : std::string(path);
-  std::unique_ptr<const platforms::Client> client;
-  try {
-    const platforms::LastWords words(library);
-    auto plugin = std::make_unique<const platforms::Plugin>(library);
-    client = std::make_unique<const platforms::Client>(std::move(plugin), options_of(options));
-  } catch (const platforms::Failure& failure) {
-    // If a plug-in reads its options, it was found and has started.
-    const bool of_options = !options.empty() && failure.code == PJRT_Error_Code_INVALID_ARGUMENT;
-    Message("load_platform")
-        .problem("the plug-in " + library +
-                 " cannot be used: " + platforms::code_name(failure.code) + ": " + failure.what())
-        .rule(of_options ? "each plug-in has options of its own, with types of their own"
-                         : "a plug-in is a shared library with PJRT's function GetPjrtApi")
-        .from(loc)
-        .advice(of_options ? "check the names and the types of the options"
-                           : "check the path, and that the libraries which it needs are found "
-                             "(ldd " +
-                                 library + ")")
-        .raise<DeviceError>();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& thrown) {
-    Message("load_platform")
-        .problem("the plug-in " + library + " threw an exception while it began: " + thrown.what())
-        .rule("plug-ins report errors through the interface")
-        .from(loc)
-        .advice("check the options")
-        .raise<DeviceError>();
-  }
+  const std::string library = path.empty() ? searched_path(name, loc) : std::string(path);
+  std::unique_ptr<const platforms::Client> client = started(library, options, loc);
   if (client->device_count() == 0)
     Message("load_platform")
         .problem("the plug-in " + library + " has no devices")

@@ -3,7 +3,8 @@
 // A module has one list of devices, and StableHLO has no maps inside maps over other devices. Maps
 // over different lists of devices therefore become separate parts of the program (parts.h), and a
 // pmap inside a pmap is merged into the outer map: that one runs on the devices of both, each
-// device takes its block of the inner map's operands, and the results are gathered.
+// device takes its block of the inner map's operands, and the results are gathered. Maps inside one
+// map that differ in their axes share a mesh (axes_inside.h).
 #pragma once
 
 #include "ir/program.h"
@@ -28,7 +29,7 @@ struct FlatMaps {
   /// map's results are on the original mesh, whose devices are the first ones along the added axes.
   std::vector<std::pair<MeshRef, MeshRef>> before = {};
 };
-/// Throws DeviceError in the name of `name` if maps inside one map differ in their sizes.
+/// Throws DeviceError in the name of `name` if the platform has too few devices.
 /// `device_count`: the number of devices of the platform.
 FlatMaps flat_maps(const ProgramPtr& p, int device_count, std::string_view name);
 

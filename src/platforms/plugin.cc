@@ -84,12 +84,18 @@ Plugin::Plugin(const std::string& path) : path_(path) {
   if (!api_) refuse(PJRT_Error_Code_INTERNAL, "its function GetPjrtApi returned nothing");
   const PJRT_Api_Version& version = api_->pjrt_api_version;
   if (version.major_version != 0 || version.minor_version < kOldestMinor)
-    refuse(PJRT_Error_Code_FAILED_PRECONDITION,
-           "it speaks version " + std::to_string(version.major_version) + "." +
-               std::to_string(version.minor_version) + " of PJRT, and this library 0." +
-               std::to_string(kOldestMinor) + " and later versions 0");
+    throw OtherVersion(PJRT_Error_Code_FAILED_PRECONDITION,
+                       "it speaks version " + std::to_string(version.major_version) + "." +
+                           std::to_string(version.minor_version) + " of PJRT");
+}
+
+void Plugin::initialize() const {
   PJRT_Plugin_Initialize_Args args{};
   call(&PJRT_Api::PJRT_Plugin_Initialize, args);
+}
+
+std::string Plugin::versions() {
+  return "0." + std::to_string(kOldestMinor) + " and all later ones before 1.0";
 }
 
 std::string Plugin::identity() const {
@@ -130,8 +136,9 @@ void Plugin::gone() const {
 }
 
 void Plugin::lacks() const {
-  refuse(PJRT_Error_Code_UNIMPLEMENTED, "the plug-in speaks version 0." + std::to_string(minor()) +
-                                            " of PJRT, which lacks a function that is needed");
+  throw OtherVersion(PJRT_Error_Code_UNIMPLEMENTED,
+                     "the plug-in speaks version 0." + std::to_string(minor()) +
+                         " of PJRT, which lacks a function that is needed");
 }
 
 }  // namespace tessera::inline v0::platforms

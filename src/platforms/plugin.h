@@ -24,6 +24,12 @@ class Failure : public std::runtime_error {
   const std::uint32_t code;
 };
 
+/// The plug-in speaks a version of the interface that lacks what is needed.
+class OtherVersion : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 /// "INVALID_ARGUMENT"; the number for a code that the interface does not name.
 std::string code_name(std::uint32_t code);
 
@@ -40,9 +46,13 @@ class LastWords {
 /// A loaded plug-in. It is never unloaded, since its threads may run as long as the process.
 class Plugin {
  public:
-  /// Loads the library at `path` and initialises it. Throws Failure with the loader's text, or if
-  /// the library has no PJRT or another major version of it.
+  /// Loads the library at `path`. Throws OtherVersion, and Failure with the loader's text or if the
+  /// library has no PJRT.
   explicit Plugin(const std::string& path);
+  /// Lets the plug-in initialise itself, once, before anything else is called.
+  void initialize() const;
+  /// The versions of the interface that this library speaks, for messages.
+  static std::string versions();
 
   const std::string& path() const { return path_; }
   /// A text that changes when the library's file changes.

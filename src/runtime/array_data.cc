@@ -40,7 +40,17 @@ std::size_t hash_of(const Layout& l) {
   mix(h, static_cast<std::size_t>(l.committed));
   return h;
 }
+MeshRef on_platform(const MeshRef& mesh, const Backend& backend) {
+  const std::string_view platform =
+      &backend == &host_backend() ? std::string_view() : backend.platform();
+  if (mesh->devices.empty() || mesh->platform == platform) return mesh;
+  DeviceMesh named = *mesh;
+  named.platform = platform;
+  return MeshRef(std::move(named));
+}
+
 LayoutPtr intern(Layout layout) {
+  layout.mesh = on_platform(layout.mesh, *layout.backend);
   if (processes::count() > 1) {
     const std::vector<int>& devices = layout.devices();
     layout.here.clear();
@@ -65,7 +75,7 @@ std::int64_t Layout::shard_at(std::int64_t place) const {
 }
 
 Layout on_device(int device, bool committed, Backend* backend) {
-  return {MeshRef(DeviceMesh{{}, {device}}), Spec(), committed, backend};
+  return {on_platform(MeshRef(DeviceMesh{{}, {device}}), *backend), Spec(), committed, backend};
 }
 
 LayoutPtr place_of_whole(const LayoutPtr& single) {

@@ -26,6 +26,8 @@ struct History;  // runtime/history.h
 class Backend;   // runtime/backend.h
 /// The CPU's backend, whose devices are in host memory.
 Backend& host_backend();
+/// The mesh with the name of this platform, on which its listed devices are.
+MeshRef on_platform(const MeshRef& mesh, const Backend& backend);
 
 /// How an array is laid out over devices. Interned: equal layouts are the same object.
 struct Layout {

@@ -79,6 +79,12 @@ Backend* find_backend(std::string_view platform) {
   return b.find(platform);
 }
 
+Backend& backend_of(const DeviceMesh& mesh) {
+  if (mesh.platform.empty()) return host_backend();
+  if (Backend* found = find_backend(mesh.platform)) return *found;
+  throw InternalError("a mesh has devices of '" + mesh.platform + "', which is not loaded");
+}
+
 std::vector<std::string> platforms() {
   Backends& b = Backends::instance();
   Locked lock(b.mutex);

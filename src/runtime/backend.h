@@ -113,6 +113,8 @@ class Backend {
 Backend& add_backend(std::unique_ptr<Backend> backend);
 /// Null if there is no platform of this name.
 Backend* find_backend(std::string_view platform);
+/// The platform of a mesh that lists devices. Throws InternalError if there is none of this name.
+Backend& backend_of(const DeviceMesh& mesh);
 /// The names of all platforms, with the CPU's first.
 std::vector<std::string> platforms();
 

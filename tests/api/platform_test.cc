@@ -86,11 +86,25 @@ TEST_F(Platform, CallsReturnBeforeTheyHaveRun) {
   EXPECT_EQ(f32s(y), (std::vector<float>{3, 4, 5, 6, 7, 8}));
 }
 
-// A program of a mesh moves its arguments to the platform of its devices.
+// A program of a mesh moves arguments to the platform of its devices unless they are committed.
 TEST_F(Platform, PmapTakesArgumentsFromThere) {
   NEEDS_CPU(first);
   ts::set_device_count(2);
-  const Array y = ts::pmap([](Array row) { return row * 2; })(x);
+  const auto f = ts::pmap([](Array row) { return row * 2; }, {.name = "f"});
+  EXPECT_EQ(
+      message<ts::ShardingError>([&] { f(x); }),
+      "f: the function is over devices of 'cpu', and inputs are committed to another "
+      "platform\n"
+      "  - input 0, f32[2,3], is on FarDevice(id=1)\n"
+      "  rule: inputs that are not committed follow; nothing else is moved between platforms\n"
+      "  try: move the inputs: device_put(x, devices(\"cpu\")[0]), or device_get(x), which is "
+      "not committed");
+  const Array from_there = [&] {
+    const ts::DefaultDevice chosen(there[1]);
+    return ts::array({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
+  }();
+  EXPECT_EQ(text(from_there.sharding()), "SingleDevice(FarDevice(id=1))");
+  const Array y = f(from_there);
   EXPECT_EQ(f32s(y), (std::vector<float>{2, 4, 6, 8, 10, 12}));
   EXPECT_EQ(y.sharding().devices()[1], (Device{1}));
 }

@@ -51,11 +51,13 @@ TEST(Interned, TheLastHoldersMayLetGoWhileAnotherValueIsLookedUp) {
 
 TEST(Interned, MeshesAndSpecsTellTheirPartsApart) {
   const auto mesh = [](std::vector<std::string> axes, std::vector<std::int64_t> sizes,
-                       std::vector<int> devices) {
-    return ts::MeshRef(ts::DeviceMesh{{std::move(axes), std::move(sizes)}, std::move(devices)});
+                       std::vector<int> devices, std::string platform = "") {
+    return ts::MeshRef(ts::DeviceMesh{
+        {std::move(axes), std::move(sizes)}, std::move(devices), std::move(platform)});
   };
   EXPECT_EQ(mesh({"x"}, {2}, {}), mesh({"x"}, {2}, {}));
   EXPECT_FALSE(mesh({"x"}, {2}, {}) == mesh({"x"}, {2}, {0, 1}));
+  EXPECT_FALSE(mesh({"x"}, {2}, {0, 1}) == mesh({"x"}, {2}, {0, 1}, "cuda"));
   EXPECT_FALSE(mesh({"x", "y"}, {2, 1}, {}) == mesh({"xy"}, {2}, {}));
   EXPECT_FALSE(ts::Spec(ts::Spec::Dims{{"a", "b"}}) == ts::Spec(ts::Spec::Dims{{"a"}, {"b"}}));
   EXPECT_EQ(ts::Spec(ts::Spec::Dims(2)), ts::Spec());

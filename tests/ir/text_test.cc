@@ -144,6 +144,20 @@ TEST(Text, RoundTripsEveryKindOfAttribute) {
   }
 }
 
+TEST(Text, MeshesNameOtherPlatforms) {
+  const auto text = [](const ts::DeviceMesh& mesh) {
+    ts::Builder b;
+    const ts::Value x = b.input(ts::Type(ts::f32, {4}));
+    const ts::ProgramPtr p =
+        b.finish(ts::Values{ops::sharding_constraint(x, ts::MeshRef(mesh), ts::Spec::cut(0, "x"))});
+    expect_round_trip(*p);
+    return to_string(*p);
+  };
+  EXPECT_NE(text({{{"x"}, {2}}, {5, 3}}).find("mesh(\"x\"=2, (5, 3))"), std::string::npos);
+  EXPECT_NE(text({{{"x"}, {2}}, {5, 3}, "cuda"}).find("mesh(\"x\"=2, (5, 3), \"cuda\")"),
+            std::string::npos);
+}
+
 template <class T>
 ts::Literal literal(ts::Shape shape, std::vector<T> values) {
   auto bytes = std::make_shared<std::vector<std::byte>>(values.size() * sizeof(T));

@@ -1,10 +1,12 @@
 // Loading plug-ins, and what is said if that fails.
 #include "message.h"
 
+#include <tessera/creation.h>
 #include <tessera/platform.h>
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace ts = tessera;
@@ -50,6 +52,11 @@ TEST(LoadPlatform, SaysWhatCannotBeLoaded) {
             "  rule: a plug-in is a shared library with PJRT's function GetPjrtApi\n"
             "  try: check the path, and that the libraries which it needs are found (ldd "
             "libc.so.6)");
+  // Options do not change what is said of a library that is no plug-in.
+  EXPECT_EQ(message<ts::DeviceError>([] {
+              ts::load_platform("libc", "libc.so.6", {{"device_count", std::int64_t{2}}});
+            }),
+            refusal("libc", "libc.so.6"));
   EXPECT_EQ(refusal("cpu"),
             "load_platform: the platform 'cpu' is always loaded\n"
             "  rule: a name has letters, digits and underscores, and is not that of another "
@@ -67,8 +74,23 @@ TEST(LoadPlatform, OptionsThatThePlugInRefuses) {
               ts::load_platform("options", TESSERA_PJRT_LIBRARY, {{"unheard_of", std::int64_t{1}}});
             }),
             "load_platform: the plug-in " TESSERA_PJRT_LIBRARY
-            " cannot be used: INVALID_ARGUMENT: the client has no option 'unheard_of'; it has "
+            " refuses its options: INVALID_ARGUMENT: the client has no option 'unheard_of'; it has "
             "device_count (a number) and explain (a folder)\n"
             "  rule: each plug-in has options of its own, with types of their own\n"
             "  try: check the names and the types of the options");
+}
+
+// A process that the environment sends to a platform which has no plug-in here.
+namespace {
+[[noreturn]] void print_what_is_missing() {
+  ::setenv("TESSERA_PLATFORM", "tpu", 1);
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"}) ::unsetenv(variable);
+  std::fprintf(stderr, "%s\n", message<ts::DeviceError>([] { (void)ts::ones({1}); }).c_str());
+  std::exit(0);
+}
+}  // namespace
+TEST(LoadPlatformDeathTest, WhatTheEnvironmentAsksFor) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(print_what_is_missing(), testing::ExitedWithCode(0),
+              "TESSERA_PLATFORM=/path/to/plugin.so");
 }

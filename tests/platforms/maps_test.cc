@@ -1,10 +1,14 @@
 // Maps over devices that a plug-in compiles: inside one another, and over several lists of devices.
+#include "message.h"
+
 #include <tessera/tessera.h>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace ts = tessera;
@@ -60,6 +64,97 @@ TEST_F(Maps, ThreeInsideOneAnother) {
   EXPECT_EQ(y.sharding().devices(), some({5, 2}));
 }
 
+// Maps inside one map have axes of their own names and sizes. The oracle is vmap on the CPU.
+namespace {
+struct OverDevices {
+  template <class F>
+  auto operator()(F f, const std::string& axis) const {
+    return ts::pmap(std::move(f), {.axis_name = axis});
+  }
+};
+struct AsBatches {
+  template <class F>
+  auto operator()(F f, const std::string& axis) const {
+    return ts::vmap(std::move(f), {.axis_name = axis});
+  }
+};
+template <class F>
+void expect_as_batches(F of, const Array& x) {
+  const Doubles got = of(OverDevices())(x).template to_vector<double>();
+  const ts::DefaultDevice on_cpu("cpu");
+  EXPECT_EQ(got, of(AsBatches())(ts::device_get(x)).template to_vector<double>());
+}
+}  // namespace
+TEST_F(Maps, OfOtherNamesAndSizesInsideOne) {
+  const auto of = [](auto map) {
+    const auto two = map(
+        [](Array a) {
+          return a + 10 * ts::psum(a, "pair") + 100 * ts::psum(a, {"i", "pair"}) +
+                 1000 * ts::axis_index("pair");
+        },
+        "pair");
+    const auto four = map(
+        [](Array a) {
+          return a * ts::psum(a, "each") + 10 * ts::psum(a, {"i", "each"}) +
+                 100 * ts::axis_index("each") + 1000 * ts::axis_index("i");
+        },
+        "each");
+    const auto others = map([](Array a) { return ts::all_gather(a, "other"); }, "other");
+    return map(
+        [=](Array row) {
+          const Array once = two(row.reshape(2, 2)).reshape(4);
+          return ts::stack({once, four(once), ts::sum(others(row), 0)});
+        },
+        "i");
+  };
+  expect_as_batches(of, x);
+}
+
+TEST_F(Maps, OfSizesThatDoNotDivideInsideOne) {
+  const auto of = [](auto map) {
+    const auto two = map([](Array a) { return a + 10 * ts::psum(a, {"i", "j"}); }, "j");
+    const auto three =
+        map([](Array a) { return a - ts::psum(a, "k") + 100 * ts::axis_index("k"); }, "k");
+    return map([=](Array row) { return three(two(row.reshape(2, 3)).reshape(3, 2)).reshape(6); },
+               "i");
+  };
+  expect_as_batches(of, ts::reshape(ts::arange(1., 7.).astype(ts::f64), {1, 6}));
+}
+
+TEST_F(Maps, OfOtherSizesInsideTwo) {
+  const auto of = [](auto map) {
+    const auto innermost = map(
+        [](Array a) {
+          return a + 10 * ts::psum(a, {"j", "k"}) + 100 * ts::psum(a, {"i", "k"});
+        },
+        "k");
+    const auto inner = map([=](Array a) { return innermost(a) + ts::psum(ts::sum(a), "j"); }, "j");
+    const auto four = map([](Array a) { return ts::psum(a, {"i", "m"}) - a; }, "m");
+    return map([=](Array row) { return inner(row.reshape(2, 2)).reshape(4) * four(row); }, "i");
+  };
+  expect_as_batches(of, x);
+}
+
+TEST_F(Maps, ThatNeedTooManyDevices) {
+  const auto f = ts::pmap(
+      [](Array row) {
+        const auto two = ts::pmap([](Array a) { return a + ts::psum(a, "j"); }, {.axis_name = "j"});
+        const auto three =
+            ts::pmap([](Array a) { return a * ts::psum(a, "k"); }, {.axis_name = "k"});
+        return three(two(row.reshape(2, 3)).reshape(3, 2));
+      },
+      {.axis_name = "i", .name = "f"});
+  EXPECT_EQ(test::message<ts::DeviceError>([&] {
+              f(ts::ones({2, 6}));
+            }),
+            "f: maps inside a map over 2 devices need 6 for each of these, 12 together, and the "
+            "platform has 8\n"
+            "  rule: a plug-in compiles the maps of a program over one mesh; maps inside it share "
+            "devices if the number of one divides that of the other, and need the product "
+            "otherwise\n"
+            "  try: use vmap inside");
+}
+
 TEST_F(Maps, OverSeveralListsOfDevicesInOneFunction) {
   const auto f = ts::jit([&](Array a) {
     const Array two = ts::pmap([](Array r) { return r + ts::psum(r, "i"); },
@@ -84,4 +179,17 @@ TEST_F(Maps, ShardMapsOverOtherAxes) {
   const Array rows = ts::sum(x, 1, true), columns = ts::sum(x, 0, true);
   EXPECT_EQ(ts::jit(outer)(x).to_vector<double>(),
             (x + 10 * rows + 1000 * columns).to_vector<double>());
+}
+
+// A vmap with an axis name inside a map is computed by each device by itself.
+TEST_F(Maps, BatchesInsideAShardMap) {
+  const ts::Mesh mesh({{"x", 2}});
+  const auto rows = ts::vmap(
+      [](Array a) {
+        return a + 10 * ts::psum(a, {"x", "b"}) + ts::pmax(a, "b");
+      },
+      {.axis_name = "b"});
+  const auto f = ts::shard_map(rows, {.mesh = mesh, .in_specs = P("x"), .out_specs = P("x")});
+  const Array want = x + 10 * ts::sum(x) + ts::max(x, 1, true);
+  EXPECT_EQ(ts::jit(f)(x.reshape(8)).to_vector<double>(), want.to_vector<double>());
 }

@@ -101,6 +101,18 @@ TEST_P(Partitioners, AnotherSettingCompilesAgain) {
   EXPECT_LE(apart(divided(x), ts::device_get(before)), 1e-14);
 }
 
+// Plans and lists of collectives are those of our partitioner, whoever divides the program.
+TEST_P(Partitioners, PlansAreOfOurProgram) {
+  const auto divided = ts::jit([](Array a) { return ts::sum(a, 0); },
+                               {.mesh = mesh, .in_shardings = {P("data")}, .out_shardings = P()});
+  const auto lowered = divided.lower(ts::abstract(ts::f64, {8, 2}));
+  const std::vector<ts::CollectiveUse> uses = lowered.collectives();
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(ts::to_string(uses[0]), "psum over 'data': 16 bytes");
+  EXPECT_NE(lowered.partitioned().find("psum"), std::string::npos) << lowered.partitioned();
+  EXPECT_EQ(lowered.plan().moved_bytes, 16);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Partitioners,
                          testing::Values(ts::Partitioner::tessera, ts::Partitioner::platform),
                          [](const auto& info) {

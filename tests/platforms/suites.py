@@ -4,12 +4,14 @@ programs of the tests.
 --plugin PATH    the plug-in (default: TESSERA_TEST_PLUGIN, else XLA's for CPUs of the package lammps-jax-pjrt-cpu, where an interpreter
                  has it: this one, or one in build/jax, where `scripts/jax_python --with lammps-jax-pjrt-cpu` puts it)
 --options TEXT   those of the plug-in (default: cpu_device_count=8)
---all            every test of every suite (half an hour), instead of the share that ctest runs
+--all            every test of every suite, instead of the share that ctest runs; of those that compile a program for each combination of
+                 types of numbers, which takes a plug-in's compiler hours, every nth (SUITES)
+--every N        every Nth of these instead
 --suite NAME     this suite alone; may be repeated
 --filter TEXT    these tests of it, as GoogleTest spells them
 --minutes N      how long a suite may take (default: 15)
 --log FOLDER     keeps there what each suite prints
---write          puts the counts of a run of everything into docs/platforms.md
+--write          puts the counts of the suites that ran whole into docs/platforms.md
 
 A program that crashes is started again behind the test that crashed, which counts as failed. Skipped (77) without a plug-in."""
 import argparse
@@ -20,19 +22,32 @@ import re
 import subprocess
 import sys
 import time
+import typing
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 REASON = "needs the CPU backend: "
-# The tests of a suite, the least number that must pass, and the same for the share that ctest runs. What is left out compiles a program
-# for each combination of types of numbers, which takes a plug-in's compiler hours.
+
+
+class Suite(typing.NamedTuple):
+    least: int  # tests that must pass in a run of everything
+    share: str  # the tests that ctest runs, as GoogleTest spells them
+    least_of_share: int
+    # Tests that take long, because each compiles a program for each combination of types of numbers, and which of them run: every nth.
+    long: str = ""
+    every: int = 1
+    env: dict = {}
+
+
 SUITES = {
-    "api": ("*", 150, "Collectives.*:Follow.Rows*:Jit.*:NestedPmap.*", 25),
-    "nn": ("*", 29, "Losses.*:Masks.*", 11),
-    "numpy": ("*-IntegerLimits*:Functions*", 100, "Differences.*", 26),
-    "optim": ("*", 25, "Optim.*", 20),
-    "seeds": ("*", 13, "*", 13),
-    "transform": ("*", 86, "Scan*", 11),
+    "api": Suite(150, "Collectives.*:Follow.Rows*:Jit.*:NestedPmap.*", 25),
+    "devices": Suite(1, "RandomDevices.*", 0, env={"TESSERA_RANDOM_PROGRAMS": "2"}),
+    "nn": Suite(29, "Losses.*:Masks.*", 11),
+    "numpy": Suite(100, "Differences.*", 26, "IntegerLimits*:Functions*", 16, {"TESSERA_RANDOM_PROGRAMS": "1"}),
+    "optim": Suite(25, "Optim.*", 20),
+    "seeds": Suite(13, "*", 13),
+    "spmd": Suite(1, "KnownCases*", 0),
+    "transform": Suite(86, "Scan*", 11),
 }
 
 
@@ -59,6 +74,17 @@ def listed(program, chosen):
         elif suite and line.startswith("  "):
             tests.append(suite + line.split()[0])
     return [t for t in tests if "DISABLED_" not in t]
+
+
+def chosen(program, suite, asked):
+    """The tests of a program that run, and how many are left out."""
+    if asked.filter or not asked.all:
+        return listed(program, asked.filter or suite.share), 0
+    if not suite.long:
+        return listed(program, "*"), 0
+    long = listed(program, suite.long)
+    some = long[::asked.every or suite.every]
+    return listed(program, "*-" + suite.long) + some, len(long) - len(some)
 
 
 def run(program, tests, env, minutes):
@@ -102,6 +128,7 @@ def main():
     parser.add_argument("--plugin")
     parser.add_argument("--options", default="cpu_device_count=8")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--every", type=int)
     parser.add_argument("--suite", action="append")
     parser.add_argument("--filter")
     parser.add_argument("--minutes", type=float, default=15)
@@ -117,13 +144,13 @@ def main():
     env |= {"TESSERA_PLATFORM": plugin, "TESSERA_PLATFORM_OPTIONS": asked.options, "TF_CPP_MIN_LOG_LEVEL": "2"}
     rows, reasons, wrong = [], collections.Counter(), []
     for suite in asked.suite or SUITES:
-        everything, least, share, least_of_share = SUITES[suite]
+        s = SUITES[suite]
         program = asked.folder / f"test_{suite}"
         if not program.exists():
             continue
-        tests = listed(program, asked.filter or (everything if asked.all else share))
+        tests, left_out = chosen(program, s, asked)
         begin = time.monotonic()
-        results, text = run(program, tests, env, asked.minutes)
+        results, text = run(program, tests, env | s.env, asked.minutes)
         counts = collections.Counter("skipped" if r.startswith((REASON, "skipped")) else r for r in results.values())
         reasons.update(r.removeprefix(REASON) for r in results.values() if r.startswith(REASON))
         if asked.log:
@@ -132,29 +159,34 @@ def main():
         print(f"{suite}: {counts['passed']} passed, {counts['skipped']} skipped, {len(bad)} failed in {time.monotonic() - begin:.0f} s", flush=True)
         if bad:
             print(text[-12000:] if not asked.all else "", *bad, sep="\n  ", flush=True)
-        if not asked.filter and counts["passed"] < (least if asked.all else least_of_share):
-            bad.append(f"fewer than {least if asked.all else least_of_share} passed")
+        least = s.least if asked.all else s.least_of_share
+        if not asked.filter and counts["passed"] < least:
+            bad.append(f"fewer than {least} passed")
         if bad:
             wrong.append(suite)
-        rows.append((suite, counts["passed"], counts["skipped"]))
+        rows.append((suite, counts["passed"], counts["skipped"], left_out))
     for reason, count in reasons.most_common():
         print(f"{count:4} skipped: {reason}")
     print(f"{sum(row[1] for row in rows)} checked" + (f"; FAILED: {', '.join(wrong)}" if wrong else ""))
     if asked.write and asked.all:
-        write(rows, reasons)
+        write([row for row in rows if row[0] not in wrong], reasons)
     return bool(wrong)
 
 
 def write(rows, reasons):
-    """Replaces the two tables between the marks in docs/platforms.md."""
+    """Puts the rows of the suites that ran into the tables between the marks in docs/platforms.md; other rows stay."""
     page = root / "docs/platforms.md"
     text = page.read_text()
-    lines = ["| suite | passed | skipped |", "|---|---|---|", *(f"| {s} | {p} | {k} |" for s, p, k in rows), "", "| tests | need of the CPU backend that |",
-             "|---|---|", *(f"| {count} | {reason} |" for reason, count in reasons.most_common())]
-    text, count = re.subn(r"(<!-- suites -->\n).*?(<!-- end of suites -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2], text, flags=re.S)
-    if count != 1:
+    tables = re.search(r"<!-- suites -->\n(.*?)<!-- end of suites -->", text, flags=re.S)
+    if not tables:
         sys.exit("docs/platforms.md lacks the marks of the tables")
-    page.write_text(text)
+    known = dict(re.findall(r"^\| ([a-z]+) \| (\d+ \| \d+ \| \d+) \|$", tables[1], flags=re.M))
+    known |= {suite: f"{passed} | {skipped} | {left_out}" for suite, passed, skipped, left_out in rows}
+    properties = re.findall(r"^\| (.*\.) \|$", tables[1], flags=re.M)
+    properties += [p for reason in reasons if (p := reason[0].upper() + reason[1:] + ".") not in properties]
+    lines = ["| suite | passed | skipped | left out |", "|---|---:|---:|---:|", *(f"| {suite} | {known[suite]} |" for suite in sorted(known)), "",
+             "| property that only the CPU backend has |", "|---|", *(f"| {p} |" for p in properties)]
+    page.write_text(text[: tables.start(1)] + "\n".join(lines) + "\n" + text[tables.end(1) :])
 
 
 sys.exit(main())

@@ -146,7 +146,8 @@ Mesh::Mesh(std::vector<Axis> axes, std::vector<Device> devices, std::source_loca
     mesh.devices.push_back(d.id);
   }
   for (int i = 0; first_ones && i < size; ++i) mesh.devices.push_back(i);
-  *this = detail::MeshData::make(MeshRef(std::move(mesh)), &backend, false);
+  *this = detail::MeshData::make(runtime::on_platform(MeshRef(std::move(mesh)), backend), &backend,
+                                 false);
 }
 
 Mesh Mesh::abstract(std::vector<Axis> axes, std::source_location loc) {

@@ -31,16 +31,18 @@ void refuse_nested(const char* function, const SourceLoc& loc) {
     if (a.kind != BoundAxis::Kind::vmap) no_axis_left(function, a.kind, loc);
 }
 
-std::optional<std::int64_t> devices_of_pmaps_around(const SourceLoc& loc) {
-  std::optional<std::int64_t> devices;
+std::optional<PmapsAround> pmaps_around(const SourceLoc& loc) {
+  std::optional<PmapsAround> around;
   for (const BoundAxis& a : AxisScope::bound()) {
     if (a.kind == BoundAxis::Kind::vmap) continue;
     // An untyped shard_map binds its axes like pmap does, but has a mesh.
     const bool pmap = a.kind == BoundAxis::Kind::pmap && a.mesh.empty();
     if (!pmap) no_axis_left("pmap", BoundAxis::Kind::shard_map, loc);
-    devices = devices.value_or(1) * a.size;
+    if (!around) around.emplace();
+    around->devices *= a.size;
+    around->platform = a.platform;
   }
-  return devices;
+  return around;
 }
 
 Around axes_around(const char* function, const SourceLoc& loc, const char* advice) {

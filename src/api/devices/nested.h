@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace tessera::inline v0::runtime {
+class Backend;
+}
+
 namespace tessera::inline v0::detail {
 
 /// "'data', 'model'"
@@ -18,9 +22,13 @@ std::string axes_list(const std::vector<std::string>& names);
 /// Throws CollectiveError if `function` is called inside a function that already runs on devices.
 void refuse_nested(const char* function, const SourceLoc& loc);
 
-/// The product of the device counts of the pmaps around a call of pmap; nothing if there are none.
-/// Throws CollectiveError inside a shard_map.
-std::optional<std::int64_t> devices_of_pmaps_around(const SourceLoc& loc);
+/// The pmaps around a call of pmap.
+struct PmapsAround {
+  std::int64_t devices = 1;              // the product of their numbers of devices
+  runtime::Backend* platform = nullptr;  // of their devices
+};
+/// Nothing if there are none. Throws CollectiveError inside a shard_map.
+std::optional<PmapsAround> pmaps_around(const SourceLoc& loc);
 
 /// The shard_maps around a call: the axes of their mesh that any of them makes manual, and those
 /// that stay automatic.

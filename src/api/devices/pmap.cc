@@ -101,13 +101,17 @@ class PmapCache final : public CachedFunction {
 
  private:
   TracedFunction build(Call& call) const override {
-    const std::optional<std::int64_t> around = devices_of_pmaps_around(loc_);
+    const std::optional<PmapsAround> around = pmaps_around(loc_);
     if (around && process_count() > 1) between_processes();
     PmapInputs in = pmap_inputs(call, options_, "pmap", loc_, around);
     if (around) in.devices.clear();  // devices of a nested region are derived from both regions
     const std::string axis = mesh_axis(options_.axis_name);
     TracedFunction f = [&] {
-      AxisScope scope({{options_.axis_name.empty() ? "" : axis, in.size, BoundAxis::Kind::pmap}});
+      AxisScope scope({{options_.axis_name.empty() ? "" : axis,
+                        in.size,
+                        BoundAxis::Kind::pmap,
+                        {},
+                        in.backend}});
       return trace_call(call, "pmap", name(), in.blocks);
     }();
     const Program& body = *f.program;
@@ -134,9 +138,10 @@ class PmapCache final : public CachedFunction {
         t.shape.insert(t.shape.begin() + in.axes[i], in.size);
       operands.push_back(b.input(std::move(t)));
     }
-    Values out = ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
-                                MeshRef(DeviceMesh{{{axis}, {in.size}}, in.devices}), in_specs,
-                                out_specs, false);
+    const MeshRef mesh(DeviceMesh{{{axis}, {in.size}}, in.devices});
+    Values out =
+        ops::shard_map(b, with_axes(body, in.axes, out_axes), operands,
+                       runtime::on_platform(mesh, *in.backend), in_specs, out_specs, false);
     f.program = b.finish(out);
     f.backend = in.backend;
     return f;

@@ -50,7 +50,7 @@ runtime::Backend& platform_of(const std::vector<Device>& devices, const std::str
 }  // namespace
 
 PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
-                       const SourceLoc& loc, std::optional<std::int64_t> around) {
+                       const SourceLoc& loc, const std::optional<PmapsAround>& around) {
   const TreeDef def = call.describe_args();
   const std::vector<int> axes = argument_axes(function.c_str(), call, options.in_axes, loc);
   const std::vector<std::string> paths = def.paths("args");
@@ -92,7 +92,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
             "gets a row a device from ts::replicate(x, devices)")
         .raise<ShapeError>();
 
-  in.backend = &platform_of(options.devices, function, loc);
+  in.backend = around ? around->platform : &platform_of(options.devices, function, loc);
   const int there = in.backend->device_count();
   const bool virtual_ones = in.backend == &runtime::host_backend();
   std::vector<int> ids;
@@ -107,7 +107,7 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
         .from(loc)
         .advice("leave the list out")
         .raise<DeviceError>();
-  const std::int64_t available = std::ssize(ids) / around.value_or(1);
+  const std::int64_t available = std::ssize(ids) / (around ? around->devices : 1);
 
   if (options.axis_size < 0)
     Message(function)
@@ -158,12 +158,12 @@ PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::
         .raise<ShapeError>();
   }
   if (in.size > available && around) {
-    const std::int64_t all = in.size * *around;
+    const std::int64_t all = in.size * around->devices;
     Message(function)
         .problem("a pmap of " + device_count_of(in.size, "entry", "entries") +
-                 " inside pmaps over " + device_count_of(*around, "device"))
+                 " inside pmaps over " + device_count_of(around->devices, "device"))
         .rule("each device around runs the pmap inside on devices of its own: " +
-              std::to_string(*around) + " * " + std::to_string(in.size) + " = " +
+              std::to_string(around->devices) + " * " + std::to_string(in.size) + " = " +
               std::to_string(all) + " > " + std::to_string(there))
         .from(loc)
         .advice("use vmap inside" + (virtual_ones

@@ -2,6 +2,7 @@
 // devices.
 #pragma once
 
+#include "api/devices/nested.h"
 #include "api/trace/traced.h"
 #include "base/message.h"
 #include "ir/type.h"
@@ -25,10 +26,10 @@ struct PmapInputs {
   std::vector<Type> blocks;  // types that the function sees
 };
 
-/// Throws one error that lists every offending argument. `around` is the number of devices of the
-/// enclosing pmaps, each of which needs its own devices for this one.
+/// Throws one error that lists every offending argument. Each device of the enclosing pmaps, if
+/// there are any, needs its own devices for this one.
 PmapInputs pmap_inputs(const Call& call, const PmapOptions& options, const std::string& function,
-                       const SourceLoc& loc, std::optional<std::int64_t> around);
+                       const SourceLoc& loc, const std::optional<PmapsAround>& around);
 
 /// For each present leaf of the result, the axis along which its blocks are stacked, or
 /// kReplicated. `ranks` are the ranks of the blocks.

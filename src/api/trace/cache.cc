@@ -212,8 +212,7 @@ Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t
   }
   data.insert(data.end(), e.capture_data.begin(), e.capture_data.end());
 
-  runtime::Backend& on =
-      e.function.backend ? *e.function.backend : runtime::backend_for(name_, data);
+  runtime::Backend& on = platform_for(e.function.backend, data, name_);
   runtime::Holds holds(data, given, given.empty() ? 0 : taker());
   if (holds.refused()) deleted_input(call, *holds.refused(), *data[*holds.refused()], name_);
   const runtime::Executable& executable = e.executable(reused, on, data);

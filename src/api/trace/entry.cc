@@ -34,6 +34,9 @@ CacheEntry::CacheEntry(const Call& call, TracedFunction f, const std::string& ca
       function(std::move(f)),
       args(call.describe_args()),
       name(called) {
+  const bool is_named = function.backend != nullptr;  // by the function's own mesh or devices
+  function.backend = platform_of_meshes(*function.program, function.backend, name);
+  if (function.backend && !is_named) usual = &runtime::default_backend();
   for (const Array* x : call.args.leaves) present.push_back(!x->is_empty());
   for (const Array& c : function.captures) {
     if (c.is_concrete())
@@ -70,6 +73,7 @@ std::uint64_t CacheEntry::hash_of(const Call& call) {
 }
 
 bool CacheEntry::matches(const Call& call) const {
+  if (usual && usual != &runtime::default_backend()) return false;
   const auto& key = call.args.words;
   if (words.size() != key.size() || present.size() != call.args.leaves.size()) return false;
   if (std::memcmp(words.data(), key.data(), key.size() * sizeof(std::uint64_t)) != 0) return false;

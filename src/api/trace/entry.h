@@ -30,6 +30,9 @@ struct CacheEntry : runtime::Kept {
   Mesh scope;                        // its id is in the key
   std::vector<char> present;         // by leaf: whether it is not empty
   std::vector<Type> types;           // of the non-empty leaves
+  /// The default platform during the trace if the program lists devices, which may be the default
+  /// ones; else null.
+  const runtime::Backend* usual = nullptr;
 
   TracedFunction function;
   std::vector<runtime::ArrayDataPtr> capture_data;  // filled if all captures are concrete

@@ -77,6 +77,39 @@ std::string listed(const DeviceMesh& mesh, const runtime::Backend& backend) {
   return text;
 }
 
+/// "CpuDevice(id=0)", by the platform and the devices of a layout.
+std::string listed(const runtime::Layout& l) { return listed(*l.mesh, *l.backend); }
+
+[[noreturn]] void refuse_platforms(const runtime::Backend& one, const runtime::Backend& other,
+                                   std::string_view name) {
+  Message(name)
+      .problem("the function is over devices of '" + one.platform() + "' and of '" +
+               other.platform() + "'")
+      .rule(
+          "a program runs on one platform; its maps over devices and its constraints name its "
+          "devices")
+      .from(runtime::CallerLine::now())
+      .advice("a function for each platform, and device_put(x, device) between them")
+      .raise<ShardingError>();
+}
+
+[[noreturn]] void refuse_inputs(const runtime::Backend& own,
+                                std::span<const runtime::ArrayDataPtr> inputs,
+                                std::string_view name) {
+  Message m{name};
+  m.problem("the function is over devices of '" + own.platform() +
+            "', and inputs are committed to another platform");
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const runtime::Layout& l = *inputs[i]->layout; l.committed && l.backend != &own)
+      m.offender("input " + std::to_string(i) + ", " + to_string(inputs[i]->type) + ", is on " +
+                 listed(l));
+  m.rule("inputs that are not committed follow; nothing else is moved between platforms")
+      .from(runtime::CallerLine::now())
+      .advice("move the inputs: device_put(x, devices(\"" + own.platform() +
+              "\")[0]), or device_get(x), which is not committed")
+      .raise<ShardingError>();
+}
+
 /// Checks that committed inputs are on the mesh's devices. `own`: the mesh comes from a constraint
 /// or per-device program inside.
 void need_the_devices_of(const spmd::ProgramShardings& how, bool own, const Program& program,
@@ -98,7 +131,7 @@ void need_the_devices_of(const spmd::ProgramShardings& how, bool own, const Prog
       m.offender("a constraint or shard_map inside is over " + spmd::mesh_text(how) + ", " +
                  listed(mesh, *l.backend));
     m.offender("input " + std::to_string(i) + ", " + to_string(program.type(program.inputs[i])) +
-               ", lies by " + to_string(l.spec) + " on " + listed(*l.mesh, *l.backend));
+               ", lies by " + to_string(l.spec) + " on " + listed(l));
   }
   m.rule(
        "a computation runs on one set of devices; inputs that are not committed follow those that "
@@ -194,6 +227,30 @@ Places places_of(std::span<const runtime::ArrayDataPtr> inputs) {
   for (const runtime::ArrayDataPtr& a : inputs)
     places.push_back(spreads(a) || a->layout->committed ? plain_of(a) : nullptr);
   return places;
+}
+
+runtime::Backend* platform_of_meshes(const Program& program, runtime::Backend* own,
+                                     std::string_view name) {
+  for (const Equation& eqn : program.equations) {
+    for (const auto& [key, value] : eqn.attrs) {
+      const auto* mesh = std::get_if<MeshRef>(&value);
+      if (!mesh || (*mesh)->devices.empty()) continue;
+      runtime::Backend& found = runtime::backend_of(**mesh);
+      if (own && own != &found) refuse_platforms(*own, found, name);
+      own = &found;
+    }
+    for_each_nested(eqn.attrs,
+                    [&](const ProgramPtr& q) { own = platform_of_meshes(*q, own, name); });
+  }
+  return own;
+}
+
+runtime::Backend& platform_for(runtime::Backend* own, std::span<const runtime::ArrayDataPtr> inputs,
+                               std::string_view name) {
+  if (!own) return runtime::backend_for(name, inputs);
+  for (const runtime::ArrayDataPtr& a : inputs)
+    if (a->layout->committed && a->layout->backend != own) refuse_inputs(*own, inputs, name);
+  return *own;
 }
 
 std::shared_ptr<const spmd::ProgramShardings> follow(const Program& program,

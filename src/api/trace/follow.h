@@ -29,6 +29,16 @@ inline bool lie_at(const Places& places, std::span<const runtime::ArrayDataPtr> 
   return true;
 }
 
+/// The platform of the devices that maps and constraints in the program list. Returns `own`, the
+/// platform that the function itself names, if they list none; null means that the program runs
+/// where its arguments are. Throws ShardingError, naming `name`, if there are several platforms.
+runtime::Backend* platform_of_meshes(const Program& program, runtime::Backend* own,
+                                     std::string_view name);
+/// The platform that runs a program on these inputs: `own` or, if that is null, the inputs'. Throws
+/// ShardingError, naming `name`, if inputs are committed to another one.
+runtime::Backend& platform_for(runtime::Backend* own, std::span<const runtime::ArrayDataPtr> inputs,
+                               std::string_view name);
+
 /// How to partition the program for inputs at these places, or null if it runs as it is. The mesh
 /// is that of `asked`, else that of the constraints and per-device programs in the program, else
 /// that of the first input on several devices. A sharding asked of an input overrides the input's

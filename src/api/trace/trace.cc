@@ -197,7 +197,9 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
   auto executable = earlier ? earlier->find(on, data) : nullptr;
   if (executable) return run(*executable, inputs, program->name.c_str(), loc);
-  executable = runtime::compile(follow_again(program, data), options, on);
+  runtime::Backend& runs_on =
+      platform_for(platform_of_meshes(*program, nullptr, program->name), data, program->name);
+  executable = runtime::compile(follow_again(program, data), options, runs_on);
   if (earlier) earlier->add(on, data, executable);
   std::vector<Array> results = run(*executable, inputs, program->name.c_str(), loc);
   runtime::trim_kept();

@@ -37,7 +37,8 @@ struct BoundAxis {
   std::string name;
   std::int64_t size = 0;
   Kind kind = Kind::vmap;
-  Mesh mesh = {};  // for shard_map
+  Mesh mesh = {};                        // for shard_map
+  runtime::Backend* platform = nullptr;  // for pmap: of its devices
 };
 
 /// A dtype that an input of a trace must fit if it is a bare integer, whose value is known only

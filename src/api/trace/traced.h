@@ -25,7 +25,8 @@ struct TracedFunction {
   std::vector<NumberBound> bounds;   // the dtypes that bare integers must fit
   std::vector<bool> result_present;  // by leaf of the result
   std::shared_ptr<const void> prototype;
-  /// The platform of the devices that the function names; null if it runs where its arguments are.
+  /// The platform of the devices that the function or its program names; null if it runs where its
+  /// arguments are.
   runtime::Backend* backend = nullptr;
   /// How to partition the program into one per device; null if it runs as it is.
   std::shared_ptr<const spmd::ProgramShardings> cutting;

@@ -78,12 +78,16 @@ void list_collectives(const Program& p, const CollectiveUse& around,
   }
 }
 
-/// Calls `f` with the per-device program.
+/// Calls `f` with the per-device program. It is our partitioner's also where the platform divides
+/// the program by itself.
 template <class F>
 auto on_devices(const detail::CacheEntry& entry, const detail::CallPlaces& at, F&& f) {
   const detail::TracedFunction& traced = entry.function;
   if (traced.cutting && traced.cutting->abstract)
     return f(*spmd::partition_program(traced.program, *traced.cutting));
+  if (entry.platform(at).partitions())
+    if (const auto how = entry.cutting(at.places))
+      return f(*spmd::partition_program(traced.program, *how));
   return f(entry.executable(at).program());
 }
 

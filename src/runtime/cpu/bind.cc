@@ -13,7 +13,7 @@ using namespace tape;
 namespace {
 
 bool same_cut(const Layout& a, const Layout& b, const Type& type) {
-  if (a.devices() != b.devices()) return false;
+  if (a.backend != b.backend || a.devices() != b.devices()) return false;
   if (spmd::same_cut(*a.mesh, a.spec, *b.mesh, b.spec)) return true;
   spmd::Blocks x(type, *a.mesh, a.spec);
   spmd::Blocks y(type, *b.mesh, b.spec);

@@ -72,7 +72,8 @@ std::string mesh_text(const ProgramShardings& how) {
   std::string s = how.abstract ? "AbstractMesh(" : "Mesh(";
   for (std::size_t i = 0; i < how.mesh->axes.size(); ++i)
     s += (i ? ", '" : "'") + how.mesh->axes[i] + "': " + std::to_string(how.mesh->sizes[i]);
-  return s + ")";
+  s += ")";
+  return how.mesh->platform.empty() ? s : s + " of '" + how.mesh->platform + "'";
 }
 
 Partitioned partitioned(const ProgramPtr& program, const ProgramShardings& how) {

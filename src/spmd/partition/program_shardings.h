@@ -31,7 +31,8 @@ struct ProgramShardings {
   Links links = {};  // if the user specified link speeds
 };
 
-/// The text of the mesh in messages: "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)".
+/// The text of the mesh in messages: "Mesh('data': 2, 'model': 4)", "AbstractMesh('data': 64)",
+/// "Mesh('data': 2) of 'cuda'".
 std::string mesh_text(const ProgramShardings& how);
 
 /// The program to be partitioned. The shardings requested for inputs and outputs are added to it as

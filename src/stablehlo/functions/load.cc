@@ -138,7 +138,11 @@ LoadedFunction load(const stablehlo::SourcePtr& source, const LoadOptions& optio
                     const SourceLoc& loc) {
   auto m = std::make_shared<detail::LoadedModule>();
   m->syntax = detail::only_module(source);
-  m->options.devices = options.shardings ? runtime::default_backend().device_count() : 0;
+  if (options.shardings) {
+    const runtime::Backend& backend = runtime::default_backend();
+    m->options.devices = backend.device_count();
+    if (&backend != &runtime::host_backend()) m->options.platform = backend.platform();
+  }
   const stablehlo::Signature s = stablehlo::signature_of(m->syntax, options.function);
   m->inputs = public_types(s.inputs);
   m->outputs = public_types(s.outputs);

@@ -90,6 +90,8 @@ struct ImportOptions {
   std::vector<Shape> arguments = {};
   /// Shardings of meshes with this many devices are kept; 0: none are.
   std::int64_t devices = 0;
+  /// The platform of these devices; empty for the CPU.
+  std::string platform = {};
   /// Whether the caller has one value per device, which may differ where the module has one array.
   /// The program then takes an argument that is declared as unreduced as an array of its partial
   /// results (rows_of) and returns `NamedType::own_values`. Otherwise it takes the reduced array

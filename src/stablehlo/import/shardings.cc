@@ -9,7 +9,7 @@ namespace tessera::inline v0::stablehlo {
 
 namespace {
 
-MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m) {
+MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m, const std::string& platform) {
   constexpr std::int64_t kMost = 1 << 20;
   constexpr std::size_t kMostAxes = 32;
   DeviceMesh mesh;
@@ -41,6 +41,7 @@ MeshRef checked(const ModuleSyntax& module, const MeshSyntax& m) {
     mesh.devices.push_back(static_cast<int>(d));
   }
   for (int d = 0; m.devices.empty() && d < static_cast<int>(n); ++d) mesh.devices.push_back(d);
+  mesh.platform = platform;
   return MeshRef(std::move(mesh));
 }
 
@@ -79,21 +80,23 @@ MeshRef Importer::mesh_of(const AttributeSyntax& sharding) const {
     const MeshSyntax m = mesh_syntax(*own);
     const std::string key = sharding_key(m);
     const auto known = meshes_.find(key);
-    return known != meshes_.end() ? known->second
-                                  : meshes_.emplace(key, checked(module, m)).first->second;
+    return known != meshes_.end()
+               ? known->second
+               : meshes_.emplace(key, checked(module, m, options.platform)).first->second;
   }
   if (const auto known = meshes_.find(sharding.text); known != meshes_.end()) return known->second;
   const auto it = module.meshes.find(sharding.text);
   if (it == module.meshes.end())
     fail(*module.source, sharding.at,
          {"there is no mesh @" + std::string(sharding.text) + " in this module"});
-  return meshes_.emplace(std::string(sharding.text), checked(module, it->second)).first->second;
+  return meshes_.emplace(std::string(sharding.text), checked(module, it->second, options.platform))
+      .first->second;
 }
 
 std::vector<MeshRef> Importer::meshes_over(std::int64_t count) const {
   std::vector<MeshRef> found;
   for (const auto& [name, syntax] : module.meshes) try {
-      const MeshRef mesh = checked(module, syntax);
+      const MeshRef mesh = checked(module, syntax, options.platform);
       if (mesh->size() == count && !mesh->axes.empty()) found.push_back(mesh);
     } catch (const IoError&) {  // importing something that uses the mesh reports the error
     }

@@ -85,6 +85,7 @@ const MeshRef& Importer::tile_mesh(std::int64_t devices) const {
     mesh.sizes.insert(mesh.sizes.begin(), *next / *it);
   }
   for (int d = 0; d < static_cast<int>(devices); ++d) mesh.devices.push_back(d);
+  mesh.platform = options.platform;
   return tile_mesh_.emplace(std::move(mesh));
 }
 
