@@ -108,8 +108,8 @@ ProgramPtr renamed(const ProgramPtr& p, const Renaming& names) {
 }
 
 // Replaces maps nested in other maps, from the inside outwards: the outer map runs over a mesh that
-// has the inner maps' axes as well, and the inner bodies are inlined. `before` has each new mesh with
-// the one it replaces.
+// has the inner maps' axes as well, and the inner bodies are inlined. `before` has each new mesh
+// with the one it replaces.
 class Flattening {
  public:
   Flattening(int device_count, std::string_view name) : device_count_(device_count), name_(name) {}
