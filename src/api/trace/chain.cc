@@ -47,7 +47,7 @@ struct Chain::Recording {
   };
   Builder builder;
   std::vector<runtime::ArrayDataPtr> inputs;  // of the builder's program
-  std::int64_t bytes = 0;                     // of the inputs
+  std::int64_t bytes = 0;                     // of the memory that the inputs refer to
   std::vector<Result> results;
   std::vector<std::string> first_names;  // of the first operations
   SourceLoc first_line;
@@ -70,7 +70,8 @@ bool Chain::keeps_more_than(std::int64_t bytes) {
   if (!recording_ || recording_->bytes <= bytes) return false;
   std::int64_t kept = 0;
   for (const runtime::ArrayDataPtr& a : recording_->inputs)
-    if (a->shards[0].buffer.use_count() == 1) kept += a->type.bytes();
+    if (const runtime::BufferPtr& b = a->shards[0].buffer; b.use_count() == 1)
+      kept += static_cast<std::int64_t>(b->size());
   return kept > bytes;
 }
 
@@ -84,7 +85,7 @@ Value Chain::value_of(const ArrayImpl& input, const Program& program, const Sour
     if (has_memory_of(*r.inputs[i], *data)) return {&r.builder, r.builder.so_far().inputs[i]};
   // A separate array with this memory, which stays if the array is donated meanwhile.
   r.inputs.push_back(runtime::alias(*data));
-  r.bytes += data->type.bytes();
+  r.bytes += static_cast<std::int64_t>(data->shards[0].buffer->size());
   return r.builder.input(data->type);
 }
 

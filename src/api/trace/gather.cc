@@ -63,7 +63,7 @@ constexpr std::size_t kFewOperations = 32;
 constexpr std::size_t kMostEquations = 256;
 // Of arrays that the user has dropped already.
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
-constexpr std::size_t kStarts = 16;
+constexpr std::size_t kStarts = 64;
 constexpr std::size_t kSeenOperations = 4096;
 
 /// The program of an operation when it was last recorded.
