@@ -344,7 +344,8 @@ TEST_F(Gather, MistakesAreErrorsOfTheCall) {
     EXPECT_EQ(text_of(mistakes[i]), want) << i;
   }
   if (ts::device_count() < 2) return;
-  const Array here = ts::device_put(x, ts::devices()[0]), there = ts::device_put(x, ts::devices()[1]);
+  const Array here = ts::device_put(x, ts::devices()[0]),
+              there = ts::device_put(x, ts::devices()[1]);
   const auto apart = [&] { (void)(here + there); };
   ts::set_eager(ts::Eager::at_once);
   const std::string want = text_of(apart);

@@ -118,10 +118,12 @@ std::optional<Value> Chain::with_arguments(const Program& program, const Equatio
   Ints sizes;
   for (std::size_t d = 0; d < box.start.size(); ++d) {
     sizes.push_back(box.limit[d] - box.start[d]);
-    if (sizes[d] == from[d])
+    if (sizes[d] == from[d]) {
       starts.push_back(ops::scalar(b, dtype, 0.0));
-    else
-      starts.push_back(argument(Type(dtype, {}), scalar_literal(dtype, box.start[d]).bytes->data()));
+    } else {
+      const Literal start = scalar_literal(dtype, box.start[d]);
+      starts.push_back(argument(Type(dtype, {}), start.bytes->data()));
+    }
   }
   return ops::dynamic_slice(operands[0], starts, sizes);
 }

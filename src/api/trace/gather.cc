@@ -191,8 +191,9 @@ std::optional<std::vector<Array>> gather(const Program& program, std::span<const
 }
 
 void run_gathered() {
-  const std::shared_ptr<Chain> chain = std::exchange(gathering->chain, nullptr);
-  if (!chain) return;
+  Gathering& g = *gathering;
+  if (!g.chain) return;
+  const std::shared_ptr<Chain> chain = std::exchange(g.chain, nullptr);
   try {
     chain->finish();
   } catch (...) {
