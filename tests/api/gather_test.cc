@@ -69,30 +69,18 @@ void expect_same(const Array& got, const Array& want) {
 // A body of 72 different operations: operations are known by their name and line.
 const std::vector<std::function<Array(Array)>>& steps() {
   static const std::vector<std::function<Array(Array)>> all{
-      [](Array x) { return -(x * 3 - 1); },
-      [](Array x) { return -(x * 3 - 2); },
-      [](Array x) { return -(x * 3 - 3); },
-      [](Array x) { return -(x * 3 - 4); },
-      [](Array x) { return -(x * 3 - 5); },
-      [](Array x) { return -(x * 3 - 6); },
-      [](Array x) { return -(x * 3 - 7); },
-      [](Array x) { return -(x * 3 - 8); },
-      [](Array x) { return -(x * 3 - 9); },
-      [](Array x) { return -(x * 3 - 8); },
-      [](Array x) { return -(x * 3 - 7); },
-      [](Array x) { return -(x * 3 - 6); },
-      [](Array x) { return -(x * 3 - 5); },
-      [](Array x) { return -(x * 3 - 4); },
-      [](Array x) { return -(x * 3 - 3); },
-      [](Array x) { return -(x * 3 - 2); },
-      [](Array x) { return -(x * 3 - 1); },
-      [](Array x) { return -(x * 3 - 2); },
-      [](Array x) { return -(x * 3 - 3); },
-      [](Array x) { return -(x * 3 - 4); },
-      [](Array x) { return -(x * 3 - 5); },
-      [](Array x) { return -(x * 3 - 6); },
-      [](Array x) { return -(x * 3 - 7); },
-      [](Array x) { return -(x * 3 - 8); },
+      [](Array x) { return -(x * 3 - 1); }, [](Array x) { return -(x * 3 - 2); },
+      [](Array x) { return -(x * 3 - 3); }, [](Array x) { return -(x * 3 - 4); },
+      [](Array x) { return -(x * 3 - 5); }, [](Array x) { return -(x * 3 - 6); },
+      [](Array x) { return -(x * 3 - 7); }, [](Array x) { return -(x * 3 - 8); },
+      [](Array x) { return -(x * 3 - 9); }, [](Array x) { return -(x * 3 - 8); },
+      [](Array x) { return -(x * 3 - 7); }, [](Array x) { return -(x * 3 - 6); },
+      [](Array x) { return -(x * 3 - 5); }, [](Array x) { return -(x * 3 - 4); },
+      [](Array x) { return -(x * 3 - 3); }, [](Array x) { return -(x * 3 - 2); },
+      [](Array x) { return -(x * 3 - 1); }, [](Array x) { return -(x * 3 - 2); },
+      [](Array x) { return -(x * 3 - 3); }, [](Array x) { return -(x * 3 - 4); },
+      [](Array x) { return -(x * 3 - 5); }, [](Array x) { return -(x * 3 - 6); },
+      [](Array x) { return -(x * 3 - 7); }, [](Array x) { return -(x * 3 - 8); },
   };
   return all;
 }
@@ -183,9 +171,13 @@ TEST_F(Gather, UnchangedOperandsStayInTheChain) {
               z = y.reshape({4}) * 2;
             }),
             0);
-  EXPECT_EQ(compiled([&] { EXPECT_EQ(z.to_vector<float>(), (std::vector<float>{2, 4, 6, 8})); }),
+  EXPECT_EQ(compiled([&] {
+              EXPECT_EQ(z.to_vector<float>(), (std::vector<float>{2, 4, 6, 8}));
+            }),
             1);
-  EXPECT_EQ(compiled([&] { EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{1, 2, 3, 4})); }),
+  EXPECT_EQ(compiled([&] {
+              EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
+            }),
             0);
   // Donating one of the two leaves the other intact.
   const Array same = y.reshape({4});
@@ -256,6 +248,13 @@ TEST_F(Gather, LongChainsEndInBetween) {
             0)
       << "2 * i is a number of C++";
   EXPECT_EQ(y[0].item<int>(), 999000);
+}
+
+TEST_F(Gather, MuchWorkBeginsAtOnce) {
+  const Array a = ts::block_until_ready(ts::ones({1800, 1800}));
+  Array product;
+  EXPECT_EQ(compiled([&] { product = ts::dot(a + 1, a); }), 1);
+  EXPECT_EQ(product.to_vector<float>()[1800 * 7 + 9], 3600);
 }
 
 TEST_F(Gather, LoopsOfAnyLengthCompileNothingAfterTheirFirstTurns) {
@@ -387,8 +386,9 @@ TEST_F(Gather, DonatedArrays) {
   EXPECT_TRUE(x.is_deleted());
   EXPECT_EQ(before[3].item<float>(), 6) << "it was called before";
   EXPECT_EQ(y[3].item<float>(), 4);
-  EXPECT_TRUE(message<ts::TraceError>([&] { (void)(x * 2); })
-                  .starts_with("multiply: the array f32[2000] was donated to take"));
+  EXPECT_TRUE(message<ts::TraceError>([&] {
+                (void)(x * 2);
+              }).starts_with("multiply: the array f32[2000] was donated to take"));
   // Results of a chain can be donated as well.
   Array z = y * 2;
   const Array w = take(std::move(z));

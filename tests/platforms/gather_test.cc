@@ -96,8 +96,9 @@ TEST_F(Gathered, ArraysOfSeveralPlacesMeetAsBefore) {
   const Array x = put(ts::arange(3.f)), other = ts::device_put(ts::ones({3}), there[1]);
   EXPECT_EQ((x + 1 + ts::ones({3})).to_vector<float>(), (std::vector<float>{2, 3, 4}));
   const Array y = x * 2, z = other * 3;
-  EXPECT_TRUE(message<ts::ShardingError>([&] { (void)(y + z); })
-                  .starts_with("add: the inputs are committed to different devices"));
+  EXPECT_TRUE(message<ts::ShardingError>([&] {
+                (void)(y + z);
+              }).starts_with("add: the inputs are committed to different devices"));
   EXPECT_EQ((ts::device_put(y, there[1]) + z).to_vector<float>(), (std::vector<float>{3, 5, 7}));
   EXPECT_EQ(ts::device_get(y).to_vector<float>(), (std::vector<float>{0, 2, 4}));
 }

@@ -33,8 +33,8 @@ runtime::LayoutPtr place_of_results(runtime::Backend& on,
     if (l->backend == &on && (!first || (l->committed && !(*first)->committed))) first = &l;
   // If no device was chosen, the CPU's results stay with the first input, such as a row of an array
   // over several devices.
-  if (first && ((*first)->committed ||
-                (&on == &runtime::host_backend() && !runtime::chosen_default())))
+  if (first &&
+      ((*first)->committed || (&on == &runtime::host_backend() && !runtime::chosen_default())))
     return runtime::place_of_whole(*first);
   return runtime::uncommitted_layout(on);
 }

@@ -61,6 +61,9 @@ constexpr std::size_t kMostOperations = 64;
 constexpr std::size_t kFewOperations = 32;
 // A larger program is a function of the user's that was transformed, and worth a call of its own.
 constexpr std::size_t kMostEquations = 256;
+// A chain with more work runs at once, so that devices are not idle while more is recorded. Fast
+// ones take a fraction of a millisecond for this.
+constexpr double kMostFlops = 1e10;
 // Of arrays that the user has dropped already.
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr std::size_t kStarts = 64;
@@ -76,6 +79,7 @@ struct SeenOperation {
 struct Gathering {
   std::shared_ptr<Chain> chain;  // null, or not open any more: the next operation begins a chain
   std::size_t first = 0;         // the operation with which it began
+  double flops = 0;              // of its operations
   bool follows_full = false;     // the chain before it had the most operations
   std::array<std::size_t, kStarts> starts{};  // the operations with which the last chains began
   std::size_t next_start = 0;
@@ -87,11 +91,17 @@ struct Gathering {
   void begin(runtime::Backend& on, int device, std::size_t operation) {
     chain = std::make_shared<Chain>(on, device);
     first = operation;
+    flops = 0;
     if (!began_with(operation)) starts[next_start++ % kStarts] = operation;
   }
+  std::shared_ptr<Chain> end() {
+    follows_full = false;
+    return std::exchange(chain, nullptr);
+  }
+  bool is_full() const { return chain->operations() >= kMostOperations; }
   bool ends_before(std::size_t operation) const {
     const std::size_t count = chain->operations();
-    if (count >= kMostOperations || chain->keeps_more_than(kMostBytes)) return true;
+    if (is_full() || chain->keeps_more_than(kMostBytes)) return true;
     if (!began_with(operation)) return false;
     // The rest of a long turn is a chain of its own, however short it is: the next turn then has
     // the chains of this one.
@@ -107,8 +117,14 @@ std::size_t operation_of(const Program& program, const SourceLoc& loc) {
   return h;
 }
 
-// Whether the operation has had different programs, such as the row x[i] in a loop over i.
+// Whether the operation has had different programs for operands of these types, such as the row
+// x[i] in a loop over i.
 bool has_varied(Gathering& g, std::size_t operation, const Program& program) {
+  for (const Var v : program.inputs) {
+    const Type& t = program.type(v);
+    mix(operation, static_cast<int>(t.dtype));
+    for (const std::int64_t extent : t.shape) mix(operation, extent);
+  }
   if (g.seen.size() >= kSeenOperations) g.seen.clear();
   const std::uint64_t now = hash_of(program);
   const auto [at, fresh] = g.seen.try_emplace(operation, SeenOperation{now, false});
@@ -128,6 +144,20 @@ bool can_wait(const Program& p) {
            std::any_of(e.attrs.begin(), e.attrs.end(), is_hook) ||
            any_nested(e.attrs, [](const ProgramPtr& q) { return !can_wait(*q); });
   });
+}
+
+double flops_of(const Program& program) {
+  double flops = 0;
+  std::vector<Type> inputs, outputs;
+  for (const Equation& e : program.equations) {
+    if (!e.op->cost) continue;
+    inputs.clear();
+    outputs.clear();
+    for (const Var v : e.inputs) inputs.push_back(program.type(v));
+    for (const Var v : e.outputs) outputs.push_back(program.type(v));
+    flops += e.op->cost(inputs, outputs, e.attrs).flops;
+  }
+  return flops;
 }
 
 // The layout of the results of an operation on these inputs; null if they are on several devices,
@@ -171,11 +201,11 @@ std::optional<std::vector<Array>> gather(const Program& program, std::span<const
   const int device = place->devices()[0];
   if (g.chain && g.chain->is_open() &&
       (&g.chain->backend() != &on || g.chain->device() != device || g.ends_before(operation))) {
-    g.follows_full = g.chain->operations() >= kMostOperations;
+    const bool full = g.is_full();
     run_gathered();
-  } else if (!g.chain || !g.chain->is_open()) {
-    g.follows_full = false;  // somebody has read a value
-    g.chain = nullptr;
+    g.follows_full = full;
+  } else if (g.chain && !g.chain->is_open()) {
+    g.end();  // somebody has read a value
   }
   for (;;) {
     if (!g.chain) g.begin(on, device, operation);
@@ -183,17 +213,19 @@ std::optional<std::vector<Array>> gather(const Program& program, std::span<const
     for (const Array& a : inputs)
       if (const auto& other = a.impl()->chain; other && other != chain) other->finish();
     if (auto results = chain->append(program, inputs, place, varies, loc)) {
+      g.flops += flops_of(program);
+      if (g.flops >= kMostFlops) run_gathered();
       runtime::trim_kept();
       return results;
     }
-    if (g.chain == chain) g.chain = nullptr;  // another thread has read a value
+    if (g.chain == chain) g.end();  // another thread has read a value
   }
 }
 
 void run_gathered() {
   Gathering& g = *gathering;
   if (!g.chain) return;
-  const std::shared_ptr<Chain> chain = std::exchange(g.chain, nullptr);
+  const std::shared_ptr<Chain> chain = g.end();
   try {
     chain->finish();
   } catch (...) {
