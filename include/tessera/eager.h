@@ -32,7 +32,8 @@ enum class Eager {
 /// else needs. Results that no array stands for any more are not computed. Mistakes in dtypes,
 /// shapes and places are errors of the operation, as without gathering. What fails later, such as a
 /// device without memory, is an error of the read. Functions that call the host, such as
-/// debug::print, and operations on arrays over several devices run at once.
+/// debug::print, and operations on arrays over several devices run at once. Settings of programs
+/// that are compiled from now on, such as set_matmul_precision, apply to what has not run yet.
 TESSERA_API void set_eager(Eager when);
 /// Returns that setting.
 TESSERA_API Eager eager();

@@ -1,6 +1,5 @@
 // Settings of programs on other platforms than the CPU: the precision of products, where
 // factorisations run, and who partitions.
-#include "api/trace/gather.h"
 #include "base/settings.h"
 #include "platforms/compile.h"
 
@@ -17,10 +16,7 @@ std::atomic<Partitioner> g_partitioner{Partitioner::tessera};
 std::atomic<int> g_factorisations{-1};  // -1: as the environment says
 }  // namespace
 
-void set_matmul_precision(MatmulPrecision precision) {
-  detail::run_gathered();  // with the precision at which these operations were called
-  g_precision = precision;
-}
+void set_matmul_precision(MatmulPrecision precision) { g_precision = precision; }
 MatmulPrecision matmul_precision() { return g_precision; }
 
 void set_factorisations(Factorisations where) { g_factorisations = static_cast<int>(where); }
