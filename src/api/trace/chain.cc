@@ -232,7 +232,9 @@ void Chain::run(Recording& r) const {
   }
   program->inputs = std::move(vars);
 
-  const InUserCode outside;  // the function that reads a value first is not at fault
+  // The function that reads a value first is not at fault.
+  const InUserCode outside;
+  const InFunction called(program->name.c_str(), r.first_line);
   const runtime::CallerLine line(r.first_line);
   // The operations were recorded for this device, and the default may be another one now.
   std::optional<runtime::DefaultDeviceScope> there;
