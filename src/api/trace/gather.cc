@@ -64,7 +64,7 @@ constexpr std::size_t kMostEquations = 256;
 // A chain with more work runs at once, so that devices are not idle while more is recorded. Fast
 // ones take a fraction of a millisecond for this.
 constexpr double kMostFlops = 1e10;
-// Of arrays that the user has dropped already.
+// A chain keeps no more than this of arrays that the user has dropped already.
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr std::size_t kStarts = 64;
 constexpr std::size_t kSeenOperations = 4096;
