@@ -53,11 +53,11 @@ namespace detail {
 
 namespace {
 
-// A program of this many operations is compiled in about a second by slow compilers, and a call of
-// it is short compared with the work of most devices.
+// The cost of a call is small beside that of so many operations, and even slow compilers take only
+// about a second for them.
 constexpr std::size_t kMostOperations = 64;
-// From this many on, a chain ends where an earlier one began. At most half of the above, so that
-// some whole number of turns of a shorter loop is between the two.
+// From this many operations on, a chain ends where an earlier one began. This is half of the number
+// above, so that a loop with fewer operations makes some whole number of turns between the two.
 constexpr std::size_t kFewOperations = 32;
 // A larger program is a function of the user's that was transformed, and worth a call of its own.
 constexpr std::size_t kMostEquations = 256;
