@@ -36,12 +36,10 @@ std::string bytes_of(const std::vector<T>& values) {
 std::string seen(const Array& x) {
   std::string text = ts::describe(x) + (x.weak_type() ? " weak " : " ");
   text += ts::to_string(x.sharding()) + " ";
-  switch (x.dtype()) {
-    case ts::DType::float32: return text + bytes_of(x.to_vector<float>());
-    case ts::DType::float64: return text + bytes_of(x.to_vector<double>());
-    case ts::DType::int32: return text + bytes_of(x.to_vector<std::int32_t>());
-    default: return text + ts::to_string(x);
-  }
+  if (x.dtype() == ts::f32) return text + bytes_of(x.to_vector<float>());
+  if (x.dtype() == ts::f64) return text + bytes_of(x.to_vector<double>());
+  if (x.dtype() == ts::i32) return text + bytes_of(x.to_vector<std::int32_t>());
+  return text + ts::to_string(x);
 }
 
 // A pool of arrays, and a line for everything that the program sees.
