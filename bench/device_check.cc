@@ -6,10 +6,12 @@
 //   train NAME STEPS          this many steps with donation, and the memory before and after
 //   losses NAME STEPS         the losses of the first steps
 //   calls SECONDS             the host's time for calls of small functions
+//   eager SECONDS             20 operations outside of jit, whose result is read: times and programs
 //   factors N                 factorisations of an N x N matrix: residuals and times
 //   sharded NAME SECONDS      a step over 4 devices, partitioned as --partitioner selects
 //
-// Options before them: --precision fastest, --partitioner platform, --factorisations host.
+// Options before them: --precision fastest, --partitioner platform, --factorisations host,
+// --eager at_once or gathered.
 #include "rows_training.h"
 
 #include <tessera/platform.h>
@@ -173,6 +175,37 @@ Json calls(double seconds) {
   return out;
 }
 
+Array twenty_operations(Array x, float k) {
+  Array y = ts::tanh(x * k) + 1;
+  y = ts::sqrt(ts::abs(y - x));
+  y = ts::exp(-y) * ts::cos(x);
+  y = ts::maximum(y, ts::sin(x) * 0.5);
+  y = ts::where(y > 0.25, ts::square(y), ts::log1p(ts::abs(y)));
+  return ts::sum(ts::minimum(y, 2));
+}
+Json eager(double seconds) {
+  const Array x = ts::block_until_ready(ts::linspace(-2, 2, 4096));
+  const std::int64_t before = ts::cache_stats().entries;
+  const auto call = [&](int i) {
+    const auto start = Clock::now();
+    (void)twenty_operations(x, 0.5f + 0.001f * static_cast<float>(i)).item<float>();
+    return microseconds_since(start);
+  };
+  const double first = call(0);
+  const std::int64_t programs = ts::cache_stats().entries - before;
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  do {
+    times.push_back(call(static_cast<int>(times.size())));
+  } while (microseconds_since(begin) < seconds * 1e6);
+  const std::int64_t later = ts::cache_stats().entries - before - programs;
+  return {{"first_us", first},
+          {"steady_us", median(times)},
+          {"programs", programs},
+          {"programs_later", later},
+          {"calls", std::ssize(times)}};
+}
+
 // Residuals in units of eps n, where eps is float32's rounding unit.
 Json factors(std::int64_t n) {
   const Array a = ts::random::normal(ts::random::key(1), {n, n});
@@ -251,6 +284,7 @@ Json measured(const std::vector<std::string>& words) {
   if (what == "train") return train(words.at(1), static_cast<int>(number(2)));
   if (what == "losses") return losses(words.at(1), static_cast<int>(number(2)));
   if (what == "calls") return calls(number(1));
+  if (what == "eager") return eager(number(1));
   if (what == "factors") return factors(static_cast<std::int64_t>(number(1)));
   if (what == "sharded") return sharded(words.at(1), number(2));
   throw std::runtime_error("nothing is called '" + what + "'; the head of this file lists them");
@@ -269,6 +303,10 @@ int main(int argc, char** argv) {
         ts::set_partitioner(ts::Partitioner::platform);
       else if (words[0] == "--factorisations" && words[1] == "host")
         ts::set_factorisations(ts::Factorisations::on_host);
+      else if (words[0] == "--eager" && words[1] == "at_once")
+        ts::set_eager(ts::Eager::at_once);
+      else if (words[0] == "--eager" && words[1] == "gathered")
+        ts::set_eager(ts::Eager::gathered);
       else
         throw std::runtime_error("there is no option " + words[0] + " " + words[1]);
     }

@@ -28,6 +28,7 @@
 #include <tessera/distributions.h>
 #include <tessera/dlpack.h>
 #include <tessera/dtype.h>
+#include <tessera/eager.h>
 #include <tessera/elementwise.h>
 #include <tessera/error.h>
 #include <tessera/fft.h>

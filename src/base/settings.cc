@@ -157,6 +157,7 @@ const std::vector<Variable>& variables() {
       {"TESSERA_PLATFORM", Kind::absolute_path, 0, 0, {"cpu", "cuda", "rocm", "tpu"}, "cuda"},
       {"TESSERA_PLATFORM_OPTIONS", Kind::assignments, 0, 0, {}, "preallocate=false"},
       {"TESSERA_FACTORISATIONS", Kind::choice, 0, 0, {"platform", "host"}, "host"},
+      {"TESSERA_EAGER", Kind::choice, 0, 0, {"by_platform", "gathered", "at_once"}, "gathered"},
       {"TESSERA_WORKERS", Kind::number, 1, 1024, {}, "2"},
       {"TESSERA_ISOLATE", Kind::flag, 0, 0, {}, "1"},
       {"TESSERA_EVALUATE", Kind::flag, 0, 0, {}, "1"},

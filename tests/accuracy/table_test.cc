@@ -28,6 +28,7 @@ const std::map<std::string, std::string>& other_headers() {
       {"autoshard.h", language},
       {"axis_list.h", language},
       {"cache.h", language},
+      {"eager.h", language},
       {"calculus.h", sums},
       {"functional.h", language},
       {"remat.h", language},

@@ -77,6 +77,7 @@ TEST(Settings, EveryVariableWorksAtItsExample) {
   EXPECT_EQ(said({"TESSERA_DEVICES=4",
                   "TESSERA_PLATFORM=cpu",
                   "TESSERA_PLATFORM_OPTIONS=preallocate=false",
+                  "TESSERA_EAGER=gathered",
                   "TESSERA_WORKERS=2",
                   "TESSERA_ISOLATE=1",
                   "TESSERA_SYNC=1",

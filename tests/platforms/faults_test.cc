@@ -173,6 +173,49 @@ TEST_F(Faults, TheCompilerFails) {
   expect_unharmed(x);
 }
 
+// Operations that were gathered fail where they are read, each time.
+TEST_F(Faults, NoMemoryForAChain) {
+  const Array y = x * 2, z = ts::outer(y, y) + 1;
+  std::string text;
+  {
+    const Fault is("memory_of_call");
+    text = message<ts::DeviceError>([&] { z.block_until_ready(); });
+  }
+  EXPECT_TRUE(text.starts_with(
+      "multiply, outer, add: there is no memory on the device: RESOURCE_EXHAUSTED: Out of memory "
+      "allocating 4096 bytes.\n"
+      "  - asked for: the results of the call, 168 B, and temporaries, "))
+      << text;
+  EXPECT_EQ(message<ts::DeviceError>([&] { (void)y.to_vector<float>(); }), text);
+  EXPECT_EQ(message<ts::DeviceError>([&] { (void)(y + 1); }), text);
+  expect_unharmed(x);
+}
+
+TEST_F(Faults, ADeviceIsLostInTheMiddleOfAChain) {
+  const Array warm = ts::block_until_ready(x * 5 - 1);
+  Array y = x * 5 - 1;
+  {
+    const Fault is("lost_later");
+    (void)y.shards();
+  }
+  const std::string lost = "multiply, subtract: UNAVAILABLE: The device has fallen off the bus.";
+  EXPECT_EQ(message<ts::DeviceError>([&] { (void)y.to_vector<float>(); }), lost);
+  EXPECT_EQ(message<ts::DeviceError>([&] { y.block_until_ready(); }), lost) << "again";
+  expect_unharmed(x);
+}
+
+TEST_F(Faults, TheCompilerFailsForAChain) {
+  // A shape of this process, so that no earlier run has left the program in the cache on disk.
+  const Array y = x * 2, z = ts::broadcast_to(y[0], {std::int64_t{::getpid()}}) + 1;
+  {
+    const Fault is("compile");
+    const std::string text = message<ts::DeviceError>([&] { z.block_until_ready(); });
+    EXPECT_NE(text.find(": INTERNAL: The compiler has lost its way."), std::string::npos) << text;
+  }
+  EXPECT_NE(message<ts::DeviceError>([&] { (void)y.to_vector<float>(); }), "nothing thrown");
+  expect_unharmed(x);
+}
+
 // The process waits for what is under way, and destructors of static objects that come later get
 // an error instead of a plug-in that is gone.
 TEST(FaultsDeathTest, ResultsThatAreNeverRead) {
@@ -202,7 +245,7 @@ TEST(FaultsDeathTest, ReadingAfterTheEnd) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        at_the_end.x = ts::device_put(ts::ones({3}), load()[0]) + 1;
+        at_the_end.x = ts::block_until_ready(ts::device_put(ts::ones({3}), load()[0]) + 1);
         std::exit(0);
       },
       testing::ExitedWithCode(0),

@@ -10,10 +10,14 @@
 
 namespace tessera::inline v0::detail {
 
+class Chain;  // api/trace/chain.h
+
 struct ArrayImpl {
   Type type;
   // concrete arrays
-  runtime::ArrayDataPtr data;  // null for a bare number
+  /// Null for a bare number. The data of a gathered result have no shards until its chain has run;
+  /// their type and layout are known before.
+  runtime::ArrayDataPtr data;
   mutable std::shared_ptr<const std::vector<float>>
       as_floats;  // cached parts of a weak double, for host()
   /// A bare C++ number: a literal inside traces, an argument outside them (so that x * i compiles
@@ -29,11 +33,25 @@ struct ArrayImpl {
   double imaginary = 0;  // of a complex number
   // traced arrays: variable `var` of the trace with this id
   std::uint64_t trace = 0;
+  // gathered results: variable `var` of this chain, also when it has run
+  std::shared_ptr<Chain> chain;
   Var var = 0;
   SourceLoc loc;  // where the value was made, for errors about leaked values
 
   bool concrete() const { return is_number || data != nullptr; }
   bool traced() const { return trace != 0; }
+  /// Whether it is a gathered result that has not been computed yet.
+  bool waits() const;
+
+  ArrayImpl() = default;
+  ArrayImpl(const ArrayImpl&) = delete;
+  ArrayImpl& operator=(const ArrayImpl&) = delete;
+  ~ArrayImpl() {
+    if (chain) leave_chain();
+  }
+
+ private:
+  void leave_chain() const noexcept;
 };
 
 /// The dtype that users see. A weak float is computed in double until it meets an array with a
@@ -48,9 +66,11 @@ inline DType visible_dtype(const Type& t) {
 /// A type as error messages show it: "f32[3]", or "f32[]*" if it is weak.
 std::string visible_text(const Type& t);
 
-/// The data of a concrete array; for a bare number, the data is made on first use.
+/// The data of a concrete array. For a bare number, the data is made on first use. For a gathered
+/// result, its chain runs first; throws the error if that fails.
 const runtime::ArrayDataPtr& data_of(const ArrayImpl& a);
 /// As data_of, but null if the array has no data, or is a number whose data has not been made yet.
+/// A gathered result may not have been computed.
 const runtime::ArrayData* known_data(const ArrayImpl& a);
 /// The literal of a bare number.
 Literal literal_of(const ArrayImpl& a);

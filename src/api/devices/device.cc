@@ -3,6 +3,7 @@
 #include "api/array/platform.h"
 #include "api/devices/mesh_data.h"
 #include "api/devices/relaid.h"
+#include "api/trace/gather.h"
 #include "api/trace/trace.h"
 #include "base/float_mode.h"
 #include "runtime/backend.h"
@@ -50,8 +51,14 @@ std::vector<Device> devices(std::string_view platform, std::source_location loc)
   return devices_of(detail::need_backend("devices", platform, loc));
 }
 int device_count() { return runtime::default_backend().device_count(); }
-void set_device_count(int n, std::source_location loc) { runtime::set_device_count(n, loc); }
-void set_flush_denormal(bool on) { flush_subnormals(on); }
+void set_device_count(int n, std::source_location loc) {
+  detail::run_gathered();  // so that their results count as arrays on devices
+  runtime::set_device_count(n, loc);
+}
+void set_flush_denormal(bool on) {
+  detail::run_gathered();  // as these operations would have run before
+  flush_subnormals(on);
+}
 bool flush_denormal() { return flushes_subnormals(); }
 
 #define TESSERA_TEXT2(x) #x
@@ -137,7 +144,8 @@ Sharding Array::sharding(std::source_location loc) const {
         .from(loc)
         .advice("ask for the sharding of a result")
         .raise<TraceError>();
-  return detail::sharding_of(*detail::data_of(a)->layout);
+  // The place of a gathered result is known before it is computed.
+  return detail::sharding_of(*(a.data ? a.data : detail::data_of(a))->layout);
 }
 
 std::vector<Shard> Array::shards(std::source_location loc) const {

@@ -182,7 +182,7 @@ class PmapCache final : public CachedFunction {
     for (const Array* x : call.args.leaves) {
       arg_present.push_back(!x->is_empty());
       if (x->is_empty()) continue;
-      if (const auto& data = x->impl()->data; data && data->uniform) map.in_specs[input] = {};
+      if (x->impl()->data && data_of(*x->impl())->uniform) map.in_specs[input] = {};
       ++input;
     }
     if (auto warning = spmd::divergence_warning(

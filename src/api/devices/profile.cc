@@ -3,6 +3,7 @@
 #include <tessera/error.h>
 #include <tessera/profile.h>
 
+#include "api/trace/gather.h"
 #include "base/message.h"
 #include "processes/processes.h"
 #include "runtime/profiler.h"
@@ -79,12 +80,14 @@ Profile::Profile(std::string path, std::source_location loc) : path_(std::move(p
         .from(loc)
         .advice("end the first one, with finish() or its scope")
         .raise<Error>();
+  detail::run_gathered();  // which was called before
   runtime::profiler::start();
 }
 
 void Profile::finish() {
   if (!running_) return;
   running_ = false;
+  detail::run_gathered();
   const std::vector<std::string> events = events_of_all(loc_);
   running = false;
   if (events.empty()) return;  // only process 0 has them

@@ -1,5 +1,6 @@
 #include <tessera/profile.h>
 
+#include "api/trace/gather.h"
 #include "runtime/host/dispatcher.h"
 #include "runtime/work_ledger.h"
 
@@ -14,6 +15,7 @@ MeasuredWork counted_work() {
 
 // Calls that began earlier are not counted.
 WorkCounter::WorkCounter() {
+  detail::run_gathered();
   runtime::wait_for_calls();
   before_ = counted_work();
   ++runtime::work_ledger::g_readers;
@@ -21,6 +23,7 @@ WorkCounter::WorkCounter() {
 WorkCounter::~WorkCounter() { --runtime::work_ledger::g_readers; }
 
 MeasuredWork WorkCounter::total() const {
+  detail::run_gathered();
   runtime::wait_for_calls();
   const MeasuredWork now = counted_work();
   MeasuredWork since{now.flops - before_.flops, now.memory_traffic - before_.memory_traffic,

@@ -1,5 +1,6 @@
 #include <tessera/array.h>
 
+#include "api/trace/chain.h"
 #include "api/trace/composite.h"
 #include "base/process.h"
 #include "runtime/array_data.h"
@@ -40,6 +41,7 @@ Literal literal_of(const ArrayImpl& a) {
 }
 
 const runtime::ArrayDataPtr& data_of(const ArrayImpl& a) {
+  if (a.chain) a.chain->finish();
   if (!a.is_number) return a.data;
   if (!a.has_number.load(std::memory_order_acquire)) {
     static auto* first_uses = new std::mutex;
@@ -157,6 +159,8 @@ void check_alive(std::span<const Array> inputs, const char* function, const Sour
 Array same_values(const Array& x, const char* function, const SourceLoc& loc) {
   const ArrayImpl& a = need(x, function, loc);
   if (!a.concrete()) return x;
+  if (a.chain)
+    if (auto again = a.chain->again(a)) return *std::move(again);
   if (!a.is_number) return make_concrete(runtime::alias(*Reading(x, function, loc)));
   check_alive({&x, 1}, function, loc);
   auto impl = std::make_shared<ArrayImpl>();
@@ -449,7 +453,14 @@ Array Array::copy(std::source_location loc) const {
 
 bool Array::is_ready() const {
   if (!is_concrete()) return false;
-  return !impl_->data || !impl_->data->pending || impl_->data->pending->done();
+  if (impl_->is_number) return true;
+  try {
+    // Nobody else would begin to compute a gathered result.
+    const runtime::ArrayDataPtr& data = detail::data_of(*impl_);
+    return !data->pending || data->pending->done();
+  } catch (const std::exception&) {
+    return true;  // reading it throws the error, and does not wait
+  }
 }
 
 bool Array::is_deleted() const {

@@ -355,7 +355,7 @@ Array Array::get(const std::vector<AxisIndex>& index, std::source_location loc) 
 
 Array Array::operator[](AxisIndex index) const {
   if (index.kind() == AxisIndex::Kind::position && is_concrete() && impl_->data &&
-      !detail::Trace::innermost() && ndim() > 0) {
+      !impl_->waits() && !detail::Trace::innermost() && ndim() > 0) {
     // The shard of one device of a stacked array is a view.
     std::int64_t n = shape()[0], i = index.position();
     if (i >= -n && i < n) {

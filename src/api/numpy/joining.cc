@@ -31,7 +31,8 @@ void need_few_parts(const char* function, std::int64_t parts, const SourceLoc& l
 }
 
 Array stacked_once(const Array& x, std::int64_t n) {
-  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type()) return {};
+  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.impl()->waits())
+    return {};
   const runtime::ArrayDataPtr& one = detail::data_of(*x.impl());
   const runtime::Use use(*one);
   if (!use) return {};  // the general code reports why it cannot be read

@@ -1,6 +1,7 @@
 #include "api/trace/cache.h"
 
 #include "api/trace/entry_store.h"
+#include "api/trace/gather.h"
 #include "api/trace/retraces.h"
 #include "api/trace/scope_mesh.h"
 #include "base/process.h"
@@ -183,6 +184,8 @@ std::uint32_t CachedFunction::taker() const {
 
 Outcome CachedFunction::run_entry(Call& call, const CacheEntry& e, std::uint64_t moved) const {
   check_bounds(call, e.function);
+  // What has been gathered may share the memory of an argument, which could not be reused then.
+  if (moved != 0 || !donate_.empty()) run_gathered();
   if (Trace::innermost() || !e.cacheable) return run_inline(call, e);
   e.need_devices(line_of(loc_));
 

@@ -2,6 +2,7 @@
 
 #include "api/trace/cache.h"
 #include "api/trace/follow.h"
+#include "api/trace/gather.h"
 #include "base/thread_kept.h"
 #include "runtime/backend.h"
 
@@ -112,6 +113,7 @@ Array composite_once(const CompositeKey& key, std::span<const Array> inputs, con
   Remembered& r = remembered->current()[place_of(key, inputs)];
   const runtime::CallerLine line(loc);
   runtime::Backend& on = backend_of(inputs, key.name);
+  if (gathers(on)) return composite(key.name, inputs, loc, body)[0];
   const unsigned mode = on.mode();
   bool found = r.executable && r.key == key && r.backend == &on && r.mode == mode &&
                r.operands == inputs.size();

@@ -1,6 +1,7 @@
 #include "api/trace/trace.h"
 
 #include "api/trace/follow.h"
+#include "api/trace/gather.h"
 #include "api/trace/map_axes.h"
 #include "api/trace/scope_mesh.h"
 #include "base/thread_kept.h"
@@ -192,6 +193,8 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
   runtime::CompileOptions options;
   options.name = program->name;
   runtime::Backend& on = backend_of(inputs, program->name.c_str());
+  if (!earlier && gathers(on))
+    if (auto results = gather(*program, inputs, on, loc)) return *std::move(results);
   std::vector<runtime::ArrayDataPtr> data;
   data.reserve(inputs.size());
   for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
@@ -208,10 +211,20 @@ std::vector<Array> apply(const ProgramPtr& program, std::span<const Array> input
 
 namespace {
 
+// Asks the layouts only, so that gathered results need not be computed.
 runtime::Backend& backend_elsewhere(std::span<const Array> inputs, const char* function) {
-  std::vector<runtime::ArrayDataPtr> data;
-  for (const Array& a : inputs) data.push_back(data_of(*a.impl()));
-  return runtime::backend_for(function, data);
+  runtime::Backend* committed = nullptr;
+  for (const Array& a : inputs) {
+    const runtime::ArrayData* data = a.impl()->data.get();
+    if (!data || !data->layout->committed) continue;
+    if (committed && committed != data->layout->backend) {
+      std::vector<runtime::ArrayDataPtr> all;
+      for (const Array& x : inputs) all.push_back(data_of(*x.impl()));
+      return runtime::backend_for(function, all);  // throws
+    }
+    committed = data->layout->backend;
+  }
+  return committed ? *committed : runtime::default_backend();
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ const std::map<std::string, std::string>& excluded_headers() {
        "tests/golden/distributions_test.cc compares draws of float64 with JAX, to 128 units"},
       {"dlpack.h", file},
       {"dtype.h", describes},
+      {"eager.h", mode},
       {"grad.h", mode},
       {"index.h", describes},
       {"jit.h", mode},

@@ -246,6 +246,7 @@ const std::map<std::string, std::string>& excluded_headers() {
       {"data.h", "reads files and batches of bytes"},
       {"device.h", "places values as they are"},
       {"distributed.h", "places values as they are"},
+      {"eager.h", "tests/random compares gathered operations with others, bit for bit"},
       {"error.h", "errors"},
       {"fft.h", "computed in floats; tests/linalg transforms integers"},
       {"grad.h", "derivatives; integers have none"},
