@@ -68,20 +68,34 @@ void expect_same(const Array& got, const Array& want) {
 
 // A body of 72 different operations: operations are known by their name and line.
 const std::vector<std::function<Array(Array)>>& steps() {
-  static const std::vector<std::function<Array(Array)>> all{
-      [](Array x) { return -(x * 3 - 1); }, [](Array x) { return -(x * 3 - 2); },
-      [](Array x) { return -(x * 3 - 3); }, [](Array x) { return -(x * 3 - 4); },
-      [](Array x) { return -(x * 3 - 5); }, [](Array x) { return -(x * 3 - 6); },
-      [](Array x) { return -(x * 3 - 7); }, [](Array x) { return -(x * 3 - 8); },
-      [](Array x) { return -(x * 3 - 9); }, [](Array x) { return -(x * 3 - 8); },
-      [](Array x) { return -(x * 3 - 7); }, [](Array x) { return -(x * 3 - 6); },
-      [](Array x) { return -(x * 3 - 5); }, [](Array x) { return -(x * 3 - 4); },
-      [](Array x) { return -(x * 3 - 3); }, [](Array x) { return -(x * 3 - 2); },
-      [](Array x) { return -(x * 3 - 1); }, [](Array x) { return -(x * 3 - 2); },
-      [](Array x) { return -(x * 3 - 3); }, [](Array x) { return -(x * 3 - 4); },
-      [](Array x) { return -(x * 3 - 5); }, [](Array x) { return -(x * 3 - 6); },
-      [](Array x) { return -(x * 3 - 7); }, [](Array x) { return -(x * 3 - 8); },
-  };
+  static const auto all = [] {
+    std::vector<std::function<Array(Array)>> made;
+    made.push_back([](Array x) { return -(x * 3 - 1); });
+    made.push_back([](Array x) { return -(x * 3 - 2); });
+    made.push_back([](Array x) { return -(x * 3 - 3); });
+    made.push_back([](Array x) { return -(x * 3 - 4); });
+    made.push_back([](Array x) { return -(x * 3 - 5); });
+    made.push_back([](Array x) { return -(x * 3 - 6); });
+    made.push_back([](Array x) { return -(x * 3 - 7); });
+    made.push_back([](Array x) { return -(x * 3 - 8); });
+    made.push_back([](Array x) { return -(x * 3 - 9); });
+    made.push_back([](Array x) { return -(x * 3 - 8); });
+    made.push_back([](Array x) { return -(x * 3 - 7); });
+    made.push_back([](Array x) { return -(x * 3 - 6); });
+    made.push_back([](Array x) { return -(x * 3 - 5); });
+    made.push_back([](Array x) { return -(x * 3 - 4); });
+    made.push_back([](Array x) { return -(x * 3 - 3); });
+    made.push_back([](Array x) { return -(x * 3 - 2); });
+    made.push_back([](Array x) { return -(x * 3 - 1); });
+    made.push_back([](Array x) { return -(x * 3 - 2); });
+    made.push_back([](Array x) { return -(x * 3 - 3); });
+    made.push_back([](Array x) { return -(x * 3 - 4); });
+    made.push_back([](Array x) { return -(x * 3 - 5); });
+    made.push_back([](Array x) { return -(x * 3 - 6); });
+    made.push_back([](Array x) { return -(x * 3 - 7); });
+    made.push_back([](Array x) { return -(x * 3 - 8); });
+    return made;
+  }();
   return all;
 }
 // `count` of these steps, and the same on a number, modulo 2^32.
