@@ -436,46 +436,6 @@ TEST_F(Gather, MemoryOfDonatedArraysIsReused) {
   }
 }
 
-TEST_F(Gather, ArraysOfOtherThreads) {
-  constexpr int kThreads = 4, kRounds = 25;
-  const Array x = ts::block_until_ready(ts::arange(7));
-  for (int round = 0; round < kRounds; ++round) {
-    std::vector<Array> made(kThreads), used(kThreads);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t)
-      threads.emplace_back([&, t] { made[static_cast<std::size_t>(t)] = (x + t) * (round + 1); });
-    for (std::thread& t : threads) t.join();  // which end before anything has run
-    threads.clear();
-    for (int t = 0; t < kThreads; ++t)
-      threads.emplace_back([&, t] {
-        Array sum = made[static_cast<std::size_t>(t)];
-        for (const Array& other : made) sum = sum + other;
-        used[static_cast<std::size_t>(t)] = sum;
-        if (t % 2) (void)made[0].to_vector<int>();
-      });
-    for (std::thread& t : threads) t.join();
-    for (int t = 0; t < kThreads; ++t)
-      for (int i = 0; i < 7; ++i) {
-        int want = (i + t) * (round + 1);
-        for (int other = 0; other < kThreads; ++other) want += (i + other) * (round + 1);
-        EXPECT_EQ(used[static_cast<std::size_t>(t)][i].item<int>(), want);
-      }
-  }
-}
-
-// One thread appends to its chain while another one reads the results of it.
-TEST_F(Gather, AChainIsReadWhileItGrows) {
-  Array x = ts::block_until_ready(ts::arange(3));
-  std::thread reader;
-  for (int i = 0; i < 200; ++i) {
-    x = x + 1;
-    if (reader.joinable()) reader.join();
-    reader = std::thread([got = x, i] { EXPECT_EQ(got[0].item<int>(), i + 1); });
-  }
-  reader.join();
-  EXPECT_EQ(x.to_vector<int>(), (std::vector<int>{200, 201, 202}));
-}
-
 TEST_F(Gather, DevicesOfTheOperations) {
   if (ts::device_count() < 2) GTEST_SKIP() << "there is one device";
   const std::vector<ts::Device> devices = ts::devices();
