@@ -145,7 +145,7 @@ TEST_F(Follow, RowsAreWhereTheyLie) {
   const Array x = whole({8, 12}), a = rows(x), b = columns(x);
   a.block_until_ready();
   const auto before = ts::physical_memory_stats().live;
-  const Array first = a[0], last = a[7];
+  const Array first = ts::block_until_ready(a[0]), last = ts::block_until_ready(a[7]);
   EXPECT_EQ(ts::physical_memory_stats().live, before);
   EXPECT_EQ(first.sharding(), ts::Sharding(grid.devices()[0]));
   EXPECT_EQ(last.sharding(), ts::Sharding(grid.devices()[4]));

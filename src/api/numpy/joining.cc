@@ -2,6 +2,7 @@
 #include "api/numpy/joining.h"
 
 #include "api/trace/numbers.h"
+#include "runtime/backend.h"
 
 #include <tessera/manipulation.h>
 
@@ -31,7 +32,11 @@ void need_few_parts(const char* function, std::int64_t parts, const SourceLoc& l
 }
 
 Array stacked_once(const Array& x, std::int64_t n) {
-  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type() || x.impl()->waits())
+  if (n < 2 || detail::Trace::innermost() || !x.is_concrete() || x.weak_type()) return {};
+  // Only host memory can be stacked without a copy, with a row for each device at most. Otherwise a
+  // gathered result need not be computed for this.
+  runtime::Backend& host = runtime::host_backend();
+  if (x.impl()->waits() && (x.impl()->data->layout->backend != &host || n > host.device_count()))
     return {};
   const runtime::ArrayDataPtr& one = detail::data_of(*x.impl());
   const runtime::Use use(*one);
