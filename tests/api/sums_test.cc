@@ -2,6 +2,8 @@
 // within that of a pairwise sum, log2(n) rounding errors of the sum of magnitudes.
 #include <tessera/tessera.h>
 
+#include "only_cpu.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -81,6 +83,7 @@ std::int64_t terms_of(const Layout& l) {
 }  // namespace
 
 TEST(Sums, AreWithinAPairwiseSum) {
+  NEEDS_CPU(sums);
   for_each_case([](const Layout& l, const std::vector<float>& x) {
     const Array sums = ts::sum(Array(x, l.shape), ts::AxisList(l.axes));
     expect_pairwise(sums.to_vector<float>(), exact_sums(l, x, [](Array v) { return v; }),
@@ -94,6 +97,7 @@ TEST(Sums, OfTwentyMillionTenths) {
 }
 
 TEST(Sums, MeansVariancesAndNorms) {
+  NEEDS_CPU(sums);
   for_each_case([](const Layout& l, const std::vector<float>& x) {
     const Array a(x, l.shape);
     const ts::AxisList axes(l.axes);
@@ -128,6 +132,7 @@ TEST(Sums, OfProducts) {
 
 // The library sums blocks of a thousand terms sequentially, and the blocks are added pairwise.
 TEST(Sums, OfProductsWithMatrices) {
+  NEEDS_CPU(sums);
   for (std::int64_t k : {1000003, 65536, 4097})
     for (auto [m, n] : {std::pair{1, 3}, {3, 1}, {1, 64}, {64, 1}, {4, 4}, {5, 2}})
       for (bool turned : {false, true}) {
