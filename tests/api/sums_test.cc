@@ -148,6 +148,7 @@ TEST(Sums, OfProductsWithMatrices) {
 }
 
 TEST(Sums, RunningSums) {
+  NEEDS_CPU(sums);
   for (Terms kind : {Terms::tenths, Terms::spread})
     for (const Shape& shape : {Shape{1000000}, Shape{3, 100001}, Shape{100001, 3}}) {
       const auto n = static_cast<std::size_t>(shape.count());
