@@ -21,6 +21,9 @@ enum class Cpu {
   host_calls,
   first,
   after_exit,
+  packed,
+  sizes,
+  sums,
 };
 
 inline const char* because(Cpu property) {
@@ -35,6 +38,9 @@ inline const char* because(Cpu property) {
     case Cpu::host_calls: return "callbacks, prints and checks run in the middle of a program";
     case Cpu::first: return "the CPU's first device is the default";
     case Cpu::after_exit: return "programs run after the end of the process has begun";
+    case Cpu::packed: return "operands that calls read again are packed once and kept";
+    case Cpu::sizes: return "sizes that no machine holds are refused before memory is asked for";
+    case Cpu::sums: return "sums are as accurate as pairwise ones";
   }
   return "";
 }

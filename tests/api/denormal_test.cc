@@ -49,6 +49,7 @@ class Denormal : public testing::TestWithParam<bool> {
 };
 
 TEST_P(Denormal, SmallCallsOnTheCallersThread) {
+  NEEDS_CPU(subnormals);
   const Array x = ts::array({kNormal, kLeast, 1.f});
   EXPECT_EQ(f32s(x * 0.5f), (std::vector<float>{expected(kNormal / 2), 0, 0.5f}));
   EXPECT_EQ(f32s(x + x), (std::vector<float>{2 * kNormal, expected(2 * kLeast), 2}));
@@ -57,6 +58,7 @@ TEST_P(Denormal, SmallCallsOnTheCallersThread) {
 }
 
 TEST_P(Denormal, DoublesTails) {
+  NEEDS_CPU(subnormals);
   const double least = std::numeric_limits<double>::min();
   for (std::int64_t n : {0, 1, 7, 17}) {
     const std::vector<double> x(static_cast<std::size_t>(n), least);
@@ -66,6 +68,7 @@ TEST_P(Denormal, DoublesTails) {
 }
 
 TEST_P(Denormal, LargeCallsOnAllWorkers) {
+  NEEDS_CPU(subnormals);
   const Array x = ts::full({1 << 22}, kNormal);
   const auto f = ts::jit([](Array v) { return ts::max(v * 0.5f); });
   EXPECT_EQ(f(x).item<float>(), expected(kNormal / 2));
@@ -73,6 +76,7 @@ TEST_P(Denormal, LargeCallsOnAllWorkers) {
 }
 
 TEST_P(Denormal, DevicesLibrariesAndGradients) {
+  NEEDS_CPU(subnormals);
   const auto halves = ts::pmap([](Array v) { return v * 0.5f; });
   for (float v : f32s(halves(ts::full({4, 3}, kNormal)))) EXPECT_EQ(v, expected(kNormal / 2));
   // Each sum has one product.
@@ -103,6 +107,7 @@ TEST_P(Denormal, AnglesOfTheLargestNumbers) {
 }
 
 TEST_P(Denormal, FunctionsOfTheUserComputeAsBefore) {
+  NEEDS_CPU(subnormals);
   float seen = -1;
   const auto before =
       ts::debug::set_print_handler([&](const ts::debug::Printed&) { seen = half_of_normal(); });

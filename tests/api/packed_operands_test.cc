@@ -17,6 +17,7 @@
 #include <tessera/stablehlo.h>
 
 #include "api/check.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +54,10 @@ std::vector<std::byte> bits(const Array& x) {
 
 class PackedOperands : public testing::Test {
  protected:
-  void SetUp() override { ts::clear_caches(); }
+  void SetUp() override {
+    NEEDS_CPU(packed);
+    ts::clear_caches();
+  }
   void TearDown() override { ts::set_operand_cache_limit(limit_); }
 
   // The result without packed operands that are kept.

@@ -126,6 +126,7 @@ TEST_F(Platform, PlansAreThoseOfThePlatform) {
 }
 
 TEST_F(Platform, PlansFollowTheArguments) {
+  NEEDS_CPU(first);
   const auto f = ts::jit([](Array a) { return ts::sin(a) + a; });
   EXPECT_FALSE(f.lower(ts::abstract(ts::f32, {2, 3})).plan().steps.empty());
   EXPECT_FALSE(f.lower(ts::device_get(x)).plan().steps.empty());

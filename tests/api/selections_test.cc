@@ -12,6 +12,8 @@
 #include <tessera/reductions.h>
 #include <tessera/vmap.h>
 
+#include "only_cpu.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -85,6 +87,7 @@ TEST(Selections, BySizeAndBounds) {
 }
 
 TEST(Selections, OfWhatWasSummedOrRepeated) {
+  NEEDS_CPU(same_bits);
   const Array x(Doubles{0, 0, 3, 4}, {2, 2});
   const Loss norms = [](Array v) {
     const Array n = ts::sum(v * v, 1);
@@ -117,6 +120,7 @@ TEST(Selections, UnderVmap) {
 
 // Sums of nested selections agree with finite differences, far from singular points.
 TEST(Selections, DrawnNestsAgreeWithDifferences) {
+  NEEDS_CPU(same_bits);
   std::mt19937 rng(11);
   for (int round = 0; round < 40; ++round) {
     const std::uint32_t seed = rng();

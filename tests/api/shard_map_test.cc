@@ -17,6 +17,7 @@
 
 #include "api/check.h"
 #include "isolated.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -116,6 +117,7 @@ TEST_F(ShardMaps, GradientsOfSharedParameters) {
 
 // P('i') in, psum, P() out: the transpose moves nothing. P() in, P('i') out: one psum.
 TEST_F(ShardMaps, TransposesAreMinimal) {
+  NEEDS_CPU(schedules);
   const auto sums = [](const std::string& schedule) {
     int n = 0;
     for (auto at = schedule.find("psum"); at != std::string::npos;

@@ -81,7 +81,7 @@ TEST_F(ShardedJit, ArgumentsAreMovedToTheirSpecs) {
   const Array x = whole({8, 4}, 2), want = x * 2;
   EXPECT_EQ(f32s(f(x)), f32s(want));
   EXPECT_EQ(f32s(f(ts::device_put(x, line, P(ts::none, "x")))), f32s(want));
-  EXPECT_EQ(f32s(f(ts::device_put(x, ts::Device{3}))), f32s(want));
+  EXPECT_EQ(f32s(f(ts::device_put(x, ts::devices()[3]))), f32s(want));
   EXPECT_EQ(f.trace_count(), 1u);
 }
 

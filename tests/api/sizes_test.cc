@@ -18,6 +18,7 @@
 #include <tessera/vmap.h>
 
 #include "api/check.h"
+#include "only_cpu.h"
 
 #include <gtest/gtest.h>
 
@@ -99,6 +100,7 @@ std::vector<std::pair<std::string, Made>> makers() {
 
 // Sizes range from slightly more than the available memory to more than can be counted.
 TEST(Sizes, ThatNoMachineHoldsAreErrors) {
+  NEEDS_CPU(sizes);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const auto& [name, make] : makers())
     for (const std::int64_t n : {ts::memory_limit() + 1, std::int64_t{1} << 45,
@@ -128,6 +130,7 @@ TEST(Sizes, ThatAreNegativeAreErrors) {
 }
 
 TEST(Sizes, InTracesAreErrorsToo) {
+  NEEDS_CPU(sizes);
   const std::int64_t n = std::int64_t{1} << 49;
   auto f = ts::jit([&](Array x) { return ts::broadcast_to(x, {n, 3}) + 1; });
   EXPECT_THROW(f(ts::ones({3})), ts::Error);
@@ -195,6 +198,7 @@ TEST(Sizes, OfLongAxesHavePositionsOf64Bits) {
 }
 
 TEST(Sizes, ThatDoNotCountAreErrors) {
+  NEEDS_CPU(sizes);
   const std::int64_t huge = std::int64_t{1} << 40;
   EXPECT_THROW((void)ts::abstract(ts::f32, {huge, huge}).size(), ts::ShapeError);
   EXPECT_THROW((void)ts::Shape({huge, huge}).count(), ts::ShapeError);

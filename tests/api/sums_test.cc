@@ -2,6 +2,8 @@
 // within that of a pairwise sum, log2(n) rounding errors of the sum of magnitudes.
 #include <tessera/tessera.h>
 
+#include "only_cpu.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -81,6 +83,7 @@ std::int64_t terms_of(const Layout& l) {
 }  // namespace
 
 TEST(Sums, AreWithinAPairwiseSum) {
+  NEEDS_CPU(sums);
   for_each_case([](const Layout& l, const std::vector<float>& x) {
     const Array sums = ts::sum(Array(x, l.shape), ts::AxisList(l.axes));
     expect_pairwise(sums.to_vector<float>(), exact_sums(l, x, [](Array v) { return v; }),
@@ -94,6 +97,7 @@ TEST(Sums, OfTwentyMillionTenths) {
 }
 
 TEST(Sums, MeansVariancesAndNorms) {
+  NEEDS_CPU(sums);
   for_each_case([](const Layout& l, const std::vector<float>& x) {
     const Array a(x, l.shape);
     const ts::AxisList axes(l.axes);
@@ -128,6 +132,7 @@ TEST(Sums, OfProducts) {
 
 // The library sums blocks of a thousand terms sequentially, and the blocks are added pairwise.
 TEST(Sums, OfProductsWithMatrices) {
+  NEEDS_CPU(sums);
   for (std::int64_t k : {1000003, 65536, 4097})
     for (auto [m, n] : {std::pair{1, 3}, {3, 1}, {1, 64}, {64, 1}, {4, 4}, {5, 2}})
       for (bool turned : {false, true}) {
@@ -143,6 +148,7 @@ TEST(Sums, OfProductsWithMatrices) {
 }
 
 TEST(Sums, RunningSums) {
+  NEEDS_CPU(sums);
   for (Terms kind : {Terms::tenths, Terms::spread})
     for (const Shape& shape : {Shape{1000000}, Shape{3, 100001}, Shape{100001, 3}}) {
       const auto n = static_cast<std::size_t>(shape.count());
@@ -173,6 +179,7 @@ TEST(Sums, RunningSums) {
 }
 
 TEST(Sums, RunningSumsKeepSignsOfZeroAndInfinities) {
+  NEEDS_CPU(equal_zeros);
   const std::vector<float> x{-0.0f, -0.0f, 1.0f, INFINITY, 2.0f, -INFINITY, 1.0f};
   const std::vector<float> got = ts::cumsum(Array(x)).to_vector<float>();
   EXPECT_TRUE(std::signbit(got[0]) && std::signbit(got[1]));
@@ -183,6 +190,7 @@ TEST(Sums, RunningSumsKeepSignsOfZeroAndInfinities) {
 }
 
 TEST(Sums, RunningExtremaOrderSignedZeros) {
+  NEEDS_CPU(equal_zeros);
   auto signs = [](const Array& x) {
     std::string s;
     for (float v : x.to_vector<float>()) s += std::signbit(v) ? '-' : '+';
