@@ -128,14 +128,15 @@ TEST(Jit, ChangedCapturesAreFoundWhenAsked) {
   EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{12}));
   EXPECT_EQ(f32s(f(vec({2}))), (std::vector<float>{14}));
   k = vec({20});
+  const std::string rule_and_advice =
+      "  rule: what a function captures, and any state that it reads, is that of its first trace\n"
+      "  try: pass what changes as an argument";
   EXPECT_EQ(
       message([&] { f(vec({1})); }),
-      "f: a captured array, f32[1], is not the one in the compiled program\n"
-      "  rule: what a function captures, and any state that it reads, is that of its first trace\n"
-      "  try: pass what changes as an argument");
+      "f: a captured array, f32[1], is not the one in the compiled program\n" + rule_and_advice);
   scale = 3;
-  EXPECT_EQ(message([&] { f(vec({1})); }).substr(0, 61),
-            "f: the function now traces to a different program");
+  EXPECT_EQ(message([&] { f(vec({1})); }),
+            "f: the function now traces to a different program\n" + rule_and_advice);
   ts::detail::set_check_captures(false);
   EXPECT_EQ(f32s(f(vec({1}))), (std::vector<float>{12}));
 }
