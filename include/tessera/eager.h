@@ -4,11 +4,12 @@
 //   Array y = ts::exp(x) * 2 + 1;        // recorded
 //   float first = y[0].item<float>();    // compiled as one program, and run
 //
-// On another platform than the CPU, compiling and calling a program for each operation takes far
-// longer than the operation. So operations are gathered: an operation checks its operands and
-// records itself, and its result is an array like any other. When a value is read, everything that
-// was gathered is compiled as one program and runs. The program is cached by its content, with
-// numbers as arguments, so a loop that gathers the same operations again does not compile again.
+// On platforms other than the CPU, compiling and calling a program for each operation takes far
+// longer than the operation. Operations are therefore gathered there: an operation checks its
+// operands and records itself, and its result is an array like any other. When a value is read,
+// everything that was gathered is compiled as one program and runs. The program is cached by its
+// content, with numbers as arguments, so a loop that gathers the same operations again does not
+// compile again.
 #pragma once
 
 #include <tessera/config.h>
@@ -19,21 +20,22 @@ namespace tessera::inline v0 {
 enum class Eager {
   by_platform,  // at once on the CPU, gathered on other platforms; the default
   gathered,     // gathered on all platforms
-  at_once,      // each by itself, when it is called, on all platforms
+  at_once,      // each separately, when it is called, on all platforms
 };
 
-/// Sets when operations run that begin from now on, on all threads. TESSERA_EAGER=gathered or
-/// TESSERA_EAGER=at_once in the environment is the setting of a process that does not call this
-/// function.
+/// Sets, for all threads, when operations run that are called from now on. If a process does not
+/// call this function, the environment variable TESSERA_EAGER is the setting: by_platform,
+/// gathered or at_once.
 ///
-/// Gathered operations run when a value of one of them is read, printed, waited for or placed
-/// elsewhere, or is an argument of a compiled function; before a call that takes an argument's
-/// memory; and in between, when there are many of them or when they keep much memory that nothing
-/// else needs. Results that no array stands for any more are not computed. Mistakes in dtypes,
-/// shapes and places are errors of the operation, as without gathering. What fails later, such as a
-/// device without memory, is an error of the read. Functions that call the host, such as
-/// debug::print, and operations on arrays over several devices run at once. Settings of programs
-/// that are compiled from now on, such as set_matmul_precision, apply to what has not run yet.
+/// Gathered operations run when the value of one of them is read, printed, waited for, moved to
+/// another device or passed to a compiled function; before a call to which an argument is donated;
+/// and earlier if there are many of them or if they keep much memory that nothing else needs.
+/// Results that are no longer held by any array are not computed. Wrong dtypes, shapes and devices
+/// are errors of the operation, as without gathering. A later failure, such as a device that runs
+/// out of memory, is thrown when a value is read. Functions that call the host, such as
+/// debug::print, and operations on arrays over several devices run at once. Settings for programs
+/// that are compiled later, such as set_matmul_precision, also apply to operations that have not
+/// run yet.
 TESSERA_API void set_eager(Eager when);
 /// Returns that setting.
 TESSERA_API Eager eager();

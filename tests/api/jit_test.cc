@@ -199,7 +199,7 @@ TEST(Jit, DonationByMoveAndByOption) {
   EXPECT_FALSE(b.is_deleted());
   EXPECT_EQ(
       message<ts::TraceError>([&] { g(b, a); }),
-      "g: the array f32[64,64] was donated to g (jit_test.cc:194)\n  rule: an argument passed "
+      "g: the array f32[64,64] was donated to g (jit_test.cc:195)\n  rule: an argument passed "
       "with std::move, or named in donate, is given away: its memory becomes the call's\n  "
       "at: args[1]\n  "
       "try: use the result of that call, or pass the array without std::move and donate");

@@ -94,8 +94,8 @@ Value Chain::argument(const Type& type, const void* bytes) {
   return recording_->builder.input(type);
 }
 
-// The result of an equation that differs between the turns of a loop only in integers, with these
-// integers as arguments; nothing for other equations.
+// The result of an equation that differs between the iterations of a loop only in integers, with
+// these integers as arguments; nothing for other equations.
 std::optional<Value> Chain::with_arguments(const Program& program, const Equation& eqn,
                                            std::span<const Value> operands) {
   if (eqn.op->literal) {

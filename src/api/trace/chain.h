@@ -51,9 +51,9 @@ class Chain : public std::enable_shared_from_this<Chain> {
   /// Appends the equations of a program, which has no effects and no maps over devices, and returns
   /// its results, which are in `place` on the chain's device. An input is a bare number, a result
   /// of this chain, or an array that is in no open chain. `varies`: integers and the starts of
-  /// slices become arguments of the chain's program, because they differ between the turns of a
-  /// loop. Returns nothing if the chain is not open any more. Throws TraceError, naming the program
-  /// and `loc`, if an input was donated.
+  /// slices become arguments of the chain's program, because they differ between the iterations of
+  /// a loop. Returns nothing if the chain is not open any more. Throws TraceError, naming the
+  /// program and `loc`, if an input was donated.
   std::optional<std::vector<Array>> append(const Program& program, std::span<const Array> inputs,
                                            const runtime::LayoutPtr& place, bool varies,
                                            const SourceLoc& loc);

@@ -57,7 +57,8 @@ namespace {
 // about a second for them.
 constexpr std::size_t kMostOperations = 64;
 // From this many operations on, a chain ends where an earlier one began. This is half of the number
-// above, so that a loop with fewer operations makes some whole number of turns between the two.
+// above, so that a loop with fewer operations completes a whole number of iterations between the
+// two.
 constexpr std::size_t kFewOperations = 32;
 // A larger program is a function of the user's that was transformed, and worth a call of its own.
 constexpr std::size_t kMostEquations = 256;

@@ -5,9 +5,9 @@
 // again. A thread that uses a result of another thread's chain runs that chain first.
 //
 // A chain ends when it is long, and its program is found among the compiled ones only if a loop
-// ends its chains at the same operations each time. So a chain that is no longer short ends before
-// an operation with which an earlier chain began. A loop with at most kMost operations in its body
-// then has chains of whole turns.
+// ends its chains at the same operations each time. Therefore a chain that is no longer short ends
+// before an operation with which an earlier chain began. The chains of a loop whose body has at
+// most kMostOperations operations then consist of whole iterations.
 #pragma once
 
 #include "api/trace/trace.h"
