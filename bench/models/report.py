@@ -13,6 +13,8 @@ import work  # noqa: E402
 SIDES = {"tessera": "Tessera", "jax": "JAX", "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "eager": "PyTorch, eager",
          "compiled": "torch.compile", "iree": "IREE"}
 LIBRARIES = {"jax": "JAX", "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch", "iree": "IREE"}
+# How errors begin that this comparison states itself.
+OUR_REASONS = ("values differ", "hung", "no ")
 KINDS = {"{}/1": ("Latency of batch 1", "steady"), "{}/8": ("Time of batch 8", "steady"),
          "first:{}": ("First call in a fresh process, batch 1", "first"), "peak:{}": ("Peak memory of five calls, batch 1", "peak")}
 
@@ -22,13 +24,15 @@ def cell(side, kind):
     if side is None:
         return ""
     if "median" not in side:
-        return side.get("error", "").partition(":")[0][:60] or "failed"
+        # A library's own error is for the log: models.py prints it while it measures.
+        text = side.get("error", "").partition(":")[0]
+        return text if text.startswith(OUR_REASONS) else "fails"
     text = table.amount(side["median"], kind)
     return f"{text} ({table.ratio(side, table.LEVEL)})" if "ratio" in side else text
 
 
 def progress(row, result):
-    return f"{row.name:20s} " + "; ".join(f"{n} {cell(s, row.kind)}" for n, s in result.items())
+    return f"{row.name:20s} " + "; ".join(f"{n} {side.get('error') or cell(side, row.kind)}" for n, side in result.items())
 
 
 def least(facts, limits):

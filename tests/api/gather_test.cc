@@ -35,7 +35,7 @@ class Gather : public testing::Test {
     f();
     return programs() - before;
   }
-  /// What f returns if its operations run at once.
+  /// The result of f if its operations run at once.
   template <class F>
   static auto at_once(F f) {
     ts::set_eager(ts::Eager::at_once);

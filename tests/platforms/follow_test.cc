@@ -243,6 +243,6 @@ TEST_F(Follow, PlansOfMapsNameTheirCollectives) {
   const std::vector<ts::CollectiveUse> uses = f.lower(x).collectives();
   ASSERT_EQ(uses.size(), 1u);
   EXPECT_EQ(ts::to_string(uses[0]), "psum over 'x': 16 bytes");
-  // What the plug-in gets has the same collective.
+  // The module that the plug-in gets has the same collective.
   EXPECT_NE(f.lower(x).schedule().find("stablehlo.all_reduce"), std::string::npos);
 }

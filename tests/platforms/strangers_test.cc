@@ -122,7 +122,7 @@ TEST_F(Loaded, PartsOnTheHost) {
   ts::set_factorisations(ts::Factorisations::on_platform);
 }
 
-// What runs on the host reads arrays that are divided over the platform's devices.
+// Parts that run on the host read arrays that are divided over the platform's devices.
 TEST_F(Loaded, HostPartsOfDividedArrays) {
   const ts::Mesh mesh({{"x", 2}}, there);
   const Array x = ts::arange(16.0f).reshape(4, 4),

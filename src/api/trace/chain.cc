@@ -39,7 +39,7 @@ runtime::LayoutPtr place_of_results(runtime::Backend& on,
   return runtime::uncommitted_layout(on);
 }
 
-/// What has not run yet.
+/// The operations that have not run yet, and what they need.
 struct Chain::Recording {
   struct Result {
     std::weak_ptr<runtime::ArrayData> data;  // of an array, without shards

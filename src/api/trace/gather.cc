@@ -76,7 +76,8 @@ struct SeenOperation {
   bool varies = false;  // it was another one before
 };
 
-/// What a thread has gathered. Operations are known by their name and the user's line.
+/// The state of a thread that gathers operations. An operation is identified by its name and the
+/// user's line.
 struct Gathering {
   std::shared_ptr<Chain> chain;  // null, or not open any more: the next operation begins a chain
   std::size_t first = 0;         // the operation with which it began

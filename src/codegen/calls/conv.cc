@@ -1,6 +1,5 @@
-// Convolutions by oneDNN: the forward pass and the two gradients, for which it has separate
-// kernels. The convolutions that use our own loops are in conv_channels.h, conv_gradient.h,
-// conv_pixels.h and conv_product.h.
+// Convolutions by oneDNN: the forward pass and both gradients. Those with our own loops are in
+// conv_channels.h, conv_gradient.h, conv_pixels.h and conv_product.h.
 #include "codegen/calls/conv.h"
 
 #include "base/machine.h"
