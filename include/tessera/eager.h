@@ -1,4 +1,4 @@
-// When operations outside of jit run.
+// The setting that decides when operations outside of jit run.
 //
 //   ts::set_eager(ts::Eager::gathered);  // on the CPU, too
 //   Array y = ts::exp(x) * 2 + 1;        // recorded
@@ -16,7 +16,7 @@
 
 namespace tessera::inline v0 {
 
-/// When operations outside of jit and the other transformations run.
+/// The moments at which operations outside of jit and the other transformations may run.
 enum class Eager {
   by_platform,  // at once on the CPU, gathered on other platforms; the default
   gathered,     // gathered on all platforms
